@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Shared fixtures: no test reads or writes the settings or the cache of the person running it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture
+def root() -> Path:
+    """Return the repository's root."""
+    return ROOT
+
+
+@pytest.fixture(autouse=True)
+def _own_settings(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    for variable in [name for name in os.environ if name.startswith("XYNTRA_")]:
+        monkeypatch.delenv(variable)
+    monkeypatch.setenv("XYNTRA_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "xyntra-cache"))

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""One validated configuration out of defaults, `fusion.toml`, environment and arguments."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from .config_sources import Given, check, find_file, from_environment, from_file, named
+from .config_values import Kind, choice, flag, folder, integer, optional, pattern, seconds, size
+from .errors import ConfigError
+
+Precision = Literal["f32", "tf32", "f16", "bf16"]
+
+
+def user_cache_dir() -> Path:
+    """Return this platform's folder for Xyntra's cached files (absolute; it may not exist)."""
+    try:
+        home = Path.home()
+    except RuntimeError:
+        owner = os.getuid() if hasattr(os, "getuid") else "user"
+        return Path(tempfile.gettempdir()) / f"xyntra-{owner}"
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA")
+        return (Path(local) if local else home / "AppData" / "Local") / "xyntra" / "Cache"
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches" / "xyntra"
+    # The XDG base directory specification says to ignore relative paths.
+    given = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (given if given.is_absolute() else home / ".cache") / "xyntra"
+
+
+def _setting(kind: Kind, default: object, *, codegen: bool = False) -> Any:
+    metadata = {"kind": kind, "codegen": codegen}
+    if callable(default):
+        return field(default_factory=default, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """Every setting, checked on construction.
+
+    Attributes:
+        target: where kernels run: "auto", or a target's name with an optional device number.
+        precision: what contractions compute in: "f32", "tf32", "f16" or "bf16".
+        threads: threads of the CPU target; None means one for each core.
+        opt_level: LLVM's optimisation level, 0 to 3.
+        cache_dir: folder of compiled artifacts; by default the platform's user cache.
+        cache_size: bytes that the folder may hold; the least recently used entries go first.
+            Text with a unit ("4GiB") is accepted.
+        cache: whether compiled artifacts are kept and reused.
+        isolate: whether compiling happens in worker processes, so that a crash in a library
+            becomes a WorkerError.
+        jobs: kernels compiled at the same time; None means one for each core.
+        compile_timeout: seconds after which a worker process is ended.
+        memory_limit: bytes that one worker process may use; None means no limit.
+        max_tensor_bytes: a model with a larger tensor is refused.
+        fuse: whether operations are fused; off, every operation is a kernel of its own.
+        progress: whether progress is shown; None means only on a terminal.
+
+    Raises:
+        ConfigError: a value has the wrong type or is out of range.
+    """
+
+    target: str = _setting(
+        pattern('"auto" or a target such as "cpu" or "cuda:1"', r"[a-z][a-z0-9_-]*(:[0-9]+)?"),
+        "auto",
+        codegen=True,
+    )
+    precision: Precision = _setting(choice("f32", "tf32", "f16", "bf16"), "f32", codegen=True)
+    threads: int | None = _setting(optional(integer(1, 4096)), None, codegen=True)
+    opt_level: int = _setting(integer(0, 3), 2, codegen=True)
+    cache_dir: Path = _setting(folder(), user_cache_dir)
+    cache_size: int = _setting(size(), 4 << 30)
+    cache: bool = _setting(flag(), True)
+    isolate: bool = _setting(flag(), True)
+    jobs: int | None = _setting(optional(integer(1, 4096)), None)
+    compile_timeout: float = _setting(seconds(), 600.0)
+    memory_limit: int | None = _setting(optional(size()), None)
+    max_tensor_bytes: int = _setting(size(), 16 << 30)
+    fuse: bool = _setting(flag(), True, codegen=True)
+    progress: bool | None = _setting(optional(flag()), None)
+
+    def __post_init__(self) -> None:
+        for name, kind in KINDS.items():
+            value = check(name, Given(getattr(self, name), None), kind)
+            object.__setattr__(self, name, value)
+
+    def codegen_key(self) -> tuple[tuple[str, str | int | bool | None], ...]:
+        """Return (name, value) of the settings that change generated code, in a fixed order."""
+        return tuple(
+            (entry.name, getattr(self, entry.name))
+            for entry in dataclasses.fields(self)
+            if entry.metadata["codegen"]
+        )
+
+
+KINDS: dict[str, Kind] = {
+    entry.name: entry.metadata["kind"] for entry in dataclasses.fields(Config)
+}
+
+
+def load_config(
+    config: Config | Mapping[str, object] | str | os.PathLike[str] | None = None,
+    **arguments: object,
+) -> Config:
+    """Return the configuration in force; a later source wins over an earlier one.
+
+    The sources are the defaults, the file `fusion.toml` (table `[xyntra]`; looked for in the
+    current folder and its parents), environment variables `XYNTRA_<FIELD>`, `config` where it is
+    a mapping, and `arguments`.
+
+    Args:
+        config: a mapping of settings; or the path of the file to read instead of looking for
+            one; or a finished Config, over which only `arguments` are laid.
+        arguments: settings by name. None means "not given".
+
+    Raises:
+        ConfigError: an unknown name, a wrong value, or a file that cannot be read.
+    """
+    given = {name: value for name, value in arguments.items() if value is not None}
+    own = dict(named(given, "argument {!r}", KINDS))
+    if isinstance(config, Config):
+        return dataclasses.replace(config, **_checked(own))
+    layers: dict[str, Given] = {}
+    searched = config is None or isinstance(config, Mapping)
+    path = find_file() if searched else _as_path(config)
+    if path is not None:
+        layers.update(from_file(path, KINDS))
+    layers.update(from_environment(os.environ, KINDS))
+    if isinstance(config, Mapping):
+        layers.update(named(config, "config[{!r}]", KINDS))
+    return Config(**_checked(layers | own))
+
+
+def _checked(layers: Mapping[str, Given]) -> dict[str, Any]:
+    return {name: check(name, given, KINDS[name]) for name, given in layers.items()}
+
+
+def _as_path(config: object) -> Path:
+    if not isinstance(config, (str, os.PathLike)):
+        raise ConfigError(
+            "config-type",
+            f"config= takes a Config, a mapping or a path, not {type(config).__name__}",
+        )
+    return Path(os.fspath(config)).expanduser()
