@@ -1,0 +1,419 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Builds linalg-on-tensors IR the way one writes numpy.
+
+Frontends and rewrites use a `TensorBuilder` instead of raw operations: `b.map(lambda x, y: x * y,
+a, c)` is a broadcast product, `b.einsum("mk,kn->mn", a, w)` a matrix product. All shapes are
+static. Constants of one element are inlined into the bodies that use them; operands broadcast
+through indexing maps, so nothing is materialised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Literal
+
+import numpy as np
+from torch_mlir import ir
+
+from xyntra.dialects.dtypes import ELEMENT_TYPES, is_float, mlir_type
+from xyntra.dialects.scalar import Scalar, constant
+
+Body = Callable[..., "Scalar | Sequence[Scalar]"]
+Iterator = Literal["parallel", "reduction"]
+Reduction = Literal["sum", "prod", "max", "min"]
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A ranked tensor of static shape with the dtype that tells signed from unsigned."""
+
+    value: ir.Value
+    dtype: str
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the dimensions."""
+        return tuple(ir.RankedTensorType(self.value.type).shape)
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+
+Operand = Tensor | np.ndarray
+"""A tensor of the program, or an array known at compile time."""
+
+
+def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The common shape by numpy's rule; ValueError when there is none."""
+    rank = max((len(shape) for shape in shapes), default=0)
+    result = [1] * rank
+    for shape in shapes:
+        for position, size in enumerate(shape, rank - len(shape)):
+            if size != 1 and result[position] not in (1, size):
+                raise ValueError(f"shapes {', '.join(map(str, shapes))} do not broadcast")
+            result[position] = size if size != 1 else result[position]
+    return tuple(result)
+
+
+def broadcast_map(shape: Sequence[int], domain: Sequence[int]) -> ir.AffineMap:
+    """The indexing map that reads a tensor of `shape` over the iteration space `domain`."""
+    offset = len(domain) - len(shape)
+    expressions = [
+        ir.AffineConstantExpr.get(0) if size == 1 else ir.AffineDimExpr.get(offset + position)
+        for position, size in enumerate(shape)
+    ]
+    return ir.AffineMap.get(len(domain), 0, expressions)
+
+
+class TensorBuilder:
+    """Emits operations before `insertion_point`, each with the current `location`."""
+
+    def __init__(self, insertion_point: ir.InsertionPoint, location: ir.Location) -> None:
+        self.insertion_point = insertion_point
+        self.location = location
+
+    @property
+    def context(self) -> ir.Context:
+        """The MLIR context of everything built."""
+        return self.location.context
+
+    def tensor_type(self, shape: Sequence[int], dtype: str) -> ir.RankedTensorType:
+        """The MLIR type of a tensor."""
+        return ir.RankedTensorType.get(shape, mlir_type(dtype, self.context), loc=self.location)
+
+    def emit(
+        self,
+        name: str,
+        operands: Sequence[ir.Value],
+        results: Sequence[ir.Type],
+        attributes: dict[str, ir.Attribute] | None = None,
+        regions: int = 0,
+    ) -> ir.Operation:
+        """Create any operation at the insertion point."""
+        return ir.Operation.create(
+            name,
+            results=list(results),
+            operands=list(operands),
+            attributes=attributes or {},
+            regions=regions,
+            loc=self.location,
+            ip=self.insertion_point,
+        )
+
+    def constant(self, array: np.ndarray) -> Tensor:
+        """An `arith.constant` holding `array`; equal elements are stored once."""
+        dtype = array.dtype.name
+        type_ = self.tensor_type(array.shape, dtype)
+        with self.location:
+            attribute = _dense_attribute(array, type_, dtype)
+        op = self.emit("arith.constant", [], [type_], {"value": attribute})
+        return Tensor(op.results[0], dtype)
+
+    def tensor(self, operand: Operand) -> Tensor:
+        """`operand` as a tensor of the program."""
+        return operand if isinstance(operand, Tensor) else self.constant(operand)
+
+    def empty(self, shape: Sequence[int], dtype: str) -> ir.Value:
+        """A tensor with undefined contents, the destination of an operation."""
+        return self.emit("tensor.empty", [], [self.tensor_type(shape, dtype)]).results[0]
+
+    def generic(
+        self,
+        inputs: Sequence[tuple[Tensor, ir.AffineMap]],
+        outputs: Sequence[tuple[ir.Value, str, ir.AffineMap]],
+        iterators: Sequence[Iterator],
+        body: Body,
+    ) -> list[Tensor]:
+        """A `linalg.generic`.
+
+        Args:
+            inputs: tensors with the maps that read them.
+            outputs: initial values with their dtypes and maps.
+            iterators: the kind of every loop.
+            body: takes one scalar an input and one an output (the running value), and returns
+                the new value of each output.
+        """
+        maps = [map_ for _, map_ in inputs] + [map_ for *_, map_ in outputs]
+        dtypes = [tensor.dtype for tensor, _ in inputs] + [dtype for _, dtype, _ in outputs]
+        values = [tensor.value for tensor, _ in inputs] + [value for value, *_ in outputs]
+        with self.location:
+            attributes = {
+                "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps]),
+                "iterator_types": ir.ArrayAttr.get(
+                    [ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in iterators]
+                ),
+                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(inputs), len(outputs)]),
+            }
+        results = [value.type for value, *_ in outputs]
+        op = self.emit("linalg.generic", values, results, attributes, regions=1)
+        self._fill_body(op, dtypes, body)
+        pairs = zip(op.results, outputs, strict=True)
+        return [Tensor(result, dtype) for result, (_, dtype, _) in pairs]
+
+    def _fill_body(self, op: ir.Operation, dtypes: Sequence[str], body: Body) -> None:
+        types = [mlir_type(dtype, self.context) for dtype in dtypes]
+        block = op.regions[0].blocks.append(*types, arg_locs=[self.location] * len(types))
+        with ir.InsertionPoint(block), self.location:
+            pairs = zip(block.arguments, dtypes, strict=True)
+            result = body(*(Scalar(argument, dtype) for argument, dtype in pairs))
+            scalars = [result] if isinstance(result, Scalar) else list(result)
+            ir.Operation.create("linalg.yield", operands=[scalar.value for scalar in scalars])
+
+    def identity(self, rank: int) -> ir.AffineMap:
+        """The identity map of `rank` dimensions."""
+        return ir.AffineMap.get_identity(rank, self.context)
+
+    def map(
+        self, body: Body, *operands: Operand, dtype: str, shape: Sequence[int] | None = None
+    ) -> Tensor:
+        """Apply `body` to every element, operands broadcast by numpy's rule.
+
+        Arrays with one element reach `body` as scalar constants.
+
+        Args:
+            body: one `Scalar` an operand -> a `Scalar` of `dtype`.
+            operands: tensors or arrays.
+            dtype: element type of the result.
+            shape: result shape, where the operands alone do not say it.
+        """
+        domain = broadcast_shapes(*(op.shape for op in operands), *([shape] if shape else []))
+        inlined = [not isinstance(op, Tensor) and op.size == 1 for op in operands]
+        tensors = [
+            self.tensor(op) for op, inline in zip(operands, inlined, strict=True) if not inline
+        ]
+
+        def with_constants(*scalars: Scalar) -> Scalar | Sequence[Scalar]:
+            loaded = iter(scalars)
+            return body(
+                *(
+                    constant(op.item(), op.dtype.name) if inline else next(loaded)
+                    for op, inline in zip(operands, inlined, strict=True)
+                )
+            )
+
+        with self.location:
+            inputs = [(tensor, broadcast_map(tensor.shape, domain)) for tensor in tensors]
+        output = (self.empty(domain, dtype), dtype, self.identity(len(domain)))
+        return self.generic(inputs, [output], ["parallel"] * len(domain), with_constants)[0]
+
+    def fill(self, shape: Sequence[int], dtype: str, value: float | int) -> ir.Value:
+        """A tensor whose elements all are `value`."""
+        return self.map(lambda: constant(value, dtype), dtype=dtype, shape=shape).value
+
+    def view(
+        self, source: Tensor, shape: Sequence[int], index: Callable[..., list[ir.AffineExpr]]
+    ) -> Tensor:
+        """Read `source` at affine positions.
+
+        Args:
+            source: the tensor to read.
+            shape: shape of the result.
+            index: takes one affine dimension for each result dimension and returns the affine
+                position to read in each dimension of `source`.
+        """
+        with self.location:
+            dims = [ir.AffineDimExpr.get(i) for i in range(len(shape))]
+            read = ir.AffineMap.get(len(shape), 0, index(*dims))
+        output = (self.empty(shape, source.dtype), source.dtype, self.identity(len(shape)))
+        body: Body = lambda x, _: x  # noqa: E731
+        return self.generic([(source, read)], [output], ["parallel"] * len(shape), body)[0]
+
+    def transpose(self, source: Tensor, permutation: Sequence[int]) -> Tensor:
+        """Dimension `i` of the result is dimension `permutation[i]` of `source`."""
+        if list(permutation) == list(range(source.rank)):
+            return source
+        shape = [source.shape[axis] for axis in permutation]
+        inverse = [list(permutation).index(axis) for axis in range(source.rank)]
+        return self.view(source, shape, lambda *d: [d[position] for position in inverse])
+
+    def broadcast_to(self, source: Tensor, shape: Sequence[int]) -> Tensor:
+        """`source` repeated to `shape` by numpy's rule."""
+        if tuple(shape) == source.shape:
+            return source
+        return self.map(lambda x, *_: x, source, dtype=source.dtype, shape=shape)
+
+    def slice(
+        self, source: Tensor, starts: Sequence[int], sizes: Sequence[int], steps: Sequence[int]
+    ) -> Tensor:
+        """Elements `starts + i * steps` of every dimension; steps may be negative."""
+        if tuple(sizes) == source.shape and all(step == 1 for step in steps):
+            return source
+        spec = list(zip(starts, steps, strict=True))
+        return self.view(
+            source, sizes, lambda *d: [x * step + start for x, (start, step) in zip(d, spec, strict=True)]
+        )  # fmt: skip
+
+    def reshape(self, source: Tensor, shape: Sequence[int]) -> Tensor:
+        """The same elements in row-major order under another shape; never copies."""
+        if tuple(shape) == source.shape:
+            return source
+        if 0 in (source.rank, len(shape)):
+            name = "tensor.collapse_shape" if source.rank else "tensor.expand_shape"
+            return self._reassociate(name, source, shape)
+        flat = source
+        if source.rank != 1:
+            flat = self._reassociate("tensor.collapse_shape", source, [prod(source.shape)])
+        if len(shape) == 1:
+            return flat
+        return self._reassociate("tensor.expand_shape", flat, shape)
+
+    def _reassociate(self, name: str, source: Tensor, shape: Sequence[int]) -> Tensor:
+        wide = shape if name == "tensor.expand_shape" else source.shape
+        i64 = ir.IntegerType.get_signless(64, self.context)
+        group = ir.ArrayAttr.get([ir.IntegerAttr.get(i64, d) for d in range(len(wide))], self.context)
+        groups = [group] if source.rank and shape else []
+        attributes: dict[str, ir.Attribute] = {
+            "reassociation": ir.ArrayAttr.get(groups, self.context)
+        }
+        if name == "tensor.expand_shape":
+            attributes["static_output_shape"] = ir.DenseI64ArrayAttr.get(list(shape), self.context)
+        op = self.emit(name, [source.value], [self.tensor_type(shape, source.dtype)], attributes)
+        return Tensor(op.results[0], source.dtype)
+
+    def reduce(
+        self,
+        source: Tensor,
+        axes: Sequence[int],
+        kind: Reduction,
+        *,
+        keepdims: bool = True,
+        accumulator: str | None = None,
+        element: Callable[[Scalar], Scalar] | None = None,
+    ) -> Tensor:
+        """Combine the elements along `axes`.
+
+        Args:
+            source: the tensor to reduce.
+            axes: non-negative dimensions.
+            kind: how two values combine.
+            keepdims: leave reduced dimensions with size 1.
+            accumulator: dtype to accumulate in and to return; default is the source's.
+            element: applied to each element, in the accumulator's dtype, before it is combined.
+        """
+        dtype = accumulator or source.dtype
+        kept = [d for d in range(source.rank) if d not in axes]
+        initial = self.fill([source.shape[d] for d in kept], dtype, identity_of(kind, dtype))
+        with self.location:
+            write = ir.AffineMap.get(source.rank, 0, [ir.AffineDimExpr.get(d) for d in kept])
+        iterators: list[Iterator] = [
+            "reduction" if d in axes else "parallel" for d in range(source.rank)
+        ]
+
+        def body(x: Scalar, running: Scalar) -> Scalar:
+            value = x.cast(dtype)
+            return combine(kind, running, element(value) if element else value)
+
+        read = self.identity(source.rank)
+        result = self.generic([(source, read)], [(initial, dtype, write)], iterators, body)[0]
+        if not keepdims:
+            return result
+        return self.reshape(result, [1 if d in axes else n for d, n in enumerate(source.shape)])
+
+    def einsum(self, equation: str, a: Tensor, b: Tensor, accumulator: str | None = None) -> Tensor:
+        """A contraction of two tensors, as in `einsum("bmk,bkn->bmn", a, b)`.
+
+        Letters that the result lacks are summed over. A dimension of size 1 broadcasts.
+
+        Args:
+            equation: letters of both operands and of the result.
+            a: first factor.
+            b: second factor.
+            accumulator: dtype to multiply and accumulate in and to return; default that of `a`.
+        """
+        left, right, out = equation.replace("->", ",").split(",")
+        dtype = accumulator or a.dtype
+        letters = out + "".join(c for c in dict.fromkeys(left + right) if c not in out)
+        sizes: dict[str, int] = {}
+        for c, size in [*zip(left, a.shape, strict=True), *zip(right, b.shape, strict=True)]:
+            sizes[c] = size if sizes.get(c, 1) == 1 else sizes[c]
+        with self.location:
+            maps = [
+                _letters_map(letters, operand, shape)
+                for operand, shape in ((left, a.shape), (right, b.shape))
+            ]
+            write = _letters_map(letters, out, None)
+        initial = self.fill([sizes[c] for c in out], dtype, 0)
+        iterators: list[Iterator] = ["parallel" if c in out else "reduction" for c in letters]
+        return self.generic(
+            [(a, maps[0]), (b, maps[1])],
+            [(initial, dtype, write)],
+            iterators,
+            lambda x, y, running: running + x.cast(dtype) * y.cast(dtype),
+        )[0]
+
+    def index(self, dimension: int) -> Scalar:
+        """The loop index of `dimension`; only inside a body."""
+        i64 = ir.IntegerType.get_signless(64)
+        op = ir.Operation.create(
+            "linalg.index",
+            results=[ir.IndexType.get()],
+            attributes={"dim": ir.IntegerAttr.get(i64, dimension)},
+        )
+        return Scalar(op.results[0], "index")
+
+    def extract(self, source: Tensor, indices: Sequence[Scalar]) -> Scalar:
+        """The element of `source` at `indices`, which must be in bounds; only inside a body."""
+        element = ir.RankedTensorType(source.value.type).element_type
+        operands = [source.value, *(i.value for i in indices)]
+        op = ir.Operation.create("tensor.extract", results=[element], operands=operands)
+        return Scalar(op.results[0], source.dtype)
+
+
+def _letters_map(letters: str, operand: str, shape: Sequence[int] | None) -> ir.AffineMap:
+    expressions = [
+        ir.AffineConstantExpr.get(0)
+        if shape is not None and shape[position] == 1
+        else ir.AffineDimExpr.get(letters.index(c))
+        for position, c in enumerate(operand)
+    ]
+    return ir.AffineMap.get(len(letters), 0, expressions)
+
+
+def identity_of(kind: Reduction, dtype: str) -> float | int:
+    """The value that leaves every other unchanged under `kind`."""
+    if kind in ("sum", "prod"):
+        return 0 if kind == "sum" else 1
+    if is_float(dtype):
+        return float("-inf") if kind == "max" else float("inf")
+    if dtype == "bool":
+        return 0 if kind == "max" else 1
+    info = np.iinfo(dtype)
+    return int(info.min if kind == "max" else info.max)
+
+
+def combine(kind: Reduction, a: Scalar, b: Scalar) -> Scalar:
+    """One step of a reduction."""
+    match kind:
+        case "sum":
+            return a + b
+        case "prod":
+            return a * b
+        case "max":
+            return a.maximum(b)
+        case _:
+            return a.minimum(b)
+
+
+def _dense_attribute(array: np.ndarray, type_: ir.RankedTensorType, dtype: str) -> ir.Attribute:
+    if dtype not in ELEMENT_TYPES:
+        raise TypeError(f"dtype {dtype} is not supported")
+    if dtype == "bool":
+        return ir.Attribute.parse(f"dense<{_boolean_text(array)}> : {type_}")
+    # Bytes are handed over as they are: going through Python numbers would lose NaN payloads.
+    data = np.ascontiguousarray(array).reshape(-1)
+    if not data.size:
+        return ir.Attribute.parse(f"dense<> : {type_}")
+    rows = data.view(np.uint8).reshape(data.size, -1)
+    if bool((rows == rows[0]).all()):
+        data = data[:1]
+    return ir.Attribute.parse(f'dense<"0x{data.tobytes().hex().upper()}"> : {type_}')
+
+
+def _boolean_text(array: np.ndarray) -> str:
+    if array.size and (array.all() or not array.any()):
+        return "true" if array.all() else "false"
+    return str(array.tolist()).lower() if array.size else ""

@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Imports an ONNX graph as linalg on tensors.
+
+Each operator goes straight to linalg (or to a named op of the `xyntra` dialect) through a
+numpy-like builder, with every shape static. Values that are known at compile time stay numpy
+arrays, so shape arithmetic and static conditions disappear on the way. Weights become arguments of
+the function, named by an attribute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+import numpy as np
+import onnx
+from google.protobuf.message import DecodeError
+from torch_mlir import ir
+
+from xyntra.dialects.builder import Operand, Tensor, TensorBuilder
+from xyntra.dialects.dtypes import item_bytes
+from xyntra.errors import ModelError, UnsupportedError, XyntraError
+from xyntra.frontends.onnx import ops
+from xyntra.frontends.onnx.fold import fold
+from xyntra.frontends.onnx.interface import bind_inputs, dtype_name
+from xyntra.frontends.onnx.node import Node, Result, find_handler
+from xyntra.frontends.onnx.order import node_label, sort_nodes
+from xyntra.frontends.onnx.scope import Scope
+
+MIN_OPSET = 7
+MAX_DEPTH = 32
+INLINE_BYTES = 1024
+"""Constants up to this size live in the IR; larger ones are parameters."""
+
+_DOMAINS = {"ai.onnx": ""}
+
+
+def import_model(
+    skeleton: bytes,
+    shapes: Mapping[str, Sequence[int]],
+    *,
+    context: ir.Context,
+    max_tensor_bytes: int,
+) -> ir.Module:
+    """Import a scanned model.
+
+    Args:
+        skeleton: a serialized ModelProto whose large tensors carry an `xyntra.weight` marker.
+        shapes: sizes of the inputs with free dimensions, by input name.
+        context: where to build, with the xyntra dialect loaded.
+        max_tensor_bytes: refuse models with a larger intermediate tensor.
+
+    Returns:
+        A module with one function `main`; its arguments carry `xyntra.input` or
+        `xyntra.parameter`, its results `xyntra.output`, each with `xyntra.dtype`.
+
+    Raises:
+        ModelError, UnsupportedError, InputError: with the node or value they speak of.
+    """
+    model = onnx.ModelProto()
+    try:
+        model.ParseFromString(skeleton)
+    except DecodeError as error:
+        raise ModelError("model-not-onnx", "the file is not an ONNX model", cause=str(error)) from None
+    return _Importer(model, context, max_tensor_bytes).run(shapes)
+
+
+class _Importer:
+    def __init__(self, model: onnx.ModelProto, context: ir.Context, max_tensor_bytes: int) -> None:
+        self.model = model
+        self.context = context
+        self.max_tensor_bytes = max_tensor_bytes
+        self.opsets = _opsets(model)
+        self.functions = {(f.domain, f.name): f for f in model.functions}
+        self.parameters: dict[str, Tensor] = {}
+        self.interface: list[tuple[str, str, str]] = []
+
+    def run(self, shapes: Mapping[str, Sequence[int]]) -> ir.Module:
+        graph = self.model.graph
+        unknown = ir.Location.unknown(self.context)
+        module = ir.Module.create(unknown)
+        with unknown:
+            function = ir.Operation.create(
+                "func.func",
+                attributes={
+                    "sym_name": ir.StringAttr.get("main"),
+                    "function_type": ir.TypeAttr.get(ir.FunctionType.get([], [])),
+                },
+                regions=1,
+                ip=ir.InsertionPoint(module.body),
+            )
+        self.block = function.regions[0].blocks.append()
+        self.b = TensorBuilder(ir.InsertionPoint(self.block), unknown)
+        scope = Scope()
+        given = {value.name for value in graph.initializer}
+        inputs = [value for value in graph.input if value.name not in given]
+        for name, dtype, shape in bind_inputs(inputs, shapes):
+            self._check_bytes(shape, dtype, f"input '{name}'")
+            scope.define(name, self._argument("input", name, shape, dtype), f"input '{name}'")
+        self._graph(graph, scope, depth=0)
+        self._finish(function, scope)
+        return module
+
+    def _finish(self, function: ir.Operation, scope: Scope) -> None:
+        graph = self.model.graph
+        if not graph.output:
+            raise ModelError("graph-invalid", "the graph has no outputs")
+        results = []
+        for value in graph.output:
+            operand = self._find(scope, value.name, f"output '{value.name}'")
+            results.append((str(value.name), self.b.tensor(operand)))
+        self.b.emit("func.return", [tensor.value for _, tensor in results], [])
+        types = [argument.type for argument in self.block.arguments]
+        with self.b.location:
+            function.attributes["function_type"] = ir.TypeAttr.get(
+                ir.FunctionType.get(types, [tensor.value.type for _, tensor in results])
+            )
+            function.attributes["arg_attrs"] = ir.ArrayAttr.get(
+                [_interface_attribute(*entry) for entry in self.interface]
+            )
+            function.attributes["res_attrs"] = ir.ArrayAttr.get(
+                [_interface_attribute("output", name, tensor.dtype) for name, tensor in results]
+            )
+
+    def _argument(self, kind: str, name: str, shape: Sequence[int], dtype: str) -> Tensor:
+        type_ = self.b.tensor_type(shape, dtype)
+        location = ir.Location.name(name, context=self.context)
+        self.interface.append((kind, name, dtype))
+        return Tensor(self.block.add_argument(type_, location), dtype)
+
+    def _graph(self, graph: onnx.GraphProto, scope: Scope, depth: int) -> None:
+        if depth > MAX_DEPTH:
+            raise ModelError("graph-invalid", f"graphs are nested more than {MAX_DEPTH} deep")
+        if graph.sparse_initializer:
+            raise UnsupportedError("dtype-unsupported", "sparse initializers are not supported")
+        for tensor in graph.initializer:
+            place = f"initializer '{tensor.name}'"
+            scope.define(tensor.name, self._initializer(tensor, place), place)
+        for node in sort_nodes(graph.node):
+            self._node(node, scope, depth)
+
+    def _initializer(self, tensor: onnx.TensorProto, place: str) -> Operand:
+        weight = next((e.value for e in tensor.external_data if e.key == "xyntra.weight"), None)
+        dtype = dtype_name(tensor.data_type, place)
+        if weight is None:
+            try:
+                return onnx.numpy_helper.to_array(tensor)
+            except (ValueError, TypeError, OverflowError) as error:
+                raise ModelError(
+                    "tensor-size-mismatch", "the data does not fit the shape", place=place, cause=str(error)
+                ) from None
+        if weight not in self.parameters:
+            self._check_bytes(tensor.dims, dtype, place)
+            self.parameters[weight] = self._argument("parameter", weight, tensor.dims, dtype)
+        return self.parameters[weight]
+
+    def _find(self, scope: Scope, name: str, place: str) -> Operand:
+        operand = scope.find(name)
+        if operand is None:
+            raise ModelError(
+                "undefined-value",
+                f"value '{name}' is used but nothing defines it",
+                place=place,
+            )
+        return operand
+
+    def _node(self, proto: onnx.NodeProto, scope: Scope, depth: int) -> None:
+        label = node_label(proto)
+        place = f"node '{label}' ({proto.op_type})"
+        self.b.location = ir.Location.name(label, context=self.context)
+        operands: tuple[Result, ...] = tuple(
+            self._find(scope, name, place) if name else None for name in proto.input
+        )
+        domain = _DOMAINS.get(proto.domain, proto.domain)
+        if domain not in self.opsets:
+            raise ModelError(
+                "opset-missing", f"the model does not import operator set '{domain}'", place=place
+            )
+        results = self._results(proto, domain, operands, scope, depth, label)
+        for name, result in zip(proto.output, results, strict=False):
+            if not name:
+                continue
+            if result is None:
+                raise UnsupportedError(
+                    "operator-unsupported", f"{proto.op_type}: output '{name}' is not supported", place=place
+                )
+            if isinstance(result, Tensor):
+                self._check_bytes(result.shape, result.dtype, place)
+            scope.define(name, result, place)
+
+    def _results(
+        self,
+        proto: onnx.NodeProto,
+        domain: str,
+        operands: tuple[Result, ...],
+        scope: Scope,
+        depth: int,
+        label: str,
+    ) -> Sequence[Result]:
+        if proto.op_type == "If" and not domain:
+            return self._if(proto, operands, scope, depth)
+        function = self.functions.get((domain, proto.op_type))
+        if function is not None:
+            return self._call(function, operands, depth)
+        arrays = [op for op in operands if not isinstance(op, Tensor)]
+        if len(arrays) == len(operands) and not domain:
+            folded = fold(proto, arrays, self.opsets[domain])
+            if folded is not None:
+                return folded
+        return self._handle(proto, domain, operands, label)
+
+    def _handle(
+        self, proto: onnx.NodeProto, domain: str, operands: tuple[Result, ...], label: str
+    ) -> Sequence[Result]:
+        place = f"node '{label}'"
+        handler = find_handler(domain, proto.op_type)
+        if handler is None:
+            raise ops.unknown_operator(domain, proto.op_type, self.opsets[domain], place)
+        node = Node(proto, label, self.opsets[domain], operands, self.b)
+        try:
+            result = handler(node)
+        except XyntraError:
+            raise
+        except Exception as error:
+            # Whatever numpy or the bindings say about sizes that do not fit is about this node.
+            raise ModelError(
+                "node-invalid",
+                f"{proto.op_type}: the inputs do not fit the operator",
+                place=place,
+                cause=f"{type(error).__name__}: {error}",
+            ) from error
+        return [result] if isinstance(result, (Tensor, np.ndarray)) or result is None else list(result)
+
+    def _if(
+        self, proto: onnx.NodeProto, operands: tuple[Result, ...], scope: Scope, depth: int
+    ) -> Sequence[Result]:
+        place = f"node '{node_label(proto)}'"
+        condition = operands[0] if operands else None
+        if not isinstance(condition, np.ndarray) or condition.size != 1:
+            raise UnsupportedError(
+                "operator-unsupported",
+                "If: the condition depends on the data",
+                place=place,
+                hint="only conditions that are constant for the given shapes are supported",
+            )
+        wanted = "then_branch" if bool(condition.item()) else "else_branch"
+        branch = next((a.g for a in proto.attribute if a.name == wanted and a.HasField("g")), None)
+        if branch is None:
+            raise ModelError("node-invalid", f"If: attribute '{wanted}' is missing", place=place)
+        inner = Scope(parent=scope)
+        self._graph(branch, inner, depth + 1)
+        return [self._find(inner, value.name, place) for value in branch.output]
+
+    def _call(
+        self, function: onnx.FunctionProto, operands: tuple[Result, ...], depth: int
+    ) -> Sequence[Result]:
+        if depth > MAX_DEPTH:
+            raise ModelError("graph-invalid", f"function '{function.name}' calls itself")
+        if function.attribute or function.attribute_proto:
+            raise UnsupportedError(
+                "operator-unsupported",
+                f"function '{function.name}' takes attributes, which is not supported",
+            )
+        scope = Scope()
+        place = f"function '{function.name}'"
+        for name, operand in zip(function.input, operands, strict=False):
+            if operand is not None:
+                scope.define(name, operand, place)
+        outer, self.opsets = self.opsets, self.opsets | _opsets(function)
+        for node in sort_nodes(function.node):
+            self._node(node, scope, depth + 1)
+        self.opsets = outer
+        return [self._find(scope, name, place) for name in function.output]
+
+    def _check_bytes(self, shape: Sequence[int], dtype: str, place: str) -> None:
+        size = prod(shape) * item_bytes(dtype)
+        if size > self.max_tensor_bytes:
+            raise UnsupportedError(
+                "tensor-too-large",
+                f"a tensor of shape {tuple(shape)} and {dtype} takes {size:,} bytes",
+                place=place,
+                cause=f"the limit is {self.max_tensor_bytes:,} bytes",
+                hint="raise max_tensor_bytes if the model really needs it",
+            )
+
+
+def _interface_attribute(kind: str, name: str, dtype: str) -> ir.Attribute:
+    return ir.DictAttr.get(
+        {f"xyntra.{kind}": ir.StringAttr.get(name), "xyntra.dtype": ir.StringAttr.get(dtype)}
+    )
+
+
+def _opsets(holder: onnx.ModelProto | onnx.FunctionProto) -> dict[str, int]:
+    opsets = {_DOMAINS.get(o.domain, o.domain): int(o.version) for o in holder.opset_import}
+    version = opsets.get("")
+    newest = onnx.defs.onnx_opset_version()
+    if version is not None and not MIN_OPSET <= version <= newest:
+        raise UnsupportedError(
+            "opset-unsupported",
+            f"operator set {version} is not supported",
+            cause=f"Xyntra reads operator sets {MIN_OPSET} to {newest}",
+            hint="convert the model with onnx.version_converter",
+        )
+    return opsets

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Named values of a graph and of the graphs around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xyntra.dialects.builder import Operand
+from xyntra.errors import ModelError
+
+
+@dataclass
+class Scope:
+    """The values defined so far in one graph; look-ups continue in the enclosing graph."""
+
+    parent: Scope | None = None
+    values: dict[str, Operand] = field(default_factory=dict)
+
+    def define(self, name: str, value: Operand, place: str) -> None:
+        """Add a value; ModelError when the graph has one of that name already."""
+        if name in self.values:
+            raise ModelError(
+                "duplicate-name",
+                f"value '{name}' is defined twice",
+                place=place,
+                hint="every value of a graph needs a name of its own",
+            )
+        self.values[name] = value
+
+    def find(self, name: str) -> Operand | None:
+        """The value called `name`, or None."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.values:
+                return scope.values[name]
+            scope = scope.parent
+        return None
