@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Creates MLIR contexts that know the dialect."""
+
+from __future__ import annotations
+
+from xyntra.dialects.base import Xyntra, ir
+from xyntra.dialects.ops import (  # noqa: F401  (importing an op adds it to the dialect)
+    fused,
+    gelu,
+    layer_norm,
+    log_softmax,
+    rms_norm,
+    silu,
+    softmax,
+    yield_,
+)
+
+from xyntra.dialects.attributes import kernel, schedule  # noqa: F401  # isort: skip
+
+__all__ = ["load", "make_context"]
+
+
+def make_context(*, allow_unregistered_dialects: bool = False) -> ir.Context:
+    """Return a new context with the dialect loaded and context threading off.
+
+    Threading stays off because a verifier written in Python deadlocks with MLIR's thread pool.
+    """
+    context = ir.Context()
+    context.enable_multithreading(False)
+    context.allow_unregistered_dialects = allow_unregistered_dialects
+    load(context)
+    return context
+
+
+def load(context: ir.Context) -> None:
+    """Load the dialect into `context`; a context that has it already is left as it is."""
+    if context.is_dialect_loaded(Xyntra.DIALECT_NAMESPACE):
+        return
+    with context, ir.Location.unknown():
+        Xyntra.load()

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Imports the MLIR bindings without what a command-line tool should not wait for.
+
+`torch_mlir.ir` imports numpy to register four attribute builders that no op of ours uses. Where
+the process has not imported numpy yet, it is hidden during that import (the bindings expect that it
+may be absent), which takes a third off a tool's start-up; numpy itself can be imported afterwards.
+
+When an op is first seen, the bindings import the Python module of its dialect. For linalg that
+pulls in a whole embedded language, numpy and yaml; `xyntra.dialects.bindings` comes first in the
+search path and holds a linalg module with the generated op classes only.
+"""
+
+from __future__ import annotations
+
+import sys
+
+_OURS = "xyntra.dialects.bindings"
+
+
+def _import_ir() -> None:
+    if "torch_mlir.ir" in sys.modules or "numpy" in sys.modules:
+        import torch_mlir.ir
+
+        return
+    sys.modules["numpy"] = None  # type: ignore[assignment]
+    try:
+        import torch_mlir.ir  # noqa: F401
+    finally:
+        del sys.modules["numpy"]
+
+
+def _prefer_our_bindings() -> None:
+    from torch_mlir._mlir_libs._mlir import globals as bindings
+
+    modules = list(bindings.dialect_search_modules)
+    if _OURS not in modules:
+        bindings.dialect_search_modules = [_OURS, *modules]
+
+
+_import_ir()
+_prefer_our_bindings()
+
+from torch_mlir import ir  # noqa: E402
+
+__all__ = ["ir"]
