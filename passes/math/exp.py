@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""exp, exp2 and expm1 of an f32.
+
+Method (Cody and Waite, *Software Manual for the Elementary Functions*, 1980): x = n ln 2 + r with
+|r| <= ln 2 / 2, a polynomial in r, and a multiplication by 2**n. ln 2 is split into a part whose
+product with any n used here is exact, and a remainder. The coefficients are minimax fits of ours,
+rounded to f32 one at a time.
+
+Contraction of the emitted multiplications and additions is harmless. Reassociation is not: it
+may merge the two parts of ln 2, or the two factors of a denormal result.
+"""
+
+from __future__ import annotations
+
+from xyntra.passes.math.exponent import power_of_two, scale
+from xyntra.passes.math.values import Float, Int, fma, polynomial
+
+__all__ = ["exp", "exp2", "expm1", "reduce_by_ln2"]
+
+LOG2_E = 1.4426950408889634
+# 0x1.62e400p-1 has 9 trailing zero bits: its product with |n| < 512 is exact.
+LN2_HIGH = 0.693145751953125
+LN2_LOW = 1.42860677e-06
+
+# exp(r) on |r| <= ln 2 / 2, relative error 2^-28.2.
+EXP = (1.0, 1.0, 0.49999994, 0.166665211, 0.0416682661, 0.00836867746, 0.00138207339)
+# 2**r on |r| <= 1/2, relative error 2^-28.3.
+EXP2 = (
+    1.0,
+    0.693147182,
+    0.240226477,
+    0.0555035956,
+    0.00961849932,
+    0.00133909762,
+    0.000153293367,
+)
+# (exp(r) - 1 - r) / r**2 on |r| <= ln 2 / 2, relative error of exp(r) - 1 below 2^-31.
+EXPM1_TAIL = (0.5, 0.166666657, 0.0416664928, 0.00833354518, 0.00139323308, 0.000197625719)
+
+# exp(-104) is below half the least denormal.
+_EXP_LOWEST = -104.0
+_EXP2_LOWEST = -151.0
+# 2**128 overflows for every r >= 0, and a smaller r is never left with it by a larger x.
+_HIGHEST_EXPONENT = 128.0
+# exp(x) - 1 rounds to -1 below -17.33.
+_EXPM1_LOWEST = -18.0
+
+
+def exp(x: Float) -> Float:
+    """Return e**x; 0 at -inf, denormal results rounded correctly, +inf above 88.7228."""
+    n, r = reduce_by_ln2(x.at_least(_EXP_LOWEST))
+    return scale(polynomial(r, EXP), n)
+
+
+def exp2(x: Float) -> Float:
+    """Return 2**x; exact for integers, 0 at -inf, +inf from 128."""
+    bounded = x.at_least(_EXP2_LOWEST)
+    # Above the bound r grows without limit and the polynomial, all of whose coefficients are
+    # positive, takes the result to +inf.
+    n = bounded.number_at_most(_HIGHEST_EXPONENT).round_even()
+    return scale(polynomial(bounded - n, EXP2), n.to_int())
+
+
+def expm1(x: Float) -> Float:
+    """Return e**x - 1 with small relative error near 0; -0 stays -0, -1 at -inf."""
+    n, r = reduce_by_ln2(x.at_least(_EXPM1_LOWEST))
+    small = fma(r * r, polynomial(r, EXPM1_TAIL), r)
+    # 2**(n - 1) keeps the factor finite at n = 128.
+    half = power_of_two(n - 1)
+    result = fma(half, small, half - 0.5)
+    return (result + result).with_sign_of(x)
+
+
+def reduce_by_ln2(x: Float) -> tuple[Int, Float]:
+    """Return (n, r) with x = n ln 2 + r.
+
+    |r| <= ln 2 / 2, except that above 89.1 n stays 128 and r grows with x, up to +inf. NaN gives
+    n = 128 (never poison) and r = NaN.
+    """
+    n = (x * LOG2_E).number_at_most(_HIGHEST_EXPONENT).round_even()
+    r = fma(n, -LN2_LOW, fma(n, -LN2_HIGH, x))
+    return n.to_int(), r
