@@ -247,6 +247,27 @@ class TensorBuilder:
             source, sizes, lambda *d: [x * step + start for x, (start, step) in zip(d, spec, strict=True)]
         )  # fmt: skip
 
+    def pad(
+        self, source: Tensor, low: Sequence[int], high: Sequence[int], value: float | int
+    ) -> Tensor:
+        """`source` with `low` elements of `value` before it and `high` after, per dimension."""
+        if not any(low) and not any(high):
+            return source
+        shape = [a + n + z for a, n, z in zip(low, source.shape, high, strict=True)]
+        attributes: dict[str, ir.Attribute] = {
+            "static_low": ir.DenseI64ArrayAttr.get(list(low), self.context),
+            "static_high": ir.DenseI64ArrayAttr.get(list(high), self.context),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0], self.context),
+        }
+        type_ = self.tensor_type(shape, source.dtype)
+        op = self.emit("tensor.pad", [source.value], [type_], attributes, regions=1)
+        indices = [ir.IndexType.get(self.context)] * source.rank
+        block = op.regions[0].blocks.append(*indices, arg_locs=[self.location] * source.rank)
+        with ir.InsertionPoint(block), self.location:
+            filler = constant(value, source.dtype)
+            ir.Operation.create("tensor.yield", operands=[filler.value])
+        return Tensor(op.results[0], source.dtype)
+
     def reshape(self, source: Tensor, shape: Sequence[int]) -> Tensor:
         """The same elements in row-major order under another shape; never copies."""
         if tuple(shape) == source.shape:
