@@ -5,13 +5,11 @@ The bindings read the annotations of op and attribute classes, so the modules th
 not postpone annotations (`from __future__ import annotations`).
 """
 
-from __future__ import annotations
+from xyntra.dialects.mlir import ir  # isort: skip  (it decides how the bindings load)
 
-from xyntra.dialects.mlir import ir  # noqa: F401  (first: it decides how the bindings load)
+from torch_mlir.dialects.ext import Dialect, Operand, Pure, Region, Result  # isort: skip
 
-from torch_mlir.dialects.ext import Dialect  # isort: skip
-
-__all__ = ["Terminator", "Xyntra"]
+__all__ = ["Operand", "Pure", "Region", "Result", "Terminator", "Xyntra", "ir"]
 
 
 class Xyntra(Dialect, name="xyntra"):

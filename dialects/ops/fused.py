@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from torch_mlir.dialects.ext import Pure, Region, Result
 from xyntra.dialects.attributes.schedule import Schedule
-from xyntra.dialects.base import Xyntra, ir
+from xyntra.dialects.base import Pure, Region, Result, Xyntra, ir
 from xyntra.dialects.kinds import KINDS, Kind
 from xyntra.dialects.ops.yield_ import make_yield
 from xyntra.dialects.purity import impurity

@@ -6,8 +6,7 @@ As ONNX LayerNormalization-17 without its two optional outputs.
 
 from typing import Any, Optional
 
-from torch_mlir.dialects.ext import Operand, Pure, Result
-from xyntra.dialects.base import Xyntra, ir
+from xyntra.dialects.base import Operand, Pure, Result, Xyntra, ir
 from xyntra.dialects.verify import (
     check_axis,
     check_broadcastable,

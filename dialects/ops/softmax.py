@@ -3,8 +3,7 @@
 
 from typing import Any
 
-from torch_mlir.dialects.ext import Operand, Pure, Result
-from xyntra.dialects.base import Xyntra, ir
+from xyntra.dialects.base import Operand, Pure, Result, Xyntra, ir
 from xyntra.dialects.verify import check_axis, check_result_like, float_tensor, verifier
 
 __all__ = ["SoftmaxOp"]

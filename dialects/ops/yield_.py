@@ -4,8 +4,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from torch_mlir.dialects.ext import Operand, Pure
-from xyntra.dialects.base import Terminator, Xyntra, ir
+from xyntra.dialects.base import Operand, Pure, Terminator, Xyntra, ir
 from xyntra.dialects.segments import SEGMENTS, assign_segments
 from xyntra.dialects.verify import Rejected, verifier
 

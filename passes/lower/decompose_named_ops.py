@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Named ops of the dialect, rewritten as linalg on tensors.
+
+f16 and bf16 inputs are computed in f32 and rounded once, at the end. NaN and infinity behave as in
+ONNX's definitions: a NaN, +inf or nothing but -inf makes a softmax row NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import pi, prod, sqrt
+from typing import ClassVar
+
+from xyntra.dialects.builder import Reduction, Tensor, TensorBuilder, broadcast_map
+from xyntra.dialects.dtypes import default_dtype
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import Scalar, constant
+from xyntra.passes.diagnostics import PassFailure
+from xyntra.passes.registry import register_pass
+
+__all__ = ["DecomposeNamedOps"]
+
+
+@register_pass
+@dataclass(frozen=True)
+class DecomposeNamedOps:
+    """Rewrite xyntra.softmax, layer_norm, gelu and the like as linalg on tensors."""
+
+    name: ClassVar[str] = "decompose-named-ops"
+
+    def run(self, module: ir.Operation) -> None:
+        """Rewrite every named op below `module`.
+
+        Raises:
+            PassFailure: an op has a dynamic shape.
+        """
+        found: list[ir.Operation] = []
+
+        def visit(operation: ir.Operation) -> ir.WalkResult:
+            if operation.name in _RULES:
+                found.append(operation)
+            return ir.WalkResult.ADVANCE
+
+        module.walk(visit)
+        for operation in found:
+            _rewrite(operation)
+
+
+@dataclass(frozen=True)
+class _Named:
+    """A named op to be replaced: its operands by place (None: absent) and what to build with."""
+
+    operation: ir.Operation
+    builder: TensorBuilder
+    operands: tuple[Tensor | None, ...]
+
+    @property
+    def x(self) -> Tensor:
+        assert self.operands[0] is not None
+        return self.operands[0]
+
+    @property
+    def wide(self) -> str:
+        """The dtype to compute in."""
+        return "float64" if self.x.dtype == "float64" else "float32"
+
+    @property
+    def axes(self) -> list[int]:
+        """The dimensions that are reduced: `axis` alone, or from `axis` to the last."""
+        axis: int = self.operation.attributes["axis"].value
+        return [axis] if "softmax" in self.operation.name else list(range(axis, self.x.rank))
+
+    @property
+    def count(self) -> int:
+        """How many elements are reduced to one."""
+        return prod(self.x.shape[axis] for axis in self.axes)
+
+    def reduce(
+        self, source: Tensor, kind: Reduction, element: Callable[[Scalar], Scalar] | None = None
+    ) -> Tensor:
+        """Combine `source` along `axes`, which the result lacks, in the wide dtype."""
+        return self.builder.reduce(
+            source, self.axes, kind, keepdims=False, accumulator=self.wide, element=element
+        )
+
+    def map(
+        self,
+        body: Callable[..., Scalar],
+        values: Tensor,
+        row: Tensor | None = None,
+        *trailing: Tensor,
+        dtype: str = "",
+    ) -> Tensor:
+        """Apply `body`, which is given its arguments in the wide dtype.
+
+        Args:
+            body: takes an element of each tensor.
+            values: a tensor of the shape of `x`.
+            row: a tensor that lacks `axes`.
+            trailing: tensors broadcast to the trailing dimensions.
+            dtype: element type of the result; the wide dtype if not given.
+        """
+        wide, dtype, rank = self.wide, dtype or self.wide, values.rank
+        with self.builder.location:
+            inputs = [(values, self.builder.identity(rank))]
+            if row is not None:
+                kept = [ir.AffineDimExpr.get(d) for d in range(rank) if d not in self.axes]
+                inputs.append((row, ir.AffineMap.get(rank, 0, kept)))
+            inputs += [(tensor, broadcast_map(tensor.shape, values.shape)) for tensor in trailing]
+        return self.builder.generic(
+            inputs,
+            [(self.builder.empty(values.shape, dtype), dtype, self.builder.identity(rank))],
+            ["parallel"] * rank,
+            lambda *scalars: body(*(x.cast(wide) for x in scalars[:-1])).cast(dtype),
+        )[0]
+
+    def finish(self, body: Callable[..., Scalar], *operands: Tensor) -> Tensor:
+        """As `map`, with the result in the dtype of the op."""
+        return self.map(body, *operands, dtype=self.x.dtype)
+
+
+def _rewrite(operation: ir.Operation) -> None:
+    sizes = operation.attributes["operandSegmentSizes"] if _has_optional(operation) else [1]
+    values = iter(operation.operands)
+    present = [next(values) if size else None for size in sizes]
+    if not all(value is None or value.type.has_static_shape for value in present):
+        raise PassFailure.at(
+            operation, f"'{operation.name}' has a dynamic shape; static shapes were expected"
+        )
+    operands = tuple(
+        None if value is None else Tensor(value, default_dtype(value.type.element_type))
+        for value in present
+    )
+    builder = TensorBuilder(ir.InsertionPoint(operation), operation.location)
+    result = _RULES[operation.name](_Named(operation, builder, operands))
+    operation.results[0].replace_all_uses_with(result.value)
+    operation.erase()
+
+
+def _has_optional(operation: ir.Operation) -> bool:
+    return "operandSegmentSizes" in operation.attributes
+
+
+def _softmax(op: _Named) -> Tensor:
+    exponent = op.map(lambda x, top: (x - top).math("exp"), op.x, op.reduce(op.x, "max"))
+    return op.finish(lambda x, total: x / total, exponent, op.reduce(exponent, "sum"))
+
+
+def _log_softmax(op: _Named) -> Tensor:
+    shifted = op.map(lambda x, top: x - top, op.x, op.reduce(op.x, "max"))
+    total = op.reduce(shifted, "sum", lambda x: x.math("exp"))
+    return op.finish(lambda x, sum_: x - sum_.math("log"), shifted, total)
+
+
+def _layer_norm(op: _Named) -> Tensor:
+    total, count = op.reduce(op.x, "sum"), op.count
+    centred = op.map(lambda x, sum_: x - sum_ / count, op.x, total)
+    return _scaled(op, centred, op.reduce(centred, "sum", lambda x: x * x))
+
+
+def _rms_norm(op: _Named) -> Tensor:
+    return _scaled(op, op.x, op.reduce(op.x, "sum", lambda x: x * x))
+
+
+def _scaled(op: _Named, values: Tensor, squares: Tensor) -> Tensor:
+    """`values` / sqrt(`squares` / count + epsilon), then times scale and plus bias if present."""
+    count, epsilon = op.count, op.operation.attributes["epsilon"].value
+    scale, bias = (*op.operands[1:], None)[:2]
+    extra = [tensor for tensor in (scale, bias) if tensor is not None]
+
+    def body(x: Scalar, sum_: Scalar, *rest: Scalar) -> Scalar:
+        result = x / (sum_ / count + epsilon).math("sqrt")
+        given = iter(rest)
+        if scale is not None:
+            result = result * next(given)
+        if bias is not None:
+            result = result + next(given)
+        return result
+
+    return op.finish(body, values, squares, *extra)
+
+
+def _gelu(op: _Named) -> Tensor:
+    if op.operation.attributes["approximate"].value == "tanh":
+        return op.finish(_gelu_tanh, op.x)
+    return op.finish(lambda x: x * 0.5 * ((x * sqrt(0.5)).math("erf") + 1.0), op.x)
+
+
+def _gelu_tanh(x: Scalar) -> Scalar:
+    inner = (x + x * x * x * 0.044715) * sqrt(2 / pi)
+    return x * 0.5 * (inner.math("tanh") + 1.0)
+
+
+def _silu(op: _Named) -> Tensor:
+    return op.finish(lambda x: x / (constant(1.0, x.dtype) + (-x).math("exp")), op.x)
+
+
+_RULES: dict[str, Callable[[_Named], Tensor]] = {
+    "xyntra.softmax": _softmax,
+    "xyntra.log_softmax": _log_softmax,
+    "xyntra.layer_norm": _layer_norm,
+    "xyntra.rms_norm": _rms_norm,
+    "xyntra.gelu": _gelu,
+    "xyntra.silu": _silu,
+}

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The named pipelines, as data.
+
+A pipeline is a list of elements in MLIR's textual form: passes of ours, upstream passes, nested
+lists such as `func.func(canonicalize)`, and the names of other pipelines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xyntra.errors import ConfigError
+from xyntra.passes.suggest import did_you_mean
+
+__all__ = ["PIPELINES", "Pipeline", "expand"]
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """What the pipeline is for, in one line, and its elements."""
+
+    summary: str
+    elements: tuple[str, ...]
+
+
+PIPELINES: dict[str, Pipeline] = {
+    "decompose": Pipeline(
+        "named ops to linalg on tensors",
+        ("decompose-named-ops", "canonicalize", "cse"),
+    ),
+}
+
+
+def expand(name: str) -> tuple[str, ...]:
+    """Return the elements of the pipeline `name`, with the pipelines that it names in their place.
+
+    Raises:
+        ConfigError: there is no such pipeline.
+    """
+    if name not in PIPELINES:
+        raise ConfigError(
+            "unknown-pipeline",
+            f"there is no pipeline '{name}'",
+            hint=did_you_mean(name, PIPELINES, f"there are {', '.join(PIPELINES)}"),
+        )
+    elements: list[str] = []
+    for element in PIPELINES[name].elements:
+        elements += expand(element) if element in PIPELINES else (element,)
+    return tuple(elements)
