@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Lowering of kernel functions, one folder a target."""

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The kernel function of a module: finding it, and checking that it keeps the kernel contract."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xyntra.dialects.mlir import ir
+from xyntra.errors import CompileError
+
+_ELEMENTS = frozenset(["f64", "f32", "f16", "bf16", "i1", "i8", "i16", "i32", "i64"])
+
+
+def kernel_function(module: ir.Module, kind: str = "func.func") -> ir.Operation:
+    """Return the only function of `module`; `kind` is the operation that defines it.
+
+    Raises:
+        CompileError: there is none or more than one.
+    """
+    found = [op.operation for op in module.body.operations if op.operation.name == kind]
+    if len(found) != 1:
+        raise CompileError("kernel-module", f"a kernel module holds one {kind}, not {len(found)}")
+    return found[0]
+
+
+def function_name(function: ir.Operation) -> str:
+    """Return the symbol name of a function."""
+    return str(ir.StringAttr(function.attributes["sym_name"]).value)
+
+
+def entry_block(function: ir.Operation) -> ir.Block:
+    """Return the first block of a function's body."""
+    return function.regions[0].blocks[0]
+
+
+def terminator(block: ir.Block) -> ir.Operation:
+    """Return the last operation of a block."""
+    return block.operations[len(block.operations) - 1].operation
+
+
+def inplace_pairs(function: ir.Operation) -> dict[int, int]:
+    """Return the in-place results of a kernel: result number to argument number."""
+    if "xyntra.inplace" not in function.attributes:
+        return {}
+    pairs = ir.ArrayAttr(function.attributes["xyntra.inplace"])
+    return {_integer(pair, 0): _integer(pair, 1) for pair in pairs}
+
+
+def operations_named(function: ir.Operation, *names: str) -> list[ir.Operation]:
+    """Return the operations inside `function` that have one of `names`, in order."""
+    found: list[ir.Operation] = []
+
+    def collect(op: ir.Operation) -> ir.WalkResult:
+        if op.name in names:
+            found.append(op.operation)
+        return ir.WalkResult.ADVANCE
+
+    function.walk(collect)
+    return found
+
+
+def set_signature(function: ir.Operation, results: Sequence[ir.Type]) -> None:
+    """Give a function the type of its block arguments and `results`."""
+    inputs = [argument.type for argument in entry_block(function).arguments]
+    signature = ir.FunctionType.get(inputs, list(results))
+    function.attributes["function_type"] = ir.TypeAttr.get(signature)
+    attributes = function.attributes
+    if "arg_attrs" in attributes:
+        known = list(ir.ArrayAttr(attributes["arg_attrs"]))
+        known += [ir.DictAttr.get({})] * (len(inputs) - len(known))
+        attributes["arg_attrs"] = ir.ArrayAttr.get(known)
+    if "res_attrs" in attributes:
+        del attributes["res_attrs"]
+
+
+def check_contract(function: ir.Operation) -> None:
+    """Refuse a function that is not a kernel: static tensors of known elements, one block.
+
+    Raises:
+        CompileError: naming what is not as the contract says.
+    """
+    place = f"kernel '{function_name(function)}'"
+    if len(function.regions[0].blocks) != 1:
+        raise CompileError("kernel-blocks", "a kernel has exactly one block", place=place)
+    signature = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    for kind in [*signature.inputs, *signature.results]:
+        _check_type(kind, place)
+    for result, argument in inplace_pairs(function).items():
+        _check_inplace(signature, result, argument, place)
+
+
+def _check_type(kind: ir.Type, place: str) -> None:
+    if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
+        raise CompileError("kernel-type", f"{kind} is not a tensor of static shape", place=place)
+    if str(kind.element_type) not in _ELEMENTS:
+        raise CompileError("kernel-type", f"{kind} has an unsupported element type", place=place)
+
+
+def _check_inplace(signature: ir.FunctionType, result: int, argument: int, place: str) -> None:
+    in_range = result < len(signature.results) and argument < len(signature.inputs)
+    if in_range and signature.results[result] == signature.inputs[argument]:
+        return
+    message = f"result {result} cannot be written into argument {argument}: the types differ"
+    raise CompileError("kernel-inplace", message, place=place)
+
+
+def _integer(pair: ir.Attribute, index: int) -> int:
+    return int(ir.IntegerAttr(ir.ArrayAttr(pair)[index]).value)

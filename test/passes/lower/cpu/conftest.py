@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Compiles kernels and runs them on numpy arrays, the hard way round.
+
+Arrays are aligned to their element type and no better, the memory around results and scratch is
+checked for stray writes, and results start out as garbage.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import ml_dtypes
+import numpy as np
+import pytest
+from torch_mlir import ir
+
+from xyntra.passes.lower.cpu import LoweredKernel, lower_kernel
+from xyntra.targets.cpu.codegen import compile_object
+from xyntra.targets.cpu.loader import Library
+
+DTYPES = {
+    "f64": np.dtype(np.float64),
+    "f32": np.dtype(np.float32),
+    "f16": np.dtype(np.float16),
+    "bf16": np.dtype(ml_dtypes.bfloat16),
+    "i1": np.dtype(np.bool_),
+    "i8": np.dtype(np.int8),
+    "i16": np.dtype(np.int16),
+    "i32": np.dtype(np.int32),
+    "i64": np.dtype(np.int64),
+}
+_GUARD = 64  # bytes around every buffer
+_GARBAGE = 0xA5
+
+
+@dataclass
+class Buffer:
+    """Memory for one array between two guards, at an address aligned to `itemsize` only."""
+
+    memory: np.ndarray
+    array: np.ndarray
+
+    @classmethod
+    def for_array(cls, shape: tuple[int, ...], dtype: np.dtype) -> Buffer:
+        nbytes = int(np.prod(shape)) * dtype.itemsize
+        memory = np.full(nbytes + 3 * _GUARD, _GARBAGE, np.uint8)
+        start = _GUARD + (-memory.ctypes.data) % _GUARD + dtype.itemsize
+        view = memory[start : start + nbytes].view(dtype).reshape(shape)
+        return cls(memory, view)
+
+    def assert_guards_intact(self) -> None:
+        start = self.array.ctypes.data - self.memory.ctypes.data
+        rest = np.delete(self.memory, np.s_[start : start + self.array.nbytes])
+        assert (rest == _GARBAGE).all(), "a kernel wrote outside its buffers"
+
+
+class Kernel:
+    """A compiled kernel; calling it with arrays returns its results as new arrays."""
+
+    def __init__(self, text: str, opt_level: int) -> None:
+        with ir.Context() as context:
+            context.enable_multithreading(False)
+            module = ir.Module.parse(text)
+            function = module.body.operations[0].operation
+            self.name = ir.StringAttr(function.attributes["sym_name"]).value
+            signature = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+            self.inputs = [_shape_and_dtype(kind) for kind in signature.inputs]
+            self.results = [_shape_and_dtype(kind) for kind in signature.results]
+            self.inplace = _pairs(function)
+            self.lowered: LoweredKernel = lower_kernel(module)
+        self.library = Library(
+            {self.name: compile_object(self.lowered.llvm_ir, opt_level=opt_level)}
+        )
+
+    def __call__(self, *arrays: object) -> list[np.ndarray]:
+        inputs = [
+            self._input(array, *kind) for array, kind in zip(arrays, self.inputs, strict=True)
+        ]
+        outputs = {
+            i: inputs[self.inplace[i]] if i in self.inplace else Buffer.for_array(*kind)
+            for i, kind in enumerate(self.results)
+        }
+        fresh = [outputs[i] for i in range(len(outputs)) if i not in self.inplace]
+        scratch = np.full(self.lowered.scratch_bytes + 3 * _GUARD, _GARBAGE, np.uint8)
+        start = _GUARD + (-scratch.ctypes.data) % _GUARD
+        pointers = [buffer.array.ctypes.data for buffer in [*inputs, *fresh]]
+        pointers.append(scratch.ctypes.data + start)
+        packed = (ctypes.c_void_p * len(pointers))(*pointers)
+        before = [buffer.array.tobytes() for buffer in inputs]
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.library.address(self.name))(packed)
+        for buffer in [*inputs, *fresh]:
+            buffer.assert_guards_intact()
+        rest = np.delete(scratch, np.s_[start : start + self.lowered.scratch_bytes])
+        assert (rest == _GARBAGE).all(), "a kernel wrote outside its scratch memory"
+        for i, buffer in enumerate(inputs):
+            if i not in self.inplace.values():
+                assert buffer.array.tobytes() == before[i], "a kernel wrote to an input"
+        return [outputs[i].array.copy() for i in range(len(outputs))]
+
+    @staticmethod
+    def _input(value: object, shape: tuple[int, ...], dtype: np.dtype) -> Buffer:
+        buffer = Buffer.for_array(shape, dtype)
+        array = np.asarray(value)
+        assert (array.shape, array.dtype) == (shape, dtype)
+        buffer.array[...] = array
+        return buffer
+
+
+def _shape_and_dtype(kind: ir.Type) -> tuple[tuple[int, ...], np.dtype]:
+    tensor = ir.RankedTensorType(kind)
+    return tuple(tensor.shape), DTYPES[str(tensor.element_type)]
+
+
+def _pairs(function: ir.Operation) -> dict[int, int]:
+    if "xyntra.inplace" not in function.attributes:
+        return {}
+    return {
+        ir.IntegerAttr(pair[0]).value: ir.IntegerAttr(pair[1]).value
+        for pair in map(ir.ArrayAttr, ir.ArrayAttr(function.attributes["xyntra.inplace"]))
+    }
+
+
+@pytest.fixture(scope="session")
+def compiled() -> Callable[..., Kernel]:
+    """Compile kernel text once a session and return the callable kernel."""
+    cache: dict[tuple[str, int], Kernel] = {}
+
+    def get(text: str, opt_level: int = 2) -> Kernel:
+        key = (text, opt_level)
+        if key not in cache:
+            cache[key] = Kernel(text, opt_level)
+        return cache[key]
+
+    return get

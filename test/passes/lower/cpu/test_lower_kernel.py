@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Kernels lowered, compiled and run, against numpy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+RNG = np.random.default_rng(7)
+
+
+def normal(*shape: int, dtype: type = np.float32) -> np.ndarray:
+    return RNG.standard_normal(shape).astype(dtype)
+
+
+def elementwise(body: str, kind: str, inputs: int = 1, shape: str = "17", result: str = "") -> str:
+    """A kernel that applies `body` (which yields %r) to equal-shaped tensors %x0, %x1, …"""
+    result = result or kind
+    rank = len(shape.split("x"))
+    dims = ", ".join(f"d{i}" for i in range(rank))
+    source, target = f"tensor<{shape}x{kind}>", f"tensor<{shape}x{result}>"
+    arguments = ", ".join(f"%a{i}: {source}" for i in range(inputs))
+    names = ", ".join(f"%a{i}" for i in range(inputs))
+    scalars = ", ".join(f"%x{i}: {kind}" for i in range(inputs))
+    identity = f"affine_map<({dims}) -> ({dims})>"
+    return f"""
+    func.func @k({arguments}) -> {target} {{
+      %e = tensor.empty() : {target}
+      %y = linalg.generic {{
+        indexing_maps = [{", ".join([identity] * (inputs + 1))}],
+        iterator_types = [{", ".join(['"parallel"'] * rank)}]}}
+        ins({names} : {", ".join([source] * inputs)}) outs(%e : {target}) {{
+      ^bb0({scalars}, %o: {result}):
+        {body}
+        linalg.yield %r : {result}
+      }} -> {target}
+      return %y : {target}
+    }}"""
+
+
+MATMUL_BIAS = """
+func.func @k(%a: tensor<37x50xf32>, %b: tensor<50x41xf32>, %c: tensor<41xf32>)
+    -> (tensor<37x41xf32>, tensor<37xf32>) {
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<37x41xf32>
+  %f = linalg.fill ins(%z: f32) outs(%e: tensor<37x41xf32>) -> tensor<37x41xf32>
+  %m = linalg.matmul ins(%a, %b: tensor<37x50xf32>, tensor<50x41xf32>)
+    outs(%f: tensor<37x41xf32>) -> tensor<37x41xf32>
+  %s = linalg.generic {
+    indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>,
+                     affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]}
+    ins(%m, %c: tensor<37x41xf32>, tensor<41xf32>) outs(%e: tensor<37x41xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %r = arith.addf %x, %y : f32
+    linalg.yield %r : f32
+  } -> tensor<37x41xf32>
+  %e1 = tensor.empty() : tensor<37xf32>
+  %f1 = linalg.fill ins(%z: f32) outs(%e1: tensor<37xf32>) -> tensor<37xf32>
+  %q = linalg.generic {
+    indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+    iterator_types = ["parallel", "reduction"]}
+    ins(%s: tensor<37x41xf32>) outs(%f1: tensor<37xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %r = arith.addf %x, %o : f32
+    linalg.yield %r : f32
+  } -> tensor<37xf32>
+  return %s, %q : tensor<37x41xf32>, tensor<37xf32>
+}"""
+
+
+def test_matmul_with_bias_and_row_sum(compiled):
+    a, b, c = normal(37, 50), normal(50, 41), normal(41)
+    product, rows = compiled(MATMUL_BIAS)(a, b, c)
+    expected = a.astype(np.float64) @ b + c
+    np.testing.assert_allclose(product, expected, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(rows, expected.sum(1), rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("shape", ["1", "7", "1000", "3x5", "2x0x3", "2x3x5x7"])
+def test_elementwise_of_any_shape(compiled, shape):
+    size = [int(n) for n in shape.split("x")]
+    x, y = normal(*size), normal(*size)
+    kernel = compiled(elementwise("%r = arith.subf %x0, %x1 : f32", "f32", 2, shape))
+    np.testing.assert_array_equal(kernel(x, y)[0], x - y)

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Forked child processes that compile one kernel at a time and may crash.
+
+A child gets one kernel and answers before it gets the next, so neither side ever waits with a full
+pipe. What it writes to standard error is kept: LLVM says there why it aborts.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import tempfile
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from typing import Any, BinaryIO
+
+from xyntra.errors import WorkerError, XyntraError
+from xyntra.targets.cpu.kernels import CompiledKernel, KernelSource
+
+_DONE, _FAILED = b"d", b"f"
+_STDERR_LINES = 12
+
+
+@dataclass
+class Child:
+    """A process and the kernel that it is at; `key` is empty while it has none."""
+
+    process: Any
+    pipe: Connection
+    stderr: BinaryIO
+    key: str = ""
+    kernel: KernelSource = field(default_factory=lambda: KernelSource("", ""))
+    deadline: float = 0.0
+
+    def start_next(self, queue: deque[tuple[str, KernelSource]], timeout: float) -> None:
+        """Send the next kernel of `queue`, if there is one."""
+        self.key = ""
+        if not queue:
+            return
+        self.key, self.kernel = queue.popleft()
+        self.deadline = time.monotonic() + timeout
+        try:
+            self.pipe.send(self.kernel)
+        except OSError as error:
+            raise self._crash() from error
+
+    def receive(self) -> CompiledKernel:
+        """Return the answer that waits in the pipe."""
+        try:
+            answer = self.pipe.recv_bytes()
+        except (EOFError, OSError) as error:
+            raise self._crash() from error
+        if answer[:1] == _FAILED:
+            raise XyntraError.from_dict(json.loads(answer[1:]))
+        return CompiledKernel.from_bytes(memoryview(answer)[1:])
+
+    def late(self) -> WorkerError:
+        """Return the error for a kernel that takes too long."""
+        return WorkerError(
+            "kernel-timeout", "compiling a kernel took too long", place=self.kernel.place
+        )
+
+    def stop(self) -> None:
+        """End the process, whatever it does."""
+        self.pipe.close()
+        self.process.kill()
+        self.process.join()
+        self.stderr.close()
+
+    def _crash(self) -> WorkerError:
+        self.process.join()
+        self.stderr.seek(0)
+        lines = self.stderr.read().decode("utf-8", "replace").splitlines()
+        return WorkerError(
+            "kernel-crash",
+            f"the compiler died of {_exit_reason(self.process.exitcode)} on a kernel",
+            place=self.kernel.place,
+            cause="\n".join(lines[-_STDERR_LINES:]) or None,
+        )
+
+
+def ready(busy: list[Child]) -> list[Child]:
+    """Wait for answers, or for the end of a process; both make the pipe readable."""
+    first = min(child.deadline for child in busy)
+    ready = wait([child.pipe for child in busy], max(0.0, first - time.monotonic()))
+    if not ready:
+        raise min(busy, key=lambda child: child.deadline).late()
+    return [child for child in busy if child.pipe in ready]
+
+
+@contextmanager
+def child_processes(
+    count: int, compile_one: Callable[[KernelSource], CompiledKernel]
+) -> Iterator[list[Child]]:
+    children: list[Child] = []
+    try:
+        for _ in range(count):
+            children.append(_start_child(children, compile_one))
+        yield children
+    finally:
+        for child in children:
+            child.stop()
+
+
+def _start_child(
+    others: Sequence[Child], compile_one: Callable[[KernelSource], CompiledKernel]
+) -> Child:
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe()
+    stderr = tempfile.TemporaryFile()  # noqa: SIM115  (closed by Child.stop)
+    # A child that kept the parent's ends would never see them close.
+    inherited = [ours, *(other.pipe for other in others)]
+    process = context.Process(
+        target=_serve, args=(theirs, inherited, stderr.fileno(), compile_one), daemon=True
+    )
+    with warnings.catch_warnings():
+        # The threads of numpy's linear algebra are asleep, and no child calls it.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process.start()
+    theirs.close()
+    return Child(process, ours, stderr)
+
+
+def _serve(
+    pipe: Connection,
+    inherited: list[Connection],
+    stderr: int,
+    compile_one: Callable[[KernelSource], CompiledKernel],
+) -> None:
+    for other in inherited:
+        other.close()
+    os.dup2(stderr, 2)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while True:
+        try:
+            kernel = pipe.recv()
+        except EOFError:
+            return
+        pipe.send_bytes(_answer(kernel, compile_one))
+
+
+def _answer(kernel: KernelSource, compile_one: Callable[[KernelSource], CompiledKernel]) -> bytes:
+    try:
+        return _DONE + compile_one(kernel).to_bytes()
+    except XyntraError as error:
+        return _FAILED + json.dumps(error.to_dict()).encode()
+
+
+def _exit_reason(code: int | None) -> str:
+    if code is not None and code < 0:
+        return signal.Signals(-code).name
+    return f"exit status {code}"

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What the compiler knows about the processor that it runs on."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from xyntra.targets.cpu.llvm_backend import llvm
+
+_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_DEFAULT_CACHE = {1: 32 << 10, 2: 512 << 10, 3: 8 << 20}  # bytes, where the system tells nothing
+
+
+@dataclass(frozen=True)
+class CpuDevice:
+    """A processor.
+
+    Attributes:
+        name: LLVM's name of the microarchitecture, such as `znver3`.
+        triple: LLVM's target triple of this process.
+        features: LLVM's feature string, `+avx2,-avx512f,…`.
+        vector_bits: width of the widest vector register that LLVM may use.
+        vector_registers: how many of them there are.
+        cores: processors that this process may run on.
+        l1_bytes, l2_bytes, l3_bytes: data cache sizes; l1 and l2 are those of one core.
+    """
+
+    name: str
+    triple: str
+    features: str
+    vector_bits: int
+    vector_registers: int
+    cores: int
+    l1_bytes: int
+    l2_bytes: int
+    l3_bytes: int
+
+
+@lru_cache(maxsize=1)
+def host_device() -> CpuDevice:
+    """Return the processor of this process."""
+    binding = llvm()
+    features = binding.get_host_cpu_features()
+    bits, registers = _vector_unit(features)
+    caches = _cache_sizes()
+    return CpuDevice(
+        name=binding.get_host_cpu_name(),
+        triple=binding.get_process_triple(),
+        features=features.flatten(),
+        vector_bits=bits,
+        vector_registers=registers,
+        cores=_allowed_cores(),
+        l1_bytes=caches[1],
+        l2_bytes=caches[2],
+        l3_bytes=caches[3],
+    )
+
+
+def _vector_unit(features: dict[str, bool]) -> tuple[int, int]:
+    if features.get("avx512f") and features.get("avx512vl"):
+        return 512, 32
+    if features.get("avx"):
+        return 256, 16
+    return 128, 32 if features.get("neon") else 16
+
+
+def _allowed_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _cache_sizes() -> dict[int, int]:
+    sizes = dict(_DEFAULT_CACHE)
+    for folder in _CACHES.glob("index*"):
+        try:
+            if (folder / "type").read_text().strip() == "Instruction":
+                continue
+            level = int((folder / "level").read_text())
+            sizes[level] = _parse_size((folder / "size").read_text().strip())
+        except (OSError, ValueError):
+            continue
+    return sizes
+
+
+def _parse_size(text: str) -> int:
+    if text and text[-1] in _UNITS:
+        return int(text[:-1]) * _UNITS[text[-1]]
+    return int(text)

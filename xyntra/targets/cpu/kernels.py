@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""One kernel, from the text of its function to machine code."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+from xyntra.cache import DiskCache, cache_key
+
+_HEADER = struct.Struct("<Q")
+
+
+@dataclass(frozen=True)
+class KernelSource:
+    """A kernel before lowering.
+
+    Attributes:
+        name: the name of its function, which becomes its symbol.
+        mlir: the module that holds the function, as text.
+        nodes: what it computes in the words of the model, for messages.
+        opt_level: LLVM's, 0 to 3.
+    """
+
+    name: str
+    mlir: str
+    nodes: tuple[str, ...] = ()
+    opt_level: int = 2
+
+    @property
+    def place(self) -> str:
+        """The kernel and its nodes as the `place` of an error."""
+        lines = [f"kernel '{self.name}'"]
+        if self.nodes:
+            lines.append("from " + ", ".join(self.nodes))
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class CompiledKernel:
+    """Object code that defines one entry point, and the scratch bytes that a call of it needs."""
+
+    code: bytes
+    scratch_bytes: int
+
+    def to_bytes(self) -> bytes:
+        """Return what `from_bytes` reads."""
+        return _HEADER.pack(self.scratch_bytes) + self.code
+
+    @classmethod
+    def from_bytes(cls, data: bytes | memoryview) -> CompiledKernel:
+        """Rebuild the kernel that `to_bytes` described."""
+        (scratch_bytes,) = _HEADER.unpack_from(data)
+        return cls(bytes(data[_HEADER.size :]), scratch_bytes)
+
+
+def kernel_key(kernel: KernelSource) -> str:
+    """Return the cache key of a kernel's machine code on this host."""
+    from xyntra.targets.cpu.codegen import target_key
+
+    return cache_key("cpu-kernel", kernel.mlir, target_key(), str(kernel.opt_level))
+
+
+def compile_kernel(kernel: KernelSource) -> CompiledKernel:
+    """Compile in this process.
+
+    Raises:
+        CompileError: the text is not a kernel, or a library below failed on it.
+    """
+    from xyntra.dialects import make_context
+    from xyntra.dialects.mlir import ir
+    from xyntra.errors import CompileError
+    from xyntra.passes.lower.cpu import lower_kernel
+    from xyntra.targets.cpu.codegen import compile_object
+
+    with make_context():
+        try:
+            module = ir.Module.parse(kernel.mlir)
+        except ir.MLIRError as error:
+            message = "the text of a kernel does not parse"
+            raise CompileError(
+                "kernel-text", message, place=kernel.place, cause=str(error)
+            ) from error
+        lowered = lower_kernel(module)
+    code = compile_object(lowered.llvm_ir, opt_level=kernel.opt_level)
+    return CompiledKernel(code, lowered.scratch_bytes)
+
+
+def load_cached(cache: DiskCache | None, key: str) -> CompiledKernel | None:
+    """Return the kernel stored under `key`, or None."""
+    data = cache.get(key) if cache else None
+    return CompiledKernel.from_bytes(data) if data is not None else None

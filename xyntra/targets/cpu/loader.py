@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Object code into this process."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from itertools import count
+from typing import Any
+
+from xyntra.errors import CompileError
+from xyntra.targets.cpu.llvm_backend import llvm
+from xyntra.targets.cpu.object_symbols import undefined_symbols
+
+_numbers = count()
+
+
+class Library:
+    """Loaded object code; equal symbol names in two libraries do not meet.
+
+    The code stays in memory as long as the library: keep it for as long as an address is used.
+
+    Args:
+        objects: object code by the name of the one symbol that it is loaded for.
+
+    Raises:
+        CompileError: the code is damaged or cannot be linked here.
+    """
+
+    def __init__(self, objects: Mapping[str, bytes]) -> None:
+        builder = llvm().JITLibraryBuilder()
+        for name, code in objects.items():
+            builder.add_object_img(code)
+            builder.export_symbol(name)
+        for name, address in _imports(objects.values()).items():
+            builder.import_symbol(name, address)
+        try:
+            self._tracker = builder.link(_engine(), f"xyntra.{next(_numbers)}")
+        except RuntimeError as error:
+            raise CompileError(
+                "object-load", "compiled kernels could not be loaded", cause=str(error)
+            ) from error
+
+    def address(self, name: str) -> int:
+        """Return the address of a symbol.
+
+        Raises:
+            KeyError: no object was loaded under `name`.
+        """
+        return int(self._tracker[name])
+
+
+@lru_cache(maxsize=1)
+def _engine() -> Any:
+    return llvm().create_lljit_compiler(use_jit_link=False, suppress_errors=True)
+
+
+def _imports(codes: Iterable[bytes]) -> dict[str, int]:
+    names = {name for code in codes for name in undefined_symbols(code)}
+    names.discard("_GLOBAL_OFFSET_TABLE_")
+    return {name: _host_address(name) for name in sorted(names)}
+
+
+def _host_address(name: str) -> int:
+    for library in _host_libraries():
+        function = getattr(library, name, None)
+        if function is not None:
+            return ctypes.cast(function, ctypes.c_void_p).value or 0
+    message = f"this system has no function '{name}', which compiled kernels call"
+    raise CompileError("missing-symbol", message)
+
+
+@lru_cache(maxsize=1)
+def _host_libraries() -> list[ctypes.CDLL]:
+    found = [ctypes.CDLL(None)]
+    math = ctypes.util.find_library("m")
+    if math:
+        found.append(ctypes.CDLL(math))
+    return found
