@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Builds the plan from the kernel level: `main` calls kernel functions, all else is views."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from torch_mlir import ir
+
+from xyntra.dialects import Kernel
+from xyntra.dialects.dtypes import default_dtype, item_bytes
+from xyntra.errors import CompileError
+from xyntra.passes.fusion.block_graph import VIEWS
+from xyntra.plan.flops import count_flops
+from xyntra.plan.plan import Buffer, BufferKind, KernelCode, Plan, Port, Step
+
+_KNOWN = ("parameter", "constant", "prepared")
+
+
+def build_plan(module: ir.Operation, operations: int) -> Plan:
+    """The plan of `module`, without the scratch sizes that only lowering knows.
+
+    Args:
+        module: one function `main` and the kernels that it calls.
+        operations: number of compute operations before fusion, for reports.
+
+    Raises:
+        CompileError: `main` holds something that is neither a call, a view nor a constant.
+    """
+    functions = [view.operation for view in module.regions[0].blocks[0].operations]
+    kernels = {
+        ir.StringAttr(op.attributes["sym_name"]).value: op for op in functions if Kernel.of(op)
+    }
+    mains = [op for op in functions if Kernel.of(op) is None and len(op.regions[0].blocks)]
+    if len(mains) != 1:
+        raise CompileError("no-main", f"the module has {len(mains)} functions beside its kernels")
+    builder = _PlanBuilder(mains[0])
+    used = {step.kernel for step in builder.steps}
+    return Plan(
+        inputs=tuple(builder.inputs),
+        outputs=tuple(builder.outputs),
+        buffers=tuple(builder.buffers),
+        steps=tuple(builder.steps),
+        kernels={name: _kernel_code(op) for name, op in kernels.items() if name in used},
+        operations=operations,
+    )
+
+
+def _kernel_code(function: ir.Operation) -> KernelCode:
+    kernel = Kernel.of(function)
+    assert kernel is not None
+    schedule = function.attributes["xyntra.schedule"] if "xyntra.schedule" in function.attributes else ""
+    return KernelCode(
+        kind=kernel.kind,
+        flops=count_flops(function),
+        scratch=0,
+        inplace=_inplace_pairs(function),
+        schedule=str(schedule),
+        source=function.get_asm(),
+    )
+
+
+def _inplace_pairs(function: ir.Operation) -> tuple[tuple[int, int], ...]:
+    if "xyntra.inplace" not in function.attributes:
+        return ()
+    pairs = ir.ArrayAttr(function.attributes["xyntra.inplace"])
+    return tuple((pair[0].value, pair[1].value) for pair in map(ir.ArrayAttr, pairs))
+
+
+class _PlanBuilder:
+    def __init__(self, main: ir.Operation) -> None:
+        self.buffers: list[Buffer] = []
+        self.inputs: list[Port] = []
+        self.outputs: list[Port] = []
+        self.steps: list[Step] = []
+        self.homes: dict[ir.Value, int] = {}
+        block = main.regions[0].blocks[0]
+        self.returned = _returned(block)
+        attributes = _dictionaries(main, "arg_attrs", len(block.arguments))
+        for position, (argument, given) in enumerate(zip(block.arguments, attributes, strict=True)):
+            self._argument(argument, given, position)
+        for view in block.operations:
+            self._operation(view.operation, main)
+
+    def _argument(self, value: ir.Value, given: dict[str, str], position: int) -> None:
+        type_ = ir.RankedTensorType(value.type)
+        if "xyntra.parameter" in given:
+            buffer = Buffer("parameter", tensor_bytes(type_), name=given["xyntra.parameter"])
+            self.homes[value] = self._add(buffer)
+            return
+        self.homes[value] = self._add(Buffer("input", tensor_bytes(type_)))
+        name = given.get("xyntra.input", f"input{position}")
+        self.inputs.append(self._port(name, given, type_, self.homes[value]))
+
+    def _port(self, name: str, given: dict[str, str], type_: ir.RankedTensorType, buffer: int) -> Port:
+        dtype = given.get("xyntra.dtype") or default_dtype(type_.element_type)
+        return Port(name, dtype, tuple(type_.shape), buffer)
+
+    def _add(self, buffer: Buffer) -> int:
+        self.buffers.append(buffer)
+        return len(self.buffers) - 1
+
+    def _operation(self, op: ir.Operation, main: ir.Operation) -> None:
+        if op.name == "func.call":
+            self._call(op)
+        elif op.name in VIEWS:
+            self.homes[op.results[0]] = self.homes[op.operands[0]]
+        elif op.name == "arith.constant":
+            data = constant_bytes(op.attributes["value"])
+            self.homes[op.results[0]] = self._add(Buffer("constant", len(data), data=data))
+        elif op.name == "func.return":
+            self._return(op, main)
+        elif op.name != "tensor.empty":
+            raise CompileError(
+                "not-a-kernel",
+                f"'{op.name}' was not put into a kernel",
+                place=", ".join(source_nodes(op.location)),
+            )
+
+    def _call(self, op: ir.Operation) -> None:
+        inputs = tuple(self.homes[value] for value in op.operands)
+        once = all(self.buffers[i].kind in _KNOWN for i in inputs)
+        once = once and not any(result in self.returned for result in op.results)
+        outputs = []
+        for result in op.results:
+            nbytes = tensor_bytes(ir.RankedTensorType(result.type))
+            kind: BufferKind = "prepared" if once else "temporary"
+            if result in self.returned:
+                kind = "output"
+            outputs.append(self._add(Buffer(kind, nbytes)))
+            self.homes[result] = outputs[-1]
+        callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+        nodes = tuple(source_nodes(op.location))
+        self.steps.append(Step(callee, inputs, tuple(outputs), nodes, once))
+
+    def _return(self, op: ir.Operation, main: ir.Operation) -> None:
+        attributes = _dictionaries(main, "res_attrs", len(op.operands))
+        for position, (value, given) in enumerate(zip(op.operands, attributes, strict=True)):
+            home = self.homes[value]
+            if self.buffers[home].kind != "output" or home in {port.buffer for port in self.outputs}:
+                raise CompileError("result-not-written", f"no kernel writes result {position} alone")
+            name = given.get("xyntra.output", f"output{position}")
+            self.outputs.append(self._port(name, given, ir.RankedTensorType(value.type), home))
+
+
+def _returned(block: ir.Block) -> set[ir.Value]:
+    """Values whose buffers the caller provides: what is returned, looking through views."""
+    found = set()
+    for value in list(block.operations)[-1].operands:
+        while not isinstance(value.owner, ir.Block) and value.owner.name in VIEWS:
+            value = value.owner.operands[0]
+        found.add(value)
+    return found
+
+
+def tensor_bytes(type_: ir.RankedTensorType) -> int:
+    """Bytes of a tensor of static shape."""
+    return prod(type_.shape) * item_bytes(default_dtype(type_.element_type))
+
+
+def _dictionaries(function: ir.Operation, name: str, count: int) -> list[dict[str, str]]:
+    if name not in function.attributes:
+        return [{} for _ in range(count)]
+    return [
+        {entry.name: entry.attr.value for entry in dictionary if isinstance(entry.attr, ir.StringAttr)}
+        for dictionary in map(ir.DictAttr, ir.ArrayAttr(function.attributes[name]))
+    ]
+
+
+def source_nodes(location: ir.Location) -> list[str]:
+    """Names of the nodes in a location, each once, in order."""
+    return list(dict.fromkeys(_names(location)))
+
+
+def _names(location: ir.Location) -> Iterator[str]:
+    if isinstance(location, ir.NameLoc):
+        yield location.name_str
+    elif isinstance(location, ir.FusedLoc):
+        for inner in location.locations:
+            yield from _names(inner)
+
+
+def constant_bytes(attribute: ir.Attribute) -> bytes:
+    """The elements of a dense constant in row-major order."""
+    type_ = ir.RankedTensorType(ir.DenseElementsAttr(attribute).type)
+    if str(type_.element_type) == "bf16":
+        return _bfloat16_bytes(attribute, type_)
+    array: np.ndarray[Any, Any] = np.array(attribute)
+    return array.tobytes()
+
+
+def _bfloat16_bytes(attribute: ir.Attribute, type_: ir.RankedTensorType) -> bytes:
+    # The bindings give no buffer for bf16; the printed form holds every element exactly.
+    text = str(attribute)
+    body = text[len("dense<") : text.rindex("> :")]
+    if body.startswith('"0x'):
+        return bytes.fromhex(body[3:-1])
+    items = re.findall(r"0x[0-9A-Fa-f]+|[-+0-9.][-+0-9.eE]*", body)
+    bits = [_bfloat16_bits(item) for item in items]
+    return np.array(bits * prod(type_.shape) if len(bits) == 1 else bits, np.uint16).tobytes()
+
+
+def _bfloat16_bits(item: str) -> int:
+    if item.startswith("0x"):
+        return int(item, 16)
+    return int(np.array(float(item), ml_dtypes.bfloat16).view(np.uint16))
+
+
+def nodes_of(steps: Sequence[Step], kernel: str) -> list[str]:
+    """Source nodes of every launch of `kernel`, for messages about it."""
+    return list(dict.fromkeys(node for step in steps if step.kernel == kernel for node in step.nodes))

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The plan of a compiled model: kernels in order and a buffer for every tensor.
+
+A plan is plain data. It is built from the kernel level of the IR, serialises to JSON and is all
+that the runtime of a target needs besides machine code and weights.
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import asdict, dataclass, field
+from math import prod
+from typing import Any, Literal
+
+import numpy as np
+
+from xyntra.dialects.dtypes import item_bytes
+
+BufferKind = Literal["input", "output", "parameter", "constant", "prepared", "temporary"]
+
+
+@dataclass(frozen=True)
+class Port:
+    """An input or output of the model: its name, dtype and shape, and the buffer that holds it."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    buffer: int
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the tensor in bytes."""
+        return prod(self.shape) * item_bytes(self.dtype)
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Memory of one tensor, row-major and contiguous.
+
+    Attributes:
+        kind: who provides the memory; `temporary` lives in the arena during a call, `prepared` is
+            computed once when the model is loaded.
+        nbytes: size.
+        name: the weight of a `parameter`.
+        data: contents of a `constant`.
+    """
+
+    kind: BufferKind
+    nbytes: int
+    name: str = ""
+    data: bytes = b""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One launch of a kernel.
+
+    Attributes:
+        kernel: name of the kernel function.
+        inputs: buffers that it reads, in argument order.
+        outputs: buffers that it writes.
+        nodes: names of the source nodes that it holds.
+        once: computed from parameters and constants alone, when the model is loaded.
+    """
+
+    kernel: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    nodes: tuple[str, ...]
+    once: bool
+
+
+@dataclass(frozen=True)
+class KernelCode:
+    """One kernel function.
+
+    Attributes:
+        kind: elementwise, row, contraction …
+        flops: floating-point operations of one launch.
+        scratch: bytes of scratch memory that a launch needs.
+        inplace: pairs (result, argument) that share the argument's buffer.
+        schedule: text of its `#xyntra.schedule`, or "".
+        source: MLIR text of the function at the kernel level.
+    """
+
+    kind: str
+    flops: int
+    scratch: int
+    inplace: tuple[tuple[int, int], ...]
+    schedule: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything about a compiled model except machine code and weights."""
+
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    buffers: tuple[Buffer, ...]
+    steps: tuple[Step, ...]
+    kernels: dict[str, KernelCode] = field(default_factory=dict)
+    operations: int = 0
+
+    @property
+    def parameters(self) -> list[str]:
+        """Names of the weights that the plan reads."""
+        return [buffer.name for buffer in self.buffers if buffer.kind == "parameter"]
+
+    def step_bytes(self, step: Step) -> int:
+        """Bytes that one launch must read and write at least."""
+        touched = {*step.inputs, *step.outputs}
+        return sum(self.buffers[index].nbytes for index in touched)
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as JSON-ready data."""
+        data = asdict(self)
+        for buffer in data["buffers"]:
+            buffer["data"] = base64.b64encode(buffer["data"]).decode("ascii")
+        return data
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Plan:
+        """The plan that `to_json` wrote; KeyError, TypeError or ValueError if it is no plan."""
+        return cls(
+            inputs=tuple(map(_port, data["inputs"])),
+            outputs=tuple(map(_port, data["outputs"])),
+            buffers=tuple(
+                Buffer(**{**entry, "data": base64.b64decode(entry["data"])})
+                for entry in data["buffers"]
+            ),
+            steps=tuple(
+                Step(
+                    entry["kernel"],
+                    tuple(entry["inputs"]),
+                    tuple(entry["outputs"]),
+                    tuple(entry["nodes"]),
+                    bool(entry["once"]),
+                )
+                for entry in data["steps"]
+            ),
+            kernels={name: _kernel(entry) for name, entry in data["kernels"].items()},
+            operations=int(data["operations"]),
+        )
+
+
+def _port(entry: dict[str, Any]) -> Port:
+    return Port(entry["name"], entry["dtype"], tuple(entry["shape"]), int(entry["buffer"]))
+
+
+def _kernel(entry: dict[str, Any]) -> KernelCode:
+    inplace = tuple((int(result), int(argument)) for result, argument in entry["inplace"])
+    return KernelCode(**{**entry, "inplace": inplace})
+
+
+def numpy_dtype(dtype: str) -> np.dtype[Any]:
+    """The numpy dtype of a dtype name, those of ml_dtypes included."""
+    if dtype == "bfloat16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(dtype)
