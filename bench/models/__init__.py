@@ -18,9 +18,7 @@ __all__ = ["DEFAULT_FOLDER", "REGISTRY", "InputSpec", "ModelSpec", "ensure"]
 DEFAULT_FOLDER = Path(__file__).resolve().parents[2] / "models"
 
 _FAMILIES = (magika, rapidocr, nudenet, minilm, bert, gpt2, vit, resnet)
-REGISTRY: dict[str, ModelSpec] = {
-    spec.name: spec for family in _FAMILIES for spec in family.SPECS
-}
+REGISTRY: dict[str, ModelSpec] = {spec.name: spec for family in _FAMILIES for spec in family.SPECS}
 
 
 def ensure(name: str, folder: Path = DEFAULT_FOLDER) -> Path:

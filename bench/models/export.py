@@ -6,13 +6,14 @@ Importing this module does not import PyTorch; calling into it does.
 
 from __future__ import annotations
 
+import logging
 import os
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.models.files import atomic_path
+from bench.files import atomic_path
 from bench.models.spec import InputSpec
 from xyntra.errors import MissingExtraError
 
@@ -36,6 +37,8 @@ def require_torch() -> None:
             raise MissingExtraError.for_extra(
                 "bench", library, purpose="exporting this model"
             ) from error
+    # The exporter warns of torchvision's absence, which no model here uses.
+    logging.getLogger("torch.onnx").setLevel(logging.ERROR)
 
 
 def randomize(module: torch.nn.Module, seed: int) -> None:

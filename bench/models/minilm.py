@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bench.models.bert import encoder_inputs
 from bench.models.export import export, require_torch
 from bench.models.spec import ModelSpec
 from bench.models.wheels import WheelFile, read
+
+if TYPE_CHECKING:
+    import torch
 
 __all__ = ["SPECS"]
 
@@ -43,7 +47,7 @@ def build(path: Path) -> None:
     export(model, INPUTS, ("last_hidden_state",), lambda out: out.last_hidden_state, path)
 
 
-def _without_unused(weights: dict[str, object]) -> dict[str, object]:
+def _without_unused(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     # Sentence embeddings are mean-pooled: BERT's own pooler is shipped but never used, and the
     # position ids are a constant 0, 1, 2 … that the module makes itself.
     return {

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from bench.models.spec import InputSpec, ModelSpec, uniform
+from bench.models.pictures import picture
+from bench.models.spec import InputSpec, ModelSpec
 from bench.models.wheels import WheelFile, fetch
 
 __all__ = ["SPECS"]
@@ -22,7 +23,7 @@ SPECS = (
         title="NudeNet 320n (YOLOv8n)",
         source="wheel nudenet 3.4.2",
         licence="MIT (the package); AGPL-3.0 (the model file's own metadata)",
-        inputs=(InputSpec("images", "float32", (1, 3, 320, 320), uniform(0.0, 1.0)),),
+        inputs=(InputSpec("images", "float32", (1, 3, 320, 320), picture(0.0, 1.0)),),
         build=partial(fetch, DETECTOR),
         from_wheel=True,
         free_dimensions=("images",),

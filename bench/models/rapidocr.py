@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from bench.models.spec import InputSpec, ModelSpec, uniform
+from bench.models.pictures import picture
+from bench.models.spec import InputSpec, ModelSpec
 from bench.models.wheels import WheelFile, fetch
 
 __all__ = ["SPECS"]
@@ -21,7 +22,7 @@ def _spec(name: str, title: str, shape: tuple[int, ...], member: str, sha256: st
         source="wheel rapidocr-onnxruntime 1.4.4",
         licence="Apache-2.0",
         # Pixels are scaled to [-1, 1]: mean 0.5 and standard deviation 0.5 in every channel.
-        inputs=(InputSpec("x", "float32", shape, uniform(-1.0, 1.0)),),
+        inputs=(InputSpec("x", "float32", shape, picture(-1.0, 1.0)),),
         build=partial(fetch, source),
         from_wheel=True,
         free_dimensions=("x",),

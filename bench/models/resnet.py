@@ -6,12 +6,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench.models.export import export, randomize, require_torch
-from bench.models.spec import InputSpec, ModelSpec, uniform
+from bench.models.pictures import picture
+from bench.models.spec import InputSpec, ModelSpec
 
 __all__ = ["SPECS"]
 
 # About the range that mean and standard deviation of ImageNet give.
-INPUTS = (InputSpec("pixel_values", "float32", (1, 3, 224, 224), uniform(-2.0, 2.0)),)
+INPUTS = (InputSpec("pixel_values", "float32", (1, 3, 224, 224), picture(-2.0, 2.0)),)
 
 
 def build(path: Path) -> None:
@@ -21,15 +22,14 @@ def build(path: Path) -> None:
     from transformers import ResNetConfig, ResNetForImageClassification
 
     torch.manual_seed(0)
-    model = ResNetForImageClassification(
-        ResNetConfig(
-            embedding_size=64,
-            hidden_sizes=[256, 512, 1024, 2048],
-            depths=[3, 4, 6, 3],
-            layer_type="bottleneck",
-            num_labels=1000,
-        )
+    config = ResNetConfig(
+        embedding_size=64,
+        hidden_sizes=[256, 512, 1024, 2048],
+        depths=[3, 4, 6, 3],
+        layer_type="bottleneck",
     )
+    config.num_labels = 1000
+    model = ResNetForImageClassification(config)
     randomize(model, seed=0)
     export(model, INPUTS, ("logits",), lambda out: out.logits, path)
 

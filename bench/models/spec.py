@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["Generator", "InputSpec", "ModelSpec", "integers", "prefix_mask", "uniform"]
+__all__ = ["Generator", "InputSpec", "ModelSpec", "integers", "prefix_mask"]
 
 Generator = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
 
@@ -77,13 +77,8 @@ class ModelSpec:
 
 
 def integers(high: int) -> Generator:
-    """Uniform integers in [0, high): token ids below a vocabulary's size, bytes, segment ids."""
+    """Uniform integers in [0, high): token ids below a vocabulary's size, segment ids."""
     return lambda rng, shape: rng.integers(0, high, size=shape)
-
-
-def uniform(low: float, high: float) -> Generator:
-    """Uniform reals in [low, high): a normalised image of noise."""
-    return lambda rng, shape: rng.uniform(low, high, size=shape)
 
 
 def prefix_mask() -> Generator:

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""One compilation in a process of its own: `python -m bench.compile_once JOB RESULT`.
+
+Only the standard library is imported before the clock starts, so that the time of a compilation
+includes everything that it makes Python import.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from bench.memory import peak_memory
+
+
+def main() -> None:
+    """Compile the model `model` from `path` as JOB says, run it once, write the times."""
+    job = json.loads(sys.argv[1])
+    Path(sys.argv[2]).write_text(json.dumps(_measure(job)), encoding="utf-8")
+
+
+def _measure(job: dict[str, Any]) -> dict[str, Any]:
+    start = time.perf_counter()
+    import xyntra
+
+    exe = xyntra.compile(job["path"], inputs=job["shapes"] or None, config=job["config"])
+    compiled = time.perf_counter()
+    memory = peak_memory()
+    return {
+        "compile_seconds": compiled - start,
+        "first_run_seconds": _first_run(exe, job["model"]),
+        "kernels": len(exe.kernels),
+        "operations": _operations(exe),
+        "compile_memory": memory,
+        "memory": peak_memory(),
+    }
+
+
+def _first_run(exe: Any, model: str) -> float:
+    from bench.models import REGISTRY
+
+    inputs = REGISTRY[model].random_inputs(seed=0)
+    start = time.perf_counter()
+    exe.run(inputs)
+    return time.perf_counter() - start
+
+
+def _operations(exe: Any) -> int:
+    return sum(len(kernel.fused) for kernel in exe.kernels)
+
+
+if __name__ == "__main__":
+    main()

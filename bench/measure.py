@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Measure in fresh processes, and time two programs side by side."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from bench.files import atomic_path
+
+__all__ = ["ROOT", "MeasureError", "fresh", "interleaved", "write_json"]
+
+ROOT = Path(__file__).resolve().parents[1]
+_LAST_WORDS = 2000
+
+
+class MeasureError(Exception):
+    """A measuring process failed.
+
+    Attributes:
+        detail: the end of what it wrote to stderr.
+    """
+
+    def __init__(self, message: str, detail: str = "") -> None:
+        super().__init__(message)
+        self.detail = detail
+
+
+def fresh(module: str, job: Mapping[str, object], timeout: float) -> dict[str, Any]:
+    """Run `python -m MODULE JOB RESULT` in a new process and return what it wrote to RESULT.
+
+    Args:
+        module: its `main` reads the JSON text JOB and writes JSON to the file RESULT.
+        job: what to do, JSON-ready.
+        timeout: seconds after which the process is ended.
+
+    Raises:
+        MeasureError: it failed, was killed, or took too long.
+    """
+    with tempfile.TemporaryDirectory(prefix="xyntra-bench-") as folder:
+        result = Path(folder) / "result.json"
+        command = [sys.executable, "-m", module, json.dumps(job), str(result)]
+        try:
+            done = subprocess.run(
+                command, cwd=ROOT, capture_output=True, text=True, timeout=timeout, check=False
+            )
+        except subprocess.TimeoutExpired as error:
+            raise MeasureError(f"no result after {timeout:.0f} s") from error
+        if done.returncode != 0:
+            raise MeasureError(_reason(done), done.stderr[-_LAST_WORDS:])
+        answer: dict[str, Any] = json.loads(result.read_text(encoding="utf-8"))
+        return answer
+
+
+def _reason(done: subprocess.CompletedProcess[str]) -> str:
+    if done.returncode < 0:
+        number = -done.returncode
+        return f"killed by signal {number} ({signal.strsignal(number)})"
+    words = done.stderr.strip()
+    # An error of ours is the end of a traceback and may have several lines.
+    _, found, error = words.rpartition("error[")
+    if found:
+        return found + error
+    return words.splitlines()[-1] if words else f"exit status {done.returncode}"
+
+
+def interleaved(
+    first: Callable[[], object],
+    second: Callable[[], object],
+    *,
+    seconds: float,
+    rounds: int,
+    warmup: int = 2,
+) -> tuple[list[float], list[float]]:
+    """Time two functions alternately, so that a change of clock or load meets both.
+
+    Args:
+        first, second: what to time.
+        seconds: stop when this much time has passed, but not before `rounds`.
+        rounds: the least number of rounds; each calls both, in alternating order.
+        warmup: calls of each before timing.
+
+    Returns:
+        The seconds of every call of `first`, and of every call of `second`.
+    """
+    for _ in range(warmup):
+        first()
+        second()
+    times: tuple[list[float], list[float]] = ([], [])
+    calls = (first, second)
+    end = time.perf_counter() + seconds
+    done = 0
+    while done < rounds or time.perf_counter() < end:
+        for index in (0, 1) if done % 2 == 0 else (1, 0):
+            start = time.perf_counter()
+            calls[index]()
+            times[index].append(time.perf_counter() - start)
+        done += 1
+    return times
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write `value` as indented JSON, atomically."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Time to start: `python -m bench.startup`.
+
+Importing xyntra, xyntra-opt on a file of ten lines, and compiling BERT-base with an empty and a
+full cache. Every sample is a fresh process; medians go to bench/results as JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.machine import describe, slug
+from bench.measure import ROOT, MeasureError, fresh, write_json
+from bench.models import DEFAULT_FOLDER, REGISTRY, ensure
+
+MODEL = "bert-base"
+TEN_LINES = """\
+#map = affine_map<(d0) -> (d0)>
+func.func @add(%a: tensor<64xf32>, %b: tensor<64xf32>) -> tensor<64xf32> {
+  %empty = tensor.empty() : tensor<64xf32>
+  %sum = linalg.generic {indexing_maps = [#map, #map, #map], iterator_types = ["parallel"]}
+      ins(%a, %b : tensor<64xf32>, tensor<64xf32>) outs(%empty : tensor<64xf32>) {
+  ^bb0(%x: f32, %y: f32, %unused: f32):
+    %z = arith.addf %x, %y : f32
+    linalg.yield %z : f32
+  } -> tensor<64xf32>
+  return %sum : tensor<64xf32> }
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns 0."""
+    options = _parser().parse_args(arguments)
+    machine = describe()
+    samples = _commands(options.runs) | _compilations(options)
+    result = {"machine": machine, "samples": samples}
+    path = options.json or ROOT / "bench" / "results" / f"startup-{slug(machine)}.json"
+    write_json(path, result)
+    for name, sample in samples.items():
+        print(f"{name:24}{sample['median_seconds']:.3f} s   {_extra(sample)}")
+    print(f"wrote {path}")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m bench.startup", description=__doc__)
+    parser.add_argument("--runs", type=int, default=9, help="of short commands (default 9)")
+    parser.add_argument("--cold", type=int, default=3, help="cold compilations (default 3)")
+    parser.add_argument("--cached", type=int, default=5, help="cached compilations (default 5)")
+    parser.add_argument("--models", type=Path, default=DEFAULT_FOLDER, help="default: models/")
+    parser.add_argument("--timeout", type=float, default=1200.0, help="seconds for a process")
+    parser.add_argument("--json", type=Path, help="default: bench/results/startup-….json")
+    return parser
+
+
+def _commands(runs: int) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="xyntra-bench-") as folder:
+        source = Path(folder) / "add.mlir"
+        source.write_text(TEN_LINES, encoding="utf-8")
+        commands = {
+            "python": [sys.executable, "-c", "pass"],
+            "python, import xyntra": [sys.executable, "-c", "import xyntra"],
+            "xyntra-opt, ten lines": [_script("xyntra-opt"), str(source)],
+        }
+        return {name: _wall(command, runs) for name, command in commands.items()}
+
+
+def _script(name: str) -> str:
+    # Console scripts are installed beside the interpreter, which may not be on the PATH.
+    return str(Path(sys.executable).with_name(name + (".exe" if os.name == "nt" else "")))
+
+
+def _wall(command: Sequence[str], runs: int) -> dict[str, Any]:
+    seconds = [_once(command) for _ in range(runs + 1)]
+    # The first run warms the file cache.
+    return _sample(seconds[1:])
+
+
+def _once(command: Sequence[str]) -> float:
+    start = time.perf_counter()
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    elapsed = time.perf_counter() - start
+    if done.returncode != 0:
+        raise MeasureError(f"{' '.join(command)}: {done.stderr.strip()}")
+    return elapsed
+
+
+def _compilations(options: argparse.Namespace) -> dict[str, Any]:
+    spec, path = REGISTRY[MODEL], ensure(MODEL, options.models)
+    cold, cached = [], []
+    for _ in range(options.cold):
+        with tempfile.TemporaryDirectory(prefix="xyntra-cache-") as cache:
+            config = {"cache_dir": cache, "target": "cpu"}
+            job = {"model": MODEL, "path": str(path), "shapes": spec.shapes, "config": config}
+            cold.append(fresh("bench.compile_once", job, options.timeout))
+            again = max(1, options.cached // options.cold)
+            cached += [fresh("bench.compile_once", job, options.timeout) for _ in range(again)]
+    size = path.stat().st_size
+    return {f"{MODEL}, cold": _compiled(cold, size), f"{MODEL}, cached": _compiled(cached, size)}
+
+
+def _compiled(runs: Sequence[dict[str, Any]], file_bytes: int) -> dict[str, Any]:
+    memory = max((run["memory"] for run in runs), key=lambda memory: int(memory["peak_bytes"]))
+    return {
+        **_sample([run["compile_seconds"] for run in runs]),
+        "first_run_seconds": statistics.median(run["first_run_seconds"] for run in runs),
+        "memory": memory,
+        "peak_per_file_byte": memory["peak_bytes"] / file_bytes,
+    }
+
+
+def _sample(seconds: Sequence[float]) -> dict[str, Any]:
+    return {"median_seconds": statistics.median(seconds), "seconds": list(seconds)}
+
+
+def _extra(sample: dict[str, Any]) -> str:
+    if "memory" not in sample:
+        return f"of {len(sample['seconds'])}"
+    memory = sample["memory"]
+    return (
+        f"of {len(sample['seconds'])}, first run {sample['first_run_seconds']:.3f} s, "
+        f"peak {memory['peak_bytes'] / 1e6:.0f} MB in the {memory['peak_process']} "
+        f"({sample['peak_per_file_byte']:.2f} x the file)"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
