@@ -50,7 +50,8 @@ _PLAIN = ("severity", "message", "location", "file", "line", "column")
 def _position(location: ir.Location) -> tuple[str, int, int]:
     waiting = [location]
     while waiting:
-        found = waiting.pop(0)
+        # A diagnostic's location comes as the base class; by way of its attribute, as its own.
+        found = ir.Location.from_attr(waiting.pop(0).attr)
         if isinstance(found, ir.FileLineColLoc):
             return found.filename, found.start_line, found.start_col
         if isinstance(found, ir.NameLoc):
@@ -72,14 +73,7 @@ class PipelineError(CompileError):
         return {**super().to_dict(), "kind": CompileError.__name__}
 
     @classmethod
-    def of(
-        cls,
-        code: str,
-        message: str,
-        diagnostics: tuple[Diagnostic, ...],
-        *,
-        hint: str | None = None,
-    ) -> Self:
+    def of(cls, code: str, message: str, diagnostics: tuple[Diagnostic, ...]) -> Self:
         """Return an error whose place and cause are those of the first error diagnostic."""
         first = next((found for found in diagnostics if found.severity == "error"), None)
         error = cls(
@@ -87,7 +81,6 @@ class PipelineError(CompileError):
             message,
             place=first.location if first else None,
             cause=first.message if first else None,
-            hint=hint,
         )
         error.diagnostics = diagnostics
         return error

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from xyntra.dialects.mlir import ir
@@ -22,7 +23,7 @@ from xyntra.passes.registry import Pass, anchors_of, find_pass, is_pass
 
 from torch_mlir.passmanager import PassManager  # isort: skip  (after our way to import MLIR)
 
-__all__ = ["Hook", "PipelineSpec", "resolve", "run_pipeline"]
+__all__ = ["Hook", "PipelineSpec", "Runnable", "resolve", "run_pipeline", "run_steps"]
 
 PipelineSpec = str | Sequence["str | Pass"]
 """A pipeline's name, a textual pipeline, or a list of elements and ready-made passes."""
@@ -42,7 +43,7 @@ class Hook(Protocol):
 
 
 @dataclass(frozen=True)
-class _Runnable:
+class Runnable:
     """A step ready to run: a pass of ours, or an upstream pass manager."""
 
     name: str
@@ -68,13 +69,27 @@ def run_pipeline(
         PipelineError: a pass failed or left invalid IR.
         XyntraError: what a pass of ours raised.
     """
+    with module.context:
+        steps = resolve(pipeline)
+    run_steps(module, steps, verify_each=verify_each, hooks=hooks, report=report)
+
+
+def run_steps(
+    module: ir.Module | ir.Operation,
+    steps: Sequence[Runnable],
+    *,
+    verify_each: bool = True,
+    hooks: Sequence[Hook] = (),
+    report: Callable[[Diagnostic], None] | None = None,
+) -> None:
+    """As `run_pipeline`, with steps that `resolve` made ready in the same context."""
     operation = module.operation
     with operation.context:
-        for step in resolve(pipeline):
+        for step in steps:
             _run(step, operation, _Settings(verify_each, tuple(hooks), report))
 
 
-def resolve(pipeline: PipelineSpec) -> list[_Runnable]:
+def resolve(pipeline: PipelineSpec) -> list[Runnable]:
     """Return the steps of `pipeline`, made ready in the current context.
 
     Raises:
@@ -82,10 +97,10 @@ def resolve(pipeline: PipelineSpec) -> list[_Runnable]:
     """
     if isinstance(pipeline, str):
         pipeline = expand(pipeline) if pipeline in PIPELINES else (pipeline,)
-    steps: list[_Runnable] = []
+    steps: list[Runnable] = []
     for element in pipeline:
         if not isinstance(element, str):
-            steps.append(_Runnable(element.name, (ROOT,), ours=element))
+            steps.append(Runnable(element.name, (ROOT,), ours=element))
         elif element in PIPELINES:
             steps += resolve(element)
         else:
@@ -93,9 +108,9 @@ def resolve(pipeline: PipelineSpec) -> list[_Runnable]:
     return steps
 
 
-def _resolve_step(step: Step) -> _Runnable:
+def _resolve_step(step: Step) -> Runnable:
     if not is_pass(step.name):
-        return _Runnable(str(step), step.nest, upstream=_upstream(step))
+        return Runnable(str(step), step.nest, upstream=_upstream(step))
     cls = find_pass(step.name)
     anchor = step.nest[-1]
     if anchor not in ("any", *anchors_of(cls)):
@@ -104,7 +119,7 @@ def _resolve_step(step: Step) -> _Runnable:
             f"pass '{step.name}' cannot be nested in '{anchor}'",
             hint=f"it runs on {' and '.join(anchors_of(cls))}",
         )
-    return _Runnable(str(step), step.nest, ours=make_pass(cls, step.options))
+    return Runnable(str(step), step.nest, ours=make_pass(cls, step.options))
 
 
 def _upstream(step: Step) -> PassManager:
@@ -123,7 +138,7 @@ class _Settings:
     report: Callable[[Diagnostic], None] | None
 
 
-def _run(step: _Runnable, module: ir.Operation, settings: _Settings) -> None:
+def _run(step: Runnable, module: ir.Operation, settings: _Settings) -> None:
     for hook in settings.hooks:
         hook.before(step.name, module)
     try:
@@ -136,11 +151,11 @@ def _run(step: _Runnable, module: ir.Operation, settings: _Settings) -> None:
         hook.after(step.name, module)
 
 
-def _run_checked(step: _Runnable, module: ir.Operation, settings: _Settings) -> None:
+def _run_checked(step: Runnable, module: ir.Operation, settings: _Settings) -> None:
     with _collected(module.context, settings.report) as errors:
         try:
             if step.ours is not None:
-                _run_ours(step, module)
+                _run_ours(step.ours, step, module)
             else:
                 step.upstream.enable_verifier(settings.verify_each)
                 step.upstream.run(module)
@@ -153,19 +168,28 @@ def _run_checked(step: _Runnable, module: ir.Operation, settings: _Settings) -> 
         _verify(step, module)
 
 
-def _run_ours(step: _Runnable, module: ir.Operation) -> None:
-    assert step.ours is not None
+def _run_ours(ours: Pass, step: Runnable, module: ir.Operation) -> None:
     try:
         for operation in _anchored(module, step.nest):
-            step.ours.run(operation)
+            ours.run(operation)
     except (XyntraError, ir.MLIRError):
         raise
     except Exception as error:
         raise CompileError(
             "pass-crashed",
             f"pass '{step.name}' met a case that it does not handle",
-            cause=f"{type(error).__name__}: {error}",
+            cause=f"{type(error).__name__}: {error} ({_innermost(error)})",
         ) from error
+
+
+def _innermost(error: Exception) -> str:
+    """Return the file and line that raised `error`."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return "unknown line"
+    return f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"
 
 
 def _anchored(module: ir.Operation, nest: tuple[str, ...]) -> list[ir.Operation]:
@@ -182,7 +206,7 @@ def _anchored(module: ir.Operation, nest: tuple[str, ...]) -> list[ir.Operation]
     return found
 
 
-def _verify(step: _Runnable, module: ir.Operation) -> None:
+def _verify(step: Runnable, module: ir.Operation) -> None:
     try:
         module.verify()
     except ir.MLIRError as error:
@@ -191,7 +215,7 @@ def _verify(step: _Runnable, module: ir.Operation) -> None:
         raise PipelineError.of("invalid-ir", message, found) from error
 
 
-def _failure(step: _Runnable, found: Sequence[Diagnostic]) -> PipelineError:
+def _failure(step: Runnable, found: Sequence[Diagnostic]) -> PipelineError:
     return PipelineError.of("pass-failed", f"pass '{step.name}' failed", tuple(found))
 
 

@@ -24,6 +24,22 @@ class Pipeline:
 
 
 PIPELINES: dict[str, Pipeline] = {
+    "prepare": Pipeline(
+        "a frontend's output, simplified: the level of linalg on tensors",
+        ("cse", "canonicalize", "decompose-named-ops{only=gelu,silu}", "copy-results"),
+    ),
+    "fuse": Pipeline(
+        "linalg on tensors to xyntra.fused regions",
+        ("fuse-elementwise", "form-kernels"),
+    ),
+    "kernels": Pipeline(
+        "xyntra.fused regions to kernel functions and their calls",
+        ("outline-kernels",),
+    ),
+    "kernel-loops": Pipeline(
+        "kernel functions, ready for the lowering of a target",
+        ("decompose-named-ops", "merge-elementwise"),
+    ),
     "decompose": Pipeline(
         "named ops to linalg on tensors",
         ("decompose-named-ops", "canonicalize", "cse"),

@@ -4,7 +4,7 @@
     @register_pass
     @dataclass(frozen=True)
     class FuseElementwise:
-        \"""Group elementwise operations into `xyntra.fused` regions.\"""
+        "Group elementwise operations into `xyntra.fused` regions."
 
         name: ClassVar[str] = "fuse-elementwise"
         max_ops: int = 64
@@ -30,9 +30,18 @@ from xyntra.dialects.mlir import ir
 from xyntra.errors import ConfigError
 from xyntra.passes.suggest import did_you_mean
 
-__all__ = ["Pass", "all_passes", "anchors_of", "find_pass", "help_of", "is_pass", "register_pass"]
+__all__ = [
+    "Pass",
+    "all_passes",
+    "anchors_of",
+    "find_pass",
+    "help_of",
+    "is_pass",
+    "likely_names",
+    "register_pass",
+]
 
-UPSTREAM = (
+_OFTEN_TYPED = (
     "canonicalize",
     "convert-linalg-to-loops",
     "cse",
@@ -45,7 +54,7 @@ UPSTREAM = (
     "strip-debuginfo",
     "symbol-dce",
 )
-"""Upstream passes that are often typed by hand; suggestions only, every other one works too."""
+"""Upstream passes to suggest; every other one works too."""
 
 _PACKAGE = "xyntra.passes"
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -92,10 +101,14 @@ def find_pass(name: str) -> type[Any]:
         ConfigError: there is no such pass.
     """
     if not is_pass(name):
-        known = {*_candidates(), *_registered, *UPSTREAM}
-        hint = did_you_mean(name, known)
+        hint = did_you_mean(name, likely_names())
         raise ConfigError("unknown-pass", f"there is no pass '{name}'", hint=hint)
     return _registered[name]
+
+
+def likely_names() -> set[str]:
+    """Return what a mistyped pass name may have meant; not every name here is a pass."""
+    return {*_candidates(), *_registered, *_OFTEN_TYPED}
 
 
 def is_pass(name: str) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""`#xyntra.kernel<{kind = "row"}>`: marks a function as a kernel, as its attribute `xyntra.kernel`."""
+"""`#xyntra.kernel<{kind = "row"}>`: as its attribute `xyntra.kernel`, makes a function a kernel."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -79,7 +79,7 @@ class FusedOp(Xyntra.Operation, name="fused", traits=[Pure]):
 
 @dataclass(frozen=True)
 class NewFused:
-    """A `xyntra.fused` whose block is to be filled; `order[i]` is the caller's index of result i."""
+    """A `xyntra.fused` with a block to fill; `order[i]` is the caller's index of result i."""
 
     operation: ir.Operation
     order: tuple[int, ...]
