@@ -35,6 +35,7 @@ class OutlineKernels:
             for view in list(function.regions[0].blocks[0].operations):
                 if view.operation.name == "xyntra.fused":
                     outliner.outline(view.operation)
+            _erase_unused_sources(function)
 
 
 class _Outliner:
@@ -99,6 +100,13 @@ def _clone_constants(fused: ir.Operation) -> list[ir.Value]:
         else:
             inputs[value] = None
     return list(inputs)
+
+
+def _erase_unused_sources(function: ir.Operation) -> None:
+    for view in reversed(list(function.regions[0].blocks[0].operations)):
+        op = view.operation
+        if is_source(op) and not any(len(list(result.uses)) for result in op.results):
+            op.erase()
 
 
 def _results_inside(op: ir.Operation) -> set[ir.Value]:

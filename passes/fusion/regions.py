@@ -35,7 +35,7 @@ def rebuild_block(graph: BlockGraph, order: Sequence[int | Group]) -> None:
         else:
             graph.items[entry].op.move_before(terminator)
     for item in graph.items:
-        if item.source and not any(result.uses for result in item.op.results):
+        if item.source and not any(len(list(result.uses)) for result in item.op.results):
             item.op.erase()
 
 

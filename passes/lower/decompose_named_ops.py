@@ -29,6 +29,9 @@ class DecomposeNamedOps:
 
     name: ClassVar[str] = "decompose-named-ops"
 
+    only: tuple[str, ...] = ()
+    """Names of the ops to rewrite, as in `gelu`; all where none is given."""
+
     def run(self, module: ir.Operation) -> None:
         """Rewrite every named op below `module`.
 
@@ -38,13 +41,16 @@ class DecomposeNamedOps:
         found: list[ir.Operation] = []
 
         def visit(operation: ir.Operation) -> ir.WalkResult:
-            if operation.name in _RULES:
+            if operation.name in _RULES and self._wants(operation.name):
                 found.append(operation)
             return ir.WalkResult.ADVANCE
 
         module.walk(visit)
         for operation in found:
             _rewrite(operation)
+
+    def _wants(self, name: str) -> bool:
+        return not self.only or name.removeprefix("xyntra.") in self.only
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,9 @@ from xyntra.passes.fusion.block_graph import VIEWS
 from xyntra.plan.flops import count_flops
 from xyntra.plan.plan import Buffer, BufferKind, KernelCode, Plan, Port, Step
 
+PARAMETERS = "xyntra.parameters"
+"""Module attribute that names the model file which holds the weights."""
+
 _KNOWN = ("parameter", "constant", "prepared")
 
 
@@ -48,7 +51,14 @@ def build_plan(module: ir.Operation, operations: int) -> Plan:
         steps=tuple(builder.steps),
         kernels={name: _kernel_code(op) for name, op in kernels.items() if name in used},
         operations=operations,
+        parameter_file=_parameter_file(module),
     )
+
+
+def _parameter_file(module: ir.Operation) -> str:
+    if PARAMETERS not in module.attributes:
+        return ""
+    return str(ir.StringAttr(module.attributes[PARAMETERS]).value)
 
 
 def _kernel_code(function: ir.Operation) -> KernelCode:

@@ -102,6 +102,7 @@ class Plan:
     steps: tuple[Step, ...]
     kernels: dict[str, KernelCode] = field(default_factory=dict)
     operations: int = 0
+    parameter_file: str = ""
 
     @property
     def parameters(self) -> list[str]:
@@ -142,6 +143,7 @@ class Plan:
             ),
             kernels={name: _kernel(entry) for name, entry in data["kernels"].items()},
             operations=int(data["operations"]),
+            parameter_file=str(data["parameter_file"]),
         )
 
 

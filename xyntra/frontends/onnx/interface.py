@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import ml_dtypes
-import numpy as np
 import onnx
 from onnx import TensorProto
 
@@ -43,13 +42,14 @@ def bind_inputs(
 
     Args:
         inputs: the graph's inputs that are not initializers.
-        shapes: the shapes that the user gave, by input name; sizes must agree with the model's
+        shapes: the shapes that the user gave, by input name or `#position`; sizes must agree with the model's
             fixed dimensions and a named dimension has one size everywhere.
 
     Raises:
         InputError: `unknown-input`, `shape-mismatch` or `free-dimension`.
     """
     names = [str(value.name) for value in inputs]
+    shapes = {_resolve(name, names): shape for name, shape in shapes.items()}
     for name in shapes:
         if name not in names:
             raise InputError(
@@ -71,6 +71,14 @@ def bind_inputs(
         (name, dtype, tuple(int(dim) for dim in shape))
         for name, (dtype, shape) in zip(names, bound, strict=True)
     ]
+
+
+def _resolve(name: str, names: Sequence[str]) -> str:
+    """The input that `#position` stands for; other names stand for themselves."""
+    position = name.removeprefix("#")
+    if name in names or position == name or not position.isdigit():
+        return name
+    return names[int(position)] if int(position) < len(names) else name
 
 
 def _free_dimensions(
@@ -167,11 +175,3 @@ def _input_shape(
     if declared is None:
         return ["unknown rank"]
     return [symbols.get(dim, dim) if isinstance(dim, str) else dim for dim in declared]
-
-
-def example_shapes(inputs: Mapping[str, object]) -> dict[str, Shape]:
-    """Shapes of example inputs given as shapes or as arrays."""
-    return {
-        name: tuple(value) if isinstance(value, (tuple, list)) else tuple(np.shape(value))  # type: ignore[arg-type]
-        for name, value in inputs.items()
-    }

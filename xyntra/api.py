@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The functions that users call."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from xyntra.config import Config, load_config
+
+if TYPE_CHECKING:
+    from xyntra.plan.executable import Executable
+    from xyntra.targets.base import Device
+
+ConfigLike = Config | Mapping[str, object] | str | os.PathLike[str] | None
+
+
+def compile(  # noqa: A001  (the name that users expect)
+    model: Any,
+    *,
+    target: str | None = None,
+    inputs: Mapping[str, Any] | Sequence[Any] | None = None,
+    precision: str | None = None,
+    config: ConfigLike = None,
+) -> Executable:
+    """Compile a model into an executable.
+
+    Args:
+        model: path of an ONNX or MLIR file, the contents of one (bytes, or MLIR text), or an
+            `onnx.ModelProto`.
+        target: where it runs: "auto" or "cpu".
+        inputs: shapes or example arrays of inputs with free dimensions, by name or in order.
+        precision: what contractions compute in: "f32".
+        config: further settings: a `Config`, a mapping, or the path of a TOML file.
+
+    Raises:
+        ModelError: the file or the graph is wrong.
+        UnsupportedError: the model is valid, but something in it is not compiled.
+        InputError: `inputs` does not fit the model.
+        ConfigError: a setting is wrong.
+        CompileError: the compiler failed.
+    """
+    from xyntra.compiler.driver import compile_source, shapes_of
+    from xyntra.compiler.source import open_source
+
+    given = {"target": target, "precision": precision}
+    settings = load_config(config, **{k: v for k, v in given.items() if v is not None})
+    return compile_source(open_source(model), shapes_of(inputs), settings)
+
+
+def load(path: str | os.PathLike[str]) -> Executable:
+    """Load a model that `Executable.save` has written. Neither ONNX nor a compiler is needed.
+
+    Raises:
+        ArchiveError: the file is missing, damaged, of another version, or for another machine.
+    """
+    from xyntra.compiler.saved import load_saved
+
+    return load_saved(path)
+
+
+def devices() -> list[Device]:
+    """The devices that models can run on here."""
+    from xyntra.targets.cpu.device import host_device
+
+    return [host_device()]

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Compiles a model for the CPU: cache, worker process, loading."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from xyntra.build_id import build_id
+from xyntra.cache import DiskCache, cache_key
+from xyntra.compiler.request import Level, Request
+from xyntra.compiler.source import Source, open_onnx
+from xyntra.config import Config
+from xyntra.errors import ArchiveError, UnsupportedError, XyntraError
+from xyntra.plan.artifact import Artifact
+from xyntra.plan.executable import Executable
+
+Shapes = dict[str, tuple[int, ...]]
+
+
+def compile_source(source: Source, shapes: Shapes, config: Config) -> Executable:
+    """The executable of a model, from the cache where it is there.
+
+    Raises:
+        XyntraError: the model is wrong or cannot be compiled.
+    """
+    check_supported(config)
+    artifact = _artifact(source, shapes, config)
+    return load_artifact(artifact, source)
+
+
+def emit_level(source: Source, shapes: Shapes, config: Config, level: Level) -> bytes:
+    """The text of a model at a level.
+
+    Raises:
+        XyntraError: the model is wrong or cannot be compiled that far.
+    """
+    check_supported(config)
+    return run_request(make_request(source, shapes, config, level), config)
+
+
+def load_artifact(artifact: Artifact, source: Source) -> Executable:
+    """Load an artifact with the weights of the model that it came from."""
+    from xyntra.targets.cpu.program import CpuProgram
+
+    if artifact.plan.parameter_file and not source.references:
+        source = _parameters(artifact.plan.parameter_file, source)
+    weights = source.weights(artifact.plan.parameters)
+    return Executable(artifact, CpuProgram(artifact, weights), weights)
+
+
+def _parameters(name: str, source: Source) -> Source:
+    """The model file that an MLIR module names as the home of its weights."""
+    path = Path(name)
+    if not path.is_absolute() and source.path is not None:
+        path = source.path.parent / path
+    return replace(open_onnx(path), kind=source.kind, model=source.model)
+
+
+def check_supported(config: Config) -> None:
+    """Refuse targets and precisions that do not exist yet.
+
+    Raises:
+        UnsupportedError: `target-unsupported` or `precision-unsupported`.
+    """
+    if config.target not in ("auto", "cpu"):
+        raise UnsupportedError(
+            "target-unsupported",
+            f"target '{config.target}' is not supported",
+            hint="the targets are auto and cpu",
+        )
+    if config.precision != "f32":
+        raise UnsupportedError(
+            "precision-unsupported",
+            f"precision '{config.precision}' is not supported",
+            hint="models are computed in their own types: leave out precision",
+        )
+
+
+def make_request(source: Source, shapes: Shapes, config: Config, level: Level) -> Request:
+    """What a worker is to do for `source`."""
+    emitted = level != "artifact" and source.kind == "onnx" and source.path is not None
+    return Request(
+        kind=source.kind,
+        model=source.model,
+        parameters=str(source.path.resolve()) if emitted and source.path else "",
+        shapes=shapes,
+        level=level,
+        fuse=config.fuse,
+        opt_level=config.opt_level,
+        jobs=config.jobs,
+        timeout=config.compile_timeout,
+        max_tensor_bytes=config.max_tensor_bytes,
+        cache_dir=str(config.cache_dir) if config.cache else None,
+        cache_size=config.cache_size,
+    )
+
+
+def _artifact(source: Source, shapes: Shapes, config: Config) -> Artifact:
+    request = make_request(source, shapes, config, "artifact")
+    if not config.cache:
+        return Artifact.from_bytes(run_request(request, config), "worker")
+    cache = DiskCache(config.cache_dir, config.cache_size)
+    key = _key(request, config)
+    found = _cached(cache, key)
+    if found is not None:
+        return found
+    data = run_request(request, config)
+    cache.put(key, data)
+    return Artifact.from_bytes(data, "worker")
+
+
+def _cached(cache: DiskCache, key: str) -> Artifact | None:
+    data = cache.map(key)
+    if data is None:
+        return None
+    try:
+        return Artifact.from_bytes(data, "cache")
+    except ArchiveError:
+        return None
+
+
+def _key(request: Request, config: Config) -> str:
+    from xyntra.targets.cpu.codegen import target_key
+
+    settings = json.dumps([request.kind, request.shapes, config.codegen_key()], sort_keys=True)
+    return cache_key("artifact", request.model, settings, target_key(), build_id())
+
+
+def run_request(request: Request, config: Config) -> bytes:
+    """The result of a request, computed in a worker process unless `isolate` is off."""
+    from xyntra.worker import compile_isolated, unexpected
+
+    if config.isolate:
+        return compile_isolated(
+            request, timeout=config.compile_timeout, memory_limit=config.memory_limit
+        )
+    from xyntra.compiler.levels import compile_request
+
+    try:
+        return compile_request(request)
+    except XyntraError:
+        raise
+    except Exception as error:
+        raise unexpected(error) from error
+
+
+def shapes_of(inputs: Any) -> Shapes:
+    """Shapes by input name, or by `#position`, of shapes or example arrays."""
+    if inputs is None:
+        return {}
+    items = (
+        inputs.items()
+        if hasattr(inputs, "items")
+        else ((f"#{position}", value) for position, value in enumerate(inputs))
+    )
+    return {name: _shape(value) for name, value in items}
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    shape = getattr(value, "shape", value)
+    return tuple(int(size) for size in shape) if not isinstance(shape, int) else (shape,)

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Takes a model down the levels, inside a worker process."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from torch_mlir import ir
+
+from xyntra.cache import DiskCache
+from xyntra.compiler.request import Request
+from xyntra.dialects import make_context
+from xyntra.errors import ModelError
+from xyntra.passes.manager import run_pipeline
+from xyntra.plan.artifact import Artifact
+from xyntra.plan.build import PARAMETERS, build_plan, nodes_of
+from xyntra.plan.plan import Plan
+from xyntra.targets.cpu.codegen import target_key
+from xyntra.targets.cpu.kernels import KernelSource
+from xyntra.targets.cpu.parallel import compile_kernels
+
+_COUNTED = ("linalg.", "xyntra.", "tensor.", "scf.")
+_UNCOUNTED = frozenset(
+    {"linalg.yield", "linalg.index", "xyntra.yield", "tensor.empty", "tensor.extract", "tensor.yield"}
+)
+
+
+def compile_request(request: Request) -> bytes:
+    """The artifact of a request, or the text of the level at which it stops.
+
+    Raises:
+        XyntraError: the model is wrong or cannot be compiled.
+    """
+    with make_context() as context, ir.Location.unknown():
+        module = _import(request, context)
+        operations = count_operations(module.operation)
+        if request.parameters:
+            module.operation.attributes[PARAMETERS] = ir.StringAttr.get(request.parameters)
+        run_pipeline(module, "prepare")
+        if request.level == "linalg":
+            return module_text(module)
+        run_pipeline(module, "fuse" if request.fuse else ["form-kernels"])
+        if request.level == "fused":
+            return module_text(module)
+        run_pipeline(module, "kernels")
+        if request.level == "kernels":
+            return module_text(module)
+        plan = build_plan(module.operation, operations)
+        text = module_text(module).decode()
+        sources = kernel_sources(module, plan, request.opt_level)
+        if request.level == "llvm":
+            return _llvm_text(sources)
+        return _artifact(request, plan, sources, text).to_bytes()
+
+
+def _import(request: Request, context: ir.Context) -> ir.Module:
+    if request.kind == "onnx":
+        from xyntra.frontends.onnx.importer import import_model
+
+        return import_model(
+            request.model,
+            request.shapes,
+            context=context,
+            max_tensor_bytes=request.max_tensor_bytes,
+        )
+    from xyntra.frontends.mlir_text import parse_mlir
+
+    return parse_mlir(request.model, context)
+
+
+def module_text(module: ir.Module) -> bytes:
+    """The module's text with locations, so that it can be continued from."""
+    return str(module.operation.get_asm(enable_debug_info=True)).encode()
+
+
+def count_operations(module: ir.Operation) -> int:
+    """Compute operations of all functions, before any of them is fused."""
+    count = 0
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        nonlocal count
+        if op.name.startswith(_COUNTED) and op.name not in _UNCOUNTED:
+            count += 1
+        return ir.WalkResult.ADVANCE
+
+    module.walk(visit)
+    return count
+
+
+def kernel_sources(module: ir.Module, plan: Plan, opt_level: int) -> list[KernelSource]:
+    """Every kernel as a module of its own, with its operations made one loop nest where they can.
+
+    Locations are left out: equal kernels of two models then are equal texts.
+    """
+    run_pipeline(module, "kernel-loops")
+    sources = []
+    for view in module.body.operations:
+        name = view.operation.attributes["sym_name"].value
+        if name in plan.kernels:
+            nodes = tuple(nodes_of(plan.steps, name))
+            sources.append(KernelSource(name, view.operation.get_asm(), nodes, opt_level))
+    return sources
+
+
+def _artifact(request: Request, plan: Plan, sources: list[KernelSource], text: str) -> Artifact:
+    cache = DiskCache(request.cache_dir, request.cache_size) if request.cache_dir else None
+    compiled = compile_kernels(sources, jobs=request.jobs, timeout=request.timeout, cache=cache)
+    kernels = {
+        source.name: replace(plan.kernels[source.name], scratch=code.scratch_bytes)
+        for source, code in zip(sources, compiled, strict=True)
+    }
+    objects = {source.name: code.code for source, code in zip(sources, compiled, strict=True)}
+    return Artifact(replace(plan, kernels=kernels), objects, target_key(), text)
+
+
+def _llvm_text(sources: list[KernelSource]) -> bytes:
+    from xyntra.passes.lower.cpu import lower_kernel
+
+    texts = []
+    for source in sources:
+        module = ir.Module.parse(source.mlir)
+        texts.append(f"; kernel {source.name}: {', '.join(source.nodes)}\n{lower_kernel(module).llvm_ir}")
+    if not texts:
+        raise ModelError("no-kernels", "the model computes nothing: it has no kernels")
+    return "\n".join(texts).encode()

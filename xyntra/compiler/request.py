@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What a worker process is asked to do."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+Level = Literal["linalg", "fused", "kernels", "llvm", "artifact"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """One model to compile, and how far.
+
+    Attributes:
+        kind: "onnx" (`model` is a scanned skeleton) or "mlir" (`model` is its text).
+        model: the model.
+        parameters: path of the model file, to be named in emitted text as the home of the weights.
+        shapes: shapes of inputs with free dimensions, by name or by `#position`.
+        level: where to stop; "artifact" goes all the way.
+        fuse: whether operations are fused.
+        opt_level: LLVM's optimisation level.
+        jobs: kernels compiled at the same time; None for one a core.
+        timeout: seconds that one kernel may take.
+        max_tensor_bytes: refuse models with a larger tensor.
+        cache_dir: folder of the kernel cache, or None for no cache.
+        cache_size: bytes that the folder may hold.
+    """
+
+    kind: Literal["onnx", "mlir"]
+    model: bytes
+    parameters: str
+    shapes: dict[str, tuple[int, ...]]
+    level: Level
+    fuse: bool
+    opt_level: int
+    jobs: int | None
+    timeout: float
+    max_tensor_bytes: int
+    cache_dir: str | None
+    cache_size: int
+
+    def to_bytes(self) -> bytes:
+        """The request as a line of JSON and the model."""
+        fields = asdict(self)
+        del fields["model"]
+        return json.dumps(fields).encode() + b"\n" + self.model
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Request:
+        """The request that `to_bytes` wrote."""
+        head, _, model = data.partition(b"\n")
+        fields: dict[str, Any] = json.loads(head)
+        fields["shapes"] = {name: tuple(shape) for name, shape in fields["shapes"].items()}
+        return cls(model=model, **fields)

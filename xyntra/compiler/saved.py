@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Reads models that `Executable.save` has written."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from typing import Any
+
+import numpy as np
+
+from xyntra.errors import ArchiveError
+from xyntra.plan.artifact import Artifact
+from xyntra.plan.container import Container, read_container
+from xyntra.plan.executable import WEIGHT, Executable
+from xyntra.plan.plan import numpy_dtype
+
+
+def load_saved(path: str | os.PathLike[str]) -> Executable:
+    """Load the saved model at `path`; its weights are mapped, not read.
+
+    Raises:
+        ArchiveError: the file is missing, damaged, of another version, or for another machine.
+    """
+    from xyntra.targets.cpu.codegen import target_key
+    from xyntra.targets.cpu.program import CpuProgram
+
+    place = os.fspath(path)
+    container = read_container(_map(place), place)
+    artifact = Artifact.from_container(container, place)
+    if artifact.target != target_key():
+        raise ArchiveError(
+            "archive-target",
+            "the saved model was compiled for another machine",
+            place=place,
+            cause=f"it was compiled for {artifact.target}\nthis is {target_key()}",
+            hint="compile the model on this machine",
+        )
+    weights = _weights(container, place)
+    return Executable(artifact, CpuProgram(artifact, weights), weights)
+
+
+def _map(place: str) -> memoryview:
+    try:
+        with open(place, "rb") as file:
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except OSError as error:
+        raise ArchiveError(
+            "archive-missing", "the saved model cannot be read", place=place, cause=error.strerror
+        ) from None
+    except ValueError:
+        raise ArchiveError("archive-invalid", "the file is empty", place=place) from None
+
+
+def _weights(container: Container, place: str) -> dict[str, np.ndarray[Any, Any]]:
+    try:
+        return {
+            name: np.frombuffer(container.blobs[WEIGHT + name], numpy_dtype(dtype)).reshape(shape)
+            for name, (dtype, shape) in container.meta["weights"].items()
+        }
+    except (KeyError, TypeError, ValueError) as error:
+        raise ArchiveError(
+            "archive-invalid", "the weights do not fit", place=place, cause=repr(error)
+        ) from None

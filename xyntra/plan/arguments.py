@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Checks the arrays of a call against the model's inputs and outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from xyntra.errors import InputError
+from xyntra.plan.plan import Port, numpy_dtype
+
+Array = np.ndarray[Any, Any]
+
+
+def to_array(value: Any, port: Port) -> Array:
+    """`value` as a contiguous array of the dtype and shape of `port`.
+
+    Nothing is converted silently: another dtype or shape is an error. Arrays that are not
+    contiguous are copied.
+
+    Raises:
+        InputError: `input-type`, `input-dtype`, `input-byte-order` or `input-shape`.
+    """
+    array = _as_numpy(value, port)
+    dtype = numpy_dtype(port.dtype)
+    if array.dtype != dtype:
+        raise _wrong_dtype(array, dtype, port)
+    if array.shape != port.shape:
+        raise InputError(
+            "input-shape",
+            f"input '{port.name}' has the shape {array.shape}",
+            cause=f"the model was compiled for {port.shape}",
+            hint="compile it again with inputs= for another shape",
+        )
+    # A C-contiguous array with a misaligned data pointer still has to be copied.
+    if array.flags.c_contiguous and array.flags.aligned:
+        return array
+    return np.array(array, order="C", copy=True)
+
+
+def _as_numpy(value: Any, port: Port) -> Array:
+    if isinstance(value, np.ndarray):
+        return value
+    if isinstance(value, (bool, int, float, np.generic)):
+        return np.asarray(value, numpy_dtype(port.dtype)) if not port.shape else np.asarray(value)
+    if hasattr(value, "__dlpack__"):
+        try:
+            return np.from_dlpack(value)
+        except (BufferError, RuntimeError, TypeError, ValueError) as error:
+            raise InputError(
+                "input-type",
+                f"input '{port.name}' cannot be read through DLPack",
+                cause=str(error),
+                hint="detach it and move it to the CPU",
+            ) from None
+    raise InputError(
+        "input-type",
+        f"input '{port.name}' is a {type(value).__name__}",
+        cause="numpy arrays and objects with DLPack are accepted",
+        hint="numpy.asarray(value, dtype=...)",
+    )
+
+
+def _wrong_dtype(array: Array, dtype: np.dtype[Any], port: Port) -> InputError:
+    if array.dtype == dtype.newbyteorder():
+        return InputError(
+            "input-byte-order",
+            f"input '{port.name}' is stored in the other byte order",
+            hint=f"x.astype('{port.dtype}')",
+        )
+    return InputError(
+        "input-dtype",
+        f"input '{port.name}' has the dtype {array.dtype}",
+        cause=f"the model takes {port.dtype}",
+        hint=f"x.astype('{port.dtype}')",
+    )
+
+
+def check_output(array: Any, port: Port, inputs: Sequence[Array]) -> None:
+    """Check an array that is to receive an output.
+
+    Raises:
+        InputError: it is no writable, contiguous array of the right dtype and shape, or it
+            shares memory with an input.
+    """
+    place = f"out= for output '{port.name}'"
+    if not isinstance(array, np.ndarray):
+        raise InputError("output-type", f"expected a numpy array, got {type(array).__name__}", place=place)
+    if array.dtype != numpy_dtype(port.dtype) or array.shape != port.shape:
+        raise InputError(
+            "output-shape",
+            f"expected {port.dtype} of shape {port.shape}, got {array.dtype} of {array.shape}",
+            place=place,
+        )
+    if not (array.flags.c_contiguous and array.flags.writeable and array.flags.aligned):
+        raise InputError("output-layout", "the array must be contiguous and writable", place=place)
+    if any(np.may_share_memory(array, other) for other in inputs):
+        raise InputError("output-overlap", "the array shares memory with an input", place=place)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What compiling a model yields, before any weight is read: plan, machine code and IR."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from xyntra.errors import ArchiveError
+from xyntra.plan.container import Container, read_container, write_container
+from xyntra.plan.plan import Plan
+
+_OBJECT = "object/"
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A compiled model without its weights.
+
+    Attributes:
+        plan: what runs, in which order.
+        objects: machine code by kernel name.
+        target: what the code was generated for, as `target_key()` of the target says.
+        ir: text of the module at the kernel level.
+    """
+
+    plan: Plan
+    objects: Mapping[str, bytes | memoryview]
+    target: str
+    ir: str
+
+    def meta(self) -> dict[str, Any]:
+        """The JSON-ready part."""
+        return {"plan": self.plan.to_json(), "target": self.target}
+
+    def blobs(self) -> dict[str, bytes | memoryview]:
+        """The binary part."""
+        code = {_OBJECT + name: code for name, code in self.objects.items()}
+        return {"ir": self.ir.encode(), **code}
+
+    def to_bytes(self) -> bytes:
+        """The artifact as one container."""
+        return b"".join(write_container(self.meta(), self.blobs()))
+
+    @classmethod
+    def from_bytes(cls, data: bytes | memoryview, place: str) -> Artifact:
+        """The artifact in a container; ArchiveError if it is damaged."""
+        return cls.from_container(read_container(memoryview(data), place), place)
+
+    @classmethod
+    def from_container(cls, container: Container, place: str) -> Artifact:
+        """The artifact in a container that has been read."""
+        try:
+            plan = Plan.from_json(container.meta["plan"])
+            target = str(container.meta["target"])
+            ir = str(container.blobs["ir"], "utf-8")
+        except (KeyError, TypeError, ValueError) as error:
+            raise ArchiveError(
+                "archive-invalid", "the file holds no compiled model", place=place, cause=repr(error)
+            ) from None
+        objects = {
+            name.removeprefix(_OBJECT): blob
+            for name, blob in container.blobs.items()
+            if name.startswith(_OBJECT)
+        }
+        return cls(plan, objects, target, ir)

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""A compiled model that can be called."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from xyntra.errors import InputError
+from xyntra.plan.arguments import check_output, to_array
+from xyntra.plan.artifact import Artifact
+from xyntra.plan.container import write_container
+from xyntra.plan.files import replace_file
+from xyntra.plan.plan import Plan, Port, Step, numpy_dtype
+
+Array = np.ndarray[Any, Any]
+WEIGHT = "weight/"
+"""Prefix of the blobs of a saved model that hold weights."""
+
+
+class Program(Protocol):
+    """An artifact loaded on a device, with its weights."""
+
+    def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        """Run the plan once; arrays are contiguous and fit the plan's ports. Thread-safe."""
+
+    def time_steps(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> list[int]:
+        """Run the plan once and return the nanoseconds that each step took."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One launch in the plan, as users see it.
+
+    Attributes:
+        name: name of the kernel function; equal kernels share it.
+        kind: elementwise, row, contraction, conv, attention, data or generic.
+        fused: the model's nodes that it computes.
+        bytes: bytes that it must read and write at least.
+        flops: floating-point operations.
+        schedule: text of its `#xyntra.schedule`, or "".
+        once: runs when the model is loaded, not at every call.
+    """
+
+    name: str
+    kind: str
+    fused: tuple[str, ...]
+    bytes: int
+    flops: int
+    schedule: str
+    once: bool
+    _source: str
+
+    def source(self, level: str = "kernels") -> str:
+        """The kernel's text at a level; only "kernels", its MLIR function, is kept."""
+        if level != "kernels":
+            raise InputError(
+                "unknown-level",
+                f"an executable keeps its kernels at the level 'kernels', not '{level}'",
+                hint=f"xyntra compile MODEL --emit {level}",
+            )
+        return self._source
+
+
+class Executable:
+    """A model compiled for one target; calling it runs it.
+
+    Calls from several threads are safe and run at the same time.
+    """
+
+    def __init__(self, artifact: Artifact, program: Program, weights: Mapping[str, Array]) -> None:
+        self.artifact = artifact
+        self._program = program
+        self._weights = weights
+
+    @property
+    def plan(self) -> Plan:
+        """What runs, in which order, into which buffers."""
+        return self.artifact.plan
+
+    @property
+    def inputs(self) -> tuple[Port, ...]:
+        """The model's inputs: name, dtype, shape."""
+        return self.plan.inputs
+
+    @property
+    def outputs(self) -> tuple[Port, ...]:
+        """The model's outputs: name, dtype, shape."""
+        return self.plan.outputs
+
+    @property
+    def weights(self) -> Mapping[str, Array]:
+        """The model's weights by name, read-only."""
+        return self._weights
+
+    @property
+    def kernels(self) -> list[Kernel]:
+        """Every launch of the plan, in order; those that run once at load come with `once`."""
+        return [self._kernel(step) for step in self.plan.steps]
+
+    def _kernel(self, step: Step) -> Kernel:
+        code = self.plan.kernels[step.kernel]
+        return Kernel(
+            step.kernel,
+            code.kind,
+            step.nodes,
+            self.plan.step_bytes(step),
+            code.flops,
+            code.schedule,
+            step.once,
+            code.source,
+        )
+
+    def __call__(self, *arrays: Any, out: Sequence[Array] | None = None) -> Any:
+        """Run the model on inputs given in order.
+
+        Args:
+            arrays: one array an input: numpy, or anything with DLPack on the CPU; dtype and shape
+                must be those of the input.
+            out: arrays to write the outputs into; fresh ones where not given.
+
+        Returns:
+            The output array, or a tuple of them where the model has several.
+
+        Raises:
+            InputError: an array does not fit; the message names the input.
+        """
+        if len(arrays) != len(self.inputs):
+            names = ", ".join(port.name for port in self.inputs)
+            raise InputError(
+                "input-count",
+                f"the model takes {len(self.inputs)} inputs, {len(arrays)} were given",
+                cause=f"its inputs are {names or 'none'}",
+            )
+        results = self._run(arrays, out)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, Array]:
+        """Run the model on inputs given by name and return its outputs by name.
+
+        Raises:
+            InputError: an input is missing, unknown, or does not fit.
+        """
+        known = [port.name for port in self.inputs]
+        for name in inputs:
+            if name not in known:
+                raise InputError(
+                    "unknown-input",
+                    f"the model has no input '{name}'",
+                    cause=f"its inputs are {', '.join(known) or 'none'}",
+                )
+        missing = [name for name in known if name not in inputs]
+        if missing:
+            raise InputError("missing-input", f"input '{missing[0]}' is missing")
+        results = self._run([inputs[name] for name in known], None)
+        return {port.name: array for port, array in zip(self.outputs, results, strict=True)}
+
+    def _run(self, arrays: Sequence[Any], out: Sequence[Array] | None) -> list[Array]:
+        prepared, results = self._arguments(arrays, out)
+        self._program.run(prepared, results)
+        return results
+
+    def _arguments(
+        self, arrays: Sequence[Any], out: Sequence[Array] | None
+    ) -> tuple[list[Array], list[Array]]:
+        prepared = [to_array(array, port) for array, port in zip(arrays, self.inputs, strict=True)]
+        if out is None:
+            return prepared, [np.empty(p.shape, numpy_dtype(p.dtype)) for p in self.outputs]
+        if len(out) != len(self.outputs):
+            raise InputError(
+                "output-count", f"the model has {len(self.outputs)} outputs, out= has {len(out)}"
+            )
+        for array, port in zip(out, self.outputs, strict=True):
+            check_output(array, port, prepared)
+        return prepared, list(out)
+
+    def time_kernels(self, inputs: Mapping[str, Any]) -> list[int]:
+        """Run the model once and return the nanoseconds that each entry of `kernels` took.
+
+        Kernels that run once, at load, count zero.
+        """
+        prepared, results = self._arguments([inputs[port.name] for port in self.inputs], None)
+        return self._program.time_steps(prepared, results)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the compiled model with its weights to `path`, for `xyntra.load`.
+
+        The file is written beside `path` and renamed, so that none is ever half-written.
+
+        Raises:
+            ArchiveError: the file cannot be written.
+        """
+        weights = {name: self._weights[name] for name in self.plan.parameters}
+        meta = {name: [array.dtype.name, list(array.shape)] for name, array in weights.items()}
+        blobs = {WEIGHT + name: _bytes(array) for name, array in weights.items()}
+        parts = write_container(
+            {**self.artifact.meta(), "weights": meta}, {**self.artifact.blobs(), **blobs}
+        )
+        replace_file(path, parts)
+
+
+def _bytes(array: Array) -> memoryview:
+    return memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8))

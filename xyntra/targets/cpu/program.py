@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""An artifact loaded into this process: code, constants, prepared weights and arenas."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from xyntra.errors import CompileError
+from xyntra.plan.artifact import Artifact
+from xyntra.plan.memory import ALIGNMENT, Lifetime, place
+from xyntra.plan.plan import Plan, Step
+from xyntra.targets.cpu.loader import Library
+from xyntra.targets.cpu.replay import StepTable
+
+Array = np.ndarray[Any, Any]
+Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+
+
+class CpuProgram:
+    """Runs a plan in this process.
+
+    Several threads may call `run` at once: each call takes a context (an arena and its argument
+    table) of its own, and contexts are reused.
+
+    Args:
+        artifact: what to run.
+        weights: the plan's parameters by name, contiguous.
+
+    Raises:
+        CompileError: the code cannot be loaded, or a weight is missing.
+    """
+
+    def __init__(self, artifact: Artifact, weights: Mapping[str, Array]) -> None:
+        self.plan = artifact.plan
+        self._library = Library({name: bytes(code) for name, code in artifact.objects.items()})
+        self._weights = weights
+        self._fixed = _fixed_buffers(self.plan, weights)
+        self._layout = _Layout(self.plan)
+        self._idle: list[_Context] = []
+        self._lock = threading.Lock()
+        self._prepare()
+
+    def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        """Run the plan once on contiguous arrays that fit its ports."""
+        context = self._acquire()
+        try:
+            context.bind(inputs, outputs)
+            context.table.run()
+        finally:
+            self._release(context)
+
+    def time_steps(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> list[int]:
+        """Run the plan once and return the nanoseconds of each step; zero for those done at load."""
+        context = self._acquire()
+        try:
+            context.bind(inputs, outputs)
+            times = iter(context.table.run_timed())
+        finally:
+            self._release(context)
+        return [0 if step.once else next(times) for step in self.plan.steps]
+
+    def _prepare(self) -> None:
+        """Compute what depends on weights alone."""
+        steps = [step for step in self.plan.steps if step.once]
+        for step in steps:
+            for buffer in step.outputs:
+                self._fixed[buffer] = allocate(self.plan.buffers[buffer].nbytes)
+        if steps:
+            _Context(self, steps).table.run()
+
+    def _acquire(self) -> _Context:
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+        return _Context(self, [step for step in self.plan.steps if not step.once])
+
+    def _release(self, context: _Context) -> None:
+        with self._lock:
+            self._idle.append(context)
+
+
+class _Layout:
+    """Offsets of temporaries and of every step's scratch memory in the arena."""
+
+    def __init__(self, plan: Plan) -> None:
+        lives: dict[int, list[int]] = {}
+        for index, step in enumerate(plan.steps):
+            for buffer in (*step.inputs, *step.outputs):
+                if plan.buffers[buffer].kind == "temporary":
+                    lives.setdefault(buffer, []).append(index)
+        blocks = {
+            ("buffer", buffer): Lifetime(plan.buffers[buffer].nbytes, uses[0], uses[-1])
+            for buffer, uses in lives.items()
+        }
+        for index, step in enumerate(plan.steps):
+            scratch = plan.kernels[step.kernel].scratch
+            if scratch:
+                blocks["scratch", index] = Lifetime(scratch, index, index)
+        arena = place(list(blocks.values()))
+        self.nbytes = arena.nbytes
+        self.offsets = dict(zip(blocks, arena.offsets, strict=True))
+
+
+class _Context:
+    """The memory and the argument table of one call at a time."""
+
+    def __init__(self, program: CpuProgram, steps: Sequence[Step]) -> None:
+        self.plan = program.plan
+        self.program = program
+        self.arena = allocate(program._layout.nbytes)
+        indices = {id(step): index for index, step in enumerate(self.plan.steps)}
+        slots: dict[int, list[tuple[int, int]]] = {}
+        calls = []
+        for position, step in enumerate(steps):
+            buffers = self._argument_buffers(step)
+            for argument, buffer in enumerate(buffers):
+                slots.setdefault(buffer, []).append((position, argument))
+            addresses = [self._address(buffer) for buffer in buffers]
+            scratch = program._layout.offsets.get(("scratch", indices[id(step)]))
+            if scratch is not None:
+                addresses.append(self.arena.ctypes.data + scratch)
+            calls.append((program._library.address(step.kernel), addresses))
+        self.table = StepTable(calls)
+        ports = [*self.plan.inputs, *self.plan.outputs]
+        self.bound = [slots.get(port.buffer, []) for port in ports]
+
+    def bind(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        """Point the argument table at the arrays of a call."""
+        for array, places in zip((*inputs, *outputs), self.bound, strict=True):
+            address = array.ctypes.data
+            for step, argument in places:
+                self.table.set(step, argument, address)
+
+    def _argument_buffers(self, step: Step) -> list[int]:
+        shared = {result for result, _ in self.plan.kernels[step.kernel].inplace}
+        outputs = [buffer for index, buffer in enumerate(step.outputs) if index not in shared]
+        return [*step.inputs, *outputs]
+
+    def _address(self, buffer: int) -> int:
+        fixed = self.program._fixed.get(buffer)
+        if fixed is not None:
+            return int(fixed.ctypes.data)
+        offset = self.program._layout.offsets.get(("buffer", buffer))
+        return 0 if offset is None else int(self.arena.ctypes.data) + offset
+
+
+def _fixed_buffers(plan: Plan, weights: Mapping[str, Array]) -> dict[int, Array]:
+    fixed: dict[int, Array] = {}
+    for index, buffer in enumerate(plan.buffers):
+        if buffer.kind == "constant":
+            memory = allocate(buffer.nbytes)
+            memory[: buffer.nbytes] = np.frombuffer(buffer.data, np.uint8)
+            fixed[index] = memory
+        elif buffer.kind == "parameter":
+            if buffer.name not in weights:
+                raise CompileError("weight-missing", f"the weight '{buffer.name}' is missing")
+            array = weights[buffer.name]
+            if array.nbytes != buffer.nbytes:
+                raise CompileError(
+                    "weight-size",
+                    f"the weight '{buffer.name}' has {array.nbytes} bytes, {buffer.nbytes} are needed",
+                )
+            fixed[index] = array
+    return fixed
+
+
+def allocate(nbytes: int) -> Bytes:
+    """Uninitialised memory at a multiple of 64 bytes; at least one byte."""
+    memory = np.empty(max(nbytes, 1) + ALIGNMENT, np.uint8)
+    offset = -memory.ctypes.data % ALIGNMENT
+    return memory[offset : offset + max(nbytes, 1)]

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Compiles in a process of its own, so that a crash below us is an error and not the end.
+
+`compile_isolated` is the caller's side; `python -m xyntra.worker` the other: it reads a request
+from standard input and answers on standard output with one status byte and the result.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from xyntra.errors import CompileError, WorkerError, XyntraError
+
+if TYPE_CHECKING:
+    from xyntra.compiler.request import Request
+
+_DONE, _FAILED = b"\x00", b"\x01"
+_TAIL = 2000
+
+
+def compile_isolated(request: Request, *, timeout: float, memory_limit: int | None) -> bytes:
+    """Run `request` in a worker process and return its result.
+
+    Args:
+        request: what to compile.
+        timeout: seconds after which the worker is ended.
+        memory_limit: bytes of address space that the worker may use, where the system can limit it.
+
+    Raises:
+        XyntraError: what the worker raised.
+        WorkerError: it crashed, was killed, took too long or ran out of memory.
+    """
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    if memory_limit is not None:
+        environment["XYNTRA_WORKER_MEMORY"] = str(memory_limit)
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "xyntra.worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        start_new_session=True,
+    )
+    try:
+        answer, messages = process.communicate(request.to_bytes(), timeout=timeout)
+    except subprocess.TimeoutExpired:
+        raise WorkerError(
+            "worker-timeout",
+            f"compiling took more than {timeout:g} seconds and was ended",
+            hint="raise compile_timeout",
+        ) from None
+    finally:
+        _end(process)
+    return _result(answer, messages.decode("utf-8", "replace"), process.returncode)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the worker with the kernel compilers that it has forked."""
+    if process.returncode is None or process.returncode < 0:
+        with_group = getattr(os, "killpg", None)
+        try:
+            with_group(process.pid, signal.SIGKILL) if with_group else process.kill()
+        except (ProcessLookupError, PermissionError):
+            pass
+    process.communicate()
+
+
+def _result(answer: bytes, messages: str, status: int) -> bytes:
+    if answer[:1] == _DONE and status == 0:
+        return answer[1:]
+    if answer[:1] == _FAILED and status == 0:
+        raise XyntraError.from_dict(json.loads(answer[1:]))
+    if status < 0:
+        cause = f"signal {signal.Signals(-status).name}"
+    else:
+        cause = f"exit status {status}"
+    tail = messages.strip()[-_TAIL:]
+    raise WorkerError(
+        "worker-crashed",
+        "the process that compiles the model crashed",
+        cause=f"{cause}\n{tail}".strip(),
+        hint="this is a defect of Xyntra or of a library below it: please report it with the model",
+    )
+
+
+def main() -> None:
+    """Answer one request."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    _limit_memory()
+    data = sys.stdin.buffer.read()
+    try:
+        from xyntra.compiler.levels import compile_request
+        from xyntra.compiler.request import Request
+
+        answer = _DONE + compile_request(Request.from_bytes(data))
+    except XyntraError as error:
+        answer = _FAILED + json.dumps(error.to_dict()).encode()
+    except MemoryError:
+        answer = _FAILED + json.dumps(_out_of_memory().to_dict()).encode()
+    except Exception as error:
+        answer = _FAILED + json.dumps(unexpected(error).to_dict()).encode()
+    answers.write(answer)
+    answers.flush()
+    os._exit(0)  # MLIR's teardown takes time and serves nobody.
+
+
+def _limit_memory() -> None:
+    limit = os.environ.get("XYNTRA_WORKER_MEMORY")
+    if limit is None:
+        return
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_AS, (int(limit), int(limit)))
+
+
+def _out_of_memory() -> WorkerError:
+    return WorkerError(
+        "worker-memory", "compiling the model ran out of memory", hint="raise memory_limit"
+    )
+
+
+def unexpected(error: Exception) -> CompileError:
+    """The error for an exception that nobody foresaw."""
+    import traceback
+
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return CompileError(
+        "internal-error",
+        "the compiler failed in a way that was not foreseen",
+        place=f"{os.path.basename(frame.filename)}:{frame.lineno}, {frame.name}",
+        cause=f"{type(error).__name__}: {error}",
+        hint="please report this with the model",
+    )
+
+
+if __name__ == "__main__":
+    main()
