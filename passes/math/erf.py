@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""erf of an f32.
+"""erf and erfc of an f32.
 
 Below 0.9277 erf(x) = x + x P(x**2). Above, erf(x) = 1 - 2**-Q(x), where the error of Q shrinks
-with the power; that erfc is nearly an exponential of a low polynomial is an idea of N. Juffa's.
-The coefficients are minimax fits of ours, rounded to f32 one at a time.
+with the power. For x >= 0, erfc(x) = exp(-x**2) R(t) / (1 + 2 x) with t = (x - 2) / (x + 2), which
+maps the half-line to [-1, 1] (M. M. Shepherd and J. G. Laframboise, *Chebyshev Approximation of
+(1+2x)exp(x^2)erfc x in 0 <= x < inf*, Math. Comp. 36, 1981). The coefficients are minimax fits of
+ours, rounded to f32 one at a time.
 
-Contraction and reassociation change only the rounding.
+Contraction is harmless; reassociation breaks the reduction by ln 2 (see `exp`).
 """
 
 from __future__ import annotations
 
-from xyntra.passes.math.exp import EXP2
-from xyntra.passes.math.exponent import power_of_two
+from xyntra.passes.math.exp import EXP, EXP2, reduce_sum_by_ln2
+from xyntra.passes.math.exponent import power_of_two, scale
 from xyntra.passes.math.values import Float, fma, polynomial
 
-__all__ = ["erf"]
+__all__ = ["erf", "erfc"]
 
 _SWITCH = 0.9277
 # Above this, erf(x) rounds to 1.
@@ -39,15 +41,49 @@ _LARGE = (
     0.00436728308,
     -0.00028029579,
 )
+# erfc(x) underflows to 0 above 10.06.
+_ERFC_HIGHEST = 10.1
+# (1 + 2 x) exp(x**2) erfc(x) in t = (x - 2) / (x + 2) on 0 <= x <= _ERFC_HIGHEST, error 2^-25.9.
+_ERFC = (
+    1.27697837,
+    -0.0927639157,
+    -0.166030958,
+    0.164054587,
+    -0.0542075075,
+    -0.00805790257,
+    0.00864046253,
+    0.0013140497,
+    -0.00123831606,
+    -0.000404749095,
+)
 
 
 def erf(x: Float) -> Float:
     """Return the error function: odd, -0 stays -0, -1 and 1 at the infinities."""
     magnitude = abs(x)
-    small = fma(x, polynomial(x * x, _SMALL), x)
+    small = _erf_below_switch(x)
     large = _erf_above_switch(magnitude).with_sign_of(x)
     # NaN takes the first branch.
     return (magnitude > _SWITCH).select(large, small)
+
+
+def erfc(x: Float) -> Float:
+    """Return 1 - erf(x) without cancellation: 2 at -inf, 0 at +inf through denormal results."""
+    magnitude = abs(x).at_most(_ERFC_HIGHEST)
+    t = (magnitude - 2.0) / (magnitude + 2.0)
+    factor = polynomial(t, _ERFC) / fma(magnitude, 2.0, 1.0)
+    # The upper half of x has an exact square, so that exp's argument is known to its last bit.
+    upper = (magnitude.bits() & ~0xFFF).as_float()
+    rest = (upper - magnitude) * (upper + magnitude)
+    n, r = reduce_sum_by_ln2(-(upper * upper), rest)
+    power = polynomial(r, EXP) * factor
+    positive = scale(power, n)
+    outer = (x < 0.0).select(2.0 - positive, positive)
+    return (magnitude < 0.5).select(1.0 - _erf_below_switch(x), outer)
+
+
+def _erf_below_switch(x: Float) -> Float:
+    return fma(x, polynomial(x * x, _SMALL), x)
 
 
 def _erf_above_switch(magnitude: Float) -> Float:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from xyntra.passes.math.exponent import power_of_two, scale
 from xyntra.passes.math.values import Float, Int, fma, polynomial
 
-__all__ = ["exp", "exp2", "expm1", "reduce_by_ln2"]
+__all__ = ["exp", "exp2", "expm1", "reduce_by_ln2", "reduce_sum_by_ln2"]
 
 LOG2_E = 1.4426950408889634
 # 0x1.62e400p-1 has 9 trailing zero bits: its product with |n| < 512 is exact.
@@ -71,12 +71,19 @@ def expm1(x: Float) -> Float:
     return (result + result).with_sign_of(x)
 
 
-def reduce_by_ln2(x: Float) -> tuple[Int, Float]:
+def reduce_by_ln2(x: Float, highest: float = _HIGHEST_EXPONENT) -> tuple[Int, Float]:
     """Return (n, r) with x = n ln 2 + r.
 
-    |r| <= ln 2 / 2, except that above 89.1 n stays 128 and r grows with x, up to +inf. NaN gives
-    n = 128 (never poison) and r = NaN.
+    |r| <= ln 2 / 2, except that n stays at `highest` from there on, while r grows with x up to
+    +inf. NaN gives n = `highest` (never poison) and r = NaN.
     """
-    n = (x * LOG2_E).number_at_most(_HIGHEST_EXPONENT).round_even()
+    n = (x * LOG2_E).number_at_most(highest).round_even()
     r = fma(n, -LN2_LOW, fma(n, -LN2_HIGH, x))
+    return n.to_int(), r
+
+
+def reduce_sum_by_ln2(large: Float, small: Float) -> tuple[Int, Float]:
+    """Return (n, r) with large + small = n ln 2 + r, rounded in r only; otherwise the same."""
+    n = ((large + small) * LOG2_E).number_at_most(_HIGHEST_EXPONENT).round_even()
+    r = fma(n, -LN2_LOW, fma(n, -LN2_HIGH, large) + small)
     return n.to_int(), r

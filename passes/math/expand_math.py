@@ -4,56 +4,100 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
+from typing import ClassVar
 
-from torch_mlir import ir
 from torch_mlir.dialects import arith
 
-from xyntra.passes.math.table import EXPANSIONS
-from xyntra.passes.math.values import Builder, Float
+from xyntra.dialects.mlir import ir
+from xyntra.errors import ConfigError
+from xyntra.passes.math.integer_power import exponent_operand
+from xyntra.passes.math.table import EXACT, EXPANSIONS
+from xyntra.passes.math.values import Builder, Float, Int
+from xyntra.passes.registry import register_pass
 
-__all__ = ["expand_math"]
+__all__ = ["ExpandMath", "expand_math"]
+
+
+@register_pass
+@dataclass(frozen=True)
+class ExpandMath:
+    """Replace math functions of f32, f16 and bf16 by polynomials that every target can run.
+
+    `keep` names operations to leave alone, such as those a target has instructions for.
+    """
+
+    name: ClassVar[str] = "expand-math"
+    keep: tuple[str, ...] = ()
+
+    def run(self, module: ir.Operation) -> None:
+        """Rewrite `module` in place; see `expand_math`."""
+        expand_math(module, self.keep)
 
 
 def expand_math(op: ir.Operation, keep: Collection[str] = ()) -> None:
-    """Expand every function of `table.EXPANSIONS` on f32, f16 or bf16 inside `op`.
+    """Expand the operations of `table` on f32, f16, bf16 and integers inside `op`.
 
-    f16 and bf16 are computed in f32 and rounded once. Vectors keep their shape. Everything else
-    (f64, tensors, operations without an expansion) is left as it is.
+    f16 and bf16 are computed in f32 and rounded once. Vectors keep their shape. What is not
+    expanded stays for libm and LLVM: f64, tensors, and operations that are not in the table.
 
     Args:
         op: an operation with regions, usually a module or a function; rewritten in place.
-        keep: names of operations to leave alone, such as those a target has instructions for.
+        keep: names of operations to leave alone.
+
+    Raises:
+        ConfigError: `keep` names an operation that has no expansion.
     """
+    known = EXPANSIONS.keys() | EXACT.keys()
+    unknown = sorted(set(keep) - known)
+    if unknown:
+        raise ConfigError(
+            "unknown-math-op",
+            f"expand-math has no expansion of '{unknown[0]}' to keep",
+            hint=f"name one of {', '.join(sorted(known))}",
+        )
+    for candidate in _candidates(op, known - set(keep)):
+        with candidate.context, candidate.location, ir.InsertionPoint(candidate):
+            values = _expand(candidate)
+        for result, value in zip(candidate.results, values, strict=True):
+            result.replace_all_uses_with(value)
+        candidate.erase()
+
+
+def _candidates(op: ir.Operation, names: Collection[str]) -> list[ir.Operation]:
     found: list[ir.Operation] = []
 
     def visit(candidate: ir.Operation) -> ir.WalkResult:
-        name = candidate.name
-        if name in EXPANSIONS and name not in keep and _is_supported(candidate.result.type):
+        if candidate.name in names and _is_supported(candidate.results[0].type):
             found.append(candidate)
         return ir.WalkResult.ADVANCE
 
     op.walk(visit)
-    for candidate in found:
-        _expand(candidate)
+    return found
 
 
 def _is_supported(type_: ir.Type) -> bool:
     element = type_.element_type if isinstance(type_, ir.VectorType) else type_
-    return isinstance(element, ir.F32Type | ir.F16Type | ir.BF16Type)
+    return isinstance(element, ir.F32Type | ir.F16Type | ir.BF16Type | ir.IntegerType)
 
 
-def _expand(op: ir.Operation) -> None:
-    with op.context, op.location, ir.InsertionPoint(op):
-        build = Builder(op.result.type)
-        operands = [_widen(build, operand) for operand in op.operands]
-        result = EXPANSIONS[op.name].emit(*operands).value
-        if result.type != op.result.type:
-            result = arith.truncf(op.result.type, result)
-    op.result.replace_all_uses_with(result)
-    op.erase()
+def _expand(op: ir.Operation) -> list[ir.Value]:
+    if op.name in EXACT:
+        return [EXACT[op.name](op)]
+    build = Builder(op.results[0].type)
+    emitted = EXPANSIONS[op.name].emit(*(_operand(build, value) for value in op.operands))
+    results = emitted if isinstance(emitted, tuple) else (emitted,)
+    return [_narrow(result, op.results[0].type) for result in results]
 
 
-def _widen(build: Builder, value: ir.Value) -> Float:
+def _operand(build: Builder, value: ir.Value) -> Float | Int:
     if value.type == build.float_type:
         return Float(build, value)
+    element = value.type.element_type if isinstance(value.type, ir.VectorType) else value.type
+    if isinstance(element, ir.IntegerType):
+        return exponent_operand(build, value)
     return Float(build, arith.extf(build.float_type, value))
+
+
+def _narrow(result: Float, type_: ir.Type) -> ir.Value:
+    return result.value if result.value.type == type_ else arith.truncf(type_, result.value)

@@ -19,7 +19,7 @@ def power_of_two(n: Int) -> Float:
 
 
 def scale(x: Float, n: Int) -> Float:
-    """Return x * 2**n, rounded once, for -252 <= n <= 254 and 0.25 <= |x| <= 4.
+    """Return x * 2**n, rounded once, for |n| <= 160 and 2**-40 <= |x| <= 2**40.
 
     Two factors cover results that overflow or are denormal, which no single factor can: the first
     product is exact, so that only the second one rounds.

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from xyntra.passes.math.exponent import power_of_two, split_near_one
 from xyntra.passes.math.values import Bool, Float, Int, fma, polynomial
 
-__all__ = ["log", "log1p", "log2", "log10", "log_of_parts"]
+__all__ = ["log", "log1p", "log2", "log10", "log_of_large"]
 
 # Products of the high parts with |n| < 256 are exact.
 LN2_HIGH, LN2_LOW = 0.693145751953125, 1.42860677e-06
@@ -67,7 +67,7 @@ _LEAST_NORMAL = 2.0**-126
 def log(x: Float) -> Float:
     """Return the natural logarithm: -inf at 0, NaN below, exact for denormal inputs."""
     n, f = _reduce(x)
-    return _with_special_values(x, log_of_parts(n, f))
+    return _with_special_values(x, _log_of_parts(n, f))
 
 
 def log2(x: Float) -> Float:
@@ -93,11 +93,18 @@ def log1p(x: Float) -> Float:
     # that f is rounded once, unlike `total`. For large x the one no longer matters.
     inverse = power_of_two(_negated(n))
     f = (x > 2.0**24).select(mantissa - 1.0, fma(x, inverse, inverse - 1.0))
-    result = log_of_parts(n.to_float(), f).with_sign_of(x)
+    result = _log_of_parts(n.to_float(), f).with_sign_of(x)
     return _with_special_values(total, result)
 
 
-def log_of_parts(n: Float, f: Float) -> Float:
+def log_of_large(x: Float, doublings: int) -> Float:
+    """Return log(x * 2**doublings) for x >= 1, without overflow."""
+    n, mantissa = split_near_one(x)
+    result = _log_of_parts((n + doublings).to_float(), mantissa - 1.0)
+    return (x < math.inf).select(result, x)
+
+
+def _log_of_parts(n: Float, f: Float) -> Float:
     """Return log(2**n (1 + f))."""
     tail = fma(f * f, polynomial(f, LOG), n * LN2_LOW)
     return fma(n, LN2_HIGH, tail + f)

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from torch_mlir import ir
 from torch_mlir.dialects import arith, math
+
+from xyntra.dialects.mlir import ir
 
 __all__ = ["Bool", "Builder", "Float", "Int", "fma", "polynomial"]
 
@@ -136,9 +137,13 @@ class Float:
         """Return where both are equal numbers (-0 equals +0)."""
         return self._compare(arith.CmpFPredicate.OEQ, other)
 
-    def is_nan(self) -> Bool:
-        """Return where this is NaN."""
-        return self._compare(arith.CmpFPredicate.UNO, self)
+    def differs(self, other: Float | _Number) -> Bool:
+        """Return where both are different numbers."""
+        return self._compare(arith.CmpFPredicate.ONE, other)
+
+    def unordered_with(self, other: Float) -> Bool:
+        """Return where this or `other` is NaN."""
+        return self._compare(arith.CmpFPredicate.UNO, other)
 
     def at_least(self, low: Float | _Number) -> Float:
         """Return max(self, low); NaN stays NaN (one `maxps` on x86)."""
@@ -228,9 +233,17 @@ class Int:
         """Return where both are the same integer."""
         return self._compare(arith.CmpIPredicate.eq, other)
 
+    def below_unsigned(self, other: Int | int) -> Bool:
+        """Return where this is less than `other`, both read as unsigned."""
+        return self._compare(arith.CmpIPredicate.ult, other)
+
     def shift_right_logical(self, other: Int | int) -> Int:
         """Return this shifted right, filling with zeros."""
         return Int(self.build, arith.shrui(self.value, self._other(other)))
+
+    def divided_by(self, other: int) -> Int:
+        """Return this, read as unsigned, divided by `other`, rounded towards zero."""
+        return Int(self.build, arith.divui(self.value, self._other(other)))
 
     def times_unsigned(self, other: Int | int) -> tuple[Int, Int]:
         """Return the low and the high word of the unsigned 64-bit product."""

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Reduction of an angle to a quadrant and a remainder, accurate for every finite f32.
+
+Up to 12867 the method is Cody and Waite's: pi / 2 is split into three parts whose products with
+the number of quadrants are exact in f32, and a remainder. Above, it is Payne and Hanek's (*Radian
+Reduction for Trigonometric Functions*, SIGNUM Newsletter 18, 1983): the 24-bit significand times
+the 96 bits of 2 / pi that its exponent makes relevant, modulo 4, in integers. Both are computed and
+one is selected, so that the code has no branches and no table look-up.
+
+Contraction is harmless; reassociation would merge the parts of pi / 2 and remove the corrections.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from xyntra.passes.math.values import Float, Int, fma
+
+__all__ = ["Angle", "reduce_angle"]
+
+# For |n| < 2**13 quadrants; the products of the first three parts with n are exact.
+_CODY_WAITE_BOUND = 12867.0
+_HALF_PI_PARTS = (1.5703125, 4.8351287841796875e-04, 3.1385570764541626e-07, 6.07710051e-11)
+
+_HALF_PI_HIGH, _HALF_PI_LOW = 1.57079637, -4.37113883e-08
+# 2 / pi in words of 32 bits after the binary point, behind one word of zeros.
+_TWO_OVER_PI = (
+    0x00000000,
+    0xA2F9836E,
+    0x4E441529,
+    0xFC2757D1,
+    0xF534DDC0,
+    0xDB629599,
+    0x3C439041,
+    0xFE5163AB,
+)
+
+
+@dataclass(frozen=True)
+class Angle:
+    """|x| = quadrant * pi / 2 + remainder + correction.
+
+    `quadrant` is right modulo 4. |remainder| <= pi / 4 up to rounding; it is NaN where x is
+    infinite or NaN. `correction` is at most half a unit in the last place of `remainder`.
+    """
+
+    quadrant: Int
+    remainder: Float
+    correction: Float
+
+
+def reduce_angle(x: Float) -> Angle:
+    """Return the quadrant and the remainder of |x|."""
+    magnitude = abs(x)
+    near, far = _cody_waite(magnitude), _payne_hanek(magnitude)
+    is_near = magnitude < _CODY_WAITE_BOUND
+    remainder = is_near.select(near.remainder, far.remainder)
+    return Angle(
+        is_near.select_int(near.quadrant, far.quadrant),
+        (magnitude < math.inf).select(remainder, math.nan),
+        is_near.select(near.correction, far.correction),
+    )
+
+
+def _cody_waite(magnitude: Float) -> Angle:
+    bounded = magnitude.number_at_most(_CODY_WAITE_BOUND)
+    n = (bounded * (2.0 / math.pi)).round_even()
+    first, second, third, fourth = _HALF_PI_PARTS
+    exact = fma(n, -second, fma(n, -first, bounded))
+    rounded = fma(n, -third, exact)
+    lost = fma(n, -fourth, fma(n, -third, exact - rounded))
+    return Angle(n.to_int(), *_sum(rounded, lost))
+
+
+def _payne_hanek(magnitude: Float) -> Angle:
+    bits = magnitude.bits()
+    significand = (bits & 0x7FFFFF) | 0x800000
+    # Leading bits of 2 / pi whose products with the significand are multiples of four quadrants:
+    # the exponent less 25, more by the word of zeros.
+    dropped = (bits >> 23) - (127 + 25 - 32)
+    window = _window(dropped)
+    _, tail = significand.times_unsigned(window[2])
+    middle, carry = significand.times_unsigned(window[1])
+    fraction_low = middle + tail
+    overflow = fraction_low.below_unsigned(tail).select_int(1, 0)
+    fraction = significand * window[0] + carry + overflow
+    # `fraction` counts quadrants in units of 2**-30; take the nearest whole number off.
+    quadrant = (fraction + (1 << 29)) >> 30
+    return Angle(quadrant, *_times_half_pi(fraction - (quadrant << 30), fraction_low))
+
+
+def _window(dropped: Int) -> tuple[Int, Int, Int]:
+    """Return the three words of 2 / pi that follow the first `dropped` bits."""
+    words = _select_words(dropped >> 5)
+    shift = dropped & 31
+    # A shift by 32 is undefined, so the right shift is done in two steps.
+    rest = shift.build.int(31) - shift
+
+    def joined(first: Int, second: Int) -> Int:
+        low = second.shift_right_logical(1).shift_right_logical(rest)
+        return (first << shift) | low
+
+    a, b, c, d = words
+    return joined(a, b), joined(b, c), joined(c, d)
+
+
+def _select_words(index: Int) -> list[Int]:
+    """Return the four words from `index`, which is 0 to 4 wherever the result is used."""
+    words = [index.build.int(word) for word in _TWO_OVER_PI[:4]]
+    for start in range(1, 5):
+        reached = index > start - 1
+        following = _TWO_OVER_PI[start : start + 4]
+        words = [reached.select_int(new, old) for new, old in zip(following, words, strict=True)]
+    return words
+
+
+def _times_half_pi(fraction: Int, fraction_low: Int) -> tuple[Float, Float]:
+    """Return (fraction * 2**32 + fraction_low) * 2**-62 * pi / 2 as a value and a correction."""
+    # The upper 24 bits convert exactly; so does everything where cancellation has cleared them.
+    high = (fraction & ~63).to_float() * 2.0**-30
+    rest = ((fraction & 63) << 25) | fraction_low.shift_right_logical(7)
+    low = rest.to_float() * 2.0**-55
+    # Not a multiplication: contracted into the sum below, it would spoil the correction.
+    product = fma(high, _HALF_PI_HIGH, 0.0)
+    lost = fma(high, _HALF_PI_HIGH, -product)
+    return _sum(product, fma(low, _HALF_PI_HIGH, fma(high, _HALF_PI_LOW, lost)))
+
+
+def _sum(large: Float, small: Float) -> tuple[Float, Float]:
+    """Return the rounded sum and its rounding error, for |large| >= |small|."""
+    total = large + small
+    return total, (large - total) + small
