@@ -1,27 +1,38 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Arguments without elements become a byte that nobody touches.
-
-MLIR's bare-pointer calling convention leaves a function unconverted, without an error, when an
-argument has a zero extent before its last one.
-"""
+"""`empty-arguments`: arguments without elements become a byte that nobody touches."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.kernel_function import entry_block, set_signature
+from xyntra.passes.lower.cpu.kernel_function import entry_block, kernel_function, set_signature
 from xyntra.passes.lower.cpu.memrefs import view_of_bytes
+from xyntra.passes.registry import register_pass
 
 
-def pass_empty_arguments_as_bytes(function: ir.Operation) -> None:
-    """Give memref arguments with a zero extent the type `memref<1xi8>`, seen through a view."""
-    body = entry_block(function)
-    byte = ir.MemRefType.get([1], ir.IntegerType.get_signless(8))
-    for argument in body.arguments:
-        kind = ir.MemRefType(argument.type)
-        if 0 not in kind.shape:
-            continue
-        argument.set_type(byte)
-        with ir.InsertionPoint.at_block_begin(body), function.location:
-            view = view_of_bytes(argument, kind)
-        argument.replace_all_uses_except(view, view.owner.operation)
-    set_signature(function, [])
+@register_pass
+@dataclass(frozen=True)
+class EmptyArguments:
+    """Give memref arguments with a zero extent the type `memref<1xi8>`, seen through a view.
+
+    MLIR's bare-pointer calling convention leaves a function unconverted, without an error, when an
+    argument has a zero extent before its last one.
+    """
+
+    name: ClassVar[str] = "empty-arguments"
+
+    def run(self, module: ir.Operation) -> None:
+        """Rewrite the kernel function of `module`."""
+        function = kernel_function(module)
+        body = entry_block(function)
+        with function.location, ir.InsertionPoint.at_block_begin(body):
+            byte = ir.MemRefType.get([1], ir.IntegerType.get_signless(8))
+            for argument in body.arguments:
+                kind = ir.MemRefType(argument.type)
+                if 0 in kind.shape:
+                    argument.set_type(byte)
+                    view = view_of_bytes(argument, kind)
+                    argument.replace_all_uses_except(view, view.owner.operation)
+        set_signature(function, [])

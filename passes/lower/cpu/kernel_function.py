@@ -11,13 +11,14 @@ from xyntra.errors import CompileError
 _ELEMENTS = frozenset(["f64", "f32", "f16", "bf16", "i1", "i8", "i16", "i32", "i64"])
 
 
-def kernel_function(module: ir.Module, kind: str = "func.func") -> ir.Operation:
+def kernel_function(module: ir.Operation, kind: str = "func.func") -> ir.Operation:
     """Return the only function of `module`; `kind` is the operation that defines it.
 
     Raises:
         CompileError: there is none or more than one.
     """
-    found = [op.operation for op in module.body.operations if op.operation.name == kind]
+    operations = module.regions[0].blocks[0].operations
+    found = [op.operation for op in operations if op.operation.name == kind]
     if len(found) != 1:
         raise CompileError("kernel-module", f"a kernel module holds one {kind}, not {len(found)}")
     return found[0]

@@ -1,47 +1,67 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The entry point of a kernel in the LLVM dialect: one argument, an array of pointers.
-
-The body keeps its pointer arguments, with what may be assumed of them, in an internal function:
-`noalias` is worth most to LLVM as an argument attribute, so the two are never inlined.
-"""
+"""`packed-entry`: the entry point of a kernel takes one array of pointers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.kernel_function import entry_block, function_name, kernel_function
+from xyntra.passes.lower.cpu.kernel_function import (
+    entry_block,
+    function_name,
+    inplace_pairs,
+    kernel_function,
+)
 from xyntra.passes.lower.cpu.scratch_allocation import SLOT_ALIGNMENT
+from xyntra.passes.registry import register_pass
 
 
-def add_packed_entry(module: ir.Module, slots: Sequence[int], read_only: Sequence[bool]) -> None:
-    """Rename the kernel's function and add `NAME(ptr)`, which unpacks its arguments and calls it.
+@register_pass
+@dataclass(frozen=True)
+class PackedEntry:
+    """Add `NAME(ptr)`, which unpacks its argument and calls the kernel's body.
 
-    Args:
-        slots: sizes in bytes of the scratch slots, which are the last arguments of the body. They
-            are found one after the other behind the last pointer of the packed array.
-        read_only: for each of the other arguments, whether the body only reads it.
+    The body, in the LLVM dialect with bare pointers, becomes an internal function that is never
+    inlined: what may be assumed of its pointers is worth most to LLVM as argument attributes. Its
+    scratch slots lie one after the other behind the last pointer of the packed array.
     """
-    body = kernel_function(module, "llvm.func")
-    name = function_name(body)
-    with module.context, ir.Location.unknown():
-        body.attributes["sym_name"] = ir.StringAttr.get(f"{name}.body")
-        body.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
-        body.attributes["no_inline"] = ir.UnitAttr.get()
-        body.attributes["arg_attrs"] = _argument_attributes(slots, read_only)
+
+    name: ClassVar[str] = "packed-entry"
+
+    def run(self, module: ir.Operation) -> None:
+        """Rewrite the kernel function of `module` and append the entry point."""
+        body = kernel_function(module, "llvm.func")
+        name = function_name(body)
+        slots = list(ir.DenseI64ArrayAttr(body.attributes["xyntra.scratch"]))
         arguments = len(entry_block(body).arguments)
-        unit = ir.Module.parse(_entry_text(name, arguments - len(slots), slots))
-        entry = list(unit.body.operations)[-1]
-        module.body.append(entry.detach_from_parent())
+        with module.context, module.location:
+            body.attributes["sym_name"] = ir.StringAttr.get(f"{name}.body")
+            body.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
+            body.attributes["no_inline"] = ir.UnitAttr.get()
+            body.attributes["no_unwind"] = ir.UnitAttr.get()
+            body.attributes["arg_attrs"] = _argument_attributes(body, arguments, len(slots))
+            unit = ir.Module.parse(_entry_text(name, arguments - len(slots), slots))
+        entry = list(unit.body.operations)[-1].operation
+        module.regions[0].blocks[0].append(entry.detach_from_parent())
 
 
-def _argument_attributes(slots: Sequence[int], read_only: Sequence[bool]) -> ir.ArrayAttr:
+def _argument_attributes(body: ir.Operation, arguments: int, slots: int) -> ir.ArrayAttr:
+    inputs = ir.IntegerAttr(body.attributes["xyntra.inputs"]).value
+    written = set(inplace_pairs(body).values())
     unit = ir.UnitAttr.get()
     aligned = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), SLOT_ALIGNMENT)
-    common = {"llvm.noalias": unit, "llvm.noundef": unit}
-    attributes = [common | ({"llvm.readonly": unit} if constant else {}) for constant in read_only]
-    attributes += [common | {"llvm.align": aligned}] * len(slots)
-    return ir.ArrayAttr.get([ir.DictAttr.get(each) for each in attributes])
+    found = []
+    for number in range(arguments):
+        attributes = {"llvm.noalias": unit, "llvm.noundef": unit}
+        if number < inputs and number not in written:
+            attributes["llvm.readonly"] = unit
+        if number >= arguments - slots:
+            attributes["llvm.align"] = aligned
+        found.append(ir.DictAttr.get(attributes))
+    return ir.ArrayAttr.get(found)
 
 
 def _entry_text(name: str, pointers: int, slots: Sequence[int]) -> str:
@@ -51,15 +71,15 @@ def _entry_text(name: str, pointers: int, slots: Sequence[int]) -> str:
         lines.append(_element("args", f"a{index}", index, "!llvm.ptr"))
         lines.append(f"%p{index} = llvm.load %a{index} : !llvm.ptr -> !llvm.ptr")
     names = [f"%p{index}" for index in range(pointers)]
-    offset = 0
-    for index, nbytes in enumerate(slots):
-        lines.append(_element(f"p{pointers}", f"s{index}", offset, "i8"))
+    for index, offset in enumerate(accumulate(slots[:-1], initial=0) if slots else ()):
+        lines.append(f"%o{index} = llvm.mlir.constant({offset} : i64) : i64")
+        lines.append(_element(f"p{pointers}", f"s{index}", f"%o{index}", "i8"))
         names.append(f"%s{index}")
-        offset += nbytes
     kinds = ", ".join(["!llvm.ptr"] * len(names))
     lines.append(f"llvm.call @{name}.body({', '.join(names)}) : ({kinds}) -> ()")
     return "\n".join([f"llvm.func @{name}.body({kinds})", *lines, "llvm.return", "}"])
 
 
-def _element(base: str, result: str, index: int, kind: str) -> str:
-    return f"%{result} = llvm.getelementptr %{base}[{index}] : (!llvm.ptr) -> !llvm.ptr, {kind}"
+def _element(base: str, result: str, index: int | str, kind: str) -> str:
+    operands = "!llvm.ptr, i64" if isinstance(index, str) else "!llvm.ptr"
+    return f"%{result} = llvm.getelementptr %{base}[{index}] : ({operands}) -> !llvm.ptr, {kind}"

@@ -10,27 +10,33 @@ from torch_mlir.passmanager import PassManager
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
-from xyntra.passes.lower.cpu.destination_passing import (
-    finish_inplace_results,
-    pass_results_by_destination,
-)
-from xyntra.passes.lower.cpu.empty_arguments import pass_empty_arguments_as_bytes
+from xyntra.passes.lower.cpu.defined_arithmetic import DefinedArithmetic
+from xyntra.passes.lower.cpu.destination_passing import DestinationPassing
+from xyntra.passes.lower.cpu.empty_arguments import EmptyArguments
+from xyntra.passes.lower.cpu.fast_math import FastMath
+from xyntra.passes.lower.cpu.inplace_results import InplaceResults
 from xyntra.passes.lower.cpu.kernel_function import (
     check_contract,
-    entry_block,
     function_name,
-    inplace_pairs,
     kernel_function,
 )
-from xyntra.passes.lower.cpu.packed_entry import add_packed_entry
-from xyntra.passes.lower.cpu.scratch_allocation import allocate_scratch
-from xyntra.passes.lower.cpu.strided_copies import expand_strided_copies
+from xyntra.passes.lower.cpu.loop_order import LoopOrder
+from xyntra.passes.lower.cpu.narrow_floats import NarrowFloats
+from xyntra.passes.lower.cpu.packed_entry import PackedEntry
+from xyntra.passes.lower.cpu.scratch_allocation import ScratchAllocation
+from xyntra.passes.lower.cpu.strided_copies import StridedCopies
 from xyntra.passes.math.expand_math import expand_math
+from xyntra.passes.registry import Pass
 
+# f16 stays: LLVM converts around every operation where the processor computes in f32.
+_WIDEN = (
+    "linalg-generalize-named-ops,math-extend-to-supported-types,"
+    "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}"
+)
 _BUFFERIZE = (
     "eliminate-empty-tensors,empty-tensor-to-alloc-tensor,one-shot-bufferize{"
     "bufferize-function-boundaries=1 function-boundary-type-conversion=identity-layout-map},"
-    "canonicalize,cse"
+    "canonicalize,cse,linalg-generalize-named-ops"
 )
 _LLVM = (
     "convert-linalg-to-loops,fold-memref-alias-ops,expand-strided-metadata,lower-affine,"
@@ -38,6 +44,15 @@ _LLVM = (
     "convert-arith-to-llvm,convert-index-to-llvm,finalize-memref-to-llvm,"
     "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1},convert-cf-to-llvm,"
     "convert-ub-to-llvm,reconcile-unrealized-casts,canonicalize,cse"
+)
+# On scalars in the bodies of linalg operations, then on tensors, then on buffers.
+_SCALARS: tuple[Pass, ...] = (FastMath(), DefinedArithmetic())
+_BUFFERS: tuple[Pass, ...] = (
+    InplaceResults(),
+    EmptyArguments(),
+    StridedCopies(),
+    ScratchAllocation(),
+    LoopOrder(),
 )
 
 
@@ -62,39 +77,36 @@ def lower_kernel(module: ir.Module, options: LoweringOptions | None = None) -> L
     Raises:
         CompileError: the function breaks the kernel contract, or a pass failed on it.
     """
-    options = options or LoweringOptions()
-    function = kernel_function(module)
+    operation = module.operation
+    function = kernel_function(operation)
     check_contract(function)
-    name = function_name(function)
-    inputs = len(entry_block(function).arguments)
-    written = set(inplace_pairs(function).values())
+    place = f"kernel '{function_name(function)}'"
     try:
-        with module.context, ir.Location.unknown():
-            slots = _lower_to_loops(module)
-            _run(module, _LLVM)
-            outputs = len(entry_block(kernel_function(module, "llvm.func")).arguments)
-            outputs -= inputs + len(slots)
-            read_only = [index not in written for index in range(inputs)] + [False] * outputs
-            add_packed_entry(module, slots, read_only)
-            text = llvm.translate_module_to_llvmir(module.operation)
+        with operation.context, operation.location:
+            _lower(operation)
+            body = kernel_function(operation, "llvm.func")
+            slots = ir.DenseI64ArrayAttr(body.attributes["xyntra.scratch"])
+            scratch_bytes = sum(slots)
+            PackedEntry().run(operation)
+            text = llvm.translate_module_to_llvmir(operation)
     except ir.MLIRError as error:
-        place = f"kernel '{name}'"
-        raise CompileError(
-            "kernel-lowering", "a kernel could not be lowered", place=place, cause=str(error)
-        ) from error
-    return LoweredKernel(text, sum(slots))
+        message = "a kernel could not be lowered"
+        raise CompileError("kernel-lowering", message, place=place, cause=str(error)) from error
+    return LoweredKernel(text, scratch_bytes)
 
 
-def _lower_to_loops(module: ir.Module) -> list[int]:
-    expand_math(module.operation)
-    pass_results_by_destination(kernel_function(module))
+def _lower(module: ir.Operation) -> None:
+    _run(module, _WIDEN)
+    for step in _SCALARS:
+        step.run(module)
+    expand_math(module)
+    NarrowFloats().run(module)
+    DestinationPassing().run(module)
     _run(module, _BUFFERIZE)
-    finish_inplace_results(kernel_function(module))
-    function = kernel_function(module)
-    pass_empty_arguments_as_bytes(function)
-    expand_strided_copies(function)
-    return allocate_scratch(function)
+    for step in _BUFFERS:
+        step.run(module)
+    _run(module, _LLVM)
 
 
-def _run(module: ir.Module, passes: str) -> None:
-    PassManager.parse(f"builtin.module({passes})", module.context).run(module.operation)
+def _run(module: ir.Operation, passes: str) -> None:
+    PassManager.parse(f"builtin.module({passes})", module.context).run(module)

@@ -1,28 +1,27 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Every allocation of a kernel becomes a slot of the scratch memory that the caller passes.
-
-Allocations whose lifetimes do not overlap share a slot. A slot is a function argument of its own,
-so that `noalias` holds between slots; two tenants of one slot use the same pointer, which LLVM
-orders correctly.
-"""
+"""`scratch-allocation`: every allocation becomes a slot of memory that the caller passes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import prod
+from typing import ClassVar
 
+from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
 from xyntra.passes.lower.cpu.kernel_function import (
     entry_block,
     function_name,
+    kernel_function,
     operations_named,
     set_signature,
 )
 from xyntra.passes.lower.cpu.memrefs import view_of_bytes
+from xyntra.passes.registry import register_pass
 
 SLOT_ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
-_BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8}
+_WIDEST_ELEMENT = 8  # bytes
 
 
 @dataclass
@@ -42,24 +41,37 @@ class _Slot:
         return all(new.first > old.last or new.last < old.first for old in self.tenants)
 
 
-def allocate_scratch(function: ir.Operation) -> list[int]:
-    """Replace the allocations of `function` by new byte arguments; return their sizes in order.
+@register_pass
+@dataclass(frozen=True)
+class ScratchAllocation:
+    """Replace the allocations of a kernel by new byte arguments, behind those that exist.
 
-    Sizes are in bytes and multiples of 64. The arguments follow those that exist.
-
-    Raises:
-        CompileError: an allocation has a size that is known only at run time.
+    Allocations whose lifetimes do not overlap share a slot. A slot is an argument of its own, so
+    that `noalias` holds between slots; two tenants of one slot use the same pointer, which LLVM
+    orders correctly. The sizes, in bytes and multiples of 64, are kept as `xyntra.scratch`.
     """
-    slots = _assign_slots(_find_allocations(function))
-    body = entry_block(function)
-    byte = ir.IntegerType.get_signless(8)
-    for slot in slots:
-        kind = ir.MemRefType.get([slot.nbytes], byte)
-        argument = body.add_argument(kind, function.location)
-        for tenant in slot.tenants:
-            _replace_by_view(tenant.op, argument)
-    set_signature(function, [])
-    return [slot.nbytes for slot in slots]
+
+    name: ClassVar[str] = "scratch-allocation"
+
+    def run(self, module: ir.Operation) -> None:
+        """Rewrite the kernel function of `module`.
+
+        Raises:
+            CompileError: an allocation has a size that is known only at run time.
+        """
+        function = kernel_function(module)
+        body = entry_block(function)
+        slots = _assign_slots(_find_allocations(function))
+        with function.location:
+            byte = ir.IntegerType.get_signless(8)
+            for slot in slots:
+                kind = ir.MemRefType.get([slot.nbytes], byte)
+                argument = body.add_argument(kind, function.location)
+                for tenant in slot.tenants:
+                    _replace_by_view(tenant.op, argument)
+            sizes = ir.DenseI64ArrayAttr.get([slot.nbytes for slot in slots])
+            function.attributes["xyntra.scratch"] = sizes
+            set_signature(function, [])
 
 
 def _find_allocations(function: ir.Operation) -> list[_Allocation]:
@@ -70,7 +82,7 @@ def _find_allocations(function: ir.Operation) -> list[_Allocation]:
         if not kind.has_static_shape or len(op.operands):
             place = f"kernel '{function_name(function)}'"
             raise CompileError("kernel-dynamic-size", f"cannot allocate {kind}", place=place)
-        nbytes = prod(kind.shape) * _BYTES.get(str(kind.element_type), 8)
+        nbytes = prod(kind.shape) * ITEM_BYTES.get(str(kind.element_type), _WIDEST_ELEMENT)
         uses = _positions_of_uses(op, positions)
         found.append(_Allocation(op, _round_up(nbytes), min(uses), max(uses)))
     return found

@@ -1,26 +1,37 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Copies that are not contiguous on both sides become linalg, and with it loops.
-
-`memref.copy` of contiguous memory lowers to one `memcpy`; any other lowers to a call of MLIR's
-runtime library, which no kernel may depend on.
-"""
+"""`strided-copies`: copies that are not contiguous become loops."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.kernel_function import operations_named
 from xyntra.passes.lower.cpu.memrefs import identity_map, is_contiguous
+from xyntra.passes.registry import register_pass
 
 
-def expand_strided_copies(function: ir.Operation) -> None:
-    """Replace `memref.copy` with a strided side by a `linalg.generic` that yields its input."""
-    for copy in operations_named(function, "memref.copy"):
-        source, target = copy.operands
-        if is_contiguous(source) and is_contiguous(target):
-            continue
-        with ir.InsertionPoint(copy), copy.location:
-            _copy_as_generic(source, target)
-        copy.erase()
+@register_pass
+@dataclass(frozen=True)
+class StridedCopies:
+    """Replace `memref.copy` with a strided side by a linalg.generic that yields its input.
+
+    Between contiguous buffers `memref.copy` lowers to one `memcpy`; any other lowers to a call of
+    MLIR's runtime library, which no kernel may depend on.
+    """
+
+    name: ClassVar[str] = "strided-copies"
+
+    def run(self, module: ir.Operation) -> None:
+        """Rewrite every copy below `module`."""
+        for copy in operations_named(module, "memref.copy"):
+            source, target = copy.operands
+            if is_contiguous(source) and is_contiguous(target):
+                continue
+            with copy.location, ir.InsertionPoint(copy):
+                _copy_as_generic(source, target)
+            copy.erase()
 
 
 def _copy_as_generic(source: ir.Value, target: ir.Value) -> None:

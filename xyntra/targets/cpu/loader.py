@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
+import os
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import count
@@ -64,8 +64,8 @@ def _imports(codes: Iterable[bytes]) -> dict[str, int]:
 
 
 def _host_address(name: str) -> int:
-    for library in _host_libraries():
-        function = getattr(library, name, None)
+    for load in (_process, _math_library):
+        function = getattr(load(), name, None)
         if function is not None:
             return ctypes.cast(function, ctypes.c_void_p).value or 0
     message = f"this system has no function '{name}', which compiled kernels call"
@@ -73,9 +73,14 @@ def _host_address(name: str) -> int:
 
 
 @lru_cache(maxsize=1)
-def _host_libraries() -> list[ctypes.CDLL]:
-    found = [ctypes.CDLL(None)]
-    math = ctypes.util.find_library("m")
-    if math:
-        found.append(ctypes.CDLL(math))
-    return found
+def _process() -> ctypes.CDLL | None:
+    # Only POSIX systems can look through all that a process has loaded.
+    return ctypes.CDLL(None) if os.name == "posix" else None
+
+
+@lru_cache(maxsize=1)
+def _math_library() -> ctypes.CDLL | None:
+    from ctypes.util import find_library  # slow to import, and to run
+
+    name = find_library("m") or find_library("msvcrt")
+    return ctypes.CDLL(name) if name else None

@@ -12,6 +12,7 @@ import struct
 from xyntra.errors import CompileError
 
 _MEMORY = ("memcpy", "memset", "memmove", "bcmp", "memcmp")
+_CLOCK = ("clock_gettime",)
 _MATH = frozenset(
     """
     acos acosh asin asinh atan atan2 atanh cbrt ceil cos cosh erf erfc exp exp10 exp2 expm1 fdim
@@ -19,7 +20,7 @@ _MATH = frozenset(
     modf nearbyint pow rint round roundeven sin sincos sinh sqrt tan tanh tgamma trunc
     """.split()
 )
-ALLOWED_IMPORTS = frozenset([*_MEMORY, *_MATH, *(f"{name}f" for name in _MATH)])
+ALLOWED_IMPORTS = frozenset([*_MEMORY, *_CLOCK, *_MATH, *(f"{name}f" for name in _MATH)])
 
 _ELF64_LITTLE = b"\x7fELF\x02\x01"
 _SYMBOL_TABLE = 2  # SHT_SYMTAB

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`fast-math`: what LLVM may assume of floating-point arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.kernel_function import operations_named, terminator
+from xyntra.passes.registry import register_pass
+
+_CONTRACTIBLE = ("arith.addf", "arith.subf", "arith.mulf")
+_ASSOCIATIVE = ("arith.addf", "arith.mulf")
+
+
+@register_pass
+@dataclass(frozen=True)
+class FastMath:
+    """Allow fused multiply-adds, and any order in the sums and products of reductions.
+
+    NaN, infinities and signed zeros keep their meaning. Conversions between widths are left alone:
+    contracting them would drop a rounding that the model asks for. Operations that have flags
+    already keep them.
+    """
+
+    name: ClassVar[str] = "fast-math"
+
+    def run(self, module: ir.Operation) -> None:
+        """Set the flags of every operation below `module`."""
+        with module.context:
+            reassociate = ir.Attribute.parse("#arith.fastmath<reassoc,contract>")
+            contract = ir.Attribute.parse("#arith.fastmath<contract>")
+        for generic in operations_named(module, "linalg.generic"):
+            for op in _accumulations(generic):
+                _set_flags(op, reassociate)
+        for op in operations_named(module, *_CONTRACTIBLE):
+            _set_flags(op, contract)
+
+
+def _accumulations(generic: ir.Operation) -> Iterator[ir.Operation]:
+    """Yield the operations that combine a reduction's accumulator with one more element."""
+    if "reduction" not in str(generic.attributes["iterator_types"]):
+        return
+    body = generic.regions[0].blocks[0]
+    results = list(terminator(body).operands)
+    accumulators = list(body.arguments)[-len(results) :]
+    for accumulator, result in zip(accumulators, results, strict=True):
+        uses = list(accumulator.uses)
+        if len(uses) == 1 and uses[0].owner.operation.name in _ASSOCIATIVE:
+            op = uses[0].owner.operation
+            if op.result == result:
+                yield op
+
+
+def _set_flags(op: ir.Operation, flags: ir.Attribute) -> None:
+    if "none" in str(op.attributes.get("fastmath", "none")):
+        op.attributes["fastmath"] = flags

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`inplace-results`: in-place results reach their argument's buffer, whatever was decided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch_mlir.dialects import func
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.kernel_function import (
+    entry_block,
+    inplace_pairs,
+    kernel_function,
+    set_signature,
+    terminator,
+)
+from xyntra.passes.registry import register_pass
+
+
+@register_pass
+@dataclass(frozen=True)
+class InplaceResults:
+    """Drop the results of a bufferized kernel.
+
+    What bufferization put elsewhere than in its argument's buffer is copied there at the end.
+    """
+
+    name: ClassVar[str] = "inplace-results"
+
+    def run(self, module: ir.Operation) -> None:
+        """Rewrite the kernel function of `module`."""
+        function = kernel_function(module)
+        body = entry_block(function)
+        targets = [body.arguments[number] for number in inplace_pairs(function).values()]
+        returning = terminator(body)
+        with function.location, ir.InsertionPoint(returning):
+            _move(list(returning.operands), targets)
+            func.ReturnOp([])
+        returning.erase()
+        set_signature(function, [])
+
+
+def _move(sources: list[ir.Value], targets: list[ir.Value]) -> None:
+    moves = [(a, b) for a, b in zip(sources, targets, strict=True) if a != b]
+    # A source may be the buffer that another move overwrites, so all are read first.
+    staged = [(_copy_of(source), target) for source, target in moves]
+    for source, target in staged:
+        _copy(source, target)
+
+
+def _copy_of(source: ir.Value) -> ir.Value:
+    memref = ir.MemRefType(source.type)
+    kind = ir.MemRefType.get(memref.shape, memref.element_type)
+    segments = ir.DenseI32ArrayAttr.get([0, 0])
+    copy = ir.Operation.create(
+        "memref.alloc", results=[kind], attributes={"operandSegmentSizes": segments}
+    ).result
+    _copy(source, copy)
+    return copy
+
+
+def _copy(source: ir.Value, target: ir.Value) -> None:
+    ir.Operation.create("memref.copy", operands=[source, target])
