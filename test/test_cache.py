@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import random
 import re
@@ -300,27 +299,36 @@ def payload(number: int) -> bytes:
     return bytes([number]) * (20_000 + 1000 * number)
 
 
-def hammer(root: str, seed: int) -> int:
-    """Read and write ten keys at random; return the number of hits. Runs in its own process."""
-    warnings.simplefilter("error")
-    cache = DiskCache(root, 200_000)
-    chance = random.Random(seed)
-    hits = 0
-    for _ in range(300):
-        number = chance.randrange(10)
-        data = cache.get(cache_key(str(number)))
-        if data is None or chance.random() < 0.3:
-            cache.put(cache_key(str(number)), payload(number))
-        if data is not None:
-            assert data == payload(number)
-            hits += 1
-    return hits
+HAMMER = """
+import random, sys, warnings
+from xyntra.cache import DiskCache, cache_key
+
+warnings.simplefilter("error")
+cache = DiskCache(sys.argv[1], 200_000)
+chance = random.Random(int(sys.argv[2]))
+hits = 0
+for _ in range(300):
+    number = chance.randrange(10)
+    right = bytes([number]) * (20_000 + 1000 * number)
+    data = cache.get(cache_key(str(number)))
+    if data is None or chance.random() < 0.3:
+        cache.put(cache_key(str(number)), right)
+    if data is not None:
+        assert data == right, number
+        hits += 1
+print(hits)
+"""
 
 
 def test_processes_share_one_folder(tmp_path: Path) -> None:
-    with multiprocessing.get_context("spawn").Pool(4) as pool:
-        hits = pool.starmap(hammer, [(str(tmp_path), seed) for seed in range(4)])
-    assert min(hits) > 50
+    command = [sys.executable, "-c", HAMMER, str(tmp_path)]
+    running = [
+        subprocess.Popen([*command, str(seed)], stdout=subprocess.PIPE, text=True)
+        for seed in range(4)
+    ]
+    hits = [process.communicate()[0] for process in running]
+    assert [process.returncode for process in running] == [0] * 4
+    assert min(map(int, hits)) > 50
     cache = DiskCache(tmp_path, 200_000)
     assert all(path.name[0] != "." for path in files(cache))
     assert sum(path.stat().st_size for path in files(cache)) <= 400_000

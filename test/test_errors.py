@@ -44,12 +44,7 @@ def test_absent_parts_leave_no_line() -> None:
 def test_lines_after_the_first_are_indented() -> None:
     error = XyntraError("a-b", "it broke", place="in.mlir:3\n  %0 = foo\n  ^\n", cause="x\r\ny")
     assert str(error) == (
-        "error[a-b]: it broke\n"
-        "  at: in.mlir:3\n"
-        "        %0 = foo\n"
-        "        ^\n"
-        "  because: x\n"
-        "      y"
+        "error[a-b]: it broke\n  at: in.mlir:3\n        %0 = foo\n        ^\n  because: x\n      y"
     )
 
 

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Checks what ruff cannot: the licence line, and the sizes of files and functions."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = (".ci", "bench", "dialects", "examples", "passes", "test", "tools", "xyntra")
+LICENCE = "# SPDX-License-Identifier: MIT OR Apache-2.0"
+FILE_LINES = 450
+FUNCTION_LINES = 70
+
+
+def problems(path: Path) -> Iterator[str]:
+    """Yield one message for each limit that the file breaks."""
+    text = path.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    if LICENCE not in lines[:2]:
+        yield f"{path}:1: the first line is not {LICENCE!r}"
+    if len(lines) > FILE_LINES:
+        yield f"{path}:1: {len(lines)} lines, {FILE_LINES} allowed"
+    for node in ast.walk(ast.parse(text, str(path))):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            if length > FUNCTION_LINES:
+                place = f"{path}:{node.lineno}"
+                yield f"{place}: {node.name} has {length} lines, {FUNCTION_LINES} allowed"
+
+
+def main(names: list[str]) -> int:
+    """Check the named files, or all of the project's; return 1 if one breaks a limit."""
+    paths = [Path(name) for name in names]
+    if not paths:
+        paths = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
+    found = [message for path in paths for message in problems(path)]
+    print("\n".join(found) if found else f"{len(paths)} files within the limits")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
