@@ -113,7 +113,10 @@ def _fits(size: int, wanted: int) -> bool:
 
 
 def _segment_sizes(op: ir.OpView) -> list[int]:
-    attributes = op.operation.attributes
-    if "operandSegmentSizes" not in attributes:
-        raise Rejected("expects an 'operandSegmentSizes' attribute")
-    return list(attributes["operandSegmentSizes"])
+    # With a single optional operand the bindings neither need nor check this attribute.
+    count = len(op.operation.operands)
+    sizes = op.operation.attributes.get("operandSegmentSizes")
+    counts = list(sizes) if isinstance(sizes, ir.DenseI32ArrayAttr) else []
+    if counts[:1] != [1] or max(counts) > 1 or sum(counts) != count:
+        raise Rejected(f"expects i32 'operandSegmentSizes' for {count} operands, got {sizes}")
+    return counts

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """`#xyntra.schedule<{...}>`: everything about a kernel that changes its speed and not its meaning.
 
+It is the attribute `schedule` of a `xyntra.fused` and `xyntra.schedule` of a kernel function.
 Fields that hold their default are not printed:
 
     #xyntra.schedule<{loop_order = [0, 2, 1], parallel_loops = 1 : i64, tile_sizes = [64, 128, 32],
@@ -16,6 +17,8 @@ from xyntra.dialects.base import Xyntra, ir
 from xyntra.errors import CompileError
 
 __all__ = ["Schedule", "ScheduleAttr"]
+
+_NAME = "xyntra.schedule"
 
 
 class ScheduleAttr(Xyntra.Attribute, name="schedule"):
@@ -83,6 +86,21 @@ class Schedule:
             if value != _DEFAULTS[entry.name]:
                 entries[entry.name] = from_value(value)
         return ScheduleAttr.get(ir.DictAttr.get(entries))
+
+    def attach(self, function: ir.Operation) -> None:
+        """Make this the schedule of the kernel `function`."""
+        function.attributes[_NAME] = self.to_attribute()
+
+    @classmethod
+    def of(cls, function: ir.Operation) -> "Schedule | None":
+        """Return the schedule of the kernel `function`, or None where it has none.
+
+        Raises:
+            CompileError: its attribute `xyntra.schedule` is not a valid `#xyntra.schedule`.
+        """
+        if _NAME not in function.attributes:
+            return None
+        return cls.from_attribute(function.attributes[_NAME])
 
     @classmethod
     def from_attribute(cls, attribute: ir.Attribute) -> "Schedule":
