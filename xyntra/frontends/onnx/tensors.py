@@ -26,6 +26,9 @@ from xyntra.frontends.onnx.wire import (
 )
 from xyntra.frontends.weights import DTYPE_BITS, MAX_ELEMENTS, Fingerprint, WeightRef, stored_bytes
 
+MAX_RANK = 64
+"""Dimensions of a tensor: as many as numpy has."""
+
 MARKER_KEY = "xyntra.weight"
 STRING = 8
 DTYPES = dict(
@@ -52,7 +55,6 @@ _FIELD_OF_DTYPE = {
 }  # fmt: skip
 """Typed field of a dtype; every other dtype goes into `int32_data`."""
 
-_MAX_RANK = 64
 _CONTINUED = bytes(range(0x80, 0x100))
 _COUNT_STEP = 1 << 20
 
@@ -151,6 +153,10 @@ def element_count(tensor: TensorFields, place: str) -> int:
             f"a tensor has element type {tensor.data_type}, which ONNX does not define",
             place=place,
         )
+    if len(tensor.dims) > MAX_RANK:
+        raise ModelError(
+            "tensor-shape-invalid", f"a tensor has more than {MAX_RANK} dimensions", place=place
+        )
     if any(size < 0 for size in tensor.dims):
         raise ModelError(
             "tensor-shape-invalid", f"a tensor has a negative dimension: {tensor.dims}", place=place
@@ -210,15 +216,11 @@ def _add_dims(reader: Reader, tensor: TensorFields, item: Field) -> None:
     _, wire_type, _, value, stop = item
     if wire_type == VARINT:
         tensor.dims.append(reader.signed(value, stop))
-    else:
-        reader.expect(item, BYTES, "shape")
-    while wire_type == BYTES and value < stop and len(tensor.dims) <= _MAX_RANK:
+        return
+    reader.expect(item, BYTES, "shape")
+    while value < stop and len(tensor.dims) <= MAX_RANK:
         tensor.dims.append(reader.signed(value, stop))
         value = reader.varint(value, stop)[1]
-    if len(tensor.dims) > _MAX_RANK:
-        raise reader.error(
-            "tensor-shape-invalid", f"a tensor has more than {_MAX_RANK} dimensions", value
-        )
 
 
 def _entry(reader: Reader, start: int, end: int) -> tuple[str, str]:

@@ -214,7 +214,7 @@ def enclose(data: memoryview, field: Field, chunks: list[Chunk]) -> Patch:
 
     The tag keeps its bytes, also where they are not the shortest form.
     """
-    _, _, at, value, end = field
+    _, _, at, _, end = field
     tag_end = at + 1
     while data[tag_end - 1] >= 0x80:
         tag_end += 1
