@@ -19,6 +19,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "xyntra.__main__",
         "xyntra.api",
         "xyntra.compiler",
+        "xyntra.executable",
         "xyntra.worker",
     ),
     ("xyntra.integrations", "xyntra.observe", "xyntra.tune"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from xyntra.config import Config, load_config
 
 if TYPE_CHECKING:
-    from xyntra.plan.executable import Executable
+    from xyntra.executable import Executable
     from xyntra.targets.base import Device
 
 ConfigLike = Config | Mapping[str, object] | str | os.PathLike[str] | None

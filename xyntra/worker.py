@@ -7,6 +7,7 @@ from standard input and answers on standard output with one status byte and the 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -62,11 +63,11 @@ def compile_isolated(request: Request, *, timeout: float, memory_limit: int | No
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End the worker with the kernel compilers that it has forked."""
     if process.returncode is None or process.returncode < 0:
-        with_group = getattr(os, "killpg", None)
-        try:
-            with_group(process.pid, signal.SIGKILL) if with_group else process.kill()
-        except (ProcessLookupError, PermissionError):
-            pass
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if hasattr(os, "killpg"):
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
     process.communicate()
 
 
@@ -75,10 +76,7 @@ def _result(answer: bytes, messages: str, status: int) -> bytes:
         return answer[1:]
     if answer[:1] == _FAILED and status == 0:
         raise XyntraError.from_dict(json.loads(answer[1:]))
-    if status < 0:
-        cause = f"signal {signal.Signals(-status).name}"
-    else:
-        cause = f"exit status {status}"
+    cause = f"signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
     tail = messages.strip()[-_TAIL:]
     raise WorkerError(
         "worker-crashed",

@@ -14,8 +14,8 @@ from xyntra.compiler.request import Level, Request
 from xyntra.compiler.source import Source, open_onnx
 from xyntra.config import Config
 from xyntra.errors import ArchiveError, UnsupportedError, XyntraError
+from xyntra.executable import Executable
 from xyntra.plan.artifact import Artifact
-from xyntra.plan.executable import Executable
 
 Shapes = dict[str, tuple[int, ...]]
 

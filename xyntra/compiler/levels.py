@@ -21,7 +21,14 @@ from xyntra.targets.cpu.parallel import compile_kernels
 
 _COUNTED = ("linalg.", "xyntra.", "tensor.", "scf.")
 _UNCOUNTED = frozenset(
-    {"linalg.yield", "linalg.index", "xyntra.yield", "tensor.empty", "tensor.extract", "tensor.yield"}
+    {
+        "linalg.yield",
+        "linalg.index",
+        "xyntra.yield",
+        "tensor.empty",
+        "tensor.extract",
+        "tensor.yield",
+    }
 )
 
 
@@ -119,7 +126,9 @@ def _llvm_text(sources: list[KernelSource]) -> bytes:
     texts = []
     for source in sources:
         module = ir.Module.parse(source.mlir)
-        texts.append(f"; kernel {source.name}: {', '.join(source.nodes)}\n{lower_kernel(module).llvm_ir}")
+        texts.append(
+            f"; kernel {source.name}: {', '.join(source.nodes)}\n{lower_kernel(module).llvm_ir}"
+        )
     if not texts:
         raise ModelError("no-kernels", "the model computes nothing: it has no kernels")
     return "\n".join(texts).encode()

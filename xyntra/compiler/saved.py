@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from xyntra.errors import ArchiveError
+from xyntra.executable import WEIGHT, Executable
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.container import Container, read_container
-from xyntra.plan.executable import WEIGHT, Executable
 from xyntra.plan.plan import numpy_dtype
 
 

@@ -91,7 +91,10 @@ def _open_path(path: Path) -> Source:
         )
     if path.suffix == ".xyn":
         raise InputError(
-            "model-compiled", "the model is compiled already", place=str(path), hint="xyntra.load(path)"
+            "model-compiled",
+            "the model is compiled already",
+            place=str(path),
+            hint="xyntra.load(path)",
         )
     if path.suffix not in _MLIR_SUFFIXES:
         return open_onnx(path)

@@ -87,7 +87,9 @@ def check_output(array: Any, port: Port, inputs: Sequence[Array]) -> None:
     """
     place = f"out= for output '{port.name}'"
     if not isinstance(array, np.ndarray):
-        raise InputError("output-type", f"expected a numpy array, got {type(array).__name__}", place=place)
+        raise InputError(
+            "output-type", f"expected a numpy array, got {type(array).__name__}", place=place
+        )
     if array.dtype != numpy_dtype(port.dtype) or array.shape != port.shape:
         raise InputError(
             "output-shape",

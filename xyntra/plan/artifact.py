@@ -57,7 +57,10 @@ class Artifact:
             ir = str(container.blobs["ir"], "utf-8")
         except (KeyError, TypeError, ValueError) as error:
             raise ArchiveError(
-                "archive-invalid", "the file holds no compiled model", place=place, cause=repr(error)
+                "archive-invalid",
+                "the file holds no compiled model",
+                place=place,
+                cause=repr(error),
             ) from None
         objects = {
             name.removeprefix(_OBJECT): blob

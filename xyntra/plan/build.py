@@ -64,7 +64,9 @@ def _parameter_file(module: ir.Operation) -> str:
 def _kernel_code(function: ir.Operation) -> KernelCode:
     kernel = Kernel.of(function)
     assert kernel is not None
-    schedule = function.attributes["xyntra.schedule"] if "xyntra.schedule" in function.attributes else ""
+    schedule = (
+        function.attributes["xyntra.schedule"] if "xyntra.schedule" in function.attributes else ""
+    )
     return KernelCode(
         kind=kernel.kind,
         flops=count_flops(function),
@@ -107,7 +109,9 @@ class _PlanBuilder:
         name = given.get("xyntra.input", f"input{position}")
         self.inputs.append(self._port(name, given, type_, self.homes[value]))
 
-    def _port(self, name: str, given: dict[str, str], type_: ir.RankedTensorType, buffer: int) -> Port:
+    def _port(
+        self, name: str, given: dict[str, str], type_: ir.RankedTensorType, buffer: int
+    ) -> Port:
         dtype = given.get("xyntra.dtype") or default_dtype(type_.element_type)
         return Port(name, dtype, tuple(type_.shape), buffer)
 
@@ -152,8 +156,12 @@ class _PlanBuilder:
         attributes = _dictionaries(main, "res_attrs", len(op.operands))
         for position, (value, given) in enumerate(zip(op.operands, attributes, strict=True)):
             home = self.homes[value]
-            if self.buffers[home].kind != "output" or home in {port.buffer for port in self.outputs}:
-                raise CompileError("result-not-written", f"no kernel writes result {position} alone")
+            if self.buffers[home].kind != "output" or home in {
+                port.buffer for port in self.outputs
+            }:
+                raise CompileError(
+                    "result-not-written", f"no kernel writes result {position} alone"
+                )
             name = given.get("xyntra.output", f"output{position}")
             self.outputs.append(self._port(name, given, ir.RankedTensorType(value.type), home))
 
@@ -177,7 +185,11 @@ def _dictionaries(function: ir.Operation, name: str, count: int) -> list[dict[st
     if name not in function.attributes:
         return [{} for _ in range(count)]
     return [
-        {entry.name: entry.attr.value for entry in dictionary if isinstance(entry.attr, ir.StringAttr)}
+        {
+            entry.name: entry.attr.value
+            for entry in dictionary
+            if isinstance(entry.attr, ir.StringAttr)
+        }
         for dictionary in map(ir.DictAttr, ir.ArrayAttr(function.attributes[name]))
     ]
 
@@ -223,4 +235,6 @@ def _bfloat16_bits(item: str) -> int:
 
 def nodes_of(steps: Sequence[Step], kernel: str) -> list[str]:
     """Source nodes of every launch of `kernel`, for messages about it."""
-    return list(dict.fromkeys(node for step in steps if step.kernel == kernel for node in step.nodes))
+    return list(
+        dict.fromkeys(node for step in steps if step.kernel == kernel for node in step.nodes)
+    )

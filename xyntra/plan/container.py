@@ -24,7 +24,9 @@ MAX_HEADER = 1 << 28
 _PREFIX = struct.Struct("<8sIQ32s")
 
 
-def write_container(meta: Mapping[str, Any], blobs: Mapping[str, bytes | memoryview]) -> Iterator[bytes | memoryview]:
+def write_container(
+    meta: Mapping[str, Any], blobs: Mapping[str, bytes | memoryview]
+) -> Iterator[bytes | memoryview]:
     """The parts of a file, in order, that hold `meta` (JSON-ready) and `blobs`."""
     entries = {}
     offset = 0

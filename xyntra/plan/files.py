@@ -21,7 +21,9 @@ def replace_file(path: str | os.PathLike[str], parts: Iterable[bytes | memoryvie
     target = Path(path)
     temporary = None
     try:
-        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
+        with tempfile.NamedTemporaryFile(
+            dir=target.parent, prefix=f".{target.name}.", delete=False
+        ) as file:
             temporary = file.name
             for part in parts:
                 file.write(part)

@@ -35,7 +35,9 @@ def place(lifetimes: Sequence[Lifetime]) -> Arena:
     offsets = [0] * len(lifetimes)
     placed: list[tuple[int, int, Lifetime]] = []
     total = 0
-    order = sorted(range(len(lifetimes)), key=lambda i: (-lifetimes[i].nbytes, lifetimes[i].first, i))
+    order = sorted(
+        range(len(lifetimes)), key=lambda i: (-lifetimes[i].nbytes, lifetimes[i].first, i)
+    )
     for index in order:
         block = lifetimes[index]
         offset = 0

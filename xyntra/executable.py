@@ -5,17 +5,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from xyntra.errors import InputError
+from xyntra.observe.explain import explain
 from xyntra.plan.arguments import check_output, to_array
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.container import write_container
 from xyntra.plan.files import replace_file
-from xyntra.plan.plan import Plan, Port, Step, numpy_dtype
+from xyntra.plan.kernel import Kernel, kernels_of
+from xyntra.plan.plan import Plan, Port, numpy_dtype
 
 Array = np.ndarray[Any, Any]
 WEIGHT = "weight/"
@@ -30,40 +31,6 @@ class Program(Protocol):
 
     def time_steps(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> list[int]:
         """Run the plan once and return the nanoseconds that each step took."""
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """One launch in the plan, as users see it.
-
-    Attributes:
-        name: name of the kernel function; equal kernels share it.
-        kind: elementwise, row, contraction, conv, attention, data or generic.
-        fused: the model's nodes that it computes.
-        bytes: bytes that it must read and write at least.
-        flops: floating-point operations.
-        schedule: text of its `#xyntra.schedule`, or "".
-        once: runs when the model is loaded, not at every call.
-    """
-
-    name: str
-    kind: str
-    fused: tuple[str, ...]
-    bytes: int
-    flops: int
-    schedule: str
-    once: bool
-    _source: str
-
-    def source(self, level: str = "kernels") -> str:
-        """The kernel's text at a level; only "kernels", its MLIR function, is kept."""
-        if level != "kernels":
-            raise InputError(
-                "unknown-level",
-                f"an executable keeps its kernels at the level 'kernels', not '{level}'",
-                hint=f"xyntra compile MODEL --emit {level}",
-            )
-        return self._source
 
 
 class Executable:
@@ -100,20 +67,7 @@ class Executable:
     @property
     def kernels(self) -> list[Kernel]:
         """Every launch of the plan, in order; those that run once at load come with `once`."""
-        return [self._kernel(step) for step in self.plan.steps]
-
-    def _kernel(self, step: Step) -> Kernel:
-        code = self.plan.kernels[step.kernel]
-        return Kernel(
-            step.kernel,
-            code.kind,
-            step.nodes,
-            self.plan.step_bytes(step),
-            code.flops,
-            code.schedule,
-            step.once,
-            code.source,
-        )
+        return kernels_of(self.plan)
 
     def __call__(self, *arrays: Any, out: Sequence[Array] | None = None) -> Any:
         """Run the model on inputs given in order.
@@ -185,6 +139,10 @@ class Executable:
         """
         prepared, results = self._arguments([inputs[port.name] for port in self.inputs], None)
         return self._program.time_steps(prepared, results)
+
+    def explain(self) -> str:
+        """A report of what was fused into which kernel."""
+        return explain(self.plan)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the compiled model with its weights to `path`, for `xyntra.load`.

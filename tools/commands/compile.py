@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`xyntra compile`: writes a compiled model, or its text at a level."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from xyntra.tools.commands.model import (
+    add_model_arguments,
+    executable_of,
+    progress,
+    settings_of,
+    source_of,
+)
+
+_LEVELS = ("linalg", "fused", "kernels", "llvm")
+_GRAPHS = ("dot", "json")
+
+
+def add_parser(commands: Any, name: str) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(name, help="compile a model, or show it at a level")
+    add_model_arguments(parser)
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="where to write; MODEL.xyn here, or standard output"
+    )
+    parser.add_argument(
+        "--emit",
+        metavar="LEVEL",
+        choices=[*_LEVELS, *_GRAPHS],
+        help=f"write text instead: {', '.join([*_LEVELS, *_GRAPHS])}",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write what was asked for."""
+    if options.emit in _LEVELS:
+        _write(_level_text(options), options.output)
+        return 0
+    executable = executable_of(options)
+    if options.emit is None:
+        executable.save(options.output or Path(options.model).with_suffix(".xyn").name)
+        return 0
+    from xyntra.observe.graph_export import to_dot, to_json
+
+    text = to_dot(executable.plan) if options.emit == "dot" else to_json(executable.plan)
+    _write(text.encode(), options.output)
+    return 0
+
+
+def _level_text(options: argparse.Namespace) -> bytes:
+    from xyntra.compiler.driver import emit_level
+
+    settings = settings_of(options)
+    with progress(f"compiling {options.model}", settings):
+        return emit_level(source_of(options), dict(options.shape), settings, options.emit)
+
+
+def _write(text: bytes, output: str | None) -> None:
+    if output in (None, "-"):
+        sys.stdout.buffer.write(text)
+        return
+    from xyntra.plan.files import replace_file
+
+    assert output is not None
+    replace_file(output, [text])

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What the commands share: the model argument, its options, and opening it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from xyntra.config import Config, load_config
+
+if TYPE_CHECKING:
+    from xyntra.compiler.source import Source
+    from xyntra.executable import Executable
+
+
+def add_model_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add MODEL and the options that say how it is compiled."""
+    parser.add_argument("model", metavar="MODEL", help="an ONNX, MLIR or saved (.xyn) model")
+    parser.add_argument("--target", metavar="T", help="where it runs: auto or cpu")
+    parser.add_argument("--precision", metavar="P", help="what contractions compute in: f32")
+    parser.add_argument(
+        "--shape",
+        metavar="NAME=1x3x224x224",
+        action="append",
+        default=[],
+        type=parse_shape,
+        help="shape of an input with free dimensions",
+    )
+    parser.add_argument("--config", metavar="FILE", help="settings, a TOML file")
+    parser.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
+
+
+def parse_shape(text: str) -> tuple[str, tuple[int, ...]]:
+    """`NAME=1x3` -> ("NAME", (1, 3)); a scalar is `NAME=`."""
+    name, equals, sizes = text.rpartition("=")
+    try:
+        if not equals or not name:
+            raise ValueError
+        return name, tuple(int(size) for size in sizes.split("x") if sizes)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not like NAME=1x3x224x224") from None
+
+
+def settings_of(options: argparse.Namespace) -> Config:
+    """The configuration that the options ask for."""
+    given: dict[str, object] = {"target": options.target, "precision": options.precision}
+    if options.no_cache:
+        given["cache"] = False
+    return load_config(options.config, **{k: v for k, v in given.items() if v is not None})
+
+
+def source_of(options: argparse.Namespace) -> Source:
+    """The model file, opened."""
+    from xyntra.compiler.source import open_source
+
+    return open_source(options.model)
+
+
+def executable_of(options: argparse.Namespace) -> Executable:
+    """The model compiled, or loaded where it is a saved one."""
+    if options.model.endswith(".xyn"):
+        from xyntra.compiler.saved import load_saved
+
+        return load_saved(options.model)
+    from xyntra.compiler.driver import compile_source
+
+    settings = settings_of(options)
+    with progress(f"compiling {options.model}", settings):
+        return compile_source(source_of(options), dict(options.shape), settings)
+
+
+@contextmanager
+def progress(what: str, settings: Config) -> Iterator[None]:
+    """Say on a terminal what goes on, and how long it took; silent in a pipe."""
+    shown = settings.progress if settings.progress is not None else sys.stderr.isatty()
+    if not shown:
+        yield
+        return
+    print(f"{what} …", end="", file=sys.stderr, flush=True)
+    start = time.perf_counter()
+    try:
+        yield
+    except BaseException:
+        print(file=sys.stderr)
+        raise
+    print(f" {time.perf_counter() - start:.2f} s", file=sys.stderr)

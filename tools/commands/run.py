@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`xyntra run`: runs a model on files or random inputs, and checks or traces it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from xyntra.errors import InputError
+from xyntra.tools.commands.model import add_model_arguments, executable_of
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from xyntra.executable import Executable
+
+    Arrays = dict[str, np.ndarray[Any, Any]]
+
+
+def add_parser(commands: Any, name: str) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(name, help="run a model")
+    add_model_arguments(parser)
+    parser.add_argument(
+        "--input", metavar="NAME=FILE.npy", action="append", default=[], type=_parse_input,
+        help="an input array",
+    )  # fmt: skip
+    parser.add_argument(
+        "--random", metavar="SEED", type=int, help="random values for the inputs not given"
+    )
+    parser.add_argument("--save", metavar="DIR", help="write each output to DIR as NAME.npy")
+    parser.add_argument("--trace", metavar="FILE.json", help="write a trace of the kernels")
+    parser.add_argument(
+        "--check", choices=["onnxruntime"], help="compare the outputs with this runtime's"
+    )
+
+
+def _parse_input(text: str) -> tuple[str, str]:
+    name, equals, path = text.partition("=")
+    if not equals or not name or not path:
+        raise argparse.ArgumentTypeError(f"'{text}' is not like NAME=FILE.npy")
+    return name, path
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the model and do what was asked with its outputs."""
+    executable = executable_of(options)
+    feeds = _feeds(options, executable)
+    outputs = executable.run(feeds)
+    for name, array in outputs.items():
+        print(f"{name}: {array.dtype} {array.shape} {_digest(array)}")
+    if options.save:
+        _save(outputs, Path(options.save))
+    if options.trace:
+        from xyntra.observe.trace import write_trace
+
+        write_trace(options.trace, executable.plan, executable.time_kernels(feeds))
+    if options.check:
+        from xyntra.observe.check import compare
+
+        report = compare(options.model, feeds, outputs)
+        print(report.text)
+        return 0 if report.agrees else 1
+    return 0
+
+
+def _feeds(options: argparse.Namespace, executable: Executable) -> Arrays:
+    from xyntra.tools.commands.inputs import random_inputs, read_inputs
+
+    feeds = read_inputs(options.input)
+    missing = [port for port in executable.inputs if port.name not in feeds]
+    if missing and options.random is None:
+        raise InputError(
+            "missing-input",
+            f"input '{missing[0].name}' is missing",
+            hint=f"--input {missing[0].name}=FILE.npy, or --random 0",
+        )
+    return {**random_inputs(missing, options.random or 0), **feeds}
+
+
+def _digest(array: np.ndarray[Any, Any]) -> str:
+    if not array.size or array.dtype.kind not in "fiu":
+        return ""
+    values = array.astype("float64")
+    return f"min {values.min():.6g} max {values.max():.6g} mean {values.mean():.6g}"
+
+
+def _save(outputs: Arrays, folder: Path) -> None:
+    import io
+
+    import numpy as np
+
+    from xyntra.plan.files import replace_file
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for position, (name, array) in enumerate(outputs.items()):
+        data = io.BytesIO()
+        np.save(data, array)
+        safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in name).lstrip(".")
+        replace_file(folder / f"{safe or position}.npy", [data.getvalue()])
+    print(f"wrote {len(outputs)} arrays to {folder}", file=sys.stderr)
