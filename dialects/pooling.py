@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Reductions over sliding windows as `linalg.generic`, over any number of spatial dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from xyntra.dialects.builder import (
+    Body,
+    Iterator,
+    Reduction,
+    Tensor,
+    TensorBuilder,
+    combine,
+    identity_of,
+)
+from xyntra.dialects.scalar import Scalar
+
+__all__ = ["Windows", "slide"]
+
+
+@dataclass(frozen=True)
+class Windows:
+    """How windows lie over the padded spatial dimensions of [N, C, *spatial].
+
+    Attributes:
+        kernel: number of taps, by spatial dimension.
+        strides: distance between neighbouring windows.
+        dilations: distance between neighbouring taps.
+        output: number of windows.
+    """
+
+    kernel: Sequence[int]
+    strides: Sequence[int]
+    dilations: Sequence[int]
+    output: Sequence[int]
+
+    @property
+    def rank(self) -> int:
+        """The number of spatial dimensions."""
+        return len(self.kernel)
+
+    def generic(
+        self,
+        b: TensorBuilder,
+        x: Tensor,
+        initial: Sequence[tuple[ir.Value, str]],
+        body: Body,
+    ) -> list[Tensor]:
+        """Reduce every window of `x`.
+
+        Args:
+            b: where to build; loops are n, c, one an output and one a tap by dimension.
+            x: [N, C, *padded].
+            initial: values to begin with, [N, C, *output], and their dtypes.
+            body: takes an element and the running values, returns the new ones.
+        """
+        rank = self.rank
+        count = 2 + 2 * rank
+        with b.location:
+            d = [ir.AffineDimExpr.get(i) for i in range(count)]
+            read = [
+                d[2 + i] * self.strides[i] + d[2 + rank + i] * self.dilations[i]
+                for i in range(rank)
+            ]
+            maps = [
+                ir.AffineMap.get(count, 0, results)
+                for results in (d[:2] + read, d[2 + rank :], d[: 2 + rank])
+            ]
+        # Nothing is read from this operand: its shape is what tells the loops over taps.
+        taps = Tensor(b.empty(self.kernel, x.dtype), x.dtype)
+        iterators: list[Iterator] = ["parallel"] * (2 + rank)
+        iterators += ["reduction"] * rank
+        outputs = [(value, dtype, maps[2]) for value, dtype in initial]
+        inputs = [(x, maps[0]), (taps, maps[1])]
+        return b.generic(inputs, outputs, iterators, lambda v, _, *running: body(v, *running))
+
+
+def slide(
+    b: TensorBuilder,
+    x: Tensor,
+    windows: Windows,
+    kind: Reduction,
+    *,
+    accumulator: str | None = None,
+    element: Callable[[Scalar], Scalar] | None = None,
+) -> Tensor:
+    """Combine the elements of every window.
+
+    Args:
+        b: where to build.
+        x: [N, C, *padded].
+        windows: where they lie.
+        kind: how two values combine.
+        accumulator: dtype to accumulate in and to return; default is that of `x`.
+        element: applied to each element, in the accumulator's dtype, before it is combined.
+
+    Returns:
+        [N, C, *output].
+    """
+    dtype = accumulator or x.dtype
+    initial = b.fill([*x.shape[:2], *windows.output], dtype, identity_of(kind, dtype))
+
+    def body(value: Scalar, running: Scalar) -> Scalar:
+        wide = value.cast(dtype)
+        return combine(kind, running, element(wide) if element else wide)
+
+    return windows.generic(b, x, [(initial, dtype)], body)[0]
