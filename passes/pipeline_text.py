@@ -91,7 +91,7 @@ def _split(text: str) -> list[str]:
             parts.append(text[start:place].strip())
             start = place + 1
     if open_brackets or quote:
-        raise _bad(f"'{(open_brackets or [quote])[-1]}' in '{text}' is never closed")
+        raise _bad(f"'{quote or open_brackets[-1]}' in '{text}' is never closed")
     parts.append(text[start:].strip())
     if parts == [""]:
         return []
