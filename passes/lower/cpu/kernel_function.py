@@ -12,13 +12,14 @@ _ELEMENTS = frozenset(["f64", "f32", "f16", "bf16", "i1", "i8", "i16", "i32", "i
 
 
 def kernel_function(module: ir.Operation, kind: str = "func.func") -> ir.Operation:
-    """Return the only function of `module`; `kind` is the operation that defines it.
+    """Return the only function of `module` that has a body, an operation of `kind`.
 
     Raises:
         CompileError: there is none or more than one.
     """
     operations = module.regions[0].blocks[0].operations
-    found = [op.operation for op in operations if op.operation.name == kind]
+    functions = [op.operation for op in operations if op.operation.name == kind]
+    found = [function for function in functions if len(function.regions[0].blocks)]
     if len(found) != 1:
         raise CompileError("kernel-module", f"a kernel module holds one {kind}, not {len(found)}")
     return found[0]

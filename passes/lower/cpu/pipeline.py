@@ -20,6 +20,7 @@ from xyntra.passes.lower.cpu.kernel_function import (
     function_name,
     kernel_function,
 )
+from xyntra.passes.lower.cpu.library_functions import LibraryFunctions
 from xyntra.passes.lower.cpu.loop_order import LoopOrder
 from xyntra.passes.lower.cpu.narrow_floats import NarrowFloats
 from xyntra.passes.lower.cpu.packed_entry import PackedEntry
@@ -47,6 +48,7 @@ _LLVM = (
 )
 # On scalars in the bodies of linalg operations, then on tensors, then on buffers.
 _SCALARS: tuple[Pass, ...] = (FastMath(), DefinedArithmetic())
+_CONVERSIONS: tuple[Pass, ...] = (LibraryFunctions(), NarrowFloats(), DestinationPassing())
 _BUFFERS: tuple[Pass, ...] = (
     InplaceResults(),
     EmptyArguments(),
@@ -100,8 +102,8 @@ def _lower(module: ir.Operation) -> None:
     for step in _SCALARS:
         step.run(module)
     expand_math(module)
-    NarrowFloats().run(module)
-    DestinationPassing().run(module)
+    for step in _CONVERSIONS:
+        step.run(module)
     _run(module, _BUFFERIZE)
     for step in _BUFFERS:
         step.run(module)

@@ -105,8 +105,11 @@ def _positions_of_uses(op: ir.Operation, positions: dict[ir.Operation, int]) -> 
 
 
 def _possible_aliases(user: ir.Operation) -> list[ir.Value]:
-    """Return the memrefs that may stand for an operand of `user`: its results and region arguments,
-    and those of the operation around a terminator."""
+    """Return the memrefs that may stand for an operand of `user`.
+
+    These are its results, the arguments of its regions, and, where it ends a region, the same of
+    the operation around.
+    """
     user = user.operation
     aliases = list(user.results)
     for region in user.regions:

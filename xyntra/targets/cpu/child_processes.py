@@ -99,6 +99,7 @@ def ready(busy: list[Child]) -> list[Child]:
 def child_processes(
     count: int, compile_one: Callable[[KernelSource], CompiledKernel]
 ) -> Iterator[list[Child]]:
+    """Start `count` processes that call `compile_one`; kill them on the way out."""
     children: list[Child] = []
     try:
         for _ in range(count):

@@ -122,6 +122,56 @@ def _pairs(function: ir.Operation) -> dict[int, int]:
     }
 
 
+def elementwise_text(
+    body: str, kind: str, inputs: int = 1, shape: str = "17", result: str = ""
+) -> str:
+    """A kernel that applies `body` (which yields %r) to equal-shaped tensors %x0, %x1, …"""
+    result = result or kind
+    rank = len(shape.split("x"))
+    dims = ", ".join(f"d{i}" for i in range(rank))
+    source, target = f"tensor<{shape}x{kind}>", f"tensor<{shape}x{result}>"
+    arguments = ", ".join(f"%a{i}: {source}" for i in range(inputs))
+    names = ", ".join(f"%a{i}" for i in range(inputs))
+    scalars = ", ".join(f"%x{i}: {kind}" for i in range(inputs))
+    identity = f"affine_map<({dims}) -> ({dims})>"
+    return f"""
+    func.func @k({arguments}) -> {target} {{
+      %e = tensor.empty() : {target}
+      %y = linalg.generic {{
+        indexing_maps = [{", ".join([identity] * (inputs + 1))}],
+        iterator_types = [{", ".join(['"parallel"'] * rank)}]}}
+        ins({names} : {", ".join([source] * inputs)}) outs(%e : {target}) {{
+      ^bb0({scalars}, %o: {result}):
+        {body}
+        linalg.yield %r : {result}
+      }} -> {target}
+      return %y : {target}
+    }}"""
+
+
+@pytest.fixture(scope="session")
+def dtypes() -> dict[str, np.dtype]:
+    """The numpy dtype of every element type."""
+    return DTYPES
+
+
+@pytest.fixture(scope="session")
+def elementwise() -> Callable[..., str]:
+    """Write a kernel that applies one scalar computation to whole tensors."""
+    return elementwise_text
+
+
+@pytest.fixture(scope="session")
+def run_elementwise(compiled: Callable[..., Kernel]) -> Callable[..., np.ndarray]:
+    """Apply a scalar computation, written as for `elementwise`, to one-dimensional arrays."""
+
+    def run(body: str, kind: str, *arrays: np.ndarray, result: str = "") -> np.ndarray:
+        text = elementwise_text(body, kind, len(arrays), str(len(arrays[0])), result)
+        return compiled(text)(*arrays)[0]
+
+    return run
+
+
 @pytest.fixture(scope="session")
 def compiled() -> Callable[..., Kernel]:
     """Compile kernel text once a session and return the callable kernel."""

@@ -13,31 +13,6 @@ def normal(*shape: int, dtype: type = np.float32) -> np.ndarray:
     return RNG.standard_normal(shape).astype(dtype)
 
 
-def elementwise(body: str, kind: str, inputs: int = 1, shape: str = "17", result: str = "") -> str:
-    """A kernel that applies `body` (which yields %r) to equal-shaped tensors %x0, %x1, …"""
-    result = result or kind
-    rank = len(shape.split("x"))
-    dims = ", ".join(f"d{i}" for i in range(rank))
-    source, target = f"tensor<{shape}x{kind}>", f"tensor<{shape}x{result}>"
-    arguments = ", ".join(f"%a{i}: {source}" for i in range(inputs))
-    names = ", ".join(f"%a{i}" for i in range(inputs))
-    scalars = ", ".join(f"%x{i}: {kind}" for i in range(inputs))
-    identity = f"affine_map<({dims}) -> ({dims})>"
-    return f"""
-    func.func @k({arguments}) -> {target} {{
-      %e = tensor.empty() : {target}
-      %y = linalg.generic {{
-        indexing_maps = [{", ".join([identity] * (inputs + 1))}],
-        iterator_types = [{", ".join(['"parallel"'] * rank)}]}}
-        ins({names} : {", ".join([source] * inputs)}) outs(%e : {target}) {{
-      ^bb0({scalars}, %o: {result}):
-        {body}
-        linalg.yield %r : {result}
-      }} -> {target}
-      return %y : {target}
-    }}"""
-
-
 MATMUL_BIAS = """
 func.func @k(%a: tensor<37x50xf32>, %b: tensor<50x41xf32>, %c: tensor<41xf32>)
     -> (tensor<37x41xf32>, tensor<37xf32>) {
@@ -78,7 +53,7 @@ def test_matmul_with_bias_and_row_sum(compiled):
 
 
 @pytest.mark.parametrize("shape", ["1", "7", "1000", "3x5", "2x0x3", "2x3x5x7"])
-def test_elementwise_of_any_shape(compiled, shape):
+def test_elementwise_of_any_shape(compiled, elementwise, shape):
     size = [int(n) for n in shape.split("x")]
     x, y = normal(*size), normal(*size)
     kernel = compiled(elementwise("%r = arith.subf %x0, %x1 : f32", "f32", 2, shape))
