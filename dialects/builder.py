@@ -12,12 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Literal
+from typing import Literal, TypeGuard
 
 import numpy as np
 from torch_mlir import ir
 
-from xyntra.dialects.dtypes import ELEMENT_TYPES, is_float, mlir_type
+from xyntra.dialects.dense import dense_attribute
+from xyntra.dialects.dtypes import is_float, mlir_type
+from xyntra.dialects.reassociation import corresponding_groups
 from xyntra.dialects.scalar import Scalar, constant
 
 Body = Callable[..., "Scalar | Sequence[Scalar]"]
@@ -109,7 +111,7 @@ class TensorBuilder:
         dtype = array.dtype.name
         type_ = self.tensor_type(array.shape, dtype)
         with self.location:
-            attribute = _dense_attribute(array, type_, dtype)
+            attribute = dense_attribute(array, type_, dtype)
         op = self.emit("arith.constant", [], [type_], {"value": attribute})
         return Tensor(op.results[0], dtype)
 
@@ -181,17 +183,14 @@ class TensorBuilder:
             shape: result shape, where the operands alone do not say it.
         """
         domain = broadcast_shapes(*(op.shape for op in operands), *([shape] if shape else []))
-        inlined = [not isinstance(op, Tensor) and op.size == 1 for op in operands]
-        tensors = [
-            self.tensor(op) for op, inline in zip(operands, inlined, strict=True) if not inline
-        ]
+        tensors = [self.tensor(op) for op in operands if not _is_number(op)]
 
         def with_constants(*scalars: Scalar) -> Scalar | Sequence[Scalar]:
             loaded = iter(scalars)
             return body(
                 *(
-                    constant(op.item(), op.dtype.name) if inline else next(loaded)
-                    for op, inline in zip(operands, inlined, strict=True)
+                    constant(op.item(), op.dtype.name) if _is_number(op) else next(loaded)
+                    for op in operands
                 )
             )
 
@@ -242,10 +241,30 @@ class TensorBuilder:
         """Elements `starts + i * steps` of every dimension; steps may be negative."""
         if tuple(sizes) == source.shape and all(step == 1 for step in steps):
             return source
-        spec = list(zip(starts, steps, strict=True))
+        spec = list(zip(starts, sizes, steps, strict=True))
+        lowest = [start + min(0, step * (n - 1)) if n else 0 for start, n, step in spec]
+        fields = {"offsets": lowest, "sizes": sizes, "strides": [abs(step) for step in steps]}
+        attributes: dict[str, ir.Attribute] = {
+            f"static_{name}": ir.DenseI64ArrayAttr.get(list(values), self.context)
+            for name, values in fields.items()
+        }
+        attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, 0, 0, 0], self.context)
+        type_ = self.tensor_type(sizes, source.dtype)
+        op = self.emit("tensor.extract_slice", [source.value], [type_], attributes)
+        return self.flip(Tensor(op.results[0], source.dtype), [step < 0 for step in steps])
+
+    def flip(self, source: Tensor, reversed_: Sequence[bool]) -> Tensor:
+        """`source` with the order of elements reversed along the dimensions that are marked."""
+        if not any(reversed_):
+            return source
+        last = [size - 1 for size in source.shape]
         return self.view(
-            source, sizes, lambda *d: [x * step + start for x, (start, step) in zip(d, spec, strict=True)]
-        )  # fmt: skip
+            source,
+            source.shape,
+            lambda *d: [
+                end - x if back else x for x, end, back in zip(d, last, reversed_, strict=True)
+            ],
+        )
 
     def pad(
         self, source: Tensor, low: Sequence[int], high: Sequence[int], value: float | int
@@ -272,23 +291,31 @@ class TensorBuilder:
         """The same elements in row-major order under another shape; never copies."""
         if tuple(shape) == source.shape:
             return source
+        if prod(tuple(shape)) != prod(source.shape):
+            raise ValueError(f"shape {source.shape} has not as many elements as {tuple(shape)}")
         if 0 in (source.rank, len(shape)):
             name = "tensor.collapse_shape" if source.rank else "tensor.expand_shape"
-            return self._reassociate(name, source, shape)
-        flat = source
-        if source.rank != 1:
-            flat = self._reassociate("tensor.collapse_shape", source, [prod(source.shape)])
-        if len(shape) == 1:
-            return flat
-        return self._reassociate("tensor.expand_shape", flat, shape)
+            return self._reassociate(name, source, shape, [])
+        groups = corresponding_groups(source.shape, shape)
+        middle = [prod(source.shape[d] for d in old) for old, _ in groups]
+        if len(middle) < source.rank:
+            old_groups = [old for old, _ in groups]
+            source = self._reassociate("tensor.collapse_shape", source, middle, old_groups)
+        if len(middle) < len(shape):
+            new_groups = [new for _, new in groups]
+            source = self._reassociate("tensor.expand_shape", source, shape, new_groups)
+        return source
 
-    def _reassociate(self, name: str, source: Tensor, shape: Sequence[int]) -> Tensor:
-        wide = shape if name == "tensor.expand_shape" else source.shape
+    def _reassociate(
+        self, name: str, source: Tensor, shape: Sequence[int], groups: Sequence[Sequence[int]]
+    ) -> Tensor:
         i64 = ir.IntegerType.get_signless(64, self.context)
-        group = ir.ArrayAttr.get([ir.IntegerAttr.get(i64, d) for d in range(len(wide))], self.context)
-        groups = [group] if source.rank and shape else []
+        arrays = [
+            ir.ArrayAttr.get([ir.IntegerAttr.get(i64, d) for d in group], self.context)
+            for group in groups
+        ]
         attributes: dict[str, ir.Attribute] = {
-            "reassociation": ir.ArrayAttr.get(groups, self.context)
+            "reassociation": ir.ArrayAttr.get(arrays, self.context)
         }
         if name == "tensor.expand_shape":
             attributes["static_output_shape"] = ir.DenseI64ArrayAttr.get(list(shape), self.context)
@@ -384,6 +411,10 @@ class TensorBuilder:
         return Scalar(op.results[0], source.dtype)
 
 
+def _is_number(operand: Operand) -> TypeGuard[np.ndarray]:
+    return not isinstance(operand, Tensor) and operand.size == 1
+
+
 def _letters_map(letters: str, operand: str, shape: Sequence[int] | None) -> ir.AffineMap:
     expressions = [
         ir.AffineConstantExpr.get(0)
@@ -417,24 +448,3 @@ def combine(kind: Reduction, a: Scalar, b: Scalar) -> Scalar:
             return a.maximum(b)
         case _:
             return a.minimum(b)
-
-
-def _dense_attribute(array: np.ndarray, type_: ir.RankedTensorType, dtype: str) -> ir.Attribute:
-    if dtype not in ELEMENT_TYPES:
-        raise TypeError(f"dtype {dtype} is not supported")
-    if dtype == "bool":
-        return ir.Attribute.parse(f"dense<{_boolean_text(array)}> : {type_}")
-    # Bytes are handed over as they are: going through Python numbers would lose NaN payloads.
-    data = np.ascontiguousarray(array).reshape(-1)
-    if not data.size:
-        return ir.Attribute.parse(f"dense<> : {type_}")
-    rows = data.view(np.uint8).reshape(data.size, -1)
-    if bool((rows == rows[0]).all()):
-        data = data[:1]
-    return ir.Attribute.parse(f'dense<"0x{data.tobytes().hex().upper()}"> : {type_}')
-
-
-def _boolean_text(array: np.ndarray) -> str:
-    if array.size and (array.all() or not array.any()):
-        return "true" if array.all() else "false"
-    return str(array.tolist()).lower() if array.size else ""

@@ -21,7 +21,9 @@ _SIGNED_PREDICATES = {"eq": 0, "ne": 1, "lt": 2, "le": 3, "gt": 4, "ge": 5}
 _UNSIGNED_PREDICATES = {"eq": 0, "ne": 1, "lt": 6, "le": 7, "gt": 8, "ge": 9}
 
 
-def emit(name: str, operands: list[ir.Value], result: ir.Type, **attributes: ir.Attribute) -> ir.Value:
+def emit(
+    name: str, operands: list[ir.Value], result: ir.Type, **attributes: ir.Attribute
+) -> ir.Value:
     """Create operation `name` with one result at the current insertion point."""
     return ir.Operation.create(
         name, results=[result], operands=operands, attributes=attributes
@@ -166,10 +168,18 @@ class Scalar:
         value = emit("arith.select", [self.value, if_true.value, other.value], if_true.value.type)
         return Scalar(value, if_true.dtype)
 
+    def absolute(self) -> Scalar:
+        """The magnitude; the smallest signed integer stays as it is."""
+        if is_unsigned(self.dtype):
+            return self
+        return self.math("absf" if is_float(self.dtype) else "absi")
+
     def cast(self, dtype: str) -> Scalar:
         """Convert to `dtype` as numpy's `astype` does.
 
-        Floats become integers by truncation toward zero; any nonzero value becomes true.
+        Floats become integers by truncation toward zero; any nonzero value becomes true. Where C
+        leaves the conversion of a float undefined (NaN, infinities, values out of range), the
+        result is what x86 gives: the smallest integer of 32 or 64 bits, cut to that width.
         """
         if dtype == self.dtype:
             return self
@@ -178,9 +188,9 @@ class Scalar:
         if is_float(dtype) and is_float(self.dtype):
             return self._resize_float(dtype)
         if is_float(dtype):
-            return self._convert("arith.uitofp" if is_unsigned(self.dtype) else "arith.sitofp", dtype)
+            return self._integer_to_float(dtype)
         if is_float(self.dtype):
-            return self._convert("arith.fptoui" if is_unsigned(dtype) else "arith.fptosi", dtype)
+            return self._float_to_integer(dtype)
         return self._resize_integer(dtype)
 
     def _convert(self, name: str, dtype: str) -> Scalar:
@@ -188,10 +198,39 @@ class Scalar:
         return Scalar(emit(name, [self.value], type_), dtype)
 
     def _resize_float(self, dtype: str) -> Scalar:
-        if bit_width(dtype) == bit_width(self.dtype):
-            return self._convert("arith.extf", "float32")._convert("arith.truncf", dtype)
+        # Between 16-bit formats and double there is no instruction: both ways go through float32.
+        if {self.dtype, dtype} <= {"float16", "bfloat16"} or (
+            "float64" in (self.dtype, dtype) and bit_width(self.dtype) + bit_width(dtype) == 80
+        ):
+            return self._resize_float("float32")._resize_float(dtype)
         wider = bit_width(dtype) > bit_width(self.dtype)
         return self._convert("arith.extf" if wider else "arith.truncf", dtype)
+
+    def _integer_to_float(self, dtype: str) -> Scalar:
+        wide = "float32" if bit_width(dtype) == 16 else dtype
+        source = self.cast("int64") if self.dtype == "index" else self
+        name = "arith.uitofp" if is_unsigned(self.dtype) else "arith.sitofp"
+        return source._convert(name, wide).cast(dtype)
+
+    def _float_to_integer(self, dtype: str) -> Scalar:
+        if bit_width(self.dtype) == 16:
+            return self.cast("float32")._float_to_integer(dtype)
+        if dtype in ("int64", "int32"):
+            return self._fptoint("arith.fptosi", dtype, -(2.0 ** (bit_width(dtype) - 1)))
+        if dtype == "uint64":
+            signed = self._float_to_integer("int64").cast(dtype)
+            large = self._fptoint("arith.fptoui", dtype, 2.0**63)
+            return (self >= 2.0**63).select(large, signed)
+        wide = "int64" if dtype in ("uint32", "index") else "int32"
+        return self._float_to_integer(wide).cast(dtype)
+
+    def _fptoint(self, name: str, dtype: str, lowest: float) -> Scalar:
+        """`name` where it is defined, and elsewhere the smallest integer (0 if unsigned)."""
+        unsigned = is_unsigned(dtype)
+        limit = 2.0 ** (bit_width(dtype) - (0 if unsigned else 1))
+        fits = (self >= lowest) & (self < limit)
+        converted = fits.select(self, 0)._convert(name, dtype)
+        return fits.select(converted, 0 if unsigned else int(lowest))
 
     def _resize_integer(self, dtype: str) -> Scalar:
         if "index" in (dtype, self.dtype):

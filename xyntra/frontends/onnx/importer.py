@@ -22,10 +22,12 @@ from xyntra.dialects.dtypes import item_bytes
 from xyntra.errors import ModelError, UnsupportedError, XyntraError
 from xyntra.frontends.onnx import ops
 from xyntra.frontends.onnx.fold import fold
+from xyntra.frontends.onnx.functions import bound_nodes, schema_function
 from xyntra.frontends.onnx.interface import bind_inputs, dtype_name
-from xyntra.frontends.onnx.node import Node, Result, find_handler
+from xyntra.frontends.onnx.node import Handler, Node, Result, find_handler
 from xyntra.frontends.onnx.order import node_label, sort_nodes
 from xyntra.frontends.onnx.scope import Scope
+from xyntra.frontends.onnx.signature import check_signature
 
 MIN_OPSET = 7
 MAX_DEPTH = 32
@@ -61,7 +63,9 @@ def import_model(
     try:
         model.ParseFromString(skeleton)
     except DecodeError as error:
-        raise ModelError("model-not-onnx", "the file is not an ONNX model", cause=str(error)) from None
+        raise ModelError(
+            "model-not-onnx", "the file is not an ONNX model", cause=str(error)
+        ) from None
     return _Importer(model, context, max_tensor_bytes).run(shapes)
 
 
@@ -107,7 +111,9 @@ class _Importer:
             raise ModelError("graph-invalid", "the graph has no outputs")
         results = []
         for value in graph.output:
-            operand = self._find(scope, value.name, f"output '{value.name}'")
+            operand = scope.find(value.name, f"output '{value.name}'")
+            if operand is None:
+                raise ModelError("graph-invalid", f"output '{value.name}' has no value")
             results.append((str(value.name), self.b.tensor(operand)))
         self.b.emit("func.return", [tensor.value for _, tensor in results], [])
         types = [argument.type for argument in self.block.arguments]
@@ -147,29 +153,24 @@ class _Importer:
                 return onnx.numpy_helper.to_array(tensor)
             except (ValueError, TypeError, OverflowError) as error:
                 raise ModelError(
-                    "tensor-size-mismatch", "the data does not fit the shape", place=place, cause=str(error)
+                    "tensor-size-mismatch",
+                    "the data does not fit the shape",
+                    place=place,
+                    cause=str(error),
                 ) from None
         if weight not in self.parameters:
             self._check_bytes(tensor.dims, dtype, place)
             self.parameters[weight] = self._argument("parameter", weight, tensor.dims, dtype)
         return self.parameters[weight]
 
-    def _find(self, scope: Scope, name: str, place: str) -> Operand:
-        operand = scope.find(name)
-        if operand is None:
-            raise ModelError(
-                "undefined-value",
-                f"value '{name}' is used but nothing defines it",
-                place=place,
-            )
-        return operand
-
-    def _node(self, proto: onnx.NodeProto, scope: Scope, depth: int) -> None:
-        label = node_label(proto)
+    def _node(
+        self, proto: onnx.NodeProto, scope: Scope, depth: int, label: str | None = None
+    ) -> None:
+        label = label or node_label(proto)
         place = f"node '{label}' ({proto.op_type})"
         self.b.location = ir.Location.name(label, context=self.context)
         operands: tuple[Result, ...] = tuple(
-            self._find(scope, name, place) if name else None for name in proto.input
+            scope.find(name, place) if name else None for name in proto.input
         )
         domain = _DOMAINS.get(proto.domain, proto.domain)
         if domain not in self.opsets:
@@ -182,7 +183,9 @@ class _Importer:
                 continue
             if result is None:
                 raise UnsupportedError(
-                    "operator-unsupported", f"{proto.op_type}: output '{name}' is not supported", place=place
+                    "operator-unsupported",
+                    f"{proto.op_type}: output '{name}' is not supported",
+                    place=place,
                 )
             if isinstance(result, Tensor):
                 self._check_bytes(result.shape, result.dtype, place)
@@ -197,26 +200,48 @@ class _Importer:
         depth: int,
         label: str,
     ) -> Sequence[Result]:
-        if proto.op_type == "If" and not domain:
-            return self._if(proto, operands, scope, depth)
         function = self.functions.get((domain, proto.op_type))
         if function is not None:
-            return self._call(function, operands, depth)
+            return self._call(function, proto, operands, depth, None)
+        dtypes = [None if op is None else str(op.dtype) for op in operands]
+        check_signature(proto, domain, self.opsets[domain], dtypes, label)
+        if proto.op_type == "Constant" and not domain:
+            return [self._constant(proto, f"node '{label}'")]
+        if proto.op_type == "If" and not domain:
+            return self._if(proto, operands, scope, depth)
         arrays = [op for op in operands if not isinstance(op, Tensor)]
         if len(arrays) == len(operands) and not domain:
             folded = fold(proto, arrays, self.opsets[domain])
             if folded is not None:
                 return folded
-        return self._handle(proto, domain, operands, label)
-
-    def _handle(
-        self, proto: onnx.NodeProto, domain: str, operands: tuple[Result, ...], label: str
-    ) -> Sequence[Result]:
-        place = f"node '{label}'"
         handler = find_handler(domain, proto.op_type)
-        if handler is None:
-            raise ops.unknown_operator(domain, proto.op_type, self.opsets[domain], place)
-        node = Node(proto, label, self.opsets[domain], operands, self.b)
+        if handler is not None:
+            return self._handle(handler, Node(proto, label, self.opsets[domain], operands, self.b))
+        function = schema_function(proto, domain, self.opsets[domain], operands)
+        if function is not None:
+            return self._call(function, proto, operands, depth, label)
+        raise ops.unknown_operator(domain, proto.op_type, self.opsets[domain], f"node '{label}'")
+
+    def _constant(self, proto: onnx.NodeProto, place: str) -> Operand:
+        """The value of a Constant node; a large one is a marker and becomes a parameter."""
+        if len(proto.attribute) != 1:
+            raise ModelError(
+                "node-invalid", "Constant: it needs exactly one attribute", place=place
+            )
+        attribute = proto.attribute[0]
+        value = onnx.helper.get_attribute_value(attribute)
+        match attribute.name:
+            case "value":
+                return self._initializer(value, place)
+            case "value_float" | "value_floats":
+                return np.array(value, np.float32)
+            case "value_int" | "value_ints":
+                return np.array(value, np.int64)
+        raise UnsupportedError(
+            "operator-unsupported", f"Constant: '{attribute.name}' is not supported", place=place
+        )
+
+    def _handle(self, handler: Handler, node: Node) -> Sequence[Result]:
         try:
             result = handler(node)
         except XyntraError:
@@ -225,11 +250,13 @@ class _Importer:
             # Whatever numpy or the bindings say about sizes that do not fit is about this node.
             raise ModelError(
                 "node-invalid",
-                f"{proto.op_type}: the inputs do not fit the operator",
-                place=place,
+                f"{node.op_type}: the inputs do not fit the operator",
+                place=f"node '{node.label}'",
                 cause=f"{type(error).__name__}: {error}",
             ) from error
-        return [result] if isinstance(result, (Tensor, np.ndarray)) or result is None else list(result)
+        return (
+            [result] if isinstance(result, (Tensor, np.ndarray)) or result is None else list(result)
+        )
 
     def _if(
         self, proto: onnx.NodeProto, operands: tuple[Result, ...], scope: Scope, depth: int
@@ -249,28 +276,31 @@ class _Importer:
             raise ModelError("node-invalid", f"If: attribute '{wanted}' is missing", place=place)
         inner = Scope(parent=scope)
         self._graph(branch, inner, depth + 1)
-        return [self._find(inner, value.name, place) for value in branch.output]
+        return [inner.find(value.name, place) for value in branch.output]
 
     def _call(
-        self, function: onnx.FunctionProto, operands: tuple[Result, ...], depth: int
+        self,
+        function: onnx.FunctionProto,
+        caller: onnx.NodeProto,
+        operands: tuple[Result, ...],
+        depth: int,
+        label: str | None,
     ) -> Sequence[Result]:
-        if depth > MAX_DEPTH:
-            raise ModelError("graph-invalid", f"function '{function.name}' calls itself")
-        if function.attribute or function.attribute_proto:
-            raise UnsupportedError(
-                "operator-unsupported",
-                f"function '{function.name}' takes attributes, which is not supported",
-            )
-        scope = Scope()
+        """Import the body of a function; its nodes are called `label`, or by their own names."""
         place = f"function '{function.name}'"
+        if depth > MAX_DEPTH:
+            raise ModelError("graph-invalid", f"{place} calls itself")
+        scope = Scope()
         for name, operand in zip(function.input, operands, strict=False):
-            if operand is not None:
-                scope.define(name, operand, place)
+            scope.define(name, operand, place)
+        for name in function.input[len(operands) :]:
+            scope.define(name, None, place)
         outer, self.opsets = self.opsets, self.opsets | _opsets(function)
-        for node in sort_nodes(function.node):
-            self._node(node, scope, depth + 1)
+        for node in sort_nodes(bound_nodes(function, caller)):
+            self._node(node, scope, depth + 1, label)
         self.opsets = outer
-        return [self._find(scope, name, place) for name in function.output]
+        wanted = zip(function.output, caller.output, strict=False)
+        return [scope.find(name, place) if out else None for name, out in wanted]
 
     def _check_bytes(self, shape: Sequence[int], dtype: str, place: str) -> None:
         size = prod(shape) * item_bytes(dtype)

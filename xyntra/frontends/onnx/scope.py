@@ -11,12 +11,15 @@ from xyntra.errors import ModelError
 
 @dataclass
 class Scope:
-    """The values defined so far in one graph; look-ups continue in the enclosing graph."""
+    """The values defined so far in one graph; look-ups continue in the enclosing graph.
+
+    A value of None is an optional input that the caller of a function left out.
+    """
 
     parent: Scope | None = None
-    values: dict[str, Operand] = field(default_factory=dict)
+    values: dict[str, Operand | None] = field(default_factory=dict)
 
-    def define(self, name: str, value: Operand, place: str) -> None:
+    def define(self, name: str, value: Operand | None, place: str) -> None:
         """Add a value; ModelError when the graph has one of that name already."""
         if name in self.values:
             raise ModelError(
@@ -27,11 +30,13 @@ class Scope:
             )
         self.values[name] = value
 
-    def find(self, name: str) -> Operand | None:
-        """The value called `name`, or None."""
+    def find(self, name: str, place: str) -> Operand | None:
+        """The value called `name`, for `place`; ModelError when nothing defines it."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope.values:
                 return scope.values[name]
             scope = scope.parent
-        return None
+        raise ModelError(
+            "undefined-value", f"value '{name}' is used but nothing defines it", place=place
+        )

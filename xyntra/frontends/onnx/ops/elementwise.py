@@ -39,16 +39,6 @@ def logistic(x: Scalar) -> Scalar:
     return constant(1, x.dtype) / ((-x).math("exp") + 1)
 
 
-@handles("Add", "Sum")
-def add(node: Node) -> Tensor:
-    return pairwise(node, lambda x, y: x + y)
-
-
-@handles("Mul")
-def mul(node: Node) -> Tensor:
-    return pairwise(node, lambda x, y: x * y)
-
-
 @handles("Relu")
 def relu(node: Node) -> Tensor:
     return unary(node, lambda x: x.maximum(0))
@@ -57,8 +47,3 @@ def relu(node: Node) -> Tensor:
 @handles("Sigmoid")
 def sigmoid(node: Node) -> Tensor:
     return unary(node, logistic)
-
-
-@handles("Erf")
-def erf(node: Node) -> Tensor:
-    return unary(node, lambda x: x.math("erf"))

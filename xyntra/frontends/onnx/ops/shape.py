@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Operators that change or report the shape of a tensor and leave its elements as they are."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from xyntra.dialects.builder import Tensor, broadcast_shapes
+from xyntra.frontends.onnx.node import Node, Result, handles
+
+
+@handles("Identity")
+def identity(node: Node) -> Result:
+    return node.operand(0)
+
+
+@handles("Shape")
+def shape(node: Node) -> np.ndarray:
+    """Bounds beyond the rank are clamped."""
+    dims = node.operand(0).shape
+    return np.array(dims[node.attribute("start", 0) : node.attribute("end")], np.int64)
+
+
+@handles("Size")
+def size(node: Node) -> np.ndarray:
+    return np.array(prod(node.operand(0).shape), np.int64)
+
+
+@handles("Reshape")
+def reshape(node: Node) -> Tensor:
+    """0 keeps a dimension (unless `allowzero`), one -1 takes what the others leave."""
+    x = node.tensor(0)
+    wanted = node.integers("shape", 1)
+    if wanted is None:
+        raise node.invalid("the shape is missing")
+    if not node.attribute("allowzero", 0):
+        if any(n == 0 and position >= x.rank for position, n in enumerate(wanted)):
+            raise node.invalid(f"shape {wanted} keeps a dimension that {x.shape} does not have")
+        wanted = [x.shape[position] if n == 0 else n for position, n in enumerate(wanted)]
+    return node.b.reshape(x, _without_free_size(node, x.shape, wanted))
+
+
+def _without_free_size(node: Node, source: tuple[int, ...], wanted: list[int]) -> list[int]:
+    if wanted.count(-1) > 1 or min(wanted, default=0) < -1:
+        raise node.invalid(f"shape {wanted} has more than one size to find")
+    known, total = prod(n for n in wanted if n != -1), prod(source)
+    if -1 in wanted and (known == 0 or total % known):
+        raise node.invalid(f"shape {wanted} does not divide {source}")
+    sizes = [total // known if n == -1 else n for n in wanted]
+    if prod(sizes) != total:
+        raise node.invalid(f"shape {source} cannot become {wanted}")
+    return sizes
+
+
+@handles("Flatten")
+def flatten(node: Node) -> Tensor:
+    x = node.tensor(0)
+    axis = int(node.attribute("axis", 1))
+    if not -x.rank <= axis <= x.rank:
+        raise node.invalid(f"axis {axis} is outside [{-x.rank}, {x.rank}]")
+    axis += x.rank if axis < 0 else 0
+    return node.b.reshape(x, [prod(x.shape[:axis]), prod(x.shape[axis:])])
+
+
+@handles("Squeeze")
+def squeeze(node: Node) -> Tensor:
+    x = node.tensor(0)
+    values = node.integers("axes", 1)
+    if values is None:
+        axes = [d for d, n in enumerate(x.shape) if n == 1]
+    else:
+        axes = node.axes(values, x.rank)
+    if any(x.shape[axis] != 1 for axis in axes):
+        raise node.invalid(f"axes {axes} of shape {x.shape} are not all of size 1")
+    return node.b.reshape(x, [n for d, n in enumerate(x.shape) if d not in axes])
+
+
+@handles("Unsqueeze")
+def unsqueeze(node: Node) -> Tensor:
+    x = node.tensor(0)
+    values = node.integers("axes", 1)
+    if values is None:
+        raise node.invalid("the axes are missing")
+    axes = node.axes(values, x.rank + len(values))
+    sizes = iter(x.shape)
+    return node.b.reshape(x, [1 if d in axes else next(sizes) for d in range(x.rank + len(axes))])
+
+
+@handles("Transpose")
+def transpose(node: Node) -> Tensor:
+    x = node.tensor(0)
+    permutation = node.attribute("perm", list(range(x.rank))[::-1])
+    if sorted(permutation) != list(range(x.rank)):
+        raise node.invalid(f"{list(permutation)} is no permutation of {x.rank} dimensions")
+    return node.b.transpose(x, permutation)
+
+
+@handles("Expand")
+def expand(node: Node) -> Result:
+    x = node.operand(0)
+    wanted = [int(n) for n in node.constant(1).reshape(-1)]
+    sizes = broadcast_shapes(x.shape, wanted)
+    if isinstance(x, np.ndarray) and x.size == 1:
+        return Tensor(node.b.fill(sizes, x.dtype.name, x.item()), x.dtype.name)
+    return node.b.broadcast_to(node.b.tensor(x), sizes)
+
+
+@handles("Tile")
+def tile(node: Node) -> Tensor:
+    """Repeats are a broadcast along new dimensions that then merge with the old ones."""
+    x = node.tensor(0)
+    repeats = [int(n) for n in node.constant(1).reshape(-1)]
+    if len(repeats) != x.rank or min(repeats, default=0) < 0:
+        raise node.invalid(f"repeats {repeats} do not fit shape {x.shape}")
+    if all(n == 1 for n in repeats):
+        return x
+    pairs = [n for pair in zip(repeats, x.shape, strict=True) for n in pair]
+    tiled = node.b.view(x, pairs, lambda *d: list(d[1::2]))
+    return node.b.reshape(tiled, [n * m for n, m in zip(repeats, x.shape, strict=True)])
+
+
+def _blocks(node: Node, rank: int) -> int:
+    block = int(node.required("blocksize"))
+    if rank != 4:
+        raise node.invalid(f"the input has rank {rank}, not 4")
+    if block < 1:
+        raise node.invalid(f"blocksize {block} is not positive")
+    return block
+
+
+@handles("DepthToSpace")
+def depth_to_space(node: Node) -> Tensor:
+    x, b = node.tensor(0), node.b
+    block = _blocks(node, x.rank)
+    n, c, h, w = x.shape
+    if c % block**2:
+        raise node.invalid(f"{c} channels are no multiple of {block * block}")
+    depth = c // block**2
+    mode = node.attribute("mode", "DCR")
+    if mode == "DCR":
+        parts, order = [n, block, block, depth, h, w], [0, 3, 4, 1, 5, 2]
+    elif mode == "CRD":
+        parts, order = [n, depth, block, block, h, w], [0, 1, 4, 2, 5, 3]
+    else:
+        raise node.invalid(f"attribute 'mode' is '{mode}', not DCR or CRD")
+    moved = b.transpose(b.reshape(x, parts), order)
+    return b.reshape(moved, [n, depth, h * block, w * block])
+
+
+@handles("SpaceToDepth")
+def space_to_depth(node: Node) -> Tensor:
+    x, b = node.tensor(0), node.b
+    block = _blocks(node, x.rank)
+    n, c, h, w = x.shape
+    if h % block or w % block:
+        raise node.invalid(f"height {h} and width {w} are no multiples of {block}")
+    mode = node.attribute("mode", "DCR")
+    if mode not in ("DCR", "CRD"):
+        raise node.invalid(f"attribute 'mode' is '{mode}', not DCR or CRD")
+    order = [0, 3, 5, 1, 2, 4] if mode == "DCR" else [0, 1, 3, 5, 2, 4]
+    parts = b.reshape(x, [n, c, h // block, block, w // block, block])
+    return b.reshape(b.transpose(parts, order), [n, c * block**2, h // block, w // block])
