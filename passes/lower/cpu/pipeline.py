@@ -15,6 +15,7 @@ from xyntra.passes.lower.cpu.destination_passing import DestinationPassing
 from xyntra.passes.lower.cpu.empty_arguments import EmptyArguments
 from xyntra.passes.lower.cpu.fast_math import FastMath
 from xyntra.passes.lower.cpu.inplace_results import InplaceResults
+from xyntra.passes.lower.cpu.isolated_buffers import IsolatedBuffers, is_needed
 from xyntra.passes.lower.cpu.kernel_function import (
     check_contract,
     function_name,
@@ -74,7 +75,7 @@ class LoweredKernel:
 
 
 def lower_kernel(module: ir.Module, options: LoweringOptions | None = None) -> LoweredKernel:
-    """Lower the kernel function of `module`, which is changed in place, to LLVM IR.
+    """Lower the kernel function of `module` to LLVM IR; `module` cannot be used afterwards.
 
     Raises:
         CompileError: the function breaks the kernel contract, or a pass failed on it.
@@ -85,7 +86,7 @@ def lower_kernel(module: ir.Module, options: LoweringOptions | None = None) -> L
     place = f"kernel '{function_name(function)}'"
     try:
         with operation.context, operation.location:
-            _lower(operation)
+            operation = _lower(operation)
             body = kernel_function(operation, "llvm.func")
             slots = ir.DenseI64ArrayAttr(body.attributes["xyntra.scratch"])
             scratch_bytes = sum(slots)
@@ -97,17 +98,32 @@ def lower_kernel(module: ir.Module, options: LoweringOptions | None = None) -> L
     return LoweredKernel(text, scratch_bytes)
 
 
-def _lower(module: ir.Operation) -> None:
+def _lower(module: ir.Operation) -> ir.Operation:
+    """Lower a module to the LLVM dialect; returns it, or the copy that took its place."""
     _run(module, _WIDEN)
     for step in _SCALARS:
         step.run(module)
     expand_math(module)
     for step in _CONVERSIONS:
         step.run(module)
-    _run(module, _BUFFERIZE)
+    module = _bufferize(module)
     for step in _BUFFERS:
         step.run(module)
     _run(module, _LLVM)
+    return module
+
+
+def _bufferize(module: ir.Operation) -> ir.Operation:
+    spare = module.clone(ip=False).operation if is_needed(module) else None
+    try:
+        _run(module, _BUFFERIZE)
+    except ir.MLIRError:
+        if spare is None:
+            raise
+        module = spare
+        IsolatedBuffers().run(module)
+        _run(module, _BUFFERIZE)
+    return module
 
 
 def _run(module: ir.Operation, passes: str) -> None:
