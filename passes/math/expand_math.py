@@ -12,11 +12,14 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.mlir import ir
 from xyntra.errors import ConfigError
 from xyntra.passes.math.integer_power import exponent_operand
-from xyntra.passes.math.table import EXACT, EXPANSIONS
+from xyntra.passes.math.table import EXPANSIONS, OTHER_TYPES
 from xyntra.passes.math.values import Builder, Float, Int
 from xyntra.passes.registry import register_pass
 
 __all__ = ["ExpandMath", "expand_math"]
+
+# Computed in f32.
+_FLOATS = (ir.F32Type, ir.F16Type, ir.BF16Type)
 
 
 @register_pass
@@ -48,13 +51,13 @@ def expand_math(op: ir.Operation, keep: Collection[str] = ()) -> None:
     Raises:
         ConfigError: `keep` names an operation that has no expansion.
     """
-    known = EXPANSIONS.keys() | EXACT.keys()
+    known = EXPANSIONS.keys() | {name for name, _ in OTHER_TYPES}
     unknown = sorted(set(keep) - known)
     if unknown:
         raise ConfigError(
             "unknown-math-op",
             f"expand-math has no expansion of '{unknown[0]}' to keep",
-            hint=f"name one of {', '.join(sorted(known))}",
+            hint="leave it out, or correct its name: the pass touches no such operation",
         )
     for candidate in _candidates(op, known - set(keep)):
         with candidate.context, candidate.location, ir.InsertionPoint(candidate):
@@ -68,7 +71,7 @@ def _candidates(op: ir.Operation, names: Collection[str]) -> list[ir.Operation]:
     found: list[ir.Operation] = []
 
     def visit(candidate: ir.Operation) -> ir.WalkResult:
-        if candidate.name in names and _is_supported(candidate.results[0].type):
+        if candidate.name in names and _is_supported(candidate):
             found.append(candidate)
         return ir.WalkResult.ADVANCE
 
@@ -76,28 +79,33 @@ def _candidates(op: ir.Operation, names: Collection[str]) -> list[ir.Operation]:
     return found
 
 
-def _is_supported(type_: ir.Type) -> bool:
-    element = type_.element_type if isinstance(type_, ir.VectorType) else type_
-    return isinstance(element, ir.F32Type | ir.F16Type | ir.BF16Type | ir.IntegerType)
+def _is_supported(op: ir.Operation) -> bool:
+    element = _element(op.results[0].type)
+    return isinstance(element, _FLOATS) or (op.name, type(element)) in OTHER_TYPES
 
 
 def _expand(op: ir.Operation) -> list[ir.Value]:
-    if op.name in EXACT:
-        return [EXACT[op.name](op)]
-    build = Builder(op.results[0].type)
+    type_ = op.results[0].type
+    rewrite = OTHER_TYPES.get((op.name, type(_element(type_))))
+    if rewrite is not None:
+        return [rewrite(op)]
+    build = Builder(type_)
     emitted = EXPANSIONS[op.name].emit(*(_operand(build, value) for value in op.operands))
     results = emitted if isinstance(emitted, tuple) else (emitted,)
-    return [_narrow(result, op.results[0].type) for result in results]
+    return [_narrow(result, type_) for result in results]
 
 
 def _operand(build: Builder, value: ir.Value) -> Float | Int:
     if value.type == build.float_type:
         return Float(build, value)
-    element = value.type.element_type if isinstance(value.type, ir.VectorType) else value.type
-    if isinstance(element, ir.IntegerType):
+    if isinstance(_element(value.type), ir.IntegerType):
         return exponent_operand(build, value)
     return Float(build, arith.extf(build.float_type, value))
 
 
 def _narrow(result: Float, type_: ir.Type) -> ir.Value:
     return result.value if result.value.type == type_ else arith.truncf(type_, result.value)
+
+
+def _element(type_: ir.Type) -> ir.Type:
+    return type_.element_type if isinstance(type_, ir.VectorType) else type_

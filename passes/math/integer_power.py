@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from torch_mlir.dialects import arith
+from torch_mlir.dialects import arith, math
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.math.constants import constant_int, integer
@@ -12,7 +12,7 @@ from xyntra.passes.math.power import magnitude_of_power
 from xyntra.passes.math.simple_power import simple_power
 from xyntra.passes.math.values import Builder, Float, Int
 
-__all__ = ["exponent_operand", "fpowi", "ipowi"]
+__all__ = ["exponent_operand", "fpowi", "fpowi_of_f64", "ipowi"]
 
 # Even, so that setting the lowest bit of a clamped exponent keeps its parity.
 _LARGEST_EXPONENT = 2**31 - 2
@@ -57,6 +57,18 @@ def _clamped(exponent: ir.Value) -> ir.Value:
     clamped = arith.minsi(exponent, integer(exponent.type, _LARGEST_EXPONENT))
     clamped = arith.maxsi(clamped, integer(exponent.type, -_LARGEST_EXPONENT))
     return arith.ori(clamped, parity)
+
+
+def fpowi_of_f64(op: ir.Operation) -> ir.Value:
+    """Return base**exponent of an f64 by `math.powf`, for libm: LLVM's powi needs a library.
+
+    An exponent of more than 53 bits is rounded, but keeps its effect on the sign.
+    """
+    base, exponent = op.operands
+    zero, one = integer(exponent.type, 0), integer(exponent.type, 1)
+    result = math.powf(math.absf(base), arith.sitofp(base.type, exponent))
+    is_odd = arith.cmpi(arith.CmpIPredicate.ne, arith.andi(exponent, one), zero)
+    return arith.select(is_odd, math.copysign(result, base), result)
 
 
 def ipowi(op: ir.Operation) -> ir.Value:

@@ -60,7 +60,8 @@ def atan(x: Float) -> Float:
     magnitude = abs(x)
     is_large = magnitude > 1.0
     angle = _atan_small(is_large.select(1.0 / magnitude, magnitude))
-    return is_large.select(_complement(angle), angle).with_sign_of(x)
+    complement = (_HALF_PI_LOW - angle) + _HALF_PI_HIGH
+    return is_large.select(complement, angle).with_sign_of(x)
 
 
 def atan2(y: Float, x: Float) -> Float:
@@ -73,9 +74,12 @@ def atan2(y: Float, x: Float) -> Float:
     ratio = larger.equals(0.0).select(0.0, smaller / larger)
     ratio = smaller.equals(math.inf).select(1.0, ratio)
     angle = _atan_small(ratio)
-    angle = is_steep.select(_complement(angle), angle)
+    # Measured from the nearest half-axis, so that one addition is rounded.
     is_left = x.bits() < 0
-    angle = is_left.select((_PI_LOW - angle) + _PI_HIGH, angle)
+    angle = (is_steep ^ is_left).select(-angle, angle)
+    low = is_steep.select(_HALF_PI_LOW, is_left.select(_PI_LOW, 0.0))
+    high = is_steep.select(_HALF_PI_HIGH, is_left.select(_PI_HIGH, 0.0))
+    angle = (angle + low) + high
     return y.unordered_with(x).select(math.nan, angle.with_sign_of(y))
 
 
@@ -95,7 +99,3 @@ def _asin_of_root(magnitude: Float) -> tuple[Float, Float]:
 def _atan_small(x: Float) -> Float:
     square = x * x
     return fma(x * square, polynomial(square, _ATAN), x)
-
-
-def _complement(angle: Float) -> Float:
-    return (_HALF_PI_LOW - angle) + _HALF_PI_HIGH
