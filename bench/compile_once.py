@@ -32,8 +32,7 @@ def _measure(job: dict[str, Any]) -> dict[str, Any]:
     return {
         "compile_seconds": compiled - start,
         "first_run_seconds": _first_run(exe, job["model"]),
-        "kernels": len(exe.kernels),
-        "operations": _operations(exe),
+        **_counts(exe),
         "compile_memory": memory,
         "memory": peak_memory(),
     }
@@ -48,8 +47,15 @@ def _first_run(exe: Any, model: str) -> float:
     return time.perf_counter() - start
 
 
-def _operations(exe: Any) -> int:
-    return sum(len(kernel.fused) for kernel in exe.kernels)
+def _counts(exe: Any) -> dict[str, int]:
+    # Kernels that depend on weights alone ran when the model was loaded, and never again.
+    once = sum(kernel.once for kernel in exe.kernels)
+    return {
+        "operations": exe.plan.operations,
+        "kernels": len(exe.kernels) - once,
+        "kernels_at_load": once,
+        "distinct_kernels": len({kernel.name for kernel in exe.kernels}),
+    }
 
 
 if __name__ == "__main__":

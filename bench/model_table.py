@@ -24,6 +24,7 @@ from bench.table_text import update_document
 from xyntra.errors import XyntraError
 
 RESULTS = ROOT / "bench" / "results"
+COUNTS = ("operations", "kernels", "kernels_at_load", "distinct_kernels")
 DOCUMENT = ROOT / "docs" / "models.md"
 
 
@@ -109,15 +110,17 @@ def _compile_times(
     job: dict[str, object], cache: Path, options: argparse.Namespace
 ) -> dict[str, Any]:
     cold = _repeat(options.cold, job, options.timeout, before=lambda: _empty(cache))
+    before = _files(cache)
     cached = _repeat(options.cached, job, options.timeout)
+    if not before or _files(cache) != before:
+        raise MeasureError("the second compilation did not come from the cache")
     largest = max((run["memory"] for run in cold), key=lambda memory: int(memory["peak_bytes"]))
     return {
         "cold_seconds": _median(cold, "compile_seconds"),
         "cached_seconds": _median(cached, "compile_seconds"),
         "first_run_seconds": _median(cached, "first_run_seconds"),
         "memory": largest,
-        "kernels": cold[0]["kernels"],
-        "operations": cold[0]["operations"],
+        **{name: cold[0][name] for name in COUNTS},
     }
 
 
@@ -132,6 +135,10 @@ def _repeat(
         before()
         runs.append(fresh("bench.compile_once", job, timeout))
     return runs
+
+
+def _files(folder: Path) -> set[Path]:
+    return {path for path in folder.rglob("*") if path.is_file()}
 
 
 def _empty(folder: Path) -> None:
