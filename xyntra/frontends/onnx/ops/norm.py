@@ -10,12 +10,12 @@ from xyntra.dialects import named
 from xyntra.dialects.builder import Tensor, broadcast_shapes
 from xyntra.dialects.pooling import Windows, slide
 from xyntra.dialects.scalar import Scalar, constant
+from xyntra.dialects.vector_maps import map_channels
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.precision import (
     accumulator_of,
     cast,
     check_vectors,
-    map_channels,
     map_float,
 )
 

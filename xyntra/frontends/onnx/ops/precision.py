@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from torch_mlir import ir
-
-from xyntra.dialects.builder import Tensor, TensorBuilder, broadcast_map
+from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.scalar import Scalar
+from xyntra.dialects.vector_maps import map_channels
 from xyntra.frontends.onnx.node import Node
 
 
@@ -39,33 +38,6 @@ def map_float(
         return body(*(scalar.cast(wide) for scalar in scalars)).cast(narrow)
 
     return b.map(rounded, *operands, dtype=narrow)
-
-
-def map_channels(
-    b: TensorBuilder,
-    body: Callable[..., Scalar],
-    x: Tensor,
-    *vectors: Tensor,
-    axis: int = 1,
-    dtype: str | None = None,
-) -> Tensor:
-    """Apply `body` to every element of `x` and the elements of `vectors` for its channel.
-
-    Args:
-        b: where to build.
-        body: a `Scalar` of `x` and one of each vector -> a `Scalar` of the result's dtype.
-        x: any shape.
-        vectors: each has the size of dimension `axis` of `x`.
-        axis: where the channels of `x` are.
-        dtype: element type of the result; default that of `x`.
-    """
-    with b.location:
-        channel = ir.AffineMap.get(x.rank, 0, [ir.AffineDimExpr.get(axis)])
-        whole = broadcast_map(x.shape, x.shape)
-    result = dtype or x.dtype
-    output = (b.empty(x.shape, result), result, b.identity(x.rank))
-    inputs = [(x, whole), *((vector, channel) for vector in vectors)]
-    return b.generic(inputs, [output], ["parallel"] * x.rank, lambda *s: body(*s[:-1]))[0]
 
 
 def add_channel_bias(node: Node, x: Tensor, position: int, dtype: str) -> Tensor:
