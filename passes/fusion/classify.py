@@ -37,7 +37,11 @@ def _classify_generic(op: ir.Operation) -> Kind:
     reduced = ["reduction" in str(kind) for kind in op.attributes["iterator_types"]]
     body = [view.operation.name for view in op.regions[0].blocks[0].operations]
     if not any(reduced):
-        return "data" if set(body) <= {"linalg.yield", "linalg.index", "tensor.extract"} else "elementwise"
+        return (
+            "data"
+            if set(body) <= {"linalg.yield", "linalg.index", "tensor.extract"}
+            else "elementwise"
+        )
     maps = [attribute.value for attribute in op.attributes["indexing_maps"]]
     inputs = maps[: len(maps) - len(op.results)]
     if len(inputs) >= 2 and any(name in ("arith.mulf", "arith.muli") for name in body):
@@ -49,5 +53,6 @@ def _classify_generic(op: ir.Operation) -> Kind:
 def _reads_dimensions(map_: ir.AffineMap) -> bool:
     """Whether every position is a plain dimension or a constant."""
     return all(
-        isinstance(expression, (ir.AffineDimExpr, ir.AffineConstantExpr)) for expression in map_.results
+        isinstance(expression, (ir.AffineDimExpr, ir.AffineConstantExpr))
+        for expression in map_.results
     )

@@ -46,7 +46,11 @@ def _fuse_block(block: ir.Block, max_ops: int) -> None:
         return
     ordered = sorted(
         members.values(),
-        key=lambda indices: (not graph.items[indices[0]].source, grouping.level(indices[0]), indices[0]),
+        key=lambda indices: (
+            not graph.items[indices[0]].source,
+            grouping.level(indices[0]),
+            indices[0],
+        ),
     )
     rebuild_block(
         graph,

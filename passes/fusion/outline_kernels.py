@@ -96,7 +96,9 @@ def _clone_constants(fused: ir.Operation) -> list[ir.Value]:
                 inputs[value] = None
             continue
         if is_source(owner):
-            _replace_inside(fused, value, owner.clone(ip=ir.InsertionPoint.at_block_begin(block)).results[0])
+            _replace_inside(
+                fused, value, owner.clone(ip=ir.InsertionPoint.at_block_begin(block)).results[0]
+            )
         else:
             inputs[value] = None
     return list(inputs)
@@ -159,7 +161,10 @@ def _build_function(
         op = view.operation
         if op.name == "xyntra.yield":
             ir.Operation.create(
-                "func.return", operands=list(op.operands), loc=op.location, ip=ir.InsertionPoint(block)
+                "func.return",
+                operands=list(op.operands),
+                loc=op.location,
+                ip=ir.InsertionPoint(block),
             )
         else:
             block.append(op)

@@ -102,4 +102,8 @@ def _clone_sources(graph: BlockGraph, item: Item, block: ir.Block) -> None:
 def fused_location(locations: Sequence[ir.Location]) -> ir.Location:
     """One location that names all of `locations`, the first ones where there are many."""
     distinct = list(dict.fromkeys(locations))[:MAX_LOCATIONS]
-    return distinct[0] if len(distinct) == 1 else ir.Location.fused(distinct, context=distinct[0].context)
+    return (
+        distinct[0]
+        if len(distinct) == 1
+        else ir.Location.fused(distinct, context=distinct[0].context)
+    )

@@ -106,9 +106,7 @@ class _Nest:
                 attributes={
                     "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps]),
                     "iterator_types": last.attributes["iterator_types"],
-                    "operandSegmentSizes": ir.DenseI32ArrayAttr.get(
-                        [len(self.inputs), len(inits)]
-                    ),
+                    "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(self.inputs), len(inits)]),
                 },
                 regions=1,
             )
