@@ -13,6 +13,7 @@ search path and holds a linalg module with the generated op classes only.
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 
 _OURS = "xyntra.dialects.bindings"
 
@@ -30,8 +31,7 @@ def _import_ir() -> None:
 
 
 def _prefer_our_bindings() -> None:
-    from torch_mlir._mlir_libs._mlir import globals as bindings
-
+    bindings = import_module("torch_mlir._mlir_libs._mlir").globals
     modules = list(bindings.dialect_search_modules)
     if _OURS not in modules:
         bindings.dialect_search_modules = [_OURS, *modules]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Self
 
 from xyntra.dialects.mlir import ir
@@ -40,11 +40,7 @@ class Diagnostic:
     def from_mlir(cls, info: ir.DiagnosticInfo | ir.Diagnostic) -> Diagnostic:
         """Copy what MLIR reported, with its notes."""
         plain = cls.at(info.location, info.message, info.severity.name.lower())
-        notes = tuple(cls.from_mlir(note) for note in info.notes)
-        return cls(*(getattr(plain, name) for name in _PLAIN), notes)
-
-
-_PLAIN = ("severity", "message", "location", "file", "line", "column")
+        return replace(plain, notes=tuple(cls.from_mlir(note) for note in info.notes))
 
 
 def _position(location: ir.Location) -> tuple[str, int, int]:

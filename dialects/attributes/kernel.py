@@ -36,7 +36,9 @@ class Kernel:
 
     def to_attribute(self) -> KernelAttr:
         """Return the attribute in the current context."""
-        return KernelAttr.get(ir.DictAttr.get({"kind": from_value(self.kind)}))
+        fields = ir.DictAttr.get({"kind": from_value(self.kind)})
+        attribute: KernelAttr = KernelAttr.get(fields)
+        return attribute
 
     def mark(self, function: ir.Operation) -> None:
         """Make `function` a kernel of this kind."""

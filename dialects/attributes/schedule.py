@@ -85,7 +85,8 @@ class Schedule:
             value = getattr(self, entry.name)
             if value != _DEFAULTS[entry.name]:
                 entries[entry.name] = from_value(value)
-        return ScheduleAttr.get(ir.DictAttr.get(entries))
+        attribute: ScheduleAttr = ScheduleAttr.get(ir.DictAttr.get(entries))
+        return attribute
 
     def attach(self, function: ir.Operation) -> None:
         """Make this the schedule of the kernel `function`."""

@@ -7,7 +7,7 @@ ONNX's definitions: a NaN, +inf or nothing but -inf makes a softmax row NaN.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import pi, prod, sqrt
 from typing import ClassVar
@@ -55,16 +55,13 @@ class DecomposeNamedOps:
 
 @dataclass(frozen=True)
 class _Named:
-    """A named op to be replaced: its operands by place (None: absent) and what to build with."""
+    """A named op to be replaced, its operands, and what to build with."""
 
     operation: ir.Operation
     builder: TensorBuilder
-    operands: tuple[Tensor | None, ...]
-
-    @property
-    def x(self) -> Tensor:
-        assert self.operands[0] is not None
-        return self.operands[0]
+    x: Tensor
+    scale: Tensor | None = None
+    bias: Tensor | None = None
 
     @property
     def wide(self) -> str:
@@ -127,25 +124,28 @@ class _Named:
 
 
 def _rewrite(operation: ir.Operation) -> None:
-    sizes = operation.attributes["operandSegmentSizes"] if _has_optional(operation) else [1]
-    values = iter(operation.operands)
-    present = [next(values) if size else None for size in sizes]
-    if not all(value is None or value.type.has_static_shape for value in present):
+    if not all(value.type.has_static_shape for value in operation.operands):
         raise PassFailure.at(
             operation, f"'{operation.name}' has a dynamic shape; static shapes were expected"
         )
-    operands = tuple(
-        None if value is None else Tensor(value, default_dtype(value.type.element_type))
-        for value in present
-    )
     builder = TensorBuilder(ir.InsertionPoint(operation), operation.location)
-    result = _RULES[operation.name](_Named(operation, builder, operands))
+    x, *others = map(_tensor, operation.operands)
+    named = _Named(operation, builder, x, *_in_place(operation, others))
+    result = _RULES[operation.name](named)
     operation.results[0].replace_all_uses_with(result.value)
     operation.erase()
 
 
-def _has_optional(operation: ir.Operation) -> bool:
-    return "operandSegmentSizes" in operation.attributes
+def _tensor(value: ir.Value) -> Tensor:
+    return Tensor(value, default_dtype(value.type.element_type))
+
+
+def _in_place(operation: ir.Operation, present: list[Tensor]) -> Iterator[Tensor | None]:
+    """Yield the optional operands, None where one is absent."""
+    given = iter(present)
+    sizes = list(operation.attributes.get("operandSegmentSizes") or [])
+    for size in sizes[1:]:
+        yield next(given) if size else None
 
 
 def _softmax(op: _Named) -> Tensor:
@@ -171,16 +171,15 @@ def _rms_norm(op: _Named) -> Tensor:
 
 def _scaled(op: _Named, values: Tensor, squares: Tensor) -> Tensor:
     """`values` / sqrt(`squares` / count + epsilon), then times scale and plus bias if present."""
-    count, epsilon = op.count, op.operation.attributes["epsilon"].value
-    scale, bias = (*op.operands[1:], None)[:2]
-    extra = [tensor for tensor in (scale, bias) if tensor is not None]
+    count, epsilon = op.count, float(op.operation.attributes["epsilon"].value)
+    extra = [tensor for tensor in (op.scale, op.bias) if tensor is not None]
 
     def body(x: Scalar, sum_: Scalar, *rest: Scalar) -> Scalar:
         result = x / (sum_ / count + epsilon).math("sqrt")
         given = iter(rest)
-        if scale is not None:
+        if op.scale is not None:
             result = result * next(given)
-        if bias is not None:
+        if op.bias is not None:
             result = result + next(given)
         return result
 
