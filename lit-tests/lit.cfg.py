@@ -4,6 +4,8 @@
 `XYNTRA_FILECHECK=llvm` or `=python` chooses the FileCheck; LLVM's is taken where it is installed.
 """
 
+# ruff: noqa: F821  (lit provides `config` and `lit_config`)
+
 import os
 import re
 import shutil
@@ -36,11 +38,11 @@ def _python_filecheck() -> str | None:
 def _filecheck() -> str:
     wanted = os.environ.get("XYNTRA_FILECHECK", "")
     finders = {"llvm": [_llvm_filecheck], "python": [_python_filecheck]}
-    for find in finders.get(wanted, [_llvm_filecheck, _python_filecheck]):
-        found = find()
-        if found:
-            return found
-    lit_config.fatal("no FileCheck found: pip install filecheck, or install LLVM's tools")
+    candidates = (find() for find in finders.get(wanted, [_llvm_filecheck, _python_filecheck]))
+    found = next(filter(None, candidates), None)
+    if not found:
+        lit_config.fatal("no FileCheck found: pip install filecheck, or install LLVM's tools")
+    return found
 
 
 def _tool(name: str) -> str:
