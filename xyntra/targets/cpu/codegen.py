@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import hashlib
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from xyntra.errors import CompileError
@@ -47,20 +45,17 @@ def compile_object(llvm_ir: str, *, opt_level: int = DEFAULT_OPT_LEVEL) -> bytes
 
 
 @lru_cache(maxsize=1)
-def target_key() -> str:
-    """Return what object code depends on besides its source, as one line for cache keys."""
+def host_key() -> str:
+    """Return, as one line, what a machine must have to run object code made here."""
     device = host_device()
+    return f"abi={ABI_VERSION};triple={device.triple};cpu={device.name};features={device.features}"
+
+
+@lru_cache(maxsize=1)
+def target_key() -> str:
+    """Return, as one line for cache keys, `host_key` and the versions of the libraries below."""
     llvm_version = ".".join(str(part) for part in llvm().llvm_version_info)
-    parts = [
-        f"abi={ABI_VERSION}",
-        f"triple={device.triple}",
-        f"cpu={device.name}",
-        f"features={device.features}",
-        f"llvm={llvm_version}",
-        f"torch-mlir={_version('torch-mlir')}",
-        f"compiler={_compiler_fingerprint()}",
-    ]
-    return ";".join(parts)
+    return f"{host_key()};llvm={llvm_version};torch-mlir={_version('torch-mlir')}"
 
 
 @lru_cache(maxsize=4)
@@ -84,18 +79,6 @@ def _optimize(module: Any, machine: Any, opt_level: int) -> None:
     tuning.loop_unrolling = opt_level > 1
     builder = binding.create_pass_builder(machine, tuning)
     builder.getModulePassManager().run(module, builder)
-
-
-def _compiler_fingerprint() -> str:
-    """Return a digest of the sources that decide what code comes out."""
-    import xyntra.passes
-    import xyntra.targets
-
-    digest = hashlib.sha256()
-    for package in (xyntra.passes, xyntra.targets):
-        for path in sorted(Path(package.__path__[0]).rglob("*.py")):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
 
 
 def _version(package: str) -> str:

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import struct
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 
 from xyntra.cache import DiskCache, cache_key
 
@@ -58,7 +61,22 @@ def kernel_key(kernel: KernelSource) -> str:
     """Return the cache key of a kernel's machine code on this host."""
     from xyntra.targets.cpu.codegen import target_key
 
-    return cache_key("cpu-kernel", kernel.mlir, target_key(), str(kernel.opt_level))
+    return cache_key(
+        "cpu-kernel", kernel.mlir, target_key(), str(kernel.opt_level), _source_digest()
+    )
+
+
+@lru_cache(maxsize=1)
+def _source_digest() -> str:
+    """Return a digest of the sources that decide what code comes out."""
+    import xyntra.passes
+    import xyntra.targets
+
+    digest = hashlib.sha256()
+    for package in (xyntra.passes, xyntra.targets):
+        for path in sorted(Path(package.__path__[0]).rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def compile_kernel(kernel: KernelSource) -> CompiledKernel:

@@ -59,7 +59,6 @@ def _engine() -> Any:
 
 def _imports(codes: Iterable[bytes]) -> dict[str, int]:
     names = {name for code in codes for name in undefined_symbols(code)}
-    names.discard("_GLOBAL_OFFSET_TABLE_")
     return {name: _host_address(name) for name in sorted(names)}
 
 

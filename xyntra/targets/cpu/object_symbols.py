@@ -8,6 +8,7 @@ machine; checked here, it is an error of the compilation.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 
 from xyntra.errors import CompileError
 
@@ -24,6 +25,7 @@ ALLOWED_IMPORTS = frozenset([*_MEMORY, *_CLOCK, *_MATH, *(f"{name}f" for name in
 
 _ELF64_LITTLE = b"\x7fELF\x02\x01"
 _SYMBOL_TABLE = 2  # SHT_SYMTAB
+_LINKER_SYMBOL = "_GLOBAL_OFFSET_TABLE_"  # made by whoever links
 _SYMBOL = struct.Struct("<IBBHQQ")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 
@@ -32,20 +34,18 @@ def undefined_symbols(code: bytes) -> list[str]:
     """Return the names that 64-bit little-endian ELF object code imports, sorted.
 
     Other formats give an empty list: their imports are resolved when the code is loaded.
+
+    Raises:
+        CompileError: the object code is damaged.
     """
     if not code.startswith(_ELF64_LITTLE):
         return []
-    names: set[str] = set()
-    sections = _sections(code)
-    for kind, offset, size, link in sections:
-        if kind != _SYMBOL_TABLE:
-            continue
-        strings = sections[link][1]
-        for symbol in _SYMBOL.iter_unpack(code[offset : offset + size]):
-            name_offset, section = symbol[0], symbol[3]
-            if section == 0 and name_offset:
-                names.add(_string(code, strings + name_offset))
-    return sorted(names)
+    try:
+        return sorted(set(_undefined(code)) - {_LINKER_SYMBOL})
+    except (struct.error, IndexError, ValueError) as error:
+        raise CompileError(
+            "object-damaged", "compiled code is damaged", cause=str(error)
+        ) from error
 
 
 def check_imports(code: bytes) -> None:
@@ -55,10 +55,21 @@ def check_imports(code: bytes) -> None:
         CompileError: naming the symbols.
     """
     unknown = [name for name in undefined_symbols(code) if name not in ALLOWED_IMPORTS]
-    unknown = [name for name in unknown if name != "_GLOBAL_OFFSET_TABLE_"]
     if unknown:
         message = "a kernel's machine code needs functions that are not available"
         raise CompileError("missing-symbol", message, cause=", ".join(unknown))
+
+
+def _undefined(code: bytes) -> Iterator[str]:
+    sections = _sections(code)
+    for kind, offset, size, link in sections:
+        if kind != _SYMBOL_TABLE:
+            continue
+        strings = sections[link][1]
+        for symbol in _SYMBOL.iter_unpack(code[offset : offset + size]):
+            name_offset, section = symbol[0], symbol[3]
+            if section == 0 and name_offset:
+                yield _string(code, strings + name_offset)
 
 
 def _sections(code: bytes) -> list[tuple[int, int, int, int]]:

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What the levels above know of a target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+
+class Device(Protocol):
+    """Something that kernels run on, described for cost models and schedules.
+
+    Targets add what only they have (see `CpuDevice`).
+    """
+
+    @property
+    def name(self) -> str:
+        """The model of the processor."""
+
+    @property
+    def cores(self) -> int:
+        """Units that run kernels side by side: processor cores, multiprocessors."""
+
+    @property
+    def vector_bits(self) -> int:
+        """Bits that one core's vector instruction works on."""
+
+
+class Program(Protocol):
+    """A compiled model on a device, ready to run.
+
+    Arrays are contiguous, fit the plan's inputs and outputs, and come in their order.
+    """
+
+    def run(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        """Run once, writing into `outputs`."""
+
+    def time_steps(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> list[int]:
+        """Run once and return the nanoseconds of every step of the plan."""
