@@ -2,10 +2,13 @@
 """erf and erfc of an f32.
 
 Below 0.9277 erf(x) = x + x P(x**2). Above, erf(x) = 1 - 2**-Q(x), where the error of Q shrinks
-with the power. For x >= 0, erfc(x) = exp(-x**2) R(t) / (1 + 2 x) with t = (x - 2) / (x + 2), which
-maps the half-line to [-1, 1] (M. M. Shepherd and J. G. Laframboise, *Chebyshev Approximation of
-(1+2x)exp(x^2)erfc x in 0 <= x < inf*, Math. Comp. 36, 1981). The coefficients are minimax fits of
-ours, rounded to f32 one at a time.
+with the power.
+
+Below 1/2 erfc(x) = 1 - erf(x). Above, erfc(x) = exp(-x**2) R(t) / (1 + 2 x) with
+t = (x - 2) / (x + 2), which maps the half-line to [-1, 1] (M. M. Shepherd and J. G. Laframboise,
+*Chebyshev Approximation of (1+2x)exp(x^2)erfc x in 0 <= x < inf*, Math. Comp. 36, 1981).
+
+The coefficients are minimax fits of ours, rounded to f32 one at a time.
 
 Contraction is harmless; reassociation breaks the reduction by ln 2 (see `exp`).
 """

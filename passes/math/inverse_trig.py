@@ -5,7 +5,7 @@ The reductions are the textbook ones (Cody and Waite, 1980): asin(x) = pi/2 - 2 
 above 1/2, and atan(x) = pi/2 - atan(1/x) above 1. The polynomials in x**2 are minimax fits of ours,
 rounded to f32 one at a time.
 
-Contraction is harmless; reassociation may merge the two parts of pi.
+Contraction is harmless; reassociation may merge the two parts of pi, and remove a correction.
 """
 
 from __future__ import annotations
@@ -39,9 +39,11 @@ def asin(x: Float) -> Float:
     """Return the arc sine; -0 stays -0, NaN outside [-1, 1]."""
     magnitude = abs(x)
     root, tail = _asin_of_root(magnitude)
-    # The first difference is exact where it matters, so that the root's rounding is all that the
-    # result inherits.
-    outer = (_HALF_PI_HIGH - root) - (tail - _HALF_PI_LOW)
+    # The rounding error of the difference is added back, so that the root's rounding is all that
+    # the result inherits.
+    difference = _HALF_PI_HIGH - root
+    lost = (_HALF_PI_HIGH - difference) - root
+    outer = difference - (tail - (lost + _HALF_PI_LOW))
     return (magnitude > 0.5).select(outer, _asin_small(magnitude)).with_sign_of(x)
 
 
