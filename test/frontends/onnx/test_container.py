@@ -159,6 +159,10 @@ def test_a_tensor_that_is_large_only_in_memory_is_cut() -> None:
     assert_same(scan(model_of([tensor]).SerializeToString()), "w", np.ones(200, np.int64))
     node = helper.make_node("Constant", [], ["c"], value=tensor)
     assert_same(scan(model_of(nodes=[node]).SerializeToString()), "c", np.ones(200, np.int64))
+    loop = helper.make_node("Loop", [], ["y"], body=helper.make_graph([], "g", [], [], [tensor]))
+    assert_same(
+        scan(model_of(nodes=[loop]).SerializeToString()), "y.body/w", np.ones(200, np.int64)
+    )
 
 
 def test_strings_stay() -> None:
@@ -218,13 +222,13 @@ def test_unknown_fields_and_their_order_are_kept() -> None:
 
 
 def test_tags_in_longer_form_are_understood() -> None:
-    node = constant("c", floats(1000)).SerializeToString()
-    assert node.count(b"\x2a") == 1 or node.index(b"\x2a") < 40
-    at = node.index(b"\x2a")
-    node = node[:at] + b"\xaa\x80\x00" + node[at + 1 :]
+    tensor = numpy_helper.from_array(floats(1000), "w").SerializeToString()
+    attribute = encode_bytes(1, b"body") + encode_bytes(6, encode_bytes(5, tensor))
+    node = encode_bytes(2, b"y") + b"\xaa\x80\x00" + encode_varint(len(attribute)) + attribute
     graph = encode_bytes(1, node)
     data = b"\x08\x0a" + encode_bytes(7, graph) + encode_bytes(8, b"\x10\x14")
-    assert_same(scan(data), "c", floats(1000))
+    assert_same(scan(data), "y.body/w", floats(1000))
+    assert b"\xaa\x80\x00" in scan(data).skeleton
 
 
 def test_constant_nodes() -> None:
@@ -236,6 +240,12 @@ def test_constant_nodes() -> None:
     nodes = onnx.ModelProto.FromString(scanned.skeleton).graph.node
     assert marker(nodes[0].attribute[0].t) == "c"
     assert nodes[1] == model.graph.node[1]
+
+
+def test_a_constant_is_named_after_its_first_output() -> None:
+    node = constant("c", floats(400))
+    node.output.append("d")
+    assert list(scan(model_of(nodes=[node]).SerializeToString()).weights) == ["c"]
 
 
 def test_a_constant_in_the_default_domain_by_its_name() -> None:
@@ -300,10 +310,12 @@ def test_names_in_subgraphs_say_where_they_are() -> None:
     }
 
 
-def test_names_of_the_main_graph_win_over_names_made_up() -> None:
+@pytest.mark.parametrize("as_constant", [True, False])
+def test_names_of_the_main_graph_win_over_names_made_up(as_constant: bool) -> None:
     taken = "cond.then_branch/w"
-    tensor = numpy_helper.from_array(floats(555), taken)
-    scanned = scan(model_of([tensor], [branches(1, "cond", 0)]).SerializeToString())
+    tensors = [] if as_constant else [numpy_helper.from_array(floats(555), taken)]
+    nodes = [branches(1, "cond", 0)] + ([constant(taken, floats(555))] if as_constant else [])
+    scanned = scan(model_of(tensors, nodes).SerializeToString())
     assert_same(scanned, taken, floats(555))
     assert_same(scanned, f"{taken}~2", floats(300, seed=0))
 

@@ -173,6 +173,8 @@ HEAD = TensorProto(name="w", data_type=6, dims=[1400]).SerializeToString()
             "tensor-data-split",
         ),
         (HEAD + b"\xa8\x00\x01" * 1400, "tensor-data-split"),
+        (HEAD + b"\x28\x01" + b"\xa8\x00\x01" * 1399, "tensor-data-split"),
+        (HEAD + b"\xa8\x00\x01" + b"\x28\x01" * 1399, "tensor-data-split"),
         (HEAD + b"\x28\x01" * 1399, "tensor-size-mismatch"),
         (HEAD + encode_bytes(5, b"\x01" * 1399 + b"\x80"), "model-malformed"),
         (HEAD + b"\x2d\x01\x02\x03\x04", "model-malformed"),
