@@ -31,7 +31,20 @@ class FormKernels:
     def run(self, module: ir.Operation) -> None:
         """Rewrite every function of `module`."""
         for block in function_blocks(module):
+            _give_own_fills(block)
             _wrap_block(BlockGraph.of(block))
+
+
+def _give_own_fills(block: ir.Block) -> None:
+    """Let every accumulator be filled on its own: a shared fill would have to be copied."""
+    for view in block.operations:
+        op = view.operation
+        for position in range(_first_destination(op), len(op.operands)):
+            owner = op.operands[position].owner
+            if isinstance(owner, ir.Operation) and _is_fill(owner):
+                op.operands[position] = owner.clone(ip=ir.InsertionPoint(op)).results[0]
+                if not any(len(list(result.uses)) for result in owner.results):
+                    owner.erase()
 
 
 def _wrap_block(graph: BlockGraph) -> None:
@@ -67,10 +80,12 @@ def _initialisers(graph: BlockGraph, readers: list[set[int]], index: int) -> lis
 
 
 def _initialises(item: Item) -> bool:
-    if item.op.name == "tensor.insert_slice":
-        return True
-    return item.op.name == "linalg.fill" or (
-        item.op.name == "linalg.generic" and item.op.attributes["operandSegmentSizes"][0] == 0
+    return item.op.name == "tensor.insert_slice" or _is_fill(item.op)
+
+
+def _is_fill(op: ir.Operation) -> bool:
+    return op.name == "linalg.fill" or (
+        op.name == "linalg.generic" and op.attributes["operandSegmentSizes"][0] == 0
     )
 
 

@@ -67,7 +67,7 @@ class _Outliner:
 
     def _name(self, kernel: ir.Operation, kind: str) -> str:
         """Name `kernel` by its content, or erase it where an equal one exists."""
-        text = kernel.get_asm()
+        text = kernel.get_asm(use_local_scope=True)
         digest = hashlib.sha256(text.encode()).hexdigest()
         length = 8
         name = f"{kind}_{digest[:length]}"
@@ -84,24 +84,26 @@ class _Outliner:
 
 def _clone_constants(fused: ir.Operation) -> list[ir.Value]:
     """Bring constants and empty destinations into the region; return what else it captures."""
-    inside = _results_inside(fused)
     block = fused.regions[0].blocks[0]
-    inputs: dict[ir.Value, None] = {}
-    for value in captured(fused):
-        if value in inside:
-            continue
-        owner = value.owner
-        if isinstance(owner, ir.Block):
-            if _is_enclosing(owner, fused):
-                inputs[value] = None
-            continue
-        if is_source(owner):
-            _replace_inside(
-                fused, value, owner.clone(ip=ir.InsertionPoint.at_block_begin(block)).results[0]
-            )
-        else:
-            inputs[value] = None
-    return list(inputs)
+    while True:
+        inside = _results_inside(fused)
+        inputs: dict[ir.Value, None] = {}
+        sources: dict[ir.Value, ir.Operation] = {}
+        for value in captured(fused):
+            owner = value.owner
+            if isinstance(owner, ir.Block):
+                if owner == fused.block:
+                    inputs[value] = None
+            elif value not in inside:
+                if is_source(owner):
+                    sources[value] = owner
+                else:
+                    inputs[value] = None
+        if not sources:
+            return list(inputs)
+        for value, owner in sources.items():
+            clone = owner.clone(ip=ir.InsertionPoint.at_block_begin(block))
+            _replace_inside(fused, value, clone.results[0])
 
 
 def _erase_unused_sources(function: ir.Operation) -> None:
@@ -119,10 +121,6 @@ def _results_inside(op: ir.Operation) -> set[ir.Value]:
                 found.update(nested.operation.results)
                 found |= _results_inside(nested.operation)
     return found
-
-
-def _is_enclosing(block: ir.Block, op: ir.Operation) -> bool:
-    return block == op.operation.block
 
 
 def _replace_inside(op: ir.Operation, old: ir.Value, new: ir.Value) -> None:

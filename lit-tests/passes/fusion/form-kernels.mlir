@@ -1,0 +1,69 @@
+// RUN: %xyntra-opt %s --form-kernels | FileCheck %s
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#first = affine_map<(d0, d1) -> (d0)>
+#line = affine_map<(d0) -> (d0)>
+#a = affine_map<(d0, d1, d2) -> (d0, d2)>
+#b = affine_map<(d0, d1, d2) -> (d2, d1)>
+#c = affine_map<(d0, d1, d2) -> (d0, d1)>
+
+// The fill of the accumulator belongs to the contraction.
+// CHECK-LABEL: func.func @matmul
+// CHECK: "xyntra.fused"() ({
+// CHECK: linalg.generic {{.+}} outs(
+// CHECK: linalg.generic {{.+}} ins(
+// CHECK: "xyntra.yield"
+// CHECK: kind = "contraction"
+// CHECK-NOT: xyntra.fused
+// CHECK: return
+func.func @matmul(%x: tensor<4x8xf32>, %w: tensor<8x2xf32>) -> tensor<4x2xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x2xf32>
+  %init = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%e : tensor<4x2xf32>) {
+  ^bb0(%o: f32):
+    linalg.yield %zero : f32
+  } -> tensor<4x2xf32>
+  %0 = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<4x8xf32>, tensor<8x2xf32>) outs(%init : tensor<4x2xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %m = arith.mulf %p, %q : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<4x2xf32>
+  return %0 : tensor<4x2xf32>
+}
+
+// All insertions of a concatenation are one kernel.
+// CHECK-LABEL: func.func @concat
+// CHECK: "xyntra.fused"() ({
+// CHECK: tensor.insert_slice
+// CHECK: tensor.insert_slice
+// CHECK: kind = "data"
+// CHECK-NOT: xyntra.fused
+// CHECK: return
+func.func @concat(%x: tensor<4x2xf32>, %y: tensor<4x3xf32>) -> tensor<4x5xf32> {
+  %e = tensor.empty() : tensor<4x5xf32>
+  %0 = tensor.insert_slice %x into %e[0, 0] [4, 2] [1, 1] : tensor<4x2xf32> into tensor<4x5xf32>
+  %1 = tensor.insert_slice %y into %0[0, 2] [4, 3] [1, 1] : tensor<4x3xf32> into tensor<4x5xf32>
+  return %1 : tensor<4x5xf32>
+}
+
+// CHECK-LABEL: func.func @kinds
+// CHECK: xyntra.softmax
+// CHECK: kind = "row"
+// CHECK: tensor.extract_slice
+// CHECK: kind = "data"
+// CHECK: math.exp
+// CHECK: kind = "elementwise"
+func.func @kinds(%x: tensor<4x8xf32>) -> tensor<2x8xf32> {
+  %0 = "xyntra.softmax"(%x) {axis = 1} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = tensor.extract_slice %0[0, 0] [2, 8] [2, 1] : tensor<4x8xf32> to tensor<2x8xf32>
+  %e = tensor.empty() : tensor<2x8xf32>
+  %2 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%1 : tensor<2x8xf32>) outs(%e : tensor<2x8xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %s = math.exp %p : f32
+    linalg.yield %s : f32
+  } -> tensor<2x8xf32>
+  return %2 : tensor<2x8xf32>
+}
