@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import stat
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import Path, PureWindowsPath
 from typing import NamedTuple
 
 from xyntra.errors import ModelError
@@ -85,9 +85,9 @@ class ExternalFiles:
                 place=place,
                 hint="pass the path of the model file, or base_dir=",
             )
-        posix, windows = PurePosixPath(location), PureWindowsPath(location)
-        absolute = posix.is_absolute() or windows.drive or windows.root
-        if absolute or ".." in posix.parts or ".." in windows.parts:
+        # A Windows path takes both separators, so it sees what either kind of system would.
+        parsed = PureWindowsPath(location)
+        if parsed.drive or parsed.root or ".." in parsed.parts:
             raise _outside(f"{location!r} is not a plain relative path", place)
         try:
             self._root = self._root or self._directory.resolve()
