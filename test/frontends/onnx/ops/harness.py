@@ -14,29 +14,19 @@ import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime
-import torch_mlir.dialects.torch  # noqa: F401  (registers the passes of the pipeline)
 from expand_named import expand_named
 from torch_mlir import ir
-from torch_mlir.execution_engine import ExecutionEngine
 from torch_mlir.passmanager import PassManager
 
 from xyntra.dialects import make_context
 from xyntra.frontends.onnx.importer import import_model
+from xyntra.passes.lower.cpu import lower_kernel
+from xyntra.targets.cpu.codegen import compile_object
+from xyntra.targets.cpu.loader import Library
 
 Arrays = Mapping[str, np.ndarray]
 
-_PIPELINE = (
-    "builtin.module(canonicalize,cse,convert-tensor-to-linalg,"
-    "empty-tensor-to-alloc-tensor,one-shot-bufferize{bufferize-function-boundaries=1 "
-    "function-boundary-type-conversion=identity-layout-map copy-before-write=1},"
-    "func.func(refback-munge-memref-copy,convert-linalg-to-loops),fold-memref-alias-ops,"
-    "func.func(arith-emulate-unsupported-floats{source-types=bf16 target-type=f32},"
-    "math-extend-to-supported-types{target-type=f32},"
-    "arith-expand{include-bf16=1},expand-strided-metadata),lower-affine,"
-    "convert-scf-to-cf,convert-math-to-llvm,convert-math-to-libm,convert-arith-to-llvm,"
-    "convert-index-to-llvm,finalize-memref-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,"
-    "convert-ub-to-llvm,reconcile-unrealized-casts)"
-)
+_ALIGNMENT = 64  # bytes, of scratch memory
 
 
 def node_model(
@@ -148,7 +138,7 @@ def compare(
 
 
 def run(model: onnx.ModelProto, feeds: Arrays) -> list[np.ndarray]:
-    """Import `model` with the shapes of `feeds` and execute it."""
+    """Import `model` with the shapes of `feeds`, compile it as one kernel and execute that."""
     shapes = {name: array.shape for name, array in feeds.items()}
     with make_context() as context, ir.Location.unknown():
         module = import_model(
@@ -164,54 +154,18 @@ def run(model: onnx.ModelProto, feeds: Arrays) -> list[np.ndarray]:
         ]
         inputs = [str(entry["xyntra.input"])[1:-1] for entry in function.attributes["arg_attrs"]]
         expand_named(module)
-        function.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
-        PassManager.parse(_PIPELINE).run(module.operation)
-        engine = ExecutionEngine(module, opt_level=1)
-        return _call(engine, [np.ascontiguousarray(feeds[name]) for name in inputs], results)
+        PassManager.parse("builtin.module(canonicalize,cse)").run(module.operation)
+        kernel = lower_kernel(module)
+    library = Library({"main": compile_object(kernel.llvm_ir, opt_level=0)})
+    arrays = [np.ascontiguousarray(feeds[name]) for name in inputs]
+    arrays += [np.empty(shape, np.dtype(dtype)) for dtype, shape in results]
+    _call(library.address("main"), [*arrays, np.empty(kernel.scratch_bytes + _ALIGNMENT, np.uint8)])
+    return arrays[len(inputs) :]
 
 
-def _call(
-    engine: ExecutionEngine,
-    inputs: Sequence[np.ndarray],
-    results: Sequence[tuple[str, tuple[int, ...]]],
-) -> list[np.ndarray]:
-    block = [(f"r{i}", _descriptor(len(shape))) for i, (_, shape) in enumerate(results)]
-    returned = type("Results", (ctypes.Structure,), {"_fields_": block})()
-    arguments = [returned, *(_describe(array) for array in inputs)]
-    if not results:
-        arguments = arguments[1:]
-    pointers = [ctypes.c_void_p(ctypes.addressof(argument)) for argument in arguments]
-    packed = (ctypes.c_void_p * len(pointers))(*(ctypes.addressof(p) for p in pointers))
-    address = engine.raw_lookup("_mlir_ciface_main")
-    assert address, "the compiled function was not found"
+def _call(address: int, arrays: Sequence[np.ndarray]) -> None:
+    """Call a kernel; the last array is its scratch memory, with room to align it."""
+    pointers = [array.ctypes.data for array in arrays]
+    pointers[-1] = -(-pointers[-1] // _ALIGNMENT) * _ALIGNMENT
+    packed = (ctypes.c_void_p * len(pointers))(*pointers)
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address)(ctypes.addressof(packed))
-    return [
-        _read(getattr(returned, f"r{i}"), dtype, shape) for i, (dtype, shape) in enumerate(results)
-    ]
-
-
-def _descriptor(rank: int) -> type[ctypes.Structure]:
-    fields: list[tuple[str, Any]] = [
-        ("base", ctypes.c_void_p), ("data", ctypes.c_void_p), ("offset", ctypes.c_int64)
-    ]  # fmt: skip
-    if rank:
-        fields += [("sizes", ctypes.c_int64 * rank), ("strides", ctypes.c_int64 * rank)]
-    return type(f"Descriptor{rank}", (ctypes.Structure,), {"_fields_": fields})
-
-
-def _describe(array: np.ndarray) -> ctypes.Structure:
-    descriptor: Any = _descriptor(array.ndim)()
-    descriptor.base = descriptor.data = array.ctypes.data
-    for axis in range(array.ndim):
-        descriptor.sizes[axis] = array.shape[axis]
-        descriptor.strides[axis] = array.strides[axis] // array.itemsize
-    return descriptor
-
-
-def _read(descriptor: Any, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
-    kind = np.dtype(dtype)
-    result = np.zeros(shape, kind)
-    if result.size:
-        address = descriptor.data + descriptor.offset * kind.itemsize
-        ctypes.memmove(result.ctypes.data, address, result.nbytes)
-    return result
