@@ -36,6 +36,10 @@ class OutlineKernels:
                 if view.operation.name == "xyntra.fused":
                     outliner.outline(view.operation)
             _erase_unused_sources(function)
+        # Not earlier: the bindings may give an operation that is created where an erased one was
+        # the wrapper of the erased one.
+        for kernel in outliner.duplicates:
+            kernel.erase()
 
 
 class _Outliner:
@@ -44,6 +48,7 @@ class _Outliner:
         first = next(functions(module), None)
         self.ip = ir.InsertionPoint(first) if first is not None else None
         self.texts: dict[str, str] = {}
+        self.duplicates: list[ir.Operation] = []
 
     def outline(self, fused: ir.Operation) -> None:
         inputs = _clone_constants(fused)
@@ -66,7 +71,7 @@ class _Outliner:
         fused.erase()
 
     def _name(self, kernel: ir.Operation, kind: str) -> str:
-        """Name `kernel` by its content, or erase it where an equal one exists."""
+        """Name `kernel` by its content; where an equal one exists, it is a duplicate."""
         text = kernel.get_asm(use_local_scope=True)
         digest = hashlib.sha256(text.encode()).hexdigest()
         length = 8
@@ -75,7 +80,7 @@ class _Outliner:
             length += 4
             name = f"{kind}_{digest[:length]}"
         if name in self.texts:
-            kernel.erase()
+            self.duplicates.append(kernel)
         else:
             self.texts[name] = text
             kernel.attributes["sym_name"] = ir.StringAttr.get(name)
