@@ -44,6 +44,8 @@ _EXP2_LOWEST = -151.0
 _HIGHEST_EXPONENT = 128.0
 # exp(x) - 1 rounds to -1 below -17.33.
 _EXPM1_LOWEST = -18.0
+# exp(x) - 1 rounds to x below, and -0 stays -0.
+_EXPM1_IS_IDENTITY = 2.0**-25
 
 
 def exp(x: Float) -> Float:
@@ -68,7 +70,8 @@ def expm1(x: Float) -> Float:
     # 2**(n - 1) keeps the factor finite at n = 128.
     half = power_of_two(n - 1)
     result = fma(half, small, half - 0.5)
-    return (result + result).with_sign_of(x)
+    # Halving a denormal number would lose its last bit.
+    return (abs(x) < _EXPM1_IS_IDENTITY).select(x, result + result)
 
 
 def reduce_by_ln2(x: Float, highest: float = _HIGHEST_EXPONENT) -> tuple[Int, Float]:

@@ -67,7 +67,7 @@ EXPANSIONS: dict[str, Expansion] = {
     "math.log": Expansion(log.log, 1.0),
     "math.log10": Expansion(log.log10, 1.0),
     "math.log1p": Expansion(log.log1p, 1.5),
-    "math.log2": Expansion(log.log2, 1.0),
+    "math.log2": Expansion(log.log2, 1.5),
     "math.powf": Expansion(power.powf, 2.0),
     "math.rsqrt": Expansion(roots.rsqrt, 1.5),
     "math.sin": Expansion(trig.sin, 2.0),

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Fits the polynomials of `passes/math`; the way to make the coefficients of a new one.
 
->>> fit(mpmath.exp, (-0.3467, 0.3467), degree=6, given={0: 1.0, 1: 1.0})
-[1.0, 1.0, 0.49999994, 0.166665211, 0.0416682661, 0.00836867746, 0.00138207339]
+    fit(mpmath.exp, (-0.3467, 0.3467), degree=6, given={0: 1.0, 1: 1.0})
+
+gives the coefficients of `exp.EXP`, but for the last digits, which depend on the points taken.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from minimax import Array, Weight, best_fit, largest_error, relative, sample
+from minimax import Array, Weight, best_fit, fit, largest_error, relative, sample
 
 from xyntra.passes.math import erf, exp, hyperbolic, inverse_trig, log, power, trig
 
@@ -138,3 +138,11 @@ def test_no_polynomial_of_the_degree_is_much_better(name: str) -> None:
     best = largest_error([found[power] for power in range(degree + 1)], x, f, weights)
     error = largest_error(table.as_f32(), x, f, weights)
     assert error <= max(1.5 * best, _GOOD_ENOUGH)
+
+
+def test_a_fit_from_scratch_is_as_good() -> None:
+    table = TABLES["exp"]
+    found = fit(table.function, table.interval, len(table.coefficients) - 1, given=table.given)
+    x, f = sample(table.function, table.interval)
+    assert found[:2] == [1.0, 1.0]
+    assert largest_error(found, x, f, relative(x, f)) <= 2.0**table.log2_error
