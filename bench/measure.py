@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from typing import Any
 
 from bench.files import atomic_path
 
-__all__ = ["ROOT", "MeasureError", "fresh", "interleaved", "write_json"]
+__all__ = ["ROOT", "MeasureError", "fresh", "interleaved", "run_module", "write_json"]
 
 ROOT = Path(__file__).resolve().parents[1]
 _LAST_WORDS = 2000
@@ -46,17 +47,26 @@ def fresh(module: str, job: Mapping[str, object], timeout: float) -> dict[str, A
     """
     with tempfile.TemporaryDirectory(prefix="xyntra-bench-") as folder:
         result = Path(folder) / "result.json"
-        command = [sys.executable, "-m", module, json.dumps(job), str(result)]
-        try:
-            done = subprocess.run(
-                command, cwd=ROOT, capture_output=True, text=True, timeout=timeout, check=False
-            )
-        except subprocess.TimeoutExpired as error:
-            raise MeasureError(f"no result after {timeout:.0f} s") from error
-        if done.returncode != 0:
-            raise MeasureError(_reason(done), done.stderr[-_LAST_WORDS:])
+        run_module(module, json.dumps(job), str(result), timeout=timeout)
         answer: dict[str, Any] = json.loads(result.read_text(encoding="utf-8"))
         return answer
+
+
+def run_module(module: str, *arguments: str, timeout: float) -> None:
+    """Run `python -m MODULE ARGUMENTS…` in the root of the clone.
+
+    Raises:
+        MeasureError: it failed, was killed, or took too long.
+    """
+    command = [sys.executable, "-m", module, *arguments]
+    try:
+        done = subprocess.run(
+            command, cwd=ROOT, capture_output=True, text=True, timeout=timeout, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise MeasureError(f"no result after {timeout:.0f} s") from error
+    if done.returncode != 0:
+        raise MeasureError(_reason(done), done.stderr[-_LAST_WORDS:])
 
 
 def _reason(done: subprocess.CompletedProcess[str]) -> str:
@@ -64,10 +74,10 @@ def _reason(done: subprocess.CompletedProcess[str]) -> str:
         number = -done.returncode
         return f"killed by signal {number} ({signal.strsignal(number)})"
     words = done.stderr.strip()
-    # An error of ours is the end of a traceback and may have several lines.
-    _, found, error = words.rpartition("error[")
-    if found:
-        return found + error
+    # An error of ours ends a traceback, or is all there is, and may have several lines.
+    ours = re.split(r"^(?:[\w.-]+: )?(?=error\[)", words, flags=re.MULTILINE)
+    if len(ours) > 1:
+        return ours[-1]
     return words.splitlines()[-1] if words else f"exit status {done.returncode}"
 
 

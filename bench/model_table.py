@@ -10,18 +10,17 @@ table of docs/models.md is written from it.
 from __future__ import annotations
 
 import argparse
-import statistics
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.compilations import compile_job, measure_compilations, model_file
 from bench.machine import describe, slug
 from bench.measure import ROOT, MeasureError, fresh, write_json
-from bench.models import DEFAULT_FOLDER, REGISTRY, ModelSpec, ensure
+from bench.models import DEFAULT_FOLDER, REGISTRY, ModelSpec
 from bench.table_text import update_document
-from xyntra.errors import XyntraError
 
 RESULTS = ROOT / "bench" / "results"
 COUNTS = ("operations", "kernels", "kernels_at_load", "distinct_kernels")
@@ -30,7 +29,7 @@ DOCUMENT = ROOT / "docs" / "models.md"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns 0 if every model compiled and was close to the reference."""
-    options = _parser().parse_args(arguments)
+    options = make_parser().parse_args(arguments)
     names = options.names or list(REGISTRY)
     rows = []
     for name in names:
@@ -48,14 +47,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0 if all(row.get("close") for row in rows) else 1
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command's arguments."""
     parser = argparse.ArgumentParser(prog="python -m bench.model_table", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="default: all", type=_known)
     parser.add_argument("--models", type=Path, default=DEFAULT_FOLDER, help="default: models/")
-    parser.add_argument("--cold", type=int, default=1, help="cold compilations (default 1)")
-    parser.add_argument("--cached", type=int, default=3, help="cached compilations (default 3)")
-    parser.add_argument("--seeds", type=int, default=5, help="random inputs (default 5)")
-    parser.add_argument("--rounds", type=int, default=10, help="least rounds of timing")
+    parser.add_argument("--cold", type=_count, default=1, help="cold compilations (default 1)")
+    parser.add_argument("--cached", type=_count, default=3, help="cached compilations (default 3)")
+    parser.add_argument("--seeds", type=_count, default=5, help="random inputs (default 5)")
+    parser.add_argument("--rounds", type=_count, default=10, help="least rounds of timing")
     parser.add_argument("--seconds", type=float, default=10.0, help="time for timing")
     parser.add_argument("--timeout", type=float, default=1200.0, help="seconds for a process")
     parser.add_argument("--json", type=Path, help="default: bench/results/model_table-….json")
@@ -69,6 +69,12 @@ def _known(name: str) -> str:
     return name
 
 
+def _count(text: str) -> int:
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
 def _settings(options: argparse.Namespace) -> dict[str, object]:
     names = ("cold", "cached", "seeds", "rounds", "seconds")
     return {"threads": 1, **{name: getattr(options, name) for name in names}}
@@ -78,76 +84,38 @@ def measure_row(spec: ModelSpec, options: argparse.Namespace) -> dict[str, Any]:
     """Return one row. On failure it holds `error` and what was measured before."""
     row: dict[str, Any] = {"model": spec.name, "title": spec.title}
     try:
-        path = ensure(spec.name, options.models)
+        path = model_file(spec, options.models, options.timeout)
         row["file_bytes"] = path.stat().st_size
         with tempfile.TemporaryDirectory(prefix="xyntra-cache-") as cache:
-            job = _job(spec, path, Path(cache), options)
-            row |= _compile_times(job, Path(cache), options)
+            row |= _compilations(spec, path, Path(cache), options)
             row["peak_per_file_byte"] = row["memory"]["peak_bytes"] / row["file_bytes"]
-            row |= fresh("bench.compare_once", job, options.timeout)
-    except XyntraError as error:
-        row["error"] = str(error)
+            row |= _comparison(spec, path, Path(cache), options)
     except MeasureError as error:
         row |= {"error": str(error), "detail": error.detail}
     return row
 
 
-def _job(
+def _compilations(
     spec: ModelSpec, path: Path, cache: Path, options: argparse.Namespace
-) -> dict[str, object]:
-    return {
-        "model": spec.name,
-        "path": str(path),
-        "shapes": spec.shapes,
-        "config": {"cache_dir": str(cache), "threads": 1, "target": "cpu"},
-        "seeds": options.seeds,
-        "rounds": options.rounds,
-        "seconds": options.seconds,
-    }
-
-
-def _compile_times(
-    job: dict[str, object], cache: Path, options: argparse.Namespace
 ) -> dict[str, Any]:
-    cold = _repeat(options.cold, job, options.timeout, before=lambda: _empty(cache))
-    before = _files(cache)
-    cached = _repeat(options.cached, job, options.timeout)
-    if not before or _files(cache) != before:
-        raise MeasureError("the second compilation did not come from the cache")
-    largest = max((run["memory"] for run in cold), key=lambda memory: int(memory["peak_bytes"]))
+    done = measure_compilations(
+        spec, path, cache, cold=options.cold, cached=options.cached, timeout=options.timeout
+    )
     return {
-        "cold_seconds": _median(cold, "compile_seconds"),
-        "cached_seconds": _median(cached, "compile_seconds"),
-        "first_run_seconds": _median(cached, "first_run_seconds"),
-        "memory": largest,
-        **{name: cold[0][name] for name in COUNTS},
+        "cold_seconds": done.median(done.cold),
+        "cached_seconds": done.median(done.cached),
+        "first_run_seconds": done.median(done.cached, "first_run_seconds"),
+        "memory": done.memory(done.cold),
+        "cached_memory": done.memory(done.cached),
+        **{name: done.cold[0][name] for name in COUNTS},
     }
 
 
-def _repeat(
-    times: int,
-    job: dict[str, object],
-    timeout: float,
-    before: Callable[[], None] = lambda: None,
-) -> list[dict[str, Any]]:
-    runs = []
-    for _ in range(max(1, times)):
-        before()
-        runs.append(fresh("bench.compile_once", job, timeout))
-    return runs
-
-
-def _files(folder: Path) -> set[Path]:
-    return {path for path in folder.rglob("*") if path.is_file()}
-
-
-def _empty(folder: Path) -> None:
-    for path in sorted(folder.rglob("*"), reverse=True):
-        path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
-
-
-def _median(runs: Sequence[dict[str, Any]], key: str) -> float:
-    return statistics.median([float(run[key]) for run in runs])
+def _comparison(
+    spec: ModelSpec, path: Path, cache: Path, options: argparse.Namespace
+) -> dict[str, Any]:
+    chosen = {name: getattr(options, name) for name in ("seeds", "rounds", "seconds")}
+    return fresh("bench.compare_once", compile_job(spec, path, cache) | chosen, options.timeout)
 
 
 def _summary(row: dict[str, Any]) -> str:

@@ -18,9 +18,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.compilations import Compilations, measure_compilations, model_file
 from bench.machine import describe, slug
-from bench.measure import ROOT, MeasureError, fresh, write_json
-from bench.models import DEFAULT_FOLDER, REGISTRY, ensure
+from bench.measure import ROOT, MeasureError, write_json
+from bench.models import DEFAULT_FOLDER, REGISTRY
 
 MODEL = "bert-base"
 TEN_LINES = """\
@@ -95,24 +96,28 @@ def _once(command: Sequence[str]) -> float:
 
 
 def _compilations(options: argparse.Namespace) -> dict[str, Any]:
-    spec, path = REGISTRY[MODEL], ensure(MODEL, options.models)
-    cold, cached = [], []
-    for _ in range(options.cold):
-        with tempfile.TemporaryDirectory(prefix="xyntra-cache-") as cache:
-            config = {"cache_dir": cache, "target": "cpu"}
-            job = {"model": MODEL, "path": str(path), "shapes": spec.shapes, "config": config}
-            cold.append(fresh("bench.compile_once", job, options.timeout))
-            again = max(1, options.cached // options.cold)
-            cached += [fresh("bench.compile_once", job, options.timeout) for _ in range(again)]
+    path = model_file(REGISTRY[MODEL], options.models, options.timeout)
+    with tempfile.TemporaryDirectory(prefix="xyntra-cache-") as cache:
+        done = measure_compilations(
+            REGISTRY[MODEL],
+            path,
+            Path(cache),
+            cold=options.cold,
+            cached=options.cached,
+            timeout=options.timeout,
+        )
     size = path.stat().st_size
-    return {f"{MODEL}, cold": _compiled(cold, size), f"{MODEL}, cached": _compiled(cached, size)}
+    kinds = {f"{MODEL}, cold": done.cold, f"{MODEL}, cached": done.cached}
+    return {name: _compiled(done, runs, size) for name, runs in kinds.items()}
 
 
-def _compiled(runs: Sequence[dict[str, Any]], file_bytes: int) -> dict[str, Any]:
-    memory = max((run["memory"] for run in runs), key=lambda memory: int(memory["peak_bytes"]))
+def _compiled(
+    done: Compilations, runs: Sequence[dict[str, Any]], file_bytes: int
+) -> dict[str, Any]:
+    memory = done.memory(runs)
     return {
-        **_sample([run["compile_seconds"] for run in runs]),
-        "first_run_seconds": statistics.median(run["first_run_seconds"] for run in runs),
+        **_sample(done.seconds(runs)),
+        "first_run_seconds": done.median(runs, "first_run_seconds"),
         "memory": memory,
         "peak_per_file_byte": memory["peak_bytes"] / file_bytes,
     }

@@ -41,6 +41,12 @@ def test_an_error_of_ours_is_quoted_as_a_whole(program: Path) -> None:
     assert "Traceback" in failure().detail
 
 
+def test_an_error_inside_an_error_does_not_hide_it(program: Path) -> None:
+    text = "error[a]: outer\n  because: error[b]: inner"
+    program.write_text(f"import sys\nsys.exit({text!r})\n")
+    assert str(failure()) == text
+
+
 def test_another_error_is_named_by_its_last_line(program: Path) -> None:
     program.write_text("raise KeyError('gone')\n")
     assert str(failure()) == "KeyError: 'gone'"
