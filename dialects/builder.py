@@ -18,13 +18,13 @@ import numpy as np
 from torch_mlir import ir
 
 from xyntra.dialects.dense import dense_attribute
-from xyntra.dialects.dtypes import is_float, mlir_type
+from xyntra.dialects.dtypes import mlir_type
 from xyntra.dialects.reassociation import corresponding_groups
+from xyntra.dialects.reductions import Reduction, combine, identity_of
 from xyntra.dialects.scalar import Scalar, constant
 
 Body = Callable[..., "Scalar | Sequence[Scalar]"]
 Iterator = Literal["parallel", "reduction"]
-Reduction = Literal["sum", "prod", "max", "min"]
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ def broadcast_map(shape: Sequence[int], domain: Sequence[int]) -> ir.AffineMap:
     """The indexing map that reads a tensor of `shape` over the iteration space `domain`."""
     offset = len(domain) - len(shape)
     expressions = [
-        ir.AffineConstantExpr.get(0) if size == 1 else ir.AffineDimExpr.get(offset + position)
-        for position, size in enumerate(shape)
+        ir.AffineDimExpr.get(d) if size == domain[d] else ir.AffineConstantExpr.get(0)
+        for d, size in enumerate(shape, offset)
     ]
     return ir.AffineMap.get(len(domain), 0, expressions)
 
@@ -380,10 +380,10 @@ class TensorBuilder:
             sizes[c] = size if sizes.get(c, 1) == 1 else sizes[c]
         with self.location:
             maps = [
-                _letters_map(letters, operand, shape)
+                _letters_map(letters, operand, shape, sizes)
                 for operand, shape in ((left, a.shape), (right, b.shape))
             ]
-            write = _letters_map(letters, out, None)
+            write = _letters_map(letters, out, [sizes[c] for c in out], sizes)
         initial = self.fill([sizes[c] for c in out], dtype, 0)
         iterators: list[Iterator] = ["parallel" if c in out else "reduction" for c in letters]
         return self.generic(
@@ -415,36 +415,12 @@ def _is_number(operand: Operand) -> TypeGuard[np.ndarray]:
     return not isinstance(operand, Tensor) and operand.size == 1
 
 
-def _letters_map(letters: str, operand: str, shape: Sequence[int] | None) -> ir.AffineMap:
+def _letters_map(
+    letters: str, operand: str, shape: Sequence[int], sizes: dict[str, int]
+) -> ir.AffineMap:
+    """Reads an operand over the iteration space `letters`, whose sizes are `sizes`."""
     expressions = [
-        ir.AffineConstantExpr.get(0)
-        if shape is not None and shape[position] == 1
-        else ir.AffineDimExpr.get(letters.index(c))
-        for position, c in enumerate(operand)
+        ir.AffineDimExpr.get(letters.index(c)) if size == sizes[c] else ir.AffineConstantExpr.get(0)
+        for c, size in zip(operand, shape, strict=True)
     ]
     return ir.AffineMap.get(len(letters), 0, expressions)
-
-
-def identity_of(kind: Reduction, dtype: str) -> float | int:
-    """The value that leaves every other unchanged under `kind`."""
-    if kind in ("sum", "prod"):
-        return 0 if kind == "sum" else 1
-    if is_float(dtype):
-        return float("-inf") if kind == "max" else float("inf")
-    if dtype == "bool":
-        return 0 if kind == "max" else 1
-    info = np.iinfo(dtype)
-    return int(info.min if kind == "max" else info.max)
-
-
-def combine(kind: Reduction, a: Scalar, b: Scalar) -> Scalar:
-    """One step of a reduction."""
-    match kind:
-        case "sum":
-            return a + b
-        case "prod":
-            return a * b
-        case "max":
-            return a.maximum(b)
-        case _:
-            return a.minimum(b)

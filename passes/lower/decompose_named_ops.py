@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from math import pi, prod, sqrt
 from typing import ClassVar
 
-from xyntra.dialects.builder import Reduction, Tensor, TensorBuilder, broadcast_map
+from xyntra.dialects.builder import Tensor, TensorBuilder, broadcast_map
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
+from xyntra.dialects.reductions import Reduction
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.passes.diagnostics import PassFailure
 from xyntra.passes.registry import register_pass

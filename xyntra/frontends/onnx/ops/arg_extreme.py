@@ -7,8 +7,9 @@ from math import prod
 
 from torch_mlir import ir
 
-from xyntra.dialects.builder import Iterator, Tensor, TensorBuilder, identity_of
+from xyntra.dialects.builder import Iterator, Tensor, TensorBuilder
 from xyntra.dialects.dtypes import is_float
+from xyntra.dialects.reductions import identity_of
 from xyntra.dialects.scalar import Scalar
 from xyntra.frontends.onnx.node import Node, handles
 

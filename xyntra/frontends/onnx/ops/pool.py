@@ -8,8 +8,9 @@ from math import prod
 
 import numpy as np
 
-from xyntra.dialects.builder import Operand, Reduction, Tensor, identity_of
+from xyntra.dialects.builder import Operand, Tensor
 from xyntra.dialects.pooling import Windows, slide
+from xyntra.dialects.reductions import Reduction, identity_of
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.precision import accumulator_of, cast

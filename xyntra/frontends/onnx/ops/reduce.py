@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
-from xyntra.dialects.builder import Reduction, Tensor
+from xyntra.dialects.builder import Tensor
 from xyntra.dialects.dtypes import is_float
+from xyntra.dialects.reductions import Reduction
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.arithmetic import divide

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from xyntra.dialects.builder import Reduction, Tensor, combine
+from xyntra.dialects.builder import Tensor
 from xyntra.dialects.loops import for_each, insert
+from xyntra.dialects.reductions import Reduction, combine
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.precision import accumulator_of, cast

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xyntra.dialects.builder import Tensor, combine
+from xyntra.dialects.builder import Tensor
 from xyntra.dialects.loops import for_each, insert
+from xyntra.dialects.reductions import combine
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.indices import address, checked_indices

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Associative ways to combine elements, and their neutral values."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from xyntra.dialects.dtypes import is_float
+from xyntra.dialects.scalar import Scalar
+
+Reduction = Literal["sum", "prod", "max", "min"]
+
+
+def identity_of(kind: Reduction, dtype: str) -> float | int:
+    """The value that leaves every other unchanged under `kind`."""
+    if kind in ("sum", "prod"):
+        return 0 if kind == "sum" else 1
+    if is_float(dtype):
+        return float("-inf") if kind == "max" else float("inf")
+    if dtype == "bool":
+        return 0 if kind == "max" else 1
+    info = np.iinfo(dtype)
+    return int(info.min if kind == "max" else info.max)
+
+
+def combine(kind: Reduction, a: Scalar, b: Scalar) -> Scalar:
+    """One step of a reduction."""
+    match kind:
+        case "sum":
+            return a + b
+        case "prod":
+            return a * b
+        case "max":
+            return a.maximum(b)
+        case _:
+            return a.minimum(b)
