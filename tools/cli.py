@@ -12,11 +12,11 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from xyntra.build_id import version
 from xyntra.errors import XyntraError
 from xyntra.tools.commands import compile as compile_command
 from xyntra.tools.commands import devices, explain
 from xyntra.tools.commands import run as run_command
+from xyntra.version import VERSION
 
 _COMMANDS = {
     "compile": compile_command,
@@ -56,7 +56,7 @@ def run(arguments: Sequence[str]) -> int:
 def make_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
     parser = argparse.ArgumentParser(prog="xyntra", description="A kernel-fusion compiler.")
-    parser.add_argument("--version", action="version", version=f"xyntra {version()}")
+    parser.add_argument("--version", action="version", version=f"xyntra {VERSION}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, command in _COMMANDS.items():
         command.add_parser(commands, name)

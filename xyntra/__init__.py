@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from xyntra.api import compile, devices, load  # noqa: A004
-    from xyntra.build_id import version
     from xyntra.config import Config
     from xyntra.errors import XyntraError
     from xyntra.executable import Executable
 
-__all__ = ["Config", "Executable", "XyntraError", "compile", "devices", "load", "version"]
+__all__ = ["Config", "Executable", "XyntraError", "compile", "devices", "load"]
 
 _HOMES = {
     "Config": "config",
@@ -29,13 +28,12 @@ _HOMES = {
     "compile": "api",
     "devices": "api",
     "load": "api",
-    "version": "build_id",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        return import_module("xyntra.build_id").version()
+        return import_module("xyntra.version").VERSION
     if name not in _HOMES:
         raise AttributeError(f"module 'xyntra' has no attribute {name!r}")
     value = getattr(import_module(f"xyntra.{_HOMES[name]}"), name)

@@ -7,17 +7,10 @@ import hashlib
 import os
 from collections.abc import Iterator
 from functools import cache
-from importlib import metadata
+
+from xyntra.version import VERSION
 
 _FOLDERS = ("xyntra", "xyntra.dialects", "xyntra.passes")
-
-
-def version() -> str:
-    """The installed version of Xyntra."""
-    try:
-        return metadata.version("xyntra")
-    except metadata.PackageNotFoundError:
-        return "unknown"
 
 
 @cache
@@ -26,7 +19,7 @@ def build_id() -> str:
 
     An edited checkout must not use what it compiled before the edit.
     """
-    digest = hashlib.sha256(version().encode())
+    digest = hashlib.sha256(VERSION.encode())
     for folder in _folders():
         for entry in sorted(_sources(folder), key=lambda entry: entry.path):
             info = entry.stat()

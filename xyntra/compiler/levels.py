@@ -105,7 +105,7 @@ def kernel_sources(module: ir.Module, plan: Plan, opt_level: int) -> list[Kernel
         name = view.operation.attributes["sym_name"].value
         if name in plan.kernels:
             nodes = tuple(nodes_of(plan.steps, name))
-            sources.append(KernelSource(name, view.operation.get_asm(), nodes, opt_level))
+            sources.append(KernelSource(name, view.operation.get_asm(use_local_scope=True), nodes, opt_level))
     return sources
 
 

@@ -73,7 +73,7 @@ def _kernel_code(function: ir.Operation) -> KernelCode:
         scratch=0,
         inplace=_inplace_pairs(function),
         schedule=str(schedule),
-        source=function.get_asm(),
+        source=function.get_asm(use_local_scope=True),
     )
 
 

@@ -33,25 +33,26 @@ class Arena:
 def place(lifetimes: Sequence[Lifetime]) -> Arena:
     """Assign offsets, multiples of 64 bytes, to blocks."""
     offsets = [0] * len(lifetimes)
-    placed: list[tuple[int, int, Lifetime]] = []
+    # By step, the blocks that are live then; a block meets only those that share a step with it.
+    live: list[list[int]] = [[] for _ in range(1 + max((b.last for b in lifetimes), default=0))]
     total = 0
     order = sorted(
         range(len(lifetimes)), key=lambda i: (-lifetimes[i].nbytes, lifetimes[i].first, i)
     )
     for index in order:
         block = lifetimes[index]
+        steps = range(block.first, block.last + 1)
+        others = {other for step in steps for other in live[step]}
+        size = _round_up(block.nbytes)
         offset = 0
-        for begin, end, other in placed:
-            if end <= offset or other.last < block.first or block.last < other.first:
-                continue
-            if begin >= offset + block.nbytes:
+        for begin, other in sorted((offsets[other], other) for other in others):
+            if begin >= offset + size:
                 break
-            offset = end
-        end = offset + _round_up(block.nbytes)
+            offset = max(offset, begin + _round_up(lifetimes[other].nbytes))
         offsets[index] = offset
-        placed.append((offset, end, block))
-        placed.sort(key=lambda entry: entry[0])
-        total = max(total, end)
+        for step in steps:
+            live[step].append(index)
+        total = max(total, offset + size)
     return Arena(tuple(offsets), total)
 
 
