@@ -8,15 +8,8 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from xyntra.dialects.builder import (
-    Body,
-    Iterator,
-    Reduction,
-    Tensor,
-    TensorBuilder,
-    combine,
-    identity_of,
-)
+from xyntra.dialects.builder import Body, Iterator, Tensor, TensorBuilder
+from xyntra.dialects.reductions import Reduction, combine, identity_of
 from xyntra.dialects.scalar import Scalar
 
 __all__ = ["Windows", "slide"]
