@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from xyntra.build_id import build_id
 from xyntra.cache import DiskCache, cache_key
 from xyntra.compiler.request import Level, Request
 from xyntra.compiler.source import Source, open_onnx
@@ -126,7 +125,7 @@ def _key(request: Request, config: Config) -> str:
     from xyntra.targets.cpu.codegen import target_key
 
     settings = json.dumps([request.kind, request.shapes, config.codegen_key()], sort_keys=True)
-    return cache_key("artifact", request.model, settings, target_key(), build_id())
+    return cache_key("artifact", request.model, settings, target_key())
 
 
 def run_request(request: Request, config: Config) -> bytes:

@@ -15,7 +15,7 @@ from xyntra.passes.manager import run_pipeline
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.build import PARAMETERS, build_plan, nodes_of
 from xyntra.plan.plan import Plan
-from xyntra.targets.cpu.codegen import target_key
+from xyntra.targets.cpu.codegen import host_key
 from xyntra.targets.cpu.kernels import KernelSource
 from xyntra.targets.cpu.parallel import compile_kernels
 
@@ -117,7 +117,7 @@ def _artifact(request: Request, plan: Plan, sources: list[KernelSource], text: s
         for source, code in zip(sources, compiled, strict=True)
     }
     objects = {source.name: code.code for source, code in zip(sources, compiled, strict=True)}
-    return Artifact(replace(plan, kernels=kernels), objects, target_key(), text)
+    return Artifact(replace(plan, kernels=kernels), objects, host_key(), text)
 
 
 def _llvm_text(sources: list[KernelSource]) -> bytes:

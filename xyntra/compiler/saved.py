@@ -22,18 +22,18 @@ def load_saved(path: str | os.PathLike[str]) -> Executable:
     Raises:
         ArchiveError: the file is missing, damaged, of another version, or for another machine.
     """
-    from xyntra.targets.cpu.codegen import target_key
+    from xyntra.targets.cpu.codegen import host_key
     from xyntra.targets.cpu.program import CpuProgram
 
     place = os.fspath(path)
     container = read_container(_map(place), place)
     artifact = Artifact.from_container(container, place)
-    if artifact.target != target_key():
+    if artifact.target != host_key():
         raise ArchiveError(
             "archive-target",
             "the saved model was compiled for another machine",
             place=place,
-            cause=f"it was compiled for {artifact.target}\nthis is {target_key()}",
+            cause=f"it was compiled for {artifact.target}\nthis is {host_key()}",
             hint="compile the model on this machine",
         )
     weights = _weights(container, place)

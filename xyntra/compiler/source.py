@@ -53,7 +53,7 @@ class Source:
                     place=str(self.path) if self.path else None,
                     hint="name the file that holds the weights in the attribute 'xyntra.parameters'",
                 )
-            arrays[name] = self.reader.load(self.references[name])
+            arrays[name] = self.reader.load(self.references[name], aligned=False)
         return arrays
 
 

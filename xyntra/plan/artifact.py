@@ -21,7 +21,7 @@ class Artifact:
     Attributes:
         plan: what runs, in which order.
         objects: machine code by kernel name.
-        target: what the code was generated for, as `target_key()` of the target says.
+        target: what the code was generated for, as `host_key()` of the target says.
         ir: text of the module at the kernel level.
     """
 

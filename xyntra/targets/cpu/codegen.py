@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import re
 from functools import lru_cache
 from typing import Any
 
+from xyntra.build_id import build_id
 from xyntra.errors import CompileError
 from xyntra.targets.cpu.device import host_device
 from xyntra.targets.cpu.llvm_backend import llvm
@@ -15,6 +19,7 @@ from xyntra.targets.llvm_text import to_llvm22
 # Part of every cache key: raise it when the calling convention of kernels changes.
 ABI_VERSION = 1
 DEFAULT_OPT_LEVEL = 2
+_ACCESS = re.compile(r"^( *(?:%[\w.]+ = load|store) .*), align \d+", re.MULTILINE)
 
 
 def compile_object(llvm_ir: str, *, opt_level: int = DEFAULT_OPT_LEVEL) -> bytes:
@@ -30,7 +35,7 @@ def compile_object(llvm_ir: str, *, opt_level: int = DEFAULT_OPT_LEVEL) -> bytes
     binding = llvm()
     machine = _target_machine(opt_level)
     try:
-        module = binding.parse_assembly(to_llvm22(llvm_ir))
+        module = binding.parse_assembly(_unaligned(to_llvm22(llvm_ir)))
         module.triple = host_device().triple
         module.data_layout = str(machine.target_data)
         module.verify()
@@ -44,6 +49,15 @@ def compile_object(llvm_ir: str, *, opt_level: int = DEFAULT_OPT_LEVEL) -> bytes
     return code
 
 
+def _unaligned(text: str) -> str:
+    """Promise nothing about addresses: weights are read where they lie in the model's file.
+
+    On every processor that we generate code for, an unaligned access to aligned memory costs
+    nothing.
+    """
+    return _ACCESS.sub(r"\1, align 1", text)
+
+
 @lru_cache(maxsize=1)
 def host_key() -> str:
     """Return, as one line, what a machine must have to run object code made here."""
@@ -53,9 +67,15 @@ def host_key() -> str:
 
 @lru_cache(maxsize=1)
 def target_key() -> str:
-    """Return, as one line for cache keys, `host_key` and the versions of the libraries below."""
+    """Return, as one line for cache keys, `host_key` and what generates the code."""
     llvm_version = ".".join(str(part) for part in llvm().llvm_version_info)
-    return f"{host_key()};llvm={llvm_version};torch-mlir={_version('torch-mlir')}"
+    return f"{host_key()};llvm={llvm_version};mlir={_mlir_stamp()};xyntra={build_id()}"
+
+
+def _mlir_stamp() -> int:
+    """When MLIR was installed: reading its version would cost more than the rest of the key."""
+    spec = importlib.util.find_spec("torch_mlir")
+    return os.stat(spec.origin).st_mtime_ns if spec is not None and spec.origin else 0
 
 
 @lru_cache(maxsize=4)
@@ -79,12 +99,3 @@ def _optimize(module: Any, machine: Any, opt_level: int) -> None:
     tuning.loop_unrolling = opt_level > 1
     builder = binding.create_pass_builder(machine, tuning)
     builder.getModulePassManager().run(module, builder)
-
-
-def _version(package: str) -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "source"
