@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from xyntra.errors import ModelError
+from xyntra.errors import ModelError, UnsupportedError
+from xyntra.frontends.onnx import container
 from xyntra.frontends.onnx.container import scan
-from xyntra.frontends.onnx.wire import encode_bytes, encode_varint
+from xyntra.frontends.onnx.wire import Reader, encode_bytes, encode_varint
 
 
 def refused(source: bytes | str | Path) -> ModelError:
@@ -145,3 +146,30 @@ def test_an_unreadable_file(tmp_path: Path) -> None:
     path.touch()
     path.chmod(0)
     assert refused(path).code == "model-unreadable"
+
+
+MODEL = b"\x08\x0a" + encode_bytes(7, encode_bytes(2, b"graph")) + encode_bytes(8, b"\x10\x14")
+
+
+def test_a_file_that_changes_while_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(MODEL)
+    read_outline = container._read_outline
+
+    def write_meanwhile(reader: Reader) -> object:
+        with path.open("ab") as file:
+            file.write(b"more")
+        return read_outline(reader)
+
+    monkeypatch.setattr(container, "_read_outline", write_meanwhile)
+    assert refused(path).code == "model-changed"
+
+
+def test_a_model_that_is_large_without_its_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(container, "_MAX_SKELETON", len(MODEL))
+    assert scan(MODEL).skeleton == MODEL
+    with pytest.raises(UnsupportedError) as caught:
+        scan(MODEL + b"\x10\x00")
+    assert caught.value.code == "model-too-large"
