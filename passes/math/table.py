@@ -49,7 +49,7 @@ class Expansion:
 
 EXPANSIONS: dict[str, Expansion] = {
     "math.acos": Expansion(inverse_trig.acos, 1.5),
-    "math.acosh": Expansion(inverse_hyperbolic.acosh, 2.0),
+    "math.acosh": Expansion(inverse_hyperbolic.acosh, 2.5),
     "math.asin": Expansion(inverse_trig.asin, 1.5),
     "math.asinh": Expansion(inverse_hyperbolic.asinh, 2.0),
     "math.atan": Expansion(inverse_trig.atan, 1.5),

@@ -24,6 +24,14 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "rsqrt": lambda x: 1 / mpmath.sqrt(x),
 }
 
+# The f32 that come nearest to multiples of pi / 2, from the continued fractions of 2**n / pi.
+_NEAR_QUARTER_TURNS = (
+    16367173 * 2.0**72,
+    16367173 * 2.0**73,
+    10741887 * 2.0**11,
+    10057457 * 2.0**62,
+)
+
 # Where methods change, where results overflow, underflow or become exact.
 BOUNDARIES: dict[str, tuple[float, ...]] = {
     "acos": (0.5, -0.5, 1.0, -1.0),
@@ -32,7 +40,7 @@ BOUNDARIES: dict[str, tuple[float, ...]] = {
     "asinh": (1.8446743e19, 2.0**25, -(2.0**25)),
     "atan": (1.0, -1.0),
     "atanh": (0.5, 0.99999994, -0.99999994),
-    "cos": (12867.0, 1.5707964, 1.5707963e10),
+    "cos": (12867.0, 1.5707964, *_NEAR_QUARTER_TURNS),
     "cosh": (89.41599, -89.41599, 88.72284),
     "erf": (0.9277, 3.925, -0.9277, -3.925),
     "erfc": (0.5, -0.5, 9.19455, 10.054, 10.06, 10.1, -3.9),
@@ -43,9 +51,9 @@ BOUNDARIES: dict[str, tuple[float, ...]] = {
     "log10": (1.0, 1.1754944e-38, 1e-45, 10.0, 1e10, 1.4142135, 0.70710677),
     "log1p": (-0.99999994, 0.41421354, -0.29289323, 1.6777216e7, 3.4028235e38),
     "log2": (1.0, 1.1754944e-38, 1e-45, 2.0, 1.4142135, 0.70710677),
-    "sin": (12867.0, 3.1415927, 355.0, 1.5707963e10, 3.4028235e38),
+    "sin": (12867.0, 3.1415927, 355.0, 3.4028235e38, *_NEAR_QUARTER_TURNS),
     "sinh": (1.0, -1.0, 89.41599, -89.41599),
-    "tan": (12867.0, 1.5707964, 11.0, 1.5707963e10, 3.4028235e38),
+    "tan": (12867.0, 1.5707964, 11.0, 3.4028235e38, *_NEAR_QUARTER_TURNS),
     "tanh": (0.3465736, 9.010913, 9.1, -9.1),
 }
 
