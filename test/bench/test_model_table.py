@@ -11,7 +11,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from bench.model_table import make_parser, main, measure_row
+from bench.model_table import main, make_parser, measure_row
 from bench.models import REGISTRY
 from bench.table_text import render
 
