@@ -201,22 +201,21 @@ class WeightSource:
                     f"weight {ref.name!r} lies in a model given as bytes, which are not at hand",
                 )
             return _slice(ref, self._buffer)
-        file = self._files.get(ref.file) or self._open(ref)
+        file = self._files.get(ref.file) or self._open(ref.file, ref.name)
         file.check(ref.fingerprint)
         return _slice(ref, file.view)
 
-    def _open(self, ref: WeightRef) -> MappedFile:
-        assert ref.file is not None
+    def _open(self, path: str, name: str) -> MappedFile:
         try:
-            file = MappedFile(ref.file)
+            file = MappedFile(path)
         except (OSError, ValueError) as error:
             raise ModelError(
                 "weights-missing",
-                f"the file with weight {ref.name!r} cannot be read",
-                place=ref.file,
+                f"the file with weight {name!r} cannot be read",
+                place=path,
                 cause=str(error),
             ) from None
-        self._files[ref.file] = file
+        self._files[path] = file
         return file
 
 
