@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""ONNX models: `container.scan` reads a file without its weights, `importer` builds linalg from it."""
+"""ONNX models: `container.scan` reads files without weights, `importer` builds linalg from them."""
