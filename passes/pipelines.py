@@ -34,7 +34,7 @@ PIPELINES: dict[str, Pipeline] = {
     ),
     "kernels": Pipeline(
         "xyntra.fused regions to kernel functions and their calls",
-        ("outline-kernels",),
+        ("outline-kernels", "reuse-buffers"),
     ),
     "kernel-loops": Pipeline(
         "kernel functions, ready for the lowering of a target",

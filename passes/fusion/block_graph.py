@@ -99,9 +99,9 @@ def is_source(op: ir.Operation) -> bool:
 
 
 def elementwise_domain(op: ir.Operation) -> tuple[tuple[int, ...] | None, list[bool]]:
-    """The iteration space of an elementwise `linalg.generic`, and which operands it reads pointwise.
+    """The iteration space of an elementwise operation, and which operands it reads pointwise.
 
-    (None, []) for every other operation.
+    (None, []) for everything but a `linalg.generic` that is elementwise.
     """
     if op.name != "linalg.generic":
         return None, []

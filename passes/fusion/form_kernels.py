@@ -41,11 +41,11 @@ def _give_own_fills(block: ir.Block) -> None:
         op = view.operation
         for position in range(_first_destination(op), len(op.operands)):
             owner = op.operands[position].owner
-            if not isinstance(owner, ir.Block) and _is_fill(owner.operation):
-                if len(list(op.operands[position].uses)) > 1:
-                    op.operands[position] = owner.operation.clone(ip=ir.InsertionPoint(op)).results[
-                        0
-                    ]
+            if isinstance(owner, ir.Block) or not _is_fill(owner.operation):
+                continue
+            if len(list(op.operands[position].uses)) > 1:
+                clone = owner.operation.clone(ip=ir.InsertionPoint(op))
+                op.operands[position] = clone.results[0]
 
 
 def _wrap_block(graph: BlockGraph) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from os.path import commonprefix
 
 from xyntra.plan.kernel import Kernel, kernels_of
 from xyntra.plan.plan import Plan
@@ -21,6 +22,9 @@ def explain(plan: Plan, nanoseconds: Sequence[int] | None = None) -> str:
     """
     kernels = kernels_of(plan)
     lines = [*_summary(plan, kernels), ""]
+    shared = _shared_prefix([node for kernel in kernels for node in kernel.fused])
+    if shared:
+        lines.insert(-1, f"every node's name begins with {shared}")
     header = ["#", "kind", "kernel", "bytes", "flops"] + (["us"] if nanoseconds else []) + ["nodes"]
     rows = [header]
     for position, kernel in enumerate(kernels):
@@ -33,7 +37,7 @@ def explain(plan: Plan, nanoseconds: Sequence[int] | None = None) -> str:
                 _count(kernel.bytes),
                 _count(kernel.flops),
                 *time,
-                _nodes(kernel),
+                _nodes(kernel, len(shared)),
             ]
         )
     return "\n".join([*lines, *_aligned(rows)])
@@ -53,8 +57,14 @@ def _summary(plan: Plan, kernels: Sequence[Kernel]) -> list[str]:
     ]
 
 
-def _nodes(kernel: Kernel) -> str:
-    shown = ", ".join(kernel.fused[:_MAX_NODES])
+def _shared_prefix(names: Sequence[str]) -> str:
+    """The path, up to a slash, that all of several names begin with."""
+    folder, slash, _ = commonprefix(list(names)).rpartition("/")
+    return folder + slash if len(set(names)) > 1 else ""
+
+
+def _nodes(kernel: Kernel, skipped: int) -> str:
+    shown = ", ".join(name[skipped:] for name in kernel.fused[:_MAX_NODES])
     rest = len(kernel.fused) - _MAX_NODES
     return f"{shown} and {rest} more" if rest > 0 else shown
 

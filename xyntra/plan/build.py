@@ -42,7 +42,7 @@ def build_plan(module: ir.Operation, operations: int) -> Plan:
     mains = [op for op in functions if Kernel.of(op) is None and len(op.regions[0].blocks)]
     if len(mains) != 1:
         raise CompileError("no-main", f"the module has {len(mains)} functions beside its kernels")
-    builder = _PlanBuilder(mains[0])
+    builder = _PlanBuilder(mains[0], {name: _inplace_pairs(op) for name, op in kernels.items()})
     used = {step.kernel for step in builder.steps}
     return Plan(
         inputs=tuple(builder.inputs),
@@ -68,11 +68,11 @@ def _kernel_code(function: ir.Operation) -> KernelCode:
         function.attributes["xyntra.schedule"] if "xyntra.schedule" in function.attributes else ""
     )
     return KernelCode(
-        kind=kernel.kind,
+        kind=Kernel.from_attribute(function.attributes["xyntra.kernel"]).kind,
         flops=count_flops(function),
         scratch=0,
         inplace=_inplace_pairs(function),
-        schedule=str(schedule),
+        schedule=str(function.attributes["xyntra.schedule"]) if has_schedule else "",
         source=function.get_asm(use_local_scope=True),
     )
 
@@ -85,7 +85,8 @@ def _inplace_pairs(function: ir.Operation) -> tuple[tuple[int, int], ...]:
 
 
 class _PlanBuilder:
-    def __init__(self, main: ir.Operation) -> None:
+    def __init__(self, main: ir.Operation, reused: dict[str, tuple[tuple[int, int], ...]]) -> None:
+        self.reused = reused
         self.buffers: list[Buffer] = []
         self.inputs: list[Port] = []
         self.outputs: list[Port] = []
@@ -140,15 +141,20 @@ class _PlanBuilder:
         inputs = tuple(self.homes[value] for value in op.operands)
         once = all(self.buffers[i].kind in _KNOWN for i in inputs)
         once = once and not any(result in self.returned for result in op.results)
+        callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+        reused = dict(self.reused.get(callee, ()))
         outputs = []
-        for result in op.results:
+        for number, result in enumerate(op.results):
+            if number in reused:
+                self.homes[result] = inputs[reused[number]]
+                outputs.append(self.homes[result])
+                continue
             nbytes = tensor_bytes(ir.RankedTensorType(result.type))
             kind: BufferKind = "prepared" if once else "temporary"
             if result in self.returned:
                 kind = "output"
             outputs.append(self._add(Buffer(kind, nbytes)))
             self.homes[result] = outputs[-1]
-        callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
         nodes = tuple(source_nodes(op.location))
         self.steps.append(Step(callee, inputs, tuple(outputs), nodes, once))
 

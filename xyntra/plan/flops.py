@@ -16,7 +16,7 @@ _PER_ELEMENT = {
     "xyntra.gelu": 5,
     "xyntra.silu": 4,
 }
-"""Operations for each element that a named op's definition takes, a function call counted as one."""
+"""Operations for each element of a named op, by its definition."""
 
 
 def count_flops(function: ir.Operation) -> int:
