@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from xyntra.dialects.mlir import ir
 
-_IRREGULAR = 1 << 30  # stands for the stride of an index that is not linear in the loop
+IRREGULAR = 1 << 30  # stands for the stride of an index that is not linear in the loop
 
 
 def loop_extents(generic: ir.Operation) -> list[int]:
@@ -48,7 +48,7 @@ def _operands(generic: ir.Operation) -> list[tuple[ir.ShapedType | ir.MemRefType
 
 def _strides(kind: ir.MemRefType) -> list[int]:
     strides, _ = kind.get_strides_and_offset()
-    return [stride if stride >= 0 else _IRREGULAR for stride in strides]
+    return [stride if stride >= 0 else IRREGULAR for stride in strides]
 
 
 def _coefficient(expression: ir.AffineExpr, loop: int) -> int:
@@ -65,4 +65,4 @@ def _coefficient(expression: ir.AffineExpr, loop: int) -> int:
         expression.rhs, ir.AffineConstantExpr
     ):
         return left * int(expression.rhs.value)
-    return _IRREGULAR if left or right else 0
+    return IRREGULAR if left or right else 0

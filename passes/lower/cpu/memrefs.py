@@ -29,3 +29,32 @@ def is_contiguous(value: ir.Value) -> bool:
     """Tell whether a memref has the row-major contiguous layout and starts at its pointer."""
     kind = ir.MemRefType(value.type)
     return bool(kind.layout == identity_map(kind.rank))
+
+
+def flattened(value: ir.Value) -> ir.Value:
+    """Return a one-dimensional memref over the elements that the static memref `value` spans."""
+    kind = ir.MemRefType(value.type)
+    strides, offset = kind.get_strides_and_offset()
+    span = 1 + sum((size - 1) * step for size, step in zip(kind.shape, strides, strict=True))
+    layout = ir.StridedLayoutAttr.get(offset, [1]) if offset else None
+    flat = ir.Operation.create(
+        "memref.reinterpret_cast",
+        results=[ir.MemRefType.get([span], kind.element_type, layout)],
+        operands=[value],
+        attributes={
+            "static_offsets": ir.DenseI64ArrayAttr.get([offset]),
+            "static_sizes": ir.DenseI64ArrayAttr.get([span]),
+            "static_strides": ir.DenseI64ArrayAttr.get([1]),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0, 0]),
+        },
+    )
+    return flat.result
+
+
+def allocate(size: int, element: ir.Type) -> ir.Value:
+    """Return new memory for `size` elements."""
+    return ir.Operation.create(
+        "memref.alloc",
+        results=[ir.MemRefType.get([size], element)],
+        attributes={"operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0])},
+    ).result

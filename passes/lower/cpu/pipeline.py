@@ -25,6 +25,7 @@ from xyntra.passes.lower.cpu.library_functions import LibraryFunctions
 from xyntra.passes.lower.cpu.loop_order import LoopOrder
 from xyntra.passes.lower.cpu.narrow_floats import NarrowFloats
 from xyntra.passes.lower.cpu.packed_entry import PackedEntry
+from xyntra.passes.lower.cpu.register_tiles import RegisterTiles
 from xyntra.passes.lower.cpu.scratch_allocation import ScratchAllocation
 from xyntra.passes.lower.cpu.strided_copies import StridedCopies
 from xyntra.passes.math.expand_math import expand_math
@@ -42,7 +43,7 @@ _BUFFERIZE = (
 )
 _LLVM = (
     "convert-linalg-to-loops,fold-memref-alias-ops,expand-strided-metadata,lower-affine,"
-    "canonicalize,cse,convert-scf-to-cf,convert-math-to-llvm,convert-math-to-libm,"
+    "canonicalize,cse,convert-vector-to-llvm,convert-scf-to-cf,convert-math-to-llvm,convert-math-to-libm,"
     "convert-arith-to-llvm,convert-index-to-llvm,finalize-memref-to-llvm,"
     "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1},convert-cf-to-llvm,"
     "convert-ub-to-llvm,reconcile-unrealized-casts,canonicalize,cse"
@@ -54,16 +55,16 @@ _BUFFERS: tuple[Pass, ...] = (
     InplaceResults(),
     EmptyArguments(),
     StridedCopies(),
-    ScratchAllocation(),
-    LoopOrder(),
 )
+_MEMORY: tuple[Pass, ...] = (ScratchAllocation(), LoopOrder())
 
 
 @dataclass(frozen=True)
 class LoweringOptions:
-    """What the lowering needs to know of the machine: bits of one vector register."""
+    """What the lowering needs to know of the machine: its vector registers."""
 
     vector_bits: int = 256
+    vector_registers: int = 16
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def lower_kernel(module: ir.Module, options: LoweringOptions | None = None) -> L
     place = f"kernel '{function_name(function)}'"
     try:
         with operation.context, operation.location:
-            operation = _lower(operation)
+            operation = _lower(operation, options or LoweringOptions())
             body = kernel_function(operation, "llvm.func")
             slots = ir.DenseI64ArrayAttr(body.attributes["xyntra.scratch"])
             scratch_bytes = sum(slots)
@@ -98,7 +99,7 @@ def lower_kernel(module: ir.Module, options: LoweringOptions | None = None) -> L
     return LoweredKernel(text, scratch_bytes)
 
 
-def _lower(module: ir.Operation) -> ir.Operation:
+def _lower(module: ir.Operation, options: LoweringOptions) -> ir.Operation:
     """Lower a module to the LLVM dialect; returns it, or the copy that took its place."""
     _run(module, _WIDEN)
     for step in _SCALARS:
@@ -108,6 +109,9 @@ def _lower(module: ir.Operation) -> ir.Operation:
         step.run(module)
     module = _bufferize(module)
     for step in _BUFFERS:
+        step.run(module)
+    RegisterTiles(options.vector_bits, options.vector_registers).run(module)
+    for step in _MEMORY:
         step.run(module)
     _run(module, _LLVM)
     return module

@@ -88,8 +88,9 @@ def compile_kernel(kernel: KernelSource) -> CompiledKernel:
     from xyntra.dialects import make_context
     from xyntra.dialects.mlir import ir
     from xyntra.errors import CompileError
-    from xyntra.passes.lower.cpu import lower_kernel
+    from xyntra.passes.lower.cpu import LoweringOptions, lower_kernel
     from xyntra.targets.cpu.codegen import compile_object
+    from xyntra.targets.cpu.device import host_device
 
     with make_context():
         try:
@@ -99,7 +100,9 @@ def compile_kernel(kernel: KernelSource) -> CompiledKernel:
             raise CompileError(
                 "kernel-text", message, place=kernel.place, cause=str(error)
             ) from error
-        lowered = lower_kernel(module)
+        device = host_device()
+        options = LoweringOptions(device.vector_bits, device.vector_registers)
+        lowered = lower_kernel(module, options)
     code = compile_object(lowered.llvm_ir, opt_level=kernel.opt_level)
     return CompiledKernel(code, lowered.scratch_bytes)
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from torch_mlir import ir
 
-from xyntra.passes.lower.cpu import LoweredKernel, lower_kernel
+from xyntra.passes.lower.cpu import LoweredKernel, LoweringOptions, lower_kernel
 from xyntra.targets.cpu.codegen import compile_object
 from xyntra.targets.cpu.loader import Library
 
@@ -33,6 +33,7 @@ DTYPES = {
 }
 _GUARD = 64  # bytes around every buffer
 _GARBAGE = 0xA5
+_DEFAULT = LoweringOptions()
 
 
 @dataclass
@@ -59,7 +60,7 @@ class Buffer:
 class Kernel:
     """A compiled kernel; calling it with arrays returns its results as new arrays."""
 
-    def __init__(self, text: str, opt_level: int) -> None:
+    def __init__(self, text: str, opt_level: int, options: LoweringOptions) -> None:
         with ir.Context() as context:
             context.enable_multithreading(False)
             module = ir.Module.parse(text)
@@ -69,7 +70,7 @@ class Kernel:
             self.inputs = [_shape_and_dtype(kind) for kind in signature.inputs]
             self.results = [_shape_and_dtype(kind) for kind in signature.results]
             self.inplace = _pairs(function)
-            self.lowered: LoweredKernel = lower_kernel(module)
+            self.lowered: LoweredKernel = lower_kernel(module, options)
         self.library = Library(
             {self.name: compile_object(self.lowered.llvm_ir, opt_level=opt_level)}
         )
@@ -175,12 +176,12 @@ def run_elementwise(compiled: Callable[..., Kernel]) -> Callable[..., np.ndarray
 @pytest.fixture(scope="session")
 def compiled() -> Callable[..., Kernel]:
     """Compile kernel text once a session and return the callable kernel."""
-    cache: dict[tuple[str, int], Kernel] = {}
+    cache: dict[tuple[object, ...], Kernel] = {}
 
-    def get(text: str, opt_level: int = 2) -> Kernel:
-        key = (text, opt_level)
+    def get(text: str, opt_level: int = 2, options: LoweringOptions = _DEFAULT) -> Kernel:
+        key = (text, opt_level, options)
         if key not in cache:
-            cache[key] = Kernel(text, opt_level)
+            cache[key] = Kernel(text, opt_level, options)
         return cache[key]
 
     return get

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""A linalg.generic on memrefs as loops over flat buffers, each access linear in the loops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.access_strides import IRREGULAR, loop_extents, loop_strides
+from xyntra.passes.lower.cpu.memrefs import flattened
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop from 0 to `extent`."""
+
+    extent: int
+    is_reduction: bool
+
+
+@dataclass(frozen=True)
+class Access:
+    """An operand: a flat buffer, or a scalar, which does not move with any loop.
+
+    Attributes:
+        value: a memref of one dimension, or a scalar.
+        offset: the element that the first iteration touches.
+        strides: how many elements each loop moves on.
+    """
+
+    value: ir.Value
+    offset: int
+    strides: tuple[int, ...]
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether the operand is a value rather than memory."""
+        return not isinstance(self.value.type, ir.MemRefType)
+
+
+@dataclass(frozen=True)
+class LinearNest:
+    """Loops around a scalar body that combines `inputs` with the element of `output`."""
+
+    loops: tuple[Loop, ...]
+    inputs: tuple[Access, ...]
+    output: Access
+    body: ir.Block
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        """All operands, in the order of the body's arguments."""
+        return (*self.inputs, self.output)
+
+
+def is_linear(generic: ir.Operation) -> bool:
+    """Tell whether `LinearNest` can express a linalg.generic on memrefs."""
+    outputs = generic.attributes["operandSegmentSizes"][1]
+    if outputs != 1 or not all(loop_extents(generic)):
+        return False
+    return all(abs(step) < IRREGULAR for steps in loop_strides(generic) for step in steps)
+
+
+def linear_nest(generic: ir.Operation) -> LinearNest:
+    """Express `generic`, which must satisfy `is_linear`; flat views are made before it.
+
+    Loops of one iteration disappear, and loops that walk through every operand as one longer loop
+    would become that loop.
+    """
+    extents = loop_extents(generic)
+    kinds = ["reduction" in str(kind) for kind in generic.attributes["iterator_types"]]
+    loops = tuple(Loop(*each) for each in zip(extents, kinds, strict=True))
+    maps = [ir.AffineMapAttr(each).value for each in generic.attributes["indexing_maps"]]
+    accesses = [
+        _access(value, indexing_map, strides)
+        for value, indexing_map, strides in zip(
+            generic.operands, maps, loop_strides(generic), strict=True
+        )
+    ]
+    body = generic.regions[0].blocks[0]
+    return _collapsed(LinearNest(loops, tuple(accesses[:-1]), accesses[-1], body))
+
+
+def _access(value: ir.Value, indexing_map: ir.AffineMap, strides: list[int]) -> Access:
+    if not isinstance(value.type, ir.MemRefType):
+        return Access(value, 0, tuple(strides))
+    steps, _ = value.type.get_strides_and_offset()
+    first = sum(
+        step * _constant_term(expression)
+        for step, expression in zip(steps, indexing_map.results, strict=True)
+    )
+    return Access(flattened(value), first, tuple(strides))
+
+
+def _constant_term(expression: ir.AffineExpr) -> int:
+    if isinstance(expression, ir.AffineConstantExpr):
+        return int(expression.value)
+    if isinstance(expression, ir.AffineAddExpr):
+        return _constant_term(expression.lhs) + _constant_term(expression.rhs)
+    return 0
+
+
+def _collapsed(nest: LinearNest) -> LinearNest:
+    for index, loop in enumerate(nest.loops):
+        if loop.extent == 1:
+            return _collapsed(_without(nest, index))
+        for outer, other in enumerate(nest.loops):
+            if outer != index and _walks_on(nest, outer, index):
+                merged = Loop(loop.extent * other.extent, loop.is_reduction)
+                loops = (*nest.loops[:index], merged, *nest.loops[index + 1 :])
+                return _collapsed(_without(replace(nest, loops=loops), outer))
+    return nest
+
+
+def _walks_on(nest: LinearNest, outer: int, inner: int) -> bool:
+    """Tell whether `outer` continues, in every operand, where `inner` ends."""
+    if nest.loops[outer].is_reduction != nest.loops[inner].is_reduction:
+        return False
+    extent = nest.loops[inner].extent
+    return all(each.strides[outer] == extent * each.strides[inner] for each in nest.accesses)
+
+
+def _without(nest: LinearNest, loop: int) -> LinearNest:
+    def drop(access: Access) -> Access:
+        return replace(access, strides=(*access.strides[:loop], *access.strides[loop + 1 :]))
+
+    return replace(
+        nest,
+        loops=(*nest.loops[:loop], *nest.loops[loop + 1 :]),
+        inputs=tuple(drop(each) for each in nest.inputs),
+        output=drop(nest.output),
+    )

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`register-tiles`: contractions keep a tile of their output in vector registers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xyntra.dialects.dtypes import ITEM_BYTES
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.kernel_function import operations_named, terminator
+from xyntra.passes.lower.cpu.linear_nest import is_linear, linear_nest
+from xyntra.passes.lower.cpu.tile_emitter import TileEmitter
+from xyntra.passes.lower.cpu.tile_plan import plan_tiles
+from xyntra.passes.lower.cpu.vector_body import is_vectorizable
+from xyntra.passes.registry import register_pass
+
+
+@register_pass
+@dataclass(frozen=True)
+class RegisterTiles:
+    """Rewrite matrix products and convolutions on memrefs as register tiles.
+
+    Applies to a linalg.generic with reductions, linear accesses and a purely arithmetic body, whose
+    output is filled with one value right before; the fill disappears. What does not fit, or would
+    not gain, is left to plain loops.
+    """
+
+    name: ClassVar[str] = "register-tiles"
+    vector_bits: int = 256
+    vector_registers: int = 16
+
+    def run(self, module: ir.Operation) -> None:
+        """Rewrite what is worth it below `module`."""
+        for generic in operations_named(module, "linalg.generic"):
+            if _is_candidate(generic):
+                self._rewrite(generic)
+
+    def _rewrite(self, generic: ir.Operation) -> None:
+        fill = _fill_before(generic)
+        if fill is None:
+            return
+        element = str(ir.MemRefType(generic.operands[-1].type).element_type)
+        item_bytes = ITEM_BYTES[element]
+        lanes = self.vector_bits // (8 * item_bytes)
+        with generic.context, generic.location, ir.InsertionPoint(generic):
+            nest = linear_nest(generic)
+            plan = plan_tiles(nest, lanes, self.vector_registers, item_bytes)
+            if plan is None:
+                return
+            initial = terminator(fill.regions[0].blocks[0]).operands[0]
+            if initial == fill.regions[0].blocks[0].arguments[0]:
+                initial = fill.operands[0]
+            TileEmitter(nest, plan, initial).emit()
+        generic.erase()
+        fill.erase()
+
+
+def _is_candidate(generic: ir.Operation) -> bool:
+    if "reduction" not in str(generic.attributes["iterator_types"]):
+        return False
+    element = str(ir.MemRefType(generic.operands[-1].type).element_type)
+    body = generic.regions[0].blocks[0]
+    return (
+        element in ITEM_BYTES and element != "i1" and is_linear(generic) and is_vectorizable(body)
+    )
+
+
+def _fill_before(generic: ir.Operation) -> ir.Operation | None:
+    """Return the fill of `generic`'s output that directly precedes it, as far as memory goes."""
+    output = generic.operands[-1]
+    found = None
+    for view in generic.parent.regions[0].blocks[0].operations:
+        op = view.operation
+        if op == generic:
+            return found
+        if _is_fill(op) and op.operands[-1] == output:
+            found = op
+        elif found is not None and _may_touch_memory(op):
+            found = None
+    return None
+
+
+def _is_fill(op: ir.Operation) -> bool:
+    if op.name != "linalg.generic" or len(op.operands) > 2:
+        return False
+    inputs = list(op.operands)[:-1]
+    if any(isinstance(value.type, ir.MemRefType) for value in inputs):
+        return False
+    body = op.regions[0].blocks[0]
+    if len(list(body.operations)) != 1:
+        return False
+    yielded = terminator(body).operands[0]
+    return yielded != body.arguments[len(inputs)] and "reduction" not in str(
+        op.attributes["iterator_types"]
+    )
+
+
+def _may_touch_memory(op: ir.Operation) -> bool:
+    return op.name not in ("arith.constant", "memref.alloc") and not op.name.startswith(
+        ("memref.subview", "memref.expand", "memref.collapse", "memref.reinterpret")
+    )
