@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from os.path import commonprefix
+from itertools import takewhile
 
 from xyntra.plan.kernel import Kernel, kernels_of
 from xyntra.plan.plan import Plan
@@ -58,9 +58,14 @@ def _summary(plan: Plan, kernels: Sequence[Kernel]) -> list[str]:
 
 
 def _shared_prefix(names: Sequence[str]) -> str:
-    """The path, up to a slash, that all of several names begin with."""
-    folder, slash, _ = commonprefix(list(names)).rpartition("/")
-    return folder + slash if len(set(names)) > 1 else ""
+    """The folders, up to a slash, that all of several names begin with."""
+    split = [name.split("/")[:-1] for name in set(names)]
+    if len(split) < 2:
+        return ""
+    shared = [
+        parts[0] for parts in takewhile(lambda p: len(set(p)) == 1, zip(*split, strict=False))
+    ]
+    return "".join(f"{part}/" for part in shared)
 
 
 def _nodes(kernel: Kernel, skipped: int) -> str:

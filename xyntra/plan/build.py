@@ -62,11 +62,7 @@ def _parameter_file(module: ir.Operation) -> str:
 
 
 def _kernel_code(function: ir.Operation) -> KernelCode:
-    kernel = Kernel.of(function)
-    assert kernel is not None
-    schedule = (
-        function.attributes["xyntra.schedule"] if "xyntra.schedule" in function.attributes else ""
-    )
+    has_schedule = "xyntra.schedule" in function.attributes
     return KernelCode(
         kind=Kernel.from_attribute(function.attributes["xyntra.kernel"]).kind,
         flops=count_flops(function),
