@@ -292,6 +292,19 @@ def test_dtypes_that_cannot_be_external(tmp_path: Path, data_type: int) -> None:
     assert caught.value.code == "tensor-dtype-unsupported"
 
 
+@pytest.mark.parametrize("several", [True, False])
+@pytest.mark.parametrize("attribute", ["value", "other"])
+def test_attributes_of_other_nodes_may_not_point_to_files(attribute: str, several: bool) -> None:
+    tensor = TensorProto(dims=[1], data_type=1, data_location=TensorProto.EXTERNAL)
+    tensor.external_data.add(key="location", value="data.bin")
+    given = {attribute: [tensor, tensor] if several else tensor}
+    node = helper.make_node("ConstantOfShape", ["s"], ["y"], **given)
+    graph = helper.make_graph([node], "graph", [], [])
+    with pytest.raises(UnsupportedError) as caught:
+        scan(helper.make_model(graph).SerializeToString())
+    assert caught.value.code == "external-data-attribute"
+
+
 def test_a_model_given_as_bytes_needs_a_directory(tmp_path: Path) -> None:
     data = write(tmp_path, location="data.bin").read_bytes()
     with pytest.raises(ModelError) as caught:

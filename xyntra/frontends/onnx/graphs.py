@@ -30,7 +30,8 @@ MAX_GRAPH_DEPTH = 32
 
 _GRAPH_NODE, _GRAPH_INITIALIZER = 1, 5
 _NODE_OUTPUT, _NODE_NAME, _NODE_OP_TYPE, _NODE_ATTRIBUTE, _NODE_DOMAIN = 2, 3, 4, 5, 7
-_ATTRIBUTE_NAME, _ATTRIBUTE_TENSOR, _ATTRIBUTE_GRAPH, _ATTRIBUTE_GRAPHS = 1, 5, 6, 11
+_ATTRIBUTE_NAME, _ATTRIBUTE_TENSOR, _ATTRIBUTE_GRAPH = 1, 5, 6
+_ATTRIBUTE_TENSORS, _ATTRIBUTE_GRAPHS = 10, 11
 _FUNCTION_NAME, _FUNCTION_NODE, _FUNCTION_DOMAIN = 1, 7, 10
 
 # A one-byte varint can stand for an eight-byte element: below this no tensor needs cutting.
@@ -191,7 +192,7 @@ class Cutter:
         for inner in self._reader.fields(item[3], item[4]):
             if inner[0] == _ATTRIBUTE_NAME:
                 attribute.name = self._name(inner)
-            elif inner[0] == _ATTRIBUTE_TENSOR:
+            elif inner[0] in (_ATTRIBUTE_TENSOR, _ATTRIBUTE_TENSORS):
                 self._reader.expect(inner, BYTES, "attribute's tensor")
                 attribute.tensors.append(inner)
             elif inner[0] in (_ATTRIBUTE_GRAPH, _ATTRIBUTE_GRAPHS):
@@ -222,6 +223,7 @@ class Cutter:
         owner = (node.name or node.output)[:_SCOPE_NAME_CHARS]
         for item in node.attributes:
             attribute = self._read_attribute(item)
+            self._refuse_external(attribute)
             prefix = f"{scope}{owner}.{attribute.name[:_SCOPE_NAME_CHARS]}"
             cuts: list[Patch] = []
             for index, graph in enumerate(attribute.graphs):
@@ -230,6 +232,16 @@ class Cutter:
                 cuts += filter(None, [self._rebuilt(graph, weights)])
             patches += filter(None, [self._rebuilt(item, cuts)])
         return patches
+
+    def _refuse_external(self, attribute: _Attribute) -> None:
+        reader = self._reader
+        for item in attribute.tensors:
+            if read_tensor(reader, item[3], item[4]).external:
+                raise UnsupportedError(
+                    "external-data-attribute",
+                    "only initializers and Constant nodes may keep data in another file",
+                    place=reader.place(item[2], f"attribute {_short(attribute.name)!r}"),
+                )
 
     def _cut(
         self, item: Field, tensor: TensorFields, name: str, scope: str, place: str
