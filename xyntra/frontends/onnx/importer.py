@@ -9,8 +9,9 @@ the function, named by an attribute.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
+from typing import TypeVar
 
 import numpy as np
 import onnx
@@ -20,11 +21,11 @@ from torch_mlir import ir
 from xyntra.dialects.builder import Operand, Tensor, TensorBuilder
 from xyntra.dialects.dtypes import item_bytes
 from xyntra.errors import ModelError, UnsupportedError, XyntraError
-from xyntra.frontends.onnx import ops
+from xyntra.frontends.onnx import fold_elements, fold_shapes, ops  # noqa: F401  (they register)
 from xyntra.frontends.onnx.fold import fold
 from xyntra.frontends.onnx.functions import bound_nodes, schema_function
 from xyntra.frontends.onnx.interface import bind_inputs, dtype_name
-from xyntra.frontends.onnx.node import Handler, Node, Result, find_handler
+from xyntra.frontends.onnx.node import Node, Result, find_handler
 from xyntra.frontends.onnx.order import node_label, sort_nodes
 from xyntra.frontends.onnx.scope import Scope
 from xyntra.frontends.onnx.signature import check_signature
@@ -35,6 +36,7 @@ INLINE_BYTES = 1024
 """Constants up to this size live in the IR; larger ones are parameters."""
 
 _DOMAINS = {"ai.onnx": ""}
+_Value = TypeVar("_Value")
 
 
 def import_model(
@@ -209,14 +211,14 @@ class _Importer:
             return [self._constant(proto, f"node '{label}'")]
         if proto.op_type == "If" and not domain:
             return self._if(proto, operands, scope, depth)
-        arrays = [op for op in operands if not isinstance(op, Tensor)]
-        if len(arrays) == len(operands) and not domain:
-            folded = fold(proto, arrays, self.opsets[domain])
+        node = Node(proto, label, self.opsets[domain], operands, self.b)
+        if not domain and not any(isinstance(op, Tensor) for op in operands):
+            folded = self._guarded(fold, node)
             if folded is not None:
                 return folded
         handler = find_handler(domain, proto.op_type)
         if handler is not None:
-            return self._handle(handler, Node(proto, label, self.opsets[domain], operands, self.b))
+            return _as_list(self._guarded(handler, node))
         function = schema_function(proto, domain, self.opsets[domain], operands)
         if function is not None:
             return self._call(function, proto, operands, depth, label)
@@ -241,9 +243,10 @@ class _Importer:
             "operator-unsupported", f"Constant: '{attribute.name}' is not supported", place=place
         )
 
-    def _handle(self, handler: Handler, node: Node) -> Sequence[Result]:
+    def _guarded(self, function: Callable[[Node], _Value], node: Node) -> _Value:
+        """`function(node)`, where any foreign exception becomes an error about the node."""
         try:
-            result = handler(node)
+            return function(node)
         except XyntraError:
             raise
         except Exception as error:
@@ -254,9 +257,6 @@ class _Importer:
                 place=f"node '{node.label}'",
                 cause=f"{type(error).__name__}: {error}",
             ) from error
-        return (
-            [result] if isinstance(result, (Tensor, np.ndarray)) or result is None else list(result)
-        )
 
     def _if(
         self, proto: onnx.NodeProto, operands: tuple[Result, ...], scope: Scope, depth: int
@@ -312,6 +312,12 @@ class _Importer:
                 cause=f"the limit is {self.max_tensor_bytes:,} bytes",
                 hint="raise max_tensor_bytes if the model really needs it",
             )
+
+
+def _as_list(result: Result | Sequence[Result]) -> Sequence[Result]:
+    if isinstance(result, (Tensor, np.ndarray)) or result is None:
+        return [result]
+    return list(result)
 
 
 def _interface_attribute(kind: str, name: str, dtype: str) -> ir.Attribute:

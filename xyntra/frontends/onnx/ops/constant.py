@@ -28,27 +28,31 @@ def constant_of_shape(node: Node) -> Tensor:
     return Tensor(node.b.fill(shape, array.dtype.name, array.item()), array.dtype.name)
 
 
-@handles("Range")
-def range_(node: Node) -> Tensor:
-    """16-bit floats are computed in float32 and rounded."""
+def range_length(node: Node) -> int:
+    """How many elements a Range has."""
     arrays = [node.constant(position) for position in range(3)]
     if any(array.size != 1 for array in arrays):
         raise node.invalid("start, limit and delta must be scalars")
     start, limit, delta = (array.item() for array in arrays)
-    dtype = arrays[0].dtype.name
     if not delta:
         raise node.invalid("delta is 0")
-    if is_float(dtype):
-        count = math.ceil((float(limit) - float(start)) / float(delta))
-    else:
-        count = -((start - limit) // delta)
+    if not is_float(arrays[0].dtype.name):
+        return max(-((int(start) - int(limit)) // int(delta)), 0)
+    return max(math.ceil((float(limit) - float(start)) / float(delta)), 0)
+
+
+@handles("Range")
+def range_(node: Node) -> Tensor:
+    """16-bit floats are computed in float32 and rounded."""
+    count, dtype = range_length(node), node.constant(0).dtype.name
+    start, delta = node.constant(0).item(), node.constant(2).item()
     wide = accumulator_of(dtype)
 
     def body() -> Scalar:
         step = node.b.index(0).cast("int64").cast(wide)
         return (constant(start, wide) + step * constant(delta, wide)).cast(dtype)
 
-    return node.b.map(body, dtype=dtype, shape=[max(count, 0)])
+    return node.b.map(body, dtype=dtype, shape=[count])
 
 
 @handles("EyeLike")

@@ -3,37 +3,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xyntra.dialects.builder import Tensor
 from xyntra.dialects.slices import concatenate
 from xyntra.frontends.onnx.node import Node, handles
 
 
+def concat_axis(node: Node, shapes: Sequence[tuple[int, ...]]) -> int:
+    """The axis of a Concat of tensors of `shapes`, which must fit each other."""
+    axis = node.axis(node.required("axis"), len(shapes[0]))
+    rest = [(*shape[:axis], *shape[axis + 1 :]) for shape in shapes]
+    if any(len(shape) != len(shapes[0]) for shape in shapes) or len(set(rest)) > 1:
+        listed = ", ".join(map(str, shapes))
+        raise node.invalid(f"shapes {listed} differ in more than dimension {axis}")
+    return axis
+
+
 @handles("Concat")
 def concat(node: Node) -> Tensor:
     parts = [node.tensor(position) for position in range(len(node.operands))]
-    axis = node.axis(node.required("axis"), parts[0].rank)
-    rest = [(*part.shape[:axis], *part.shape[axis + 1 :]) for part in parts]
-    if any(
-        part.rank != parts[0].rank or other != rest[0]
-        for part, other in zip(parts, rest, strict=True)
-    ):
-        shapes = ", ".join(str(part.shape) for part in parts)
-        raise node.invalid(f"shapes {shapes} differ in more than dimension {axis}")
-    return concatenate(node.b, parts, axis)
+    return concatenate(node.b, parts, concat_axis(node, [part.shape for part in parts]))
 
 
 @handles("Split")
 def split(node: Node) -> list[Tensor]:
     x = node.tensor(0)
-    axis = node.axis(node.attribute("axis", 0), x.rank)
-    sizes = _split_sizes(node, x.shape[axis])
-    starts = [sum(sizes[:position]) for position in range(len(sizes))]
+    axis, ranges = split_ranges(node, x.shape)
     results = []
-    for start, size in zip(starts, sizes, strict=True):
+    for start, size in ranges:
         shape = [size if d == axis else n for d, n in enumerate(x.shape)]
         offsets = [start if d == axis else 0 for d in range(x.rank)]
         results.append(node.b.slice(x, offsets, shape, [1] * x.rank))
     return results
+
+
+def split_ranges(node: Node, source: tuple[int, ...]) -> tuple[int, list[tuple[int, int]]]:
+    """The axis of a Split, and where each part starts and how long it is."""
+    axis = node.axis(node.attribute("axis", 0), len(source))
+    sizes = _split_sizes(node, source[axis])
+    return axis, [(sum(sizes[:position]), size) for position, size in enumerate(sizes)]
 
 
 def _split_sizes(node: Node, total: int) -> list[int]:

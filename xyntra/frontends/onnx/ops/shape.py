@@ -28,21 +28,15 @@ def size(node: Node) -> np.ndarray:
     return np.array(prod(node.operand(0).shape), np.int64)
 
 
-@handles("Reshape")
-def reshape(node: Node) -> Tensor:
+def _reshape_sizes(node: Node, source: tuple[int, ...]) -> list[int]:
     """0 keeps a dimension (unless `allowzero`), one -1 takes what the others leave."""
-    x = node.tensor(0)
     wanted = node.integers("shape", 1)
     if wanted is None:
         raise node.invalid("the shape is missing")
     if not node.attribute("allowzero", 0):
-        if any(n == 0 and position >= x.rank for position, n in enumerate(wanted)):
-            raise node.invalid(f"shape {wanted} keeps a dimension that {x.shape} does not have")
-        wanted = [x.shape[position] if n == 0 else n for position, n in enumerate(wanted)]
-    return node.b.reshape(x, _without_free_size(node, x.shape, wanted))
-
-
-def _without_free_size(node: Node, source: tuple[int, ...], wanted: list[int]) -> list[int]:
+        if any(n == 0 and position >= len(source) for position, n in enumerate(wanted)):
+            raise node.invalid(f"shape {wanted} keeps a dimension that {source} does not have")
+        wanted = [source[position] if n == 0 else n for position, n in enumerate(wanted)]
     if wanted.count(-1) > 1 or min(wanted, default=0) < -1:
         raise node.invalid(f"shape {wanted} has more than one size to find")
     known, total = prod(n for n in wanted if n != -1), prod(source)
@@ -54,47 +48,65 @@ def _without_free_size(node: Node, source: tuple[int, ...], wanted: list[int]) -
     return sizes
 
 
-@handles("Flatten")
-def flatten(node: Node) -> Tensor:
-    x = node.tensor(0)
-    axis = int(node.attribute("axis", 1))
-    if not -x.rank <= axis <= x.rank:
-        raise node.invalid(f"axis {axis} is outside [{-x.rank}, {x.rank}]")
-    axis += x.rank if axis < 0 else 0
-    return node.b.reshape(x, [prod(x.shape[:axis]), prod(x.shape[axis:])])
+def _flatten_sizes(node: Node, source: tuple[int, ...]) -> list[int]:
+    axis, rank = int(node.attribute("axis", 1)), len(source)
+    if not -rank <= axis <= rank:
+        raise node.invalid(f"axis {axis} is outside [{-rank}, {rank}]")
+    axis += rank if axis < 0 else 0
+    return [prod(source[:axis]), prod(source[axis:])]
 
 
-@handles("Squeeze")
-def squeeze(node: Node) -> Tensor:
-    x = node.tensor(0)
+def _squeeze_sizes(node: Node, source: tuple[int, ...]) -> list[int]:
     values = node.integers("axes", 1)
     if values is None:
-        axes = [d for d, n in enumerate(x.shape) if n == 1]
+        axes = [d for d, n in enumerate(source) if n == 1]
     else:
-        axes = node.axes(values, x.rank)
-    if any(x.shape[axis] != 1 for axis in axes):
-        raise node.invalid(f"axes {axes} of shape {x.shape} are not all of size 1")
-    return node.b.reshape(x, [n for d, n in enumerate(x.shape) if d not in axes])
+        axes = node.axes(values, len(source))
+    if any(source[axis] != 1 for axis in axes):
+        raise node.invalid(f"axes {axes} of shape {source} are not all of size 1")
+    return [n for d, n in enumerate(source) if d not in axes]
 
 
-@handles("Unsqueeze")
-def unsqueeze(node: Node) -> Tensor:
-    x = node.tensor(0)
+def _unsqueeze_sizes(node: Node, source: tuple[int, ...]) -> list[int]:
     values = node.integers("axes", 1)
     if values is None:
         raise node.invalid("the axes are missing")
-    axes = node.axes(values, x.rank + len(values))
-    sizes = iter(x.shape)
-    return node.b.reshape(x, [1 if d in axes else next(sizes) for d in range(x.rank + len(axes))])
+    rank = len(source) + len(values)
+    axes, sizes = node.axes(values, rank), iter(source)
+    return [1 if d in axes else next(sizes) for d in range(rank)]
+
+
+_RESHAPES = {
+    "Reshape": _reshape_sizes,
+    "Flatten": _flatten_sizes,
+    "Squeeze": _squeeze_sizes,
+    "Unsqueeze": _unsqueeze_sizes,
+}
+
+
+def reshaped(node: Node, source: tuple[int, ...]) -> list[int]:
+    """The shape that an operator of the Reshape family gives to a tensor of shape `source`."""
+    return _RESHAPES[node.op_type](node, source)
+
+
+@handles(*_RESHAPES)
+def reshape(node: Node) -> Tensor:
+    x = node.tensor(0)
+    return node.b.reshape(x, reshaped(node, x.shape))
+
+
+def transposed_axes(node: Node, rank: int) -> list[int]:
+    """The permutation of a Transpose; by default the reverse order."""
+    permutation = list(node.attribute("perm", list(range(rank))[::-1]))
+    if sorted(permutation) != list(range(rank)):
+        raise node.invalid(f"{permutation} is no permutation of {rank} dimensions")
+    return permutation
 
 
 @handles("Transpose")
 def transpose(node: Node) -> Tensor:
     x = node.tensor(0)
-    permutation = node.attribute("perm", list(range(x.rank))[::-1])
-    if sorted(permutation) != list(range(x.rank)):
-        raise node.invalid(f"{list(permutation)} is no permutation of {x.rank} dimensions")
-    return node.b.transpose(x, permutation)
+    return node.b.transpose(x, transposed_axes(node, x.rank))
 
 
 @handles("Expand")
@@ -107,13 +119,19 @@ def expand(node: Node) -> Result:
     return node.b.broadcast_to(node.b.tensor(x), sizes)
 
 
+def tile_repeats(node: Node, source: tuple[int, ...]) -> list[int]:
+    """How often a Tile repeats every dimension of a tensor of shape `source`."""
+    repeats = [int(n) for n in node.constant(1).reshape(-1)]
+    if len(repeats) != len(source) or min(repeats, default=0) < 0:
+        raise node.invalid(f"repeats {repeats} do not fit shape {source}")
+    return repeats
+
+
 @handles("Tile")
 def tile(node: Node) -> Tensor:
     """Repeats are a broadcast along new dimensions that then merge with the old ones."""
     x = node.tensor(0)
-    repeats = [int(n) for n in node.constant(1).reshape(-1)]
-    if len(repeats) != x.rank or min(repeats, default=0) < 0:
-        raise node.invalid(f"repeats {repeats} do not fit shape {x.shape}")
+    repeats = tile_repeats(node, x.shape)
     if all(n == 1 for n in repeats):
         return x
     pairs = [n for pair in zip(repeats, x.shape, strict=True) for n in pair]

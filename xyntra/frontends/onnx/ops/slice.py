@@ -10,21 +10,28 @@ from xyntra.frontends.onnx.node import Node, handles
 @handles("Slice")
 def slice_(node: Node) -> Tensor:
     x = node.tensor(0)
+    spans = slice_spans(node, x.shape)
+    starts, sizes, steps = ([span[part] for span in spans] for part in range(3))
+    return node.b.slice(x, starts, sizes, steps)
+
+
+def slice_spans(node: Node, source: tuple[int, ...]) -> list[tuple[int, int, int]]:
+    """First position, number of elements and step of a Slice in every dimension."""
     starts, ends = node.integers("starts", 1), node.integers("ends", 2)
     if starts is None or ends is None:
         raise node.invalid("starts and ends are needed")
-    given = node.integers("axes", 3)
-    axes = [node.axis(a, x.rank) for a in given] if given is not None else list(range(len(starts)))
-    steps = node.integers("steps", 4) or [1] * len(starts)
-    if not len(starts) == len(ends) == len(axes) == len(steps) or len(set(axes)) != len(axes):
+    axes, steps = node.integers("axes", 3), node.integers("steps", 4)
+    axes = list(range(len(starts))) if axes is None else axes
+    axes = [node.axis(axis, len(source)) for axis in axes]
+    steps = [1] * len(starts) if steps is None else steps
+    if not len(starts) == len(ends) == len(axes) == len(steps) or len(set(axes)) < len(axes):
         raise node.invalid("starts, ends, axes and steps do not fit each other")
-    if 0 in steps or max(axes, default=0) >= max(x.rank, 1):
-        raise node.invalid(f"axes {axes} or steps {steps} are out of range")
-    first, sizes, strides = [0] * x.rank, list(x.shape), [1] * x.rank
+    if 0 in steps:
+        raise node.invalid("a step is 0")
+    spans = [(0, size, 1) for size in source]
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
-        first[axis], sizes[axis] = clamp_slice(start, end, step, x.shape[axis])
-        strides[axis] = step
-    return node.b.slice(x, first, sizes, strides)
+        spans[axis] = (*clamp_slice(start, end, step, source[axis]), step)
+    return spans
 
 
 def clamp_slice(start: int, end: int, step: int, size: int) -> tuple[int, int]:
