@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,15 @@ __all__ = ["ROOT", "MeasureError", "fresh", "interleaved", "run_module", "write_
 
 ROOT = Path(__file__).resolve().parents[1]
 _LAST_WORDS = 2000
+# As `python -m MODULE`, which would look in the current folder first: the sources of xyntra that
+# lie there need not be the ones that are installed, nor are they a complete package.
+_RUN = """\
+import runpy, sys
+root, module = sys.argv[1:3]
+sys.path.append(root)
+del sys.argv[1:3]
+runpy.run_module(module, run_name="__main__", alter_sys=True)
+"""
 
 
 class MeasureError(Exception):
@@ -35,7 +45,7 @@ class MeasureError(Exception):
 
 
 def fresh(module: str, job: Mapping[str, object], timeout: float) -> dict[str, Any]:
-    """Run `python -m MODULE JOB RESULT` in a new process and return what it wrote to RESULT.
+    """Run `MODULE JOB RESULT` in a new process and return what it wrote to RESULT.
 
     Args:
         module: its `main` reads the JSON text JOB and writes JSON to the file RESULT.
@@ -53,32 +63,46 @@ def fresh(module: str, job: Mapping[str, object], timeout: float) -> dict[str, A
 
 
 def run_module(module: str, *arguments: str, timeout: float) -> None:
-    """Run `python -m MODULE ARGUMENTS…` in the root of the clone.
+    """Run a module of `bench` as a program, with the xyntra that is installed.
+
+    When it takes too long, it is ended together with every process that it started.
 
     Raises:
         MeasureError: it failed, was killed, or took too long.
     """
-    command = [sys.executable, "-m", module, *arguments]
-    try:
-        done = subprocess.run(
-            command, cwd=ROOT, capture_output=True, text=True, timeout=timeout, check=False
-        )
-    except subprocess.TimeoutExpired as error:
-        raise MeasureError(f"no result after {timeout:.0f} s") from error
-    if done.returncode != 0:
-        raise MeasureError(_reason(done), done.stderr[-_LAST_WORDS:])
+    command = [sys.executable, "-P", "-c", _RUN, str(ROOT), module, *arguments]
+    status, words = _run(command, timeout)
+    if status != 0:
+        raise MeasureError(_reason(status, words.strip()), words[-_LAST_WORDS:])
 
 
-def _reason(done: subprocess.CompletedProcess[str]) -> str:
-    if done.returncode < 0:
-        number = -done.returncode
-        return f"killed by signal {number} ({signal.strsignal(number)})"
-    words = done.stderr.strip()
+def _run(command: Sequence[str], timeout: float) -> tuple[int, str]:
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            _, words = process.communicate(timeout=timeout)
+        except BaseException as error:
+            os.killpg(process.pid, signal.SIGKILL)
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise MeasureError(f"no result after {timeout:.0f} s") from error
+            raise
+    return process.returncode, words
+
+
+def _reason(status: int, words: str) -> str:
+    if status < 0:
+        return f"killed by signal {-status} ({signal.strsignal(-status)})"
     # An error of ours ends a traceback, or is all there is, and may have several lines.
     ours = re.split(r"^(?:[\w.-]+: )?(?=error\[)", words, flags=re.MULTILINE)
     if len(ours) > 1:
         return ours[-1]
-    return words.splitlines()[-1] if words else f"exit status {done.returncode}"
+    return words.splitlines()[-1] if words else f"exit status {status}"
 
 
 def interleaved(

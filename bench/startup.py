@@ -68,8 +68,8 @@ def _commands(runs: int) -> dict[str, Any]:
         source = Path(folder) / "add.mlir"
         source.write_text(TEN_LINES, encoding="utf-8")
         commands = {
-            "python": [sys.executable, "-c", "pass"],
-            "python, import xyntra": [sys.executable, "-c", "import xyntra"],
+            "python": [sys.executable, "-P", "-c", "pass"],
+            "python, import xyntra": [sys.executable, "-P", "-c", "import xyntra"],
             "xyntra-opt, ten lines": [_script("xyntra-opt"), str(source)],
         }
         return {name: _wall(command, runs) for name, command in commands.items()}

@@ -67,6 +67,20 @@ def test_a_process_that_hangs_is_ended(program: Path) -> None:
     assert "no result after" in str(failure(timeout=0.5))
 
 
+def test_what_a_hanging_process_started_is_ended_too(program: Path) -> None:
+    started = program.with_suffix(".pid")
+    program.write_text(
+        "import subprocess, sys\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        f"open({str(started)!r}, 'w').write(str(child.pid))\n"
+        "child.wait()\n"
+    )
+    failure(timeout=3.0)
+    status = Path(f"/proc/{started.read_text()}/stat")
+    # Nobody may have collected the exit status yet: Z is a process that has ended.
+    assert not status.exists() or status.read_text().rsplit(") ", 1)[1][0] == "Z"
+
+
 def test_calls_alternate_and_both_are_timed() -> None:
     calls: list[str] = []
     ours, theirs = interleaved(
