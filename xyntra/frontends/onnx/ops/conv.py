@@ -106,9 +106,11 @@ def _crop(
         starts = pads[:rank]
         wanted = [totals[i] - pads[i] - pads[i + rank] for i in range(rank)]
     else:
-        if len(wanted) != rank or any(a > n for a, n in zip(wanted, totals, strict=False)):
+        # One more input would make it larger by a stride; anything less is a partial stride of zeros.
+        limits = [total + stride for total, stride in zip(totals, strides, strict=True)]
+        if len(wanted) != rank or any(a >= n for a, n in zip(wanted, limits, strict=True)):
             raise node.invalid(f"the spatial shape {wanted} is more than all there is, {totals}")
-        cut = [total - size for total, size in zip(totals, wanted, strict=True)]
+        cut = [max(total - size, 0) for total, size in zip(totals, wanted, strict=True)]
         starts = [total // 2 if mode == "SAME_UPPER" else total - total // 2 for total in cut]
     if len(wanted) != rank or min(wanted) < 1:
         raise node.invalid(f"the result would have the spatial shape {wanted}")

@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What recurrent operators share: directions, initial states, the loop over a sequence.
+
+Sequences are unrolled over a length that is known at compile time. The projections of all inputs
+are one contraction; a step adds the projection of the state and ends in an elementwise operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from torch_mlir import ir
+
+from xyntra.dialects.builder import Tensor, TensorBuilder
+from xyntra.dialects.scalar import Scalar
+from xyntra.dialects.slices import concatenate
+from xyntra.dialects.vector_maps import map_vectors
+from xyntra.frontends.onnx.node import Node
+from xyntra.frontends.onnx.ops.precision import accumulator_of, cast
+from xyntra.frontends.onnx.ops.recurrent_activations import Activation, read_activations
+
+MAX_STEPS = 512
+"""Longest sequence that is unrolled."""
+
+_DIRECTIONS = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}
+
+States = list[Tensor]
+
+
+@dataclass(frozen=True)
+class Direction:
+    """One direction of a layer, in the accumulator's dtype.
+
+    Attributes:
+        b: where to build.
+        reverse: whether the sequence is read from its end.
+        functions: the activations.
+        inputs: projections of all inputs with their biases, [steps, batch, gates, hidden].
+        recurrence: [gates, hidden, hidden].
+        recurrence_bias: [gates, hidden].
+        peepholes: [3, hidden] or None.
+        initial: states before the first step, each [batch, hidden].
+    """
+
+    b: TensorBuilder
+    reverse: bool
+    functions: list[Activation]
+    inputs: Tensor
+    recurrence: Tensor
+    recurrence_bias: Tensor | None
+    peepholes: Tensor | None
+    initial: States
+
+    @property
+    def dtype(self) -> str:
+        """What is computed in."""
+        return self.inputs.dtype
+
+    def input(self, step: int) -> Tensor:
+        """The projections of one step, [batch, gates, hidden]."""
+        _, batch, gates, hidden = self.inputs.shape
+        size = [1, batch, gates, hidden]
+        part = self.b.slice(self.inputs, [step, 0, 0, 0], size, [1] * 4)
+        return self.b.reshape(part, size[1:])
+
+    def project(self, state: Tensor, first: int = 0, count: int | None = None) -> Tensor:
+        """The projections of a state for `count` gates from `first` on, [batch, count, hidden]."""
+        gates, hidden, _ = self.recurrence.shape
+        count = gates if count is None else count
+        weight = self.b.slice(self.recurrence, [first, 0, 0], [count, hidden, hidden], [1] * 3)
+        return self.b.einsum("bh,gjh->bgj", state, weight, self.dtype)
+
+    def combine(
+        self,
+        body: Callable[..., Sequence[Scalar]],
+        gates: Sequence[tuple[Tensor, int]],
+        states: Sequence[Tensor],
+        rows: Sequence[tuple[Tensor, int]],
+        results: int,
+    ) -> list[Tensor]:
+        """Compute new states elementwise.
+
+        Args:
+            body: scalars of `gates`, `states` and `rows` in order -> one scalar a result.
+            gates: tensors [batch, gates, hidden] and which gate to read.
+            states: tensors [batch, hidden].
+            rows: tensors [rows, hidden] and which row to read for the whole batch.
+            results: number of tensors [batch, hidden] to compute.
+        """
+        with self.b.location:
+            d = [ir.AffineDimExpr.get(i) for i in range(2)]
+
+            def fixed(index: int) -> ir.AffineExpr:
+                return ir.AffineConstantExpr.get(index)
+
+            inputs = [(t, ir.AffineMap.get(2, 0, [d[0], fixed(i), d[1]])) for t, i in gates]
+            inputs += [(state, self.b.identity(2)) for state in states]
+            inputs += [(t, ir.AffineMap.get(2, 0, [fixed(i), d[1]])) for t, i in rows]
+        shape = self.initial[0].shape
+        outputs = [
+            (self.b.empty(shape, self.dtype), self.dtype, self.b.identity(2))
+            for _ in range(results)
+        ]
+        count = len(inputs)
+        return self.b.generic(inputs, outputs, ["parallel"] * 2, lambda *s: body(*s[:count]))
+
+
+Cell = Callable[[Direction, Tensor, States], States]
+
+
+def import_layer(
+    node: Node, gates: int, states: int, defaults: Sequence[str], cell: Cell
+) -> list[Tensor]:
+    """All directions of a recurrent operator: the outputs of every step, then the last states.
+
+    Args:
+        node: the operator.
+        gates: how many gates a cell has.
+        states: how many states it has; the first is its output.
+        defaults: the activations of one direction.
+        cell: builds one step.
+    """
+    x, dtype = node.tensor(0), node.tensor(0).dtype
+    batch_first = bool(node.attribute("layout", 0))
+    if x.rank != 3:
+        raise node.invalid(f"the input has shape {x.shape}, expected three dimensions")
+    if batch_first:
+        x = node.b.transpose(x, [1, 0, 2])
+    if not 0 < x.shape[0] <= MAX_STEPS:
+        raise node.unsupported(f"sequences of {x.shape[0]} steps (1 to {MAX_STEPS} are unrolled)")
+    layers = _directions(node, x, gates, states, defaults, batch_first)
+    lengths = _lengths(node, x)
+    outputs, finals = [], []
+    for layer in layers:
+        steps, last = _unroll(layer, cell, lengths)
+        outputs.append(steps)
+        finals.append(last)
+    b = node.b
+    results = [_stack(b, outputs, 1)]
+    results += [_stack(b, [final[i] for final in finals], 0) for i in range(states)]
+    if batch_first:
+        results[0] = b.transpose(results[0], [2, 0, 1, 3])
+        results[1:] = [b.transpose(state, [1, 0, 2]) for state in results[1:]]
+    return [cast(b, result, dtype) for result in results]
+
+
+def _directions(
+    node: Node, x: Tensor, gates: int, states: int, defaults: Sequence[str], batch_first: bool
+) -> list[Direction]:
+    reversed_ = _DIRECTIONS.get(str(node.attribute("direction", "forward")))
+    if reversed_ is None:
+        raise node.invalid(f"attribute 'direction' is '{node.attribute('direction')}'")
+    count, hidden = len(reversed_), node.tensor(2).shape[-1]
+    if node.attribute("hidden_size", hidden) != hidden:
+        raise node.invalid(f"hidden_size is not {hidden}, the size of the recurrence weights")
+    functions = read_activations(node, defaults, count)
+    batch, wide = x.shape[1], accumulator_of(x.dtype)
+    weight = _checked(node, 1, (count, gates * hidden, x.shape[2]))
+    recurrence = _checked(node, 2, (count, gates * hidden, hidden))
+    bias = _checked(node, 3, (count, 2 * gates * hidden))
+    peepholes = _checked(node, 7, (count, 3 * hidden)) if states == 2 else None
+    shape = (batch, count, hidden) if batch_first else (count, batch, hidden)
+    initial = [_checked(node, 5 + i, shape) for i in range(states)]
+    assert weight is not None and recurrence is not None
+    layers = []
+    for i, reverse in enumerate(reversed_):
+        bias_part = _part(node.b, bias, i)
+        inputs = _project_inputs(node.b, x, _take(node.b, weight, i), bias_part, gates, wide)
+        layers.append(
+            Direction(
+                node.b,
+                reverse,
+                functions[i],
+                inputs,
+                node.b.reshape(_take(node.b, recurrence, i), [gates, hidden, hidden]),
+                _recurrence_bias(node.b, bias_part, gates),
+                _rows(node.b, _part(node.b, peepholes, i), 3),
+                [_initial(node.b, t, i, batch_first, (batch, hidden), wide) for t in initial],
+            )
+        )
+    return layers
+
+
+def _checked(node: Node, position: int, shape: tuple[int, ...]) -> Tensor | None:
+    if not node.has(position) and position > 2:
+        return None
+    tensor = node.tensor(position)
+    if tensor.shape != shape:
+        raise node.invalid(f"input {position} has shape {tensor.shape}, expected {shape}")
+    return tensor
+
+
+def _take(b: TensorBuilder, x: Tensor, index: int) -> Tensor:
+    """`x[index]`."""
+    starts = [index] + [0] * (x.rank - 1)
+    return b.reshape(b.slice(x, starts, [1, *x.shape[1:]], [1] * x.rank), x.shape[1:])
+
+
+def _part(b: TensorBuilder, x: Tensor | None, index: int) -> Tensor | None:
+    return None if x is None else _take(b, x, index)
+
+
+def _rows(b: TensorBuilder, vector: Tensor | None, count: int) -> Tensor | None:
+    """A vector [count * hidden] as [count, hidden]."""
+    return None if vector is None else b.reshape(vector, [count, vector.shape[0] // count])
+
+
+def _project_inputs(
+    b: TensorBuilder, x: Tensor, weight: Tensor, bias: Tensor | None, gates: int, wide: str
+) -> Tensor:
+    """The inputs of all steps times the weights plus the inputs' half of the biases."""
+    projected = b.einsum("tbi,gi->tbg", x, weight, wide)
+    if bias is not None:
+        own = b.slice(bias, [0], [weight.shape[0]], [1])
+        projected = map_vectors(
+            b, lambda v, c: v + c.cast(wide), [(own, 2)], projected.shape, wide, whole=[projected]
+        )
+    steps, batch, size = projected.shape
+    return b.reshape(projected, [steps, batch, gates, size // gates])
+
+
+def _recurrence_bias(b: TensorBuilder, bias: Tensor | None, gates: int) -> Tensor | None:
+    """The states' half of the biases, [gates, hidden]."""
+    if bias is None:
+        return None
+    half = bias.shape[0] // 2
+    return _rows(b, b.slice(bias, [half], [half], [1]), gates)
+
+
+def _initial(
+    b: TensorBuilder,
+    given: Tensor | None,
+    direction: int,
+    batch_first: bool,
+    shape: tuple[int, int],
+    wide: str,
+) -> Tensor:
+    if given is None:
+        return Tensor(b.fill(shape, wide, 0), wide)
+    if batch_first:
+        given = b.transpose(given, [1, 0, 2])
+    return cast(b, _take(b, given, direction), wide)
+
+
+def _lengths(node: Node, x: Tensor) -> Tensor | None:
+    """The length of every sequence, or None where all are as long as the input."""
+    lengths = node.optional(4)
+    if lengths is None:
+        return None
+    if lengths.shape != (x.shape[1],):
+        raise node.invalid(f"sequence_lens has shape {lengths.shape}, expected ({x.shape[1]},)")
+    if isinstance(lengths, np.ndarray) and bool((lengths == x.shape[0]).all()):
+        return None
+    return node.b.tensor(lengths)
+
+
+def _unroll(layer: Direction, cell: Cell, lengths: Tensor | None) -> tuple[Tensor, States]:
+    """The outputs of all steps, [steps, batch, hidden], and the states after the last."""
+    b, count = layer.b, layer.inputs.shape[0]
+    states, outputs = layer.initial, [layer.initial[0]] * count
+    for step in range(count - 1, -1, -1) if layer.reverse else range(count):
+        new = cell(layer, layer.input(step), states)
+        outputs[step] = new[0]
+        if lengths is not None:
+            outputs[step] = _where_running(layer, step, lengths, new[0], None)
+            new = [
+                _where_running(layer, step, lengths, a, old)
+                for a, old in zip(new, states, strict=True)
+            ]
+        states = new
+    return concatenate(b, [b.reshape(y, [1, *y.shape]) for y in outputs], 0), states
+
+
+def _where_running(
+    layer: Direction, step: int, lengths: Tensor, new: Tensor, old: Tensor | None
+) -> Tensor:
+    """`new` for sequences longer than `step`; for the others `old`, or zero without it."""
+
+    def body(value: Scalar, *rest: Scalar) -> Scalar:
+        *otherwise, length = rest
+        return (length > step).select(value, otherwise[0] if otherwise else 0)
+
+    whole = [new] if old is None else [new, old]
+    return map_vectors(layer.b, body, [(lengths, 0)], new.shape, layer.dtype, whole=whole)
+
+
+def _stack(b: TensorBuilder, parts: Sequence[Tensor], axis: int) -> Tensor:
+    """The tensors of all directions in a new dimension `axis`."""
+    shapes = [[*part.shape[:axis], 1, *part.shape[axis:]] for part in parts]
+    wide = [b.reshape(part, shape) for part, shape in zip(parts, shapes, strict=True)]
+    return concatenate(b, wide, axis)
