@@ -98,6 +98,13 @@ def is_source(op: ir.Operation) -> bool:
     return not isinstance(value, ir.DenseElementsAttr) or value.is_splat
 
 
+def is_fill(op: ir.Operation) -> bool:
+    """Whether `op` writes one value everywhere and reads no tensor."""
+    return op.name == "linalg.fill" or (
+        op.name == "linalg.generic" and op.attributes["operandSegmentSizes"][0] == 0
+    )
+
+
 def elementwise_domain(op: ir.Operation) -> tuple[tuple[int, ...] | None, list[bool]]:
     """The iteration space of an elementwise operation, and which operands it reads pointwise.
 

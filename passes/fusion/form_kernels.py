@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from torch_mlir import ir
 
-from xyntra.passes.fusion.block_graph import VIEWS, BlockGraph, Item
+from xyntra.passes.fusion.block_graph import VIEWS, BlockGraph, Item, is_fill
 from xyntra.passes.fusion.classify import classify
 from xyntra.passes.fusion.functions import function_blocks
 from xyntra.passes.fusion.regions import Group, rebuild_block
@@ -41,7 +41,7 @@ def _give_own_fills(block: ir.Block) -> None:
         op = view.operation
         for position in range(_first_destination(op), len(op.operands)):
             owner = op.operands[position].owner
-            if isinstance(owner, ir.Block) or not _is_fill(owner.operation):
+            if isinstance(owner, ir.Block) or not is_fill(owner.operation):
                 continue
             if len(list(op.operands[position].uses)) > 1:
                 clone = owner.operation.clone(ip=ir.InsertionPoint(op))
@@ -81,13 +81,7 @@ def _initialisers(graph: BlockGraph, readers: list[set[int]], index: int) -> lis
 
 
 def _initialises(item: Item) -> bool:
-    return item.op.name == "tensor.insert_slice" or _is_fill(item.op)
-
-
-def _is_fill(op: ir.Operation) -> bool:
-    return op.name == "linalg.fill" or (
-        op.name == "linalg.generic" and op.attributes["operandSegmentSizes"][0] == 0
-    )
+    return item.op.name == "tensor.insert_slice" or is_fill(item.op)
 
 
 def _first_destination(op: ir.Operation) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from xyntra.dialects import FusedOp, Kind
-from xyntra.passes.fusion.block_graph import BlockGraph, Item
+from xyntra.passes.fusion.block_graph import BlockGraph, Item, is_fill
 
 MAX_LOCATIONS = 16
 
@@ -50,7 +50,9 @@ def _build_region(
         if readers[index] - members
         for result in _read_outside(graph, readers, index, members)
     ]
-    location = fused_location([item.op.location for item in items])
+    # Equal fills were merged: their locations name nodes of other regions.
+    named = [item for item in items if not is_fill(item.op)] or items
+    location = fused_location([item.op.location for item in named])
     with location:
         fused = FusedOp.build(
             [result.type for result in results], group.kind, ip=ir.InsertionPoint(terminator)

@@ -49,12 +49,16 @@ def _summary(plan: Plan, kernels: Sequence[Kernel]) -> list[str]:
     distinct = len({kernel.name for kernel in kernels})
     parameters = sum(buffer.nbytes for buffer in plan.buffers if buffer.kind == "parameter")
     return [
-        f"{plan.operations} operations became {len(called)} kernels a call "
+        f"{plan.operations} operations became {_kernels(len(called))} a call "
         f"({distinct} distinct, {len(kernels) - len(called)} run once at load)",
         "kinds: " + (", ".join(f"{count} {kind}" for kind, count in kinds.most_common()) or "none"),
         f"a call moves at least {_count(sum(k.bytes for k in called))}B "
         f"and computes {_count(sum(k.flops for k in called))}FLOP; weights: {_count(parameters)}B",
     ]
+
+
+def _kernels(count: int) -> str:
+    return f"{count} kernel" + ("" if count == 1 else "s")
 
 
 def _shared_prefix(names: Sequence[str]) -> str:

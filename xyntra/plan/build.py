@@ -197,13 +197,15 @@ def _dictionaries(function: ir.Operation, name: str, count: int) -> list[dict[st
 
 
 def source_nodes(location: ir.Location) -> list[str]:
-    """Names of the nodes in a location, each once, in order."""
+    """Names of the nodes (or lines of MLIR text) in a location, each once, in order."""
     return list(dict.fromkeys(_names(location)))
 
 
 def _names(location: ir.Location) -> Iterator[str]:
     if isinstance(location, ir.NameLoc):
         yield location.name_str
+    elif isinstance(location, ir.FileLineColLoc) and location.start_line:
+        yield f"line {location.start_line}"
     elif isinstance(location, ir.FusedLoc):
         for inner in location.locations:
             yield from _names(inner)
