@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from torch_mlir.dialects import llvm
 from torch_mlir.passmanager import PassManager
@@ -131,4 +132,10 @@ def _bufferize(module: ir.Operation) -> ir.Operation:
 
 
 def _run(module: ir.Operation, passes: str) -> None:
-    PassManager.parse(f"builtin.module({passes})", module.context).run(module)
+    _pass_manager(module.context, passes).run(module)
+
+
+@lru_cache(maxsize=8)
+def _pass_manager(context: ir.Context, passes: str) -> PassManager:
+    # A pass manager that is used again keeps the rewrite patterns that it has collected.
+    return PassManager.parse(f"builtin.module({passes})", context)

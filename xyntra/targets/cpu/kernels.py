@@ -8,6 +8,7 @@ import struct
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from xyntra.cache import DiskCache, cache_key
 
@@ -85,14 +86,13 @@ def compile_kernel(kernel: KernelSource) -> CompiledKernel:
     Raises:
         CompileError: the text is not a kernel, or a library below failed on it.
     """
-    from xyntra.dialects import make_context
     from xyntra.dialects.mlir import ir
     from xyntra.errors import CompileError
     from xyntra.passes.lower.cpu import LoweringOptions, lower_kernel
     from xyntra.targets.cpu.codegen import compile_object
     from xyntra.targets.cpu.device import host_device
 
-    with make_context():
+    with compiler_context():
         try:
             module = ir.Module.parse(kernel.mlir)
         except ir.MLIRError as error:
@@ -105,6 +105,14 @@ def compile_kernel(kernel: KernelSource) -> CompiledKernel:
         lowered = lower_kernel(module, options)
     code = compile_object(lowered.llvm_ir, opt_level=kernel.opt_level)
     return CompiledKernel(code, lowered.scratch_bytes)
+
+
+@lru_cache(maxsize=1)
+def compiler_context() -> Any:
+    """Return the MLIR context of this process: making one takes longer than lowering a kernel."""
+    from xyntra.dialects import make_context
+
+    return make_context()
 
 
 def load_cached(cache: DiskCache | None, key: str) -> CompiledKernel | None:

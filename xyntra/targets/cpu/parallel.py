@@ -18,6 +18,7 @@ from xyntra.targets.cpu.kernels import (
     CompiledKernel,
     KernelSource,
     compile_kernel,
+    compiler_context,
     kernel_key,
     load_cached,
 )
@@ -103,8 +104,8 @@ def _compile_named(kernel: KernelSource) -> CompiledKernel:
 
 def _import_compiler() -> None:
     """Load before forking what every child needs."""
-    from xyntra.dialects import make_context
+    from xyntra.passes.lower.cpu import pipeline  # noqa: F401
     from xyntra.targets.cpu import codegen
 
-    make_context()
+    compiler_context()
     codegen.target_key()
