@@ -27,6 +27,7 @@ _UNARY: dict[str, Function] = {
     "Neg": np.negative, "Abs": np.abs, "Sign": np.sign, "Floor": np.floor, "Ceil": np.ceil,
     "Round": np.rint, "Sqrt": np.sqrt, "Exp": np.exp, "Log": np.log, "Reciprocal": np.reciprocal,
     "Not": np.logical_not, "BitwiseNot": np.invert, "IsNaN": np.isnan,
+    "Relu": lambda x: np.maximum(x, x.dtype.type(0)),
 }  # fmt: skip
 _CHAINED: dict[str, Function] = {
     "Add": np.add, "Sum": np.add, "Sub": np.subtract, "Mul": np.multiply, "Max": np.maximum,

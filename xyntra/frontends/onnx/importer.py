@@ -10,6 +10,7 @@ the function, named by an attribute.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import prod
 from typing import TypeVar
 
@@ -22,6 +23,7 @@ from xyntra.dialects.builder import Operand, Tensor, TensorBuilder
 from xyntra.dialects.dtypes import item_bytes
 from xyntra.errors import ModelError, UnsupportedError, XyntraError
 from xyntra.frontends.onnx import fold_elements, fold_shapes, ops  # noqa: F401  (they register)
+from xyntra.frontends.onnx.control_flow import import_control_flow
 from xyntra.frontends.onnx.fold import fold
 from xyntra.frontends.onnx.functions import bound_nodes, schema_function
 from xyntra.frontends.onnx.interface import bind_inputs, dtype_name
@@ -113,9 +115,7 @@ class _Importer:
             raise ModelError("graph-invalid", "the graph has no outputs")
         results = []
         for value in graph.output:
-            operand = scope.find(value.name, f"output '{value.name}'")
-            if operand is None:
-                raise ModelError("graph-invalid", f"output '{value.name}' has no value")
+            operand = scope.require(value.name, f"output '{value.name}'")
             results.append((str(value.name), self.b.tensor(operand)))
         self.b.emit("func.return", [tensor.value for _, tensor in results], [])
         types = [argument.type for argument in self.block.arguments]
@@ -209,9 +209,10 @@ class _Importer:
         check_signature(proto, domain, self.opsets[domain], dtypes, label)
         if proto.op_type == "Constant" and not domain:
             return [self._constant(proto, f"node '{label}'")]
-        if proto.op_type == "If" and not domain:
-            return self._if(proto, operands, scope, depth)
         node = Node(proto, label, self.opsets[domain], operands, self.b)
+        if proto.op_type in ("If", "Loop", "Scan") and not domain:
+            run = partial(self._subgraph, scope, depth)
+            return self._guarded(lambda outer: import_control_flow(outer, run), node)
         if not domain and not any(isinstance(op, Tensor) for op in operands):
             folded = self._guarded(fold, node)
             if folded is not None:
@@ -258,25 +259,16 @@ class _Importer:
                 cause=f"{type(error).__name__}: {error}",
             ) from error
 
-    def _if(
-        self, proto: onnx.NodeProto, operands: tuple[Result, ...], scope: Scope, depth: int
-    ) -> Sequence[Result]:
-        place = f"node '{node_label(proto)}'"
-        condition = operands[0] if operands else None
-        if not isinstance(condition, np.ndarray) or condition.size != 1:
-            raise UnsupportedError(
-                "operator-unsupported",
-                "If: the condition depends on the data",
-                place=place,
-                hint="only conditions that are constant for the given shapes are supported",
-            )
-        wanted = "then_branch" if bool(condition.item()) else "else_branch"
-        branch = next((a.g for a in proto.attribute if a.name == wanted and a.HasField("g")), None)
-        if branch is None:
-            raise ModelError("node-invalid", f"If: attribute '{wanted}' is missing", place=place)
+    def _subgraph(
+        self, scope: Scope, depth: int, graph: onnx.GraphProto, inputs: Sequence[Result]
+    ) -> list[Operand]:
+        """Import a graph inside `scope` and return its outputs."""
+        place = f"graph '{graph.name}'"
         inner = Scope(parent=scope)
-        self._graph(branch, inner, depth + 1)
-        return [inner.find(value.name, place) for value in branch.output]
+        for value, operand in zip(graph.input, inputs, strict=True):
+            inner.define(value.name, operand, place)
+        self._graph(graph, inner, depth + 1)
+        return [inner.require(value.name, place) for value in graph.output]
 
     def _call(
         self,

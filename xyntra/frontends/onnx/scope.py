@@ -40,3 +40,10 @@ class Scope:
         raise ModelError(
             "undefined-value", f"value '{name}' is used but nothing defines it", place=place
         )
+
+    def require(self, name: str, place: str) -> Operand:
+        """As `find`; ModelError also when the value is left out."""
+        operand = self.find(name, place)
+        if operand is None:
+            raise ModelError("undefined-value", f"value '{name}' is left out", place=place)
+        return operand

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Operators that are not compiled because the data decides their shapes or how often they run.
+"""Operators that are not compiled, because the data decides their shapes or for want of a seed.
 
 Where all inputs are known at compile time they are evaluated then, and never come here.
 """
@@ -14,14 +14,6 @@ def data_dependent_shape(node: Node) -> Result:
     raise node.unsupported(
         "the shape of the result depends on the data",
         hint="cut the model before this node and do the rest on the host",
-    )
-
-
-@handles("Loop", "Scan", "SequenceMap")
-def loop(node: Node) -> Result:
-    raise node.unsupported(
-        "loops are not supported",
-        hint="export the model with its loops unrolled",
     )
 
 

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Operators that hold graphs: If, Loop and Scan.
+
+Everything is decided while the model is imported. A condition that depends on the data becomes a
+selection between the results of both branches, and loops are unrolled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import onnx
+
+from xyntra.dialects.builder import Operand, Tensor
+from xyntra.dialects.slices import concatenate
+from xyntra.frontends.onnx.node import Node, Result
+
+MAX_UNROLLED_NODES = 10_000
+"""Loops that would become more nodes than this are refused."""
+
+RunGraph = Callable[[onnx.GraphProto, Sequence[Result]], list[Operand]]
+"""Imports a graph with the given inputs and returns its outputs."""
+
+
+def import_control_flow(node: Node, run: RunGraph) -> list[Result]:
+    """The outputs of an If, Loop or Scan node."""
+    match node.op_type:
+        case "If":
+            return _if(node, run)
+        case "Loop":
+            return _loop(node, run)
+        case _:
+            return _scan(node, run)
+
+
+def _if(node: Node, run: RunGraph) -> list[Result]:
+    condition = node.operand(0)
+    if int(np.prod(condition.shape)) != 1:
+        raise node.invalid("the condition must be one boolean")
+    branches = [node.required(name) for name in ("then_branch", "else_branch")]
+    if isinstance(condition, np.ndarray):
+        return list(run(branches[0] if condition.item() else branches[1], []))
+    results = [run(branch, []) for branch in branches]
+    scalar = node.b.reshape(condition, [])
+    return [_select(node, scalar, a, b) for a, b in zip(*results, strict=True)]
+
+
+def _select(node: Node, condition: Tensor, if_true: Operand, if_false: Operand) -> Tensor:
+    if if_true.shape != if_false.shape or str(if_true.dtype) != str(if_false.dtype):
+        raise node.unsupported(
+            "the condition depends on the data and the branches give different shapes or types",
+            hint="only conditions that are constant for the given shapes may do so",
+        )
+    operands, dtype = (condition, if_true, if_false), str(if_true.dtype)
+    return node.b.map(lambda c, x, y: c.select(x, y), *operands, dtype=dtype, shape=if_true.shape)
+
+
+def _loop(node: Node, run: RunGraph) -> list[Result]:
+    body: onnx.GraphProto = node.required("body")
+    limit = int(node.constant(0).item()) if node.has(0) else None
+    running: Operand = node.operand(1) if node.has(1) else np.array(True)
+    carried: list[Result] = list(node.operands[2:])
+    if len(body.input) != len(carried) + 2 or len(body.output) < len(carried) + 1:
+        raise node.invalid("the body does not have the inputs and outputs of the loop")
+    if limit is None and not node.has(1):
+        raise node.unsupported("the loop has neither a trip count nor a condition")
+    collected: list[list[Operand]] = [[] for _ in body.output[len(carried) + 1 :]]
+    step = 0
+    while (limit is None or step < limit) and _known_condition(node, running):
+        _check_size(node, body, step + 1)
+        inputs = [np.array(step, np.int64), running, *carried]
+        running, *rest = run(body, inputs)
+        carried, outputs = list(rest[: len(carried)]), rest[len(carried) :]
+        for values, value in zip(collected, outputs, strict=True):
+            values.append(value)
+        step += 1
+    return [*carried, *(_stacked(node, values, 0) for values in collected)]
+
+
+def _known_condition(node: Node, condition: Operand) -> bool:
+    if isinstance(condition, Tensor):
+        raise node.unsupported(
+            "whether the loop goes on depends on the data",
+            hint="only loops whose condition is constant for the given shapes are supported",
+        )
+    return bool(condition.item())
+
+
+def _check_size(node: Node, body: onnx.GraphProto, steps: int) -> None:
+    if steps * len(body.node) > MAX_UNROLLED_NODES:
+        raise node.unsupported(
+            f"unrolled, the loop would be more than {MAX_UNROLLED_NODES} nodes",
+            hint="export the model with fewer steps",
+        )
+
+
+def _stacked(node: Node, values: Sequence[Operand], axis: int) -> Tensor:
+    """`values`, which have one shape, along a new dimension `axis`."""
+    if not values:
+        raise node.unsupported("the loop collects the results of no steps at all")
+    tensors = [node.b.tensor(value) for value in values]
+    if any(tensor.value.type != tensors[0].value.type for tensor in tensors):
+        raise node.invalid("what the loop collects changes its shape or type")
+    shape = tensors[0].shape
+    slices = [node.b.reshape(t, [*shape[:axis], 1, *shape[axis:]]) for t in tensors]
+    return concatenate(node.b, slices, axis)
+
+
+def _scan(node: Node, run: RunGraph) -> list[Result]:
+    if node.opset < 9:
+        raise node.unsupported(f"Scan of operator set {node.opset} is not supported")
+    body: onnx.GraphProto = node.required("body")
+    count = int(node.required("num_scan_inputs"))
+    states: list[Result] = list(node.operands[: len(node.operands) - count])
+    sequences = [node.tensor(len(states) + position) for position in range(count)]
+    outputs = len(body.output) - len(states)
+    axes = _numbers(node, "scan_input_axes", count)
+    axes = [node.axis(axis, x.rank) for axis, x in zip(axes, sequences, strict=True)]
+    backward = _numbers(node, "scan_input_directions", count)
+    lengths = {x.shape[axis] for axis, x in zip(axes, sequences, strict=True)}
+    if len(lengths) != 1 or len(body.input) != len(node.operands) or outputs < 0:
+        raise node.invalid("the sequences differ in length, or do not fit the body")
+    (length,) = lengths
+    _check_size(node, body, length)
+    collected: list[list[Operand]] = [[] for _ in range(outputs)]
+    for step in range(length):
+        spans = zip(sequences, axes, backward, strict=True)
+        elements = [
+            _element(node, x, axis, length - 1 - step if back else step) for x, axis, back in spans
+        ]
+        results = run(body, [*states, *elements])
+        states = list(results[: len(states)])
+        for values, value in zip(collected, results[len(states) :], strict=True):
+            values.append(value)
+    return [*states, *_scan_outputs(node, collected)]
+
+
+def _scan_outputs(node: Node, collected: Sequence[list[Operand]]) -> list[Tensor]:
+    axes = _numbers(node, "scan_output_axes", len(collected))
+    backward = _numbers(node, "scan_output_directions", len(collected))
+    results = []
+    for values, axis, back in zip(collected, axes, backward, strict=True):
+        rank = len(values[0].shape) if values else 0
+        at = node.axis(axis, rank, insert=True)
+        results.append(_stacked(node, values[::-1] if back else values, at))
+    return results
+
+
+def _numbers(node: Node, name: str, count: int) -> list[int]:
+    values = [int(value) for value in node.attribute(name, [0] * count)]
+    if len(values) != count:
+        raise node.invalid(f"attribute '{name}' must have {count} values")
+    return values
+
+
+def _element(node: Node, x: Tensor, axis: int, position: int) -> Tensor:
+    starts = [position if d == axis else 0 for d in range(x.rank)]
+    sizes = [1 if d == axis else n for d, n in enumerate(x.shape)]
+    element = node.b.slice(x, starts, sizes, [1] * x.rank)
+    return node.b.reshape(element, [*x.shape[:axis], *x.shape[axis + 1 :]])
