@@ -106,7 +106,7 @@ def _crop(
         starts = pads[:rank]
         wanted = [totals[i] - pads[i] - pads[i + rank] for i in range(rank)]
     else:
-        # One more input would make it larger by a stride; anything less is a partial stride of zeros.
+        # One more input would add a stride; anything less is a partial stride of zeros.
         limits = [total + stride for total, stride in zip(totals, strides, strict=True)]
         if len(wanted) != rank or any(a >= n for a, n in zip(wanted, limits, strict=True)):
             raise node.invalid(f"the spatial shape {wanted} is more than all there is, {totals}")
