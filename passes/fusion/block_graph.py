@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from torch_mlir import ir
+from xyntra.dialects.mlir import ir
 
 VIEWS = frozenset({"tensor.collapse_shape", "tensor.expand_shape"})
 """Operations that only give a buffer another shape."""

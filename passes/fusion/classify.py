@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from torch_mlir import ir
-
 from xyntra.dialects import Kind
+from xyntra.dialects.mlir import ir
 
 _NAMED: dict[str, Kind] = {
     "xyntra.softmax": "row",

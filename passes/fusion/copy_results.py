@@ -6,10 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from torch_mlir import ir
-
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
+from xyntra.dialects.mlir import ir
 from xyntra.passes.fusion.block_graph import VIEWS
 from xyntra.passes.fusion.functions import function_blocks
 from xyntra.passes.registry import register_pass

@@ -6,8 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from torch_mlir import ir
-
+from xyntra.dialects.mlir import ir
 from xyntra.passes.fusion.block_graph import VIEWS, BlockGraph, Item, is_fill
 from xyntra.passes.fusion.classify import classify
 from xyntra.passes.fusion.functions import function_blocks

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torch_mlir import ir
-
 from xyntra.dialects import Kernel
+from xyntra.dialects.mlir import ir
 
 
 def functions(module: ir.Operation) -> Iterator[ir.Operation]:

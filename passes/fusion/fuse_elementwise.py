@@ -6,8 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from torch_mlir import ir
-
+from xyntra.dialects.mlir import ir
 from xyntra.passes.fusion.block_graph import BlockGraph
 from xyntra.passes.fusion.functions import function_blocks
 from xyntra.passes.fusion.grouping import Grouping

@@ -7,9 +7,8 @@ import hashlib
 from dataclasses import dataclass
 from typing import ClassVar
 
-from torch_mlir import ir
-
 from xyntra.dialects import Kernel
+from xyntra.dialects.mlir import ir
 from xyntra.passes.fusion.block_graph import captured, is_source
 from xyntra.passes.fusion.functions import functions
 from xyntra.passes.registry import register_pass

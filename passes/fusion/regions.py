@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from torch_mlir import ir
-
 from xyntra.dialects import FusedOp, Kind
+from xyntra.dialects.mlir import ir
 from xyntra.passes.fusion.block_graph import BlockGraph, Item, is_fill
 
 MAX_LOCATIONS = 16

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from torch_mlir import ir
-
 from xyntra.dialects import Kernel
+from xyntra.dialects.mlir import ir
 from xyntra.passes.fusion.block_graph import BlockGraph, Item
 from xyntra.passes.registry import register_pass
 
