@@ -21,7 +21,9 @@ FEATURES = ("avx2", "fma", "avx512f", "avx512_vnni", "avx512_bf16", "amx_tile", 
 def describe() -> dict[str, object]:
     """Return what a reader needs to judge a number; every value is JSON-ready.
 
-    Memory is in bytes, the date is UTC in ISO 8601, a library that is not installed is None.
+    Call it before measuring: `load_average` is how many processes wanted to run in the last
+    minute. Memory is in bytes and the date is UTC in ISO 8601; what cannot be found out, or is
+    not installed, is None.
     """
     return {
         "cpu": _cpu(),
@@ -31,6 +33,7 @@ def describe() -> dict[str, object]:
         "os": f"{platform.system()} {platform.release()} {platform.machine()}",
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "versions": {name: _version(name) for name in LIBRARIES},
+        "load_average": _load(),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
@@ -85,6 +88,13 @@ def _memory() -> int | None:
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _load() -> float | None:
+    try:
+        return round(os.getloadavg()[0], 2)
+    except (AttributeError, OSError):
         return None
 
 

@@ -31,11 +31,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns 0 if every model compiled and was close to the reference."""
     options = make_parser().parse_args(arguments)
     names = options.names or list(REGISTRY)
+    machine = describe()
     rows = []
     for name in names:
         rows.append(measure_row(REGISTRY[name], options))
         print(_summary(rows[-1]), flush=True)
-    machine = describe()
     result = {"machine": machine, "settings": _settings(options), "rows": rows}
     path = options.json or RESULTS / f"model_table-{slug(machine)}.json"
     write_json(path, result)

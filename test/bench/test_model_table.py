@@ -42,7 +42,7 @@ def write_model(folder: Path) -> None:
 def table(row: dict[str, Any]) -> str:
     machine = {
         "cpu": "", "cores_allowed": 1, "memory_bytes": 0, "os": "", "python": "",
-        "versions": {}, "date": "",
+        "versions": {}, "load_average": 0.0, "date": "",
     }  # fmt: skip
     return render({"machine": machine, "settings": {"threads": 1, "seeds": 2}, "rows": [row]})
 

@@ -35,6 +35,7 @@ MACHINE = {
     "os": "Linux",
     "python": "CPython 3.11",
     "versions": {"numpy": "2.4", "torch": None},
+    "load_average": 0.5,
     "date": "2026-01-02T03:04:05+00:00",
 }
 
@@ -70,7 +71,7 @@ def test_every_number_is_in_its_column() -> None:
 def test_the_machine_and_the_date_are_named() -> None:
     first = render(result(GOOD)).splitlines()[0]
     assert first.startswith("Measured 2026-01-02 on CPU, 2 cores, 16 GiB, Linux, CPython 3.11;")
-    assert "numpy 2.4. 1 thread" in first
+    assert "numpy 2.4. Load average before: 0.5. 1 thread" in first
 
 
 def test_a_failed_model_is_a_row_and_its_error_is_shown() -> None:
