@@ -4,17 +4,26 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "test"))  # for the helper modules, in every import mode
 
 
 @pytest.fixture
 def root() -> Path:
     """Return the repository's root."""
     return ROOT
+
+
+@pytest.fixture(scope="session")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    """Return a configuration for quick compiling: in this process, with a cache for all tests."""
+    folder = tmp_path_factory.getbasetemp() / "xyntra-cache"
+    return {"isolate": False, "jobs": 1, "cache_dir": str(folder)}
 
 
 @pytest.fixture(autouse=True)
