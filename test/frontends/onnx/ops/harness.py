@@ -14,13 +14,13 @@ import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime
-from expand_named import expand_named
 from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 
 from xyntra.dialects import make_context
 from xyntra.frontends.onnx.importer import import_model
 from xyntra.passes.lower.cpu import lower_kernel
+from xyntra.passes.lower.decompose_named_ops import DecomposeNamedOps
 from xyntra.targets.cpu.codegen import compile_object
 from xyntra.targets.cpu.loader import Library
 
@@ -153,7 +153,7 @@ def run(model: onnx.ModelProto, feeds: Arrays) -> list[np.ndarray]:
             )
         ]
         inputs = [str(entry["xyntra.input"])[1:-1] for entry in function.attributes["arg_attrs"]]
-        expand_named(module)
+        DecomposeNamedOps().run(module.operation)
         PassManager.parse("builtin.module(canonicalize,cse)").run(module.operation)
         kernel = lower_kernel(module)
     library = Library({"main": compile_object(kernel.llvm_ir, opt_level=0)})

@@ -27,7 +27,7 @@ def softplus_of(x: Scalar) -> Scalar:
 
 
 def swish_of(x: Scalar, alpha: float) -> Scalar:
-    """x / (1 + exp(-alpha x))."""
+    """Swish: x / (1 + exp(-alpha x))."""
     return x / ((x * -alpha).math("exp") + 1)
 
 
@@ -178,8 +178,8 @@ def _extremes(dtype: str) -> tuple[float | None, float | None]:
     """The bounds that are left out: infinities become finite; integers need none."""
     if not is_float(dtype):
         return None, None
-    limits = ml_dtypes.finfo(dtype)
-    return float(limits.min), float(limits.max)
+    highest = float(ml_dtypes.finfo(dtype).max)  # type: ignore[no-untyped-call]
+    return -highest, highest
 
 
 def _limit(value: Scalar, low: Scalar | float | None, high: Scalar | float | None) -> Scalar:

@@ -53,7 +53,7 @@ def gemm(node: Node) -> Tensor:
 def _scale_and_add(
     node: Node, product: Tensor, addend: Operand | None, alpha: float, beta: float, dtype: str
 ) -> Tensor:
-    """alpha * product + beta * addend, rounded to `dtype` once."""
+    """The sum alpha * product + beta * addend, rounded to `dtype` once."""
 
     def body(value: Scalar, *rest: Scalar) -> Scalar:
         result = value if alpha == 1 else value * alpha

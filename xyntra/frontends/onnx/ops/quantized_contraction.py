@@ -44,7 +44,7 @@ def _per_channel(node: Node, parameter: Operand, x: Tensor, axis: int, what: str
 
 
 def _centred(node: Node, x: Tensor, zero_point: Operand | None) -> Tensor:
-    """x - zero point in int32; `x` itself where there is none to subtract."""
+    """The difference x - zero point in int32; `x` itself where there is none to subtract."""
     if zero_point is None or (isinstance(zero_point, np.ndarray) and not zero_point.any()):
         return x
     if broadcast_shapes(x.shape, zero_point.shape) != x.shape:

@@ -159,11 +159,10 @@ def _directions(
     batch, wide = x.shape[1], accumulator_of(x.dtype)
     weight = _checked(node, 1, (count, gates * hidden, x.shape[2]))
     recurrence = _checked(node, 2, (count, gates * hidden, hidden))
-    bias = _checked(node, 3, (count, 2 * gates * hidden))
-    peepholes = _checked(node, 7, (count, 3 * hidden)) if states == 2 else None
+    bias = _optional(node, 3, (count, 2 * gates * hidden))
+    peepholes = _optional(node, 7, (count, 3 * hidden)) if states == 2 else None
     shape = (batch, count, hidden) if batch_first else (count, batch, hidden)
-    initial = [_checked(node, 5 + i, shape) for i in range(states)]
-    assert weight is not None and recurrence is not None
+    initial = [_optional(node, 5 + i, shape) for i in range(states)]
     layers = []
     for i, reverse in enumerate(reversed_):
         bias_part = _part(node.b, bias, i)
@@ -183,9 +182,11 @@ def _directions(
     return layers
 
 
-def _checked(node: Node, position: int, shape: tuple[int, ...]) -> Tensor | None:
-    if not node.has(position) and position > 2:
-        return None
+def _optional(node: Node, position: int, shape: tuple[int, ...]) -> Tensor | None:
+    return _checked(node, position, shape) if node.has(position) else None
+
+
+def _checked(node: Node, position: int, shape: tuple[int, ...]) -> Tensor:
     tensor = node.tensor(position)
     if tensor.shape != shape:
         raise node.invalid(f"input {position} has shape {tensor.shape}, expected {shape}")

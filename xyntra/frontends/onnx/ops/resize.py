@@ -81,7 +81,8 @@ def _axes(node: Node, x: Tensor, transformation: str) -> list[Axis]:
         raise node.invalid(f"the region of interest has {len(roi)} numbers for axes {axes}")
     regions = list(zip(roi[: len(axes)], roi[len(axes) :], strict=True)) or [(0.0, 1.0)] * len(axes)
     result = [Axis(size, size, 1.0) for size in x.shape]
-    targets = _targets(node, [x.shape[axis] for axis in axes], sizes)
+    wanted = [int(size) for size in sizes]
+    targets = _targets(node, [x.shape[axis] for axis in axes], wanted)
     for position, axis in enumerate(axes):
         region, size = regions[position], x.shape[axis]
         if scales:
