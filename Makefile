@@ -24,7 +24,8 @@ dev: $(DONE)/dev,report,torch,webgpu  ## make the full environment and install t
 	@echo "Ready: . $(VENV)/bin/activate"
 
 bench: $(DONE)/bench,report  ## measure, and write bench/results
-	$(PY) -m bench
+	$(PY) -m bench.startup
+	$(PY) -m bench.model_table
 
 lint: $(DONE)/lint  ## check style and types only
 	@$(PY) .ci/check.py style format limits types

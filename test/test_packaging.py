@@ -20,16 +20,22 @@ FOLDERS = {
     "passes": "xyntra/passes",
     "tools": "xyntra/tools",
 }
-PROJECT_FILES = ("pyproject.toml", "setup.py", "MANIFEST.in", "LICENSE-MIT", "LICENSE-APACHE")
+PROJECT_FILES = (
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "MANIFEST.in",
+    "README.md",
+    "pyproject.toml",
+    "setup.py",
+)
 JUNK = shutil.ignore_patterns("__pycache__", "*.pyc", ".*", "*.egg-info")
 
 
 def copy_project(root: Path, target: Path) -> Path:
     """Copy what a build reads, because setuptools writes beside its sources."""
     target.mkdir()
-    optional = (root / "README.md",)
-    for path in (*(root / name for name in PROJECT_FILES), *filter(Path.exists, optional)):
-        shutil.copy(path, target)
+    for name in PROJECT_FILES:
+        shutil.copy(root / name, target)
     for folder in FOLDERS:
         shutil.copytree(root / folder, target / folder, ignore=JUNK)
     return target
