@@ -11,7 +11,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.kernel_function import operations_named, terminator
 from xyntra.passes.lower.cpu.linear_nest import is_linear, linear_nest
 from xyntra.passes.lower.cpu.tile_emitter import TileEmitter
-from xyntra.passes.lower.cpu.tile_plan import plan_tiles
+from xyntra.passes.lower.cpu.tile_plan import Registers, plan_tiles
 from xyntra.passes.lower.cpu.vector_body import is_vectorizable
 from xyntra.passes.registry import register_pass
 
@@ -45,7 +45,7 @@ class RegisterTiles:
         lanes = self.vector_bits // (8 * item_bytes)
         with generic.context, generic.location, ir.InsertionPoint(generic):
             nest = linear_nest(generic)
-            plan = plan_tiles(nest, lanes, self.vector_registers, item_bytes)
+            plan = plan_tiles(nest, Registers(self.vector_registers, lanes), item_bytes)
             if plan is None:
                 return
             initial = terminator(fill.regions[0].blocks[0]).operands[0]

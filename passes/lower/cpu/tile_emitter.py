@@ -11,9 +11,8 @@ Multiplication", 2008).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 
 from torch_mlir.dialects import arith, scf
@@ -21,11 +20,20 @@ from torch_mlir.dialects import arith, scf
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
-from xyntra.passes.lower.cpu.memrefs import allocate
+from xyntra.passes.lower.cpu.loop_builder import (
+    Position,
+    carrying_loop,
+    index,
+    load,
+    loop,
+    offset,
+    plus,
+)
+from xyntra.passes.lower.cpu.panels import Panel, fill_panel, new_panel
 from xyntra.passes.lower.cpu.tile_plan import TilePlan
 from xyntra.passes.lower.cpu.vector_body import broadcast, emit_on_vectors
 
-Position = dict[int, ir.Value]
+_Step = Callable[[Position, Sequence[ir.Value]], list[ir.Value]]
 
 
 @dataclass(frozen=True)
@@ -44,207 +52,136 @@ class TileEmitter:
 
     def emit(self) -> None:
         """Emit all loops."""
-        panels = {index: self._new_panel(index) for index in sorted(self.plan.packed)}
-        tiled = (self.plan.row_loop, self.plan.column_loop)
+        panels = {
+            number: new_panel(self.nest, self.plan, self.nest.inputs[number])
+            for number in sorted(self.plan.packed)
+        }
+        tiled = (self.plan.row_loop, *self.plan.column_loops)
         outer = [
-            index
-            for index, loop in enumerate(self.nest.loops)
-            if not loop.is_reduction and index not in tiled
+            number
+            for number, each in enumerate(self.nest.loops)
+            if not each.is_reduction and number not in tiled
         ]
         self._outer_loops(outer, {}, panels)
 
     def _outer_loops(
-        self, loops: Sequence[int], position: Position, panels: dict[int, Access]
+        self, outer: Sequence[int], position: Position, panels: Mapping[int, Panel]
     ) -> None:
-        if loops:
-            with _loop(self.nest.loops[loops[0]].extent) as step:
-                self._outer_loops(loops[1:], position | {loops[0]: step}, panels)
-                scf.YieldOp([])
+        if not outer:
+            self._columns(position, panels)
             return
-        plan = self.plan
-        extent = self.nest.loops[plan.column_loop].extent
-        with _loop(-(-extent // plan.columns)) as tile:
-            start = _tile_start(tile, plan.columns, extent)
-            position = position | {plan.column_loop: start}
-            for index, panel in panels.items():
-                self._pack(self.nest.inputs[index], panel, position)
-            self._rows(position, panels)
-            scf.YieldOp([])
+        with loop(self.nest.loops[outer[0]].extent) as step:
+            self._outer_loops(outer[1:], position | {outer[0]: step}, panels)
 
-    def _rows(self, position: Position, panels: dict[int, Access]) -> None:
-        row_loop = self.plan.row_loop
-        extent = self.nest.loops[row_loop].extent
-        with _loop(-(-extent // self.plan.rows)) as tile:
-            start = _tile_start(tile, self.plan.rows, extent)
-            self._tile(position | {row_loop: start}, panels)
-            scf.YieldOp([])
-
-    def _tile(self, position: Position, panels: dict[int, Access]) -> None:
+    def _columns(self, position: Position, panels: Mapping[int, Panel]) -> None:
         plan = self.plan
-        inputs = [panels.get(index, each) for index, each in enumerate(self.nest.inputs)]
-        initial = broadcast(self.initial, plan.lanes)
-        reductions = [index for index, loop in enumerate(self.nest.loops) if loop.is_reduction]
+        extent = prod(self.nest.loops[number].extent for number in plan.column_loops)
+        rows = self.nest.loops[plan.row_loop].extent
+        with loop(_tiles(extent, plan.columns)) as tile:
+            first = _tile_start(tile, plan.columns, extent)
+            for panel in panels.values():
+                fill_panel(self.nest, plan, panel, position, first)
+            with loop(_tiles(rows, plan.rows)) as row_tile:
+                row = _tile_start(row_tile, plan.rows, rows)
+                self._tile(position | {plan.row_loop: row}, first, panels)
+
+    def _tile(self, position: Position, first: ir.Value, panels: Mapping[int, Panel]) -> None:
+        plan = self.plan
+        operands = [
+            _Operand(panels[number].packed if number in panels else access, number in panels)
+            for number, access in enumerate(self.nest.inputs)
+        ]
+        reductions = [number for number, each in enumerate(self.nest.loops) if each.is_reduction]
 
         def step(position: Position, sums: Sequence[ir.Value]) -> list[ir.Value]:
-            return self._step(inputs, position, sums)
+            return self._step(operands, position, first, sums)
 
+        initial = broadcast(self.initial, plan.lanes)
         sums = self._reduce(reductions, position, [initial] * (plan.rows * plan.vectors), step)
         output = self.nest.output
-        start = _offset(output, position)
+        start = plus(offset(output, position), first)
         for number, value in enumerate(sums):
             row, vector = divmod(number, plan.vectors)
             distance = row * output.strides[plan.row_loop] + vector * plan.lanes
-            place = _plus(start, distance)
+            place = _moved(start, distance)
             ir.Operation.create("vector.store", operands=[value, output.value, place])
 
     def _reduce(
-        self,
-        loops: Sequence[int],
-        position: Position,
-        sums: Sequence[ir.Value],
-        step: Callable[[Position, Sequence[ir.Value]], list[ir.Value]],
+        self, loops: Sequence[int], position: Position, sums: Sequence[ir.Value], step: _Step
     ) -> list[ir.Value]:
         if not loops:
             return step(position, sums)
-        loop = _for(self.nest.loops[loops[0]].extent, sums)
-        with ir.InsertionPoint(loop.body):
-            inside = position | {loops[0]: loop.induction_variable}
-            scf.YieldOp(self._reduce(loops[1:], inside, list(loop.inner_iter_args), step))
-        return list(loop.results)
+        built = carrying_loop(self.nest.loops[loops[0]].extent, sums)
+        with ir.InsertionPoint(built.body):
+            inside = position | {loops[0]: built.induction_variable}
+            scf.YieldOp(self._reduce(loops[1:], inside, list(built.inner_iter_args), step))
+        return list(built.results)
 
     def _step(
-        self, inputs: Sequence[Access], position: Position, sums: Sequence[ir.Value]
+        self,
+        operands: Sequence[_Operand],
+        position: Position,
+        first: ir.Value,
+        sums: Sequence[ir.Value],
     ) -> list[ir.Value]:
         """Combine the accumulators with one element of every reduction."""
-        plan = self.plan
-        loaded: dict[tuple[int, int, int], ir.Value] = {}
-        # A panel holds the columns of this tile only.
-        inside = {loop: value for loop, value in position.items() if loop != plan.column_loop}
-        starts = [
-            None if each.is_scalar else _offset(each, inside if index in plan.packed else position)
-            for index, each in enumerate(inputs)
-        ]
-
-        def operand(index: int, row: int, vector: int) -> ir.Value:
-            access = inputs[index]
-            moves_by_row = access.strides[plan.row_loop]
-            moves_by_column = access.strides[plan.column_loop]
-            key = (index, row if moves_by_row else 0, vector if moves_by_column else 0)
-            if key not in loaded:
-                start = starts[index]
-                distance = key[1] * moves_by_row + key[2] * plan.lanes
-                loaded[key] = _load(access, start, distance, plan.lanes, bool(moves_by_column))
-            return loaded[key]
-
+        readers = [self._reader(operand, position, first) for operand in operands]
         results = []
         for number, accumulator in enumerate(sums):
-            row, vector = divmod(number, plan.vectors)
-            arguments = [operand(index, row, vector) for index in range(len(inputs))]
-            results.append(emit_on_vectors(self.nest.body, [*arguments, accumulator], plan.lanes))
+            row, vector = divmod(number, self.plan.vectors)
+            arguments = [read(row, vector) for read in readers]
+            results.append(
+                emit_on_vectors(self.nest.body, [*arguments, accumulator], self.plan.lanes)
+            )
         return results
 
-    def _new_panel(self, index: int) -> Access:
-        """Allocate a panel: for every step of the reductions one row of the tile's columns."""
-        loops = self.nest.loops
-        columns = self.plan.columns
-        strides = [0] * len(loops)
-        size = columns
-        for loop in reversed(range(len(loops))):
-            if loops[loop].is_reduction:
-                strides[loop] = size
-                size *= loops[loop].extent
-        strides[self.plan.column_loop] = 1
-        element = ir.MemRefType(self.nest.inputs[index].value.type).element_type
-        return Access(allocate(size, element), 0, tuple(strides))
+    def _reader(
+        self, operand: _Operand, position: Position, first: ir.Value
+    ) -> Callable[[int, int], ir.Value]:
+        """Return a function that loads the vector for a row and vector of the tile, once."""
+        plan, access = self.plan, operand.access
+        loaded: dict[int, ir.Value] = {}
+        if access.is_scalar:
+            return lambda row, vector: broadcast(access.value, plan.lanes)
+        by_column = operand.is_panel or bool(access.strides[plan.column_loops[-1]])
+        start = offset(access, position)
+        if by_column and not operand.is_panel:
+            start = plus(start, first)
 
-    def _pack(self, source: Access, panel: Access, position: Position) -> None:
-        column = self.plan.column_loop
-        reductions = [index for index, loop in enumerate(self.nest.loops) if loop.is_reduction]
-        start = _offset(source, position)
-        # The source is read in order: along the columns where they are closest together.
-        loops = [*reductions, column]
-        loops.sort(key=lambda loop: -abs(source.strides[loop]))
-        inside = Access(panel.value, 0, panel.strides)
+        def read(row: int, vector: int) -> ir.Value:
+            distance = row * access.strides[plan.row_loop]
+            distance += vector * plan.lanes if by_column else 0
+            if distance not in loaded:
+                loaded[distance] = _load(access, _moved(start, distance), plan.lanes, by_column)
+            return loaded[distance]
 
-        def copy(remaining: Sequence[int], steps: Position) -> None:
-            if not remaining:
-                moved = replace(source, offset=0)
-                value = _load_scalar(moved, _sum(start, _offset(moved, steps)))
-                place = _offset(inside, steps)
-                ir.Operation.create("memref.store", operands=[value, inside.value, place])
-                return
-            loop = remaining[0]
-            extent = self.plan.columns if loop == column else self.nest.loops[loop].extent
-            with _loop(extent) as step:
-                copy(remaining[1:], steps | {loop: step})
-                scf.YieldOp([])
-
-        copy(loops, {})
+        return read
 
 
-def panel_elements(nest: LinearNest, plan: TilePlan) -> int:
-    """Return the elements of one packed panel."""
-    return plan.columns * prod(loop.extent for loop in nest.loops if loop.is_reduction)
+@dataclass(frozen=True)
+class _Operand:
+    """An input of the tile: itself, or the panel that holds its columns of this tile only."""
+
+    access: Access
+    is_panel: bool
 
 
-class _loop(AbstractContextManager[ir.Value]):  # noqa: N801  (reads as a statement)
-    """A loop from 0 to `extent`; code emitted inside becomes its body."""
-
-    def __init__(self, extent: int) -> None:
-        self._loop = _for(extent, [])
-        self._point = ir.InsertionPoint(self._loop.body)
-
-    def __enter__(self) -> ir.Value:
-        self._point.__enter__()
-        return self._loop.induction_variable
-
-    def __exit__(self, *details: object) -> None:
-        self._point.__exit__(*details)
-
-
-def _for(extent: int, carried: Sequence[ir.Value]) -> scf.ForOp:
-    return scf.ForOp(_index(0), _index(extent), _index(1), list(carried))
-
-
-def _index(number: int) -> ir.Value:
-    kind = ir.IndexType.get()
-    return emit("arith.constant", [], kind, value=ir.IntegerAttr.get(kind, number))
+def _tiles(extent: int, size: int) -> int:
+    return -(-extent // size)
 
 
 def _tile_start(tile: ir.Value, size: int, extent: int) -> ir.Value:
     """Return the first element of a tile; the last tile moves back to where it fits."""
-    start = arith.muli(tile, _index(size))
-    return start if extent % size == 0 else arith.minsi(start, _index(extent - size))
+    start = arith.muli(tile, index(size))
+    return start if extent % size == 0 else arith.minsi(start, index(extent - size))
 
 
-def _offset(access: Access, position: Position) -> ir.Value:
-    total = _index(access.offset)
-    for loop, value in position.items():
-        if access.strides[loop]:
-            total = arith.addi(total, arith.muli(value, _index(access.strides[loop])))
-    return total
+def _moved(start: ir.Value, distance: int) -> ir.Value:
+    return arith.addi(start, index(distance)) if distance else start
 
 
-def _plus(start: ir.Value, distance: int) -> ir.Value:
-    return arith.addi(start, _index(distance)) if distance else start
-
-
-def _sum(left: ir.Value, right: ir.Value) -> ir.Value:
-    return arith.addi(left, right)
-
-
-def _load(
-    access: Access, start: ir.Value | None, distance: int, lanes: int, is_vector: bool
-) -> ir.Value:
-    if start is None:
-        return broadcast(access.value, lanes)
-    place = _plus(start, distance)
+def _load(access: Access, place: ir.Value, lanes: int, is_vector: bool) -> ir.Value:
     if not is_vector:
-        return broadcast(_load_scalar(access, place), lanes)
+        return broadcast(load(access, place), lanes)
     element = ir.MemRefType(access.value.type).element_type
     return emit("vector.load", [access.value, place], ir.VectorType.get([lanes], element))
-
-
-def _load_scalar(access: Access, place: ir.Value) -> ir.Value:
-    element = ir.MemRefType(access.value.type).element_type
-    return emit("memref.load", [access.value, place], element)

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Builders for loops over flat buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from torch_mlir.dialects import arith, scf
+
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cpu.linear_nest import Access
+
+Position = dict[int, ir.Value]
+"""The current iteration of some loops of a nest, by the number of the loop."""
+
+
+def index(number: int) -> ir.Value:
+    """Return a constant."""
+    kind = ir.IndexType.get()
+    return emit("arith.constant", [], kind, value=ir.IntegerAttr.get(kind, number))
+
+
+def plus(first: ir.Value, *others: ir.Value) -> ir.Value:
+    """Return a sum."""
+    for other in others:
+        first = arith.addi(first, other)
+    return first
+
+
+def carrying_loop(extent: int, carried: Sequence[ir.Value]) -> scf.ForOp:
+    """Return a loop from 0 to `extent` that hands `carried` on; its body is empty."""
+    return scf.ForOp(index(0), index(extent), index(1), list(carried))
+
+
+@contextmanager
+def loop(extent: int) -> Iterator[ir.Value]:
+    """Build a loop from 0 to `extent`; what is emitted inside becomes its body."""
+    built = carrying_loop(extent, [])
+    with ir.InsertionPoint(built.body):
+        yield built.induction_variable
+        scf.YieldOp([])
+
+
+def offset(access: Access, position: Position) -> ir.Value:
+    """Return the element of `access` at `position`; loops that it lacks stand at 0."""
+    total = index(access.offset)
+    for number, value in position.items():
+        if access.strides[number]:
+            total = arith.addi(total, arith.muli(value, index(access.strides[number])))
+    return total
+
+
+def load(access: Access, place: ir.Value) -> ir.Value:
+    """Return one element."""
+    element = ir.MemRefType(access.value.type).element_type
+    return emit("memref.load", [access.value, place], element)
+
+
+def store(value: ir.Value, access: Access, place: ir.Value) -> None:
+    """Write one element."""
+    ir.Operation.create("memref.store", operands=[value, access.value, place])
