@@ -151,6 +151,11 @@ class _Importer:
         weight = next((e.value for e in tensor.external_data if e.key == "xyntra.weight"), None)
         dtype = dtype_name(tensor.data_type, place)
         if weight is None:
+            if tensor.data_location == onnx.TensorProto.EXTERNAL:
+                # The onnx package would read the file, wherever it is; only the scanner may.
+                raise ModelError(
+                    "external-data-invalid", "external data is not allowed here", place=place
+                )
             try:
                 return onnx.numpy_helper.to_array(tensor)
             except (ValueError, TypeError, OverflowError) as error:
