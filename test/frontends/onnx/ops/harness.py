@@ -56,12 +56,27 @@ def node_model(
     wanted = [f"y{i}" for i in range(outputs)] if isinstance(outputs, int) else list(outputs)
     order = list(names) if names is not None else [*inputs, *constants]
     node = onnx.helper.make_node(op_type, order, wanted, domain=domain, name="it", **attributes)
+    return graph_model(
+        [node], inputs, [name for name in wanted if name], constants, opset=opset, domain=domain
+    )
+
+
+def graph_model(
+    nodes: Sequence[onnx.NodeProto],
+    inputs: Arrays,
+    outputs: Sequence[str],
+    constants: Arrays | None = None,
+    *,
+    opset: int = 20,
+    domain: str = "",
+) -> onnx.ModelProto:
+    """A model of several nodes; the arguments are those of `node_model`."""
     graph = onnx.helper.make_graph(
-        [node],
+        list(nodes),
         "test",
         [_value_info(name, array) for name, array in inputs.items()],
-        [onnx.ValueInfoProto(name=name) for name in wanted if name],
-        [onnx.numpy_helper.from_array(array, name) for name, array in constants.items()],
+        [onnx.ValueInfoProto(name=name) for name in outputs],
+        [onnx.numpy_helper.from_array(array, name) for name, array in (constants or {}).items()],
     )
     opsets = [onnx.helper.make_opsetid("", opset)]
     if domain:
