@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import sys
 from pathlib import Path
 
@@ -44,8 +45,8 @@ def test_defaults() -> None:
 
 
 def test_every_field_is_documented() -> None:
-    doc = Config.__doc__ or ""
-    assert [name for name in KINDS if f"        {name}: " not in doc] == []
+    doc = inspect.getdoc(Config) or ""
+    assert [name for name in KINDS if f"\n    {name}: " not in doc] == []
 
 
 def test_later_sources_win(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
