@@ -55,7 +55,8 @@ class _Axis:
         if self.mode == "nearest":
             yield self._tap(self._padded(x.math("roundeven")), None)
             return
-        x = self._padded(x)
+        if self.mode == "linear":
+            x = self._padded(x)
         first = x.math("floor")
         for offset, weight in _weights(x - first, self.mode):
             yield self._tap(first + offset, weight)
@@ -89,6 +90,7 @@ class _Axis:
             inside = (x >= 0) & (x < self.size)
         elif self.padding == "reflection":
             x = self._reflected(x)
+        # Mode border needs nothing more: the nearest element that exists is the one it asks for.
         index = x.cast("int64").maximum(0).minimum(self.size - 1)
         return _Tap(index.cast("index"), weight, inside)
 

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Cumulative operators and TopK, against onnxruntime and numpy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from harness import check_node, node_model, run
+from refusals import check_invalid, check_unsupported
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("exclusive", [0, 1])
+@pytest.mark.parametrize("reverse", [0, 1])
+def test_cum_sum(axis: int, exclusive: int, reverse: int) -> None:
+    x = np.random.default_rng(0).standard_normal((3, 4, 5)).astype(np.float32)
+    options = {"constants": {"a": np.array(axis)}, "exclusive": exclusive, "reverse": reverse}
+    check_node("CumSum", {"x": x}, **options)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float64])
+def test_cum_sum_of_dtypes(dtype: type) -> None:
+    check_node("CumSum", {"x": np.arange(9).astype(dtype)}, constants={"a": np.array(0, np.int32)})
+
+
+def test_cum_sum_of_half_accumulates_wide() -> None:
+    x = np.ones((4100,), np.float16)
+    (found,) = run(node_model("CumSum", {"x": x}, opset=28, constants={"a": np.array(0)}), {"x": x})
+    np.testing.assert_array_equal(found, np.arange(1, 4101).astype(np.float16))
+
+
+@pytest.mark.parametrize("exclusive", [0, 1])
+@pytest.mark.parametrize("reverse", [0, 1])
+def test_cum_prod(exclusive: int, reverse: int) -> None:
+    x = np.array([[2.0, 3.0, 4.0], [1.0, 0.5, -2.0]])
+    options = {"constants": {"a": np.array(1)}, "exclusive": exclusive, "reverse": reverse}
+    (found,) = run(node_model("CumProd", {"x": x}, opset=26, **options), {"x": x})
+    turned = x[:, ::-1] if reverse else x
+    wanted = np.cumprod(turned, axis=1)
+    if exclusive:
+        wanted = np.concatenate([np.ones((2, 1)), wanted[:, :-1]], axis=1)
+    np.testing.assert_allclose(found, wanted[:, ::-1] if reverse else wanted)
+
+
+def test_cumulating_nothing_and_wrongly() -> None:
+    check_node("CumSum", {"x": np.zeros((0, 3), np.float32)}, constants={"a": np.array(1)})
+    x = np.ones((2, 2), np.float32)
+    check_invalid("CumSum", {"x": x}, "outside", constants={"a": np.array(2)})
+    check_unsupported("CumSum", {"x": x, "a": np.array(0)}, "must be a constant")
+
+
+@pytest.mark.parametrize("largest", [0, 1])
+@pytest.mark.parametrize(("axis", "k"), [(-1, 1), (-1, 3), (1, 6), (0, 2), (2, 5)])
+def test_top_k(axis: int, k: int, largest: int) -> None:
+    x = np.random.default_rng(1).integers(0, 6, (3, 6, 5)).astype(np.float32)
+    options = {"constants": {"k": np.array([k])}, "outputs": 2, "axis": axis, "largest": largest}
+    check_node("TopK", {"x": x}, **options)
+    check_node("TopK", {"x": x.astype(np.int64)}, **options)
+
+
+def test_top_k_of_many() -> None:
+    x = np.random.default_rng(2).standard_normal((2, 3000)).astype(np.float32)
+    check_node("TopK", {"x": x}, constants={"k": np.array([50])}, outputs=2)
+
+
+def test_top_k_by_attribute() -> None:
+    x = np.random.default_rng(3).standard_normal((4, 7)).astype(np.float32)
+    check_node("TopK", {"x": x}, opset=9, outputs=2, k=2)
+
+
+@pytest.mark.parametrize("largest", [0, 1])
+def test_nan_is_worse_than_every_number(largest: int) -> None:
+    x = np.array([np.nan, 1, np.inf, np.nan, -np.inf, 0], np.float32)
+    options = {"constants": {"k": np.array([6])}, "outputs": 2, "largest": largest}
+    values, places = run(node_model("TopK", {"x": x}, **options), {"x": x})
+    assert places.tolist() == ([2, 1, 5, 4, 0, 3] if largest else [4, 5, 1, 2, 0, 3])
+    np.testing.assert_array_equal(values, x[places])
+
+
+def test_top_k_refuses() -> None:
+    x = np.ones((2, 3), np.float32)
+    check_invalid("TopK", {"x": x}, "has 3 elements", constants={"k": np.array([4])}, outputs=2)
+    check_unsupported("TopK", {"x": x, "k": np.array([1])}, "must be a constant", outputs=2)
+    check_node("TopK", {"x": x}, constants={"k": np.array([0])}, outputs=2)
