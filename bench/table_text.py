@@ -69,8 +69,8 @@ def _machine(result: dict[str, Any]) -> str:
     versions = ", ".join(f"{k} {v}" for k, v in machine["versions"].items() if v is not None)
     return (
         f"Measured {machine['date'][:10]} on {machine['cpu']}, {machine['cores_allowed']} cores, "
-        f"{_number(machine['memory_bytes'], 2**-30, 0) or '?'} GiB, {machine['os']}, {machine['python']}; "
-        f"{versions}. Load average before: {machine['load_average']}. "
+        f"{_number(machine['memory_bytes'], 2**-30, 0) or '?'} GiB, {machine['os']}, "
+        f"{machine['python']}; {versions}. Load average before: {machine['load_average']}. "
         f"{settings['threads']} thread each, {settings['seeds']} random inputs."
     )
 
