@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _DONE, _FAILED = b"\x00", b"\x01"
 _TAIL = 2000
+_NO_MEMORY = ("bad_alloc", "failed to map segment", "Cannot allocate memory", "out of memory")
+"""What the loader, C++ and LLVM say when there is no memory."""
 
 
 def compile_isolated(request: Request, *, timeout: float, memory_limit: int | None) -> bytes:
@@ -76,14 +78,24 @@ def _result(answer: bytes, messages: str, status: int) -> bytes:
         return answer[1:]
     if answer[:1] == _FAILED and status == 0:
         raise XyntraError.from_dict(json.loads(answer[1:]))
-    cause = f"signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
+    if any(sign in messages for sign in _NO_MEMORY):
+        raise _out_of_memory()
     tail = messages.strip()[-_TAIL:]
     raise WorkerError(
         "worker-crashed",
         "the process that compiles the model crashed",
-        cause=f"{cause}\n{tail}".strip(),
-        hint="this is a defect of Xyntra or of a library below it: please report it with the model",
+        cause=f"{_ending(status)}\n{tail}".strip(),
+        hint="the system may have run out of memory"
+        if -status == getattr(signal, "SIGKILL", None)
+        else "this is a defect of Xyntra or of a library below it: please report it with the model",
     )
+
+
+def _ending(status: int) -> str:
+    if status >= 0:
+        return f"exit status {status}"
+    names = {number.value: number.name for number in signal.Signals}
+    return f"signal {names.get(-status, -status)}"
 
 
 def main() -> None:
@@ -99,10 +111,9 @@ def main() -> None:
         answer = _DONE + compile_request(Request.from_bytes(data))
     except XyntraError as error:
         answer = _FAILED + json.dumps(error.to_dict()).encode()
-    except MemoryError:
-        answer = _FAILED + json.dumps(_out_of_memory().to_dict()).encode()
     except Exception as error:
-        answer = _FAILED + json.dumps(unexpected(error).to_dict()).encode()
+        wrapped = _out_of_memory() if _is_out_of_memory(error) else unexpected(error)
+        answer = _FAILED + json.dumps(wrapped.to_dict()).encode()
     answers.write(answer)
     answers.flush()
     os._exit(0)  # MLIR's teardown takes time and serves nobody.
@@ -115,6 +126,13 @@ def _limit_memory() -> None:
     import resource
 
     resource.setrlimit(resource.RLIMIT_AS, (int(limit), int(limit)))
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    if isinstance(error, MemoryError) or any(sign in str(error) for sign in _NO_MEMORY):
+        return True
+    # Loading a library under a limit fails with messages of many kinds.
+    return "XYNTRA_WORKER_MEMORY" in os.environ and isinstance(error, (ImportError, OSError))
 
 
 def _out_of_memory() -> WorkerError:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
+from xyntra.errors import UnsupportedError
 from xyntra.passes.fusion.block_graph import VIEWS, BlockGraph, Item, is_fill
 from xyntra.passes.fusion.classify import classify
 from xyntra.passes.fusion.functions import function_blocks
@@ -58,10 +59,21 @@ def _wrap_block(graph: BlockGraph) -> None:
         if item.source or item.op.name in _OUTSIDE:
             order.append(index)
             continue
+        _check_results(item.op)
         members = [index, *_initialisers(graph, readers, index)]
         absorbed.update(members)
         order.append(Group(tuple(sorted(members)), classify(item.op)))
     rebuild_block(graph, order[::-1])
+
+
+def _check_results(op: ir.Operation) -> None:
+    for result in op.results:
+        if not isinstance(result.type, ir.RankedTensorType) or not result.type.has_static_shape:
+            raise UnsupportedError(
+                "kernel-type",
+                f"'{op.name}' gives {result.type}: a kernel gives tensors of static shape",
+                place=str(op.location),
+            )
 
 
 def _initialisers(graph: BlockGraph, readers: list[set[int]], index: int) -> list[int]:

@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,7 @@ from xyntra.cache import DiskCache, cache_key
 from xyntra.compiler.request import Level, Request
 from xyntra.compiler.source import Source, open_onnx
 from xyntra.config import Config
-from xyntra.errors import ArchiveError, UnsupportedError, XyntraError
+from xyntra.errors import ArchiveError, InputError, UnsupportedError, XyntraError
 from xyntra.executable import Executable
 from xyntra.plan.artifact import Artifact
 
@@ -26,8 +29,8 @@ def compile_source(source: Source, shapes: Shapes, config: Config) -> Executable
         XyntraError: the model is wrong or cannot be compiled.
     """
     check_supported(config)
-    artifact = _artifact(source, shapes, config)
-    return load_artifact(artifact, source)
+    with _placed(source):
+        return load_artifact(_artifact(source, shapes, config), source)
 
 
 def emit_level(source: Source, shapes: Shapes, config: Config, level: Level) -> bytes:
@@ -37,7 +40,19 @@ def emit_level(source: Source, shapes: Shapes, config: Config, level: Level) -> 
         XyntraError: the model is wrong or cannot be compiled that far.
     """
     check_supported(config)
-    return run_request(make_request(source, shapes, config, level), config)
+    with _placed(source):
+        return run_request(make_request(source, shapes, config, level), config)
+
+
+@contextmanager
+def _placed(source: Source) -> Iterator[None]:
+    """Name the model's file in errors that name no place."""
+    try:
+        yield
+    except XyntraError as error:
+        if error.place is None and source.path is not None:
+            error.place = str(source.path)
+        raise
 
 
 def load_artifact(artifact: Artifact, source: Source) -> Executable:
@@ -147,17 +162,43 @@ def run_request(request: Request, config: Config) -> bytes:
 
 
 def shapes_of(inputs: Any) -> Shapes:
-    """Shapes by input name, or by `#position`, of shapes or example arrays."""
+    """Shapes by input name, or by `#position`, of shapes or example arrays.
+
+    Raises:
+        InputError: `inputs` holds something else.
+    """
     if inputs is None:
         return {}
-    items = (
-        inputs.items()
-        if hasattr(inputs, "items")
-        else ((f"#{position}", value) for position, value in enumerate(inputs))
-    )
-    return {name: _shape(value) for name, value in items}
+    if isinstance(inputs, Mapping):
+        return {_name(name): _shape(value, f"inputs[{name!r}]") for name, value in inputs.items()}
+    if not isinstance(inputs, (list, tuple)):
+        raise _wrong_shapes("inputs=", inputs)
+    return {f"#{i}": _shape(value, f"inputs[{i}]") for i, value in enumerate(inputs)}
 
 
-def _shape(value: Any) -> tuple[int, ...]:
+def _name(name: Any) -> str:
+    if not isinstance(name, str):
+        raise InputError("shape-type", f"{name!r} is no name of an input", place="inputs=")
+    return name
+
+
+def _shape(value: Any, place: str) -> tuple[int, ...]:
     shape = getattr(value, "shape", value)
-    return tuple(int(size) for size in shape) if not isinstance(shape, int) else (shape,)
+    try:
+        sizes = tuple(map(index, shape)) if not isinstance(shape, (str, bytes)) else None
+    except TypeError:
+        sizes = None
+    if sizes is None:
+        raise _wrong_shapes(place, value)
+    if any(size < 0 for size in sizes):
+        raise InputError("shape-mismatch", f"the shape {sizes} has a negative size", place=place)
+    return sizes
+
+
+def _wrong_shapes(place: str, value: Any) -> InputError:
+    return InputError(
+        "shape-type",
+        f"expected shapes or example arrays, got {repr(value)[:60]}",
+        place=place,
+        hint="inputs={'x': (1, 3)}, or inputs=[array]",
+    )

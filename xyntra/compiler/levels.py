@@ -10,7 +10,7 @@ from torch_mlir import ir
 from xyntra.cache import DiskCache
 from xyntra.compiler.request import Request
 from xyntra.dialects import make_context
-from xyntra.errors import ModelError
+from xyntra.errors import ModelError, UnsupportedError
 from xyntra.passes.manager import run_pipeline
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.build import PARAMETERS, build_plan, nodes_of
@@ -53,11 +53,23 @@ def compile_request(request: Request) -> bytes:
         if request.level == "kernels":
             return module_text(module)
         plan = build_plan(module.operation, operations)
+        _check_sizes(plan, request.max_tensor_bytes)
         text = module_text(module).decode()
         sources = kernel_sources(module, plan, request.opt_level)
         if request.level == "llvm":
             return _llvm_text(sources)
         return _artifact(request, plan, sources, text).to_bytes()
+
+
+def _check_sizes(plan: Plan, limit: int) -> None:
+    largest = max((buffer.nbytes for buffer in plan.buffers), default=0)
+    if largest > limit:
+        raise UnsupportedError(
+            "tensor-too-large",
+            f"the model has a tensor of {largest:,} bytes",
+            cause=f"the limit is {limit:,} bytes",
+            hint="raise max_tensor_bytes if the model really needs it",
+        )
 
 
 def _import(request: Request, context: ir.Context) -> ir.Module:
@@ -72,7 +84,7 @@ def _import(request: Request, context: ir.Context) -> ir.Module:
         )
     from xyntra.frontends.mlir_text import parse_mlir
 
-    return parse_mlir(request.model, context)
+    return parse_mlir(request.model, context, request.shapes)
 
 
 def module_text(module: ir.Module) -> bytes:
@@ -105,7 +117,9 @@ def kernel_sources(module: ir.Module, plan: Plan, opt_level: int) -> list[Kernel
         name = view.operation.attributes["sym_name"].value
         if name in plan.kernels:
             nodes = tuple(nodes_of(plan.steps, name))
-            sources.append(KernelSource(name, view.operation.get_asm(use_local_scope=True), nodes, opt_level))
+            sources.append(
+                KernelSource(name, view.operation.get_asm(use_local_scope=True), nodes, opt_level)
+            )
     return sources
 
 

@@ -14,7 +14,7 @@ from torch_mlir import ir
 
 from xyntra.dialects import Kernel
 from xyntra.dialects.dtypes import default_dtype, item_bytes
-from xyntra.errors import CompileError
+from xyntra.errors import CompileError, UnsupportedError
 from xyntra.passes.fusion.block_graph import VIEWS
 from xyntra.plan.flops import count_flops
 from xyntra.plan.plan import Buffer, BufferKind, KernelCode, Plan, Port, Step
@@ -42,6 +42,12 @@ def build_plan(module: ir.Operation, operations: int) -> Plan:
     mains = [op for op in functions if Kernel.of(op) is None and len(op.regions[0].blocks)]
     if len(mains) != 1:
         raise CompileError("no-main", f"the module has {len(mains)} functions beside its kernels")
+    if len(mains[0].regions[0].blocks) != 1:
+        raise UnsupportedError(
+            "control-flow-unsupported",
+            "functions with branches are not supported",
+            place=f"function '{ir.StringAttr(mains[0].attributes['sym_name']).value}'",
+        )
     builder = _PlanBuilder(mains[0], {name: _inplace_pairs(op) for name, op in kernels.items()})
     used = {step.kernel for step in builder.steps}
     return Plan(
@@ -56,9 +62,8 @@ def build_plan(module: ir.Operation, operations: int) -> Plan:
 
 
 def _parameter_file(module: ir.Operation) -> str:
-    if PARAMETERS not in module.attributes:
-        return ""
-    return str(ir.StringAttr(module.attributes[PARAMETERS]).value)
+    name = module.attributes.get(PARAMETERS, None)
+    return str(name.value) if isinstance(name, ir.StringAttr) else ""
 
 
 def _kernel_code(function: ir.Operation) -> KernelCode:
@@ -138,7 +143,9 @@ class _PlanBuilder:
         once = all(self.buffers[i].kind in _KNOWN for i in inputs)
         once = once and not any(result in self.returned for result in op.results)
         callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
-        reused = dict(self.reused.get(callee, ()))
+        if callee not in self.reused:
+            raise CompileError("not-a-kernel", f"function '{callee}' is called, but is no kernel")
+        reused = dict(self.reused[callee])
         outputs = []
         for number, result in enumerate(op.results):
             if number in reused:
