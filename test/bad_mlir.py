@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""MLIR files that must be refused."""
+
+from __future__ import annotations
+
+from bad_models import BadFile, data
+
+from xyntra.errors import CompileError, ModelError, UnsupportedError, XyntraError
+
+_TYPE = "tensor<4xf32>"
+_IDENTITY = "func.func @{0}(%x: {1}) -> {1} {{\n  return %x : {1}\n}}\n"
+
+
+def _identity(type_: str) -> str:
+    return _IDENTITY.format("main", type_)
+
+
+def _function(body: str, arguments: str = "%x: tensor<4xf32>") -> str:
+    return f"func.func @main({arguments}) -> {_TYPE} {{\n{body}\n  return %y : {_TYPE}\n}}\n"
+
+
+_NEGATE = f"  %y = linalg.negf ins(%w : {_TYPE}) outs(%w : {_TYPE}) -> {_TYPE}"
+_WEIGHT = _function(_NEGATE, f'%w: {_TYPE} {{xyntra.parameter = "w"}}')
+_NUMBER = f"""  %i = arith.constant 0 : index
+  %v = tensor.extract %x[%i] : {_TYPE}
+"""
+_BRANCHES = _function(
+    f"""{_NUMBER}  %c = arith.cmpf olt, %v, %v : f32
+  cf.cond_br %c, ^a(%x : {_TYPE}), ^b
+^b:
+  %e = tensor.empty() : {_TYPE}
+  cf.br ^a(%e : {_TYPE})
+^a(%y: {_TYPE}):"""
+)
+_FILL = _function(
+    f"""{_NUMBER}  %e = tensor.empty() : {_TYPE}
+  %y = linalg.fill ins(%v : f32) outs(%e : {_TYPE}) -> {_TYPE}"""
+)
+_CASES: dict[str, tuple[str, type[XyntraError], str, str]] = {
+    "mlir that does not parse": (_function("  retrun"), ModelError, "mlir-invalid", ":2:3"),
+    "mlir that does not verify": (
+        "func.func @main(%x: tensor<2xf32>) -> tensor<3xf32> {\n  return %x : tensor<2xf32>\n}",
+        ModelError,
+        "mlir-invalid",
+        "'tensor<2xf32>'",
+    ),
+    "mlir of a newer version": ("ML\u00efR", ModelError, "mlir-invalid", "bad.mlir"),
+    "mlir empty": ("", ModelError, "mlir-no-function", "bad.mlir"),
+    "mlir without a function": ("module {}", ModelError, "mlir-no-function", "bad.mlir"),
+    "mlir with two functions": (
+        _IDENTITY.format("a", _TYPE) + _IDENTITY.format("b", _TYPE),
+        UnsupportedError,
+        "mlir-unsupported",
+        "'a', 'b'",
+    ),
+    "mlir with a declaration": (
+        f"func.func private @a({_TYPE})\n" + _identity(_TYPE),
+        UnsupportedError,
+        "mlir-unsupported",
+        "'a'",
+    ),
+    "mlir of unknown size": (
+        _identity("tensor<?xf32>"),
+        UnsupportedError,
+        "mlir-unsupported",
+        "'main'",
+    ),
+    "mlir of unknown rank": (
+        _identity("tensor<*xf32>"),
+        UnsupportedError,
+        "mlir-unsupported",
+        "'main'",
+    ),
+    "mlir on buffers": (_identity("memref<2xf32>"), UnsupportedError, "mlir-unsupported", "'main'"),
+    "mlir on numbers": (_identity("f32"), UnsupportedError, "mlir-unsupported", "'main'"),
+    "mlir of seven bits": (_identity("tensor<2xi7>"), UnsupportedError, "mlir-unsupported", "i7"),
+    "mlir of complex numbers": (
+        _identity("tensor<2xcomplex<f32>>"),
+        UnsupportedError,
+        "mlir-unsupported",
+        "complex",
+    ),
+    "mlir with an encoding": (
+        _identity("tensor<2xf32, 1>"),
+        UnsupportedError,
+        "mlir-unsupported",
+        "'main'",
+    ),
+    "mlir above the limit": (
+        _identity("tensor<99999999999999xf32>"),
+        UnsupportedError,
+        "tensor-too-large",
+        "bad.mlir",
+    ),
+    "mlir with a global": (
+        "memref.global @g : memref<2xf32>\n" + _identity(_TYPE),
+        UnsupportedError,
+        "mlir-unsupported",
+        "memref.global",
+    ),
+    "mlir of an unknown dialect": (
+        _function(f'  %y = "foo.bar"(%x) : ({_TYPE}) -> {_TYPE}'),
+        ModelError,
+        "mlir-invalid",
+        "bad.mlir",
+    ),
+    "mlir with branches": (_BRANCHES, UnsupportedError, "control-flow-unsupported", "'main'"),
+    "mlir that computes numbers": (_FILL, UnsupportedError, "kernel-type", "tensor.extract"),
+    "mlir that calls itself": (
+        _function(f"  %y = call @main(%x) : ({_TYPE}) -> {_TYPE}"),
+        CompileError,
+        "not-a-kernel",
+        "'main'",
+    ),
+    "mlir with a dtype of another type": (
+        _function("", f'%y: {_TYPE} {{xyntra.dtype = "int8"}}'),
+        ModelError,
+        "mlir-invalid",
+        "'int8'",
+    ),
+    "mlir with a name twice": (
+        _function("", ", ".join(f'%{v}: {_TYPE} {{xyntra.input = "n"}}' for v in "xy")),
+        ModelError,
+        "duplicate-name",
+        "'n'",
+    ),
+    "mlir whose weights are missing": (
+        f'module attributes {{xyntra.parameters = "gone.onnx"}} {{\n{_WEIGHT}}}',
+        ModelError,
+        "model-missing",
+        "gone.onnx",
+    ),
+    "mlir whose weights have no file": (_WEIGHT, ModelError, "weight-missing", "'w'"),
+}
+
+BAD_MLIR = {
+    name: BadFile(data(text.encode("latin-1"), "bad.mlir"), kind, code, says)
+    for name, (text, kind, code, says) in _CASES.items()
+}
