@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from xyntra.dialects.builder import Tensor
 from xyntra.dialects.loops import for_each, insert
 from xyntra.dialects.reductions import combine
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.frontends.onnx.node import Node, handles
+from xyntra.frontends.onnx.ops.arithmetic import floor_remainder
 from xyntra.frontends.onnx.ops.indices import address, checked_indices
 
 _REDUCTIONS = {"add": "sum", "mul": "prod", "max": "max", "min": "min"}
@@ -91,3 +94,36 @@ def scatter_nd(node: Node) -> Tensor:
         return [*where, *loops[rank - 1 :]], inside
 
     return _write_at(node, data, updates, loops, position)
+
+
+@handles("TensorScatter")
+def tensor_scatter(node: Node) -> Tensor:
+    """The cache with `update` written along the axis, from a position of each batch element on.
+
+    What mode `linear` would write behind the end of the cache is dropped.
+    """
+    cache, update, b = node.tensor(0), node.tensor(1), node.b
+    axis, mode = node.axis(node.attribute("axis", -2), cache.rank), node.attribute("mode", "linear")
+    if mode not in ("linear", "circular"):
+        raise node.invalid(f"attribute 'mode' is '{mode}'")
+    capacity, length = cache.shape[axis], update.shape[axis] if update.rank == cache.rank else 0
+    expected = tuple(length if d == axis else n for d, n in enumerate(cache.shape))
+    starts = node.operand(2) if node.has(2) else np.zeros(cache.shape[0], np.int64)
+    if axis == 0 or update.shape != expected or length > capacity:
+        raise node.invalid(f"an update of shape {update.shape} does not fit {cache.shape}")
+    if starts.shape != (cache.shape[0],):
+        raise node.invalid(f"write indices of shape {starts.shape} do not fit {cache.shape}")
+    if 0 in update.shape:
+        return cache
+    spread = b.reshape(b.tensor(starts), [cache.shape[0], *[1] * (cache.rank - 1)])
+
+    def body(old: Scalar, start: Scalar) -> Scalar:
+        step = b.index(axis).cast("int64") - start.cast("int64")
+        if mode == "circular":
+            step = floor_remainder(step, constant(capacity, "int64"))
+        inside = step.cast("uint64") < length
+        at = inside.select(step, 0).cast("index")
+        where = [at if d == axis else b.index(d) for d in range(cache.rank)]
+        return inside.select(b.extract(update, where), old)
+
+    return b.map(body, cache, spread, dtype=cache.dtype)

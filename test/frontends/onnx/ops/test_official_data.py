@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The onnx package's own tests of the operators that compute elementwise or move data."""
+
+from __future__ import annotations
+
+import pytest
+from official import failures
+
+MODULES = """
+abs acos acosh add affinegrid and_ argmax argmin asin asinh atan atanh bitcast bitshift bitwiseand
+bitwisenot bitwiseor bitwisexor blackmanwindow cast castlike ceil center_crop_pad compress concat
+constant constantofshape cos cosh cumprod cumsum depthtospace det div equal erf exp expand eyelike
+flatten floor gather gatherelements gathernd greater greater_or_equal gridsample hammingwindow
+hannwindow hardmax identity if_ isinf isnan less less_or_equal log loop max mean min mod mul neg
+nonzero not_ onehot or_ pad pow rangeop reciprocal reduce_log_sum reduce_log_sum_exp reducel1
+reducel2 reducemax reducemean reducemin reduceprod reducesum reducesumsquare reshape
+reversesequence round scan scatter scatterelements scatternd shape sign sin sinh size slice
+spacetodepth split sqrt squeeze sub sum tan tanh tensorscatter tile topk transpose trilu unique
+unsqueeze where xor
+""".split()
+
+UNIQUE = "without_axis", "with_axis", "with_axis_3d", "with_negative_axis"
+REFUSED: dict[str, dict[str, str]] = {
+    "det": {"test_det_2d": "operator-unsupported", "test_det_nd": "operator-unsupported"},
+    "identity": {
+        "test_identity_sequence": "type-unsupported",
+        "test_identity_opt": "type-unsupported",
+    },
+    "if_": {"test_if_seq": "operator-unsupported", "test_if_opt": "operator-unsupported"},
+    "loop": {"test_loop13_seq": "type-unsupported", "test_loop16_seq_none": "type-unsupported"},
+    "nonzero": {"test_nonzero_example": "operator-unsupported"},
+    "not_": {f"test_not_{rank}d": "opset-unsupported" for rank in (2, 3, 4)},
+    "scan": {"test_scan_sum": "operator-unsupported"},
+    "unique": {
+        **{f"test_unique_sorted_{form}": "operator-unsupported" for form in UNIQUE},
+        "test_unique_not_sorted_without_axis": "operator-unsupported",
+        "test_unique_length_1": "operator-unsupported",
+        "test_unique_bfloat16_sorted_without_axis": "operator-unsupported",
+    },
+}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_official_cases(module: str) -> None:
+    assert list(failures(module, REFUSED.get(module, {}))) == []
