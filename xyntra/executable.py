@@ -99,6 +99,16 @@ class Executable:
         Raises:
             InputError: an input is missing, unknown, or does not fit.
         """
+        results = self._run(self._in_order(inputs), None)
+        return {port.name: array for port, array in zip(self.outputs, results, strict=True)}
+
+    def _in_order(self, inputs: Mapping[str, Any]) -> list[Any]:
+        if not isinstance(inputs, Mapping):
+            raise InputError(
+                "input-type",
+                f"inputs by name are a mapping, not a {type(inputs).__name__}",
+                hint="exe.run({'x': array}), or exe(array)",
+            )
         known = [port.name for port in self.inputs]
         for name in inputs:
             if name not in known:
@@ -110,8 +120,7 @@ class Executable:
         missing = [name for name in known if name not in inputs]
         if missing:
             raise InputError("missing-input", f"input '{missing[0]}' is missing")
-        results = self._run([inputs[name] for name in known], None)
-        return {port.name: array for port, array in zip(self.outputs, results, strict=True)}
+        return [inputs[name] for name in known]
 
     def _run(self, arrays: Sequence[Any], out: Sequence[Array] | None) -> list[Array]:
         prepared, results = self._arguments(arrays, out)
@@ -124,20 +133,27 @@ class Executable:
         prepared = [to_array(array, port) for array, port in zip(arrays, self.inputs, strict=True)]
         if out is None:
             return prepared, [np.empty(p.shape, numpy_dtype(p.dtype)) for p in self.outputs]
+        if not isinstance(out, (list, tuple)):
+            raise InputError(
+                "output-type", f"out= takes a list of arrays, not a {type(out).__name__}"
+            )
         if len(out) != len(self.outputs):
             raise InputError(
                 "output-count", f"the model has {len(self.outputs)} outputs, out= has {len(out)}"
             )
-        for array, port in zip(out, self.outputs, strict=True):
-            check_output(array, port, prepared)
+        for index, (array, port) in enumerate(zip(out, self.outputs, strict=True)):
+            check_output(array, port, prepared, out[:index])
         return prepared, list(out)
 
     def time_kernels(self, inputs: Mapping[str, Any]) -> list[int]:
         """Run the model once and return the nanoseconds that each entry of `kernels` took.
 
         Kernels that run once, at load, count zero.
+
+        Raises:
+            InputError: an input is missing, unknown, or does not fit.
         """
-        prepared, results = self._arguments([inputs[port.name] for port in self.inputs], None)
+        prepared, results = self._arguments(self._in_order(inputs), None)
         return self._program.time_steps(prepared, results)
 
     def explain(self) -> str:

@@ -78,12 +78,18 @@ def _wrong_dtype(array: Array, dtype: np.dtype[Any], port: Port) -> InputError:
     )
 
 
-def check_output(array: Any, port: Port, inputs: Sequence[Array]) -> None:
+def check_output(array: Any, port: Port, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
     """Check an array that is to receive an output.
+
+    Args:
+        array: the array.
+        port: the output.
+        inputs: the arrays that the call reads.
+        outputs: the arrays that receive the outputs before this one.
 
     Raises:
         InputError: it is no writable, contiguous array of the right dtype and shape, or it
-            shares memory with an input.
+            shares memory with an input or another output.
     """
     place = f"out= for output '{port.name}'"
     if not isinstance(array, np.ndarray):
@@ -100,3 +106,5 @@ def check_output(array: Any, port: Port, inputs: Sequence[Array]) -> None:
         raise InputError("output-layout", "the array must be contiguous and writable", place=place)
     if any(np.may_share_memory(array, other) for other in inputs):
         raise InputError("output-overlap", "the array shares memory with an input", place=place)
+    if any(np.may_share_memory(array, other) for other in outputs):
+        raise InputError("output-overlap", "the array shares memory with another", place=place)

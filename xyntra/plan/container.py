@@ -77,13 +77,21 @@ def read_container(data: memoryview, place: str) -> Container:
     header = bytes(data[_PREFIX.size : end])
     if hashlib.sha256(header).digest() != digest:
         raise _corrupt(place, "the header's checksum is wrong")
-    content = json.loads(header)
-    start = _aligned(end)
-    blobs = {
-        name: _blob(data, start + offset, nbytes, checksum, name, place)
-        for name, (offset, nbytes, checksum) in content["blobs"].items()
-    }
-    return Container(content["meta"], blobs)
+    try:
+        content = json.loads(header)
+        start = _aligned(end)
+        blobs = {
+            name: _blob(data, start + offset, nbytes, checksum, name, place)
+            for name, (offset, nbytes, checksum) in content["blobs"].items()
+        }
+        return Container(dict(content["meta"]), blobs)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ArchiveError(
+            "archive-invalid",
+            "the header is not of the form that this Xyntra writes",
+            place=place,
+            cause=repr(error),
+        ) from None
 
 
 def _blob(
