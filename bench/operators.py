@@ -13,10 +13,11 @@ from xyntra.frontends.onnx.node import supported_operators
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "operators.md"
 HEAD = """# ONNX operators
 
-Importers exist for these operators, in every form that operator sets {first} to {last} give them, with static shapes. Operators
-that the specification defines by a function of other operators are expanded where they have no importer of their own. `If` works
-where its condition is known when compiling. A form that an importer does not know is refused with an error that names the node.
-This page is written by `python -m bench.operators`.
+Importers exist for these operators, in every form that operator sets {first} to {last} give them,
+with static shapes. Operators that the specification defines by a function of other operators are
+expanded where they have no importer of their own. `If` works where its condition is known when
+compiling. A form that an importer does not know is refused with an error that names the node. This
+page is written by `python -m bench.operators`.
 """
 
 

@@ -34,7 +34,7 @@ def main() -> None:
 def run(arguments: Sequence[str]) -> int:
     """Do what `arguments` ask for and return the exit status; only argparse's exit leaves."""
     options = make_parser().parse_args(arguments)
-    warnings.showwarning = _show_warning
+    warnings.showwarning = _show_warning  # type: ignore[assignment]
     try:
         status: int = _COMMANDS[options.command].run(options)
         sys.stdout.flush()

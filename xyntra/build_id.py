@@ -39,6 +39,6 @@ def _sources(folder: str) -> Iterator[os.DirEntry[str]]:
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir() and entry.name != "__pycache__":
-                yield from _sources(entry.path)  # type: ignore[arg-type]
+                yield from _sources(entry.path)
             elif entry.name.endswith(".py"):
                 yield entry

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -17,20 +17,11 @@ from xyntra.plan.container import write_container
 from xyntra.plan.files import replace_file
 from xyntra.plan.kernel import Kernel, kernels_of
 from xyntra.plan.plan import Plan, Port, numpy_dtype
+from xyntra.targets.base import Program
 
 Array = np.ndarray[Any, Any]
 WEIGHT = "weight/"
 """Prefix of the blobs of a saved model that hold weights."""
-
-
-class Program(Protocol):
-    """An artifact loaded on a device, with its weights."""
-
-    def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
-        """Run the plan once; arrays are contiguous and fit the plan's ports. Thread-safe."""
-
-    def time_steps(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> list[int]:
-        """Run the plan once and return the nanoseconds that each step took."""
 
 
 class Executable:
@@ -178,4 +169,4 @@ class Executable:
 
 
 def _bytes(array: Array) -> memoryview:
-    return memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data

@@ -40,7 +40,7 @@ def compile_isolated(request: Request, *, timeout: float, memory_limit: int | No
     """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     if memory_limit is not None:
-        environment["XYNTRA_WORKER_MEMORY"] = str(memory_limit)
+        environment["_XYNTRA_WORKER_MEMORY"] = str(memory_limit)
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "xyntra.worker"],
         stdin=subprocess.PIPE,
@@ -120,7 +120,7 @@ def main() -> None:
 
 
 def _limit_memory() -> None:
-    limit = os.environ.get("XYNTRA_WORKER_MEMORY")
+    limit = os.environ.get("_XYNTRA_WORKER_MEMORY")
     if limit is None:
         return
     import resource
@@ -132,7 +132,7 @@ def _is_out_of_memory(error: Exception) -> bool:
     if isinstance(error, MemoryError) or any(sign in str(error) for sign in _NO_MEMORY):
         return True
     # Loading a library under a limit fails with messages of many kinds.
-    return "XYNTRA_WORKER_MEMORY" in os.environ and isinstance(error, (ImportError, OSError))
+    return "_XYNTRA_WORKER_MEMORY" in os.environ and isinstance(error, (ImportError, OSError))
 
 
 def _out_of_memory() -> WorkerError:

@@ -100,9 +100,9 @@ def is_source(op: ir.Operation) -> bool:
 
 def is_fill(op: ir.Operation) -> bool:
     """Whether `op` writes one value everywhere and reads no tensor."""
-    return op.name == "linalg.fill" or (
-        op.name == "linalg.generic" and op.attributes["operandSegmentSizes"][0] == 0
-    )
+    if op.name != "linalg.generic":
+        return bool(op.name == "linalg.fill")
+    return int(op.attributes["operandSegmentSizes"][0]) == 0
 
 
 def elementwise_domain(op: ir.Operation) -> tuple[tuple[int, ...] | None, list[bool]]:

@@ -120,7 +120,8 @@ def _pointwise_pairs(kernel: ir.Operation) -> Pairs:
 
 def _is_pointwise(use: ir.OpOperand) -> bool:
     pointwise = elementwise_domain(use.owner.operation)[1]
-    return use.operand_number < len(pointwise) and pointwise[use.operand_number]
+    position: int = use.operand_number
+    return position < len(pointwise) and pointwise[position]
 
 
 def _choose(call: ir.Operation, index: int, lives: _Lives, candidates: Pairs) -> Pairs:

@@ -60,10 +60,9 @@ def _level_text(options: argparse.Namespace) -> bytes:
 
 
 def _write(text: bytes, output: str | None) -> None:
-    if output in (None, "-"):
+    if output is None or output == "-":
         sys.stdout.buffer.write(text)
         return
     from xyntra.plan.files import replace_file
 
-    assert output is not None
     replace_file(output, [text])

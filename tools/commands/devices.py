@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
 from typing import Any
 
 
@@ -18,8 +17,7 @@ def run(options: argparse.Namespace) -> int:
     from xyntra.api import devices
 
     for device in devices():
-        fields = asdict(device)
         print("cpu")
-        for name, value in fields.items():
+        for name, value in vars(device).items():
             print(f"  {name}: {value}")
     return 0

@@ -51,7 +51,7 @@ class Source:
                     "weight-missing",
                     f"the weight '{name}' is not in the model's parameters",
                     place=str(self.path) if self.path else None,
-                    hint="name the file that holds the weights in the attribute 'xyntra.parameters'",
+                    hint="name the file that holds them in the attribute 'xyntra.parameters'",
                 )
             arrays[name] = self.reader.load(self.references[name], aligned=False)
         return arrays

@@ -187,7 +187,8 @@ def _returned(block: ir.Block) -> set[ir.Value]:
 
 def tensor_bytes(type_: ir.RankedTensorType) -> int:
     """Bytes of a tensor of static shape."""
-    return prod(type_.shape) * item_bytes(default_dtype(type_.element_type))
+    elements: int = prod(type_.shape)
+    return elements * item_bytes(default_dtype(type_.element_type))
 
 
 def _dictionaries(function: ir.Operation, name: str, count: int) -> list[dict[str, str]]:

@@ -28,7 +28,8 @@ def count_flops(function: ir.Operation) -> int:
 
 def _operation_flops(op: ir.Operation) -> int:
     if op.name in _PER_ELEMENT:
-        return _PER_ELEMENT[op.name] * prod(ir.RankedTensorType(op.results[0].type).shape)
+        elements: int = prod(ir.RankedTensorType(op.results[0].type).shape)
+        return _PER_ELEMENT[op.name] * elements
     if op.name != "linalg.generic":
         return 0
     body = [view.operation for view in op.regions[0].blocks[0].operations]

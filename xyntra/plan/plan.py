@@ -161,5 +161,6 @@ def numpy_dtype(dtype: str) -> np.dtype[Any]:
     if dtype == "bfloat16":
         import ml_dtypes
 
-        return np.dtype(ml_dtypes.bfloat16)
-    return np.dtype(dtype)
+        dtype = ml_dtypes.bfloat16
+    found: np.dtype[Any] = np.dtype(dtype)
+    return found

@@ -29,7 +29,8 @@ class Device(Protocol):
 class Program(Protocol):
     """A compiled model on a device, ready to run.
 
-    Arrays are contiguous, fit the plan's inputs and outputs, and come in their order.
+    Arrays are contiguous, fit the plan's inputs and outputs, and come in their order. Calls from
+    several threads are safe.
     """
 
     def run(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:

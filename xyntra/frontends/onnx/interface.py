@@ -42,8 +42,8 @@ def bind_inputs(
 
     Args:
         inputs: the graph's inputs that are not initializers.
-        shapes: the shapes that the user gave, by input name or `#position`; sizes must agree with the model's
-            fixed dimensions and a named dimension has one size everywhere.
+        shapes: the shapes that the user gave, by input name or `#position`; sizes must agree with
+            the model's fixed dimensions, and a named dimension has one size everywhere.
 
     Raises:
         InputError: `unknown-input`, `shape-mismatch` or `free-dimension`.
@@ -90,11 +90,12 @@ def _free_dimensions(
         if any(isinstance(dim, str) for dim in shape)
     )
     example = [dim if isinstance(dim, int) else 1 for dim in shape]
+    sizes = "x".join(map(str, example))
     return InputError(
         "free-dimension",
         "the model has free dimensions that need a size",
         place="; ".join(free),
-        hint=f"--shape {name}={'x'.join(map(str, example))}, or inputs={{'{name}': {tuple(example)}}}",
+        hint=f"--shape {name}={sizes}, or inputs={{'{name}': {tuple(example)}}}",
     )
 
 
@@ -119,9 +120,7 @@ def _declared(value: onnx.ValueInfoProto) -> list[int | str] | None:
     if not tensor_type.HasField("shape"):
         return None
     if len(tensor_type.shape.dim) > MAX_RANK:
-        raise ModelError(
-            "shape-invalid", f"rank above {MAX_RANK}", place=f"input '{value.name}'"
-        )
+        raise ModelError("shape-invalid", f"rank above {MAX_RANK}", place=f"input '{value.name}'")
     dims: list[int | str] = []
     for dim in tensor_type.shape.dim:
         if dim.HasField("dim_value") and dim.dim_value >= 0:
@@ -149,7 +148,8 @@ def _bind_symbols(
         if len(given) != len(declared):
             raise _mismatch(value.name, declared, given)
         for dim, size in zip(declared, given, strict=True):
-            expected = symbols.setdefault(dim, int(size)) if isinstance(dim, str) and dim != "?" else dim
+            named = isinstance(dim, str) and dim != "?"
+            expected = symbols.setdefault(str(dim), int(size)) if named else dim
             if isinstance(expected, int) and expected != int(size):
                 raise _mismatch(value.name, declared, given)
     return symbols

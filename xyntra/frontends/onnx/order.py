@@ -28,9 +28,7 @@ def sort_nodes(nodes: Sequence[onnx.NodeProto]) -> list[onnx.NodeProto]:
         ModelError: `duplicate-name` or `graph-cycle`.
     """
     producers = _producers(nodes)
-    waiting = [
-        {producers[name] for name in _reads(node) if name in producers} for node in nodes
-    ]
+    waiting = [{producers[name] for name in _reads(node) if name in producers} for node in nodes]
     if all(all(source < index for source in sources) for index, sources in enumerate(waiting)):
         return list(nodes)
     readers: dict[int, list[int]] = {}

@@ -36,7 +36,7 @@ class Reader:
     itself. A buffer of more than `MAX_FIELDS` fields is an `UnsupportedError` (`model-too-large`).
     """
 
-    __slots__ = ("data", "label", "_budget")
+    __slots__ = ("_budget", "data", "label")
 
     def __init__(self, data: memoryview, label: str) -> None:
         self.data = data

@@ -54,7 +54,7 @@ class CpuProgram:
             self._release(context)
 
     def time_steps(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> list[int]:
-        """Run the plan once and return the nanoseconds of each step; zero for those done at load."""
+        """Run the plan once and return each step's nanoseconds; zero for those done at load."""
         context = self._acquire()
         try:
             context.bind(inputs, outputs)
