@@ -27,6 +27,7 @@ from xyntra.frontends.onnx.control_flow import import_control_flow
 from xyntra.frontends.onnx.fold import fold
 from xyntra.frontends.onnx.functions import bound_nodes, schema_function
 from xyntra.frontends.onnx.interface import bind_inputs, dtype_name
+from xyntra.frontends.onnx.names import check_texts
 from xyntra.frontends.onnx.node import Node, Result, find_handler
 from xyntra.frontends.onnx.order import node_label, sort_nodes
 from xyntra.frontends.onnx.scope import Scope
@@ -70,6 +71,7 @@ def import_model(
         raise ModelError(
             "model-not-onnx", "the file is not an ONNX model", cause=str(error)
         ) from None
+    check_texts(model)
     return _Importer(model, context, max_tensor_bytes).run(shapes)
 
 

@@ -162,7 +162,8 @@ def _fixed_buffers(plan: Plan, weights: Mapping[str, Array]) -> dict[int, Array]
             if array.nbytes != buffer.nbytes:
                 raise CompileError(
                     "weight-size",
-                    f"the weight '{buffer.name}' has {array.nbytes} bytes instead of {buffer.nbytes}",
+                    f"the weight '{buffer.name}' does not have the size that the plan expects",
+                    cause=f"{array.nbytes} bytes instead of {buffer.nbytes}",
                 )
             fixed[index] = array
     return fixed
