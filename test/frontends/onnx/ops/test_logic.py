@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from harness import check_node, node_model, run
+from harness import check, check_node, node_model, operators_model, run
 from refusals import check_invalid
 
 COMPARISONS = ["Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"]
@@ -17,17 +17,15 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(6)
 
 
-@pytest.mark.parametrize("op_type", COMPARISONS)
-def test_comparisons_of_special_values(op_type: str) -> None:
+def test_comparisons_of_special_values() -> None:
     left, right = np.meshgrid(SPECIAL, SPECIAL)
-    check_node(op_type, {"x": left, "y": right})
+    check(operators_model(COMPARISONS, {"x": left, "y": right}), {"x": left, "y": right})
 
 
-@pytest.mark.parametrize("op_type", COMPARISONS)
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint8, np.float64])
-def test_comparisons_of_dtypes(op_type: str, dtype: type, rng: np.random.Generator) -> None:
+def test_comparisons_of_dtypes(dtype: type, rng: np.random.Generator) -> None:
     x, y = rng.integers(0, 4, (3, 1, 5)).astype(dtype), rng.integers(0, 4, (4, 1)).astype(dtype)
-    check_node(op_type, {"x": x, "y": y})
+    check(operators_model(COMPARISONS, {"x": x, "y": y}), {"x": x, "y": y})
 
 
 def test_unsigned_compare_as_unsigned() -> None:
@@ -36,10 +34,10 @@ def test_unsigned_compare_as_unsigned() -> None:
     assert found.tolist() == [True, False]
 
 
-@pytest.mark.parametrize("op_type", ["And", "Or", "Xor", "Equal"])
-def test_booleans(op_type: str) -> None:
+def test_booleans() -> None:
     x, y = np.meshgrid([True, False], [True, False])
-    check_node(op_type, {"x": x, "y": y[:, :1]})
+    feeds = {"x": x, "y": y[:, :1]}
+    check(operators_model(["And", "Or", "Xor", "Equal"], feeds), feeds)
 
 
 def test_not() -> None:

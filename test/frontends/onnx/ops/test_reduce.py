@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from harness import check_node, node_model, run
+from harness import check_node, node_model, operators_model, run
 from refusals import check_invalid, check_unsupported
 
 OPERATORS = [
@@ -19,7 +19,7 @@ def x() -> np.ndarray:
     return np.random.default_rng(7).uniform(0.5, 2, (3, 4, 5)).astype(np.float32)
 
 
-@pytest.mark.parametrize("axes", [None, [0], [-1], [0, 2], [2, 1]])
+@pytest.mark.parametrize("axes", [None, [-1], [0, 2]])
 @pytest.mark.parametrize("op_type", OPERATORS)
 def test_axes_input(op_type: str, axes: list[int] | None, x: np.ndarray) -> None:
     constants = {} if axes is None else {"axes": np.array(axes)}
@@ -71,16 +71,14 @@ def test_means_of_integers_truncate() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float64])
-@pytest.mark.parametrize("op_type", OPERATORS)
-def test_other_floats(op_type: str, dtype: type, x: np.ndarray) -> None:
-    wide = x.astype(dtype).astype(np.float64)
-    options = {"constants": {"axes": np.array([1])}, "opset": 18}
-    (found,) = run(node_model(op_type, {"x": x.astype(dtype)}, **options), {"x": x.astype(dtype)})
-    (exact,) = run(node_model(op_type, {"x": wide}, **options), {"x": wide})
-    np.testing.assert_allclose(
-        found.astype(np.float64), exact, rtol=1e-3 if dtype is np.float16 else 0
-    )
-    assert found.dtype == dtype
+def test_other_floats(dtype: type, x: np.ndarray) -> None:
+    narrow, wide = {"x": x.astype(dtype)}, {"x": x.astype(dtype).astype(np.float64)}
+    found = run(operators_model(OPERATORS, narrow), narrow)
+    exact = run(operators_model(OPERATORS, wide), wide)
+    for mine, theirs in zip(found, exact, strict=True):
+        assert mine.dtype == dtype
+        rtol = 2e-3 if dtype is np.float16 else 0
+        np.testing.assert_allclose(mine.astype(np.float64), theirs, rtol=rtol)
 
 
 def test_half_accumulates_wide() -> None:
