@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.access_strides import IRREGULAR, loop_extents, loop_strides
-from xyntra.passes.lower.cpu.memrefs import flattened
+from xyntra.passes.lower.cpu.memrefs import flattened, has_static_layout
 
 
 @dataclass(frozen=True)
@@ -40,45 +40,57 @@ class Access:
 
 @dataclass(frozen=True)
 class LinearNest:
-    """Loops around a scalar body that combines `inputs` with the element of `output`."""
+    """Loops around a scalar body that combines `inputs` with the elements of `outputs`."""
 
     loops: tuple[Loop, ...]
     inputs: tuple[Access, ...]
-    output: Access
+    outputs: tuple[Access, ...]
     body: ir.Block
 
     @property
     def accesses(self) -> tuple[Access, ...]:
         """All operands, in the order of the body's arguments."""
-        return (*self.inputs, self.output)
+        return (*self.inputs, *self.outputs)
 
 
 def is_linear(generic: ir.Operation) -> bool:
     """Tell whether `LinearNest` can express a linalg.generic on memrefs."""
-    outputs = generic.attributes["operandSegmentSizes"][1]
-    if outputs != 1 or not all(loop_extents(generic)):
+    if not all(has_static_layout(value) for value in generic.operands):
         return False
-    return all(abs(step) < IRREGULAR for steps in loop_strides(generic) for step in steps)
+    return all(loop_extents(generic)) and all(
+        abs(step) < IRREGULAR for steps in loop_strides(generic) for step in steps
+    )
 
 
 def linear_nest(generic: ir.Operation) -> LinearNest:
-    """Express `generic`, which must satisfy `is_linear`; flat views are made before it.
-
-    Loops of one iteration disappear, and loops that walk through every operand as one longer loop
-    would become that loop.
-    """
+    """Express `generic`, which must satisfy `is_linear`; flat views are made before it."""
     extents = loop_extents(generic)
     kinds = ["reduction" in str(kind) for kind in generic.attributes["iterator_types"]]
     loops = tuple(Loop(*each) for each in zip(extents, kinds, strict=True))
     maps = [ir.AffineMapAttr(each).value for each in generic.attributes["indexing_maps"]]
-    accesses = [
-        _access(value, indexing_map, strides)
-        for value, indexing_map, strides in zip(
-            generic.operands, maps, loop_strides(generic), strict=True
-        )
-    ]
-    body = generic.regions[0].blocks[0]
-    return _collapsed(LinearNest(loops, tuple(accesses[:-1]), accesses[-1], body))
+    operands = zip(generic.operands, maps, loop_strides(generic), strict=True)
+    with generic.location, ir.InsertionPoint(generic):
+        accesses = tuple(_access(*operand) for operand in operands)
+    inputs = generic.attributes["operandSegmentSizes"][0]
+    return LinearNest(loops, accesses[:inputs], accesses[inputs:], generic.regions[0].blocks[0])
+
+
+def collapsed(nest: LinearNest, fixed: int = 0) -> LinearNest:
+    """Return an equal nest with fewer loops; the first `fixed` loops stay.
+
+    Loops of one iteration disappear, and loops that walk through every operand as one longer loop
+    would become that loop.
+    """
+    for number in range(fixed, len(nest.loops)):
+        loop = nest.loops[number]
+        if loop.extent == 1:
+            return collapsed(_without(nest, number), fixed)
+        for outer in range(fixed, len(nest.loops)):
+            if outer != number and _walks_on(nest, outer, number):
+                merged = Loop(loop.extent * nest.loops[outer].extent, loop.is_reduction)
+                loops = (*nest.loops[:number], merged, *nest.loops[number + 1 :])
+                return collapsed(_without(replace(nest, loops=loops), outer), fixed)
+    return nest
 
 
 def _access(value: ir.Value, indexing_map: ir.AffineMap, strides: list[int]) -> Access:
@@ -100,18 +112,6 @@ def _constant_term(expression: ir.AffineExpr) -> int:
     return 0
 
 
-def _collapsed(nest: LinearNest) -> LinearNest:
-    for index, loop in enumerate(nest.loops):
-        if loop.extent == 1:
-            return _collapsed(_without(nest, index))
-        for outer, other in enumerate(nest.loops):
-            if outer != index and _walks_on(nest, outer, index):
-                merged = Loop(loop.extent * other.extent, loop.is_reduction)
-                loops = (*nest.loops[:index], merged, *nest.loops[index + 1 :])
-                return _collapsed(_without(replace(nest, loops=loops), outer))
-    return nest
-
-
 def _walks_on(nest: LinearNest, outer: int, inner: int) -> bool:
     """Tell whether `outer` continues, in every operand, where `inner` ends."""
     if nest.loops[outer].is_reduction != nest.loops[inner].is_reduction:
@@ -128,5 +128,5 @@ def _without(nest: LinearNest, loop: int) -> LinearNest:
         nest,
         loops=(*nest.loops[:loop], *nest.loops[loop + 1 :]),
         inputs=tuple(drop(each) for each in nest.inputs),
-        output=drop(nest.output),
+        outputs=tuple(drop(each) for each in nest.outputs),
     )

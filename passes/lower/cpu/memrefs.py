@@ -31,6 +31,14 @@ def is_contiguous(value: ir.Value) -> bool:
     return bool(kind.layout == identity_map(kind.rank))
 
 
+def has_static_layout(value: ir.Value) -> bool:
+    """Tell whether a memref's strides and offset are known; any other value counts as well."""
+    if not isinstance(value.type, ir.MemRefType):
+        return True
+    strides, offset = value.type.get_strides_and_offset()
+    return bool(min([offset, *strides]) >= 0)
+
+
 def flattened(value: ir.Value) -> ir.Value:
     """Return a one-dimensional memref over the elements that the static memref `value` spans."""
     kind = ir.MemRefType(value.type)
@@ -58,3 +66,23 @@ def allocate(size: int, element: ir.Type) -> ir.Value:
         results=[ir.MemRefType.get([size], element)],
         attributes={"operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0])},
     ).result
+
+
+def root(value: ir.Value) -> ir.Value:
+    """Return the memory that a memref is a view of: an argument, an allocation or a global."""
+    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in VIEWS:
+        value = value.owner.operation.operands[0]
+    return value
+
+
+VIEWS = frozenset(
+    [
+        "memref.cast",
+        "memref.collapse_shape",
+        "memref.expand_shape",
+        "memref.reinterpret_cast",
+        "memref.subview",
+        "memref.view",
+    ]
+)
+"""Operations whose result shares the memory of their first operand."""

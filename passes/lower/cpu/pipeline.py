@@ -25,6 +25,7 @@ from xyntra.passes.lower.cpu.kernel_function import (
 from xyntra.passes.lower.cpu.library_functions import LibraryFunctions
 from xyntra.passes.lower.cpu.loop_order import LoopOrder
 from xyntra.passes.lower.cpu.narrow_floats import NarrowFloats
+from xyntra.passes.lower.cpu.nest_loops import NestLoops
 from xyntra.passes.lower.cpu.packed_entry import PackedEntry
 from xyntra.passes.lower.cpu.register_tiles import RegisterTiles
 from xyntra.passes.lower.cpu.scratch_allocation import ScratchAllocation
@@ -42,9 +43,10 @@ _BUFFERIZE = (
     "bufferize-function-boundaries=1 function-boundary-type-conversion=identity-layout-map},"
     "canonicalize,cse,linalg-generalize-named-ops"
 )
+_CLEAN = "canonicalize,cse"  # drops the buffers that were replaced
 _LLVM = (
     "convert-linalg-to-loops,fold-memref-alias-ops,expand-strided-metadata,lower-affine,"
-    "canonicalize,cse,convert-vector-to-llvm,convert-scf-to-cf,convert-math-to-llvm,convert-math-to-libm,"
+    "convert-vector-to-llvm,convert-scf-to-cf,convert-math-to-llvm,convert-math-to-libm,"
     "convert-arith-to-llvm,convert-index-to-llvm,finalize-memref-to-llvm,"
     "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1},convert-cf-to-llvm,"
     "convert-ub-to-llvm,reconcile-unrealized-casts,canonicalize,cse"
@@ -94,6 +96,9 @@ def lower_kernel(module: ir.Module, options: LoweringOptions | None = None) -> L
             scratch_bytes = sum(slots)
             PackedEntry().run(operation)
             text = llvm.translate_module_to_llvmir(operation)
+    except CompileError as error:
+        error.place = place
+        raise
     except ir.MLIRError as error:
         message = "a kernel could not be lowered"
         raise CompileError("kernel-lowering", message, place=place, cause=str(error)) from error
@@ -112,10 +117,28 @@ def _lower(module: ir.Operation, options: LoweringOptions) -> ir.Operation:
     for step in _BUFFERS:
         step.run(module)
     RegisterTiles(options.vector_bits, options.vector_registers).run(module)
+    NestLoops().run(module)
+    _run(module, _CLEAN)
     for step in _MEMORY:
         step.run(module)
     _run(module, _LLVM)
+    _check_lowered(module)
     return module
+
+
+def _check_lowered(module: ir.Operation) -> None:
+    # Translation to LLVM IR kills the process when it meets an operation of another dialect.
+    left: set[str] = set()
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if not op.name.startswith("llvm.") and op.name != "builtin.module":
+            left.add(op.name)
+        return ir.WalkResult.ADVANCE
+
+    module.walk(visit)
+    if left:
+        names = ", ".join(sorted(left))
+        raise CompileError("kernel-operation", f"a kernel holds what has no CPU code: {names}")
 
 
 def _bufferize(module: ir.Operation) -> ir.Operation:

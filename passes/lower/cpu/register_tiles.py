@@ -9,7 +9,7 @@ from typing import ClassVar
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.kernel_function import operations_named, terminator
-from xyntra.passes.lower.cpu.linear_nest import is_linear, linear_nest
+from xyntra.passes.lower.cpu.linear_nest import collapsed, is_linear, linear_nest
 from xyntra.passes.lower.cpu.tile_emitter import TileEmitter
 from xyntra.passes.lower.cpu.tile_plan import Registers, plan_tiles
 from xyntra.passes.lower.cpu.vector_body import is_vectorizable
@@ -44,7 +44,7 @@ class RegisterTiles:
         item_bytes = ITEM_BYTES[element]
         lanes = self.vector_bits // (8 * item_bytes)
         with generic.context, generic.location, ir.InsertionPoint(generic):
-            nest = linear_nest(generic)
+            nest = collapsed(linear_nest(generic))
             plan = plan_tiles(nest, Registers(self.vector_registers, lanes), item_bytes)
             if plan is None:
                 return
@@ -58,6 +58,8 @@ class RegisterTiles:
 
 def _is_candidate(generic: ir.Operation) -> bool:
     if "reduction" not in str(generic.attributes["iterator_types"]):
+        return False
+    if generic.attributes["operandSegmentSizes"][1] != 1:
         return False
     element = str(ir.MemRefType(generic.operands[-1].type).element_type)
     body = generic.regions[0].blocks[0]

@@ -98,7 +98,7 @@ class TileEmitter:
 
         initial = broadcast(self.initial, plan.lanes)
         sums = self._reduce(reductions, position, [initial] * (plan.rows * plan.vectors), step)
-        output = self.nest.output
+        output = self.nest.outputs[0]
         start = plus(offset(output, position), first)
         for number, value in enumerate(sums):
             row, vector = divmod(number, plan.vectors)

@@ -79,7 +79,9 @@ def _column_groups(nest: LinearNest) -> Iterator[tuple[int, ...]]:
         following = [
             index
             for index, loop in enumerate(nest.loops)
-            if not loop.is_reduction and index not in group and nest.output.strides[index] == size
+            if not loop.is_reduction
+            and index not in group
+            and nest.outputs[0].strides[index] == size
         ]
         if not following:
             return

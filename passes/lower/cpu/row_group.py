@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Nests that can run row by row instead of one after the other.
+
+Two nests may share their outer loops when an iteration of these touches, in every buffer that one
+of them writes, a region of its own. Softmax and the norms are made of such nests: with shared loops
+a row stays in the first cache from its first use to its last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
+from xyntra.passes.lower.cpu.memrefs import allocate, root
+
+_MIN_ROW = 16  # elements; shorter rows vectorise better without shared loops
+
+
+def shared_loops(nests: Sequence[LinearNest]) -> int:
+    """Return how many outer loops `nests` can share; 0 where they cannot, or should not."""
+    for count in range(_common_loops(nests), 0, -1):
+        if _is_long(nests, count) and _is_legal(nests, count):
+            return count
+    return 0
+
+
+def exchange_values(nests: Sequence[LinearNest]) -> bool:
+    """Tell whether one of `nests` reads what another one writes, so that sharing loops pays."""
+    written = {root(each.value) for nest in nests for each in nest.outputs}
+    return any(root(each.value) in written for nest in nests for each in nest.inputs)
+
+
+def with_row_buffers(
+    nests: Sequence[LinearNest], count: int, generics: Sequence[ir.Operation]
+) -> list[LinearNest]:
+    """Return `nests` with private buffers that hold one row, made at the insertion point.
+
+    Args:
+        nests: what shares its `count` outer loops.
+        count: the number of loops.
+        generics: the operations that the nests come from, and that will be removed.
+    """
+    buffers: dict[ir.Value, ir.Value] = {}
+    for nest in nests:
+        for access in nest.outputs:
+            whole = root(access.value)
+            if whole in buffers or not _is_private(whole, generics):
+                continue
+            row = access.strides[count - 1]
+            element = ir.MemRefType(whole.type).element_type
+            buffers[whole] = allocate(row, element)
+
+    def in_row(access: Access) -> Access:
+        whole = None if access.is_scalar else root(access.value)
+        if whole not in buffers:
+            return access
+        strides = (*[0] * count, *access.strides[count:])
+        return replace(access, value=buffers[whole], strides=strides)
+
+    return [
+        replace(
+            nest,
+            inputs=tuple(in_row(each) for each in nest.inputs),
+            outputs=tuple(in_row(each) for each in nest.outputs),
+        )
+        for nest in nests
+    ]
+
+
+@dataclass(frozen=True)
+class _Region:
+    """What one iteration of the shared loops touches: the first element, and past the last."""
+
+    start: int
+    end: int
+
+
+def _common_loops(nests: Sequence[LinearNest]) -> int:
+    count = 0
+    while True:
+        loops = {nest.loops[count] if count < len(nest.loops) else None for nest in nests}
+        loop = loops.pop()
+        if loops or loop is None or loop.is_reduction:
+            return count
+        count += 1
+
+
+def _is_long(nests: Sequence[LinearNest], count: int) -> bool:
+    longest = 1
+    for nest in nests:
+        longest = max([longest, *(loop.extent for loop in nest.loops[count:])])
+    return longest >= _MIN_ROW
+
+
+def _is_legal(nests: Sequence[LinearNest], count: int) -> bool:
+    extents = [loop.extent for loop in nests[0].loops[:count]]
+    written = {root(each.value) for nest in nests for each in nest.outputs}
+    for buffer in written:
+        accesses = [
+            (nest, each)
+            for nest in nests
+            for each in nest.accesses
+            if not each.is_scalar and root(each.value) == buffer
+        ]
+        steps = {each.strides[:count] for _, each in accesses}
+        views = {_view_offset(each.value) for _, each in accesses}
+        if len(steps) != 1 or len(views) != 1:
+            return False
+        regions = [_region(nest, each, count) for nest, each in accesses]
+        if not _are_disjoint(steps.pop(), extents, regions):
+            return False
+    return True
+
+
+def _view_offset(value: ir.Value) -> int:
+    _, offset = ir.MemRefType(value.type).get_strides_and_offset()
+    return int(offset)
+
+
+def _region(nest: LinearNest, access: Access, count: int) -> _Region:
+    start = end = access.offset
+    for loop, stride in zip(nest.loops[count:], access.strides[count:], strict=True):
+        reach = (loop.extent - 1) * stride
+        start, end = start + min(reach, 0), end + max(reach, 0)
+    return _Region(start, end + 1)
+
+
+def _are_disjoint(steps: Sequence[int], extents: Sequence[int], regions: Sequence[_Region]) -> bool:
+    """Tell whether two different iterations never touch one element."""
+    if min(region.start for region in regions) < 0:
+        return False
+    occupied = max(region.end for region in regions)
+    for step, extent in zip(reversed(steps), reversed(extents), strict=True):
+        if step < occupied:
+            return False
+        occupied = step * extent
+    return True
+
+
+def _is_private(whole: ir.Value, generics: Sequence[ir.Operation]) -> bool:
+    """Tell whether `whole` is allocated by the kernel and touched by `generics` only."""
+    if isinstance(whole.owner, ir.Block) or whole.owner.name != "memref.alloc":
+        return False
+    waiting = [whole]
+    while waiting:
+        for use in waiting.pop().uses:
+            user = use.owner.operation
+            if user in generics:
+                continue
+            if not user.name.startswith("memref.") or not len(user.results):
+                return False
+            waiting.extend(user.results)
+    return True

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""A linear nest as loops around scalar code, which LLVM vectorises."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import takewhile
+
+from torch_mlir.dialects import scf
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.kernel_function import terminator
+from xyntra.passes.lower.cpu.linear_nest import LinearNest
+from xyntra.passes.lower.cpu.loop_builder import (
+    Position,
+    carrying_loop,
+    load,
+    loop,
+    offset,
+    store,
+)
+from xyntra.passes.lower.cpu.loop_cost import best_order
+
+
+def is_scalar_code(body: ir.Block) -> bool:
+    """Tell whether `body` can be repeated elsewhere: no regions, and no number of its iteration."""
+    operations = [view.operation for view in body.operations]
+    return all(op.name != "linalg.index" and not len(op.regions) for op in operations)
+
+
+def emit_nest(nest: LinearNest, position: Position) -> None:
+    """Emit the loops of `nest` that `position` lacks; its body satisfies `is_scalar_code`.
+
+    Reductions that come innermost keep their accumulators in registers.
+    """
+    order = _order(nest, position)
+    is_reduction = [nest.loops[number].is_reduction for number in order]
+    inner = len(list(takewhile(bool, reversed(is_reduction))))
+    split = len(order) - inner
+    _outer_loops(nest, order[:split], order[split:], position)
+
+
+def _order(nest: LinearNest, position: Position) -> list[int]:
+    free = [number for number in range(len(nest.loops)) if number not in position]
+    order = best_order(
+        [nest.loops[number].extent for number in free],
+        [nest.loops[number].is_reduction for number in free],
+        [[each.strides[number] for number in free] for each in nest.inputs],
+        [[each.strides[number] for number in free] for each in nest.outputs],
+    )
+    return [free[place] for place in order]
+
+
+def _outer_loops(
+    nest: LinearNest, outer: Sequence[int], inner: Sequence[int], position: Position
+) -> None:
+    if outer:
+        with loop(nest.loops[outer[0]].extent) as step:
+            _outer_loops(nest, outer[1:], inner, position | {outer[0]: step})
+        return
+    places = [offset(each, position) for each in nest.outputs]
+    results = _reduce(nest, inner, position, _present(nest, inner, places))
+    for value, output, place in zip(results, nest.outputs, places, strict=True):
+        store(value, output, place)
+
+
+def _present(nest: LinearNest, inner: Sequence[int], places: Sequence[ir.Value]) -> list[ir.Value]:
+    """Load what the outputs hold; nothing where there is one step, which does not look at it."""
+    arguments = list(nest.body.arguments)[len(nest.inputs) :]
+    if not inner and not any(list(argument.uses) for argument in arguments):
+        return []
+    return [load(*each) for each in zip(nest.outputs, places, strict=True)]
+
+
+def _reduce(
+    nest: LinearNest, loops: Sequence[int], position: Position, carried: Sequence[ir.Value]
+) -> list[ir.Value]:
+    if not loops:
+        return _body(nest, position, carried)
+    built = carrying_loop(nest.loops[loops[0]].extent, carried)
+    with ir.InsertionPoint(built.body):
+        inside = position | {loops[0]: built.induction_variable}
+        scf.YieldOp(_reduce(nest, loops[1:], inside, list(built.inner_iter_args)))
+    return list(built.results)
+
+
+def _body(nest: LinearNest, position: Position, carried: Sequence[ir.Value]) -> list[ir.Value]:
+    values = [
+        each.value if each.is_scalar else load(each, offset(each, position)) for each in nest.inputs
+    ]
+    mapped = dict(zip(nest.body.arguments, [*values, *carried], strict=False))
+    ending = terminator(nest.body)
+    for view in nest.body.operations:
+        op = view.operation
+        if op == ending:
+            break
+        copy = op.clone()
+        for number, operand in enumerate(op.operands):
+            if operand in mapped:
+                copy.operation.operands[number] = mapped[operand]
+        mapped.update(zip(op.results, copy.operation.results, strict=True))
+    return [mapped.get(value, value) for value in ending.operands]
