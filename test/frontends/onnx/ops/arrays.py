@@ -25,19 +25,19 @@ def tolerance(dtype: str) -> dict[str, Any]:
 def normal(*shape: int, dtype: str = "float32", seed: int = 0) -> np.ndarray:
     """Normally distributed numbers."""
     kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype
-    values: np.ndarray = np.random.default_rng([seed, *shape]).standard_normal(shape)
-    return values.astype(kind)
+    values = np.random.default_rng([seed, *shape]).standard_normal(shape)
+    return np.asarray(values, kind)
 
 
 def positive(*shape: int, dtype: str = "float32", seed: int = 0) -> np.ndarray:
     """Numbers of at least 0.1."""
-    return np.abs(normal(*shape, dtype=dtype, seed=seed)) + np.array(0.1, dtype)
+    return np.asarray(np.abs(normal(*shape, dtype=dtype, seed=seed)) + np.array(0.1, dtype))
 
 
 def integers(low: int, high: int, *shape: int, dtype: str = "int64", seed: int = 0) -> np.ndarray:
     """Integers from `low` to below `high`."""
-    values: np.ndarray = np.random.default_rng([seed, *shape]).integers(low, high, shape)
-    return values.astype(dtype)
+    values = np.random.default_rng([seed, *shape]).integers(low, high, shape)
+    return np.asarray(values).astype(dtype)
 
 
 def bytes_(*shape: int, dtype: str = "uint8", seed: int = 0) -> np.ndarray:

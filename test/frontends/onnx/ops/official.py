@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import importlib
 import re
-import sys
 import warnings
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,17 +19,18 @@ from xyntra.errors import UnsupportedError, XyntraError
 _PACKAGE = "onnx.backend.test.case.node"
 
 
+@cache
 def load_cases(module: str) -> list[Any]:
-    """The cases that one module of onnx's generators makes, without their expanded variants."""
+    """The cases that one module of onnx's generators makes, without their expanded variants.
+
+    A generator refuses to make its cases twice, so they are kept.
+    """
     name = f"{_PACKAGE}.{module}"
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         made = importlib.import_module(_PACKAGE)._NodeTestCases
         before = len(made)
-        if name in sys.modules:
-            importlib.reload(sys.modules[name])
-        else:
-            importlib.import_module(name)
+        importlib.import_module(name)
     return [case for case in made[before:] if "_expanded" not in case.name]
 
 
