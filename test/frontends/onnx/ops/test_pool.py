@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from arrays import bytes_, integers, normal, tolerance
 from harness import check_node, compare, node_model, run
-from refusals import check_invalid
+from refusals import check_invalid, check_unsupported
 
 WINDOWS: list[dict[str, Any]] = [
     {"kernel_shape": [3, 2]},
@@ -118,3 +118,13 @@ def test_invalid(op: str, options: dict[str, Any], message: str) -> None:
 
 def test_an_input_without_spatial_dimensions_is_invalid() -> None:
     check_invalid("GlobalMaxPool", {"x": normal(2, 3)}, "spatial")
+
+
+def test_absurd_pads_are_refused_before_any_memory_is_taken() -> None:
+    options = {"kernel_shape": [2, 2], "pads": [2**40, 0, 0, 0]}
+    check_unsupported("AveragePool", {"x": normal(1, 1, 2, 2)}, "padding", **options)
+    options["kernel_shape"], options["pads"] = [2**24, 1], [2**23, 0, 2**23, 0]
+    (found,) = run(
+        node_model("AveragePool", {"x": normal(1, 1, 1, 1)}, **options), {"x": normal(1, 1, 1, 1)}
+    )
+    assert found.shape == (1, 1, 2, 1)

@@ -172,3 +172,11 @@ def test_invalid(
 def test_sizes_that_are_not_constant_are_unsupported() -> None:
     inputs = {"x": normal(1, 1, 2, 2), "sizes": np.array([1, 1, 4, 4])}
     check_unsupported("Resize", inputs, "must be a constant", names=["x", "", "", "sizes"])
+
+
+def test_absurd_sizes_are_refused_before_any_memory_is_taken() -> None:
+    constants = {"sizes": np.array([1, 1, 2**40, 2])}
+    names = ["x", "", "", "sizes"]
+    check_unsupported(
+        "Resize", {"x": normal(1, 1, 2, 2)}, "2..40|elements", constants=constants, names=names
+    )

@@ -109,11 +109,15 @@ def average_pool(node: Node) -> Tensor:
 
 def _counts(window: Window, axis: int, size: int, include_pad: bool) -> np.ndarray:
     """How many taps of each window along one dimension count."""
-    starts = np.arange(window.output[axis]) * window.strides[axis]
-    taps = starts[:, None] + np.arange(window.kernel[axis]) * window.dilations[axis]
     low, high = window.low[axis], window.high[axis]
     first, last = (0, low + size + high) if include_pad else (low, low + size)
-    return np.asarray(((taps >= first) & (taps < last)).sum(axis=1))
+    starts = np.arange(window.output[axis]) * window.strides[axis]
+
+    def taps_before(end: int) -> np.ndarray:
+        """The number of taps of each window that lie before `end`."""
+        return np.clip(-(-(end - starts) // window.dilations[axis]), 0, window.kernel[axis])
+
+    return taps_before(last) - taps_before(first)
 
 
 def _divisors(counts: Sequence[np.ndarray], dtype: str) -> list[Operand]:

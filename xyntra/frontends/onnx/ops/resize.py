@@ -19,6 +19,9 @@ from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.precision import accumulator_of, cast
 from xyntra.frontends.onnx.ops.resize_taps import Axis, Filter, Taps, taps_of
 
+MAX_SIZE = 2**24
+"""Longest dimension of a result; float32 coordinates are exact up to here."""
+
 _UNROLLED = 16
 """Most elements that one output reads in a single pass over several dimensions."""
 
@@ -128,6 +131,8 @@ def _resize(
     shape = [axis.output for axis in axes]
     if 0 in shape:
         return Tensor(node.b.empty(shape, x.dtype), x.dtype)
+    if max(shape) > MAX_SIZE:
+        raise node.unsupported(f"a dimension of {max(shape)} elements")
     if 0 in x.shape:
         raise node.invalid(f"an empty input {x.shape} cannot become {tuple(shape)}")
     tables: dict[int, Taps] = {}

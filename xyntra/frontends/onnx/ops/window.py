@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.frontends.onnx.node import Node
 
+MAX_PAD = 2**24
+"""Most elements that one dimension is padded by."""
+
 
 @dataclass(frozen=True)
 class Window:
@@ -98,6 +101,8 @@ def read_window(
     low, high = _pads(node, mode, sizes, extents, strides)
     output = []
     for i in range(rank):
+        if low[i] + high[i] > MAX_PAD:
+            raise node.unsupported(f"{low[i] + high[i]} elements of padding")
         room = sizes[i] + low[i] + high[i] - extents[i]
         if room < 0:
             raise node.invalid(
