@@ -61,7 +61,9 @@ def _level_text(options: argparse.Namespace) -> bytes:
 
 def _write(text: bytes, output: str | None) -> None:
     if output is None or output == "-":
-        sys.stdout.buffer.write(text)
+        rest = memoryview(text)
+        while rest:  # Unbuffered, one write may take a part only.
+            rest = rest[sys.stdout.buffer.write(rest) :]
         return
     from xyntra.plan.files import replace_file
 

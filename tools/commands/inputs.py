@@ -19,7 +19,8 @@ def read_inputs(given: Sequence[tuple[str, str]]) -> dict[str, Array]:
     arrays = {}
     for name, path in given:
         try:
-            arrays[name] = np.load(path, allow_pickle=False)
+            with open(path, "rb") as file:
+                arrays[name] = np.lib.format.read_array(file, allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
             raise InputError(
                 "input-file", f"input '{name}' cannot be read", place=path, cause=str(error)

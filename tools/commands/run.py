@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ def add_parser(commands: Any, name: str) -> None:
         help="an input array",
     )  # fmt: skip
     parser.add_argument(
-        "--random", metavar="SEED", type=int, help="random values for the inputs not given"
+        "--random", metavar="SEED", type=_parse_seed, help="random values for the inputs not given"
     )
     parser.add_argument("--save", metavar="DIR", help="write each output to DIR as NAME.npy")
     parser.add_argument("--trace", metavar="FILE.json", help="write a trace of the kernels")
@@ -42,6 +43,12 @@ def _parse_input(text: str) -> tuple[str, str]:
     if not equals or not name or not path:
         raise argparse.ArgumentTypeError(f"'{text}' is not like NAME=FILE.npy")
     return name, path
+
+
+def _parse_seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 0")
+    return int(text)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -92,12 +99,26 @@ def _save(outputs: Arrays, folder: Path) -> None:
 
     import numpy as np
 
-    from xyntra.plan.files import replace_file
+    from xyntra.plan.files import make_folder, replace_file
 
-    folder.mkdir(parents=True, exist_ok=True)
-    for position, (name, array) in enumerate(outputs.items()):
+    make_folder(folder)
+    names = _file_names(list(outputs))
+    for name, array in zip(names, outputs.values(), strict=True):
         data = io.BytesIO()
         np.save(data, array)
-        safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in name).lstrip(".")
-        replace_file(folder / f"{safe or position}.npy", [data.getvalue()])
+        replace_file(folder / f"{name}.npy", [data.getvalue()])
     print(f"wrote {len(outputs)} arrays to {folder}", file=sys.stderr)
+
+
+def _file_names(names: Sequence[str]) -> list[str]:
+    """A distinct file name for each output, its own where a file may have it."""
+    found: list[str] = []
+    taken: set[str] = set()
+    for position, name in enumerate(names):
+        safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in name).lstrip(".")[:200]
+        # File systems may take names that differ in case alone for one.
+        if not safe or safe.casefold() in taken:
+            safe = f"{safe}_{position}"
+        taken.add(safe.casefold())
+        found.append(safe)
+    return found

@@ -38,6 +38,23 @@ def replace_file(path: str | os.PathLike[str], parts: Iterable[bytes | memoryvie
         ) from None
 
 
+def make_folder(path: str | os.PathLike[str]) -> None:
+    """Make a folder and its parents, where they are not there.
+
+    Raises:
+        ArchiveError: it cannot be made.
+    """
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        raise ArchiveError(
+            "write-failed",
+            "the folder cannot be made",
+            place=os.fspath(path),
+            cause=error.strerror,
+        ) from None
+
+
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
