@@ -16,6 +16,9 @@ from xyntra.frontends.onnx.ops.gather import read_at
 _MODES = ("constant", "reflect", "edge", "wrap")
 """All but the first are modes of `numpy.pad` with the same meaning."""
 
+_MAX_TABLE = 1 << 22
+"""Longest table of positions that a kernel holds."""
+
 Pads = list[tuple[int, int]]
 
 
@@ -76,6 +79,8 @@ def _pad_from_inside(node: Node, x: Tensor, pads: Pads, mode: str) -> Tensor:
     """Every padded dimension reads through a table of positions, made by numpy."""
     b = node.b
     padded = [axis for axis, amounts in enumerate(pads) if any(amounts)]
+    if any(sum(pads[axis]) + x.shape[axis] > _MAX_TABLE for axis in padded):
+        raise node.unsupported(f"mode '{mode}' to more than {_MAX_TABLE} elements a dimension")
     if any(x.shape[axis] == 0 for axis in padded):
         raise node.invalid(f"mode '{mode}' has nothing to pad shape {x.shape} with")
     tables = [

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Folding computes what the compiled operator computes, and shapes fold away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from harness import Arrays, check, compare, graph_model, node_model, run
+from onnx import TensorProto, helper, numpy_helper
+
+from xyntra.errors import ModelError
+from xyntra.frontends.onnx.fold import FOLD_LIMIT, fold, folded_operators
+from xyntra.frontends.onnx.node import Node
+
+INT = np.array([[-7, 7, -8], [8, 0, 5]], np.int64)
+OTHER = np.array([2, -2, 3], np.int64)
+REAL = np.array([[-2.5, 0.5, 1.5], [np.nan, np.inf, -0.0]], np.float32)
+FLAG = np.array([[True], [False]])
+
+CASES: dict[str, list[tuple[list[np.ndarray], dict[str, Any]]]] = {
+    **{op: [([INT, OTHER], {}), ([REAL, REAL[::-1].copy()], {})]
+       for op in ("Add", "Sub", "Mul", "Div", "Max", "Min", "Sum", "Mean", "Equal", "Greater",
+                  "Less", "GreaterOrEqual", "LessOrEqual")},
+    **{op: [([REAL], {})] for op in ("Neg", "Abs", "Sign", "Floor", "Ceil", "Round", "Sqrt", "Exp",
+                                     "Log", "Reciprocal", "IsNaN", "Relu")},
+    **{op: [([FLAG, ~FLAG.T], {})] for op in ("And", "Or", "Xor")},
+    **{op: [([INT, OTHER], {})] for op in ("BitwiseAnd", "BitwiseOr", "BitwiseXor")},
+    **{op: [([REAL, REAL[:, :1], REAL[::-1].copy()], {})] for op in ("Sum", "Mean")},
+    "Not": [([FLAG], {})],
+    "BitwiseNot": [([INT], {})],
+    "Mod": [([INT, OTHER], {"fmod": 0}), ([INT, OTHER], {"fmod": 1}), ([INT, INT * 0], {}),
+            ([REAL, REAL + 1], {"fmod": 1})],
+    "Pow": [([INT, np.array(3)], {}), ([INT, np.array([2, 0, 1])], {}),
+            ([REAL, np.array(2, np.float32)], {}), ([INT, np.array(0.5, np.float32)], {})],
+    "Where": [([FLAG, INT, OTHER], {})],
+    "Clip": [([REAL, np.array(-1, np.float32), np.array(1, np.float32)], {})],
+    "Cast": [([REAL], {"to": TensorProto.INT32}), ([INT], {"to": TensorProto.UINT8}),
+             ([REAL], {"to": TensorProto.BOOL}), ([INT], {"to": TensorProto.FLOAT16})],
+    "CastLike": [([REAL, OTHER], {})],
+    "Reshape": [([INT, np.array([3, -1])], {}), ([INT, np.array([0, 3, 1])], {})],
+    "Flatten": [([INT], {"axis": 0})],
+    "Squeeze": [([INT[None], np.array([0])], {}), ([FLAG[None]], {})],
+    "Unsqueeze": [([INT, np.array([0, -1])], {})],
+    "Transpose": [([INT], {}), ([INT], {"perm": [0, 1]})],
+    "Expand": [([OTHER, np.array([2, 1])], {}), ([FLAG, np.array([1, 4])], {})],
+    "Tile": [([INT, np.array([2, 3])], {})],
+    "Concat": [([INT, INT], {"axis": -1}), ([OTHER, OTHER, OTHER], {"axis": 0})],
+    "Split": [([INT, np.array([1, 2])], {"axis": 1})],
+    "Slice": [([INT, np.array([-1]), np.array([-9]), np.array([1]), np.array([-2])], {}),
+              ([OTHER, np.array([-100]), np.array([-200]), np.array([0]), np.array([-1])], {})],
+    "Gather": [([INT, np.array([[-1, 0]])], {"axis": 1}), ([OTHER, np.array(2)], {})],
+    "Range": [([np.array(5), np.array(-4), np.array(-3)], {}),
+              ([np.array(0, np.float32), np.array(1, np.float32), np.array(0.3, np.float32)], {})],
+    "ConstantOfShape": [([np.array([2, 3])], {}),
+                        ([np.array([2])], {"value": numpy_helper.from_array(np.array([7]))})],
+    **{op: [([INT, np.array([0])], {"keepdims": 0}), ([REAL], {}),
+            ([np.zeros((0, 2), np.float32), np.array([0])], {})]
+       for op in ("ReduceSum", "ReduceProd", "ReduceMax", "ReduceMin")},
+}  # fmt: skip
+
+
+def node_of(
+    op_type: str, arrays: list[np.ndarray], attributes: dict[str, Any], outputs: int
+) -> Node:
+    names = [f"x{n}" for n in range(len(arrays))]
+    proto = helper.make_node(op_type, names, [f"y{n}" for n in range(outputs)], **attributes)
+    return Node(proto, "it", 20, tuple(arrays), None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("op_type", sorted(CASES))
+def test_folding_agrees_with_compiling(op_type: str) -> None:
+    for arrays, attributes in CASES[op_type]:
+        outputs = 2 if op_type == "Split" else 1
+        folded = fold(node_of(op_type, arrays, attributes, outputs))
+        assert folded is not None
+        feeds = {f"x{n}": array for n, array in enumerate(arrays)}
+        shaping = {"Reshape": 1, "Squeeze": 1, "Unsqueeze": 1, "Expand": 1, "Tile": 1, "Split": 1,
+                   "Slice": 1, "Range": 0, "ConstantOfShape": 0}.get(op_type, 99)  # fmt: skip
+        shaping = 1 if op_type.startswith("Reduce") else shaping
+        names = list(feeds)
+        constants = {name: feeds.pop(name) for name in names[shaping:]}
+        if feeds:
+            options = {"constants": constants, "names": names, "outputs": outputs, **attributes}
+            compare(folded, run(node_model(op_type, feeds, **options), feeds), 1e-6, 1e-12)
+
+
+def test_every_rule_is_tested() -> None:
+    assert set(folded_operators()) == {*CASES, "NonZero"}
+
+
+def test_non_zero() -> None:
+    (found,) = fold(node_of("NonZero", [INT], {}, 1)) or []
+    np.testing.assert_array_equal(found, np.nonzero(INT))
+
+
+def test_large_arrays_stay_in_the_program() -> None:
+    large = np.zeros(FOLD_LIMIT + 1, np.float32)
+    assert fold(node_of("Neg", [large], {}, 1)) is None
+    line = np.zeros((FOLD_LIMIT // 2, 1), np.float32)
+    assert fold(node_of("Add", [line, line.T], {}, 1)) is None
+    assert fold(node_of("Expand", [large[:1], np.array([10**9, 10**9])], {}, 1)) is None
+    assert fold(node_of("Tile", [large[:9], np.array([10**9])], {}, 1)) is None
+    assert fold(node_of("Range", [np.array(0), np.array(10**12), np.array(1)], {}, 1)) is None
+    assert fold(node_of("ConstantOfShape", [np.array([10**6, 10**6])], {}, 1)) is None
+    assert fold(node_of("Gather", [line, np.zeros((64, 64), np.int64)], {"axis": 1}, 1)) is None
+    assert fold(node_of("Conv", [large[:1], large[:1]], {}, 1)) is None
+
+
+def test_wrong_nodes_are_refused_while_folding() -> None:
+    for op_type, arrays, attributes in (
+        ("Gather", [OTHER, np.array(3)], {}),
+        ("Concat", [INT, OTHER], {"axis": 0}),
+        ("Range", [np.array(0), np.array(3), np.array(0)], {}),
+        ("Reshape", [INT, np.array([4])], {}),
+        ("ConstantOfShape", [np.array([-1])], {}),
+    ):
+        with pytest.raises(ModelError) as caught:
+            fold(node_of(op_type, arrays, attributes, 1))
+        assert caught.value.code == "node-invalid"
+
+
+def test_shape_arithmetic_folds_away() -> None:
+    nodes = [
+        helper.make_node("Shape", ["x"], ["s"]),
+        helper.make_node("Gather", ["s", "zero"], ["batch"], axis=0),
+        helper.make_node("Unsqueeze", ["batch", "zero1"], ["batch1"]),
+        helper.make_node("Mul", ["batch1", "two"], ["twice"]),
+        helper.make_node("Concat", ["twice", "minus"], ["target"], axis=0),
+        helper.make_node("Reshape", ["x", "target"], ["y"]),
+    ]
+    constants: Arrays = {
+        "zero": np.array(0), "zero1": np.array([0]), "two": np.array([2]), "minus": np.array([-1])
+    }  # fmt: skip
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    check(graph_model(nodes, {"x": x}, ["y"], constants), {"x": x})
+
+
+def test_expand_to_a_computed_shape() -> None:
+    nodes = [
+        helper.make_node(
+            "ConstantOfShape", ["n"], ["ones"], value=numpy_helper.from_array(np.array([1]))
+        ),
+        helper.make_node("Equal", ["wanted", "minus"], ["free"]),
+        helper.make_node("Where", ["free", "ones", "wanted"], ["shape"]),
+        helper.make_node("Expand", ["x", "shape"], ["y"]),
+    ]
+    constants: Arrays = {"n": np.array([2]), "wanted": np.array([3, -1]), "minus": np.array([-1])}
+    x = np.ones((1, 4), np.float32)
+    check(graph_model(nodes, {"x": x}, ["y"], constants), {"x": x})

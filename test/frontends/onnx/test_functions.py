@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Functions of the model, and the bodies that ONNX defines for operators without an importer."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from harness import check, node_model, run
+from onnx import helper
+from torch_mlir import ir
+
+from xyntra.dialects import make_context
+from xyntra.errors import ModelError
+from xyntra.frontends.onnx.functions import schema_function
+from xyntra.frontends.onnx.importer import import_model
+from xyntra.frontends.onnx.node import find_handler
+
+X = np.linspace(-3, 3, 12, dtype=np.float32).reshape(3, 4)
+DOMAIN = "com.example"
+
+
+def function_model(
+    function: onnx.FunctionProto, *inputs: str, **attributes: object
+) -> onnx.ModelProto:
+    model = node_model(function.name, {"x": X}, names=list(inputs), domain=DOMAIN, **attributes)
+    model.functions.append(function)
+    return model
+
+
+def scaled(*, default: float | None = None) -> onnx.FunctionProto:
+    """y = alpha * x, and x itself where the optional second input is given."""
+    constant = helper.make_node("Constant", [], ["a"])
+    reference = onnx.AttributeProto(
+        name="value_float", ref_attr_name="alpha", type=onnx.AttributeProto.FLOAT
+    )
+    constant.attribute.append(reference)
+    nodes = [constant, helper.make_node("Mul", ["x", "a"], ["y"])]
+    opsets = [helper.make_opsetid("", 20)]
+    function = helper.make_function(DOMAIN, "Scaled", ["x", "unused"], ["y"], nodes, opsets)
+    if default is None:
+        function.attribute.append("alpha")
+    else:
+        function.attribute_proto.append(helper.make_attribute("alpha", default))
+    return function
+
+
+def test_attributes_of_a_function() -> None:
+    check(function_model(scaled(), "x", alpha=2.5), {"x": X})
+
+
+def test_defaults_of_attributes() -> None:
+    check(function_model(scaled(default=3.0), "x"), {"x": X})
+    check(function_model(scaled(default=3.0), "x", alpha=0.5), {"x": X})
+
+
+def test_an_attribute_that_is_not_given_is_left_out() -> None:
+    with pytest.raises(ModelError, match="exactly one attribute"):
+        run(function_model(scaled(), "x"), {"x": X})
+
+
+def test_optional_inputs_may_be_left_out() -> None:
+    node = helper.make_node("Clip", ["x", "low", "high"], ["y"])
+    opsets = [helper.make_opsetid("", 20)]
+    function = helper.make_function(DOMAIN, "Limit", ["x", "low", "high"], ["y"], [node], opsets)
+    model = function_model(function, "x", "", "h")
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array(1, np.float32), "h"))
+    np.testing.assert_array_equal(run(model, {"x": X})[0], np.minimum(X, 1))
+    np.testing.assert_array_equal(run(function_model(function, "x"), {"x": X})[0], X)
+
+
+def test_a_function_that_calls_itself() -> None:
+    node = helper.make_node("Again", ["x"], ["y"], domain=DOMAIN)
+    opsets = [helper.make_opsetid(DOMAIN, 1)]
+    function = helper.make_function(DOMAIN, "Again", ["x"], ["y"], [node], opsets)
+    with pytest.raises(ModelError, match="calls itself"):
+        run(function_model(function, "x"), {"x": X})
+
+
+def test_attributes_reach_into_subgraphs() -> None:
+    constant = helper.make_node("Constant", [], ["a"])
+    constant.attribute.append(
+        onnx.AttributeProto(
+            name="value_float", ref_attr_name="alpha", type=onnx.AttributeProto.FLOAT
+        )
+    )
+    outputs = [onnx.ValueInfoProto(name="z")]
+    graph = helper.make_graph(
+        [constant, helper.make_node("Mul", ["x", "a"], ["z"])], "g", [], outputs
+    )
+    nodes = [
+        helper.make_node(
+            "Constant", [], ["yes"], value=onnx.numpy_helper.from_array(np.array(True))
+        ),
+        helper.make_node("If", ["yes"], ["y"], then_branch=graph, else_branch=graph),
+    ]
+    opsets = [helper.make_opsetid("", 20)]
+    function = helper.make_function(DOMAIN, "Inner", ["x"], ["y"], nodes, opsets, ["alpha"])
+    np.testing.assert_array_equal(run(function_model(function, "x", alpha=4.0), {"x": X})[0], X * 4)
+
+
+@pytest.mark.parametrize(
+    ("op_type", "version", "attributes"),
+    [("HannWindow", 17, {"periodic": 0}), ("HammingWindow", 17, {}), ("BlackmanWindow", 17, {})],
+)
+def test_operators_defined_by_onnx(op_type: str, version: int, attributes: dict[str, int]) -> None:
+    assert find_handler("", op_type) is None
+    constants = {"n": np.array(7)}
+    check(node_model(op_type, {}, opset=version, constants=constants, **attributes), {})
+
+
+def test_a_body_that_depends_on_the_attributes() -> None:
+    assert find_handler("", "CenterCropPad") is None
+    model = node_model(
+        "CenterCropPad", {"x": X}, opset=18, constants={"s": np.array([5])}, axes=[1]
+    )
+    check(model, {"x": X})
+
+
+def test_nodes_of_a_body_are_called_as_the_node() -> None:
+    model = node_model("HannWindow", {}, opset=17, constants={"n": np.array(5000)})
+    with make_context() as context, ir.Location.unknown():
+        module = import_model(
+            model.SerializeToString(), {}, context=context, max_tensor_bytes=1 << 20
+        )
+        text = module.operation.get_asm(enable_debug_info=True)
+    assert '#loc1 = loc("it")' in text
+    assert "loc(#loc2)" not in text
+
+
+def test_bodies_are_chosen_by_version() -> None:
+    node = helper.make_node("Softmax", ["x"], ["y"])
+    for opset, wanted in ((13, 13), (17, 13), (18, 18), (20, 18)):
+        function = schema_function(node, "", opset, [X])
+        assert function is not None
+        assert function.opset_import[0].version == wanted
+    assert schema_function(node, "", 11, [X]) is None
+    assert schema_function(helper.make_node("Add", ["x", "x"], ["y"]), "", 20, [X, X]) is None
+    assert schema_function(helper.make_node("Nothing", ["x"], ["y"]), "", 20, [X]) is None
