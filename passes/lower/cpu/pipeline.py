@@ -11,6 +11,7 @@ from torch_mlir.passmanager import PassManager
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
+from xyntra.passes.lower.cpu.data_by_slices import DataBySlices
 from xyntra.passes.lower.cpu.defined_arithmetic import DefinedArithmetic
 from xyntra.passes.lower.cpu.destination_passing import DestinationPassing
 from xyntra.passes.lower.cpu.empty_arguments import EmptyArguments
@@ -107,6 +108,7 @@ def lower_kernel(module: ir.Module, options: LoweringOptions | None = None) -> L
 
 def _lower(module: ir.Operation, options: LoweringOptions) -> ir.Operation:
     """Lower a module to the LLVM dialect; returns it, or the copy that took its place."""
+    DataBySlices().run(module)
     _run(module, _WIDEN)
     for step in _SCALARS:
         step.run(module)

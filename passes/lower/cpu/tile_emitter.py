@@ -28,6 +28,7 @@ from xyntra.passes.lower.cpu.loop_builder import (
     loop,
     offset,
     plus,
+    store,
 )
 from xyntra.passes.lower.cpu.panels import Panel, fill_panel, new_panel
 from xyntra.passes.lower.cpu.tile_plan import TilePlan
@@ -56,7 +57,7 @@ class TileEmitter:
             number: new_panel(self.nest, self.plan, self.nest.inputs[number])
             for number in sorted(self.plan.packed)
         }
-        tiled = (self.plan.row_loop, *self.plan.column_loops)
+        tiled = {self.plan.row_loop, *self.plan.column_loops}
         outer = [
             number
             for number, each in enumerate(self.nest.loops)
@@ -76,11 +77,14 @@ class TileEmitter:
     def _columns(self, position: Position, panels: Mapping[int, Panel]) -> None:
         plan = self.plan
         extent = prod(self.nest.loops[number].extent for number in plan.column_loops)
-        rows = self.nest.loops[plan.row_loop].extent
         with loop(_tiles(extent, plan.columns)) as tile:
             first = _tile_start(tile, plan.columns, extent)
             for panel in panels.values():
                 fill_panel(self.nest, plan, panel, position, first)
+            if plan.row_loop is None:
+                self._tile(position, first, panels)
+                return
+            rows = self.nest.loops[plan.row_loop].extent
             with loop(_tiles(rows, plan.rows)) as row_tile:
                 row = _tile_start(row_tile, plan.rows, rows)
                 self._tile(position | {plan.row_loop: row}, first, panels)
@@ -98,13 +102,22 @@ class TileEmitter:
 
         initial = broadcast(self.initial, plan.lanes)
         sums = self._reduce(reductions, position, [initial] * (plan.rows * plan.vectors), step)
-        output = self.nest.outputs[0]
-        start = plus(offset(output, position), first)
+        self._store(position, first, sums)
+
+    def _store(self, position: Position, first: ir.Value, sums: Sequence[ir.Value]) -> None:
+        plan, output = self.plan, self.nest.outputs[0]
+        column = output.strides[plan.column_loops[-1]]
+        start = plus(offset(output, position), arith.muli(first, index(column)))
         for number, value in enumerate(sums):
             row, vector = divmod(number, plan.vectors)
-            distance = row * output.strides[plan.row_loop] + vector * plan.lanes
-            place = _moved(start, distance)
-            ir.Operation.create("vector.store", operands=[value, output.value, place])
+            distance = row * plan.row_stride(output) + vector * plan.lanes * column
+            if column == 1:
+                place = _moved(start, distance)
+                ir.Operation.create("vector.store", operands=[value, output.value, place])
+                continue
+            for lane in range(plan.lanes):
+                place = _moved(start, distance + lane * column)
+                store(_extract(value, lane), output, place)
 
     def _reduce(
         self, loops: Sequence[int], position: Position, sums: Sequence[ir.Value], step: _Step
@@ -149,7 +162,7 @@ class TileEmitter:
             start = plus(start, first)
 
         def read(row: int, vector: int) -> ir.Value:
-            distance = row * access.strides[plan.row_loop]
+            distance = row * plan.row_stride(access)
             distance += vector * plan.lanes if by_column else 0
             if distance not in loaded:
                 loaded[distance] = _load(access, _moved(start, distance), plan.lanes, by_column)
@@ -178,6 +191,15 @@ def _tile_start(tile: ir.Value, size: int, extent: int) -> ir.Value:
 
 def _moved(start: ir.Value, distance: int) -> ir.Value:
     return arith.addi(start, index(distance)) if distance else start
+
+
+def _extract(value: ir.Value, lane: int) -> ir.Value:
+    return emit(
+        "vector.extract",
+        [value],
+        ir.VectorType(value.type).element_type,
+        static_position=ir.DenseI64ArrayAttr.get([lane]),
+    )
 
 
 def _load(access: Access, place: ir.Value, lanes: int, is_vector: bool) -> ir.Value:

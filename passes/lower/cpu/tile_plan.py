@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Chooses which part of a contraction's output is held in vector registers."""
+"""Chooses which part of a reduction's output is held in vector registers."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
 
 _LATENCY_CYCLES = 5.2  # of one multiply-add that waits for the one before
 _PACK_CYCLES = 2.0  # to copy one element into a panel
+_SCATTER_CYCLES = 2.0  # to store one lane by itself
 _MIN_LANES = 4
 _MIN_REDUCTION = 4
 _PACK_ROWS = 8  # fewer rows do not pay for a panel
@@ -22,7 +23,7 @@ class TilePlan:
     """A tile of `rows` by `vectors` vectors of `lanes` elements.
 
     Attributes:
-        row_loop: the loop that the rows are taken from.
+        row_loop: the loop that the rows are taken from; None for one row.
         column_loops: the loops that the lanes are taken from, outermost first. More than one are
             taken as one long loop, which they are for the output.
         packed: the inputs, by number, that are copied into a panel for every tile of columns: all
@@ -30,7 +31,7 @@ class TilePlan:
         cost: estimated cycles for one step of the reduction over the whole output.
     """
 
-    row_loop: int
+    row_loop: int | None
     column_loops: tuple[int, ...]
     rows: int
     vectors: int
@@ -42,6 +43,10 @@ class TilePlan:
     def columns(self) -> int:
         """Elements of one row of the tile."""
         return self.vectors * self.lanes
+
+    def row_stride(self, access: Access) -> int:
+        """Return how far apart the rows of the tile are in `access`."""
+        return 0 if self.row_loop is None else access.strides[self.row_loop]
 
 
 @dataclass(frozen=True)
@@ -56,8 +61,7 @@ def plan_tiles(nest: LinearNest, registers: Registers, item_bytes: int) -> TileP
     """Return the best tile for `nest`, or None where plain loops do as well.
 
     Args:
-        nest: any nest; only with reductions, and inputs that are reused along an output dimension,
-            is there something to gain.
+        nest: a nest with one output; there is nothing to gain without reductions.
         registers: what tiles may use.
         item_bytes: bytes of one element.
     """
@@ -66,89 +70,84 @@ def plan_tiles(nest: LinearNest, registers: Registers, item_bytes: int) -> TileP
     plans = [
         plan
         for column_loops in _column_groups(nest)
-        for plan in _plans(nest, column_loops, registers, item_bytes)
+        for row in [None, *_parallel_loops(nest, column_loops)]
+        for plan in _plans(nest, row, column_loops, registers, item_bytes)
     ]
     return min(plans, key=lambda plan: plan.cost, default=None)
 
 
 def _column_groups(nest: LinearNest) -> Iterator[tuple[int, ...]]:
-    """Yield the loop with neighbouring outputs, then with it the loops that continue it."""
-    group: tuple[int, ...] = ()
-    size = 1
-    while True:
-        following = [
-            index
-            for index, loop in enumerate(nest.loops)
-            if not loop.is_reduction
-            and index not in group
-            and nest.outputs[0].strides[index] == size
-        ]
-        if not following:
-            return
-        group = (following[0], *group)
-        size *= nest.loops[following[0]].extent
+    """Yield every parallel loop, and those that continue the loop with neighbouring outputs."""
+    strides = nest.outputs[0].strides
+    for first in _parallel_loops(nest, ()):
+        group: tuple[int, ...] = (first,)
         yield group
+        size = nest.loops[first].extent
+        if strides[first] != 1:
+            continue
+        while following := [loop for loop in _parallel_loops(nest, group) if strides[loop] == size]:
+            group = (following[0], *group)
+            size *= nest.loops[following[0]].extent
+            yield group
+
+
+def _parallel_loops(nest: LinearNest, excluded: tuple[int, ...]) -> list[int]:
+    return [
+        number
+        for number, loop in enumerate(nest.loops)
+        if not loop.is_reduction and number not in excluded
+    ]
 
 
 def _plans(
-    nest: LinearNest, column_loops: tuple[int, ...], registers: Registers, item_bytes: int
+    nest: LinearNest,
+    row: int | None,
+    column_loops: tuple[int, ...],
+    registers: Registers,
+    item_bytes: int,
 ) -> Iterator[TilePlan]:
-    row = _row_loop(nest, column_loops)
-    if row is None:
-        return
     packed = _packed_inputs(nest, row, column_loops, item_bytes)
     if packed is None:
         return
-    rows = nest.loops[row].extent
+    rows = 1 if row is None else nest.loops[row].extent
     columns = prod(nest.loops[loop].extent for loop in column_loops)
-    repeats = prod(loop.extent for loop in nest.loops if not loop.is_reduction) // (rows * columns)
+    reduction = prod(loop.extent for loop in nest.loops if loop.is_reduction)
+    repeats = prod(loop.extent for loop in nest.loops) // (reduction * rows * columns)
+    scatter = _SCATTER_CYCLES / reduction if nest.outputs[0].strides[column_loops[-1]] != 1 else 0.0
     for height, vectors, lanes in _tile_shapes(rows, columns, registers):
-        width = vectors * lanes
-        work = _cycles(height, vectors) * _tiles(rows, height)
-        cost = repeats * _tiles(columns, width) * (work + len(packed) * width * _PACK_CYCLES)
+        plan = TilePlan(row, column_loops, height, vectors, lanes, packed, 0.0)
+        work = (_cycles(nest, plan) + scatter * height * plan.columns) * _tiles(rows, height)
+        copies = len(packed) * plan.columns * _PACK_CYCLES
+        cost = repeats * _tiles(columns, plan.columns) * (work + copies)
         yield TilePlan(row, column_loops, height, vectors, lanes, packed, cost)
 
 
-def _row_loop(nest: LinearNest, column_loops: tuple[int, ...]) -> int | None:
-    """Return the longest loop along which what moves with the columns is reused."""
-    moving = [each for each in nest.inputs if _moves(each, column_loops)]
-    candidates = [
-        index
-        for index, loop in enumerate(nest.loops)
-        if index not in column_loops
-        and not loop.is_reduction
-        and moving
-        and not any(each.strides[index] for each in moving)
-    ]
-    return max(candidates, key=lambda index: nest.loops[index].extent, default=None)
-
-
 def _packed_inputs(
-    nest: LinearNest, row: int, column_loops: tuple[int, ...], item_bytes: int
+    nest: LinearNest, row: int | None, column_loops: tuple[int, ...], item_bytes: int
 ) -> frozenset[int] | None:
-    """Return the inputs to pack, or None where an input must be packed and that does not pay."""
-    can_pack = nest.loops[row].extent >= _PACK_ROWS
+    """Return the inputs to pack, or None where plain loops read better."""
     packed = set()
-    for index, access in enumerate(nest.inputs):
-        if not _moves(access, column_loops):
+    for number, access in enumerate(nest.inputs):
+        if not any(access.strides[loop] for loop in column_loops):
             continue
+        is_reused = row is not None and not access.strides[row]
+        can_pack = is_reused and row is not None and nest.loops[row].extent >= _PACK_ROWS
+        is_far = _steps_far(nest, access, item_bytes)
+        if is_far and not is_reused:
+            return None
         must_pack = len(column_loops) > 1 or access.strides[column_loops[-1]] != 1
         if must_pack and not can_pack:
             return None
-        if must_pack or (can_pack and _steps_far(nest, access, item_bytes)):
-            packed.add(index)
+        if can_pack and (must_pack or is_far):
+            packed.add(number)
     return frozenset(packed)
-
-
-def _moves(access: Access, loops: tuple[int, ...]) -> bool:
-    return any(access.strides[loop] for loop in loops)
 
 
 def _steps_far(nest: LinearNest, access: Access, item_bytes: int) -> bool:
     """Tell whether every step of the innermost reduction leaves the cache line's neighbourhood."""
     steps = [
-        abs(access.strides[index]) * item_bytes
-        for index, loop in enumerate(nest.loops)
+        abs(access.strides[number]) * item_bytes
+        for number, loop in enumerate(nest.loops)
         if loop.is_reduction
     ]
     return min(steps) >= _FAR_STRIDE_BYTES
@@ -169,10 +168,15 @@ def _tiles(extent: int, size: int) -> int:
     return -(-extent // size)
 
 
-def _cycles(rows: int, vectors: int) -> float:
-    """Estimate the cycles of one step of the reduction.
+def _cycles(nest: LinearNest, plan: TilePlan) -> float:
+    """Estimate the cycles of one step of the reduction for one tile.
 
     The largest of multiply-adds (two a cycle), loads, and the latency of a chain of accumulators,
-    and the loop itself. The weights fit six shapes measured on Zen 3, to 6 %.
+    and the loop itself. The weights fit six shapes of matrix product measured on Zen 3, to 6 %.
     """
-    return max(rows * vectors / 2, 0.85 * (rows + vectors), _LATENCY_CYCLES) + 0.5
+    loads = 0
+    for number, access in enumerate(nest.inputs):
+        by_column = number in plan.packed or any(access.strides[i] for i in plan.column_loops)
+        rows = plan.rows if plan.row_stride(access) else 1
+        loads += rows * (plan.vectors if by_column else 1)
+    return max(plan.rows * plan.vectors / 2, 0.85 * loads, _LATENCY_CYCLES) + 0.5

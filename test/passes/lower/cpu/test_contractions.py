@@ -207,6 +207,77 @@ def test_convolutions(compiled, size, kernel, stride, dilation, channels, filter
     np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("size", [(9, 9), (20, 6), (14, 37)])
+@pytest.mark.parametrize(("kernel", "stride"), [(3, 1), (5, 1), (2, 2), (3, 2)])
+@pytest.mark.parametrize("name", ["maximum", "depthwise"])
+def test_windows_over_each_channel(compiled, size, kernel, stride, name):
+    out = tuple((extent - kernel) // stride + 1 for extent in size)
+    x, w = f"tensor<5x{size[0]}x{size[1]}xf32>", f"tensor<5x{kernel}x{kernel}xf32>"
+    y = f"tensor<5x{out[0]}x{out[1]}xf32>"
+    start = "0xFF800000" if name == "maximum" else "0.0"
+    combine = {
+        "maximum": "%r = arith.maximumf %o, %a : f32",
+        "depthwise": "%p = arith.mulf %a, %b : f32\n%r = arith.addf %o, %p : f32",
+    }[name]
+    text = f"""
+    func.func @k(%x: {x}, %w: {w}) -> {y} {{
+      %start = arith.constant {start} : f32
+      %e = tensor.empty() : {y}
+      %f = linalg.fill ins(%start: f32) outs(%e: {y}) -> {y}
+      %y = linalg.generic {{indexing_maps = [
+          affine_map<(c, h, w, i, j) -> (c, h * {stride} + i, w * {stride} + j)>,
+          affine_map<(c, h, w, i, j) -> (c, i, j)>, affine_map<(c, h, w, i, j) -> (c, h, w)>],
+        iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}}
+        ins(%x, %w : {x}, {w}) outs(%f : {y}) {{
+      ^bb0(%a: f32, %b: f32, %o: f32):
+        {combine}
+        linalg.yield %r : f32
+      }} -> {y}
+      return %y : {y}
+    }}"""
+    a = RNG.standard_normal((5, *size)).astype(np.float32)
+    b = RNG.standard_normal((5, kernel, kernel)).astype(np.float32)
+    windows = np.lib.stride_tricks.sliding_window_view(a, (kernel, kernel), (1, 2))
+    windows = windows[:, ::stride, ::stride]
+    if name == "maximum":
+        expected = windows.max((3, 4))
+    else:
+        expected = np.einsum("chwij,cij->chw", windows.astype(np.float64), b)
+    (result,) = compiled(text)(a, b)
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("size", [(3, 4), (9, 13)])
+@pytest.mark.parametrize("filters", [3, 10])
+def test_a_transposed_convolution(compiled, size, filters):
+    """Neighbouring outputs come from different weights: the columns are stored one by one."""
+    rows, columns = size
+    x, w = f"tensor<8x{rows}x{columns}xf32>", f"tensor<8x{filters}x2x2xf32>"
+    y = f"tensor<{filters}x{rows}x2x{columns}x2xf32>"
+    text = f"""
+    func.func @k(%x: {x}, %w: {w}) -> {y} {{
+      %zero = arith.constant 0.0 : f32
+      %e = tensor.empty() : {y}
+      %f = linalg.fill ins(%zero: f32) outs(%e: {y}) -> {y}
+      %y = linalg.generic {{indexing_maps = [affine_map<(f, h, i, w, j, c) -> (c, h, w)>,
+          affine_map<(f, h, i, w, j, c) -> (c, f, i, j)>,
+          affine_map<(f, h, i, w, j, c) -> (f, h, i, w, j)>],
+        iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel",
+                          "reduction"]}}
+        ins(%x, %w : {x}, {w}) outs(%f : {y}) {{
+      ^bb0(%a: f32, %b: f32, %o: f32):
+        %p = arith.mulf %a, %b : f32
+        %s = arith.addf %o, %p : f32
+        linalg.yield %s : f32
+      }} -> {y}
+      return %y : {y}
+    }}"""
+    a = RNG.standard_normal((8, *size)).astype(np.float32)
+    b = RNG.standard_normal((8, filters, 2, 2)).astype(np.float32)
+    expected = np.einsum("chw,cfij->fhiwj", a.astype(np.float64), b)
+    np.testing.assert_allclose(compiled(text)(a, b)[0], expected, rtol=1e-4, atol=1e-5)
+
+
 def lowered(text: str, options: LoweringOptions) -> str:
     with make_context():
         return lower_kernel(ir.Module.parse(text), options).llvm_ir

@@ -170,6 +170,15 @@ def test_tensor_operation(compiled, name):
     np.testing.assert_allclose(kernel(X)[0], expected, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["pad", "concat", "insert into a fill", "large splat"])
+def test_parts_are_written_in_their_place(compiled, name):
+    body, shape, _ = ONE_INPUT[name]
+    body += f"\nreturn %r : tensor<{shape}xf32>"
+    kernel = compiled(function("%a: tensor<6x8xf32>", f"tensor<{shape}xf32>", body))
+    assert kernel.lowered.scratch_bytes == 0
+    assert "memcpy" not in kernel.lowered.llvm_ir
+
+
 def test_scalar_tensors(compiled):
     body = """
     %x = tensor.extract %a[] : tensor<f32>
