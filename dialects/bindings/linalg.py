@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The generated linalg op classes, without the opdsl language that defines them upstream."""
+"""Empty: operations of this dialect are read through the generic `OpView`.
 
-from torch_mlir.dialects import _linalg_ops_gen  # noqa: F401
+Their generated classes take longer to import than most passes take to run; who builds with them
+imports `torch_mlir.dialects.linalg` itself.
+"""
