@@ -72,14 +72,14 @@ def to_dot(plan: Plan) -> str:
 
 
 def _edges(plan: Plan) -> list[str]:
-    writers = {buffer: f"k{i}" for i, step in enumerate(plan.steps) for buffer in step.outputs}
-    writers |= {port.buffer: f"b{port.buffer}" for port in plan.inputs}
-    edges = [
-        f"  {writers[buffer]} -> k{i} [label={_quote(str(plan.buffers[buffer].nbytes))}];"
-        for i, step in enumerate(plan.steps)
-        for buffer in step.inputs
-        if buffer in writers
-    ]
+    writers = {port.buffer: f"b{port.buffer}" for port in plan.inputs}
+    edges = []
+    for i, step in enumerate(plan.steps):
+        for buffer in step.inputs:
+            if buffer in writers:
+                size = _quote(str(plan.buffers[buffer].nbytes))
+                edges.append(f"  {writers[buffer]} -> k{i} [label={size}];")
+        writers |= dict.fromkeys(step.outputs, f"k{i}")
     return edges + [f"  {writers[p.buffer]} -> o{n};" for n, p in enumerate(plan.outputs)]
 
 

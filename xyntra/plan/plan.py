@@ -111,7 +111,7 @@ class Plan:
 
     def step_bytes(self, step: Step) -> int:
         """Bytes that one launch must read and write at least."""
-        touched = {*step.inputs, *step.outputs}
+        touched = [*dict.fromkeys(step.inputs), *dict.fromkeys(step.outputs)]
         return sum(self.buffers[index].nbytes for index in touched)
 
     def to_json(self) -> dict[str, Any]:
