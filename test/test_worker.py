@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""A worker process answers, or its end is a typed error."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from bad_models import edited
+from onnx_models import chain
+
+import xyntra
+from xyntra.compiler.driver import make_request
+from xyntra.compiler.request import Level, Request
+from xyntra.compiler.source import open_source
+from xyntra.config import load_config
+from xyntra.errors import ModelError, WorkerError
+from xyntra.plan.artifact import Artifact
+from xyntra.worker import compile_isolated, unexpected
+
+
+def request(level: Level = "linalg", model: bytes | None = None) -> Request:
+    source = open_source(model or chain().SerializeToString())
+    return make_request(source, {}, load_config({"cache": False}), level)
+
+
+def fake_worker(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
+    """Let the interpreter that runs the worker do `body` instead."""
+    script = folder / "python"
+    script.write_text(f"#!{sys.executable}\nimport os, signal, sys, time\n{body}\n")
+    script.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(script))
+
+
+def failure(timeout: float = 60) -> WorkerError:
+    with pytest.raises(WorkerError) as caught:
+        compile_isolated(request(), timeout=timeout, memory_limit=None)
+    assert type(caught.value) is WorkerError
+    return caught.value
+
+
+def test_the_answer_comes_back() -> None:
+    text = compile_isolated(request(), timeout=60, memory_limit=None)
+    assert b"linalg.generic" in text
+
+
+def test_requests_survive_the_journey() -> None:
+    one = request()
+    assert Request.from_bytes(one.to_bytes()) == one
+    odd = Request(
+        "mlir", b"\n\x00{}\n", "p\n", {"x": (1, 2), "#0": ()}, "artifact", fuse=False, opt_level=0,
+        jobs=None, timeout=0.5, max_tensor_bytes=1, cache_dir=None, cache_size=1,
+    )  # fmt: skip
+    assert Request.from_bytes(odd.to_bytes()) == odd
+
+
+def test_errors_come_back_as_themselves(tmp_path: Path) -> None:
+    path = edited(lambda model: model.graph.node[0].input.__setitem__(0, "ghost"))(tmp_path)
+    with pytest.raises(ModelError, match="ghost") as caught:
+        xyntra.compile(path, config={"cache": False})
+    assert caught.value.code == "undefined-value"
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("os.kill(os.getpid(), signal.SIGKILL)", "signal SIGKILL"),
+        ("os.abort()", "signal SIGABRT"),
+        ("os.kill(os.getpid(), signal.SIGRTMIN + 3)", "signal 37"),
+        ("print('LLVM ERROR', file=sys.stderr); sys.exit(3)", "exit status 3\nLLVM ERROR"),
+        ("pass", "exit status 0"),
+        ("sys.stdout.write('hello'); sys.exit(0)", "exit status 0"),
+        ("os.write(1, b'\\x00half'); os.abort()", "signal SIGABRT"),
+        ("raise ValueError('odd')", "ValueError: odd"),
+    ],
+    ids=["killed", "aborted", "odd signal", "exit", "silent", "noise", "answer cut", "raised"],
+)  # fmt: skip
+def test_a_crash_is_typed(
+    body: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_worker(tmp_path, monkeypatch, body)
+    error = failure()
+    assert error.code == "worker-crashed"
+    assert says in str(error.cause)
+
+
+def test_a_crash_does_not_stop_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        fake_worker(tmp_path, patch, "os.abort()")
+        failure()
+    assert compile_isolated(request(), timeout=60, memory_limit=None)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "terminate called after throwing an instance of 'std::bad_alloc'",
+        "LLVM ERROR: out of memory",
+    ],
+)
+def test_a_crash_without_memory_says_so(
+    message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_worker(
+        tmp_path, monkeypatch, f"print({message!r}, file=sys.stderr, flush=True); os.abort()"
+    )
+    assert failure().code == "worker-memory"
+
+
+def test_a_worker_that_hangs_is_ended_with_its_children(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = tmp_path / "pid"
+    body = f"""
+child = os.fork()
+if child:
+    open({str(note)!r}, "w").write(str(child))
+time.sleep(60)"""
+    fake_worker(tmp_path, monkeypatch, body)
+    start = time.monotonic()
+    error = failure(timeout=1.5)
+    assert error.code == "worker-timeout"
+    assert "1.5 seconds" in error.message
+    assert time.monotonic() - start < 20
+    child = int(note.read_text())
+    deadline = time.monotonic() + 10
+    while _is_running(child) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not _is_running(child)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+        status = Path(f"/proc/{process}/stat")
+        return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+
+
+def test_an_interrupt_ends_the_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    note = tmp_path / "pid"
+    parent = os.getpid()
+    fake_worker(
+        tmp_path,
+        monkeypatch,
+        f"open({str(note)!r}, 'w').write(str(os.getpid())); "
+        f"os.kill({parent}, signal.SIGINT); time.sleep(60)",
+    )
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with pytest.raises(KeyboardInterrupt):
+        compile_isolated(request(), timeout=60, memory_limit=None)
+    assert not _is_running(int(note.read_text()))
+
+
+def test_libraries_may_print(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Whatever goes to standard output in the worker must not mix with the answer.
+    monkeypatch.setenv("PYTHONVERBOSE", "1")
+    data = compile_isolated(request("artifact"), timeout=120, memory_limit=None)
+    assert Artifact.from_bytes(data, "worker").plan.outputs[0].name == "z"
+
+
+def test_what_nobody_foresaw_names_its_place() -> None:
+    try:
+        _fail()
+    except LookupError as error:
+        found = unexpected(error)
+    assert found.code == "internal-error"
+    assert found.place is not None
+    assert "test_worker.py" in found.place
+    assert found.place.endswith("_fail")
+    assert found.cause == "KeyError: 'key'"
+
+
+def _fail() -> None:
+    raise KeyError("key")
