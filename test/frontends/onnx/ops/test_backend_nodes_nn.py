@@ -16,16 +16,19 @@ from official import load_cases
 from xyntra.errors import UnsupportedError
 
 MODULES = """
-attention averagepool batch_normalization causal_conv_with_state celu clip conv convinteger
-convtranspose dequantizelinear dropout dynamicquantizelinear einsum elu flexattention gelu gemm
-globalaveragepool globalmaxpool groupnormalization gru hardsigmoid hardswish instance_normalization
-layernormalization leakyrelu logsoftmax lpnormalization lppool lrn lstm matmul matmulinteger maxpool
-meanvariancenormalization mish negativeloglikelihoodloss prelu qlinearconv qlinearmatmul
-quantizelinear relu resize rmsnormalization rnn rotaryembedding selu shrink sigmoid softmax
-softmax_cross_entropy_loss softplus softsign swiglu swish thresholdedrelu upsample
+attention averagepool batch_normalization causal_conv_with_state celu clip col2im conv convinteger
+convtranspose deformconv dequantizelinear dropout dynamicquantizelinear einsum elu flexattention
+gelu gemm globalaveragepool globalmaxpool groupnormalization gru hardsigmoid hardswish
+instance_normalization layernormalization leakyrelu linear_attention logsoftmax lpnormalization
+lppool lrn lstm matmul matmulinteger maxpool maxunpool meanvariancenormalization mish
+negativeloglikelihoodloss prelu qlinearconv qlinearmatmul quantizelinear relu resize
+rmsnormalization rnn roialign rotaryembedding selu shrink sigmoid softmax softmax_cross_entropy_loss
+softplus softsign swiglu swish thresholdedrelu upsample
 """.split()
 
-SHAPES = {"Resize": (1, 2, 3), "Upsample": (1,), "Dropout": (1, 2)}
+SHAPES = {
+    "Col2Im": (1, 2), "Dropout": (1, 2), "MaxUnpool": (2,), "Resize": (1, 2, 3), "Upsample": (1,),
+}  # fmt: skip
 """Inputs that must be known at compile time: the test's values become constants."""
 
 FLOAT8_AND_BELOW_8_BITS = """
