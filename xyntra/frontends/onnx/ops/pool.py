@@ -115,7 +115,8 @@ def _counts(window: Window, axis: int, size: int, include_pad: bool) -> np.ndarr
 
     def taps_before(end: int) -> np.ndarray:
         """The number of taps of each window that lie before `end`."""
-        return np.clip(-(-(end - starts) // window.dilations[axis]), 0, window.kernel[axis])
+        before = -(-(end - starts) // window.dilations[axis])
+        return np.asarray(np.clip(before, 0, window.kernel[axis]))
 
     return taps_before(last) - taps_before(first)
 

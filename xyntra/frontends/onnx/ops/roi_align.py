@@ -10,7 +10,8 @@ from math import prod
 from torch_mlir import ir
 
 from xyntra.dialects.builder import Iterator as Kind
-from xyntra.dialects.builder import Reduction, Tensor, combine, identity_of
+from xyntra.dialects.builder import Tensor
+from xyntra.dialects.reductions import Reduction, combine, identity_of
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.precision import accumulator_of, add_channel_bias, cast
