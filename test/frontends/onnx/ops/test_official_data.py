@@ -21,7 +21,6 @@ unsqueeze where xor
 
 UNIQUE = "without_axis", "with_axis", "with_axis_3d", "with_negative_axis"
 REFUSED: dict[str, dict[str, str]] = {
-    "det": {"test_det_2d": "operator-unsupported", "test_det_nd": "operator-unsupported"},
     "identity": {
         "test_identity_sequence": "type-unsupported",
         "test_identity_opt": "type-unsupported",

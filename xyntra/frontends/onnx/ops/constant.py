@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import onnx
+from torch_mlir import ir
 
 from xyntra.dialects.builder import Tensor
 from xyntra.dialects.dtypes import is_float
@@ -81,16 +82,22 @@ def one_hot(node: Node) -> Tensor:
     if depth < 0:
         raise node.invalid(f"depth {depth} is negative")
     axis = node.axis(node.attribute("axis", -1), indices.rank, insert=True)
-    spread = b.reshape(indices, [*indices.shape[:axis], 1, *indices.shape[axis:]])
     shape = [*indices.shape[:axis], depth, *indices.shape[axis:]]
-    off, on = (b.reshape(b.slice(values, [n], [1], [1]), []) for n in range(2))
+    with b.location:
+        dims = [ir.AffineDimExpr.get(d) for d in range(len(shape)) if d != axis]
+        read = ir.AffineMap.get(len(shape), 0, dims)
+        off, on = (
+            ir.AffineMap.get(len(shape), 0, [ir.AffineConstantExpr.get(n)]) for n in range(2)
+        )
 
-    def body(index: Scalar, hot: Scalar, cold: Scalar) -> Scalar:
+    def body(index: Scalar, cold: Scalar, hot: Scalar, _: Scalar) -> Scalar:
         whole = index.cast("int64")
         wrapped = (whole < 0).select(whole + depth, whole)
         return wrapped.equals(b.index(axis).cast("int64")).select(hot, cold)
 
-    return b.map(body, spread, on, off, dtype=values.dtype, shape=shape)
+    output = (b.empty(shape, values.dtype), values.dtype, b.identity(len(shape)))
+    reads = [(indices, read), (values, off), (values, on)]
+    return b.generic(reads, [output], ["parallel"] * len(shape), body)[0]
 
 
 @handles("Trilu")
