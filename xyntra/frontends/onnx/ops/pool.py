@@ -118,7 +118,7 @@ def _counts(window: Window, axis: int, size: int, include_pad: bool) -> np.ndarr
         before = -(-(end - starts) // window.dilations[axis])
         return np.asarray(np.clip(before, 0, window.kernel[axis]))
 
-    return taps_before(last) - taps_before(first)
+    return np.asarray(taps_before(last) - taps_before(first))
 
 
 def _divisors(counts: Sequence[np.ndarray], dtype: str) -> list[Operand]:
