@@ -59,7 +59,8 @@ def compile_isolated(request: Request, *, timeout: float, memory_limit: int | No
         ) from None
     finally:
         _end(process)
-    return _result(answer, messages.decode("utf-8", "replace"), process.returncode)
+    text = messages.decode("utf-8", "replace")
+    return _result(answer, text, process.returncode, limited=memory_limit is not None)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -73,14 +74,15 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.communicate()
 
 
-def _result(answer: bytes, messages: str, status: int) -> bytes:
+def _result(answer: bytes, messages: str, status: int, *, limited: bool) -> bytes:
     if answer[:1] == _DONE and status == 0:
         return answer[1:]
     if answer[:1] == _FAILED and status == 0:
         raise XyntraError.from_dict(json.loads(answer[1:]))
-    if any(sign in messages for sign in _NO_MEMORY):
-        raise _out_of_memory()
     tail = messages.strip()[-_TAIL:]
+    # Libraries below us end the process in many ways when an allocation fails.
+    if limited or any(sign in messages for sign in _NO_MEMORY):
+        raise _out_of_memory(f"{_ending(status)}\n{tail}".strip())
     raise WorkerError(
         "worker-crashed",
         "the process that compiles the model crashed",
@@ -135,9 +137,12 @@ def _is_out_of_memory(error: Exception) -> bool:
     return "_XYNTRA_WORKER_MEMORY" in os.environ and isinstance(error, (ImportError, OSError))
 
 
-def _out_of_memory() -> WorkerError:
+def _out_of_memory(cause: str | None = None) -> WorkerError:
     return WorkerError(
-        "worker-memory", "compiling the model ran out of memory", hint="raise memory_limit"
+        "worker-memory",
+        "compiling the model ran out of memory",
+        cause=cause,
+        hint="raise memory_limit",
     )
 
 
