@@ -122,3 +122,24 @@ def test_refusals(data: np.ndarray) -> None:
     check_invalid(
         "ScatterND", {"d": data, "i": np.zeros((1, 4), np.int64), "u": one[0, 0]}, "do not fit"
     )
+
+
+@pytest.mark.parametrize("mode", ["linear", "circular"])
+def test_tensor_scatter_from_any_position(mode: str) -> None:
+    cache, update = np.zeros((4, 2, 5, 3), np.float32), np.ones((4, 2, 2, 3), np.float32)
+    starts = np.array([0, 4, -1, 2**40])
+    feeds = {"c": cache, "u": update, "w": starts}
+    (found,) = run(node_model("TensorScatter", feeds, opset=24, mode=mode), feeds)
+    wanted = cache.copy()
+    for element, start in enumerate(starts.tolist()):
+        rows = [(start + n) % 5 if mode == "circular" else start + n for n in range(2)]
+        wanted[element, :, [row for row in rows if 0 <= row < 5]] = 1
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_tensor_scatter_refuses() -> None:
+    cache, update = np.zeros((4, 5, 3), np.float32), np.ones((4, 6, 3), np.float32)
+    check_invalid("TensorScatter", {"c": cache, "u": update}, "does not fit", opset=24)
+    check_invalid("TensorScatter", {"c": cache, "u": cache}, "'mode'", opset=24, mode="ring")
+    feeds = {"c": cache, "u": cache, "w": np.zeros(3, np.int64)}
+    check_invalid("TensorScatter", feeds, "write indices", opset=24)
