@@ -33,8 +33,7 @@ class DataBySlices:
             "arith.constant": _splat,
         }
         for op in operations_named(module, *rules):
-            kind = op.result.type
-            if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
+            if not all(_is_static(value.type) for value in [op.result, *op.operands]):
                 continue
             with op.context, op.location, ir.InsertionPoint(op):
                 value = rules[op.name](op)
@@ -43,11 +42,17 @@ class DataBySlices:
                 op.erase()
 
 
+def _is_static(kind: ir.Type) -> bool:
+    """Tell whether `kind` is a tensor of static shape."""
+    return isinstance(kind, ir.RankedTensorType) and bool(kind.has_static_shape)
+
+
 def _pad(op: ir.Operation) -> ir.Value | None:
     body = op.regions[0].blocks[0]
     filler = terminator(body).operands[0]
     lows = list(ir.DenseI64ArrayAttr(op.attributes["static_low"]))
-    if len(op.operands) > 1 or _is_inside(filler, body):
+    highs = ir.DenseI64ArrayAttr(op.attributes["static_high"])
+    if len(op.operands) > 1 or min([0, *lows, *highs]) < 0 or _is_inside(filler, body):
         return None
     whole = _filled(op.result.type, filler)
     return _insert(op.operands[0], whole, lows)
@@ -100,6 +105,8 @@ def _filled(kind: ir.Type, filler: ir.Value) -> ir.Value:
 
 def _insert(part: ir.Value, whole: ir.Value, offsets: Sequence[int]) -> ir.Value:
     shape = list(ir.RankedTensorType(part.type).shape)
+    if 0 in shape:  # its offset may lie behind the last element, which insert_slice refuses
+        return whole
     return emit(
         "tensor.insert_slice",
         [part, whole],

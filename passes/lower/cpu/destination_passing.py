@@ -10,6 +10,7 @@ from torch_mlir.dialects import func
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.kernel_function import (
+    check_contract,
     entry_block,
     inplace_pairs,
     kernel_function,
@@ -34,8 +35,13 @@ class DestinationPassing:
     name: ClassVar[str] = "destination-passing"
 
     def run(self, module: ir.Operation) -> None:
-        """Rewrite the kernel function of `module`."""
+        """Rewrite the kernel function of `module`.
+
+        Raises:
+            CompileError: the function breaks the kernel contract.
+        """
         function = kernel_function(module)
+        check_contract(function)
         with function.location:
             _pass_by_destination(function)
 

@@ -7,7 +7,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.kernel_function import entry_block, kernel_function, set_signature
+from xyntra.passes.lower.cpu.kernel_function import (
+    check_buffers,
+    entry_block,
+    kernel_function,
+    set_signature,
+)
 from xyntra.passes.lower.cpu.memrefs import view_of_bytes
 from xyntra.passes.registry import register_pass
 
@@ -24,8 +29,13 @@ class EmptyArguments:
     name: ClassVar[str] = "empty-arguments"
 
     def run(self, module: ir.Operation) -> None:
-        """Rewrite the kernel function of `module`."""
+        """Rewrite the kernel function of `module`.
+
+        Raises:
+            CompileError: the function is not a kernel on buffers.
+        """
         function = kernel_function(module)
+        check_buffers(function)
         body = entry_block(function)
         with function.location, ir.InsertionPoint.at_block_begin(body):
             byte = ir.MemRefType.get([1], ir.IntegerType.get_signless(8))

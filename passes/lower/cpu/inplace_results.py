@@ -9,8 +9,10 @@ from typing import ClassVar
 from torch_mlir.dialects import func
 
 from xyntra.dialects.mlir import ir
+from xyntra.errors import CompileError
 from xyntra.passes.lower.cpu.kernel_function import (
     entry_block,
+    function_name,
     inplace_pairs,
     kernel_function,
     set_signature,
@@ -30,8 +32,13 @@ class InplaceResults:
     name: ClassVar[str] = "inplace-results"
 
     def run(self, module: ir.Operation) -> None:
-        """Rewrite the kernel function of `module`."""
+        """Rewrite the kernel function of `module`.
+
+        Raises:
+            CompileError: `xyntra.inplace` does not name one buffer for each result.
+        """
         function = kernel_function(module)
+        _check(function)
         body = entry_block(function)
         targets = [body.arguments[number] for number in inplace_pairs(function).values()]
         returning = terminator(body)
@@ -40,6 +47,23 @@ class InplaceResults:
             func.ReturnOp([])
         returning.erase()
         set_signature(function, [])
+
+
+def _check(function: ir.Operation) -> None:
+    arguments = list(entry_block(function).arguments)
+    sources = [value.type for value in terminator(entry_block(function)).operands]
+    numbers = inplace_pairs(function).values()
+    targets = [arguments[number].type for number in numbers if number < len(arguments)]
+    if len(sources) == len(targets) and all(map(_can_copy, sources, targets)):
+        return
+    message = "every result of a bufferized kernel has an argument of its shape in xyntra.inplace"
+    raise CompileError("kernel-inplace", message, place=f"kernel '{function_name(function)}'")
+
+
+def _can_copy(source: ir.Type, target: ir.Type) -> bool:
+    if not isinstance(source, ir.MemRefType) or not isinstance(target, ir.MemRefType):
+        return False
+    return source.shape == target.shape and bool(source.element_type == target.element_type)
 
 
 def _move(sources: list[ir.Value], targets: list[ir.Value]) -> None:

@@ -91,6 +91,26 @@ def check_contract(function: ir.Operation) -> None:
         _check_inplace(signature, result, argument, place)
 
 
+def check_buffers(function: ir.Operation) -> None:
+    """Refuse a kernel that is not in the form that bufferization and `inplace-results` give it.
+
+    Raises:
+        CompileError: it has several blocks, returns something, or takes something else than memory
+            of static shape.
+    """
+    place = f"kernel '{function_name(function)}'"
+    if len(function.regions[0].blocks) != 1:
+        raise CompileError("kernel-blocks", "a kernel has exactly one block", place=place)
+    signature = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    if signature.results:
+        message = "a kernel on buffers returns nothing, but writes its results into arguments"
+        raise CompileError("kernel-results", message, place=place)
+    for kind in signature.inputs:
+        if not isinstance(kind, ir.MemRefType) or not kind.has_static_shape:
+            message = f"{kind} is not a memref of static shape"
+            raise CompileError("kernel-type", message, place=place)
+
+
 def _check_type(kind: ir.Type, place: str) -> None:
     if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
         raise CompileError("kernel-type", f"{kind} is not a tensor of static shape", place=place)

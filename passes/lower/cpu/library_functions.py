@@ -9,7 +9,8 @@ from typing import ClassVar
 from torch_mlir.dialects import func
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.kernel_function import operations_named
+from xyntra.errors import CompileError
+from xyntra.passes.lower.cpu.kernel_function import function_name, operations_named
 from xyntra.passes.registry import register_pass
 
 _FUNCTIONS = {"math.log1p": "log1p", "math.expm1": "expm1"}
@@ -27,7 +28,11 @@ class LibraryFunctions:
     name: ClassVar[str] = "library-functions"
 
     def run(self, module: ir.Operation) -> None:
-        """Rewrite what is left of these functions below `module`."""
+        """Rewrite what is left of these functions below `module`.
+
+        Raises:
+            CompileError: a function of the module itself has a name of the C library.
+        """
         declared: set[str] = set()
         for op in operations_named(module, *_FUNCTIONS):
             suffix = {"f64": "", "f32": "f"}.get(str(op.result.type))
@@ -45,6 +50,12 @@ class LibraryFunctions:
 
 
 def _declare(module: ir.Operation, name: str, kind: ir.Type) -> None:
+    known = [op for op in operations_named(module, "func.func") if function_name(op) == name]
+    if any(len(op.regions[0].blocks) for op in known):
+        message = f"function '{name}' has the name of a function of the C library"
+        raise CompileError("kernel-symbol", message)
+    if known:
+        return
     with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
         function = func.FuncOp(name, ir.FunctionType.get([kind], [kind]), visibility="private")
     function.operation.attributes["llvm.readnone"] = ir.UnitAttr.get()

@@ -24,6 +24,8 @@ class LoopOrder:
     def run(self, module: ir.Operation) -> None:
         """Rewrite the indexing maps, iterator types and linalg.index below `module`."""
         for generic in operations_named(module, "linalg.generic"):
+            if any(isinstance(value.type, ir.RankedTensorType) for value in generic.operands):
+                continue
             order = _order(generic)
             if order != sorted(order):
                 _permute(generic, order)

@@ -32,9 +32,11 @@ def is_contiguous(value: ir.Value) -> bool:
 
 
 def has_static_layout(value: ir.Value) -> bool:
-    """Tell whether a memref's strides and offset are known; any other value counts as well."""
+    """Tell whether a memref's shape, strides and offset are known; a scalar counts as well."""
     if not isinstance(value.type, ir.MemRefType):
-        return True
+        return not isinstance(value.type, ir.ShapedType)
+    if not value.type.has_static_shape:
+        return False
     strides, offset = value.type.get_strides_and_offset()
     return bool(min([offset, *strides]) >= 0)
 

@@ -9,6 +9,7 @@ from itertools import accumulate
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
+from xyntra.errors import CompileError
 from xyntra.passes.lower.cpu.kernel_function import (
     entry_block,
     function_name,
@@ -17,6 +18,8 @@ from xyntra.passes.lower.cpu.kernel_function import (
 )
 from xyntra.passes.lower.cpu.scratch_allocation import SLOT_ALIGNMENT
 from xyntra.passes.registry import register_pass
+
+_SIGNATURE = "!llvm.func<void (%s)>"
 
 
 @register_pass
@@ -32,8 +35,13 @@ class PackedEntry:
     name: ClassVar[str] = "packed-entry"
 
     def run(self, module: ir.Operation) -> None:
-        """Rewrite the kernel function of `module` and append the entry point."""
+        """Rewrite the kernel function of `module` and append the entry point.
+
+        Raises:
+            CompileError: the function is not what the passes before this one make of a kernel.
+        """
         body = kernel_function(module, "llvm.func")
+        _check(body)
         name = function_name(body)
         slots = list(ir.DenseI64ArrayAttr(body.attributes["xyntra.scratch"]))
         arguments = len(entry_block(body).arguments)
@@ -46,6 +54,19 @@ class PackedEntry:
             unit = ir.Module.parse(_entry_text(name, arguments - len(slots), slots))
         entry = list(unit.body.operations)[-1].operation
         module.regions[0].blocks[0].append(entry.detach_from_parent())
+
+
+def _check(body: ir.Operation) -> None:
+    place = f"kernel '{function_name(body)}'"
+    for attribute in ("xyntra.inputs", "xyntra.scratch"):
+        if attribute not in body.attributes:
+            raise CompileError("kernel-attributes", f"a kernel lacks {attribute}", place=place)
+    arguments = len(entry_block(body).arguments)
+    slots = len(ir.DenseI64ArrayAttr(body.attributes["xyntra.scratch"]))
+    pointers = ", ".join(["ptr"] * arguments)
+    if arguments < slots or str(body.attributes["function_type"]) != _SIGNATURE % pointers:
+        message = "a lowered kernel takes pointers, its scratch slots last, and returns nothing"
+        raise CompileError("kernel-type", message, place=place)
 
 
 def _argument_attributes(body: ir.Operation, arguments: int, slots: int) -> ir.ArrayAttr:

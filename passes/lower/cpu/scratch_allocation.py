@@ -11,6 +11,7 @@ from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
 from xyntra.passes.lower.cpu.kernel_function import (
+    check_buffers,
     entry_block,
     function_name,
     kernel_function,
@@ -57,9 +58,12 @@ class ScratchAllocation:
         """Rewrite the kernel function of `module`.
 
         Raises:
-            CompileError: an allocation has a size that is known only at run time.
+            CompileError: the function is not a kernel on buffers, frees memory, or allocates some
+                whose size is known only at run time.
         """
         function = kernel_function(module)
+        check_buffers(function)
+        _refuse_to_free(function)
         body = entry_block(function)
         slots = _assign_slots(_find_allocations(function))
         with function.location:
@@ -72,6 +76,13 @@ class ScratchAllocation:
             sizes = ir.DenseI64ArrayAttr.get([slot.nbytes for slot in slots])
             function.attributes["xyntra.scratch"] = sizes
             set_signature(function, [])
+
+
+def _refuse_to_free(function: ir.Operation) -> None:
+    if operations_named(function, "memref.dealloc", "memref.realloc"):
+        place = f"kernel '{function_name(function)}'"
+        message = "a kernel does not free memory, which belongs to the caller"
+        raise CompileError("kernel-free", message, place=place)
 
 
 def _find_allocations(function: ir.Operation) -> list[_Allocation]:
