@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Compiles in a process of its own, so that a crash below us is an error and not the end.
 
-`compile_isolated` is the caller's side; `python -m xyntra.worker` the other: it reads a request
-from standard input and answers on standard output with one status byte and the result.
+`compile_isolated` is the caller's side. The worker's is `main`: it reads a request from standard input
+and answers on standard output with one status byte and the result.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from xyntra.errors import CompileError, WorkerError, XyntraError
 if TYPE_CHECKING:
     from xyntra.compiler.request import Request
 
+# The worker finds what its caller finds, but starts with a path of its own: a file beside the
+# caller's script must not take the place of a standard module while Python starts.
+_START = "import sys; sys.path[:] = sys.argv[1:]; from xyntra.worker import main; main()"
 _DONE, _FAILED = b"\x00", b"\x01"
 _TAIL = 2000
 _NO_MEMORY = ("bad_alloc", "failed to map segment", "Cannot allocate memory", "out of memory")
@@ -38,11 +41,11 @@ def compile_isolated(request: Request, *, timeout: float, memory_limit: int | No
         XyntraError: what the worker raised.
         WorkerError: it crashed, was killed, took too long or ran out of memory.
     """
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    environment = dict(os.environ)
     if memory_limit is not None:
         environment["_XYNTRA_WORKER_MEMORY"] = str(memory_limit)
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "xyntra.worker"],
+        [sys.executable, "-P", "-c", _START, *filter(None, sys.path)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -158,7 +161,3 @@ def unexpected(error: Exception) -> CompileError:
         cause=f"{type(error).__name__}: {error}",
         hint="please report this with the model",
     )
-
-
-if __name__ == "__main__":
-    main()
