@@ -52,6 +52,11 @@ class LinearNest:
         """All operands, in the order of the body's arguments."""
         return (*self.inputs, *self.outputs)
 
+    @property
+    def reductions(self) -> tuple[int, ...]:
+        """The numbers of the loops that reduce."""
+        return tuple(number for number, loop in enumerate(self.loops) if loop.is_reduction)
+
 
 def is_linear(generic: ir.Operation) -> bool:
     """Tell whether `LinearNest` can express a linalg.generic on memrefs."""

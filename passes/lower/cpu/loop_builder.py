@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from torch_mlir.dialects import arith, scf
@@ -29,18 +29,39 @@ def plus(first: ir.Value, *others: ir.Value) -> ir.Value:
     return first
 
 
-def carrying_loop(extent: int, carried: Sequence[ir.Value]) -> scf.ForOp:
+def tile_start(tile: ir.Value, size: int, extent: int) -> ir.Value:
+    """Return the first element of a tile; the last tile moves back to where it fits."""
+    start = arith.muli(tile, index(size))
+    return start if extent % size == 0 else arith.minsi(start, index(extent - size))
+
+
+def carrying_loop(extent: int | ir.Value, carried: Sequence[ir.Value]) -> scf.ForOp:
     """Return a loop from 0 to `extent` that hands `carried` on; its body is empty."""
-    return scf.ForOp(index(0), index(extent), index(1), list(carried))
+    end = index(extent) if isinstance(extent, int) else extent
+    return scf.ForOp(index(0), end, index(1), list(carried))
 
 
 @contextmanager
-def loop(extent: int) -> Iterator[ir.Value]:
+def loop(extent: int | ir.Value) -> Iterator[ir.Value]:
     """Build a loop from 0 to `extent`; what is emitted inside becomes its body."""
     built = carrying_loop(extent, [])
     with ir.InsertionPoint(built.body):
         yield built.induction_variable
         scf.YieldOp([])
+
+
+def nested_loops(
+    loops: Sequence[tuple[int, int | ir.Value]],
+    position: Position,
+    body: Callable[[Position], None],
+) -> None:
+    """Build loops, given as key and extent, outermost first; `body` emits what is inside."""
+    if not loops:
+        body(position)
+        return
+    key, extent = loops[0]
+    with loop(extent) as step:
+        nested_loops(loops[1:], position | {key: step}, body)
 
 
 def offset(access: Access, position: Position) -> ir.Value:

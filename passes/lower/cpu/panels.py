@@ -1,118 +1,146 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Copies of what the columns of one tile read, in the order in which the reduction reads it."""
+"""Copies of what the columns of a tile read, in the order in which the reduction reads it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
-from xyntra.passes.lower.cpu.loop_builder import Position, index, load, loop, offset, plus, store
+from xyntra.passes.lower.cpu.loop_builder import (
+    Position,
+    index,
+    load,
+    loop,
+    nested_loops,
+    offset,
+    plus,
+    store,
+    tile_start,
+)
 from xyntra.passes.lower.cpu.memrefs import allocate
 from xyntra.passes.lower.cpu.tile_plan import TilePlan
 
+# Keys of a `Position` beside the numbers of the nest's loops.
+_PANEL, _COLUMN = -1, -2
+_MAX_PANELS = 4
+_BLOCK_BYTES = 256 << 10  # half of a usual second-level cache
+
 
 @dataclass(frozen=True)
-class Panel:
-    """Memory for one packed input: for every step of the reductions a row of the tile's columns.
+class Block:
+    """Neighbouring tiles of columns, whose panels are filled together.
 
     Attributes:
+        first: the number of the first tile.
+        count: how many there are; fewer than `TilePlan.panels` at the end.
+    """
+
+    first: ir.Value
+    count: ir.Value
+
+
+@dataclass(frozen=True)
+class Panels:
+    """Memory for one packed input: for every tile of a block a panel.
+
+    A panel holds, for every step of the reductions, a row of the tile's columns.
+
+    Attributes:
+        nest: the contraction.
+        plan: its tiles.
         source: the input.
-        packed: the panel; its strides are those of the reductions.
-        places: where each column of the tile starts in the source; None where columns follow each
+        first: the first panel; its strides are those of the reductions.
+        size: elements of one panel.
+        places: where each column of a tile starts in the source; None where columns follow each
             other at the stride of one loop.
     """
 
+    nest: LinearNest
+    plan: TilePlan
     source: Access
-    packed: Access
+    first: Access
+    size: int
     places: ir.Value | None
 
-
-def new_panel(nest: LinearNest, plan: TilePlan, source: Access) -> Panel:
-    """Allocate a panel for `source` at the insertion point."""
-    strides = [0] * len(nest.loops)
-    size = plan.columns
-    for number in reversed(range(len(nest.loops))):
-        if nest.loops[number].is_reduction:
+    @classmethod
+    def allocated(cls, nest: LinearNest, plan: TilePlan, source: Access) -> Panels:
+        """Allocate panels for `source` at the insertion point."""
+        strides = [0] * len(nest.loops)
+        size = plan.columns
+        for number in reversed(nest.reductions):
             strides[number] = size
             size *= nest.loops[number].extent
-    element = ir.MemRefType(source.value.type).element_type
-    packed = Access(allocate(size, element), 0, tuple(strides))
-    merged = len(plan.column_loops) > 1
-    places = allocate(plan.columns, ir.IndexType.get()) if merged else None
-    return Panel(source, packed, places)
+        element = ir.MemRefType(source.value.type).element_type
+        first = Access(allocate(size * plan.panels, element), 0, tuple(strides))
+        merged = len(plan.column_loops) > 1
+        places = allocate(plan.columns, ir.IndexType.get()) if merged else None
+        return cls(nest, plan, source, first, size, places)
 
+    def start(self, panel: ir.Value) -> ir.Value:
+        """Return where a panel starts."""
+        return arith.muli(panel, index(self.size))
 
-def fill_panel(
-    nest: LinearNest, plan: TilePlan, panel: Panel, position: Position, first: ir.Value
-) -> None:
-    """Emit the loops that copy the columns from `first` on.
+    def fill(self, position: Position, block: Block) -> None:
+        """Emit the loops that copy the columns of `block`, at `position` of the outer loops."""
+        reductions = [(number, self.nest.loops[number].extent) for number in self.nest.reductions]
+        panel, column = (_PANEL, block.count), (_COLUMN, self.plan.columns)
 
-    Args:
-        nest: the contraction.
-        plan: its tile.
-        panel: what to fill.
-        position: the outer loops.
-        first: the first column of the tile.
-    """
-    if panel.places is not None:
-        _find_places(nest, plan, panel.source, panel.places, first)
-    reductions = [number for number, each in enumerate(nest.loops) if each.is_reduction]
-    column = plan.column_loops[-1]
-    stride = panel.source.strides[column]
-    start = offset(panel.source, position)
-    if panel.places is None:
-        start = arith.addi(start, arith.muli(first, index(stride)))
-    # Where columns are far apart, the source is read along the reductions instead.
-    columns_inside = panel.places is not None or all(
-        abs(panel.source.strides[number]) >= abs(stride) for number in reductions
-    )
+        def copy(steps: Position) -> None:
+            self._copy(position, block, steps)
 
-    def copy_column(steps: Position, number: ir.Value) -> None:
-        place = _place(panel, number, stride)
-        value = load(panel.source, plus(start, _moved(panel.source, steps), place))
-        store(value, panel.packed, plus(_moved(panel.packed, steps), number))
-
-    def copy_reduction(remaining: Sequence[int], steps: Position) -> None:
-        if remaining:
-            with loop(nest.loops[remaining[0]].extent) as step:
-                copy_reduction(remaining[1:], steps | {remaining[0]: step})
-        elif columns_inside:
-            with loop(plan.columns) as number:
-                copy_column(steps, number)
+        if self.places is not None:
+            with loop(block.count) as number:
+                self._find_places(self.places, self._first_column(block, number))
+                nested_loops([*reductions, column], {_PANEL: number}, copy)
+        elif self._columns_are_neighbours():
+            nested_loops([*reductions, panel, column], {}, copy)
         else:
-            copy_column(steps, outer_column)
+            nested_loops([panel, column, *reductions], {}, copy)
 
-    if columns_inside:
-        copy_reduction(reductions, {})
-    else:
-        with loop(plan.columns) as outer_column:
-            copy_reduction(reductions, {})
+    def _columns_are_neighbours(self) -> bool:
+        """Tell whether columns are closer together in the source than steps of a reduction."""
+        column = abs(self.source.strides[self.plan.column_loops[-1]])
+        return all(abs(self.source.strides[number]) >= column for number in self.nest.reductions)
+
+    def _first_column(self, block: Block, panel: ir.Value) -> ir.Value:
+        tile = arith.addi(block.first, panel)
+        return tile_start(tile, self.plan.columns, self.plan.extent(self.nest))
+
+    def _copy(self, position: Position, block: Block, steps: Position) -> None:
+        panel, column = steps[_PANEL], steps[_COLUMN]
+        inside = {number: steps[number] for number in self.nest.reductions}
+        if self.places is not None:
+            place = load(Access(self.places, 0, ()), column)
+        else:
+            stride = self.source.strides[self.plan.column_loops[-1]]
+            place = arith.addi(self._first_column(block, panel), column)
+            place = arith.muli(place, index(stride))
+        value = load(self.source, plus(offset(self.source, position | inside), place))
+        store(value, self.first, plus(self.start(panel), offset(self.first, inside), column))
+
+    def _find_places(self, places: ir.Value, first: ir.Value) -> None:
+        """Split the number of every column of a tile into the column loops."""
+        with loop(self.plan.columns) as number:
+            rest = arith.addi(first, number)
+            total = index(0)
+            for column_loop in reversed(self.plan.column_loops):
+                extent = index(self.nest.loops[column_loop].extent)
+                stride = index(self.source.strides[column_loop])
+                total = arith.addi(total, arith.muli(arith.remui(rest, extent), stride))
+                rest = arith.divui(rest, extent)
+            store(total, Access(places, 0, ()), number)
 
 
-def _place(panel: Panel, number: ir.Value, stride: int) -> ir.Value:
-    if panel.places is None:
-        return arith.muli(number, index(stride))
-    return load(Access(panel.places, 0, ()), number)
-
-
-def _moved(access: Access, steps: Position) -> ir.Value:
-    return offset(Access(access.value, 0, access.strides), steps)
-
-
-def _find_places(
-    nest: LinearNest, plan: TilePlan, source: Access, places: ir.Value, first: ir.Value
-) -> None:
-    """Split the number of every column of the tile into the column loops."""
-    with loop(plan.columns) as number:
-        rest = arith.addi(first, number)
-        total = index(0)
-        for column_loop in reversed(plan.column_loops):
-            extent = index(nest.loops[column_loop].extent)
-            step = arith.muli(arith.remui(rest, extent), index(source.strides[column_loop]))
-            total = arith.addi(total, step)
-            rest = arith.divui(rest, extent)
-        store(total, Access(places, 0, ()), number)
+def with_blocks(plan: TilePlan, nest: LinearNest, item_bytes: int) -> TilePlan:
+    """Return `plan` with as many panels in a block as help to read the source in long runs."""
+    size = plan.columns * item_bytes
+    for number in nest.reductions:
+        size *= nest.loops[number].extent
+    strides = [nest.inputs[each].strides[plan.column_loops[-1]] for each in plan.packed]
+    if len(plan.column_loops) > 1 or strides != [1]:
+        return plan
+    tiles = -(-plan.extent(nest) // plan.columns)
+    return replace(plan, panels=max(1, min(_MAX_PANELS, tiles, _BLOCK_BYTES // size)))

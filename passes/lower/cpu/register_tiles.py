@@ -10,6 +10,7 @@ from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.kernel_function import operations_named, terminator
 from xyntra.passes.lower.cpu.linear_nest import collapsed, is_linear, linear_nest
+from xyntra.passes.lower.cpu.panels import with_blocks
 from xyntra.passes.lower.cpu.tile_emitter import TileEmitter
 from xyntra.passes.lower.cpu.tile_plan import Registers, plan_tiles
 from xyntra.passes.lower.cpu.vector_body import is_vectorizable
@@ -51,7 +52,7 @@ class RegisterTiles:
             initial = terminator(fill.regions[0].blocks[0]).operands[0]
             if initial == fill.regions[0].blocks[0].arguments[0]:
                 initial = fill.operands[0]
-            TileEmitter(nest, plan, initial).emit()
+            TileEmitter(nest, with_blocks(plan, nest, item_bytes), initial).emit()
         generic.erase()
         fill.erase()
 
@@ -59,13 +60,11 @@ class RegisterTiles:
 def _is_candidate(generic: ir.Operation) -> bool:
     if "reduction" not in str(generic.attributes["iterator_types"]):
         return False
-    if generic.attributes["operandSegmentSizes"][1] != 1:
+    if generic.attributes["operandSegmentSizes"][1] != 1 or not is_linear(generic):
         return False
     element = str(ir.MemRefType(generic.operands[-1].type).element_type)
     body = generic.regions[0].blocks[0]
-    return (
-        element in ITEM_BYTES and element != "i1" and is_linear(generic) and is_vectorizable(body)
-    )
+    return element in ITEM_BYTES and element != "i1" and is_vectorizable(body)
 
 
 def _fill_before(generic: ir.Operation) -> ir.Operation | None:

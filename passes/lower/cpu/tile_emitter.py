@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 
 from torch_mlir.dialects import arith, scf
 
@@ -26,11 +25,13 @@ from xyntra.passes.lower.cpu.loop_builder import (
     index,
     load,
     loop,
+    nested_loops,
     offset,
     plus,
     store,
+    tile_start,
 )
-from xyntra.passes.lower.cpu.panels import Panel, fill_panel, new_panel
+from xyntra.passes.lower.cpu.panels import Block, Panels
 from xyntra.passes.lower.cpu.tile_plan import TilePlan
 from xyntra.passes.lower.cpu.vector_body import broadcast, emit_on_vectors
 
@@ -54,54 +55,59 @@ class TileEmitter:
     def emit(self) -> None:
         """Emit all loops."""
         panels = {
-            number: new_panel(self.nest, self.plan, self.nest.inputs[number])
+            number: Panels.allocated(self.nest, self.plan, self.nest.inputs[number])
             for number in sorted(self.plan.packed)
         }
         tiled = {self.plan.row_loop, *self.plan.column_loops}
         outer = [
-            number
+            (number, each.extent)
             for number, each in enumerate(self.nest.loops)
             if not each.is_reduction and number not in tiled
         ]
-        self._outer_loops(outer, {}, panels)
+        nested_loops(outer, {}, lambda position: self._columns(position, panels))
 
-    def _outer_loops(
-        self, outer: Sequence[int], position: Position, panels: Mapping[int, Panel]
-    ) -> None:
-        if not outer:
-            self._columns(position, panels)
+    def _columns(self, position: Position, panels: Mapping[int, Panels]) -> None:
+        plan = self.plan
+        extent = plan.extent(self.nest)
+        tiles = _tiles(extent, plan.columns)
+        with loop(_tiles(tiles, plan.panels)) as number:
+            block = _block(number, plan.panels, tiles)
+            for each in panels.values():
+                each.fill(position, block)
+            with loop(block.count) as panel:
+                first = tile_start(arith.addi(block.first, panel), plan.columns, extent)
+                operands = [
+                    self._operand(access, panels.get(number), panel, first)
+                    for number, access in enumerate(self.nest.inputs)
+                ]
+                self._rows(position, first, operands)
+
+    def _operand(
+        self, access: Access, panels: Panels | None, panel: ir.Value, first: ir.Value
+    ) -> _Operand:
+        if panels is not None:
+            return _Operand(panels.first, panels.start(panel), by_column=True)
+        by_column = bool(access.strides[self.plan.column_loops[-1]])
+        return _Operand(access, first if by_column else index(0), by_column)
+
+    def _rows(self, position: Position, first: ir.Value, operands: Sequence[_Operand]) -> None:
+        plan = self.plan
+        if plan.row_loop is None:
+            self._tile(position, first, operands)
             return
-        with loop(self.nest.loops[outer[0]].extent) as step:
-            self._outer_loops(outer[1:], position | {outer[0]: step}, panels)
+        rows = self.nest.loops[plan.row_loop].extent
+        with loop(_tiles(rows, plan.rows)) as tile:
+            row = tile_start(tile, plan.rows, rows)
+            self._tile(position | {plan.row_loop: row}, first, operands)
 
-    def _columns(self, position: Position, panels: Mapping[int, Panel]) -> None:
+    def _tile(self, position: Position, first: ir.Value, operands: Sequence[_Operand]) -> None:
         plan = self.plan
-        extent = prod(self.nest.loops[number].extent for number in plan.column_loops)
-        with loop(_tiles(extent, plan.columns)) as tile:
-            first = _tile_start(tile, plan.columns, extent)
-            for panel in panels.values():
-                fill_panel(self.nest, plan, panel, position, first)
-            if plan.row_loop is None:
-                self._tile(position, first, panels)
-                return
-            rows = self.nest.loops[plan.row_loop].extent
-            with loop(_tiles(rows, plan.rows)) as row_tile:
-                row = _tile_start(row_tile, plan.rows, rows)
-                self._tile(position | {plan.row_loop: row}, first, panels)
-
-    def _tile(self, position: Position, first: ir.Value, panels: Mapping[int, Panel]) -> None:
-        plan = self.plan
-        operands = [
-            _Operand(panels[number].packed if number in panels else access, number in panels)
-            for number, access in enumerate(self.nest.inputs)
-        ]
-        reductions = [number for number, each in enumerate(self.nest.loops) if each.is_reduction]
 
         def step(position: Position, sums: Sequence[ir.Value]) -> list[ir.Value]:
-            return self._step(operands, position, first, sums)
+            return self._step(operands, position, sums)
 
-        initial = broadcast(self.initial, plan.lanes)
-        sums = self._reduce(reductions, position, [initial] * (plan.rows * plan.vectors), step)
+        initial = [broadcast(self.initial, plan.lanes)] * (plan.rows * plan.vectors)
+        sums = self._reduce(self.nest.reductions, position, initial, step)
         self._store(position, first, sums)
 
     def _store(self, position: Position, first: ir.Value, sums: Sequence[ir.Value]) -> None:
@@ -131,14 +137,10 @@ class TileEmitter:
         return list(built.results)
 
     def _step(
-        self,
-        operands: Sequence[_Operand],
-        position: Position,
-        first: ir.Value,
-        sums: Sequence[ir.Value],
+        self, operands: Sequence[_Operand], position: Position, sums: Sequence[ir.Value]
     ) -> list[ir.Value]:
         """Combine the accumulators with one element of every reduction."""
-        readers = [self._reader(operand, position, first) for operand in operands]
+        readers = [self._reader(operand, position) for operand in operands]
         results = []
         for number, accumulator in enumerate(sums):
             row, vector = divmod(number, self.plan.vectors)
@@ -148,24 +150,20 @@ class TileEmitter:
             )
         return results
 
-    def _reader(
-        self, operand: _Operand, position: Position, first: ir.Value
-    ) -> Callable[[int, int], ir.Value]:
+    def _reader(self, operand: _Operand, position: Position) -> Callable[[int, int], ir.Value]:
         """Return a function that loads the vector for a row and vector of the tile, once."""
         plan, access = self.plan, operand.access
         loaded: dict[int, ir.Value] = {}
         if access.is_scalar:
             return lambda row, vector: broadcast(access.value, plan.lanes)
-        by_column = operand.is_panel or bool(access.strides[plan.column_loops[-1]])
-        start = offset(access, position)
-        if by_column and not operand.is_panel:
-            start = plus(start, first)
+        start = plus(offset(access, position), operand.start)
 
         def read(row: int, vector: int) -> ir.Value:
             distance = row * plan.row_stride(access)
-            distance += vector * plan.lanes if by_column else 0
+            distance += vector * plan.lanes if operand.by_column else 0
             if distance not in loaded:
-                loaded[distance] = _load(access, _moved(start, distance), plan.lanes, by_column)
+                place = _moved(start, distance)
+                loaded[distance] = _load(access, place, plan.lanes, operand.by_column)
             return loaded[distance]
 
         return read
@@ -173,20 +171,22 @@ class TileEmitter:
 
 @dataclass(frozen=True)
 class _Operand:
-    """An input of the tile: itself, or the panel that holds its columns of this tile only."""
+    """An input as one tile of columns reads it: where its columns start, if it moves with them."""
 
     access: Access
-    is_panel: bool
+    start: ir.Value
+    by_column: bool
+
+
+def _block(number: ir.Value, panels: int, tiles: int) -> Block:
+    first = arith.muli(number, index(panels))
+    if tiles % panels == 0:
+        return Block(first, index(panels))
+    return Block(first, arith.minsi(index(panels), arith.subi(index(tiles), first)))
 
 
 def _tiles(extent: int, size: int) -> int:
     return -(-extent // size)
-
-
-def _tile_start(tile: ir.Value, size: int, extent: int) -> ir.Value:
-    """Return the first element of a tile; the last tile moves back to where it fits."""
-    start = arith.muli(tile, index(size))
-    return start if extent % size == 0 else arith.minsi(start, index(extent - size))
 
 
 def _moved(start: ir.Value, distance: int) -> ir.Value:
