@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Compiles in a process of its own, so that a crash below us is an error and not the end.
 
-`compile_isolated` is the caller's side. The worker's is `main`: it reads a request from standard input
-and answers on standard output with one status byte and the result.
+`compile_isolated` is the caller's side. The worker's is `main`: it reads a request from standard
+input and answers on standard output with one status byte and the result.
 """
 
 from __future__ import annotations
