@@ -14,17 +14,27 @@ from xyntra.plan.plan import Port, numpy_dtype
 Array = np.ndarray[Any, Any]
 
 
-def read_inputs(given: Sequence[tuple[str, str]]) -> dict[str, Array]:
-    """Arrays from `(name, path of a .npy file)` pairs; InputError where one cannot be read."""
+def read_inputs(given: Sequence[tuple[str, str]], ports: Sequence[Port]) -> dict[str, Array]:
+    """Arrays for `ports` from `(name, path of a .npy file)` pairs.
+
+    Raises:
+        InputError: a file cannot be read.
+    """
     arrays = {}
+    dtypes = {port.name: numpy_dtype(port.dtype) for port in ports}
     for name, path in given:
         try:
             with open(path, "rb") as file:
-                arrays[name] = np.lib.format.read_array(file, allow_pickle=False)
+                array = np.lib.format.read_array(file, allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
             raise InputError(
                 "input-file", f"input '{name}' cannot be read", place=path, cause=str(error)
             ) from None
+        # The file format has no name for bfloat16: numpy writes it as bytes without a type.
+        untyped = array.dtype.kind == "V" and array.dtype.names is None
+        dtype = dtypes.get(name, array.dtype)
+        same_size = dtype.itemsize == array.dtype.itemsize
+        arrays[name] = array.view(dtype) if untyped and same_size else array
     return arrays
 
 

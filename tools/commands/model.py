@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from xyntra.config import Config, load_config
+from xyntra.errors import InputError
 
 if TYPE_CHECKING:
     from xyntra.compiler.source import Source
@@ -65,6 +66,13 @@ def executable_of(options: argparse.Namespace) -> Executable:
     if options.model.endswith(".xyn"):
         from xyntra.compiler.saved import load_saved
 
+        if options.shape:
+            raise InputError(
+                "model-compiled",
+                "the model is compiled already, for the shapes that it has",
+                place=options.model,
+                hint="leave out --shape, or compile the model again",
+            )
         return load_saved(options.model)
     from xyntra.compiler.driver import compile_source
 

@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
 def _feeds(options: argparse.Namespace, executable: Executable) -> Arrays:
     from xyntra.tools.commands.inputs import random_inputs, read_inputs
 
-    feeds = read_inputs(options.input)
+    feeds = read_inputs(options.input, executable.inputs)
     missing = [port for port in executable.inputs if port.name not in feeds]
     if missing and options.random is None:
         raise InputError(
@@ -90,8 +90,12 @@ def _feeds(options: argparse.Namespace, executable: Executable) -> Arrays:
 def _digest(array: np.ndarray[Any, Any]) -> str:
     if not array.size or array.dtype.kind not in "fiu":
         return ""
+    import numpy as np
+
     values = array.astype("float64")
-    return f"min {values.min():.6g} max {values.max():.6g} mean {values.mean():.6g}"
+    with np.errstate(all="ignore"):
+        mean = values.mean()
+    return f"min {values.min():.6g} max {values.max():.6g} mean {mean:.6g}"
 
 
 def _save(outputs: Arrays, folder: Path) -> None:

@@ -68,7 +68,8 @@ def compare_arrays(name: str, ours: Array, reference: Array) -> tuple[bool, str]
         same = (ours == reference) | ((ours != ours) & (reference != reference))
         difference = np.where(same, 0.0, difference)
         limit = ABSOLUTE + RELATIVE * np.abs(reference.astype("float64"))
-        agrees = bool(np.all(difference <= limit))
+        near = np.isfinite(limit) & (difference <= limit)
+        agrees = bool(np.all(same | near))
     largest = float(difference.max()) if difference.size else 0.0
     verdict = "agrees with" if agrees else "DIFFERS from"
     return agrees, f"{name}: {verdict} onnxruntime, max |difference| {largest:.3g}"
