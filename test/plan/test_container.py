@@ -6,20 +6,24 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xyntra.errors import ArchiveError
 from xyntra.plan.container import ALIGNMENT, read_container, write_container
 
-NAMES = st.text(max_size=8)
-META = st.dictionaries(NAMES, st.integers() | st.text(max_size=5) | st.lists(st.integers()))
+NAMES = st.text("ab/é\0", max_size=4)
+NO_DEADLINE = settings(deadline=None)
+META = st.dictionaries(
+    NAMES, st.integers() | NAMES | st.lists(st.integers(), max_size=3), max_size=4
+)
 
 
 def written(meta: dict[str, Any], blobs: dict[str, bytes]) -> bytes:
     return b"".join(write_container(meta, blobs))
 
 
+@NO_DEADLINE
 @given(META, st.dictionaries(NAMES, st.binary(max_size=200), max_size=5))
 def test_what_was_written_is_read(meta: dict[str, Any], blobs: dict[str, bytes]) -> None:
     data = written(meta, blobs)
@@ -35,6 +39,7 @@ def test_what_was_written_is_read(meta: dict[str, Any], blobs: dict[str, bytes])
                 position = data.index(blob, position + 1)
 
 
+@NO_DEADLINE
 @given(st.data())
 def test_any_changed_byte_is_found(data: st.DataObject) -> None:
     # Padding is the one place that no checksum covers.
@@ -50,6 +55,7 @@ def test_any_changed_byte_is_found(data: st.DataObject) -> None:
     assert caught.value.place == "file.xyn"
 
 
+@NO_DEADLINE
 @given(st.integers(0, 1 << 16))
 def test_any_cut_is_found(length: int) -> None:
     whole = written({}, {"a": bytes(1000)})

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xyntra.plan.memory import ALIGNMENT, Lifetime, place
@@ -19,6 +19,7 @@ def lifetimes(draw: st.DrawFn) -> Lifetime:
     return Lifetime(draw(st.integers(0, 1000)), first, first + draw(st.integers(0, 6)))
 
 
+@settings(deadline=None)
 @given(st.lists(lifetimes(), max_size=24))
 def test_blocks_that_live_at_once_do_not_overlap(blocks: list[Lifetime]) -> None:
     arena = place(blocks)
@@ -32,6 +33,7 @@ def test_blocks_that_live_at_once_do_not_overlap(blocks: list[Lifetime]) -> None
                 assert at + rounded(one.nbytes) <= there or there + rounded(other.nbytes) <= at
 
 
+@settings(deadline=None)
 @given(st.lists(lifetimes(), min_size=1, max_size=24))
 def test_the_arena_is_between_what_it_must_and_may_take(blocks: list[Lifetime]) -> None:
     arena = place(blocks)

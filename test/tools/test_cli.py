@@ -187,6 +187,24 @@ def test_onnxruntime_agrees(capsys: pytest.CaptureFixture[str]) -> None:
     assert "y: agrees with onnxruntime" in text(capsys)
 
 
+def test_numbers_that_are_none_agree_and_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    zero = {"k": np.zeros(3, np.float32)}
+    onnx.save(make_model([("Div", ["x", "k"], ["y"])], {"x": [3]}, ["y"], zero), "inf.onnx")
+    np.save("x.npy", np.array([1, -1, 0], np.float32))
+    command("run", "inf.onnx", "--input", "x=x.npy", "--check", "onnxruntime")
+    assert text(capsys).startswith("y: float32 (3,) min nan max nan mean nan\ny: agrees")
+
+
+def test_bfloat16_goes_through_files() -> None:
+    nodes = [("Neg", ["x"], ["y"])]
+    model = make_model(nodes, {"x": [3]}, ["y"], dtype=onnx.TensorProto.BFLOAT16)
+    onnx.save(model, "m.onnx")
+    command("run", "m.onnx", "--random", "0", "--save", "a")
+    command("run", "m.onnx", "--input", "x=a/y.npy", "--save", "b")
+    minus = np.load("a/y.npy").view(np.uint16) ^ np.uint16(0x8000)
+    np.testing.assert_array_equal(np.load("b/y.npy").view(np.uint16), minus)
+
+
 def test_only_onnx_files_are_checked(capsys: pytest.CaptureFixture[str]) -> None:
     command("compile", "mlp.onnx", "-o", "m.xyn")
     command("run", "m.xyn", "--random", "0", "--check", "onnxruntime", status=1)

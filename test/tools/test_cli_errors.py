@@ -241,6 +241,14 @@ def test_bad_options(
     assert files(model.parent) == {model}
 
 
+def test_a_saved_model_keeps_its_shapes(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["compile", "m.onnx"]) == 0
+    assert cli.run(["run", "m.xyn", "--random", "0", "--shape", "x=4x3"]) == 1
+    check_failure(capsys.readouterr(), "model-compiled", "m.xyn")
+    assert cli.run(["compile", "m.xyn", "--emit", "linalg"]) == 1
+    check_failure(capsys.readouterr(), "model-compiled", "m.xyn")
+
+
 def start(*line: str) -> subprocess.Popen[bytes]:
     environment = {**os.environ, "XYNTRA_ISOLATE": "true"}
     return subprocess.Popen(
