@@ -136,8 +136,9 @@ def _limit_memory() -> None:
 def _is_out_of_memory(error: Exception) -> bool:
     if isinstance(error, MemoryError) or any(sign in str(error) for sign in _NO_MEMORY):
         return True
-    # Loading a library under a limit fails with messages of many kinds.
-    return "_XYNTRA_WORKER_MEMORY" in os.environ and isinstance(error, (ImportError, OSError))
+    # Loading and starting a library under a limit fails with messages of many kinds.
+    limited = "_XYNTRA_WORKER_MEMORY" in os.environ
+    return limited and isinstance(error, (ImportError, OSError, SystemError))
 
 
 def _out_of_memory(cause: str | None = None) -> WorkerError:
