@@ -184,6 +184,7 @@ def test_threads_share_an_executable(settings: dict[str, object]) -> None:
     assert not failed
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_an_executable_works_after_a_fork(summed: Executable) -> None:
     summed(X, Y)
     context = multiprocessing.get_context("fork")
