@@ -17,7 +17,7 @@ _MISS_CYCLES = 4.0  # for a line that comes from the second-level cache, one of 
 _MIN_LANES = 4
 _MIN_REDUCTION = 4
 _PACK_ROWS = 8  # fewer rows do not pay for a panel
-_FAR_STRIDE_BYTES = 256  # steps beyond it leave the lines that the prefetcher brings
+_FAR_STRIDE_BYTES = 128  # steps beyond it leave the lines that the prefetcher brings
 
 
 @dataclass(frozen=True)

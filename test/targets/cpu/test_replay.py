@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-import ctypes
+import threading
 
 import numpy as np
 import pytest
 
 from xyntra.targets.cpu.codegen import compile_object
 from xyntra.targets.cpu.loader import Library
-from xyntra.targets.cpu.replay import StepTable
+from xyntra.targets.cpu.replay import StepTable, replay_objects
 
 # args: a, b, out; out = 2 a + b, so that the order of two steps shows.
 _STEP = """
@@ -68,9 +68,46 @@ def test_an_empty_table_runs():
     StepTable([]).run()
 
 
+# args: flag, result; waits for the flag, but not for ever, and tells whether it came.
+_WAIT = """
+define void @wait(ptr %args) {
+entry:
+  %flag = load ptr, ptr %args
+  %slot = getelementptr ptr, ptr %args, i64 1
+  %result = load ptr, ptr %slot
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %next = add i64 %i, 1
+  %value = load volatile i64, ptr %flag
+  %came = icmp ne i64 %value, 0
+  %late = icmp eq i64 %next, 3000000000
+  %stop = or i1 %came, %late
+  br i1 %stop, label %done, label %loop
+done:
+  store i64 %value, ptr %result
+  ret void
+}
+"""
+
+
 def test_other_threads_run_meanwhile():
-    """A step that waits for Python can only finish if the interpreter lock is free."""
-    started = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: order.append("inside"))
-    order: list[str] = []
-    StepTable([(ctypes.cast(started, ctypes.c_void_p).value, [])]).run()
-    assert order == ["inside"]
+    library = Library({"wait": compile_object(_WAIT, opt_level=1)})
+    cells = np.zeros(2, np.int64)
+    arguments = [cells.ctypes.data, cells.ctypes.data + 8]
+    table = StepTable([(library.address("wait"), arguments)])
+    setter = threading.Timer(0.05, cells.__setitem__, (0, 1))
+    setter.start()
+    table.run()
+    setter.join()
+    assert cells[1] == 1
+
+
+def test_a_library_may_bring_the_native_loops(step):
+    cell = np.array([1], np.int64)
+    address = cell.ctypes.data
+    library = Library(replay_objects())
+    table = StepTable([(step, [address, address, address])], library)
+    table.run()
+    table.run_timed()
+    assert cell[0] == 9
