@@ -1,0 +1,42 @@
+// RUN: %xyntra-opt %s --fast-math | FileCheck %s
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+
+// Products and sums may be fused; the sum of a reduction may be reordered as well.
+// CHECK-LABEL: func.func @dot(
+// CHECK: arith.mulf {{%.+}}, {{%.+}} fastmath<contract> : f32
+// CHECK: arith.addf {{%.+}}, {{%.+}} fastmath<reassoc,contract> : f32
+func.func @dot(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %o: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = linalg.generic {indexing_maps = [#id, #id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x, %y : tensor<4x8xf32>, tensor<4x8xf32>) outs(%o : tensor<4xf32>) {
+  ^bb0(%p: f32, %q: f32, %acc: f32):
+    %m = arith.mulf %p, %q : f32
+    %s = arith.addf %acc, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @product(
+// CHECK: arith.mulf {{%.+}}, {{%.+}} fastmath<reassoc,contract> : f64
+func.func @product(%x: tensor<4x8xf64>, %o: tensor<4xf64>) -> tensor<4xf64> {
+  %0 = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<4x8xf64>) outs(%o : tensor<4xf64>) {
+  ^bb0(%p: f64, %acc: f64):
+    %m = arith.mulf %p, %acc : f64
+    linalg.yield %m : f64
+  } -> tensor<4xf64>
+  return %0 : tensor<4xf64>
+}
+
+// Outside of reductions the order stays as it is.
+// CHECK-LABEL: func.func @elementwise(
+// CHECK: arith.subf {{%.+}}, {{%.+}} fastmath<contract> : f16
+// CHECK: arith.addf {{%.+}}, {{%.+}} fastmath<contract> : f16
+// CHECK: return
+func.func @elementwise(%x: f16, %y: f16) -> f16 {
+  %0 = arith.subf %x, %y : f16
+  %1 = arith.addf %0, %y : f16
+  return %1 : f16
+}

@@ -1,0 +1,37 @@
+// RUN: %xyntra-opt %s --register-tiles | FileCheck %s --check-prefixes=CHECK,AVX2
+// RUN: %xyntra-opt %s --register-tiles=vector-bits=512,vector-registers=32 | FileCheck %s --check-prefixes=CHECK,AVX512
+
+#none = affine_map<(m, n) -> ()>
+#out = affine_map<(m, n) -> (m, n)>
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+
+// Accumulators are vectors that start from the fill's value; the fill itself disappears.
+// CHECK-LABEL: func.func @matmul(
+// CHECK: [[START:%.+]] = arith.constant 0.000000e+00 : f32
+// CHECK-NOT: linalg.generic
+// AVX2: [[ACC:%.+]] = vector.broadcast [[START]] : f32 to vector<8xf32>
+// AVX512: [[ACC:%.+]] = vector.broadcast [[START]] : f32 to vector<16xf32>
+// CHECK: scf.for {{.+}} iter_args({{.*}}[[ACC]]
+// CHECK-NOT: vector.store
+// CHECK: scf.yield {{.*}}vector<{{8|16}}xf32>
+// CHECK: vector.store
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @matmul(%a: memref<64x64xf32>, %b: memref<64x64xf32>, %c: memref<64x64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.generic {indexing_maps = [#none, #out], iterator_types = ["parallel", "parallel"]}
+      ins(%zero : f32) outs(%c : memref<64x64xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    linalg.yield %p : f32
+  }
+  linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : memref<64x64xf32>, memref<64x64xf32>) outs(%c : memref<64x64xf32>) {
+  ^bb0(%p: f32, %q: f32, %acc: f32):
+    %m = arith.mulf %p, %q : f32
+    %s = arith.addf %acc, %m : f32
+    linalg.yield %s : f32
+  }
+  return
+}
