@@ -300,3 +300,17 @@ def test_a_reader_may_leave(what: list[str]) -> None:
     assert process.stderr.read() == b""
     assert process.wait(60) == 1
     process.stderr.close()
+
+
+def test_run_takes_free_dimensions_from_the_input_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    value = onnx.helper.make_tensor_value_info
+    negate = onnx.helper.make_node("Neg", ["x"], ["y"])
+    free = [value(name, onnx.TensorProto.FLOAT, ["N", 3]) for name in "xy"]
+    graph = onnx.helper.make_graph([negate], "negate", free[:1], free[1:])
+    opset = [onnx.helper.make_opsetid("", 17)]
+    onnx.save(onnx.helper.make_model(graph, opset_imports=opset), tmp_path / "negate.onnx")
+    np.save(tmp_path / "x.npy", np.ones((5, 3), np.float32))
+    command("run", "negate.onnx", "--no-cache", "--input", "x=x.npy")
+    assert capsys.readouterr().out.startswith("y: float32 (5, 3)")

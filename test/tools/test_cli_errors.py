@@ -167,7 +167,7 @@ INPUTS: dict[str, tuple[Callable[[Path], str], str]] = {
     "a pickle": (_pickle, "input-file"),
     "cut off": (_cut, "input-file"),
     "several arrays": (_archive, "input-file"),
-    "another shape": (_array("x", GOOD[:1]), "input-shape"),
+    "another shape": (_array("x", GOOD[:1]), "shape-mismatch"),
     "another dtype": (_array("x", GOOD.astype(float)), "input-dtype"),
     "another name": (_array("ghost", GOOD), "unknown-input"),
 }

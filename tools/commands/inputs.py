@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,20 @@ def read_inputs(given: Sequence[tuple[str, str]], ports: Sequence[Port]) -> dict
         same_size = dtype.itemsize == array.dtype.itemsize
         arrays[name] = array.view(dtype) if untyped and same_size else array
     return arrays
+
+
+def shapes_of_files(given: Sequence[tuple[str, str]]) -> list[tuple[str, tuple[int, ...]]]:
+    """Shapes by input name of `(name, path of a .npy file)` pairs; unreadable files are left out.
+
+    They are read again, with errors, by `read_inputs`.
+    """
+    shapes = []
+    for name, path in given:
+        with suppress(OSError, ValueError, EOFError):
+            array = np.load(path, mmap_mode="r", allow_pickle=False)
+            if isinstance(array, np.ndarray):
+                shapes.append((name, array.shape))
+    return shapes
 
 
 def random_inputs(ports: Sequence[Port], seed: int) -> dict[str, Array]:

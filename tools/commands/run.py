@@ -53,6 +53,11 @@ def _parse_seed(text: str) -> int:
 
 def run(options: argparse.Namespace) -> int:
     """Run the model and do what was asked with its outputs."""
+    if not options.model.endswith(".xyn"):
+        from xyntra.tools.commands.inputs import shapes_of_files
+
+        given = {name for name, _ in options.shape}
+        options.shape += [s for s in shapes_of_files(options.input) if s[0] not in given]
     executable = executable_of(options)
     feeds = _feeds(options, executable)
     outputs = executable.run(feeds)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from xyntra.errors import ArchiveError
+from xyntra.errors import ArchiveError, CompileError
 from xyntra.executable import WEIGHT, Executable
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.container import Container, read_container
@@ -37,7 +37,13 @@ def load_saved(path: str | os.PathLike[str]) -> Executable:
             hint="compile the model on this machine",
         )
     weights = _weights(container, place)
-    return Executable(artifact, CpuProgram(artifact, weights), weights)
+    try:
+        program = CpuProgram(artifact, weights)
+    except CompileError as error:
+        raise ArchiveError(
+            "archive-invalid", "the saved model cannot run", place=place, cause=error.message
+        ) from None
+    return Executable(artifact, program, weights)
 
 
 def _map(place: str) -> memoryview:
