@@ -7,17 +7,22 @@ from pathlib import Path
 
 import onnx
 
-from xyntra.frontends.onnx import ops  # noqa: F401  (importing it registers the importers)
-from xyntra.frontends.onnx.node import supported_operators
+from xyntra.frontends.onnx.node import find_handler, supported_operators
+from xyntra.frontends.onnx.ops import refused
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "operators.md"
 HEAD = """# ONNX operators
 
 Importers exist for these operators, in every form that operator sets {first} to {last} give them,
 with static shapes. Operators that the specification defines by a function of other operators are
-expanded where they have no importer of their own. `If` works where its condition is known when
-compiling. A form that an importer does not know is refused with an error that names the node. This
-page is written by `python -m bench.operators`.
+expanded where they have no importer of their own. An `If` whose condition is known takes its
+branch; else both are computed, if their results have equal shapes. `Loop` and `Scan` are unrolled
+where the number of iterations is known when compiling.
+
+Refused, with an error that names the node: forms that an importer does not know, random numbers and shapes
+that depend on the data ({refused}), sequences, strings and types of less than a byte.
+
+This page is written by `python -m bench.operators`.
 """
 
 
@@ -25,13 +30,21 @@ def render() -> str:
     """The page's text."""
     from xyntra.frontends.onnx.importer import MIN_OPSET
 
-    parts = [HEAD.format(first=MIN_OPSET, last=onnx.defs.onnx_opset_version())]
-    domains: dict[str, list[str]] = {}
+    names = [name for _, name in supported_operators() if _is_refused(name)]
+    last = onnx.defs.onnx_opset_version()
+    parts = [HEAD.format(first=MIN_OPSET, last=last, refused=", ".join(names))]
+    domains: dict[str, list[str]] = {"ai.onnx": ["If", "Loop", "Scan"]}
     for domain, name in supported_operators():
-        domains.setdefault(domain or "ai.onnx", []).append(name)
+        if not _is_refused(name):
+            domains.setdefault(domain or "ai.onnx", []).append(name)
     for domain, names in sorted(domains.items()):
-        parts.append(f"\n## {domain} ({len(names)})\n\n{_wrapped(names)}\n")
+        parts.append(f"\n## {domain} ({len(names)})\n\n{_wrapped(sorted(names))}\n")
     return "".join(parts)
+
+
+def _is_refused(name: str) -> bool:
+    handler = find_handler("", name)
+    return handler is not None and handler.__module__ == refused.__name__
 
 
 def _wrapped(names: list[str]) -> str:
