@@ -20,6 +20,7 @@ from xyntra.passes.lower.cpu.loop_builder import (
     store,
 )
 from xyntra.passes.lower.cpu.loop_cost import best_order
+from xyntra.passes.lower.cpu.transposed_loops import split_loop, transposed_loop
 
 
 def is_scalar_code(body: ir.Block) -> bool:
@@ -34,6 +35,13 @@ def emit_nest(nest: LinearNest, position: Position) -> None:
     Reductions that come innermost keep their accumulators in registers.
     """
     order = _order(nest, position)
+    transposed = transposed_loop(nest, order)
+    if transposed is not None:
+        main, rest = split_loop(nest, transposed)
+        _outer_loops(main, [*order, len(nest.loops)], [], position)
+        if rest is not None:
+            _outer_loops(rest, order, [], position)
+        return
     is_reduction = [nest.loops[number].is_reduction for number in order]
     inner = len(list(takewhile(bool, reversed(is_reduction))))
     split = len(order) - inner

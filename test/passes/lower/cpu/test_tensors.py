@@ -179,6 +179,27 @@ def test_parts_are_written_in_their_place(compiled, name):
     assert "memcpy" not in kernel.lowered.llvm_ir
 
 
+@pytest.mark.parametrize("size", [(128, 128), (33, 600), (600, 33), (150, 131), (3, 9000)])
+def test_large_transpositions(compiled, size):
+    rows, columns = size
+    body = f"""
+    %e = tensor.empty() : tensor<{columns}x{rows}xf32>
+    %r = linalg.generic {{indexing_maps = [affine_map<(i, j) -> (j, i)>,
+        affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]}}
+      ins(%a, %b: tensor<{rows}x{columns}xf32>, tensor<{columns}xf32>)
+      outs(%e: tensor<{columns}x{rows}xf32>) {{
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %s = arith.addf %x, %y : f32
+      linalg.yield %s : f32
+    }} -> tensor<{columns}x{rows}xf32>
+    return %r : tensor<{columns}x{rows}xf32>"""
+    arguments = f"%a: tensor<{rows}x{columns}xf32>, %b: tensor<{columns}xf32>"
+    x, y = normal(rows, columns), normal(columns)
+    text = function(arguments, f"tensor<{columns}x{rows}xf32>", body)
+    np.testing.assert_array_equal(compiled(text)(x, y)[0], x.T + y[:, None])
+
+
 def test_scalar_tensors(compiled):
     body = """
     %x = tensor.extract %a[] : tensor<f32>
