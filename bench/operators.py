@@ -19,8 +19,9 @@ expanded where they have no importer of their own. An `If` whose condition is kn
 branch; else both are computed, if their results have equal shapes. `Loop` and `Scan` are unrolled
 where the number of iterations is known when compiling.
 
-Refused, with an error that names the node: forms that an importer does not know, random numbers and shapes
-that depend on the data ({refused}), sequences, strings and types of less than a byte.
+Refused, with an error that names the node: forms that an importer does not know, random numbers
+and shapes that depend on the data, sequences, strings and types of less than a byte. By name:
+{refused}.
 
 This page is written by `python -m bench.operators`.
 """
