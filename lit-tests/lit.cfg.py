@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Configures lit: `python -m lit lit-tests`.
+"""Configures lit: `lit lit-tests`.
 
 `XYNTRA_FILECHECK=llvm` or `=python` chooses the FileCheck; LLVM's is taken where it is installed.
 """
