@@ -7,10 +7,10 @@ itself: ours as a call, an upstream one in a pass manager of its own.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 from xyntra.dialects.mlir import ir
@@ -189,7 +189,7 @@ def _innermost(error: Exception) -> str:
         trace = trace.tb_next
     if trace is None:
         return "unknown line"
-    return f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"
+    return f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
 
 
 def _anchored(module: ir.Operation, nest: tuple[str, ...]) -> list[ir.Operation]:

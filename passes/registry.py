@@ -18,12 +18,12 @@ one of those. The docstring is the help text. `anchors` names the ops that the p
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from xyntra.dialects.mlir import ir
@@ -57,6 +57,7 @@ _OFTEN_TYPED = (
 """Upstream passes to suggest; every other one works too."""
 
 _PACKAGE = "xyntra.passes"
+_FOLDER = os.path.dirname(__file__)
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
@@ -123,7 +124,7 @@ def is_pass(name: str) -> bool:
 def all_passes() -> list[type[Any]]:
     """Import every pass of this package and return all registered ones, ordered by name."""
     for name, modules in _candidates().items():
-        if any(b"\n@register_pass" in _source(module).read_bytes() for module in modules):
+        if any(b"\n@register_pass" in _source(module) for module in modules):
             is_pass(name)
     return [_registered[name] for name in sorted(_registered)]
 
@@ -143,23 +144,26 @@ def help_of(cls: type[Any]) -> str:
 def _candidates() -> dict[str, tuple[str, ...]]:
     """Modules below the package by the pass name that they could hold; nothing is imported."""
     found: dict[str, tuple[str, ...]] = {}
-    for module in _modules(Path(__file__).parent, _PACKAGE):
+    for module in _modules(_FOLDER, _PACKAGE):
         name = module.rpartition(".")[2].replace("_", "-")
         found[name] = (*found.get(name, ()), module)
     return found
 
 
-def _modules(folder: Path, package: str) -> Iterator[str]:
-    for entry in sorted(folder.iterdir()):
-        if entry.suffix == ".py" and not entry.stem.startswith("_"):
-            yield f"{package}.{entry.stem}"
-        elif entry.is_dir() and (entry / "__init__.py").exists():
-            yield from _modules(entry, f"{package}.{entry.name}")
+def _modules(folder: str, package: str) -> Iterator[str]:
+    for name in sorted(os.listdir(folder)):
+        stem, suffix = os.path.splitext(name)
+        path = os.path.join(folder, name)
+        if suffix == ".py" and not stem.startswith("_"):
+            yield f"{package}.{stem}"
+        elif os.path.exists(os.path.join(path, "__init__.py")):
+            yield from _modules(path, f"{package}.{name}")
 
 
-def _source(module: str) -> Path:
+def _source(module: str) -> bytes:
     parts = module.removeprefix(_PACKAGE + ".").split(".")
-    return Path(__file__).parent.joinpath(*parts).with_suffix(".py")
+    with open(os.path.join(_FOLDER, *parts) + ".py", "rb") as file:
+        return file.read()
 
 
 def _has_default(entry: Any) -> bool:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 __all__ = ["did_you_mean", "nearest"]
 
@@ -12,6 +11,8 @@ __all__ = ["did_you_mean", "nearest"]
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the name in `known` that is spelled most like `name` or starts with it, if any."""
     names = sorted(known)
+    from difflib import get_close_matches
+
     close = get_close_matches(name, names, 1)
     starting = [candidate for candidate in names if name and candidate.startswith(name)]
     return next(iter(close + starting), None)

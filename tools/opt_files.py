@@ -8,7 +8,6 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 
 from xyntra.errors import CompileError
 
@@ -28,7 +27,7 @@ def read_input(name: str) -> Chunk:
         CompileError: the file cannot be read, or is neither bytecode nor UTF-8.
     """
     try:
-        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        data = sys.stdin.buffer.read() if name == "-" else _read(name)
     except OSError as error:
         raise CompileError("unreadable-input", f"{name}: {error.strerror}") from error
     if data.startswith(BYTECODE):
@@ -69,19 +68,30 @@ def write_output(name: str, text: str) -> None:
         return
     try:
         if os.path.exists(name) and not os.path.isfile(name):
-            Path(name).write_text(text, encoding="utf-8")
+            _write(name, text)
         else:
-            _replace(Path(name), text)
+            _replace(name, text)
     except OSError as error:
         raise CompileError("unwritable-output", f"{name}: {error.strerror}") from error
 
 
-def _replace(path: Path, text: str) -> None:
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+def _replace(path: str, text: str) -> None:
+    folder, name = os.path.split(path)
+    beside = os.path.join(folder, f".{name}.{os.getpid()}")
     try:
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
+        _write(beside, text)
+        os.replace(beside, path)
     except OSError:
         with suppress(OSError):
-            beside.unlink()
+            os.unlink(beside)
         raise
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)

@@ -4,17 +4,19 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import ConfigError, XyntraError
 from xyntra.passes.diagnostics import Diagnostic, PipelineError
-from xyntra.passes.hooks import IrPrinter, PassTimer
 from xyntra.passes.manager import Hook, Runnable, resolve, run_steps
 from xyntra.passes.registry import likely_names
 from xyntra.passes.suggest import did_you_mean
-from xyntra.tools.expected_diagnostics import check_expected
 from xyntra.tools.opt_files import Chunk
 from xyntra.tools.opt_flags import FLAGS, Options
+
+if TYPE_CHECKING:
+    from xyntra.passes.hooks import IrPrinter, PassTimer
 
 __all__ = ["Session"]
 
@@ -31,8 +33,8 @@ class Session:
         self._options = options
         self._context = context
         self._steps = _resolve(options)
-        self._timer = PassTimer()
-        self._hooks: list[Hook] = [self._timer] if options.timing else []
+        self._timer = _timer() if options.timing else None
+        self._hooks: list[Hook] = [self._timer] if self._timer else []
         if options.before != set() or options.after != set():
             self._hooks.append(_printer(options))
 
@@ -41,6 +43,8 @@ class Session:
         diagnostics: list[Diagnostic] = []
         output = self._transform(chunk, diagnostics)
         if self._options.verify_diagnostics:
+            from xyntra.tools.expected_diagnostics import check_expected
+
             source = chunk if isinstance(chunk, str) else ""
             for complaint in check_expected(source, diagnostics):
                 print(f"{self._options.input}:{complaint}", file=sys.stderr)
@@ -53,7 +57,7 @@ class Session:
 
     def finish(self) -> None:
         """Report what concerns all parts."""
-        if self._options.timing:
+        if self._timer:
             sys.stderr.write(self._timer.table())
 
     def _transform(self, chunk: Chunk, diagnostics: list[Diagnostic]) -> str | None:
@@ -94,7 +98,18 @@ def _resolve(options: Options) -> list[Runnable]:
         raise ConfigError("unknown-flag", message, hint=hint) from error
 
 
+# What only some runs need is imported where it is needed: it takes as long as a small pass.
+
+
+def _timer() -> PassTimer:
+    from xyntra.passes.hooks import PassTimer
+
+    return PassTimer()
+
+
 def _printer(options: Options) -> IrPrinter:
+    from xyntra.passes.hooks import IrPrinter
+
     return IrPrinter(
         sys.stderr.write,
         None if options.before is None else frozenset(options.before),

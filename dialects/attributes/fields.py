@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from xyntra.dialects.base import ir
@@ -78,6 +77,8 @@ def _is_like(value: Value, default: Any) -> bool:
 
 
 def _unknown(name: str, known: Mapping[str, Any]) -> str:
+    from difflib import get_close_matches
+
     near = get_close_matches(name, known, 1)
     meant = f"; did you mean '{near[0]}'?" if near else f"; known are {', '.join(known)}"
     return f"'{name}' is unknown{meant}"
