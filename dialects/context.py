@@ -19,13 +19,22 @@ from xyntra.dialects.attributes import kernel, schedule  # noqa: F401  # isort: 
 
 __all__ = ["load", "make_context"]
 
+_BUILT_WITH = (
+    "affine", "arith", "bufferization", "cf", "complex", "func", "index", "irdl", "linalg", "llvm",
+    "math", "memref", "scf", "tensor", "ub", "vector",
+)  # fmt: skip
+"""Dialects whose operations our passes create. Parsing loads others when it meets them; loading all
+at once would take as long as a small pass."""
+
 
 def make_context(*, allow_unregistered_dialects: bool = False) -> ir.Context:
     """Return a new context with the dialect loaded and context threading off.
 
     Threading stays off because a verifier written in Python deadlocks with MLIR's thread pool.
     """
-    context = ir.Context()
+    context = ir.Context(load_on_create_dialects=[])
+    for name in _BUILT_WITH:
+        context.get_dialect_descriptor(name)
     context.enable_multithreading(False)
     context.allow_unregistered_dialects = allow_unregistered_dialects
     load(context)
