@@ -74,9 +74,8 @@ def _run(options: Options) -> int:
     from xyntra.tools.opt_files import read_input, split_input, write_output
     from xyntra.tools.opt_run import Session
 
-    context = _make_context(options)
-    with context:
-        session = Session(options, context)
+    with _make_context(options):
+        session = Session(options)
         data = read_input(options.input)
         chunks = split_input(data) if options.split else [data]
         outputs = [session.process(chunk) for chunk in chunks]

@@ -28,10 +28,9 @@ class Session:
         ConfigError: a pass or an option of one is unknown.
     """
 
-    def __init__(self, options: Options, context: ir.Context) -> None:
+    def __init__(self, options: Options) -> None:
         self.failed = False
         self._options = options
-        self._context = context
         self._steps = _resolve(options)
         self._timer = _timer() if options.timing else None
         self._hooks: list[Hook] = [self._timer] if self._timer else []

@@ -155,10 +155,6 @@ class Float:
         bound = _float(self.build, high)
         return (bound < self).select(bound, self)
 
-    def number_at_least(self, low: _Number) -> Float:
-        """Return max(self, low); NaN becomes `low`, which makes a later `to_int` defined."""
-        return (self > low).select(self, low)
-
     def number_at_most(self, high: _Number) -> Float:
         """Return min(self, high); NaN becomes `high`, which makes a later `to_int` defined."""
         return (self < high).select(self, high)

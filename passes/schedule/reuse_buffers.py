@@ -35,6 +35,7 @@ class ReuseBuffers:
         kernels = _kernels(module)
         candidates = {name: _pointwise_pairs(op) for name, op in kernels.items()}
         variants = _Variants(kernels)
+        called = set()
         for function in functions(module):
             lives = _Lives(function)
             for index, call in lives.calls:
@@ -42,7 +43,8 @@ class ReuseBuffers:
                 pairs = _choose(call, index, lives, candidates.get(name, ()))
                 if pairs:
                     variants.use(call, name, pairs)
-        variants.erase_unused(module)
+                called.add(_callee(call))
+        variants.erase_unused(called)
 
 
 def _kernels(module: ir.Operation) -> dict[str, ir.Operation]:
@@ -160,9 +162,8 @@ class _Variants:
             clone.attributes[INPLACE] = _pairs_attribute(pairs)
         return variant
 
-    def erase_unused(self, module: ir.Operation) -> None:
-        """Erase the originals of variants that no call uses any more."""
-        called = {_callee(call) for f in functions(module) for _, call in _Lives(f).calls}
+    def erase_unused(self, called: set[str]) -> None:
+        """Erase the originals of variants that are not among the kernels `called`."""
         for name in {name for name, _ in self.made} - called:
             self.kernels[name].erase()
 

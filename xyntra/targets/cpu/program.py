@@ -37,7 +37,6 @@ class CpuProgram:
     def __init__(self, artifact: Artifact, weights: Mapping[str, Array]) -> None:
         self.plan = artifact.plan
         self._library = Library({name: bytes(code) for name, code in artifact.objects.items()})
-        self._weights = weights
         self._fixed = _fixed_buffers(self.plan, weights)
         self._layout = _Layout(self.plan)
         self._idle: list[_Context] = []
