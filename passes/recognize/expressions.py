@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""A block of linalg on tensors, seen as a graph of mathematical expressions.
+
+    graph = ExpressionGraph()
+    root = graph.expression(value)      # of any tensor of the block; analysed when first asked for
+    root.opcode                         # "mul"
+    [read.source.opcode for read in root.operands]     # ["argument", "add"]
+
+A `linalg.generic` becomes one expression for each scalar operation in its body; a reduction becomes
+`reduce_sum`, `reduce_max` … over the expression that it accumulates, so that a contraction is
+`reduce_sum` of a `mul`. An operand is a `Read`: an expression and the dimensions at which it is
+read. Broadcasts, transposes, fills, and reshapes that only add or drop dimensions of size 1 do not
+appear as expressions of their own: they are in the dimensions of the reads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.recognize.bodies import analyse_body
+from xyntra.passes.recognize.layouts import UNIT, Dims, Layouts
+from xyntra.passes.recognize.nodes import Expression, Read, Type, compose
+
+__all__ = ["UNIT", "Dims", "Expression", "ExpressionGraph", "Read"]
+
+_RENAMED = {"tensor.extract_slice": "slice"}
+_RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
+
+
+@dataclass
+class ExpressionGraph:
+    """Expressions of values, built when first asked for.
+
+    It describes the IR as it was then: start a new graph after changing the IR.
+    """
+
+    layouts: Layouts = field(default_factory=Layouts)
+    _expressions: dict[ir.Value, Expression] = field(default_factory=dict)
+    _types: dict[ir.Type, Type] = field(default_factory=dict)
+
+    def expression(self, value: ir.Value) -> Expression:
+        """Return what computes `value`."""
+        found = self._expressions.get(value)
+        return found if found is not None else self._analyse(value)
+
+    def read(self, value: ir.Value, dims: Dims) -> Read:
+        """Return what is read at `dims` of `value`, with data movement folded into the position.
+
+        `dims` may name dimensions of size 1; they are replaced by `UNIT`.
+        """
+        while True:
+            source = self.expression(value)
+            if source.number is not None:
+                return Read(source, ())
+            dims = tuple(
+                UNIT if size == 1 else d for size, d in zip(source.shape, dims, strict=True)
+            )
+            if source.opcode != "copy":
+                return Read(source, dims)
+            (operand,) = source.pending
+            if isinstance(operand, Read):
+                return operand.through(dims)
+            value, dims = operand[0], compose(operand[1], dims)
+
+    def whole(self, value: ir.Value) -> Read:
+        """Read all of `value`: dimension i at dimension i."""
+        return self.read(value, tuple(range(len(self.type_of(value)[0]))))
+
+    def type_of(self, value: ir.Value) -> Type:
+        """Return the shape (empty for what is no tensor) and the element type of `value`."""
+        type_ = value.type
+        known = self._types.get(type_)
+        if known is None:
+            if isinstance(type_, ir.RankedTensorType):
+                known = (tuple(type_.shape), str(type_.element_type))
+            else:
+                known = ((), str(type_))
+            self._types[type_] = known
+        return known
+
+    def keep(self, value: ir.Value, expression: Expression) -> Expression:
+        """Remember that `expression` is what `value` holds."""
+        expression.value = value
+        self._expressions[value] = expression
+        return expression
+
+    def _analyse(self, value: ir.Value) -> Expression:
+        owner = value.owner
+        if isinstance(owner, ir.Block):
+            return self.keep(value, Expression(self, "argument", (), self.type_of(value)))
+        operation = owner.operation
+        name = operation.name
+        if name == "linalg.generic" and analyse_body(self, operation):
+            return self._expressions[value]
+        expression = self._plain(operation, name, value)
+        expression.operation = operation
+        return self.keep(value, expression)
+
+    def _plain(self, operation: ir.Operation, name: str, value: ir.Value) -> Expression:
+        """Anything but a `linalg.generic` that is looked into."""
+        type_ = self.type_of(value)
+        if name == "arith.constant":
+            expression = Expression(self, "constant", (), type_)
+            expression.number = _number(operation.attributes["value"])
+            return expression
+        if name == "linalg.fill":
+            return Expression(self, "copy", ((operation.operands[0], ()),), type_)
+        if name in _RESHAPES:
+            return self._reshape(operation, type_)
+        operands = [] if name == "linalg.generic" else operation.operands
+        reads = tuple((operand, self._everywhere(operand)) for operand in operands)
+        return Expression(self, _RENAMED.get(name, name), reads, type_)
+
+    def _reshape(self, operation: ir.Operation, type_: Type) -> Expression:
+        source, new = operation.operands[0], type_[0]
+        old = self.type_of(source)[0]
+        kept = [d for d, size in enumerate(new) if size != 1]
+        if [size for size in old if size != 1] != [new[d] for d in kept]:
+            return Expression(self, "reshape", ((source, self._everywhere(source)),), type_)
+        rest = iter(kept)
+        dims = tuple(UNIT if size == 1 else next(rest) for size in old)
+        return Expression(self, "copy", ((source, dims),), type_)
+
+    def _everywhere(self, value: ir.Value) -> Dims:
+        return tuple(range(len(self.type_of(value)[0])))
+
+
+def _number(attribute: ir.Attribute) -> float | int | None:
+    if isinstance(attribute, ir.DenseElementsAttr):
+        if not attribute.is_splat:
+            return None
+        attribute = attribute.get_splat_value()
+    if isinstance(attribute, ir.FloatAttr | ir.IntegerAttr | ir.BoolAttr):
+        return attribute.value
+    return None
