@@ -48,13 +48,12 @@ def _first_run(exe: Any, model: str) -> float:
 
 
 def _counts(exe: Any) -> dict[str, int]:
-    # Kernels that depend on weights alone ran when the model was loaded, and never again.
-    once = sum(kernel.once for kernel in exe.kernels)
+    kernels, at_load = exe.kernels, exe.kernels_at_load
     return {
         "operations": exe.plan.operations,
-        "kernels": len(exe.kernels) - once,
-        "kernels_at_load": once,
-        "distinct_kernels": len({kernel.name for kernel in exe.kernels}),
+        "kernels": len(kernels),
+        "kernels_at_load": len(at_load),
+        "distinct_kernels": len({kernel.name for kernel in [*kernels, *at_load]}),
     }
 
 

@@ -15,7 +15,7 @@ from xyntra.plan.arguments import check_output, to_array
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.container import write_container
 from xyntra.plan.files import replace_file
-from xyntra.plan.kernel import Kernel, kernels_of
+from xyntra.plan.kernel import Kernel, kernels_at_load, kernels_of
 from xyntra.plan.plan import Plan, Port, numpy_dtype
 from xyntra.targets.base import Program
 
@@ -57,8 +57,13 @@ class Executable:
 
     @property
     def kernels(self) -> list[Kernel]:
-        """Every launch of the plan, in order; those that run once at load come with `once`."""
+        """Every launch of a call, in order."""
         return kernels_of(self.plan)
+
+    @property
+    def kernels_at_load(self) -> list[Kernel]:
+        """Every launch that computes from weights alone: it happens once, when the model loads."""
+        return kernels_at_load(self.plan)
 
     def __call__(self, *arrays: Any, out: Sequence[Array] | None = None) -> Any:
         """Run the model on inputs given in order.
@@ -139,17 +144,20 @@ class Executable:
     def time_kernels(self, inputs: Mapping[str, Any]) -> list[int]:
         """Run the model once and return the nanoseconds that each entry of `kernels` took.
 
-        Kernels that run once, at load, count zero.
-
         Raises:
             InputError: an input is missing, unknown, or does not fit.
         """
         prepared, results = self._arguments(self._in_order(inputs), None)
-        return self._program.time_steps(prepared, results)
+        times = self._program.time_steps(prepared, results)
+        return [t for t, step in zip(times, self.plan.steps, strict=True) if not step.once]
 
-    def explain(self) -> str:
-        """A report of what was fused into which kernel."""
-        return explain(self.plan)
+    def explain(self, nanoseconds: Sequence[int] | None = None) -> str:
+        """A report of what was fused into which kernel, what was not, and why.
+
+        Args:
+            nanoseconds: measured times, from `time_kernels`, to be shown beside the predicted.
+        """
+        return explain(self.plan, nanoseconds)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the compiled model with its weights to `path`, for `xyntra.load`.

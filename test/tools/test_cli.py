@@ -228,8 +228,27 @@ def test_explain_reports(capsys: pytest.CaptureFixture[str]) -> None:
     command("explain", "mlp.onnx", "--time")
     timed = text(capsys)
     assert plain.strip() == xyntra.compile("mlp.onnx").explain().strip()
-    assert re.search(r"bytes +flops +us +nodes$", timed, re.M)
-    assert len(timed.splitlines()) == len(plain.splitlines())
+    assert "measured" not in plain
+    assert re.search(r"^measured time +[0-9.]+ [nu]s$", timed, re.M)
+    assert re.search(r"^# +x +kind .* measured +share +kernel +nodes$", timed, re.M)
+
+
+def test_explain_shows_each_kernel_and_one(capsys: pytest.CaptureFixture[str]) -> None:
+    compiled = xyntra.compile("mlp.onnx")
+    command("explain", "mlp.onnx", "--each")
+    rows = re.findall(r"^([0-9]+) +1 ", text(capsys), re.M)
+    assert rows == [str(i) for i in range(len(compiled.kernels))]
+    command("explain", "mlp.onnx", "--kernel", "0", "--time")
+    shown = text(capsys)
+    assert shown.rstrip().endswith(compiled.kernels[0].text.rstrip())
+    assert "measured" in shown
+    command("explain", "mlp.onnx", "--boundaries")
+    assert text(capsys).strip()
+
+
+def test_explain_refuses_an_unknown_kernel(capsys: pytest.CaptureFixture[str]) -> None:
+    command("explain", "mlp.onnx", "--kernel", "99", status=1)
+    assert "error[unknown-kernel]" in capsys.readouterr().err
 
 
 def test_shapes_are_given(capsys: pytest.CaptureFixture[str]) -> None:
@@ -283,7 +302,7 @@ MAIN = "from xyntra.tools.cli import main; main()"
 
 
 @pytest.mark.parametrize(
-    "what", [["explain", "wide.onnx"], ["compile", "wide.onnx", "--emit", "json"]]
+    "what", [["explain", "wide.onnx", "--each"], ["compile", "wide.onnx", "--emit", "json"]]
 )
 def test_a_reader_may_leave(what: list[str]) -> None:
     # More output than a pipe holds, so that writing goes on after the reader has left.

@@ -109,6 +109,8 @@ def test_a_bad_model_fails(
         ["run", "a", "--input", "x="],
         ["run", "a", "--check", "abacus"],
         ["explain"],
+        ["explain", "a", "--kernel", "first"],
+        ["explain", "a", "--kernel", "1", "--boundaries"],
         ["devices", "a"],
     ],
     ids=lambda line: " ".join(line) or "nothing",

@@ -1,34 +1,71 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""`xyntra explain`: what was fused, kernel by kernel."""
+"""`xyntra explain`: what was fused, kernel by kernel, and why the rest was not."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import re
+import shutil
+import sys
+from typing import TYPE_CHECKING, Any
 
 from xyntra.tools.commands.model import add_model_arguments, executable_of
+
+if TYPE_CHECKING:
+    from xyntra.executable import Executable
 
 
 def add_parser(commands: Any, name: str) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(name, help="show which operations became which kernel")
+    parser = commands.add_parser(name, help="show which operations became which kernel, and why")
     add_model_arguments(parser)
     parser.add_argument(
         "--time", action="store_true", help="run the model on random inputs and time every kernel"
     )
+    parser.add_argument("--each", action="store_true", help="a line for each, also for equal ones")
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument(
+        "--kernel", metavar="N", type=_parse_kernel, help="everything about kernel N, or LN at load"
+    )
+    shown.add_argument(
+        "--boundaries",
+        action="store_true",
+        help="every tensor that goes from kernel to kernel, why, and what it costs",
+    )
+
+
+def _parse_kernel(text: str) -> str:
+    if not re.fullmatch(r"[Ll]?[0-9]+", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is not like 3 or L3")
+    return text
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the report."""
+    executable = executable_of(options)
+    times = _times(executable) if options.time else None
+    print(_report(executable, options, times))
+    return 0
+
+
+def _times(executable: Executable) -> list[int]:
+    from xyntra.tools.commands.inputs import random_inputs
+
+    feeds = random_inputs(executable.inputs, seed=0)
+    executable.run(feeds)
+    return executable.time_kernels(feeds)
+
+
+def _report(executable: Executable, options: argparse.Namespace, times: list[int] | None) -> str:
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    if options.kernel is not None:
+        from xyntra.observe.details import explain_kernel
+
+        return explain_kernel(executable.plan, options.kernel, times)
+    if options.boundaries:
+        from xyntra.observe.details import explain_boundaries
+
+        return explain_boundaries(executable.plan, each=options.each, width=width)
     from xyntra.observe.explain import explain
 
-    executable = executable_of(options)
-    times = None
-    if options.time:
-        from xyntra.tools.commands.inputs import random_inputs
-
-        feeds = random_inputs(executable.inputs, seed=0)
-        executable.run(feeds)
-        times = executable.time_kernels(feeds)
-    print(explain(executable.plan, times))
-    return 0
+    return explain(executable.plan, times, each=options.each, width=width)

@@ -14,7 +14,9 @@ from xyntra.errors import ModelError, UnsupportedError
 from xyntra.passes.manager import run_pipeline
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.build import PARAMETERS, build_plan, nodes_of
+from xyntra.plan.build_source import build_source_graph
 from xyntra.plan.plan import Plan
+from xyntra.plan.source_graph import SourceGraph
 from xyntra.targets.cpu.codegen import host_key
 from xyntra.targets.cpu.kernels import KernelSource
 from xyntra.targets.cpu.parallel import compile_kernels
@@ -41,6 +43,7 @@ def compile_request(request: Request) -> bytes:
     with make_context() as context, ir.Location.unknown():
         module = _import(request, context)
         operations = count_operations(module.operation)
+        graph = _source_graph(module, request) if request.level == "artifact" else SourceGraph()
         if request.parameters:
             module.operation.attributes[PARAMETERS] = ir.StringAttr.get(request.parameters)
         run_pipeline(module, "prepare")
@@ -58,7 +61,15 @@ def compile_request(request: Request) -> bytes:
         sources = kernel_sources(module, plan, request.opt_level)
         if request.level == "llvm":
             return _llvm_text(sources)
-        return _artifact(request, plan, sources, text).to_bytes()
+        return _artifact(request, plan, sources, text, graph).to_bytes()
+
+
+def _source_graph(module: ir.Module, request: Request) -> SourceGraph:
+    if request.kind != "onnx":
+        return build_source_graph(module.operation, {})
+    from xyntra.compiler.node_types import onnx_op_types
+
+    return build_source_graph(module.operation, onnx_op_types(request.model))
 
 
 def _check_sizes(plan: Plan, limit: int) -> None:
@@ -123,7 +134,9 @@ def kernel_sources(module: ir.Module, plan: Plan, opt_level: int) -> list[Kernel
     return sources
 
 
-def _artifact(request: Request, plan: Plan, sources: list[KernelSource], text: str) -> Artifact:
+def _artifact(
+    request: Request, plan: Plan, sources: list[KernelSource], text: str, graph: SourceGraph
+) -> Artifact:
     cache = DiskCache(request.cache_dir, request.cache_size) if request.cache_dir else None
     compiled = compile_kernels(sources, jobs=request.jobs, timeout=request.timeout, cache=cache)
     kernels = {
@@ -131,7 +144,8 @@ def _artifact(request: Request, plan: Plan, sources: list[KernelSource], text: s
         for source, code in zip(sources, compiled, strict=True)
     }
     objects = {source.name: code.code for source, code in zip(sources, compiled, strict=True)}
-    return Artifact(replace(plan, kernels=kernels), objects, host_key(), text)
+    full = replace(plan, kernels=kernels)
+    return Artifact(full, objects, host_key(), text, graph.to_bytes())
 
 
 def _llvm_text(sources: list[KernelSource]) -> bytes:

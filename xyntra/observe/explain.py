@@ -1,96 +1,140 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""A report of what was fused, as text."""
+"""A report of what was fused, what was not and why, as text."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from itertools import takewhile
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from xyntra.plan.kernel import Kernel, kernels_of
+from xyntra.observe.equal_launches import EqualLaunches, group_launches, total_cost
+from xyntra.observe.launches import Crossing, Launch, crossings_of, launches_of, sentence
+from xyntra.observe.text import (
+    UNKNOWN,
+    aligned,
+    count,
+    duration,
+    name_list,
+    plural,
+    printable,
+    shared_prefix,
+    shorten,
+)
+from xyntra.observe.totals import totals_of
 from xyntra.plan.plan import Plan
 
-_MAX_NODES = 6
 
-
-def explain(plan: Plan, nanoseconds: Sequence[int] | None = None) -> str:
-    """Every kernel with the nodes it holds, its bytes and operations, and totals.
+def explain(
+    plan: Plan, nanoseconds: Sequence[int] | None = None, *, each: bool = False, width: int = 0
+) -> str:
+    """Every kernel with the nodes it holds and its cost, totals, and why kernels stayed apart.
 
     Args:
         plan: what to report on.
-        nanoseconds: measured time of each kernel, from `Executable.time_kernels`.
+        nanoseconds: measured time of each kernel of a call, from `Executable.time_kernels`.
+        each: give every launch a line; else equal kernels share one.
+        width: cut lines at this many characters; 0 for never.
     """
-    kernels = kernels_of(plan)
-    lines = [*_summary(plan, kernels), ""]
-    shared = _shared_prefix([node for kernel in kernels for node in kernel.fused])
+    launches = launches_of(plan, nanoseconds)
+    called = [launch for launch in launches if not launch.kernel.once]
+    at_load = [launch for launch in launches if launch.kernel.once]
+    shared = shared_prefix([node for launch in launches for node in launch.kernel.fused])
+    lines = [*_summary(plan, called, at_load), ""]
     if shared:
-        lines.insert(-1, f"every node's name begins with {shared}")
-    header = ["#", "kind", "kernel", "bytes", "flops"] + (["us"] if nanoseconds else []) + ["nodes"]
-    rows = [header]
-    for position, kernel in enumerate(kernels):
-        time = [f"{nanoseconds[position] / 1e3:.1f}"] if nanoseconds else []
-        rows.append(
-            [
-                str(position),
-                kernel.kind + (" (once)" if kernel.once else ""),
-                kernel.name,
-                _count(kernel.bytes),
-                _count(kernel.flops),
-                *time,
-                _nodes(kernel, len(shared)),
-            ]
-        )
-    return "\n".join([*lines, *_aligned(rows)])
+        lines[-1:] = [f"every node's name begins with {printable(shared)}", ""]
+    lines += _kernels("kernels of a call", called, len(shared), each, width)
+    if at_load:
+        title = "kernels that run once, at load, on weights alone"
+        lines += ["", *_kernels(title, at_load, len(shared), each, width)]
+    lines += ["", *_reasons(plan, crossings_of(plan, launches), width)]
+    return "\n".join(lines).rstrip("\n")
 
 
-def _summary(plan: Plan, kernels: Sequence[Kernel]) -> list[str]:
-    called = [kernel for kernel in kernels if not kernel.once]
-    kinds = Counter(kernel.kind for kernel in called)
-    distinct = len({kernel.name for kernel in kernels})
+def _summary(plan: Plan, called: Sequence[Launch], at_load: Sequence[Launch]) -> list[str]:
+    kinds = Counter(launch.kernel.kind for launch in called)
+    distinct = len({launch.kernel.name for launch in called})
     parameters = sum(buffer.nbytes for buffer in plan.buffers if buffer.kind == "parameter")
     return [
-        f"{plan.operations} operations became {_kernels(len(called))} a call "
-        f"({distinct} distinct, {len(kernels) - len(called)} run once at load)",
-        "kinds: " + (", ".join(f"{count} {kind}" for kind, count in kinds.most_common()) or "none"),
-        f"a call moves at least {_count(sum(k.bytes for k in called))}B "
-        f"and computes {_count(sum(k.flops for k in called))}FLOP; weights: {_count(parameters)}B",
+        f"{plan.operations} operations became {plural(len(called), 'kernel')} a call "
+        f"({distinct} distinct); {len(at_load)} more run once, at load",
+        "kinds: " + (", ".join(f"{n} {kind}" for kind, n in kinds.most_common()) or "none"),
+        f"weights: {count(parameters)}B",
+        "",
+        *aligned(_totals(plan, called), right=(1, 2, 3)),
     ]
 
 
-def _kernels(count: int) -> str:
-    return f"{count} kernel" + ("" if count == 1 else "s")
-
-
-def _shared_prefix(names: Sequence[str]) -> str:
-    """The folders, up to a slash, that all of several names begin with."""
-    split = [name.split("/")[:-1] for name in set(names)]
-    if len(split) < 2:
-        return ""
-    shared = [
-        parts[0] for parts in takewhile(lambda p: len(set(p)) == 1, zip(*split, strict=False))
+def _totals(plan: Plan, called: Sequence[Launch]) -> list[list[str]]:
+    totals = totals_of(plan, called)
+    before = totals.unfused
+    rows = [
+        ["a call", "unfused", "fused", ""],
+        _total("kernels", before and before.kernels, totals.kernels, str),
+        _total("bytes moved", before and before.bytes, totals.bytes, lambda n: f"{count(n)}B"),
+        ["operations", "", f"{count(totals.flops)}FLOP", ""],
+        _total("predicted time", before and before.nanoseconds, totals.predicted, duration),
     ]
-    return "".join(f"{part}/" for part in shared)
+    if totals.measured is not None:
+        rows.append(["measured time", "", duration(totals.measured), ""])
+    return rows
 
 
-def _nodes(kernel: Kernel, skipped: int) -> str:
-    shown = ", ".join(name[skipped:] for name in kernel.fused[:_MAX_NODES])
-    rest = len(kernel.fused) - _MAX_NODES
-    return f"{shown} and {rest} more" if rest > 0 else shown
+def _total(
+    name: str, before: float | None, after: float | None, text: Callable[[Any], str]
+) -> list[str]:
+    shown = [UNKNOWN if value is None else text(value) for value in (before, after)]
+    factor = f"{before / after:.3g} x less" if before and after and before > after else ""
+    return [name, *shown, factor]
 
 
-def _count(value: int) -> str:
-    """`value` with a decimal unit: 1234567 -> 1.23 M."""
-    size = float(value)
-    for unit in ("", "k", "M", "G"):
-        if size < 1000:
-            return f"{size:.3g} {unit}"
-        size /= 1000
-    return f"{size:.3g} T"
+def _kernels(
+    title: str, launches: Sequence[Launch], skipped: int, each: bool, width: int
+) -> list[str]:
+    groups = group_launches(launches, each)
+    predicted = any(launch.kernel.predicted is not None for launch in launches)
+    measured = any(launch.measured is not None for launch in launches)
+    whole = _whole(groups, measured)
+    header = ["#", "x", "kind", "bytes", "flops"]
+    header += ["predicted", "bound"] * predicted + ["measured"] * measured
+    header += ["share"] * (predicted or measured)
+    rows = [[*header, "kernel", "nodes"]]
+    for group in groups:
+        kernel = group.first.kernel
+        size = len(group.launches)
+        row = [group.first.label, str(size), kernel.kind, count(kernel.bytes), count(kernel.flops)]
+        if predicted:
+            row += [duration(kernel.predicted), kernel.bound or UNKNOWN]
+        if measured:
+            row.append(duration(None if group.measured is None else group.measured / size))
+        if predicted or measured:
+            row.append(_share(group.measured if measured else group.predicted, whole))
+        rows.append([*row, kernel.name, name_list(group.nodes, skipped)])
+    if any(len(group.launches) > 1 for group in groups):
+        title += "; x equal ones on one line, bytes to measured of each, * what differs in names"
+    numeric = [i for i, name in enumerate(header) if name not in ("#", "kind", "bound")]
+    return [shorten(title, width), *aligned(rows, numeric, width)]
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
+def _whole(groups: Sequence[EqualLaunches], measured: bool) -> float:
+    return sum((group.measured if measured else group.predicted) or 0 for group in groups)
+
+
+def _share(part: float | None, whole: float) -> str:
+    return UNKNOWN if part is None or not whole else f"{100 * part / whole:.1f}%"
+
+
+def _reasons(plan: Plan, crossings: Sequence[Crossing], width: int) -> list[str]:
+    if all(step.boundaries is None for step in plan.steps):
+        return ["why kernels stayed apart was not recorded"] if len(plan.steps) > 1 else []
+    groups: dict[str, list[Crossing]] = {}
+    for crossing in crossings:
+        groups.setdefault(crossing.boundary.reason, []).append(crossing)
+    if not groups:
+        return ["no kernel reads another's result"]
+    rows = [["tensors", "bytes", "predicted", "why"]]
+    for reason, group in sorted(groups.items(), key=lambda entry: -total_cost(entry[1])):
+        size = sum(crossing.boundary.bytes for crossing in group)
+        cost = duration(total_cost(group))
+        rows.append([str(len(group)), f"{count(size)}B", cost, printable(sentence(reason))])
+    title = "what goes through memory between kernels, and what that costs"
+    return [shorten(title, width), *aligned(rows, (0, 1, 2), width)]

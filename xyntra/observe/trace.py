@@ -18,13 +18,11 @@ def write_trace(path: str | os.PathLike[str], plan: Plan, nanoseconds: Sequence[
     Args:
         path: the JSON file.
         plan: what was run.
-        nanoseconds: time of each kernel, from `Executable.time_kernels`.
+        nanoseconds: time of each kernel of a call, from `Executable.time_kernels`.
     """
     events = []
     start = 0.0
     for kernel, duration in zip(kernels_of(plan), nanoseconds, strict=True):
-        if kernel.once:
-            continue
         events.append(
             {
                 "name": f"{kernel.kind}: {', '.join(kernel.fused[:3]) or kernel.name}",

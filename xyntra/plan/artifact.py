@@ -10,6 +10,7 @@ from typing import Any
 from xyntra.errors import ArchiveError
 from xyntra.plan.container import Container, read_container, write_container
 from xyntra.plan.plan import Plan
+from xyntra.plan.source_graph import SourceGraph
 
 _OBJECT = "object/"
 
@@ -23,12 +24,23 @@ class Artifact:
         objects: machine code by kernel name.
         target: what the code was generated for, as `host_key()` of the target says.
         ir: text of the module at the kernel level.
+        graph: the graph before fusion, as `SourceGraph.to_bytes` writes it.
     """
 
     plan: Plan
     objects: Mapping[str, bytes | memoryview]
     target: str
     ir: str
+    graph: bytes | memoryview
+
+    def source_graph(self) -> SourceGraph:
+        """The graph before fusion; ArchiveError if it cannot be read."""
+        try:
+            return SourceGraph.from_bytes(self.graph)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ArchiveError(
+                "archive-invalid", "the graph before fusion is damaged", cause=repr(error)
+            ) from None
 
     def meta(self) -> dict[str, Any]:
         """The JSON-ready part."""
@@ -37,7 +49,7 @@ class Artifact:
     def blobs(self) -> dict[str, bytes | memoryview]:
         """The binary part."""
         code = {_OBJECT + name: code for name, code in self.objects.items()}
-        return {"ir": self.ir.encode(), **code}
+        return {"ir": self.ir.encode(), "graph": self.graph, **code}
 
     def to_bytes(self) -> bytes:
         """The artifact as one container."""
@@ -55,6 +67,7 @@ class Artifact:
             plan = Plan.from_json(container.meta["plan"])
             target = str(container.meta["target"])
             ir = str(container.blobs["ir"], "utf-8")
+            graph = container.blobs["graph"]
         except (KeyError, TypeError, ValueError) as error:
             raise ArchiveError(
                 "archive-invalid",
@@ -67,4 +80,4 @@ class Artifact:
             for name, blob in container.blobs.items()
             if name.startswith(_OBJECT)
         }
-        return cls(plan, objects, target, ir)
+        return cls(plan, objects, target, ir, graph)

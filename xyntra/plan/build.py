@@ -16,8 +16,9 @@ from xyntra.dialects import Kernel
 from xyntra.dialects.dtypes import default_dtype, item_bytes
 from xyntra.errors import CompileError, UnsupportedError
 from xyntra.passes.fusion.block_graph import VIEWS
+from xyntra.plan.cost_attributes import boundaries_of, cost_of, unfused_of
 from xyntra.plan.flops import count_flops
-from xyntra.plan.plan import Buffer, BufferKind, KernelCode, Plan, Port, Step
+from xyntra.plan.plan import Buffer, BufferKind, KernelCode, Plan, Port, Step, TensorType
 
 PARAMETERS = "xyntra.parameters"
 """Module attribute that names the model file which holds the weights."""
@@ -58,6 +59,7 @@ def build_plan(module: ir.Operation, operations: int) -> Plan:
         kernels={name: _kernel_code(op) for name, op in kernels.items() if name in used},
         operations=operations,
         parameter_file=_parameter_file(module),
+        unfused=unfused_of(module),
     )
 
 
@@ -68,6 +70,7 @@ def _parameter_file(module: ir.Operation) -> str:
 
 def _kernel_code(function: ir.Operation) -> KernelCode:
     has_schedule = "xyntra.schedule" in function.attributes
+    type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
     return KernelCode(
         kind=Kernel.from_attribute(function.attributes["xyntra.kernel"]).kind,
         flops=count_flops(function),
@@ -75,7 +78,14 @@ def _kernel_code(function: ir.Operation) -> KernelCode:
         inplace=_inplace_pairs(function),
         schedule=str(function.attributes["xyntra.schedule"]) if has_schedule else "",
         source=function.get_asm(use_local_scope=True),
+        arguments=tuple(map(_tensor_type, type_.inputs)),
+        results=tuple(map(_tensor_type, type_.results)),
     )
+
+
+def _tensor_type(type_: ir.Type) -> TensorType:
+    tensor = ir.RankedTensorType(type_)
+    return TensorType(default_dtype(tensor.element_type), tuple(tensor.shape))
 
 
 def _inplace_pairs(function: ir.Operation) -> tuple[tuple[int, int], ...]:
@@ -159,7 +169,9 @@ class _PlanBuilder:
             outputs.append(self._add(Buffer(kind, nbytes)))
             self.homes[result] = outputs[-1]
         nodes = tuple(source_nodes(op.location))
-        self.steps.append(Step(callee, inputs, tuple(outputs), nodes, once))
+        self.steps.append(
+            Step(callee, inputs, tuple(outputs), nodes, once, cost_of(op), boundaries_of(op))
+        )
 
     def _return(self, op: ir.Operation, main: ir.Operation) -> None:
         attributes = _dictionaries(main, "res_attrs", len(op.operands))

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from xyntra.errors import InputError
+from xyntra.plan.cost import Bound, Boundary
 from xyntra.plan.plan import Plan, Step
 
 
@@ -17,11 +18,16 @@ class Kernel:
         name: name of the kernel function; equal kernels share it.
         kind: elementwise, row, contraction, conv, attention, data or generic.
         fused: the model's nodes that it computes.
-        bytes: bytes that it must read and write at least.
+        bytes: bytes that it reads and writes, as the cost model counts them; without a cost model,
+            the sizes of its operands.
         flops: floating-point operations.
         schedule: text of its `#xyntra.schedule`, or "".
         once: runs when the model is loaded, not at every call.
         text: its MLIR function at the kernel level.
+        predicted: nanoseconds that the cost model expects, or None where nothing is known.
+        bound: what it expects the time to go into ("memory", "compute" or "launch"), or None.
+        boundaries: for the tensors that it reads from other kernels, why it was not fused with
+            those; None where nothing is known.
     """
 
     name: str
@@ -32,6 +38,9 @@ class Kernel:
     schedule: str
     once: bool
     text: str = field(repr=False)
+    predicted: float | None = None
+    bound: Bound | None = None
+    boundaries: tuple[Boundary, ...] | None = field(default=None, repr=False)
 
     def source(self, level: str = "kernels") -> str:
         """The kernel's text at a level; only "kernels", its MLIR function, is kept."""
@@ -45,19 +54,29 @@ class Kernel:
 
 
 def kernels_of(plan: Plan) -> list[Kernel]:
-    """Every launch of the plan, in order."""
-    return [_kernel(plan, step) for step in plan.steps]
+    """Every launch of a call, in order."""
+    return [kernel_of(plan, step) for step in plan.steps if not step.once]
 
 
-def _kernel(plan: Plan, step: Step) -> Kernel:
+def kernels_at_load(plan: Plan) -> list[Kernel]:
+    """Every launch that happens once, when the model is loaded, in order."""
+    return [kernel_of(plan, step) for step in plan.steps if step.once]
+
+
+def kernel_of(plan: Plan, step: Step) -> Kernel:
+    """One launch as users see it."""
     code = plan.kernels[step.kernel]
+    cost = step.cost
     return Kernel(
         step.kernel,
         code.kind,
         step.nodes,
-        plan.step_bytes(step),
-        code.flops,
+        cost.bytes if cost else plan.step_bytes(step),
+        cost.flops if cost else code.flops,
         code.schedule,
         step.once,
         code.source,
+        cost.nanoseconds if cost else None,
+        cost.bound if cost else None,
+        step.boundaries,
     )

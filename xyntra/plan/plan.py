@@ -15,6 +15,14 @@ from typing import Any, Literal
 import numpy as np
 
 from xyntra.dialects.dtypes import item_bytes
+from xyntra.plan.cost import (
+    Boundary,
+    Cost,
+    Unfused,
+    boundaries_from_json,
+    cost_from_json,
+    unfused_from_json,
+)
 
 BufferKind = Literal["input", "output", "parameter", "constant", "prepared", "temporary"]
 
@@ -62,6 +70,9 @@ class Step:
         outputs: buffers that it writes.
         nodes: names of the source nodes that it holds.
         once: computed from parameters and constants alone, when the model is loaded.
+        cost: what the cost model predicted; None where nothing is known.
+        boundaries: for the tensors that it reads from other kernels, why it was not fused with
+            those; None where nothing is known.
     """
 
     kernel: str
@@ -69,6 +80,19 @@ class Step:
     outputs: tuple[int, ...]
     nodes: tuple[str, ...]
     once: bool
+    cost: Cost | None = None
+    boundaries: tuple[Boundary, ...] | None = None
+
+
+@dataclass(frozen=True)
+class TensorType:
+    """Dtype and shape of a tensor. Integers of the IR carry no sign: they count as signed."""
+
+    dtype: str
+    shape: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{','.join(map(str, self.shape))}]"
 
 
 @dataclass(frozen=True)
@@ -82,6 +106,8 @@ class KernelCode:
         inplace: pairs (result, argument) that share the argument's buffer.
         schedule: text of its `#xyntra.schedule`, or "".
         source: MLIR text of the function at the kernel level.
+        arguments: types of the tensors that it reads.
+        results: types of the tensors that it writes.
     """
 
     kind: str
@@ -90,11 +116,24 @@ class KernelCode:
     inplace: tuple[tuple[int, int], ...]
     schedule: str
     source: str
+    arguments: tuple[TensorType, ...] = ()
+    results: tuple[TensorType, ...] = ()
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything about a compiled model except machine code and weights."""
+    """Everything about a compiled model except machine code and weights.
+
+    Attributes:
+        inputs: what a call is given.
+        outputs: what it returns.
+        buffers: the memory of every tensor.
+        steps: launches in order.
+        kernels: kernel functions by name.
+        operations: compute operations of the imported graph, before fusion.
+        parameter_file: the model file that holds the weights, or "".
+        unfused: predicted totals with one kernel an operation; None where nothing is known.
+    """
 
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
@@ -103,6 +142,7 @@ class Plan:
     kernels: dict[str, KernelCode] = field(default_factory=dict)
     operations: int = 0
     parameter_file: str = ""
+    unfused: Unfused | None = None
 
     @property
     def parameters(self) -> list[str]:
@@ -131,19 +171,11 @@ class Plan:
                 Buffer(**{**entry, "data": base64.b64decode(entry["data"])})
                 for entry in data["buffers"]
             ),
-            steps=tuple(
-                Step(
-                    entry["kernel"],
-                    tuple(entry["inputs"]),
-                    tuple(entry["outputs"]),
-                    tuple(entry["nodes"]),
-                    bool(entry["once"]),
-                )
-                for entry in data["steps"]
-            ),
+            steps=tuple(map(_step, data["steps"])),
             kernels={name: _kernel(entry) for name, entry in data["kernels"].items()},
             operations=int(data["operations"]),
             parameter_file=str(data["parameter_file"]),
+            unfused=unfused_from_json(data["unfused"]),
         )
 
 
@@ -151,9 +183,26 @@ def _port(entry: dict[str, Any]) -> Port:
     return Port(entry["name"], entry["dtype"], tuple(entry["shape"]), int(entry["buffer"]))
 
 
+def _step(entry: dict[str, Any]) -> Step:
+    return Step(
+        entry["kernel"],
+        tuple(entry["inputs"]),
+        tuple(entry["outputs"]),
+        tuple(entry["nodes"]),
+        bool(entry["once"]),
+        cost_from_json(entry["cost"]),
+        boundaries_from_json(entry["boundaries"]),
+    )
+
+
 def _kernel(entry: dict[str, Any]) -> KernelCode:
     inplace = tuple((int(result), int(argument)) for result, argument in entry["inplace"])
-    return KernelCode(**{**entry, "inplace": inplace})
+    arguments, results = (tuple(map(_type, entry[name])) for name in ("arguments", "results"))
+    return KernelCode(**{**entry, "inplace": inplace, "arguments": arguments, "results": results})
+
+
+def _type(entry: dict[str, Any]) -> TensorType:
+    return TensorType(entry["dtype"], tuple(entry["shape"]))
 
 
 def numpy_dtype(dtype: str) -> np.dtype[Any]:
