@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from xyntra.dialects.base import Xyntra, ir
 from xyntra.dialects.ops import (  # noqa: F401  (importing an op adds it to the dialect)
+    attention,
     fused,
     gelu,
     layer_norm,

@@ -13,7 +13,7 @@ __all__ = ["NAMED_OPS", "impurity"]
 
 NAMED_OPS = frozenset(
     f"xyntra.{name}"
-    for name in ("softmax", "log_softmax", "layer_norm", "rms_norm", "gelu", "silu")
+    for name in ("attention", "softmax", "log_softmax", "layer_norm", "rms_norm", "gelu", "silu")
 )
 _ALWAYS = frozenset({"arith", "math", "complex", "index", "tensor", "ub"})
 _ON_TENSORS = frozenset({"linalg", "affine", "scf"})

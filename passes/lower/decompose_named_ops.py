@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from math import pi, prod, sqrt
 from typing import ClassVar
 
+from xyntra.dialects.attention import OP as ATTENTION
 from xyntra.dialects.builder import Tensor, TensorBuilder, broadcast_map
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.reductions import Reduction
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.passes.diagnostics import PassFailure
+from xyntra.passes.lower.decompose_attention import decompose_attention
 from xyntra.passes.registry import register_pass
 
 __all__ = ["DecomposeNamedOps"]
@@ -32,6 +34,8 @@ class DecomposeNamedOps:
 
     only: tuple[str, ...] = ()
     """Names of the ops to rewrite, as in `gelu`; all where none is given."""
+    keep: tuple[str, ...] = ()
+    """Names of ops to leave alone."""
 
     def run(self, module: ir.Operation) -> None:
         """Rewrite every named op below `module`.
@@ -42,7 +46,7 @@ class DecomposeNamedOps:
         found: list[ir.Operation] = []
 
         def visit(operation: ir.Operation) -> ir.WalkResult:
-            if operation.name in _RULES and self._wants(operation.name):
+            if operation.name in _OPS and self._wants(operation.name):
                 found.append(operation)
             return ir.WalkResult.ADVANCE
 
@@ -51,7 +55,8 @@ class DecomposeNamedOps:
             _rewrite(operation)
 
     def _wants(self, name: str) -> bool:
-        return not self.only or name.removeprefix("xyntra.") in self.only
+        short = name.removeprefix("xyntra.")
+        return short not in self.keep and (not self.only or short in self.only)
 
 
 @dataclass(frozen=True)
@@ -130,9 +135,12 @@ def _rewrite(operation: ir.Operation) -> None:
             operation, f"'{operation.name}' has a dynamic shape; static shapes were expected"
         )
     builder = TensorBuilder(ir.InsertionPoint(operation), operation.location)
-    x, *others = map(_tensor, operation.operands)
-    named = _Named(operation, builder, x, *_in_place(operation, others))
-    result = _RULES[operation.name](named)
+    if operation.name == ATTENTION:
+        result = decompose_attention(operation, builder)
+    else:
+        x, *others = map(_tensor, operation.operands)
+        named = _Named(operation, builder, x, *_in_place(operation, others))
+        result = _RULES[operation.name](named)
     operation.results[0].replace_all_uses_with(result.value)
     operation.erase()
 
@@ -210,3 +218,4 @@ _RULES: dict[str, Callable[[_Named], Tensor]] = {
     "xyntra.gelu": _gelu,
     "xyntra.silu": _silu,
 }
+_OPS = {*_RULES, ATTENTION}

@@ -77,3 +77,31 @@ func.func @activations(%x: tensor<3xf32>) -> tensor<3xf32> {
   }) {kind = "elementwise", resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : () -> tensor<3xf32>
   return %0 : tensor<3xf32>
 }
+
+// Attention: read into [b, h, s, d], two contractions around a softmax, written as the maps say.
+// CHECK-LABEL: func.func @attention(
+// CHECK-SAME: %[[X:.+]]: tensor<3x12xf32>, %[[KEEP:.+]]: tensor<3xi1>)
+func.func @attention(%x: tensor<3x12xf32>, %keep: tensor<3xi1>) -> tensor<3x4xf32> {
+  // CHECK-COUNT-2: linalg.generic {{.+}} ins(%[[X]] : tensor<3x12xf32>) outs({{.+}} : tensor<1x2x3x2xf32>)
+  // CHECK: linalg.generic {{.+}} iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]
+  // CHECK: %[[SEEN:.+]] = linalg.generic {{.+}} ins(%[[KEEP]] : tensor<3xi1>)
+  // CHECK: linalg.generic {{.+}} ins(%{{.+}}, %[[SEEN]] :
+  // CHECK: arith.select {{.+}} : f32
+  // CHECK: linalg.index 2
+  // CHECK: linalg.index 3
+  // CHECK: arith.cmpi sle
+  // CHECK: math.exp
+  // CHECK: arith.cmpf une
+  // CHECK: linalg.generic {{.+}} iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]
+  // CHECK-NOT: xyntra.attention
+  // CHECK: tensor.collapse_shape
+  // CHECK: return {{.+}} : tensor<3x4xf32>
+  %0 = "xyntra.attention"(%x, %x, %x, %keep) {
+    scale = 0.5 : f32, causal = true, masked_rows = "zero", sizes = array<i64: 1, 2, 3, 3, 2, 2>,
+    indexing_maps = [affine_map<(b, h, s, t, d, e) -> (s, h * 2 + d)>, affine_map<(b, h, s, t, d, e) -> (t, h * 2 + d + 4)>,
+      affine_map<(b, h, s, t, d, e) -> (t, h * 2 + e + 8)>, affine_map<(b, h, s, t, d, e) -> (t)>,
+      affine_map<(b, h, s, t, d, e) -> (s, h * 2 + e)>],
+    operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>}
+    : (tensor<3x12xf32>, tensor<3x12xf32>, tensor<3x12xf32>, tensor<3xi1>) -> tensor<3x4xf32>
+  return %0 : tensor<3x4xf32>
+}

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Reads and creates `xyntra.attention`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from xyntra.dialects.positions import Position, parse_map, to_map
+
+__all__ = ["OP", "Access", "Attention", "attention_flops"]
+
+OP = "xyntra.attention"
+_FLOPS_OF_EXP = 10
+
+
+@dataclass(frozen=True)
+class Access:
+    """A tensor and where it is read or written, over the six loops of `attention_layout`."""
+
+    value: ir.Value
+    positions: tuple[Position, ...]
+
+
+@dataclass(frozen=True)
+class Attention:
+    """The operands and attributes of a `xyntra.attention`, whose docstring explains them.
+
+    `written` are the positions of the result; `zero_masked` stands for `masked_rows`.
+    """
+
+    query: Access
+    key: Access
+    value: Access
+    keep: Access | None
+    bias: Access | None
+    written: tuple[Position, ...]
+    sizes: tuple[int, ...]
+    scale: float
+    causal_offset: int | None = None
+    fill: float = float("-inf")
+    zero_masked: bool = False
+
+    @staticmethod
+    def of(op: ir.Operation) -> Attention:
+        """Read a verified operation."""
+        attributes = op.attributes
+        sizes = tuple(attributes["sizes"])
+        parsed = [parse_map(each.value, sizes) or () for each in attributes["indexing_maps"]]
+        operands = map(Access, op.operands, parsed)
+        given = [next(operands) if n else None for n in attributes["operandSegmentSizes"]]
+        query, key, value, keep, bias = given
+        assert query is not None and key is not None and value is not None
+        offset = attributes["causal_offset"].value if "causal_offset" in attributes else 0
+        return Attention(
+            query, key, value, keep, bias, parsed[-1], sizes,
+            scale=attributes["scale"].value,
+            causal_offset=offset if attributes["causal"].value else None,
+            fill=attributes["fill"].value if "fill" in attributes else float("-inf"),
+            zero_masked=attributes["masked_rows"].value == "zero",
+        )  # fmt: skip
+
+    @property
+    def operands(self) -> list[Access]:
+        """All operands that are present, in order."""
+        given = (self.query, self.key, self.value, self.keep, self.bias)
+        return [operand for operand in given if operand is not None]
+
+    def create(
+        self, shape: Sequence[int], location: ir.Location, ip: ir.InsertionPoint
+    ) -> ir.Operation:
+        """Create the operation, with a result of `shape`."""
+        element = ir.RankedTensorType(self.query.value.type).element_type
+        with location:
+            kind = ir.RankedTensorType.get(shape, element)
+            attributes = self._attributes()
+        return ir.Operation.create(
+            OP,
+            results=[kind],
+            operands=[operand.value for operand in self.operands],
+            attributes=attributes,
+            loc=location,
+            ip=ip,
+        )
+
+    def _attributes(self) -> dict[str, ir.Attribute]:
+        f32 = ir.F32Type.get()
+        positions = [*(operand.positions for operand in self.operands), self.written]
+        maps = [ir.AffineMapAttr.get(to_map(each, self.sizes)) for each in positions]
+        present = [1, 1, 1, int(self.keep is not None), int(self.bias is not None)]
+        attributes: dict[str, ir.Attribute] = {
+            "scale": ir.FloatAttr.get(f32, self.scale),
+            "causal": ir.BoolAttr.get(self.causal_offset is not None),
+            "masked_rows": ir.StringAttr.get("zero" if self.zero_masked else "nan"),
+            "sizes": ir.DenseI64ArrayAttr.get(list(self.sizes)),
+            "indexing_maps": ir.ArrayAttr.get(maps),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get(present),
+        }
+        if self.causal_offset:
+            i64 = ir.IntegerType.get_signless(64)
+            attributes["causal_offset"] = ir.IntegerAttr.get(i64, self.causal_offset)
+        if self.fill != float("-inf"):
+            attributes["fill"] = ir.FloatAttr.get(f32, self.fill)
+        return attributes
+
+
+def attention_flops(op: ir.Operation) -> int:
+    """Floating-point operations of a `xyntra.attention`: two contractions and the softmax.
+
+    Half of the scores count where `causal` excludes keys, which is exact for as many queries.
+    """
+    b, h, s, t, d, e = op.attributes["sizes"]
+    scores = b * h * s * t
+    if op.attributes["causal"].value and "fill" not in op.attributes:
+        scores = max(scores // 2, b * h * s)
+    return int(scores * (2 * d + 2 * e + _FLOPS_OF_EXP + 4))

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`xyntra.attention` as linalg on tensors: a contraction, the softmax of its rows, a contraction.
+
+Holds all scores at once, in the dtype that is computed in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from torch_mlir import ir
+
+from xyntra.dialects.attention import Access, Attention
+from xyntra.dialects.attention_layout import BATCH, HEAD, KEY, KEY_SIZE, QUERY, VALUE_SIZE
+from xyntra.dialects.builder import Tensor, TensorBuilder
+from xyntra.dialects.dtypes import default_dtype
+from xyntra.dialects.positions import Position, to_map
+from xyntra.dialects.scalar import Scalar, constant
+
+__all__ = ["decompose_attention"]
+
+_ROWS = (BATCH, HEAD, QUERY)
+
+
+def decompose_attention(op: ir.Operation, b: TensorBuilder) -> Tensor:
+    """Build what `op` computes with `b`; the shapes are static."""
+    parts = _Parts(Attention.of(op), b)
+    scores = parts.scores()
+    top = b.reduce(scores, [3], "max")
+    exponents = b.map(lambda x, m: (x - m).math("exp"), scores, top, dtype=parts.wide)
+    total = b.reduce(exponents, [3], "sum")
+    probabilities = b.map(parts.divide, exponents, total, dtype=parts.wide)
+    values = parts.load(parts.op.value, (BATCH, HEAD, KEY, VALUE_SIZE))
+    result = b.einsum("bhst,bhte->bhse", probabilities, values, parts.wide)
+    narrow = b.map(lambda x: x.cast(parts.dtype), result, dtype=parts.dtype)
+    return _written(b, narrow, parts.op, ir.RankedTensorType(op.results[0].type).shape)
+
+
+@dataclass(frozen=True)
+class _Parts:
+    op: Attention
+    b: TensorBuilder
+
+    @property
+    def dtype(self) -> str:
+        return default_dtype(ir.RankedTensorType(self.op.query.value.type).element_type)
+
+    @property
+    def wide(self) -> str:
+        """The dtype to compute in."""
+        return "float64" if self.dtype == "float64" else "float32"
+
+    def load(self, access: Access, loops: tuple[int, ...]) -> Tensor:
+        """The operand with one dimension for each of `loops`."""
+        element = ir.RankedTensorType(access.value.type).element_type
+        source = Tensor(access.value, default_dtype(element))
+        places = {loop: Position.of_loop(i, self.op.sizes[loop]) for i, loop in enumerate(loops)}
+        found = [position.substitute(places) for position in access.positions]
+        shape = [self.op.sizes[loop] for loop in loops]
+        with self.b.location:
+            results = to_map([each for each in found if each is not None], shape).results
+        return self.b.view(source, shape, lambda *_: list(results))
+
+    def scores(self) -> Tensor:
+        """The masked scores, [b, h, s, t]."""
+        op, b = self.op, self.b
+        query = self.load(op.query, (BATCH, HEAD, QUERY, KEY_SIZE))
+        key = self.load(op.key, (BATCH, HEAD, KEY, KEY_SIZE))
+        products = b.einsum("bhsd,bhtd->bhst", query, key, self.wide)
+        masks = [self.load(each, (*_ROWS, KEY)) for each in (op.keep, op.bias) if each]
+
+        def body(product: Scalar, *rest: Scalar) -> Scalar:
+            score, given = product * op.scale, iter(rest)
+            if op.keep is not None:
+                score = next(given).select(score, op.fill)
+            if op.causal_offset is not None:
+                score = self._seen(op.causal_offset).select(score, op.fill)
+            return score if op.bias is None else score + next(given).cast(self.wide)
+
+        return b.map(body, products, *masks, dtype=self.wide)
+
+    def _seen(self, offset: int) -> Scalar:
+        row, key = (self.b.index(d).cast("int64") for d in (2, 3))
+        return key <= row + offset
+
+    def divide(self, exponent: Scalar, total: Scalar) -> Scalar:
+        """A probability, with the clean-up of NaN that the operation asks for."""
+        probability = exponent / total
+        if not self.op.zero_masked:
+            return probability
+        return probability.is_nan().select(constant(0.0, self.wide), probability)
+
+
+def _written(b: TensorBuilder, source: Tensor, op: Attention, shape: list[int]) -> Tensor:
+    """Bring [b, h, s, e] into the layout of the result."""
+    linear = Position()
+    for position, size in zip(op.written, shape, strict=True):
+        linear = linear * size + position
+    digits = [d for d, _ in sorted(linear.terms, key=lambda term: -term[1])]
+    loops = [*_ROWS, VALUE_SIZE]
+    order = sorted(digits, key=lambda d: (loops.index(d.loop), -d.divisor))
+    split = b.reshape(source, [d.extent for d in order])
+    moved = b.transpose(split, [order.index(d) for d in digits])
+    assert prod(moved.shape) == prod(shape)
+    return b.reshape(moved, list(shape))

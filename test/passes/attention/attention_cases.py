@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`xyntra.attention` on arrays, and what it should give in float64."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from functools import lru_cache
+
+import ml_dtypes  # noqa: F401  (numpy learns bfloat16)
+import numpy as np
+
+from xyntra.dialects import make_context
+from xyntra.dialects.attention import Access, Attention
+from xyntra.dialects.dtypes import mlir_type
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.positions import parse_map
+from xyntra.passes.lower.cpu import lower_kernel
+from xyntra.passes.manager import run_pipeline
+from xyntra.targets.cpu.codegen import compile_object
+from xyntra.targets.cpu.loader import Library
+
+Array = np.ndarray
+LOOPS = "b, h, s, t, d, e"
+_ALIGNMENT = 64  # bytes, of scratch memory
+
+
+@dataclass(frozen=True)
+class Case:
+    """One operation: its sizes, attributes, and the shape and map of every operand and the result.
+
+    `keep` and `bias` are None where they are absent.
+    """
+
+    sizes: tuple[int, int, int, int, int, int]
+    query: tuple[tuple[int, ...], str]
+    key: tuple[tuple[int, ...], str]
+    value: tuple[tuple[int, ...], str]
+    result: tuple[tuple[int, ...], str]
+    keep: tuple[tuple[int, ...], str] | None = None
+    bias: tuple[tuple[int, ...], str] | None = None
+    scale: float = 0.25
+    causal_offset: int | None = None
+    fill: float = float("-inf")
+    zero_masked: bool = False
+    dtype: str = "float32"
+
+    @property
+    def operands(self) -> list[tuple[tuple[int, ...], str]]:
+        """Shapes and maps of what is there."""
+        given = (self.query, self.key, self.value, self.keep, self.bias)
+        return [each for each in given if each is not None]
+
+    def random(self, seed: int) -> list[Array]:
+        """Operands: normal numbers, and a mask that keeps three keys of four."""
+        source = np.random.default_rng(seed)
+        arrays = [source.standard_normal(shape).astype(self.dtype) for shape, _ in self.operands]
+        if self.keep is not None:
+            arrays[3] = source.random(self.keep[0]) < 0.75
+        return arrays
+
+
+def heads_first(b: int, h: int, s: int, t: int, d: int, e: int, **others: object) -> Case:
+    """A case with operands [b, h, positions, size]."""
+    return Case(
+        (b, h, s, t, d, e),
+        ((b, h, s, d), "b, h, s, d"),
+        ((b, h, t, d), "b, h, t, d"),
+        ((b, h, t, e), "b, h, t, e"),
+        ((b, h, s, e), "b, h, s, e"),
+        **others,  # type: ignore[arg-type]
+    )
+
+
+@lru_cache(maxsize=1)
+def context() -> ir.Context:
+    """One context for all cases."""
+    return make_context()
+
+
+def kernel(case: Case) -> ir.Module:
+    """A module whose `main` holds the operation of `case`."""
+    with context(), ir.Location.unknown():
+        types = [ir.RankedTensorType.get(shape, _element(case, i)) for i, shape in _shapes(case)]
+        result = ir.RankedTensorType.get(case.result[0], mlir_type(case.dtype, context()))
+        module = ir.Module.create()
+        signature = ir.FunctionType.get(types, [result])
+        attributes = {
+            "sym_name": ir.StringAttr.get("main"),
+            "function_type": ir.TypeAttr.get(signature),
+        }
+        ip = ir.InsertionPoint(module.body)
+        function = ir.Operation.create("func.func", attributes=attributes, regions=1, ip=ip)
+        unknown = ir.Location.unknown()
+        block = function.regions[0].blocks.append(*types, arg_locs=[unknown] * len(types))
+        ip = ir.InsertionPoint(block)
+        op = _attention(case, list(block.arguments)).create(case.result[0], unknown, ip)
+        ir.Operation.create("func.return", operands=list(op.results), ip=ip)
+        assert module.operation.verify()
+    return module
+
+
+def _shapes(case: Case) -> list[tuple[int, tuple[int, ...]]]:
+    return [(i, shape) for i, (shape, _) in enumerate(case.operands)]
+
+
+def _element(case: Case, operand: int) -> ir.Type:
+    is_mask = operand == 3 and case.keep is not None
+    return mlir_type("bool" if is_mask else case.dtype, context())
+
+
+def _attention(case: Case, values: list[ir.Value]) -> Attention:
+    def positions(text: str) -> tuple:  # type: ignore[type-arg]
+        map_ = ir.AffineMapAttr.parse(f"affine_map<({LOOPS}) -> ({text})>").value
+        found = parse_map(map_, case.sizes)
+        assert found is not None
+        return found
+
+    accesses = iter(
+        Access(value, positions(text))
+        for value, (_, text) in zip(values, case.operands, strict=True)
+    )
+    query, key, value = (next(accesses) for _ in range(3))
+    keep = next(accesses) if case.keep else None
+    bias = next(accesses) if case.bias else None
+    return Attention(
+        query, key, value, keep, bias, positions(case.result[1]), case.sizes, case.scale,
+        case.causal_offset, case.fill, case.zero_masked,
+    )  # fmt: skip
+
+
+def run(case: Case, arrays: list[Array], pipeline: str = "") -> Array:
+    """What a kernel that holds the operation computes; `pipeline` runs on it first."""
+    module = kernel(case)
+    with context():
+        if pipeline:
+            run_pipeline(module, pipeline)
+        lowered = lower_kernel(module)
+    library = Library({"main": compile_object(lowered.llvm_ir, opt_level=1)})
+    result = np.full(case.result[0], 77, case.dtype)
+    scratch = np.zeros(lowered.scratch_bytes + _ALIGNMENT, np.uint8)
+    used = [*(np.ascontiguousarray(array) for array in arrays), result, scratch]
+    pointers = [array.ctypes.data for array in used]
+    pointers[-1] = -(-pointers[-1] // _ALIGNMENT) * _ALIGNMENT
+    packed = (ctypes.c_void_p * len(pointers))(*pointers)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library.address("main"))(ctypes.addressof(packed))
+    return result
+
+
+def expected(case: Case, arrays: list[Array]) -> Array:
+    """The result in float64, by the definition."""
+    b, h, s, t, d, e = case.sizes
+    given = iter(zip(arrays, case.operands, strict=True))
+
+    def load(shape: tuple[int, ...], names: str) -> Array:
+        array, (_, text) = next(given)
+        grid = dict(zip(names, np.indices(shape), strict=True))
+        array = array if array.dtype == bool else array.astype("f8")
+        return array[_index(text, grid)]
+
+    with np.errstate(all="ignore"):
+        query, key = load((b, h, s, d), "bhsd"), load((b, h, t, d), "bhtd")
+        value = load((b, h, t, e), "bhte")
+        scores = np.einsum("bhsd,bhtd->bhst", query, key) * np.float32(case.scale)
+        if case.keep is not None:
+            scores = np.where(load((b, h, s, t), "bhst"), scores, case.fill)
+        if case.causal_offset is not None:
+            seen = np.arange(t) <= np.arange(s)[:, None] + case.causal_offset
+            scores = np.where(seen, scores, case.fill)
+        if case.bias is not None:
+            scores = scores + load((b, h, s, t), "bhst")
+        exponents = np.exp(scores - scores.max(-1, keepdims=True))
+        p = exponents / exponents.sum(-1, keepdims=True)
+        if case.zero_masked:
+            p = np.where(np.isnan(p), 0.0, p)
+        sums = np.einsum("bhst,bhte->bhse", p, value)
+    result = np.empty(case.result[0])
+    result[_index(case.result[1], dict(zip("bhse", np.indices(sums.shape), strict=True)))] = sums
+    return result
+
+
+def _index(text: str, grid: dict[str, Array]) -> tuple[Array, ...]:
+    python = text.replace("floordiv", "//").replace("mod", "%")
+    return tuple(
+        np.broadcast_to(eval(each, {}, grid), _first(grid).shape) for each in _split(python)
+    )
+
+
+def _split(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",")]
+
+
+def _first(grid: dict[str, Array]) -> Array:
+    return next(iter(grid.values()))
