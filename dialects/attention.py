@@ -49,10 +49,10 @@ class Attention:
         attributes = op.attributes
         sizes = tuple(attributes["sizes"])
         parsed = [parse_map(each.value, sizes) or () for each in attributes["indexing_maps"]]
-        operands = map(Access, op.operands, parsed)
-        given = [next(operands) if n else None for n in attributes["operandSegmentSizes"]]
-        query, key, value, keep, bias = given
-        assert query is not None and key is not None and value is not None
+        query, key, value, *masks = map(Access, op.operands, parsed)
+        rest = iter(masks)
+        present = list(attributes["operandSegmentSizes"])[3:]
+        keep, bias = (next(rest) if count else None for count in present)
         offset = attributes["causal_offset"].value if "causal_offset" in attributes else 0
         return Attention(
             query, key, value, keep, bias, parsed[-1], sizes,

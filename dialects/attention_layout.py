@@ -41,7 +41,7 @@ def check_layout(op: ir.Operation, roles: Sequence[str]) -> None:
 
 
 def _sizes(op: ir.Operation) -> list[int]:
-    attribute = op.attributes["sizes"] if "sizes" in op.attributes else None
+    attribute = op.attributes.get("sizes")
     sizes = list(attribute) if isinstance(attribute, ir.DenseI64ArrayAttr) else []
     if len(sizes) != len(LOOPS) or min(sizes) < 1:
         raise Rejected(f"expects 'sizes' to be six positive i64, got {attribute}")

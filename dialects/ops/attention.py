@@ -14,8 +14,6 @@ from xyntra.dialects.verify import Rejected, float_tensor, optional_operand, ver
 
 __all__ = ["AttentionOp"]
 
-_EXTRA = ("causal_offset", "fill")
-
 
 class AttentionOp(Xyntra.Operation, name="attention", traits=[Pure]):
     """One score for each batch, head, query and key, softmax along keys, one sum of values each.
@@ -90,7 +88,7 @@ def _check_attributes(op: Any) -> None:
     causal = attributes["causal"]
     if causal.type != ir.IntegerType.get_signless(1):
         raise Rejected(f"expects 'causal' to be true or false, got {causal}")
-    fill = attributes["fill"] if "fill" in attributes else None
+    fill = attributes.get("fill")
     for name, value in (("scale", op.scale), ("fill", fill)):
         if value is not None and value.type != ir.F32Type.get():
             raise Rejected(f"expects '{name}' to be an f32 attribute, got {value}")

@@ -182,7 +182,8 @@ def expected(case: Case, arrays: list[Array]) -> Array:
 def _index(text: str, grid: dict[str, Array]) -> tuple[Array, ...]:
     python = text.replace("floordiv", "//").replace("mod", "%")
     return tuple(
-        np.broadcast_to(eval(each, {}, grid), _first(grid).shape) for each in _split(python)
+        np.broadcast_to(eval(each, {}, grid), _first(grid).shape)  # noqa: S307  (text of the tests)
+        for each in _split(python)
     )
 
 
