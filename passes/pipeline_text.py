@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Reads pipelines in MLIR's textual form into a flat list of steps.
 
-    builtin.module(fuse-elementwise{max-ops=8},func.func(canonicalize,cse),symbol-dce)
+    builtin.module(fuse-operations{max-ops=8},func.func(canonicalize,cse),symbol-dce)
 
 The outer `builtin.module(…)` may be left out.
 """

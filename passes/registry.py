@@ -3,10 +3,10 @@
 
     @register_pass
     @dataclass(frozen=True)
-    class FuseElementwise:
-        "Group elementwise operations into `xyntra.fused` regions."
+    class FuseOperations:
+        "Put the operations that share a kernel into one `xyntra.fused` region."
 
-        name: ClassVar[str] = "fuse-elementwise"
+        name: ClassVar[str] = "fuse-operations"
         max_ops: int = 64
 
         def run(self, module: ir.Operation) -> None: ...
@@ -46,7 +46,7 @@ _OFTEN_TYPED = (
     "convert-linalg-to-loops",
     "cse",
     "inline",
-    "linalg-fuse-elementwise-ops",
+    "linalg-fuse-operations-ops",
     "lower-affine",
     "loop-invariant-code-motion",
     "one-shot-bufferize",

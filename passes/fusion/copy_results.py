@@ -9,15 +9,16 @@ from typing import ClassVar
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
-from xyntra.passes.fusion.block_graph import VIEWS
+from xyntra.passes.fusion.block_graph import is_fill
 from xyntra.passes.fusion.functions import function_blocks
+from xyntra.passes.fusion.nodes import VIEWS
 from xyntra.passes.registry import register_pass
 
 
 @register_pass
 @dataclass(frozen=True)
 class CopyResults:
-    """Copy results that are arguments, constants or returned twice.
+    """Copy results that are arguments, constants, parts of a tensor or returned twice.
 
     The caller provides one buffer for each result, so each needs a kernel that writes it.
     """
@@ -35,8 +36,9 @@ def _copy_results(terminator: ir.Operation) -> None:
     for position, value in enumerate(terminator.operands):
         if not isinstance(value.type, ir.RankedTensorType):
             continue
-        origin = _origin(value)
-        if origin in written or isinstance(origin.owner, ir.Block) or _holds_constant(origin):
+        origin, is_part = _origin(value)
+        is_constant = isinstance(origin.owner, ir.Block) or _holds_constant(origin)
+        if origin in written or is_part or is_constant:
             element = default_dtype(ir.RankedTensorType(value.type).element_type)
             builder = TensorBuilder(ir.InsertionPoint(terminator), terminator.location)
             shape = list(ir.RankedTensorType(value.type).shape)
@@ -47,11 +49,13 @@ def _copy_results(terminator: ir.Operation) -> None:
 
 
 def _holds_constant(value: ir.Value) -> bool:
-    return value.owner.name in ("arith.constant", "tensor.empty")
+    return value.owner.name in ("arith.constant", "tensor.empty") or is_fill(value.owner)
 
 
-def _origin(value: ir.Value) -> ir.Value:
-    """The value that `value` is a view of."""
+def _origin(value: ir.Value) -> tuple[ir.Value, bool]:
+    """The value that `value` is a view of, and whether it is a view of a part only."""
+    is_part = False
     while not isinstance(value.owner, ir.Block) and value.owner.name in VIEWS:
+        is_part = is_part or value.owner.name == "tensor.extract_slice"
         value = value.owner.operands[0]
-    return value
+    return value, is_part

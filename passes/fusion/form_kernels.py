@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import UnsupportedError
-from xyntra.passes.fusion.block_graph import VIEWS, BlockGraph, Item, is_fill
 from xyntra.passes.fusion.classify import classify
 from xyntra.passes.fusion.functions import function_blocks
-from xyntra.passes.fusion.regions import Group, rebuild_block
+from xyntra.passes.fusion.graph import FusionGraph
+from xyntra.passes.fusion.materialize import Region, build_regions
+from xyntra.passes.fusion.nodes import PASSIVE
 from xyntra.passes.registry import register_pass
 
-_OUTSIDE = VIEWS | {"xyntra.fused", "func.call", "arith.constant", "tensor.empty"}
+_OUTSIDE = frozenset({"xyntra.fused", "func.call", "arith.constant", "tensor.empty"})
 
 
 @register_pass
@@ -22,8 +24,8 @@ _OUTSIDE = VIEWS | {"xyntra.fused", "func.call", "arith.constant", "tensor.empty
 class FormKernels:
     """Wrap each remaining operation in a xyntra.fused of its kind.
 
-    What initialises its destination comes along: the fill of an accumulator, the insertions that a
-    concatenation consists of. Views and constants stay outside.
+    The insertions that a concatenation consists of stay together. Views, constants and what fills
+    an accumulator are cloned into the regions that use them.
     """
 
     name: ClassVar[str] = "form-kernels"
@@ -31,39 +33,43 @@ class FormKernels:
     def run(self, module: ir.Operation) -> None:
         """Rewrite every function of `module`."""
         for block in function_blocks(module):
-            _give_own_fills(block)
-            _wrap_block(BlockGraph.of(block))
+            graph = FusionGraph.of(block)
+            chains = _chains(graph)
+            if chains:
+                build_regions(graph, [_region(graph, chain) for chain in chains])
 
 
-def _give_own_fills(block: ir.Block) -> None:
-    """Let every accumulator be filled on its own: a shared fill would have to be copied."""
-    for view in block.operations:
-        op = view.operation
-        for position in range(_first_destination(op), len(op.operands)):
-            owner = op.operands[position].owner
-            if isinstance(owner, ir.Block) or not is_fill(owner.operation):
-                continue
-            if len(list(op.operands[position].uses)) > 1:
-                clone = owner.operation.clone(ip=ir.InsertionPoint(op))
-                op.operands[position] = clone.results[0]
-
-
-def _wrap_block(graph: BlockGraph) -> None:
-    readers = graph.readers()
-    order: list[int | Group] = []
-    absorbed: set[int] = set()
-    for index in reversed(range(len(graph.items) - 1)):
-        item = graph.items[index]
-        if index in absorbed:
+def _chains(graph: FusionGraph) -> list[list[int]]:
+    """Operations that have no region, those together that fill one tensor step by step."""
+    chain_of: dict[int, list[int]] = {}
+    chains = []
+    for index, node in enumerate(graph.nodes[:-1]):
+        if node.role in PASSIVE or node.op.name in _OUTSIDE:
             continue
-        if item.source or item.op.name in _OUTSIDE:
-            order.append(index)
-            continue
-        _check_results(item.op)
-        members = [index, *_initialisers(graph, readers, index)]
-        absorbed.update(members)
-        order.append(Group(tuple(sorted(members)), classify(item.op)))
-    rebuild_block(graph, order[::-1])
+        _check_results(node.op)
+        chain = _filled_before(graph, index, chain_of)
+        if chain is None:
+            chain = []
+            chains.append(chain)
+        chain.append(index)
+        chain_of[index] = chain
+    return chains
+
+
+def _filled_before(
+    graph: FusionGraph, index: int, chain_of: dict[int, list[int]]
+) -> list[int] | None:
+    node = graph.nodes[index]
+    for read in node.reads:
+        if read.initial and read.producer in chain_of and graph.readers[read.origin] == 1:
+            first = graph.nodes[read.producer]
+            if first.op.name == node.op.name == "tensor.insert_slice":
+                return chain_of[read.producer]
+    return None
+
+
+def _region(graph: FusionGraph, chain: Sequence[int]) -> Region:
+    return Region(tuple(chain), classify(graph.nodes[chain[-1]].op))
 
 
 def _check_results(op: ir.Operation) -> None:
@@ -74,31 +80,3 @@ def _check_results(op: ir.Operation) -> None:
                 f"'{op.name}' gives {result.type}: a kernel gives tensors of static shape",
                 place=str(op.location),
             )
-
-
-def _initialisers(graph: BlockGraph, readers: list[set[int]], index: int) -> list[int]:
-    """Operations that only prepare the destination of operation `index`."""
-    found = []
-    for read in graph.items[index].reads:
-        producer = graph.items[read.producer]
-        if (
-            read.operand is not None
-            and read.operand >= _first_destination(graph.items[index].op)
-            and readers[read.producer] == {index}
-            and _initialises(producer)
-        ):
-            found += [read.producer, *_initialisers(graph, readers, read.producer)]
-    return found
-
-
-def _initialises(item: Item) -> bool:
-    return item.op.name == "tensor.insert_slice" or is_fill(item.op)
-
-
-def _first_destination(op: ir.Operation) -> int:
-    """Position of the first operand that the operation overwrites."""
-    if op.name == "tensor.insert_slice":
-        return 1
-    if op.name.startswith("linalg."):
-        return len(op.operands) - len(op.results)
-    return 3 if op.name == "scf.for" else len(op.operands)

@@ -14,6 +14,7 @@ from xyntra.passes.fusion.functions import functions
 from xyntra.passes.registry import register_pass
 
 _DRAFT = "kernel"
+_REPORTED = ("xyntra.cost", "xyntra.boundaries")
 
 
 @register_pass
@@ -22,7 +23,8 @@ class OutlineKernels:
     """Move every xyntra.fused into a private kernel function and call it.
 
     A kernel is named by its kind and a hash of its body, so that equal kernels are one function,
-    and have one name in every model. The call keeps the location of the region it replaces.
+    and have one name in every model. The call keeps the location of the region it replaces, and
+    what the region was told about its cost and boundaries.
     """
 
     name: ClassVar[str] = "outline-kernels"
@@ -65,6 +67,9 @@ class _Outliner:
                 loc=fused.location,
                 ip=ir.InsertionPoint(fused),
             )
+        for attribute in _REPORTED:
+            if attribute in fused.attributes:
+                call.attributes[attribute] = fused.attributes[attribute]
         for old, new in zip(list(fused.results), call.results, strict=True):
             old.replace_all_uses_with(new)
         fused.erase()

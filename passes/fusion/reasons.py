@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, get_args
 
 __all__ = ["CODES", "REASONS", "Reason"]
@@ -23,7 +24,7 @@ Reason = Literal[
     "not-faster",
 ]
 
-REASONS: dict[Reason, str] = {
+REASONS: Mapping[str, str] = {
     "two-anchors": "both kernels are built around a matrix product, convolution or attention",
     "misaligned": "the reader uses the tensor at other positions than those that it computes, so"
     " no part of it could be computed without the whole tensor",

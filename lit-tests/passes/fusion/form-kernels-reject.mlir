@@ -14,15 +14,17 @@ func.func @views(%x: tensor<4x8xf32>) -> (tensor<32xf32>, tensor<2xf32>) {
   return %0, %c : tensor<32xf32>, tensor<2xf32>
 }
 
-// A fill that is also returned is a kernel of its own, and the accumulator has another one.
+// Two accumulators that start with the same fill get one each: a shared one would be copied.
 // CHECK-LABEL: func.func @shared_fill
-// CHECK: %[[FILL:.+]] = "xyntra.fused"()
-// CHECK-NOT: arith.addf
-// CHECK: kind = "data"
-// CHECK: %[[SUM:.+]] = "xyntra.fused"()
-// CHECK-NOT: outs(%[[FILL]] :
+// CHECK: %[[SUM:.+]] = "xyntra.fused"() ({
+// CHECK: linalg.generic {{.+}} outs(
+// CHECK: arith.addf
 // CHECK: kind = "row"
-// CHECK: return %[[FILL]], %[[SUM]]
+// CHECK: %[[PRODUCT:.+]] = "xyntra.fused"() ({
+// CHECK: linalg.generic {{.+}} outs(
+// CHECK: arith.maximumf
+// CHECK: kind = "row"
+// CHECK: return %[[SUM]], %[[PRODUCT]]
 func.func @shared_fill(%x: tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<4xf32>
@@ -36,7 +38,13 @@ func.func @shared_fill(%x: tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
     %s = arith.addf %p, %o : f32
     linalg.yield %s : f32
   } -> tensor<4xf32>
-  return %init, %0 : tensor<4xf32>, tensor<4xf32>
+  %1 = linalg.generic {indexing_maps = [#id, #first], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<4x8xf32>) outs(%init : tensor<4xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %s = arith.maximumf %p, %o : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
 
 // What is in a region already stays as it is.

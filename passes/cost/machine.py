@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What the cost model knows of a target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["MACHINES", "Machine"]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A processor, as far as fusion is concerned.
+
+    Attributes:
+        launch_ns: time from the end of one kernel to the start of the next, in nanoseconds.
+        bytes_per_ns: memory bandwidth of the whole processor (GB/s).
+        flops_per_ns: peak rate of matrix units, multiply and add counted apart (GFLOP/s).
+        scalar_flops_per_ns: peak rate of everything else.
+        max_buffers: tensors that one kernel may read and write.
+        max_row_bytes: largest row that one worker can keep to itself.
+    """
+
+    launch_ns: float
+    bytes_per_ns: float
+    flops_per_ns: float
+    scalar_flops_per_ns: float
+    max_buffers: int
+    max_row_bytes: int
+
+
+MACHINES = {
+    "cpu": Machine(
+        launch_ns=200.0,
+        bytes_per_ns=12.0,
+        flops_per_ns=80.0,
+        scalar_flops_per_ns=20.0,
+        max_buffers=64,
+        max_row_bytes=1 << 20,
+    ),
+    "cuda": Machine(
+        launch_ns=2500.0,
+        bytes_per_ns=3000.0,
+        flops_per_ns=60000.0,
+        scalar_flops_per_ns=30000.0,
+        max_buffers=64,
+        max_row_bytes=1 << 20,
+    ),
+    "webgpu": Machine(
+        launch_ns=5000.0,
+        bytes_per_ns=200.0,
+        flops_per_ns=5000.0,
+        scalar_flops_per_ns=2500.0,
+        max_buffers=8,
+        max_row_bytes=1 << 16,
+    ),
+}
+"""A typical processor of each target: two cores of a desktop; an H100; an integrated GPU."""

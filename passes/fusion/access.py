@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""How an operation walks through what it reads, compared with what it computes.
+
+Tensors are row-major. Cutting a tensor into R equal pieces of consecutive elements gives its rows;
+R is a product of leading extents. A read is *aligned at R* if row i of the result needs nothing but
+row i of the operand. Reshapes do not move elements, so alignment is the same seen through them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+
+from xyntra.dialects.mlir import ir
+
+__all__ = ["Access", "LoopCache", "Loops", "access", "encode", "loops_of", "row_counts"]
+
+Shape = tuple[int, ...]
+LoopCache = dict[tuple[ir.Attribute, ir.Attribute], "Loops"]
+_CONSTANT, _OTHER = -1, -2
+
+
+@dataclass(frozen=True)
+class Loops:
+    """The loops of a linalg.generic and how they index each operand.
+
+    Attributes:
+        reductions: for every loop, whether it reduces.
+        maps: for every operand, the loop that indexes each dimension; negative where the index is a
+            constant or computed from several loops.
+    """
+
+    reductions: tuple[bool, ...]
+    maps: tuple[tuple[int, ...], ...]
+
+    @property
+    def is_parallel(self) -> bool:
+        """Whether every iteration stands alone."""
+        return not any(self.reductions)
+
+    def is_plain(self, operand: int) -> bool:
+        """Whether single loops index every dimension of the operand, or constants do."""
+        return _OTHER not in self.maps[operand]
+
+
+@dataclass(frozen=True)
+class Access:
+    """How a result's rows relate to an operand's.
+
+    Attributes:
+        rows: numbers of rows at which the read is aligned; 1 always is.
+        pointwise: whether element i of the result needs element i of the operand alone.
+    """
+
+    rows: frozenset[int]
+    pointwise: bool
+
+
+UNALIGNED = Access(frozenset({1}), False)
+
+
+def loops_of(generic: ir.Operation, parsed: LoopCache) -> Loops:
+    """The loops of a `linalg.generic`; `parsed` keeps those of equal attributes."""
+    attributes = generic.attributes
+    key = (attributes["indexing_maps"], attributes["iterator_types"])
+    found = parsed.get(key)
+    if found is None:
+        reductions = tuple("reduction" in str(kind) for kind in key[1])
+        maps = tuple(encode(attribute.value) for attribute in key[0])
+        found = Loops(reductions, maps)
+        parsed[key] = found
+    return found
+
+
+def encode(map_: ir.AffineMap) -> tuple[int, ...]:
+    """The loop that indexes each dimension; negative where it is no single loop."""
+    return tuple(_loop_of(expression) for expression in map_.results)
+
+
+def _loop_of(expression: ir.AffineExpr) -> int:
+    if isinstance(expression, ir.AffineDimExpr):
+        return int(expression.position)
+    return _CONSTANT if isinstance(expression, ir.AffineConstantExpr) else _OTHER
+
+
+@lru_cache(maxsize=4096)
+def row_counts(shape: Shape, dimensions: int | None = None) -> frozenset[int]:
+    """Numbers of rows that cuts behind the first `dimensions` dimensions (all of them) can give."""
+    counts, product = {1}, 1
+    for extent in shape[:dimensions]:
+        product *= extent
+        counts.add(product)
+    return frozenset(counts)
+
+
+@lru_cache(maxsize=4096)
+def access(
+    result: Sequence[int], result_shape: Shape, operand: Sequence[int], operand_shape: Shape
+) -> Access:
+    """Compare the loops that index a result with those that index an operand."""
+    ours = [item for item in zip(result, result_shape, strict=True) if item[1] != 1]
+    theirs = [item for item in zip(operand, operand_shape, strict=True) if item[1] != 1]
+    counts, product, agreed = {1}, 1, 0
+    for (loop, extent), other in zip(ours, theirs, strict=False):
+        if loop < 0 or (loop, extent) != other:
+            break
+        product *= extent
+        counts.add(product)
+        agreed += 1
+    return Access(frozenset(counts), agreed == len(ours) == len(theirs))
+
+
+def through_reshape(seen: Access, shape: Shape) -> Access:
+    """The access of one who reads, through a reshape, a tensor of `shape`."""
+    if seen.pointwise:
+        return Access(seen.rows & row_counts(shape), True)
+    return Access(seen.rows & row_counts(shape) | {1}, False)
+
+
+def pointwise(shape: Shape) -> Access:
+    """The access of one who reads every element where it writes."""
+    return Access(row_counts(shape) | {prod(shape)}, True)

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Records on a region what it costs, and why it does not hold what it reads."""
+
+from __future__ import annotations
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.cost.work import predict
+from xyntra.passes.fusion.groups import Group, Rules
+from xyntra.passes.fusion.nodes import PASSIVE
+from xyntra.passes.fusion.partition import Partition
+from xyntra.passes.fusion.reasons import Reason
+
+__all__ = ["boundaries_of", "cost_of", "mark_unfused"]
+
+_MAX_BOUNDARIES = 64
+
+
+def cost_of(group: Group, rules: Rules, context: ir.Context) -> ir.Attribute:
+    """`{bytes, flops, nanoseconds, bound}` of one launch, as predicted."""
+    moved = rules.bytes_moved(group)
+    found = predict(moved, group.matrix_flops, group.scalar_ops, rules.machine)
+    return ir.DictAttr.get(
+        {
+            "bytes": _integer(moved, context),
+            "flops": _integer(group.matrix_flops + group.scalar_ops, context),
+            "nanoseconds": _float(found.nanoseconds, context),
+            "bound": ir.StringAttr.get(found.bound, context),
+        },
+        context,
+    )
+
+
+def mark_unfused(module: ir.Operation, rules: Rules) -> None:
+    """Record what the module would cost with one kernel for each operation."""
+    groups = [
+        rules.single(index)
+        for index, node in enumerate(rules.graph.nodes[:-1])
+        if node.role not in PASSIVE and not node.static
+    ]
+    context = module.context
+    module.attributes["xyntra.unfused"] = ir.DictAttr.get(
+        {
+            "kernels": _integer(len(groups), context),
+            "bytes": _integer(sum(map(rules.bytes_moved, groups)), context),
+            "nanoseconds": _float(sum(group.nanoseconds for group in groups), context),
+        },
+        context,
+    )
+
+
+def boundaries_of(root: int, partition: Partition) -> ir.Attribute:
+    """For every tensor that the group `root` reads from another group, why they are apart."""
+    graph = partition.rules.graph
+    group = partition.group(root)
+    context = graph.nodes[root].op.context
+    found: list[ir.Attribute] = []
+    for tensor, outside in group.reads.items():
+        producer = graph.producer[outside.origin]
+        if producer is None or len(found) == _MAX_BOUNDARIES:
+            continue
+        reason = _why_apart(partition, partition.find(producer), root)
+        nbytes = graph.nbytes[tensor]
+        round_trip = 2 * nbytes / partition.rules.machine.bytes_per_ns
+        reader = next(
+            index
+            for index in group.members
+            if any(read.tensor == tensor for read in graph.nodes[index].reads)
+        )
+        found.append(
+            ir.DictAttr.get(
+                {
+                    "source": _name(graph.nodes[producer].op, context),
+                    "target": _name(graph.nodes[reader].op, context),
+                    "reason": ir.StringAttr.get(reason, context),
+                    "bytes": _integer(nbytes, context),
+                    "nanoseconds": _float(round_trip, context),
+                },
+                context,
+            )
+        )
+    return ir.ArrayAttr.get(found, context)
+
+
+def _why_apart(partition: Partition, producer: int, reader: int) -> Reason:
+    union = partition.union_of_groups(producer, reader)
+    return union if isinstance(union, str) else "not-faster"
+
+
+def _name(op: ir.Operation, context: ir.Context) -> ir.Attribute:
+    location = op.location
+    while isinstance(location, ir.FusedLoc) and location.locations:
+        location = location.locations[0]
+    name = location.name_str if isinstance(location, ir.NameLoc) else op.name
+    return ir.StringAttr.get(name, context)
+
+
+def _integer(value: int, context: ir.Context) -> ir.Attribute:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64, context), value)
+
+
+def _float(value: float, context: ir.Context) -> ir.Attribute:
+    # A tenth of a nanosecond is far below what a model of the machine can tell.
+    return ir.FloatAttr.get(ir.F64Type.get(context), round(value, 1), ir.Location.unknown(context))

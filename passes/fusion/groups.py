@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Groups of operations, and the rules by which groups become one kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xyntra.dialects import Kind
+from xyntra.passes.cost.machine import Machine
+from xyntra.passes.cost.work import predict
+from xyntra.passes.fusion.graph import FusionGraph
+from xyntra.passes.fusion.nodes import ANCHORS, Node, Role
+from xyntra.passes.fusion.reasons import Reason
+
+__all__ = ["Group", "Rules", "kind_of"]
+
+_SMALL_BYTES = 1 << 16
+
+
+@dataclass(slots=True)
+class Outside:
+    """A tensor that a group reads and does not compute.
+
+    Attributes:
+        origin: the tensor behind its views.
+        count: how many operations of the group read it.
+        rows: numbers of rows at which all of these reads are aligned.
+        initial: whether it only initialises what they write.
+        by_anchor: whether the group's anchor is among them.
+    """
+
+    origin: int
+    count: int
+    rows: frozenset[int]
+    initial: bool
+    by_anchor: bool
+
+
+@dataclass(slots=True)
+class Group:
+    """Operations that share a kernel.
+
+    Attributes:
+        members: indices of the operations, in order.
+        anchor: the one operation that decides how the kernel is tiled.
+        rows: numbers of rows that can be computed apart from each other.
+        elements: elements of the largest result.
+        largest_bytes: bytes of the largest tensor that an operation touches.
+        reduces: whether an operation other than the anchor reduces.
+        static: whether the kernel runs once, at load.
+        opaque: whether it is an operation that shares its kernel with none.
+        loose: whether operations over different spaces run one after the other.
+        moves_only: whether nothing is computed.
+        reads: tensors from outside.
+        results: computed tensors that are read outside, and how many operations there read them.
+        matrix_flops, scalar_ops: work, as the cost model counts it.
+        nanoseconds: predicted time.
+    """
+
+    members: tuple[int, ...]
+    anchor: Role | None
+    rows: frozenset[int]
+    elements: int
+    largest_bytes: int
+    reduces: bool
+    static: bool
+    opaque: bool
+    loose: bool
+    moves_only: bool
+    reads: dict[int, Outside]
+    results: dict[int, int]
+    matrix_flops: int
+    scalar_ops: int
+    nanoseconds: float = 0.0
+
+    @property
+    def is_pointwise(self) -> bool:
+        """Whether every element is computed on its own."""
+        return not self.reduces and not self.loose and self.elements in self.rows
+
+
+class Rules:
+    """What may be merged on a machine."""
+
+    def __init__(self, graph: FusionGraph, machine: Machine, max_operations: int) -> None:
+        self.graph = graph
+        self.machine = machine
+        self.max_operations = max_operations
+        self._singles: dict[int, Group] = {}
+
+    def single(self, index: int) -> Group:
+        """The group that holds operation `index` alone."""
+        found = self._singles.get(index)
+        if found is None:
+            found = self._singles[index] = self._single(index, self.graph.nodes[index])
+        return found
+
+    def _single(self, index: int, node: Node) -> Group:
+        reads: dict[int, Outside] = {}
+        anchored = node.role in ANCHORS
+        for read in node.reads:
+            known = reads.get(read.tensor)
+            rows = read.access.rows if known is None else known.rows & read.access.rows
+            initial = read.initial and (known is None or known.initial)
+            reads[read.tensor] = Outside(read.origin, 1, rows, initial, anchored)
+        sizes = [self.graph.nbytes[tensor] for tensor in (*reads, *node.results)]
+        elements = max(node.rows, default=0)
+        return self._timed(
+            Group(
+                members=(index,),
+                anchor=node.role if anchored else None,
+                rows=node.rows,
+                elements=elements,
+                largest_bytes=max(sizes, default=0),
+                reduces=node.role is Role.ROW,
+                static=node.static,
+                opaque=node.role is Role.OPAQUE,
+                loose=node.role is Role.DATA,
+                moves_only=node.moves_only,
+                reads=reads,
+                results={tensor: self.graph.readers[tensor] for tensor in node.results},
+                matrix_flops=node.matrix_flops,
+                scalar_ops=node.scalar_ops,
+            )
+        )
+
+    def merge(self, groups: Sequence[Group]) -> Group | Reason:
+        """One kernel of `groups`, of which the last one reads from the others; or why not."""
+        refused = self._refuse_together(groups)
+        if refused is not None:
+            return refused
+        union = _Union(groups)
+        refused = union.connect()
+        if refused is not None:
+            return refused
+        merged = union.group()
+        return self._refuse_shape(merged) or self._timed(merged)
+
+    def _refuse_together(self, groups: Sequence[Group]) -> Reason | None:
+        if any(group.opaque for group in groups):
+            return "opaque"
+        if len({group.static for group in groups}) > 1:
+            return "once-at-load"
+        if sum(group.anchor is not None for group in groups) > 1:
+            return "two-anchors"
+        if sum(len(group.members) for group in groups) > self.max_operations:
+            return "too-many-operations"
+        return None
+
+    def _refuse_shape(self, group: Group) -> Reason | None:
+        if len(group.reads) + len(group.results) > self.machine.max_buffers:
+            return "too-many-buffers"
+        if group.is_pointwise or group.loose:
+            return None
+        rows = max(group.rows)
+        if rows <= 1 and group.largest_bytes > _SMALL_BYTES:
+            return "misaligned"
+        if group.largest_bytes > rows * self.machine.max_row_bytes:
+            return "row-too-long"
+        return "window" if group.anchor in (Role.WINDOW, Role.ATTENTION) else None
+
+    def bytes_moved(self, group: Group) -> int:
+        """Bytes that one launch reads and writes at least."""
+        size = self.graph.nbytes.__getitem__
+        return sum(map(size, group.reads)) + sum(map(size, group.results))
+
+    def _timed(self, group: Group) -> Group:
+        moved = self.bytes_moved(group)
+        found = predict(moved, group.matrix_flops, group.scalar_ops, self.machine)
+        group.nanoseconds = found.nanoseconds
+        return group
+
+
+class _Union:
+    """Groups on their way to become one."""
+
+    def __init__(self, groups: Sequence[Group]) -> None:
+        self.groups = groups
+        self.owner = {tensor: group for group in groups for tensor in group.results}
+        self.results = {tensor: n for group in groups for tensor, n in group.results.items()}
+        self.prologue: list[Group] = []
+        self.rows: frozenset[int] | None = None
+
+    def connect(self) -> Reason | None:
+        """Turn reads of one group from another into internal ones; or say why it cannot be."""
+        for reader in self.groups:
+            for outside in reader.reads.values():
+                producer = self.owner.get(outside.origin)
+                if producer is None:
+                    continue
+                self.results[outside.origin] -= outside.count
+                refused = self._connect(producer, reader, outside)
+                if refused is not None:
+                    return refused
+        if any(self.results[tensor] for group in self.prologue for tensor in group.results):
+            return "other-readers"
+        return None
+
+    def _connect(self, producer: Group, reader: Group, outside: Outside) -> Reason | None:
+        if outside.by_anchor:
+            self.prologue.append(producer)
+            return "row-before-anchor" if producer.reduces else None
+        if reader.loose and (producer.is_pointwise or producer.loose) and not producer.anchor:
+            stored = self.results[outside.origin]
+            self._align(reader.rows & outside.rows)
+            return "other-readers" if stored and not outside.initial else None
+        self._align(producer.rows & reader.rows & outside.rows)
+        return None
+
+    def _align(self, rows: frozenset[int]) -> None:
+        self.rows = rows if self.rows is None else self.rows & rows
+
+    def group(self) -> Group:
+        """The merged group, not yet timed."""
+        groups = self.groups
+        reads: dict[int, Outside] = {}
+        for group in groups:
+            for tensor, outside in group.reads.items():
+                if outside.origin not in self.owner:
+                    known = reads.get(tensor)
+                    reads[tensor] = outside if known is None else _both(known, outside)
+        working = [group for group in groups if group not in self.prologue] or groups
+        rows = working[0].rows if self.rows is None else self.rows
+        for group in working:
+            rows &= group.rows if not self._is_loose() else rows
+        return Group(
+            members=tuple(sorted(index for group in groups for index in group.members)),
+            anchor=next((group.anchor for group in groups if group.anchor), None),
+            rows=rows,
+            elements=max(group.elements for group in working),
+            largest_bytes=max(group.largest_bytes for group in working),
+            reduces=any(group.reduces for group in groups),
+            static=groups[-1].static,
+            opaque=False,
+            loose=self._is_loose(),
+            moves_only=all(group.moves_only for group in groups),
+            reads=reads,
+            results={tensor: count for tensor, count in self.results.items() if count},
+            matrix_flops=sum(group.matrix_flops for group in groups),
+            scalar_ops=sum(group.scalar_ops for group in groups),
+        )
+
+    def _is_loose(self) -> bool:
+        return any(group.loose for group in self.groups if group not in self.prologue)
+
+
+def _both(first: Outside, second: Outside) -> Outside:
+    return Outside(
+        first.origin,
+        first.count + second.count,
+        first.rows & second.rows,
+        first.initial and second.initial,
+        first.by_anchor or second.by_anchor,
+    )
+
+
+def kind_of(group: Group, convolves: bool) -> Kind:
+    """The kind of the kernel that `group` makes; `convolves` tells products from pooling."""
+    if group.anchor is Role.CONTRACTION:
+        return "contraction"
+    if group.anchor is Role.ATTENTION:
+        return "attention"
+    if group.anchor is Role.WINDOW:
+        return "conv" if convolves else "generic"
+    if group.opaque:
+        return "generic"
+    if group.moves_only:
+        return "data"
+    if group.loose:
+        return "generic"
+    return "elementwise" if group.is_pointwise else "row"

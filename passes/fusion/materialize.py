@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Moves groups of operations into `xyntra.fused` regions."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xyntra.dialects import FusedOp, Kind
+from xyntra.dialects.mlir import ir
+from xyntra.errors import CompileError
+from xyntra.passes.fusion.graph import FusionGraph
+from xyntra.passes.fusion.nodes import PASSIVE, Node, Role
+
+__all__ = ["MAX_LOCATIONS", "Region", "build_regions", "fused_location"]
+
+MAX_LOCATIONS = 64
+
+
+@dataclass(frozen=True)
+class Region:
+    """Operations, by index in the graph, that go into one `xyntra.fused`, and its attributes."""
+
+    members: tuple[int, ...]
+    kind: Kind
+    attributes: Mapping[str, ir.Attribute] = field(default_factory=dict)
+
+
+def build_regions(graph: FusionGraph, regions: Sequence[Region]) -> None:
+    """Rebuild the block of `graph` with `regions`; operations of none stay as they are.
+
+    The graph of regions must be acyclic. Views and constants that a region reads through are cloned
+    into it; what nothing uses any more is erased.
+    """
+    units: list[Region | int] = list(regions)
+    inside = {index for region in regions for index in region.members}
+    units += [
+        index
+        for index, node in enumerate(graph.nodes[:-1])
+        if index not in inside and node.role not in PASSIVE
+    ]
+    terminator = graph.nodes[-1].op
+    placed: set[int] = set()
+    for unit in _in_order(graph, units):
+        if isinstance(unit, Region):
+            _Builder(graph, unit, terminator).build()
+        else:
+            _move_views(graph, unit, placed)
+            graph.nodes[unit].op.move_before(terminator)
+    _move_views(graph, len(graph.nodes) - 1, placed)
+    for node in reversed(graph.nodes):
+        if node.role in PASSIVE and not any(len(list(value.uses)) for value in node.op.results):
+            node.op.erase()
+
+
+def _move_views(graph: FusionGraph, reader: int, placed: set[int]) -> None:
+    """Bring the views that an operation outside of regions reads through behind their producers."""
+    for read in graph.nodes[reader].reads:
+        for index in read.views:
+            if index not in placed:
+                placed.add(index)
+                graph.nodes[index].op.move_before(graph.nodes[-1].op)
+
+
+def _in_order(graph: FusionGraph, units: Sequence[Region | int]) -> list[Region | int]:
+    """Sort topologically; among units that are ready, the one that came first goes first."""
+    members = [unit.members if isinstance(unit, Region) else (unit,) for unit in units]
+    unit_of = {index: number for number, indices in enumerate(members) for index in indices}
+    waiting = [0] * len(units)
+    readers: list[set[int]] = [set() for _ in units]
+    for number, indices in enumerate(members):
+        read = {
+            unit_of[read.producer]
+            for index in indices
+            for read in graph.nodes[index].reads
+            if read.producer is not None
+        }
+        read.discard(number)
+        waiting[number] = len(read)
+        for producer in read:
+            readers[producer].add(number)
+    ready = [(indices[-1], number) for number, indices in enumerate(members) if not waiting[number]]
+    heapq.heapify(ready)
+    order = []
+    while ready:
+        _, number = heapq.heappop(ready)
+        order.append(units[number])
+        for reader in readers[number]:
+            waiting[reader] -= 1
+            if not waiting[reader]:
+                heapq.heappush(ready, (members[reader][-1], reader))
+    if len(order) != len(units):
+        raise CompileError("cyclic-regions", "regions would have to wait for each other")
+    return order
+
+
+class _Builder:
+    """Builds one region."""
+
+    def __init__(self, graph: FusionGraph, region: Region, terminator: ir.Operation) -> None:
+        self.graph = graph
+        self.region = region
+        self.terminator = terminator
+        self.members = set(region.members)
+        self.views: dict[ir.Value, ir.Value] = {}
+        self.inner: dict[ir.Value, ir.Value] = {}
+
+    def build(self) -> None:
+        """Move the members into a new region before the terminator."""
+        nodes = [self.graph.nodes[index] for index in self.region.members]
+        results = self._results(nodes)
+        location = fused_location([node.op.location for node in nodes])
+        with location:
+            fused = FusedOp.build(
+                [result.type for result in results],
+                self.region.kind,
+                ip=ir.InsertionPoint(self.terminator),
+            )
+        for name, attribute in self.region.attributes.items():
+            fused.operation.attributes[name] = attribute
+        inner = self._inner_reads(nodes)
+        for result, replacement in zip(results, fused.results, strict=True):
+            result.replace_all_uses_with(replacement)
+            self.inner[replacement] = result
+        for holder, position, value in inner:
+            holder.operands[position] = value
+        for node in nodes:
+            fused.block.append(node.op)
+            self._clone_into(node)
+        with location:
+            fused.finish(results)
+
+    def _results(self, nodes: Sequence[Node]) -> list[ir.Value]:
+        """Results of members that operations outside read."""
+        inner: dict[int, set[int]] = {}
+        for node in nodes:
+            for read in node.reads:
+                inner.setdefault(read.origin, set()).add(read.tensor)
+        counts = dict.fromkeys(inner, 0)
+        for node in nodes:
+            for origin, _ in {(read.origin, read.tensor) for read in node.reads}:
+                counts[origin] += 1
+        return [
+            value
+            for node in nodes
+            for number, value in zip(node.results, node.op.results, strict=True)
+            if self.graph.readers[number] > counts.get(number, 0)
+        ]
+
+    def _inner_reads(self, nodes: Sequence[Node]) -> list[tuple[ir.Operation, int, ir.Value]]:
+        """Operands that read a member's result straight."""
+        return [
+            (read.holder, read.position, read.holder.operands[read.position])
+            for node in nodes
+            for read in node.reads
+            if read.producer in self.members and not read.views
+        ]
+
+    def _clone_into(self, node: Node) -> None:
+        """Give `node`, which is in the region, its own constants, destinations and views."""
+        ip = ir.InsertionPoint(node.op)
+        for read in node.reads:
+            if read.views:
+                value = read.holder.operands[read.position]
+                read.holder.operands[read.position] = self._cloned(value, ip)
+        for position, value in enumerate(node.op.operands):
+            if value in self.graph.passive:
+                node.op.operands[position] = self._cloned(value, ip)
+
+    def _cloned(self, value: ir.Value, ip: ir.InsertionPoint) -> ir.Value:
+        """What stands for `value` in the region.
+
+        Every use of a destination has one of its own: a shared one would have to be copied.
+        """
+        index = self.graph.passive.get(value)
+        if index is None:
+            return self.inner.get(value, value)
+        known = self.views.get(value)
+        if known is not None:
+            return known
+        source = self.graph.nodes[index]
+        operands = [self._cloned(operand, ip) for operand in source.op.operands]
+        clone = source.op.clone(ip=ip)
+        for position, operand in enumerate(operands):
+            clone.operands[position] = operand
+        if source.role is Role.VIEW:
+            self.views[value] = clone.results[0]
+        return clone.results[0]
+
+
+def fused_location(locations: Sequence[ir.Location]) -> ir.Location:
+    """One location that names all of `locations`, the first ones where there are many."""
+    distinct = list(dict.fromkeys(locations))[:MAX_LOCATIONS]
+    if len(distinct) == 1:
+        return distinct[0]
+    return ir.Location.fused(distinct, context=distinct[0].context)

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""One operation as the fusion engine sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from math import prod
+
+from xyntra.dialects.dtypes import default_dtype, item_bytes
+from xyntra.dialects.mlir import ir
+from xyntra.passes.cost.work import scalar_cost
+from xyntra.passes.fusion.access import (
+    Access,
+    LoopCache,
+    Loops,
+    Shape,
+    encode,
+    loops_of,
+    row_counts,
+)
+
+__all__ = ["ANCHORS", "PASSIVE", "VIEWS", "Node", "Read", "Role", "Tensors", "describe"]
+
+
+class Role(Enum):
+    """What an operation can do in a kernel."""
+
+    SOURCE = "constant, empty destination or fill: cloned into every kernel that uses it"
+    VIEW = "another shape or a part of a tensor: cloned into every kernel that reads through it"
+    LOOP = "computes every element on its own"
+    ROW = "reduces, or mixes the elements of a row"
+    DATA = "places tensors in a larger one"
+    CONTRACTION = "a matrix product"
+    WINDOW = "a convolution or pooling"
+    ATTENTION = "attention"
+    CONSTANT = "a constant tensor: stays outside of kernels"
+    OPAQUE = "has a kernel of its own"
+
+
+ANCHORS = frozenset({Role.CONTRACTION, Role.WINDOW, Role.ATTENTION})
+PASSIVE = frozenset({Role.SOURCE, Role.VIEW, Role.CONSTANT})
+
+VIEWS = frozenset({"tensor.collapse_shape", "tensor.expand_shape", "tensor.extract_slice"})
+_ALONG_AXIS = frozenset(
+    {"xyntra.softmax", "xyntra.log_softmax", "xyntra.layer_norm", "xyntra.rms_norm"}
+)
+_POINTWISE = frozenset({"xyntra.gelu", "xyntra.silu"})
+_PLACING = frozenset({"tensor.pad", "tensor.insert_slice", "tensor.concat"})
+_PER_ELEMENT = {
+    "xyntra.softmax": 18,
+    "xyntra.log_softmax": 20,
+    "xyntra.layer_norm": 8,
+    "xyntra.rms_norm": 5,
+    "xyntra.gelu": 18,
+    "xyntra.silu": 18,
+}
+
+
+@dataclass(frozen=True)
+class Read:
+    """One tensor that an operation reads.
+
+    Attributes:
+        producer: index of the operation of the block that computes it, behind all views; None for
+            an argument of the function.
+        tensor: number of the tensor as read, behind its views.
+        origin: number of the tensor that the views show; equal to `tensor` without views.
+        access: how the operation's result relates to the producer's.
+        holder, position: the operation (of its body, where it captures) and operand that read it.
+        views: indices of the views between, in the order of their application.
+        initial: whether it initialises what the operation writes.
+    """
+
+    producer: int | None
+    tensor: int
+    origin: int
+    access: Access
+    holder: ir.Operation
+    position: int
+    views: tuple[int, ...] = ()
+    initial: bool = False
+
+
+@dataclass
+class Node:
+    """An operation.
+
+    Attributes:
+        op: the operation.
+        role: what it can do in a kernel.
+        shape: of its first result.
+        rows: numbers of rows of its result that can be computed apart from each other.
+        results: numbers of the tensors that it computes.
+        matrix_flops, scalar_ops: its work, as the cost model counts it.
+        reads: what it reads; constants and empty destinations are left out.
+        moves_only: whether it computes nothing.
+        static: whether it depends on weights and constants alone.
+    """
+
+    op: ir.Operation
+    role: Role
+    shape: Shape
+    rows: frozenset[int] = frozenset()
+    results: tuple[int, ...] = ()
+    matrix_flops: int = 0
+    scalar_ops: int = 0
+    reads: list[Read] = field(default_factory=list)
+    moves_only: bool = False
+    static: bool = False
+
+
+class Tensors:
+    """Shapes and sizes of tensor types, each looked at once."""
+
+    def __init__(self) -> None:
+        self._known: dict[ir.Type, tuple[Shape, int] | None] = {}
+        self.loops: LoopCache = {}
+
+    def shape_and_bytes(self, type_: ir.Type) -> tuple[Shape, int] | None:
+        """Shape and bytes of a tensor type of static shape; None for every other type."""
+        if type_ not in self._known:
+            self._known[type_] = _shape_and_bytes(type_)
+        return self._known[type_]
+
+
+def _shape_and_bytes(type_: ir.Type) -> tuple[Shape, int] | None:
+    if not isinstance(type_, ir.RankedTensorType):
+        return None
+    tensor = ir.RankedTensorType(type_)
+    if not tensor.has_static_shape:
+        return None
+    shape = tuple(tensor.shape)
+    return shape, prod(shape) * item_bytes(default_dtype(tensor.element_type))
+
+
+@dataclass(frozen=True)
+class Description:
+    """What an operation is, apart from whom it reads.
+
+    `captured` are operations of its body that read tensors at computed positions; `loops` belong to
+    a linalg.generic.
+    """
+
+    role: Role
+    rows: frozenset[int] = frozenset()
+    matrix_flops: int = 0
+    scalar_ops: int = 0
+    loops: Loops | None = None
+    captured: tuple[ir.Operation, ...] = ()
+    moves_only: bool = False
+
+
+def describe(op: ir.Operation, shape: Shape, tensors: Tensors) -> Description:
+    """Describe `op`, whose first result has `shape`."""
+    name = op.name
+    if name == "linalg.generic":
+        return _describe_generic(op, shape, tensors)
+    if name in VIEWS:
+        return Description(Role.VIEW if _has_static_offsets(op) else Role.OPAQUE)
+    if name in _ALONG_AXIS:
+        axis = ir.IntegerAttr(op.attributes["axis"]).value
+        rows = row_counts(shape, axis)
+        return Description(Role.ROW, rows, 0, prod(shape) * _PER_ELEMENT[name])
+    if name in _POINTWISE:
+        return Description(Role.LOOP, row_counts(shape), 0, prod(shape) * _PER_ELEMENT[name])
+    if name in _PLACING and not _has_dynamic_operands(op):
+        return Description(Role.DATA, row_counts(shape), moves_only=True)
+    if name == "xyntra.attention":
+        return Description(Role.ATTENTION, row_counts(shape), _attention_flops(op, tensors))
+    if name in ("arith.constant", "tensor.empty"):
+        return Description(_role_of_source(op))
+    if name == "linalg.fill":
+        return Description(Role.SOURCE)
+    return Description(Role.OPAQUE)
+
+
+def _role_of_source(op: ir.Operation) -> Role:
+    if op.name == "tensor.empty":
+        return Role.OPAQUE if len(op.operands) else Role.SOURCE
+    value = op.attributes["value"]
+    dense = isinstance(value, ir.DenseElementsAttr) and not value.is_splat
+    return Role.CONSTANT if dense else Role.SOURCE
+
+
+def _has_dynamic_operands(op: ir.Operation) -> bool:
+    expected = {"tensor.pad": 1, "tensor.insert_slice": 2}
+    return len(op.operands) != expected.get(op.name, len(op.operands))
+
+
+def _has_static_offsets(op: ir.Operation) -> bool:
+    return len(op.operands) == 1
+
+
+def _attention_flops(op: ir.Operation, tensors: Tensors) -> int:
+    """Both matrix products; the loops are (batch, head, query, key, head size, value size)."""
+    maps = tuple(encode(attribute.value) for attribute in op.attributes["indexing_maps"])
+    extents = _extents(op, maps, tensors)
+    batch, heads, queries, keys, *sizes = extents
+    return 2 * batch * heads * queries * keys * sum(sizes)
+
+
+def _describe_generic(op: ir.Operation, shape: Shape, tensors: Tensors) -> Description:
+    loops = loops_of(op, tensors.loops)
+    block = op.regions[0].blocks[0]
+    body = [view.operation for view in block.operations]
+    names = [inner.name for inner in body]
+    inputs = len(loops.maps) - len(op.results)
+    captured = tuple(inner for inner in body if inner.name == "tensor.extract")
+    if inputs == 0 and len(names) == 1 and loops.is_parallel:
+        return Description(Role.SOURCE)
+    if any(inner_name.startswith(("scf.", "linalg.generic")) for inner_name in names):
+        return Description(Role.OPAQUE)
+    cost = sum(map(scalar_cost, names))
+    moves_only = cost == 0 and loops.is_parallel
+    if loops.is_parallel:
+        role = Role.LOOP if _writes_in_order(loops, inputs) else Role.OPAQUE
+        work = prod(shape) * cost
+        return Description(role, row_counts(shape), 0, work, loops, captured, moves_only)
+    role = _reducing_role(loops, inputs, names)
+    work = prod(_extents(op, loops.maps, tensors, len(loops.reductions))) * cost
+    anchored = role in ANCHORS
+    return Description(
+        role,
+        row_counts(shape),
+        work if anchored else 0,
+        0 if anchored else work,
+        loops,
+        captured,
+    )
+
+
+def _writes_in_order(loops: Loops, inputs: int) -> bool:
+    order = tuple(range(len(loops.reductions)))
+    return all(map_ == order for map_ in loops.maps[inputs:])
+
+
+def _reducing_role(loops: Loops, inputs: int, names: list[str]) -> Role:
+    if not all(map(loops.is_plain, range(len(loops.maps)))):
+        return Role.WINDOW
+    multiplies = "arith.mulf" in names or "arith.muli" in names
+    used = {frozenset(map_) for map_ in loops.maps[:inputs]}
+    return Role.CONTRACTION if multiplies and len(used) > 1 else Role.ROW
+
+
+def _extents(
+    op: ir.Operation, maps: tuple[tuple[int, ...], ...], tensors: Tensors, count: int = 6
+) -> list[int]:
+    """Extent of each loop that indexes a dimension of an operand or result by itself."""
+    extents = [1] * count
+    for value, map_ in zip([*op.operands, *op.results], maps, strict=False):
+        known = tensors.shape_and_bytes(value.type)
+        for loop, extent in zip(map_, known[0] if known else (), strict=False):
+            if loop >= 0:
+                extents[loop] = extent
+    return extents

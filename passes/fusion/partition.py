@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Cuts a block's operations into groups, one for each kernel.
+
+Every group has a level above the levels of all groups that it reads from. An operation joins the
+groups of its producers only if the level of the union stays below that of every reader of the
+union: then each edge between groups leads from a lower to a higher level, and no cycle exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xyntra.passes.fusion.groups import Group, Rules
+from xyntra.passes.fusion.nodes import PASSIVE
+from xyntra.passes.fusion.reasons import Reason
+
+__all__ = ["Partition"]
+
+_MANY = 16
+_NONE = 1 << 60
+
+
+class Partition:
+    """Groups of the operations placed so far; a fork shares what it does not change."""
+
+    def __init__(self, rules: Rules, base: Partition | None = None) -> None:
+        self.rules = rules
+        self.base: Partition = base or self
+        self.nanoseconds: float = base.nanoseconds if base else 0.0
+        self.parent: dict[int, int] = {}
+        self.groups: dict[int, tuple[Group, int]] = {}
+        self.readers: dict[int, tuple[int, tuple[int, ...]]] = {}
+
+    def fork(self) -> Partition:
+        """A copy of the same base with the same changes."""
+        copy = Partition(self.rules, self.base)
+        copy.parent, copy.groups = dict(self.parent), dict(self.groups)
+        copy.readers, copy.nanoseconds = dict(self.readers), self.nanoseconds
+        return copy
+
+    def commit(self) -> None:
+        """Make the changes part of the base."""
+        self.base.parent.update(self.parent)
+        self.base.groups.update(self.groups)
+        self.base.readers.update(self.readers)
+        self.base.nanoseconds = self.nanoseconds
+
+    def find(self, index: int) -> int:
+        """The operation that stands for the group of operation `index`."""
+        while True:
+            parent = self.parent.get(index)
+            if parent is None:
+                parent = self.base.parent[index]
+            if parent == index:
+                return index
+            index = parent
+
+    def group(self, root: int) -> Group:
+        """The group that `root` stands for."""
+        return self._placed(root)[0]
+
+    def level(self, root: int) -> int:
+        """The level of the group that `root` stands for."""
+        return self._placed(root)[1]
+
+    def _placed(self, root: int) -> tuple[Group, int]:
+        return self.groups.get(root) or self.base.groups[root]
+
+    def union(self, index: int, join: Sequence[int]) -> Group | Reason:
+        """The group of operation `index` and the groups `join`, or why they may not be one."""
+        single = self.rules.single(index)
+        if not join:
+            return single
+        level = self._level_above(self.producers(index), join)
+        if any(self._lowest_reader(root, join) <= level for root in join):
+            return "cycle"
+        return self.rules.merge([*map(self.group, join), single])
+
+    def _level_above(self, producers: Sequence[int], join: Sequence[int]) -> int:
+        """The level of a group that holds `join` and reads from `producers`."""
+        return max([0, *(self.level(each) + (each not in join) for each in (*producers, *join))])
+
+    def place(self, index: int, join: Sequence[int], union: Group) -> None:
+        """Let operation `index` and the groups `join` be the group `union`."""
+        producers = self.producers(index)
+        self.replace(join, index, union, self._level_above(producers, join))
+        for root in producers:
+            if root not in join:
+                self._add_reader(root, index)
+
+    def replace(self, roots: Sequence[int], index: int, union: Group, level: int) -> None:
+        """Let operation `index` stand for `union`, which takes the place of the groups `roots`."""
+        self.nanoseconds += union.nanoseconds - sum(self.group(r).nanoseconds for r in roots)
+        known = [self._readers(root) for root in roots]
+        for root in roots:
+            self.parent[root] = index
+        self.parent[index] = index
+        self.groups[index] = (union, level)
+        inside = (reader for _, readers in known for reader in readers)
+        kept = tuple(reader for reader in inside if self.find(reader) != index)
+        self.readers[index] = (min((floor for floor, _ in known), default=_NONE), kept)
+
+    def _add_reader(self, root: int, index: int) -> None:
+        floor, readers = self._readers(root)
+        if len(readers) == _MANY:
+            # Levels only rise: the lowest one of today stays below them all.
+            floor = min(floor, *(self.level(self.find(reader)) for reader in readers))
+            readers = ()
+        self.readers[root] = (floor, (*readers, index))
+
+    def _readers(self, root: int) -> tuple[int, tuple[int, ...]]:
+        """A level that some readers do not fall below, and the other readers."""
+        found = self.readers.get(root) or self.base.readers.get(root)
+        return found or (_NONE, ())
+
+    def _lowest_reader(self, root: int, join: Sequence[int]) -> int:
+        floor, readers = self._readers(root)
+        roots = (self.find(reader) for reader in readers)
+        return min([floor, *(self.level(each) for each in roots if each not in join)])
+
+    def union_of_groups(self, producer: int, reader: int) -> tuple[Group, int] | Reason:
+        """The groups `producer` and `reader`, which reads from it, as one with its level.
+
+        Or why they are not one.
+        """
+        pair = (producer, reader)
+        level = self._level_above(self.producers_of_group(reader), pair)
+        first, second = self.group(producer), self.group(reader)
+        if first.static and not second.static:
+            return "once-at-load"
+        if any(self._lowest_reader(root, pair) <= level for root in pair):
+            return "cycle"
+        union = self.rules.merge([first, second])
+        if not isinstance(union, Group):
+            return union
+        faster = union.nanoseconds < first.nanoseconds + second.nanoseconds
+        return (union, level) if faster else "not-faster"
+
+    def producers_of_group(self, root: int) -> list[int]:
+        """The groups that the group `root` reads from."""
+        owners = (
+            self.rules.graph.producer[outside.origin] for outside in self.group(root).reads.values()
+        )
+        return list(dict.fromkeys(self.find(owner) for owner in owners if owner is not None))
+
+    def producers(self, index: int) -> list[int]:
+        """The groups that operation `index` reads from."""
+        reads = self.rules.graph.nodes[index].reads
+        found = (self.find(read.producer) for read in reads if read.producer is not None)
+        return list(dict.fromkeys(found))
+
+    def roots(self) -> list[int]:
+        """Operations that stand for groups, in order."""
+        nodes = enumerate(self.rules.graph.nodes)
+        placed = (self.find(index) for index, node in nodes if node.role not in PASSIVE)
+        return sorted(set(placed))
