@@ -63,6 +63,7 @@ def run_pipeline(
     """Run `pipeline` on `module`, a `builtin.module`, in place.
 
     `report` is given the warnings, remarks and notes of all passes; errors are raised instead.
+    Without `verify_each` the IR is verified once, after the last pass.
 
     Raises:
         ConfigError: the pipeline names an unknown pass or option; nothing has run.
@@ -85,8 +86,9 @@ def run_steps(
     """As `run_pipeline`, with steps that `resolve` made ready in the same context."""
     operation = module.operation
     with operation.context:
-        for step in steps:
-            _run(step, operation, _Settings(verify_each, tuple(hooks), report))
+        for number, step in enumerate(steps, start=1):
+            verify = verify_each or number == len(steps)
+            _run(step, operation, _Settings(verify, tuple(hooks), report))
 
 
 def resolve(pipeline: PipelineSpec) -> list[Runnable]:
@@ -133,7 +135,7 @@ def _upstream(step: Step) -> PassManager:
 
 @dataclass(frozen=True)
 class _Settings:
-    verify_each: bool
+    verify: bool
     hooks: tuple[Hook, ...]
     report: Callable[[Diagnostic], None] | None
 
@@ -157,14 +159,14 @@ def _run_checked(step: Runnable, module: ir.Operation, settings: _Settings) -> N
             if step.ours is not None:
                 _run_ours(step.ours, step, module)
             else:
-                step.upstream.enable_verifier(settings.verify_each)
+                step.upstream.enable_verifier(settings.verify)
                 step.upstream.run(module)
         except ir.MLIRError as error:
             found = [*errors, *map(Diagnostic.from_mlir, error.error_diagnostics)]
             raise _failure(step, found) from error
         if errors:
             raise _failure(step, errors)
-    if step.ours is not None and settings.verify_each:
+    if step.ours is not None and settings.verify:
         _verify(step, module)
 
 

@@ -131,18 +131,15 @@ def _check_block(region: ir.Region, results: list[ir.Type]) -> None:
 
 
 def _check_pure(operation: ir.Operation) -> None:
-    reasons: list[str] = []
-
-    def visit(nested: ir.Operation) -> ir.WalkResult:
-        reason = impurity(nested)
-        if reason is None:
-            return ir.WalkResult.ADVANCE
-        reasons.append(reason)
-        return ir.WalkResult.INTERRUPT
-
-    operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    if reasons:
-        raise Rejected(f"expects operations without side effects inside, but {reasons[0]}")
+    reason = impurity(operation)
+    if reason is not None:
+        raise Rejected(f"expects operations without side effects inside, but {reason}")
+    if not len(operation.regions):
+        return
+    for region in operation.regions:
+        for block in region.blocks:
+            for view in block.operations:
+                _check_pure(view.operation)
 
 
 def _listed(types: list[ir.Type]) -> str:

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import hashlib
+import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xyntra.dialects import Kernel
 from xyntra.dialects.mlir import ir
-from xyntra.passes.fusion.block_graph import captured, is_source
+from xyntra.passes.fusion.block_graph import is_source
 from xyntra.passes.fusion.functions import functions
 from xyntra.passes.registry import register_pass
 
@@ -48,23 +50,23 @@ class _Outliner:
         self.module = module
         first = next(functions(module), None)
         self.ip = ir.InsertionPoint(first) if first is not None else None
-        self.texts: dict[str, str] = {}
+        self.contents: dict[str, bytes] = {}
         self.duplicates: list[ir.Operation] = []
 
     def outline(self, fused: ir.Operation) -> None:
-        inputs = _clone_constants(fused)
-        kernel = _build_function(fused, inputs, self.ip)
+        """Replace `fused` with a call of a kernel that does the same."""
+        kind = ir.StringAttr(fused.attributes["kind"]).value
         with fused.location:
-            Kernel(ir.StringAttr(fused.attributes["kind"]).value).mark(kernel)
+            kernel = _new_function(self.ip)
+            inputs = _move_body(fused, kernel)
+            Kernel(kind).mark(kernel)
             if "schedule" in fused.attributes:
                 kernel.attributes["xyntra.schedule"] = fused.attributes["schedule"]
-            name = self._name(kernel, ir.StringAttr(fused.attributes["kind"]).value)
             call = ir.Operation.create(
                 "func.call",
                 results=[result.type for result in fused.results],
                 operands=inputs,
-                attributes={"callee": ir.FlatSymbolRefAttr.get(name)},
-                loc=fused.location,
+                attributes={"callee": ir.FlatSymbolRefAttr.get(self._name(kernel, kind))},
                 ip=ir.InsertionPoint(fused),
             )
         for attribute in _REPORTED:
@@ -76,43 +78,116 @@ class _Outliner:
 
     def _name(self, kernel: ir.Operation, kind: str) -> str:
         """Name `kernel` by its content; where an equal one exists, it is a duplicate."""
-        text = kernel.get_asm(use_local_scope=True)
-        digest = hashlib.sha256(text.encode()).hexdigest()
+        content = _content(kernel)
+        digest = hashlib.sha256(content).hexdigest()
         length = 8
         name = f"{kind}_{digest[:length]}"
-        while self.texts.get(name, text) != text:
+        while self.contents.get(name, content) != content:
             length += 4
             name = f"{kind}_{digest[:length]}"
-        if name in self.texts:
+        if name in self.contents:
             self.duplicates.append(kernel)
         else:
-            self.texts[name] = text
+            self.contents[name] = content
             kernel.attributes["sym_name"] = ir.StringAttr.get(name)
         return name
 
 
-def _clone_constants(fused: ir.Operation) -> list[ir.Value]:
-    """Bring constants and empty destinations into the region; return what else it captures."""
+def _content(kernel: ir.Operation) -> bytes:
+    """What tells kernels apart: everything but the names of the nodes that they come from."""
+    located: list[ir.Operation | ir.BlockArgument] = []
+    _collect_located(kernel, located)
+    locations = [each.location for each in located]
+    unknown = ir.Location.unknown(kernel.context)
+    _relocate(located, [unknown] * len(located))
+    file = io.BytesIO()
+    kernel.write_bytecode(file)
+    _relocate(located, locations)
+    return file.getvalue()
+
+
+def _collect_located(op: ir.Operation, found: list[ir.Operation | ir.BlockArgument]) -> None:
+    found.append(op)
+    if not len(op.regions):
+        return
+    for region in op.regions:
+        for block in region.blocks:
+            found.extend(block.arguments)
+            for view in block.operations:
+                _collect_located(view.operation, found)
+
+
+def _relocate(
+    located: Sequence[ir.Operation | ir.BlockArgument], locations: Sequence[ir.Location]
+) -> None:
+    for each, location in zip(located, locations, strict=True):
+        if isinstance(each, ir.BlockArgument):
+            each.set_location(location)
+        else:
+            each.location = location
+
+
+def _new_function(ip: ir.InsertionPoint | None) -> ir.Operation:
+    return ir.Operation.create(
+        "func.func",
+        attributes={
+            "sym_name": ir.StringAttr.get(_DRAFT),
+            "sym_visibility": ir.StringAttr.get("private"),
+            "function_type": ir.TypeAttr.get(ir.FunctionType.get([], [])),
+        },
+        regions=1,
+        ip=ip,
+    )
+
+
+def _move_body(fused: ir.Operation, kernel: ir.Operation) -> list[ir.Value]:
+    """Move the block of `fused` into `kernel`; returns what becomes the arguments."""
     block = fused.regions[0].blocks[0]
-    while True:
-        inside = _results_inside(fused)
-        inputs: dict[ir.Value, None] = {}
-        sources: dict[ir.Value, ir.Operation] = {}
-        for value in captured(fused):
-            owner = value.owner
-            if isinstance(owner, ir.Block):
-                if owner == fused.block:
-                    inputs[value] = None
-            elif value not in inside:
-                if is_source(owner):
-                    sources[value] = owner
-                else:
-                    inputs[value] = None
-        if not sources:
-            return list(inputs)
-        for value, owner in sources.items():
-            clone = owner.clone(ip=ir.InsertionPoint.at_block_begin(block))
-            _replace_inside(fused, value, clone.results[0])
+    uses: dict[ir.Value, list[tuple[ir.Operation, int]]] = {}
+    _collect_captured(block, set(), uses)
+    block.append_to(kernel.regions[0])
+    start = ir.InsertionPoint.at_block_begin(block)
+    inputs = []
+    for value, holders in uses.items():
+        if not isinstance(value.owner, ir.Block) and is_source(value.owner):
+            inner = value.owner.clone(ip=start).results[0]
+        else:
+            inputs.append(value)
+            inner = block.add_argument(value.type, fused.location)
+        for holder, position in holders:
+            holder.operands[position] = inner
+    _return_results(block)
+    types = [value.type for value in inputs], [result.type for result in fused.results]
+    kernel.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(*types))
+    return inputs
+
+
+def _collect_captured(
+    block: ir.Block, inside: set[ir.Value], uses: dict[ir.Value, list[tuple[ir.Operation, int]]]
+) -> None:
+    """Find where operations of `block`, and nested ones, use values from outside."""
+    inside.update(block.arguments)
+    for view in block.operations:
+        op = view.operation
+        for position, value in enumerate(op.operands):
+            if value not in inside:
+                uses.setdefault(value, []).append((op, position))
+        if len(op.regions):
+            for region in op.regions:
+                for nested in region.blocks:
+                    _collect_captured(nested, inside, uses)
+        inside.update(op.results)
+
+
+def _return_results(block: ir.Block) -> None:
+    last = list(block.operations)[-1].operation
+    ir.Operation.create(
+        "func.return",
+        operands=list(last.operands),
+        loc=last.location,
+        ip=ir.InsertionPoint(last),
+    )
+    last.erase()
 
 
 def _erase_unused_sources(function: ir.Operation) -> None:
@@ -120,59 +195,3 @@ def _erase_unused_sources(function: ir.Operation) -> None:
         op = view.operation
         if is_source(op) and not any(len(list(result.uses)) for result in op.results):
             op.erase()
-
-
-def _results_inside(op: ir.Operation) -> set[ir.Value]:
-    found: set[ir.Value] = set()
-    for region in op.regions:
-        for block in region.blocks:
-            for nested in block.operations:
-                found.update(nested.operation.results)
-                found |= _results_inside(nested.operation)
-    return found
-
-
-def _replace_inside(op: ir.Operation, old: ir.Value, new: ir.Value) -> None:
-    for region in op.regions:
-        for block in region.blocks:
-            for nested in block.operations:
-                operands = nested.operation.operands
-                for position, value in enumerate(operands):
-                    if value == old:
-                        operands[position] = new
-                _replace_inside(nested.operation, old, new)
-
-
-def _build_function(
-    fused: ir.Operation, inputs: list[ir.Value], ip: ir.InsertionPoint | None
-) -> ir.Operation:
-    results = [result.type for result in fused.results]
-    with fused.location:
-        kernel = ir.Operation.create(
-            "func.func",
-            attributes={
-                "sym_name": ir.StringAttr.get(_DRAFT),
-                "sym_visibility": ir.StringAttr.get("private"),
-                "function_type": ir.TypeAttr.get(
-                    ir.FunctionType.get([value.type for value in inputs], results)
-                ),
-            },
-            regions=1,
-            ip=ip,
-        )
-    types = [value.type for value in inputs]
-    block = kernel.regions[0].blocks.append(*types, arg_locs=[fused.location] * len(types))
-    for value, argument in zip(inputs, block.arguments, strict=True):
-        _replace_inside(fused, value, argument)
-    for view in list(fused.regions[0].blocks[0].operations):
-        op = view.operation
-        if op.name == "xyntra.yield":
-            ir.Operation.create(
-                "func.return",
-                operands=list(op.operands),
-                loc=op.location,
-                ip=ir.InsertionPoint(block),
-            )
-        else:
-            block.append(op)
-    return kernel
