@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Elementwise operations of random graphs: how each is built, and what it computes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bench.fusion_values import MATH_ULPS, Known, combine, rounded
+from xyntra.dialects.dtypes import bit_width, is_float
+from xyntra.dialects.scalar import Scalar, constant
+
+__all__ = ["BINARY", "COMPARISONS", "UNARY", "Elementwise", "cast", "compare", "select", "wide"]
+
+Array = np.ndarray[Any, Any]
+_FLOATS = "float"
+_INTEGERS = "int"
+_BOOLEANS = "bool"
+
+
+@dataclass(frozen=True)
+class Elementwise:
+    """One operation on scalars.
+
+    Attributes:
+        build: emits it.
+        compute: the same on arrays: float64, or the integers themselves.
+        kinds: the kinds of dtypes that it takes: "float", "int", "bool".
+        ulps: bound on the rounding error of a float result.
+    """
+
+    build: Callable[..., Scalar]
+    compute: Callable[..., Array]
+    kinds: tuple[str, ...] = (_FLOATS,)
+    ulps: float = 1.0
+
+    def refer(self, *operands: Known) -> Known:
+        """What it computes from known operands."""
+        dtype = operands[0].dtype
+        if is_float(dtype):
+            return combine(dtype, self.compute, *operands, ulps=self.ulps)
+        with np.errstate(all="ignore"):
+            value = self.compute(*(operand.value for operand in operands))
+        error = sum((operand.error for operand in operands), np.zeros(value.shape))
+        return Known(dtype, value.astype(dtype), error)
+
+
+def kind_of(dtype: str) -> str:
+    """Return "float", "int" or "bool"."""
+    if dtype == "bool":
+        return _BOOLEANS
+    return _FLOATS if is_float(dtype) else _INTEGERS
+
+
+def wide(dtype: str) -> str:
+    """The dtype that functions of `dtype` are computed in."""
+    return "float32" if bit_width(dtype) == 16 else dtype
+
+
+def _math(name: str) -> Callable[[Scalar], Scalar]:
+    return lambda x: x.cast(wide(x.dtype)).math(name).cast(x.dtype)
+
+
+def _sigmoid(x: Scalar) -> Scalar:
+    v = x.cast(wide(x.dtype))
+    return (constant(1.0, v.dtype) / (constant(1.0, v.dtype) + (-v).math("exp"))).cast(x.dtype)
+
+
+def _erf(x: Array) -> Array:
+    flat = [math.erf(v) for v in np.asarray(x).reshape(-1).tolist()]
+    return np.array(flat, np.float64).reshape(np.shape(x))
+
+
+def _away_from_zero(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """`function`, which has a pole at zero: next to it both signs are possible."""
+    return lambda x: np.where(np.abs(x) < 1e-30, np.nan, function(x))
+
+
+UNARY: dict[str, Elementwise] = {
+    "neg": Elementwise(lambda x: -x, np.negative, (_FLOATS, _INTEGERS)),
+    "abs": Elementwise(Scalar.absolute, np.abs, (_FLOATS, _INTEGERS)),
+    "relu": Elementwise(
+        lambda x: x.maximum(0), lambda x: np.maximum(x, x.dtype.type(0)), (_FLOATS, _INTEGERS)
+    ),
+    "square": Elementwise(lambda x: x * x, np.square, (_FLOATS, _INTEGERS)),
+    "exp": Elementwise(_math("exp"), np.exp, ulps=MATH_ULPS),
+    "log": Elementwise(_math("log"), np.log, ulps=MATH_ULPS),
+    "sqrt": Elementwise(_math("sqrt"), np.sqrt, ulps=2),
+    "tanh": Elementwise(_math("tanh"), np.tanh, ulps=MATH_ULPS),
+    "erf": Elementwise(_math("erf"), _erf, ulps=MATH_ULPS),
+    "sin": Elementwise(_math("sin"), np.sin, ulps=MATH_ULPS),
+    "cos": Elementwise(_math("cos"), np.cos, ulps=MATH_ULPS),
+    "floor": Elementwise(_math("floor"), np.floor),
+    "sigmoid": Elementwise(_sigmoid, lambda x: 1 / (1 + np.exp(-x)), ulps=MATH_ULPS),
+    "not": Elementwise(lambda x: ~x, np.invert, (_BOOLEANS, _INTEGERS)),
+}
+BINARY: dict[str, Elementwise] = {
+    "add": Elementwise(lambda x, y: x + y, np.add, (_FLOATS, _INTEGERS)),
+    "sub": Elementwise(lambda x, y: x - y, np.subtract, (_FLOATS, _INTEGERS)),
+    "mul": Elementwise(lambda x, y: x * y, np.multiply, (_FLOATS, _INTEGERS)),
+    "div": Elementwise(lambda x, y: x / y, lambda x, y: _divide(x, y), ulps=2),
+    "max": Elementwise(Scalar.maximum, np.maximum, (_FLOATS, _INTEGERS)),
+    "min": Elementwise(Scalar.minimum, np.minimum, (_FLOATS, _INTEGERS)),
+    "and": Elementwise(lambda x, y: x & y, np.bitwise_and, (_BOOLEANS, _INTEGERS)),
+    "or": Elementwise(lambda x, y: x | y, np.bitwise_or, (_BOOLEANS, _INTEGERS)),
+    "xor": Elementwise(lambda x, y: x ^ y, np.bitwise_xor, (_BOOLEANS, _INTEGERS)),
+}
+COMPARISONS: dict[str, tuple[Callable[..., Scalar], Callable[..., Array]]] = {
+    "lt": (lambda x, y: x < y, np.less),
+    "le": (lambda x, y: x <= y, np.less_equal),
+    "gt": (lambda x, y: x > y, np.greater),
+    "eq": (Scalar.equals, np.equal),
+    "ne": (Scalar.differs, np.not_equal),
+}
+
+
+def _divide(x: Array, y: Array) -> Array:
+    return np.divide(x, y)
+
+
+def compare(name: str, a: Known, b: Known) -> Known:
+    """A comparison; nothing is known where the intervals of its operands overlap."""
+    with np.errstate(all="ignore"):
+        value = COMPARISONS[name][1](a.value, b.value)
+        error = a.error + b.error
+        if is_float(a.dtype):
+            near = ~(np.abs(a.value - b.value) > error) & ~np.isnan(a.value + 0 * b.value)
+            near &= ~np.isnan(b.value + 0 * a.value)
+            unsure = (error > 0) & (near | ~np.isfinite(error))
+        else:
+            unsure = np.broadcast_to(error > 0, value.shape)
+    return Known("bool", value, np.where(unsure, np.inf, 0.0))
+
+
+def select(condition: Known, a: Known, b: Known) -> Known:
+    """`a` where `condition` holds, else `b`."""
+    value = np.where(condition.value, a.value, b.value)
+    error = np.where(condition.value, a.error, b.error)
+    return Known(a.dtype, value, np.where(condition.error > 0, np.inf, error))
+
+
+def cast(x: Known, dtype: str) -> Known:
+    """Conversion as `Scalar.cast` defines it, to a float, int32, int64 or bool."""
+    if x.dtype == dtype:
+        return x
+    with np.errstate(all="ignore"):
+        if is_float(dtype):
+            return rounded(dtype, x.value.astype(np.float64), x.error)
+        if not is_float(x.dtype):
+            return Known(dtype, x.value.astype(dtype), x.error)
+        ends = [_to_integer(v, dtype) for v in (x.value - x.error, x.value, x.value + x.error)]
+        same = (ends[0] == ends[1]) & (ends[1] == ends[2]) & x.certain
+        if dtype == "bool":
+            same &= (x.error == 0) | (np.abs(x.value) > x.error) | np.isnan(x.value)
+        return Known(dtype, ends[1], np.where(same, 0.0, np.inf))
+
+
+def _to_integer(value: Array, dtype: str) -> Array:
+    if dtype == "bool":
+        return value != 0
+    info = np.iinfo(dtype)
+    fits = (value >= float(info.min)) & (value < -float(info.min))
+    truncated = np.where(fits, np.trunc(value), 0).astype(np.int64)
+    return np.where(fits, truncated, info.min).astype(dtype)

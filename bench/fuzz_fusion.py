@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Fuse random graphs and compare: `python -m bench.fuzz_fusion --graphs 10000 --seed 0`.
+
+Each graph is compiled fused and unfused, both run, and both are compared with numpy in float64
+within error bounds that are computed with the values (see `fusion_values`); integers and booleans
+must be exact. Every region is checked, and the order of the regions rebuilt. Graphs run in a child
+process, which a defect may end. The result is JSON. What is found is made small and written as
+MLIR with its inputs to the folder --keep; `--seed SEED --only NUMBER` repeats one graph.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from bench.machine import describe, slug
+from bench.measure import ROOT, write_json
+
+if TYPE_CHECKING:
+    from bench.fusion_check import Checker
+    from bench.fusion_graphs import Graph
+
+__all__ = ["Report", "main", "random_graph", "run_graph"]
+
+_LARGEST = 14
+_RECYCLE = 1000
+"""Graphs after which a fresh child goes on, so that memory stays bounded."""
+_OPTIMISED = 8
+"""One graph of so many is compiled as users compile: LLVM's vectoriser trusts what we promise."""
+_LIMIT_SECONDS = 120.0
+_START_SECONDS = 120.0
+
+
+@dataclass(frozen=True)
+class Report:
+    """What became of one graph; `kind` is "ok", or what is wrong."""
+
+    number: int
+    kind: str
+    message: str = ""
+    operations: Mapping[str, int] = field(default_factory=dict)
+    dtypes: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns 0 if nothing was found."""
+    options = _parser().parse_args(arguments)
+    machine = describe()
+    started = time.perf_counter()
+    numbers = range(options.graphs) if options.only is None else [options.only]
+    reports = []
+    for report in _reports(options, numbers):
+        reports.append(report)
+        if report.kind != "ok":
+            print(f"{report.number}: {report.kind}: {report.message}", flush=True)
+        if len(reports) % 500 == 0:
+            print(f"{len(reports)} graphs, {time.perf_counter() - started:.0f} s", flush=True)
+    result = {"machine": machine, "seed": options.seed, **summary(reports)}
+    result["seconds"] = time.perf_counter() - started
+    if options.only is None:
+        write_json(options.json or ROOT / f"bench/results/fuzz_fusion-{slug(machine)}.json", result)
+    print(json.dumps(result["found"], indent=2))
+    return 1 if result["problems"] else 0
+
+
+def summary(reports: Sequence[Report]) -> dict[str, Any]:
+    """Counts over all graphs, and every graph with which something was wrong."""
+    operations: Counter[str] = Counter()
+    dtypes: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
+    for report in reports:
+        operations.update(report.operations)
+        dtypes.update(report.dtypes)
+        counts.update(report.counts)
+    kinds = Counter(report.kind for report in reports)
+    found = {kind: kinds[kind] for kind in ("mismatch", "illegal", "cycle", "error", "crash")}
+    return {
+        "graphs": len(reports),
+        "found": found,
+        "counts": dict(counts),
+        "operations": dict(operations.most_common()),
+        "dtypes": dict(dtypes.most_common()),
+        "problems": [asdict(report) for report in reports if report.kind != "ok"],
+    }
+
+
+def random_graph(seed: int, number: int) -> Graph:
+    """Graph `number` of the run with `seed`."""
+    from bench.fusion_random import generate
+
+    random = Random(f"{seed}:{number}")
+    return generate(random, random.randint(2, _LARGEST))
+
+
+def run_graph(checker: Checker, graph: Graph, number: int, keep: Path | None) -> Report:
+    """Check a graph; what is found is made small and written to the folder `keep`."""
+    from bench.fusion_check import failure
+
+    started = time.perf_counter()
+    checker.opt_level = 0 if number % _OPTIMISED else 2
+    found, outcome = failure(checker, graph)
+    data = [node.data.dtype.name for node in graph.nodes if node.data is not None]
+    operations = Counter(node.op for node in graph.nodes)
+    counts = asdict(outcome) if outcome is not None else {}
+    kind, message = found or ("ok", "")
+    if found and keep is not None:
+        _keep(checker, graph, number, kind, keep)
+    seconds = time.perf_counter() - started
+    return Report(number, kind, message, operations, Counter(data), counts, seconds)
+
+
+def _keep(checker: Checker, graph: Graph, number: int, kind: str, folder: Path) -> None:
+    from bench.fusion_check import failure
+    from bench.fusion_shrink import shrink, write_reproducer
+
+    def fails(candidate: Graph) -> bool:
+        found, _ = failure(checker, candidate)
+        return found is not None and found[0] == kind
+
+    small = shrink(graph, fails)
+    found, _ = failure(checker, small)
+    message = found[1] if found else "does not repeat"
+    write_reproducer(folder, f"{kind}-{number}", small, message, checker.context)
+
+
+def _reports(options: argparse.Namespace, numbers: Sequence[int]) -> Iterator[Report]:
+    job = {"seed": options.seed, "keep": str(options.keep) if options.keep else ""}
+    child: _Child | None = None
+    for position, number in enumerate(numbers):
+        if child is not None and position % _RECYCLE == 0:
+            child.end()
+            child = None
+        child = child or _Child(job)
+        report = child.run(number)
+        if report.kind == "crash":
+            child.end()
+            child = None
+        yield report
+    if child is not None:
+        child.end()
+
+
+class _Child:
+    """The process that compiles and runs."""
+
+    def __init__(self, job: Mapping[str, Any]) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._connection, other = context.Pipe()
+        self._process = context.Process(target=_serve, args=(other, dict(job)))
+        self._process.start()
+        other.close()
+        if not self._connection.poll(_START_SECONDS):
+            raise TimeoutError("the child process did not start")
+        self._connection.recv()
+
+    def run(self, number: int) -> Report:
+        """The report on graph `number`."""
+        self._connection.send(number)
+        try:
+            if self._connection.poll(_LIMIT_SECONDS):
+                answer: Report = self._connection.recv()
+                return answer
+        except (EOFError, ConnectionError):
+            self._process.join()
+            return Report(number, "crash", f"exit status {self._process.exitcode}")
+        return Report(number, "crash", f"no answer after {_LIMIT_SECONDS:.0f} s")
+
+    def end(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.join()
+        self._connection.close()
+
+
+def _serve(connection: Connection, job: Mapping[str, Any]) -> None:
+    from bench.fusion_check import Checker
+    from xyntra.dialects import make_context
+
+    checker = Checker(make_context())
+    keep = Path(job["keep"]) if job["keep"] else None
+    connection.send("ready")
+    while True:
+        try:
+            number = connection.recv()
+        except EOFError:
+            return
+        connection.send(run_graph(checker, random_graph(job["seed"], number), number, keep))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m bench.fuzz_fusion", description=__doc__)
+    parser.add_argument("--graphs", type=int, default=10_000, help="how many (default 10000)")
+    parser.add_argument("--seed", type=int, default=0, help="default 0")
+    parser.add_argument("--only", type=int, metavar="NUMBER", help="repeat one graph")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="write what is found here")
+    parser.add_argument("--json", type=Path, help="where to write the result")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
