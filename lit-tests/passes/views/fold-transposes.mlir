@@ -1,0 +1,252 @@
+// RUN: %xyntra-opt %s --fold-transposes | FileCheck %s
+
+#id2 = affine_map<(d0, d1) -> (d0, d1)>
+#t2 = affine_map<(d0, d1) -> (d1, d0)>
+#id3 = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#t021 = affine_map<(d0, d1, d2) -> (d0, d2, d1)>
+#t102 = affine_map<(d0, d1, d2) -> (d1, d0, d2)>
+#m = affine_map<(d0, d1, d2) -> (d0, d2)>
+#n = affine_map<(d0, d1, d2) -> (d2, d1)>
+#r = affine_map<(d0, d1, d2) -> (d0, d1)>
+
+// A contraction reads a transposed weight through its map.
+// CHECK-DAG: #[[M:.+]] = affine_map<(d0, d1, d2) -> (d0, d2)>
+// CHECK-DAG: #[[N:.+]] = affine_map<(d0, d1, d2) -> (d1, d2)>
+// CHECK-LABEL: func.func @weight(
+// CHECK-SAME: %[[X:.+]]: tensor<4x8xf32>, %[[W:.+]]: tensor<6x8xf32>)
+// CHECK: linalg.generic {indexing_maps = [#[[M]], #[[N]], #{{.+}}], {{.+}}} ins(%[[X]], %[[W]] : tensor<4x8xf32>, tensor<6x8xf32>)
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @weight(%x: tensor<4x8xf32>, %w: tensor<6x8xf32>) -> tensor<4x6xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e0 = tensor.empty() : tensor<8x6xf32>
+  %t = linalg.generic {indexing_maps = [#t2, #id2], iterator_types = ["parallel", "parallel"]} ins(%w : tensor<6x8xf32>) outs(%e0 : tensor<8x6xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<8x6xf32>
+  %e1 = tensor.empty() : tensor<4x6xf32>
+  %f1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<4x6xf32>) -> tensor<4x6xf32>
+  %y = linalg.generic {indexing_maps = [#m, #n, #r], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %t : tensor<4x8xf32>, tensor<8x6xf32>) outs(%f1 : tensor<4x6xf32>) {
+  ^bb0(%in: f32, %in_1: f32, %out: f32):
+    %p = arith.mulf %in, %in_1 : f32
+    %s = arith.addf %out, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<4x6xf32>
+  return %y : tensor<4x6xf32>
+}
+
+// Heads are put back beside each other: the contraction in front writes that order.
+// CHECK-LABEL: func.func @heads(
+// CHECK: %[[F:.+]] = linalg.fill ins(%{{.+}}) outs(%{{.+}} : tensor<4x2x8xf32>)
+// CHECK: %[[Y:.+]] = linalg.generic {{.+}} outs(%[[F]] : tensor<4x2x8xf32>)
+// CHECK: %[[C:.+]] = tensor.collapse_shape %[[Y]] {{\[\[}}0], [1, 2]] : tensor<4x2x8xf32> into tensor<4x16xf32>
+// CHECK: return %[[C]]
+func.func @heads(%x: tensor<2x4x6xf32>, %w: tensor<2x6x8xf32>) -> tensor<4x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x4x8xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
+  %y = linalg.generic {
+    indexing_maps = [affine_map<(b, m, n, k) -> (b, m, k)>, affine_map<(b, m, n, k) -> (b, k, n)>, affine_map<(b, m, n, k) -> (b, m, n)>],
+    iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+    ins(%x, %w : tensor<2x4x6xf32>, tensor<2x6x8xf32>) outs(%f : tensor<2x4x8xf32>) {
+  ^bb0(%in: f32, %in_1: f32, %out: f32):
+    %p = arith.mulf %in, %in_1 : f32
+    %s = arith.addf %out, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<2x4x8xf32>
+  %e0 = tensor.empty() : tensor<4x2x8xf32>
+  %t = linalg.generic {indexing_maps = [#t102, #id3], iterator_types = ["parallel", "parallel", "parallel"]} ins(%y : tensor<2x4x8xf32>) outs(%e0 : tensor<4x2x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<4x2x8xf32>
+  %c = tensor.collapse_shape %t [[0], [1, 2]] : tensor<4x2x8xf32> into tensor<4x16xf32>
+  return %c : tensor<4x16xf32>
+}
+
+// A transpose passes reshapes and an elementwise operation on its way to a contraction.
+// CHECK-LABEL: func.func @passes(
+// CHECK-SAME: %[[X:.+]]: tensor<4x8xf32>, %{{.+}}: tensor<4x6xf32>)
+// CHECK: %[[E:.+]] = linalg.generic {indexing_maps = [#[[I:.+]], #[[I]]], {{.+}} ins(%[[X]] : tensor<4x8xf32>)
+// CHECK: linalg.generic {{.+}} ins(%[[E]], %{{.+}} : tensor<4x8xf32>, tensor<4x6xf32>)
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @passes(%x: tensor<4x8xf32>, %w: tensor<4x6xf32>) -> tensor<8x6xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.expand_shape %x [[0, 1], [2]] output_shape [1, 4, 8] : tensor<4x8xf32> into tensor<1x4x8xf32>
+  %e0 = tensor.empty() : tensor<1x8x4xf32>
+  %1 = linalg.generic {indexing_maps = [#t021, #id3], iterator_types = ["parallel", "parallel", "parallel"]} ins(%0 : tensor<1x4x8xf32>) outs(%e0 : tensor<1x8x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<1x8x4xf32>
+  %2 = tensor.collapse_shape %1 [[0, 1], [2]] : tensor<1x8x4xf32> into tensor<8x4xf32>
+  %e1 = tensor.empty() : tensor<8x4xf32>
+  %3 = linalg.generic {indexing_maps = [#id2, #id2], iterator_types = ["parallel", "parallel"]} ins(%2 : tensor<8x4xf32>) outs(%e1 : tensor<8x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %s = math.exp %in : f32
+    linalg.yield %s : f32
+  } -> tensor<8x4xf32>
+  %e2 = tensor.empty() : tensor<8x6xf32>
+  %f2 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<8x6xf32>) -> tensor<8x6xf32>
+  %y = linalg.generic {indexing_maps = [#m, #n, #r], iterator_types = ["parallel", "parallel", "reduction"]} ins(%3, %w : tensor<8x4xf32>, tensor<4x6xf32>) outs(%f2 : tensor<8x6xf32>) {
+  ^bb0(%in: f32, %in_1: f32, %out: f32):
+    %p = arith.mulf %in, %in_1 : f32
+    %s = arith.addf %out, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<8x6xf32>
+  return %y : tensor<8x6xf32>
+}
+
+// Two transposes cancel.
+// CHECK-LABEL: func.func @cancel(
+// CHECK-SAME: %[[X:.+]]: tensor<4x8xf32>)
+// CHECK-NEXT: %[[S:.+]] = "xyntra.softmax"(%[[X]])
+// CHECK-NEXT: return %[[S]]
+func.func @cancel(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %e0 = tensor.empty() : tensor<8x4xf32>
+  %t = linalg.generic {indexing_maps = [#t2, #id2], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x8xf32>) outs(%e0 : tensor<8x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<8x4xf32>
+  %e1 = tensor.empty() : tensor<4x8xf32>
+  %u = linalg.generic {indexing_maps = [#t2, #id2], iterator_types = ["parallel", "parallel"]} ins(%t : tensor<8x4xf32>) outs(%e1 : tensor<4x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<4x8xf32>
+  %0 = "xyntra.softmax"(%u) {axis = 1} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
+
+// A slice of a transposed tensor is one of the tensor.
+// CHECK-LABEL: func.func @slice(
+// CHECK-SAME: %[[X:.+]]: tensor<8x12xf32>,
+// CHECK: %[[S:.+]] = tensor.extract_slice %[[X]][0, 4] [8, 4] [1, 1]
+// CHECK: linalg.generic {{.+}} ins(%[[S]], %{{.+}} : tensor<8x4xf32>, tensor<8x6xf32>)
+// CHECK-NOT: linalg.generic
+func.func @slice(%x: tensor<8x12xf32>, %w: tensor<8x6xf32>) -> tensor<4x6xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e0 = tensor.empty() : tensor<12x8xf32>
+  %t = linalg.generic {indexing_maps = [#t2, #id2], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<8x12xf32>) outs(%e0 : tensor<12x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<12x8xf32>
+  %0 = tensor.extract_slice %t[4, 0] [4, 8] [1, 1] : tensor<12x8xf32> to tensor<4x8xf32>
+  %e1 = tensor.empty() : tensor<4x6xf32>
+  %f1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<4x6xf32>) -> tensor<4x6xf32>
+  %y = linalg.generic {indexing_maps = [#m, #n, #r], iterator_types = ["parallel", "parallel", "reduction"]} ins(%0, %w : tensor<4x8xf32>, tensor<8x6xf32>) outs(%f1 : tensor<4x6xf32>) {
+  ^bb0(%in: f32, %in_1: f32, %out: f32):
+    %p = arith.mulf %in, %in_1 : f32
+    %s = arith.addf %out, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<4x6xf32>
+  return %y : tensor<4x6xf32>
+}
+
+// A row op cannot read another order: the elementwise operations in front compute in it.
+// CHECK-LABEL: func.func @row(
+// CHECK: %[[Y:.+]] = linalg.generic {{.+}} outs(%{{.+}} : tensor<8x4xf32>)
+// CHECK: %[[E:.+]] = linalg.generic {{.+}} ins(%[[Y]] : tensor<8x4xf32>)
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: math.exp
+// CHECK: "xyntra.softmax"(%[[E]])
+func.func @row(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) -> tensor<8x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e0 = tensor.empty() : tensor<4x8xf32>
+  %f0 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %y = linalg.generic {indexing_maps = [#m, #n, #r], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : tensor<4x6xf32>, tensor<6x8xf32>) outs(%f0 : tensor<4x8xf32>) {
+  ^bb0(%in: f32, %in_1: f32, %out: f32):
+    %p = arith.mulf %in, %in_1 : f32
+    %s = arith.addf %out, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<4x8xf32>
+  %e1 = tensor.empty() : tensor<4x8xf32>
+  %1 = linalg.generic {indexing_maps = [#id2, #id2], iterator_types = ["parallel", "parallel"]} ins(%y : tensor<4x8xf32>) outs(%e1 : tensor<4x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %s = math.exp %in : f32
+    linalg.yield %s : f32
+  } -> tensor<4x8xf32>
+  %e2 = tensor.empty() : tensor<8x4xf32>
+  %t = linalg.generic {indexing_maps = [#t2, #id2], iterator_types = ["parallel", "parallel"]} ins(%1 : tensor<4x8xf32>) outs(%e2 : tensor<8x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<8x4xf32>
+  %0 = "xyntra.softmax"(%t) {axis = 1} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// A softmax along other than the last dimension has no rows to keep together.
+// CHECK-LABEL: func.func @columns(
+// CHECK: "xyntra.softmax"(%{{.+}}) {axis = 1 : i64} : (tensor<3x4x8xf32>) -> tensor<3x4x8xf32>
+// CHECK-NOT: linalg.yield %in :
+func.func @columns(%x: tensor<3x4x8xf32>) -> tensor<4x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e2 = tensor.empty() : tensor<4x3x8xf32>
+  %t = linalg.generic {indexing_maps = [#t102, #id3], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : tensor<3x4x8xf32>) outs(%e2 : tensor<4x3x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<4x3x8xf32>
+  %0 = "xyntra.softmax"(%t) {axis = 0} : (tensor<4x3x8xf32>) -> tensor<4x3x8xf32>
+  %e = tensor.empty() : tensor<4x8xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2, d1)>, #r], iterator_types = ["parallel", "parallel", "reduction"]} ins(%0 : tensor<4x3x8xf32>) outs(%f : tensor<4x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %s = arith.addf %out, %in : f32
+    linalg.yield %s : f32
+  } -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// A broadcast copy is not made.
+// CHECK-LABEL: func.func @broadcast(
+// CHECK-SAME: %[[X:.+]]: tensor<4x8xf32>, %[[B:.+]]: tensor<8xf32>)
+// CHECK: linalg.generic {{.+}} ins(%[[X]], %[[B]] : tensor<4x8xf32>, tensor<8xf32>)
+// CHECK-NOT: linalg.generic
+func.func @broadcast(%x: tensor<4x8xf32>, %b: tensor<8xf32>) -> tensor<4x8xf32> {
+  %e0 = tensor.empty() : tensor<4x8xf32>
+  %t = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1)>, #id2], iterator_types = ["parallel", "parallel"]} ins(%b : tensor<8xf32>) outs(%e0 : tensor<4x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<4x8xf32>
+  %e1 = tensor.empty() : tensor<4x8xf32>
+  %y = linalg.generic {indexing_maps = [#id2, #id2, #id2], iterator_types = ["parallel", "parallel"]} ins(%x, %t : tensor<4x8xf32>, tensor<4x8xf32>) outs(%e1 : tensor<4x8xf32>) {
+  ^bb0(%in: f32, %in_1: f32, %out: f32):
+    %s = arith.addf %in, %in_1 : f32
+    linalg.yield %s : f32
+  } -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// Nor is a nearest-neighbour resize that an elementwise operation reads.
+// CHECK-LABEL: func.func @resize(
+// CHECK-SAME: %[[X:.+]]: tensor<8x8xf32>, %[[B:.+]]: tensor<4x4xf32>)
+// CHECK: linalg.generic {{.+}} ins(%[[X]], %[[B]] : tensor<8x8xf32>, tensor<4x4xf32>)
+// CHECK-NOT: linalg.generic
+func.func @resize(%x: tensor<8x8xf32>, %b: tensor<4x4xf32>) -> tensor<8x8xf32> {
+  %e0 = tensor.empty() : tensor<8x8xf32>
+  %t = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0 floordiv 2, d1 floordiv 2)>, #id2], iterator_types = ["parallel", "parallel"]} ins(%b : tensor<4x4xf32>) outs(%e0 : tensor<8x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<8x8xf32>
+  %e1 = tensor.empty() : tensor<8x8xf32>
+  %y = linalg.generic {indexing_maps = [#id2, #id2, #id2], iterator_types = ["parallel", "parallel"]} ins(%x, %t : tensor<8x8xf32>, tensor<8x8xf32>) outs(%e1 : tensor<8x8xf32>) {
+  ^bb0(%in: f32, %in_1: f32, %out: f32):
+    %s = arith.addf %in, %in_1 : f32
+    linalg.yield %s : f32
+  } -> tensor<8x8xf32>
+  return %y : tensor<8x8xf32>
+}
+
+// CHECK-LABEL: func.func @named(
+// CHECK-SAME: %[[X:.+]]: tensor<4x8xf32>, %[[Y:.+]]: tensor<8x4xf32>)
+// CHECK-NOT: linalg.transpose
+// CHECK: linalg.generic {{.+}} ins(%[[Y]], %[[X]] : tensor<8x4xf32>, tensor<4x8xf32>)
+func.func @named(%x: tensor<4x8xf32>, %y: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %e = tensor.empty() : tensor<8x4xf32>
+  %t = linalg.transpose ins(%x : tensor<4x8xf32>) outs(%e : tensor<8x4xf32>) permutation = [1, 0]
+  %e1 = tensor.empty() : tensor<8x4xf32>
+  %z = linalg.generic {indexing_maps = [#id2, #id2, #id2], iterator_types = ["parallel", "parallel"]} ins(%y, %t : tensor<8x4xf32>, tensor<8x4xf32>) outs(%e1 : tensor<8x4xf32>) {
+  ^bb0(%in: f32, %in_1: f32, %out: f32):
+    %s = arith.addf %in, %in_1 : f32
+    linalg.yield %s : f32
+  } -> tensor<8x4xf32>
+  return %z : tensor<8x4xf32>
+}

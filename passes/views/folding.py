@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Rewrites a block so that transposed and broadcast tensors are read through indexing maps.
+
+One sweep in the order of the block. A transpose is not done but noted, as the layout of its result
+in the tensor that it reads; reshapes and further transposes compose with it. An operation with
+indexing maps then reads the original tensor. Where a reader cannot, its producer writes the wanted
+order if it can, and else the copy is made where it is read first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.views.layout import Layout, reading
+from xyntra.passes.views.movers import Sources, move_of
+from xyntra.passes.views.slicing import Spans, slice_of_base
+from xyntra.passes.views.structured import Interned, Map, Structured, identity
+from xyntra.passes.views.tensors import Tensors, retyped
+from xyntra.passes.views.wants import ANY_ORDER, RESHAPES, Order, Wants, keeps_rows
+
+
+@dataclass(frozen=True)
+class View:
+    """A tensor as a view of another.
+
+    Attributes:
+        base: the tensor that is viewed.
+        layout: where the elements lie in it.
+        moves: operations between the two that copy.
+        intact: whether the operation that defines the tensor can stay as it is.
+    """
+
+    base: ir.Value
+    layout: Layout
+    moves: int = 0
+    intact: bool = True
+
+
+class Folding:
+    """The rewriting of one block."""
+
+    def __init__(self, block: ir.Block) -> None:
+        self.block = block
+        self.interned = Interned()
+        self.tensors = Tensors()
+        self.views: dict[ir.Value, View] = {}
+        self.passed: list[ir.Operation] = []
+        self.marked: set[ir.Value] = set()
+        self.moves: dict[ir.Operation, Sources] = {}
+        self.wants = Wants(block, self.interned, self.moves)
+
+    def run(self) -> None:
+        """Rewrite the block."""
+        ops = [view.operation for view in self.block.operations]
+        for op in ops:
+            sources = move_of(op, self.interned)
+            if sources is not None and not _is_captured(op, self.block):
+                self.moves[op] = sources
+        if not self.moves:
+            return
+        self._mark()
+        for op in ops:
+            self._visit(op)
+        self._erase_unused()
+
+    def _erase_unused(self) -> None:
+        for op in reversed(self.passed):
+            owner = op.operands[len(op.operands) - 1].owner
+            if not isinstance(owner, ir.Block) and owner.operation.name == "tensor.empty":
+                self.tensors.replaced[owner.operation] = None
+        for op in [*reversed(self.passed), *reversed(self.tensors.replaced)]:
+            if all(next(iter(result.uses), None) is None for result in op.results):
+                op.erase()
+
+    def _mark(self) -> None:
+        """Note the tensors that a transpose reads by way of operations that it could pass."""
+        stack = [op.operands[0] for op in self.moves]
+        while stack:
+            value = stack.pop()
+            if value in self.marked:
+                continue
+            self.marked.add(value)
+            if isinstance(value.owner, ir.Block):
+                continue
+            op = value.owner.operation
+            if op.name == "linalg.generic" and not any(self.interned.reductions_of(op)):
+                stack += op.operands
+            elif op.name in RESHAPES or op.name in ANY_ORDER or op.name == "tensor.extract_slice":
+                stack.append(op.operands[0])
+
+    def _visit(self, op: ir.Operation) -> None:
+        name = op.name
+        if name in RESHAPES:
+            self._visit_reshape(op)
+        elif op in self.moves:
+            self._visit_mover(op)
+        elif name == "tensor.extract_slice" and op.operands[0] in self.views:
+            self._visit_slice(op)
+        elif name in ANY_ORDER and op.operands[0] in self.views:
+            self._visit_any_order(op)
+        elif name == "linalg.generic" or (
+            name[:7] == "xyntra." and "indexing_maps" in op.attributes
+        ):
+            self._visit_structured(op)
+        elif self.views:
+            self._visit_other(op)
+
+    def _view_of(self, value: ir.Value) -> View | None:
+        if value in self.views:
+            return self.views[value]
+        shape = self.interned.shape_of(value)
+        return None if shape is None else View(value, Layout.row_major(shape))
+
+    def _visit_mover(self, op: ir.Operation) -> None:
+        view = self._view_of(op.operands[0])
+        shape = self.interned.shape_of(op.results[0])
+        if view is None or shape is None:
+            return
+        layout = view.layout.gathered(self.moves[op], shape)
+        intact = view.intact and not view.moves
+        self.views[op.results[0]] = View(view.base, layout, view.moves + 1, intact)
+        self.passed.append(op)
+
+    def _visit_reshape(self, op: ir.Operation) -> None:
+        view = self._view_of(op.operands[0])
+        shape = self.interned.shape_of(op.results[0])
+        layout = view.layout.reshaped(shape) if view and shape is not None else None
+        if view is None or shape is None or layout is None:
+            self._visit_other(op)
+            return
+        self.passed.append(op)
+        if view.layout.is_row_major and view.intact:
+            self.tensors.note_reshape(view.base, op.results[0], shape)
+        self.views[op.results[0]] = View(view.base, layout, view.moves, view.intact)
+
+    def _visit_slice(self, op: ir.Operation) -> None:
+        view = self.views[op.operands[0]]
+        shape = self.interned.shape_of(op.results[0])
+        cut = None
+        if shape is not None and len(op.operands) == 1 and not view.layout.is_row_major:
+            cut = slice_of_base(view.layout, tuple(view.base.type.shape), Spans.of(op), shape)
+        if cut is None:
+            self._visit_other(op)
+            return
+        base = self.tensors.slice(self.tensors.reshape(view.base, cut.base, op), cut.spans, op)
+        self.views[op.results[0]] = View(base, cut.layout, view.moves, intact=False)
+        self.passed.append(op)
+
+    def _visit_any_order(self, op: ir.Operation) -> None:
+        view = self.views[op.operands[0]]
+        shape = tuple(op.results[0].type.shape)
+        read = reading(view.layout, tuple(view.base.type.shape))
+        if read is None or view.layout.is_row_major or view.layout.has_broadcast:
+            self._visit_other(op)
+            return
+        used = [source for source in read.sources if source is not None]
+        units = tuple(d for d in range(len(shape)) if d not in used)
+        order = self.wants.of(op.results[0]).order or (*units, *used)
+        stored = tuple(shape[d] for d in order)
+        if not view.layout.gathered(order, stored).is_row_major or not keeps_rows(op, order):
+            self._visit_other(op)
+            return
+        op.operands[0] = self.tensors.reshape(view.base, stored, op)
+        with op.location:
+            op.results[0].set_type(retyped(op.results[0].type, stored))
+            if "axis" in op.attributes:
+                i64 = ir.IntegerType.get_signless(64)
+                axis = order.index(op.attributes["axis"].value)
+                op.attributes["axis"] = ir.IntegerAttr.get(i64, axis)
+        self._note_order(op.results[0], order, shape)
+
+    def _note_order(self, result: ir.Value, order: Order, shape: tuple[int, ...]) -> None:
+        """`result`, once of `shape`, is stored with dimension i being dimension `order[i]`."""
+        stored = Layout.row_major([shape[d] for d in order])
+        layout = stored.gathered([order.index(d) for d in range(len(order))], shape)
+        self.views[result] = View(result, layout, intact=False)
+
+    def _visit_other(self, op: ir.Operation) -> None:
+        for position, value in enumerate(op.operands):
+            if value in self.views:
+                replacement = self._value(value, op)
+                if replacement != value:
+                    op.operands[position] = replacement
+
+    def _value(self, value: ir.Value, before: ir.Operation) -> ir.Value:
+        """`value` as a tensor in its own shape and order, for a reader at `before`."""
+        view = self.views.get(value)
+        if view is None or (view.intact and not (view.moves and view.layout.is_row_major)):
+            return value
+        return self.tensors.move(view.base, view.layout, before)
+
+    def _visit_structured(self, op: ir.Operation) -> None:
+        viewed = [i for i, value in enumerate(op.operands) if value in self.views]
+        marked = len(op.results) == 1 and op.results[0] in self.marked
+        if not viewed and not marked:
+            return
+        structured = Structured(op, self.interned)
+        full = [m == identity(structured.loops) for m in structured.maps[: structured.inputs]]
+        absorbed = [i for i in viewed if self._absorb(structured, i)]
+        sinking = [i for i in absorbed if full[i]] if sum(full) == 1 else []
+        order = self._order(structured, structured.maps[sinking[0]] if sinking else None)
+        if order is not None:
+            self._store(structured, order)
+        structured.commit()
+
+    def _absorb(self, generic: Structured, position: int) -> bool:
+        """Let an operand be read through its map; if that cannot be, from a copy."""
+        value = generic.operands[position]
+        view = self.views[value]
+        read = None
+        if position < generic.inputs and not view.layout.is_row_major:
+            read = reading(view.layout, tuple(view.base.type.shape))
+        if read is not None:
+            items = generic.maps[position]
+            map_ = tuple(None if i is None else items[i] for i in read.sources)
+            base = self.tensors.reshape(view.base, read.shape, generic.op)
+            if generic.set_operand(position, base, map_):
+                return True
+        generic.set_operand(position, self._value(value, generic.op), generic.maps[position])
+        return False
+
+    def _order(self, structured: Structured, read: Map | None) -> Order | None:
+        """In which order of dimensions to store the result; None for the one that there is.
+
+        `read` is the map of the only operand of the size of the result, if it is a view.
+        """
+        if structured.outputs != 1:
+            return None
+        shape = self.interned.shape_of(structured.op.results[0])
+        if shape is None:
+            return None
+        want = self.wants.of(structured.op.results[0])
+        if want.order is not None:
+            return want.order if want.order != identity(len(shape)) else None
+        if read is None or not structured.can_rename:
+            return None
+        loops = [item for item in read if isinstance(item, int)]
+        missing = [loop for loop in range(structured.loops) if loop not in loops]
+        if any(shape[loop] > 1 for loop in missing):
+            return None
+        return (*missing, *loops)
+
+    def _store(self, structured: Structured, order: Order) -> None:
+        """Let the result be stored with dimension i being dimension `order[i]`."""
+        op = structured.op
+        shape = tuple(op.results[0].type.shape)
+        elementwise = structured.can_rename
+        if not elementwise and structured.is_generic and not any(structured.reductions):
+            return
+        stored = [shape[d] for d in order]
+        if structured.is_generic:
+            destination = self.tensors.destination(structured.operands[-1], stored, op)
+            if destination is None:
+                return
+            structured.operands[-1] = destination
+        if elementwise:
+            structured.rename([order.index(d) for d in range(len(order))])
+        else:
+            last = structured.maps[-1]
+            structured.set_map(-1, tuple(last[d] for d in order))
+        with op.location:
+            structured.set_result(retyped(op.results[0].type, stored))
+        self._note_order(op.results[0], order, shape)
+
+
+def _is_captured(op: ir.Operation, block: ir.Block) -> bool:
+    return any(use.owner.operation.block != block for use in op.results[0].uses)

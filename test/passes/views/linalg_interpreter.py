@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Runs linalg-on-tensors functions with numpy, one operation at a time and with no compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from torch_mlir import ir
+
+Arrays = dict[ir.Value, np.ndarray]
+
+SCALAR: dict[str, Callable[..., np.ndarray]] = {
+    "arith.addf": np.add,
+    "arith.subf": np.subtract,
+    "arith.mulf": np.multiply,
+    "arith.maximumf": np.maximum,
+    "arith.minimumf": np.minimum,
+    "arith.negf": np.negative,
+}
+
+
+def run(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """What the first function of `module` returns for `inputs`."""
+    block = module.body.operations[0].operation.regions[0].blocks[0]
+    values: Arrays = dict(zip(block.arguments, inputs, strict=True))
+    for view in block.operations:
+        op = view.operation
+        if op.name == "arith.constant":
+            continue
+        if op.name == "func.return":
+            return [values[value] for value in op.operands]
+        results = _OPERATIONS[op.name](op, [values[value] for value in op.operands])
+        for result, array in zip(op.results, results, strict=True):
+            assert array.shape == tuple(result.type.shape), op.name
+            values[result] = array
+    raise AssertionError("no return")
+
+
+def _generic(op: ir.Operation, operands: list[np.ndarray]) -> list[np.ndarray]:
+    maps = [attribute.value for attribute in op.attributes["indexing_maps"]]
+    kinds = ["reduction" in str(kind) for kind in op.attributes["iterator_types"]]
+    extents = [0] * len(kinds)
+    for map_, operand in zip(maps, operands, strict=True):
+        for expression, size in zip(map_.results, operand.shape, strict=True):
+            if isinstance(expression, ir.AffineDimExpr):
+                extents[expression.position] = size
+    parallel = [d for d, reduced in enumerate(kinds) if not reduced]
+    reduced = [d for d, reduced in enumerate(kinds) if reduced]
+    grid = np.indices([extents[d] for d in parallel])
+    outputs = [operand.copy() for operand in operands[len(operands) - len(op.results) :]]
+    inputs = operands[: len(operands) - len(outputs)]
+    for combination in np.ndindex(*(extents[d] for d in reduced)):
+        loops: dict[int, np.ndarray] = dict(zip(parallel, grid, strict=True))
+        loops |= {d: np.full(grid.shape[1:], i) for d, i in zip(reduced, combination, strict=True)}
+        read = [
+            array[tuple(_position(e, loops) for e in map_.results)]
+            for array, map_ in zip([*inputs, *outputs], maps, strict=True)
+        ]
+        shape = grid.shape[1:]
+        body = op.regions[0].blocks[0]
+        written = _body(body, [np.broadcast_to(array, shape) for array in read])
+        for output, map_, array in zip(outputs, maps[len(inputs) :], written, strict=True):
+            output[tuple(_position(e, loops) for e in map_.results)] = array
+    return outputs
+
+
+def _position(expression: ir.AffineExpr, loops: dict[int, np.ndarray]) -> np.ndarray:
+    if isinstance(expression, ir.AffineDimExpr):
+        return loops[expression.position]
+    if isinstance(expression, ir.AffineConstantExpr):
+        return np.asarray(expression.value)
+    left, right = (_position(side, loops) for side in (expression.lhs, expression.rhs))
+    if isinstance(expression, ir.AffineAddExpr):
+        return left + right
+    if isinstance(expression, ir.AffineMulExpr):
+        return left * right
+    assert isinstance(expression, ir.AffineFloorDivExpr), expression
+    return left // right
+
+
+def _body(block: ir.Block, arguments: list[np.ndarray]) -> list[np.ndarray]:
+    scalars: Arrays = dict(zip(block.arguments, arguments, strict=True))
+    for view in block.operations:
+        op = view.operation
+        operands = [_scalar(value, scalars) for value in op.operands]
+        if op.name == "linalg.yield":
+            return operands
+        if op.name == "arith.constant":
+            continue
+        scalars[op.results[0]] = SCALAR[op.name](*operands)
+    raise AssertionError("no yield")
+
+
+def _scalar(value: ir.Value, scalars: Arrays) -> np.ndarray:
+    """A value of the body, or a constant outside of or in it."""
+    if value in scalars:
+        return scalars[value]
+    return np.float32(ir.FloatAttr(value.owner.attributes["value"]).value)
+
+
+def _softmax(op: ir.Operation, operands: list[np.ndarray]) -> list[np.ndarray]:
+    axis = op.attributes["axis"].value
+    exponent = np.exp(operands[0] - operands[0].max(axis, keepdims=True))
+    return [exponent / exponent.sum(axis, keepdims=True)]
+
+
+def _layer_norm(op: ir.Operation, operands: list[np.ndarray]) -> list[np.ndarray]:
+    x, *affine = operands
+    axes = tuple(range(op.attributes["axis"].value, x.ndim))
+    centred = x - x.mean(axes, keepdims=True)
+    scale = np.sqrt((centred**2).mean(axes, keepdims=True) + op.attributes["epsilon"].value)
+    result = centred / scale
+    for apply, array in zip((np.multiply, np.add), affine, strict=False):
+        result = apply(result, array)
+    return [result.astype(np.float32)]
+
+
+def _reshape(op: ir.Operation, operands: list[np.ndarray]) -> list[np.ndarray]:
+    return [operands[0].reshape(op.results[0].type.shape)]
+
+
+def _slice(op: ir.Operation, operands: list[np.ndarray]) -> list[np.ndarray]:
+    names = ("static_offsets", "static_sizes", "static_strides")
+    spans = zip(*(op.attributes[name] for name in names), strict=True)
+    cut = tuple(slice(start, start + size * step, step) for start, size, step in spans)
+    return [operands[0][cut].reshape(op.results[0].type.shape)]
+
+
+def _empty(op: ir.Operation, operands: list[np.ndarray]) -> list[np.ndarray]:
+    # Not numbers, so that a result that depends on them shows.
+    return [np.full(op.results[0].type.shape, np.nan, np.float32)]
+
+
+_OPERATIONS: dict[str, Callable[[ir.Operation, list[np.ndarray]], list[np.ndarray]]] = {
+    "linalg.generic": _generic,
+    "tensor.collapse_shape": _reshape,
+    "tensor.expand_shape": _reshape,
+    "tensor.extract_slice": _slice,
+    "tensor.empty": _empty,
+    "xyntra.softmax": _softmax,
+    "xyntra.layer_norm": _layer_norm,
+}
