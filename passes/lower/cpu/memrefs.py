@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xyntra.dialects.mlir import ir
 
 
@@ -75,6 +77,28 @@ def root(value: ir.Value) -> ir.Value:
     while not isinstance(value.owner, ir.Block) and value.owner.operation.name in VIEWS:
         value = value.owner.operation.operands[0]
     return value
+
+
+def view_offset(value: ir.Value) -> int:
+    """Return the element of its memory at which a memref of static layout starts."""
+    _, offset = ir.MemRefType(value.type).get_strides_and_offset()
+    return int(offset)
+
+
+def is_private(whole: ir.Value, users: Sequence[ir.Operation]) -> bool:
+    """Tell whether `whole` is allocated by the kernel and touched by `users` only."""
+    if isinstance(whole.owner, ir.Block) or whole.owner.name != "memref.alloc":
+        return False
+    waiting = [whole]
+    while waiting:
+        for use in waiting.pop().uses:
+            user = use.owner.operation
+            if user in users:
+                continue
+            if user.name not in VIEWS:
+                return False
+            waiting.extend(user.results)
+    return True
 
 
 VIEWS = frozenset(

@@ -8,6 +8,8 @@ from typing import ClassVar
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.epilogue import with_epilogue
+from xyntra.passes.lower.cpu.following_elementwise import following_elementwise
 from xyntra.passes.lower.cpu.kernel_function import operations_named, terminator
 from xyntra.passes.lower.cpu.linear_nest import collapsed, is_linear, linear_nest
 from xyntra.passes.lower.cpu.panels import with_blocks
@@ -16,6 +18,8 @@ from xyntra.passes.lower.cpu.tile_plan import Registers, plan_tiles
 from xyntra.passes.lower.cpu.vector_body import is_vectorizable
 from xyntra.passes.registry import register_pass
 
+_MAX_SLOWDOWN = 1.1  # of a contraction whose tiles suit what follows, against the best tiles
+
 
 @register_pass
 @dataclass(frozen=True)
@@ -23,8 +27,9 @@ class RegisterTiles:
     """Rewrite matrix products and convolutions on memrefs as register tiles.
 
     Applies to a linalg.generic with reductions, linear accesses and a purely arithmetic body, whose
-    output is filled with one value right before; the fill disappears. What does not fit, or would
-    not gain, is left to plain loops.
+    output is filled with one value right before; the fill disappears. What comes next and computes
+    on the output element by element is done to a tile before it is stored. What does not fit, or
+    would not gain, is left to plain loops.
     """
 
     name: ClassVar[str] = "register-tiles"
@@ -33,28 +38,66 @@ class RegisterTiles:
 
     def run(self, module: ir.Operation) -> None:
         """Rewrite what is worth it below `module`."""
-        for generic in operations_named(module, "linalg.generic"):
+        waiting = operations_named(module, "linalg.generic")
+        while waiting:
+            generic = waiting.pop(0)
             if _is_candidate(generic):
-                self._rewrite(generic)
+                self._rewrite(generic, waiting)
 
-    def _rewrite(self, generic: ir.Operation) -> None:
+    def _rewrite(self, generic: ir.Operation, waiting: list[ir.Operation]) -> None:
         fill = _fill_before(generic)
         if fill is None:
             return
-        element = str(ir.MemRefType(generic.operands[-1].type).element_type)
-        item_bytes = ITEM_BYTES[element]
-        lanes = self.vector_bits // (8 * item_bytes)
-        with generic.context, generic.location, ir.InsertionPoint(generic):
-            nest = collapsed(linear_nest(generic))
-            plan = plan_tiles(nest, Registers(self.vector_registers, lanes), item_bytes)
-            if plan is None:
-                return
-            initial = terminator(fill.regions[0].blocks[0]).operands[0]
-            if initial == fill.regions[0].blocks[0].arguments[0]:
-                initial = fill.operands[0]
-            TileEmitter(nest, with_blocks(plan, nest, item_bytes), initial).emit()
+        initial = terminator(fill.regions[0].blocks[0]).operands[0]
+        if initial == fill.regions[0].blocks[0].arguments[0]:
+            initial = fill.operands[0]
+        following = following_elementwise(generic)
+        if following is not None and self._emit_both(fill, generic, following, initial):
+            waiting.remove(following)
+            following.erase()
+        elif not self._emit(generic, initial):
+            return
         generic.erase()
         fill.erase()
+
+    def _emit_both(
+        self,
+        fill: ir.Operation,
+        generic: ir.Operation,
+        following: ir.Operation,
+        initial: ir.Value,
+    ) -> bool:
+        with generic.context:
+            joined = with_epilogue(fill, generic, following)
+        if joined is None:
+            return False
+        nest, epilogue = joined
+        with generic.context, generic.location, ir.InsertionPoint(following):
+            registers, item_bytes = self._registers(initial.type)
+            exact = epilogue.is_in_place
+            plan = plan_tiles(nest, registers, item_bytes, epilogue.accesses, exact=exact)
+            if plan is None:
+                return False
+            alone = collapsed(linear_nest(generic))
+            free = plan_tiles(alone, registers, item_bytes)
+            if free is None or plan.cost > _MAX_SLOWDOWN * free.cost:
+                return False
+            TileEmitter(nest, with_blocks(plan, nest, item_bytes), initial, epilogue).emit()
+        return True
+
+    def _emit(self, generic: ir.Operation, initial: ir.Value) -> bool:
+        with generic.context, generic.location, ir.InsertionPoint(generic):
+            nest = collapsed(linear_nest(generic))
+            registers, item_bytes = self._registers(initial.type)
+            plan = plan_tiles(nest, registers, item_bytes)
+            if plan is None:
+                return False
+            TileEmitter(nest, with_blocks(plan, nest, item_bytes), initial).emit()
+        return True
+
+    def _registers(self, element: ir.Type) -> tuple[Registers, int]:
+        item_bytes = ITEM_BYTES[str(element)]
+        return Registers(self.vector_registers, self.vector_bits // (8 * item_bytes)), item_bytes
 
 
 def _is_candidate(generic: ir.Operation) -> bool:

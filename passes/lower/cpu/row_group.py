@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
-from xyntra.passes.lower.cpu.memrefs import allocate, root
+from xyntra.passes.lower.cpu.memrefs import allocate, is_private, root, view_offset
 
 _MIN_ROW = 16  # elements; shorter rows vectorise better without shared loops
 
@@ -46,7 +46,7 @@ def with_row_buffers(
     for nest in nests:
         for access in nest.outputs:
             whole = root(access.value)
-            if whole in buffers or not _is_private(whole, generics):
+            if whole in buffers or not is_private(whole, generics):
                 continue
             row = access.strides[count - 1]
             element = ir.MemRefType(whole.type).element_type
@@ -105,18 +105,13 @@ def _is_legal(nests: Sequence[LinearNest], count: int) -> bool:
             if not each.is_scalar and root(each.value) == buffer
         ]
         steps = {each.strides[:count] for _, each in accesses}
-        views = {_view_offset(each.value) for _, each in accesses}
+        views = {view_offset(each.value) for _, each in accesses}
         if len(steps) != 1 or len(views) != 1:
             return False
         regions = [_region(nest, each, count) for nest, each in accesses]
         if not _are_disjoint(steps.pop(), extents, regions):
             return False
     return True
-
-
-def _view_offset(value: ir.Value) -> int:
-    _, offset = ir.MemRefType(value.type).get_strides_and_offset()
-    return int(offset)
 
 
 def _region(nest: LinearNest, access: Access, count: int) -> _Region:
@@ -136,20 +131,4 @@ def _are_disjoint(steps: Sequence[int], extents: Sequence[int], regions: Sequenc
         if step < occupied:
             return False
         occupied = step * extent
-    return True
-
-
-def _is_private(whole: ir.Value, generics: Sequence[ir.Operation]) -> bool:
-    """Tell whether `whole` is allocated by the kernel and touched by `generics` only."""
-    if isinstance(whole.owner, ir.Block) or whole.owner.name != "memref.alloc":
-        return False
-    waiting = [whole]
-    while waiting:
-        for use in waiting.pop().uses:
-            user = use.owner.operation
-            if user in generics:
-                continue
-            if not user.name.startswith("memref.") or not len(user.results):
-                return False
-            waiting.extend(user.results)
     return True

@@ -16,8 +16,10 @@ from dataclasses import dataclass
 
 from torch_mlir.dialects import arith, scf
 
+from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cpu.epilogue import Epilogue
 from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
 from xyntra.passes.lower.cpu.loop_builder import (
     Position,
@@ -28,11 +30,12 @@ from xyntra.passes.lower.cpu.loop_builder import (
     nested_loops,
     offset,
     plus,
-    store,
     tile_start,
 )
 from xyntra.passes.lower.cpu.panels import Block, Panels
+from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
 from xyntra.passes.lower.cpu.tile_plan import TilePlan
+from xyntra.passes.lower.cpu.tile_writer import Tile, TileWriter
 from xyntra.passes.lower.cpu.vector_body import broadcast, emit_on_vectors
 
 _Step = Callable[[Position, Sequence[ir.Value]], list[ir.Value]]
@@ -46,14 +49,20 @@ class TileEmitter:
         nest: the contraction.
         plan: its tile.
         initial: the scalar that every element of the output starts from.
+        epilogue: what happens to each element of the result before it is stored, if anything.
     """
 
     nest: LinearNest
     plan: TilePlan
     initial: ir.Value
+    epilogue: Epilogue | None = None
 
     def emit(self) -> None:
         """Emit all loops."""
+        epilogue = TileEpilogue.of(self.plan, self.nest.outputs[0], self.epilogue)
+        element = self.initial.type
+        row_tiles = _tiles(self._row_extent, self.plan.rows)
+        writer = TileWriter.create(epilogue, row_tiles, element, ITEM_BYTES[str(element)])
         panels = {
             number: Panels.allocated(self.nest, self.plan, self.nest.inputs[number])
             for number in sorted(self.plan.packed)
@@ -64,9 +73,11 @@ class TileEmitter:
             for number, each in enumerate(self.nest.loops)
             if not each.is_reduction and number not in tiled
         ]
-        nested_loops(outer, {}, lambda position: self._columns(position, panels))
+        nested_loops(outer, {}, lambda position: self._columns(position, panels, writer))
 
-    def _columns(self, position: Position, panels: Mapping[int, Panels]) -> None:
+    def _columns(
+        self, position: Position, panels: Mapping[int, Panels], writer: TileWriter
+    ) -> None:
         plan = self.plan
         extent = plan.extent(self.nest)
         tiles = _tiles(extent, plan.columns)
@@ -80,7 +91,7 @@ class TileEmitter:
                     self._operand(access, panels.get(number), panel, first)
                     for number, access in enumerate(self.nest.inputs)
                 ]
-                self._rows(position, first, operands)
+                self._strips(position, first, operands, writer)
 
     def _operand(
         self, access: Access, panels: Panels | None, panel: ir.Value, first: ir.Value
@@ -90,40 +101,45 @@ class TileEmitter:
         by_column = bool(access.strides[self.plan.column_loops[-1]])
         return _Operand(access, first if by_column else index(0), by_column)
 
-    def _rows(self, position: Position, first: ir.Value, operands: Sequence[_Operand]) -> None:
-        plan = self.plan
-        if plan.row_loop is None:
-            self._tile(position, first, operands)
-            return
-        rows = self.nest.loops[plan.row_loop].extent
-        with loop(_tiles(rows, plan.rows)) as tile:
-            row = tile_start(tile, plan.rows, rows)
-            self._tile(position | {plan.row_loop: row}, first, operands)
+    @property
+    def _row_extent(self) -> int:
+        row_loop = self.plan.row_loop
+        return 1 if row_loop is None else self.nest.loops[row_loop].extent
 
-    def _tile(self, position: Position, first: ir.Value, operands: Sequence[_Operand]) -> None:
+    def _strips(
+        self,
+        position: Position,
+        column: ir.Value,
+        operands: Sequence[_Operand],
+        writer: TileWriter,
+    ) -> None:
+        """Emit the tiles below each other, in strips of as many as `writer` takes."""
+        rows, height = self._row_extent, self.plan.rows * writer.tiles
+        with loop(_tiles(rows, height)) as strip:
+            first = arith.muli(strip, index(height))
+            size = arith.minsi(index(height), arith.subi(index(rows), first))
+            rounded = arith.addi(size, index(self.plan.rows - 1))
+            with loop(arith.divui(rounded, index(self.plan.rows))) as number:
+                start = arith.addi(first, arith.muli(number, index(self.plan.rows)))
+                if rows % self.plan.rows:
+                    start = arith.minsi(start, index(rows - self.plan.rows))
+                place = self._at_row(position, start)
+                writer.epilogue.prefetch(place, column)
+                sums = self._sums(place, operands)
+                writer.write(Tile(place, column, arith.subi(start, first)), sums)
+            writer.finish(self._at_row(position, first), column, size)
+
+    def _at_row(self, position: Position, row: ir.Value) -> Position:
+        return position if self.plan.row_loop is None else position | {self.plan.row_loop: row}
+
+    def _sums(self, position: Position, operands: Sequence[_Operand]) -> list[ir.Value]:
         plan = self.plan
 
         def step(position: Position, sums: Sequence[ir.Value]) -> list[ir.Value]:
             return self._step(operands, position, sums)
 
         initial = [broadcast(self.initial, plan.lanes)] * (plan.rows * plan.vectors)
-        sums = self._reduce(self.nest.reductions, position, initial, step)
-        self._store(position, first, sums)
-
-    def _store(self, position: Position, first: ir.Value, sums: Sequence[ir.Value]) -> None:
-        plan, output = self.plan, self.nest.outputs[0]
-        column = output.strides[plan.column_loops[-1]]
-        start = plus(offset(output, position), arith.muli(first, index(column)))
-        for number, value in enumerate(sums):
-            row, vector = divmod(number, plan.vectors)
-            distance = row * plan.row_stride(output) + vector * plan.lanes * column
-            if column == 1:
-                place = _moved(start, distance)
-                ir.Operation.create("vector.store", operands=[value, output.value, place])
-                continue
-            for lane in range(plan.lanes):
-                place = _moved(start, distance + lane * column)
-                store(_extract(value, lane), output, place)
+        return self._reduce(self.nest.reductions, position, initial, step)
 
     def _reduce(
         self, loops: Sequence[int], position: Position, sums: Sequence[ir.Value], step: _Step
@@ -191,15 +207,6 @@ def _tiles(extent: int, size: int) -> int:
 
 def _moved(start: ir.Value, distance: int) -> ir.Value:
     return arith.addi(start, index(distance)) if distance else start
-
-
-def _extract(value: ir.Value, lane: int) -> ir.Value:
-    return emit(
-        "vector.extract",
-        [value],
-        ir.VectorType(value.type).element_type,
-        static_position=ir.DenseI64ArrayAttr.get([lane]),
-    )
 
 
 def _load(access: Access, place: ir.Value, lanes: int, is_vector: bool) -> ir.Value:

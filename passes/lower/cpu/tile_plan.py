@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 
 from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
@@ -65,23 +66,54 @@ class Registers:
     lanes: int
 
 
-def plan_tiles(nest: LinearNest, registers: Registers, item_bytes: int) -> TilePlan | None:
+def plan_tiles(
+    nest: LinearNest,
+    registers: Registers,
+    item_bytes: int,
+    companions: Sequence[Access] = (),
+    *,
+    exact: bool = False,
+) -> TilePlan | None:
     """Return the best tile for `nest`, or None where plain loops do as well.
 
     Args:
         nest: a nest with one output; there is nothing to gain without reductions.
         registers: what tiles may use.
         item_bytes: bytes of one element.
+        companions: what else is read or written for each element of the output.
+        exact: no column may be in two tiles.
     """
     if prod(loop.extent for loop in nest.loops if loop.is_reduction) < _MIN_REDUCTION:
         return None
     plans = [
         plan
         for column_loops in _column_groups(nest)
+        if all(_is_one_walk(nest, column_loops, access) for access in companions)
         for row in [None, *_parallel_loops(nest, column_loops)]
         for plan in _plans(nest, row, column_loops, registers, item_bytes)
+        if not exact or plan.extent(nest) % plan.columns == 0
     ]
-    return min(plans, key=lambda plan: plan.cost, default=None)
+    reduction = prod(loop.extent for loop in nest.loops if loop.is_reduction)
+
+    def cost(plan: TilePlan) -> float:
+        return plan.cost + _companion_cycles(nest, plan, companions) / reduction
+
+    return min(plans, key=cost, default=None)
+
+
+def _companion_cycles(nest: LinearNest, plan: TilePlan, companions: Sequence[Access]) -> float:
+    """Estimate the cycles to load or store, lane by lane, what lies far apart."""
+    size = prod(loop.extent for loop in nest.loops if not loop.is_reduction)
+    far = [each for each in companions if each.strides[plan.column_loops[-1]] not in (0, 1)]
+    return _SCATTER_CYCLES * size * len(far)
+
+
+def _is_one_walk(nest: LinearNest, column_loops: tuple[int, ...], access: Access) -> bool:
+    """Tell whether the columns, taken as one long loop, walk through `access` in equal steps."""
+    return all(
+        access.strides[outer] == nest.loops[inner].extent * access.strides[inner]
+        for outer, inner in pairwise(column_loops)
+    )
 
 
 def _column_groups(nest: LinearNest) -> Iterator[tuple[int, ...]]:

@@ -24,14 +24,21 @@ def is_vectorizable(body: ir.Block) -> bool:
 
 
 def emit_on_vectors(body: ir.Block, arguments: Sequence[ir.Value], lanes: int) -> ir.Value:
+    """As `emit_results_on_vectors`, for a body that yields one value."""
+    return emit_results_on_vectors(body, arguments, lanes)[0]
+
+
+def emit_results_on_vectors(
+    body: ir.Block, arguments: Sequence[ir.Value], lanes: int
+) -> list[ir.Value]:
     """Emit `body` on vectors of `lanes` elements at the insertion point; return what it yields.
 
     Args:
-        body: satisfies `is_vectorizable`, and yields one value.
-        arguments: vectors for the arguments of `body`.
+        body: satisfies `is_vectorizable`.
+        arguments: vectors for the arguments of `body`, at least for those that are used.
         lanes: elements of every vector.
     """
-    mapped: dict[ir.Value, ir.Value] = dict(zip(body.arguments, arguments, strict=True))
+    mapped: dict[ir.Value, ir.Value] = dict(zip(body.arguments, arguments, strict=False))
 
     def vector(value: ir.Value) -> ir.Value:
         if value not in mapped:  # defined outside of the body
@@ -45,7 +52,7 @@ def emit_on_vectors(body: ir.Block, arguments: Sequence[ir.Value], lanes: int) -
             break
         operands = [vector(value) for value in op.operands]
         mapped[op.result] = _on_vectors(op, operands, lanes)
-    return vector(ending.operands[0])
+    return [vector(value) for value in ending.operands]
 
 
 def broadcast(value: ir.Value, lanes: int) -> ir.Value:

@@ -67,3 +67,31 @@ func.func @tensors(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>, %e: tensor<64x6
   } -> tensor<64x64xf32>
   return %0 : tensor<64x64xf32>
 }
+
+// The last step writes over a factor, which every tile of the product still reads.
+// CHECK-LABEL: func.func @over_a_factor(
+// CHECK: vector.store
+// CHECK: linalg.generic {{.+}} outs(%{{.+}} : memref<64x64xf32>)
+// CHECK: return
+func.func @over_a_factor(%a: memref<64x64xf32>, %b: memref<64x64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %c = memref.alloc() : memref<64x64xf32>
+  linalg.generic {indexing_maps = [#out], iterator_types = ["parallel", "parallel"]} outs(%c : memref<64x64xf32>) {
+  ^bb0(%o: f32):
+    linalg.yield %zero : f32
+  }
+  linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : memref<64x64xf32>, memref<64x64xf32>) outs(%c : memref<64x64xf32>) {
+  ^bb0(%p: f32, %q: f32, %acc: f32):
+    %m = arith.mulf %p, %q : f32
+    %s = arith.addf %acc, %m : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [#out, #out], iterator_types = ["parallel", "parallel"]}
+      ins(%c : memref<64x64xf32>) outs(%a : memref<64x64xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %s = arith.negf %p : f32
+    linalg.yield %s : f32
+  }
+  return
+}

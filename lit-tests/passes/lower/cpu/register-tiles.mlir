@@ -35,3 +35,39 @@ func.func @matmul(%a: memref<64x64xf32>, %b: memref<64x64xf32>, %c: memref<64x64
   }
   return
 }
+
+#row = affine_map<(m, n) -> (n)>
+
+// What follows element by element is done in registers; the product needs no memory.
+// CHECK-LABEL: func.func @with_bias(
+// CHECK-SAME: [[D:%[a-z0-9]+]]: memref<64x64xf32>)
+// CHECK-NOT: linalg.generic
+// CHECK: [[SUM:%.+]]:{{.+}} = scf.for
+// CHECK: [[V:%.+]] = vector.load {{.+}} : memref<64xf32>, vector<{{8|16}}xf32>
+// CHECK: arith.addf [[SUM]]#0, [[V]]
+// CHECK: vector.store {{.+}} : memref<4096xf32>
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @with_bias(%a: memref<64x64xf32>, %b: memref<64x64xf32>, %v: memref<64xf32>, %d: memref<64x64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %c = memref.alloc() : memref<64x64xf32>
+  linalg.generic {indexing_maps = [#none, #out], iterator_types = ["parallel", "parallel"]}
+      ins(%zero : f32) outs(%c : memref<64x64xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    linalg.yield %p : f32
+  }
+  linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : memref<64x64xf32>, memref<64x64xf32>) outs(%c : memref<64x64xf32>) {
+  ^bb0(%p: f32, %q: f32, %acc: f32):
+    %m = arith.mulf %p, %q : f32
+    %s = arith.addf %acc, %m : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [#out, #row, #out], iterator_types = ["parallel", "parallel"]}
+      ins(%c, %v : memref<64x64xf32>, memref<64xf32>) outs(%d : memref<64x64xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %s = arith.addf %p, %q : f32
+    linalg.yield %s : f32
+  }
+  return
+}

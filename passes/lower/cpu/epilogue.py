@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What a kernel does to a contraction's result element by element, in the contraction's loops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, Loop, collapsed, linear_nest
+from xyntra.passes.lower.cpu.memrefs import is_private, root, view_offset
+from xyntra.passes.lower.row_major import common_refinement, row_major_steps
+
+
+@dataclass(frozen=True)
+class Epilogue:
+    """Scalar code on each element of a contraction's result.
+
+    Attributes:
+        inputs: for every argument of `body` but the last ones, which stand for what its outputs
+            held: an operand, or None, which is the result itself.
+        outputs: where the values that `body` yields go.
+        body: arithmetic, which does not look at what its outputs held.
+        result: where the contraction's result goes, if it is also read elsewhere.
+        is_in_place: an element of an output is also read, so that it may be computed only once.
+    """
+
+    inputs: tuple[Access | None, ...]
+    outputs: tuple[Access, ...]
+    body: ir.Block
+    result: Access | None
+    is_in_place: bool
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        """Everything that it reads or writes in memory."""
+        kept = [] if self.result is None else [self.result]
+        inputs = [each for each in self.inputs if each is not None and not each.is_scalar]
+        return (*self.outputs, *kept, *inputs)
+
+
+def with_epilogue(
+    fill: ir.Operation, contraction: ir.Operation, following: ir.Operation
+) -> tuple[LinearNest, Epilogue] | None:
+    """Return the loops of `contraction` and what `following` does to its result.
+
+    None where `following` does not take the elements one by one, or where its results may not
+    appear before the contraction has read everything.
+
+    Args:
+        fill: gives the result its first value.
+        contraction: a linalg.generic that satisfies `is_linear`, with one output.
+        following: another one without reductions, which reads that output.
+    """
+    memory = root(contraction.operands[-1])
+    core, after = linear_nest(contraction), linear_nest(following)
+    is_result = [not each.is_scalar and root(each.value) == memory for each in after.inputs]
+    in_place = _reads_what_it_writes(core, after, is_result)
+    if in_place is None or not all(_is_injective(after, each) for each in after.outputs):
+        return None
+    joined = _joined(core, after, is_result)
+    if joined is None:
+        return None
+    writes_over = any(root(each.value) == memory for each in after.outputs)
+    keeps = not writes_over and not is_private(memory, [fill, contraction, following])
+    outputs = joined.outputs if keeps else joined.outputs[1:]
+    joined = collapsed(replace(joined, outputs=outputs))
+    operands = iter(joined.inputs[len(core.inputs) :])
+    epilogue = Epilogue(
+        tuple(None if each else next(operands) for each in is_result),
+        joined.outputs[1:] if keeps else joined.outputs,
+        after.body,
+        joined.outputs[0] if keeps else None,
+        in_place,
+    )
+    inputs = joined.inputs[: len(core.inputs)]
+    return replace(joined, inputs=inputs, outputs=epilogue.outputs[:1]), epilogue
+
+
+def _reads_what_it_writes(
+    core: LinearNest, after: LinearNest, is_result: Sequence[bool]
+) -> bool | None:
+    """Tell whether `after` works in place; None where tiles would read what others have written."""
+    written = [(root(each.value), each) for each in after.outputs]
+    memories = [memory for memory, _ in written]
+    if any(not each.is_scalar and root(each.value) in memories for each in core.inputs):
+        return None
+    in_place = False
+    for access, skip in zip(after.inputs, is_result, strict=True):
+        if skip or access.is_scalar:
+            continue
+        for memory, output in written:
+            if memory != root(access.value):
+                continue
+            if access.strides != output.strides or _start(access) != _start(output):
+                return None
+            in_place = True
+    return in_place
+
+
+def _start(access: Access) -> int:
+    return access.offset + view_offset(access.value)
+
+
+def _is_injective(nest: LinearNest, access: Access) -> bool:
+    """Tell whether no two iterations touch one element."""
+    occupied = 1
+    for stride, loop in sorted(zip(access.strides, nest.loops, strict=True), key=lambda x: x[0]):
+        if loop.extent > 1:
+            if stride < occupied:
+                return False
+            occupied += stride * (loop.extent - 1)
+    return True
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """The parallel loops of a nest by the distance that they move in one contiguous buffer."""
+
+    loops: tuple[tuple[int, int, int], ...]
+    """Number, extent and distance of each, the longest distance first."""
+
+    @classmethod
+    def along(cls, nest: LinearNest, access: Access) -> _Walk | None:
+        loops = [
+            (number, loop.extent, access.strides[number])
+            for number, loop in enumerate(nest.loops)
+            if not loop.is_reduction and loop.extent > 1
+        ]
+        loops.sort(key=lambda loop: -loop[2])
+        extents = [extent for _, extent, _ in loops]
+        if [distance for *_, distance in loops] != row_major_steps(extents):
+            return None
+        return cls(tuple(loops))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(extent for _, extent, _ in self.loops)
+
+    def stride(self, access: Access, step: int) -> int:
+        """How far `access` moves where the walk moves by `step`, part of one of its loops."""
+        for number, extent, distance in self.loops:
+            if distance <= step < distance * extent:
+                return access.strides[number] * (step // distance)
+        return 0
+
+
+def _joined(core: LinearNest, after: LinearNest, is_result: Sequence[bool]) -> LinearNest | None:
+    """Return `core` with the other operands of `after` behind its own; None where they differ.
+
+    The loops are cut into pieces that both nests are made of.
+    """
+    results = [each for each, found in zip(after.inputs, is_result, strict=True) if found]
+    result = core.outputs[0]
+    walk, other = _Walk.along(core, result), _Walk.along(after, results[0])
+    is_same = all(each.strides == results[0].strides for each in results)
+    starts = {_start(each) for each in [result, *results]}
+    if walk is None or other is None or not is_same or len(starts) > 1:
+        return None
+    shape = common_refinement(walk.shape, other.shape)
+    if shape is None:
+        return None
+    steps = row_major_steps(shape)
+    pieces: list[tuple[Loop, int, int]] = []  # with the old loop, and the step of the walk or 0
+    for number, loop in enumerate(core.loops):
+        if loop.is_reduction:
+            pieces.append((loop, number, 0))
+            continue
+        distance = result.strides[number]
+        for extent, step in zip(shape, steps, strict=True):
+            if loop.extent > 1 and distance <= step < distance * loop.extent:
+                pieces.append((Loop(extent, is_reduction=False), number, step))
+
+    def cut(access: Access) -> Access:
+        return replace(
+            access,
+            strides=tuple(
+                walk.stride(access, step) if step else access.strides[number]
+                for _, number, step in pieces
+            ),
+        )
+
+    def moved(access: Access) -> Access:
+        strides = [other.stride(access, step) if step else 0 for *_, step in pieces]
+        return replace(access, strides=tuple(strides))
+
+    others = [each for each, found in zip(after.inputs, is_result, strict=True) if not found]
+    return LinearNest(
+        tuple(loop for loop, *_ in pieces),
+        (*map(cut, core.inputs), *map(moved, others)),
+        (cut(result), *map(moved, after.outputs)),
+        core.body,
+    )
