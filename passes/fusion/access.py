@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import prod
 
 from xyntra.dialects.mlir import ir
@@ -35,14 +35,20 @@ class Loops:
     reductions: tuple[bool, ...]
     maps: tuple[tuple[int, ...], ...]
 
-    @property
+    @cached_property
     def is_parallel(self) -> bool:
         """Whether every iteration stands alone."""
         return not any(self.reductions)
 
-    def is_plain(self, operand: int) -> bool:
-        """Whether single loops index every dimension of the operand, or constants do."""
-        return _OTHER not in self.maps[operand]
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether single loops, or constants, index every dimension of every operand."""
+        return all(_OTHER not in map_ for map_ in self.maps)
+
+    def writes_in_order(self, inputs: int) -> bool:
+        """Whether the operands behind the first `inputs` are indexed by all loops in order."""
+        order = tuple(range(len(self.reductions)))
+        return all(map_ == order for map_ in self.maps[inputs:])
 
 
 @dataclass(frozen=True)

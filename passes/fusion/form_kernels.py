@@ -13,10 +13,11 @@ from xyntra.passes.fusion.classify import classify
 from xyntra.passes.fusion.functions import function_blocks
 from xyntra.passes.fusion.graph import FusionGraph
 from xyntra.passes.fusion.materialize import Region, build_regions
-from xyntra.passes.fusion.nodes import PASSIVE
+from xyntra.passes.fusion.nodes import PASSIVE, VIEWS
 from xyntra.passes.registry import register_pass
 
 _OUTSIDE = frozenset({"xyntra.fused", "func.call", "arith.constant", "tensor.empty"})
+_NEEDLESS = _OUTSIDE | VIEWS | {"func.return"}
 
 
 @register_pass
@@ -33,6 +34,8 @@ class FormKernels:
     def run(self, module: ir.Operation) -> None:
         """Rewrite every function of `module`."""
         for block in function_blocks(module):
+            if all(view.operation.name in _NEEDLESS for view in block.operations):
+                continue
             graph = FusionGraph.of(block)
             chains = _chains(graph)
             if chains:

@@ -20,7 +20,7 @@ from xyntra.passes.fusion.nodes import Description, Node, Read, Role, Tensors, d
 __all__ = ["FusionGraph"]
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class _Seen:
     """Where a value comes from.
 

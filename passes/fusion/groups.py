@@ -37,7 +37,7 @@ class Outside:
     by_anchor: bool
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Group:
     """Operations that share a kernel.
 
@@ -138,15 +138,18 @@ class Rules:
         return self._refuse_shape(merged) or self._timed(merged)
 
     def _refuse_together(self, groups: Sequence[Group]) -> Reason | None:
-        if any(group.opaque for group in groups):
-            return "opaque"
-        if len({group.static for group in groups}) > 1:
-            return "once-at-load"
-        if sum(group.anchor is not None for group in groups) > 1:
+        anchors = operations = 0
+        static = groups[-1].static
+        for group in groups:
+            if group.opaque:
+                return "opaque"
+            if group.static is not static:
+                return "once-at-load"
+            anchors += group.anchor is not None
+            operations += len(group.members)
+        if anchors > 1:
             return "two-anchors"
-        if sum(len(group.members) for group in groups) > self.max_operations:
-            return "too-many-operations"
-        return None
+        return "too-many-operations" if operations > self.max_operations else None
 
     def _refuse_shape(self, group: Group) -> Reason | None:
         if len(group.reads) + len(group.results) > self.machine.max_buffers:
@@ -177,18 +180,24 @@ class _Union:
 
     def __init__(self, groups: Sequence[Group]) -> None:
         self.groups = groups
-        self.owner = {tensor: group for group in groups for tensor in group.results}
-        self.results = {tensor: n for group in groups for tensor, n in group.results.items()}
+        self.results = dict(groups[0].results)
+        for group in groups[1:]:
+            self.results.update(group.results)
+        self.inner: set[int] = set()
         self.prologue: list[Group] = []
         self.rows: frozenset[int] | None = None
 
     def connect(self) -> Reason | None:
         """Turn reads of one group from another into internal ones; or say why it cannot be."""
-        for reader in self.groups:
-            for outside in reader.reads.values():
-                producer = self.owner.get(outside.origin)
-                if producer is None:
+        last = self.groups[-1]
+        # The first of two reads nothing of the last one.
+        readers = self.groups if len(self.groups) > 2 else (last,)
+        for reader in readers:
+            for tensor, outside in reader.reads.items():
+                if outside.origin not in self.results:
                     continue
+                producer = self._producer(outside.origin)
+                self.inner.add(tensor)
                 self.results[outside.origin] -= outside.count
                 refused = self._connect(producer, reader, outside)
                 if refused is not None:
@@ -196,6 +205,9 @@ class _Union:
         if any(self.results[tensor] for group in self.prologue for tensor in group.results):
             return "other-readers"
         return None
+
+    def _producer(self, tensor: int) -> Group:
+        return next(group for group in self.groups if tensor in group.results)
 
     def _connect(self, producer: Group, reader: Group, outside: Outside) -> Reason | None:
         if outside.by_anchor:
@@ -213,36 +225,51 @@ class _Union:
 
     def group(self) -> Group:
         """The merged group, not yet timed."""
-        groups = self.groups
-        reads: dict[int, Outside] = {}
-        for group in groups:
-            for tensor, outside in group.reads.items():
-                if outside.origin not in self.owner:
-                    known = reads.get(tensor)
-                    reads[tensor] = outside if known is None else _both(known, outside)
-        working = [group for group in groups if group not in self.prologue] or groups
+        first, *others = self.groups
+        working = [each for each in self.groups if each not in self.prologue]
+        working = working if self.prologue else list(self.groups)
+        loose = any(group.loose for group in working)
         rows = working[0].rows if self.rows is None else self.rows
-        for group in working:
-            rows &= group.rows if not self._is_loose() else rows
-        return Group(
-            members=tuple(sorted(index for group in groups for index in group.members)),
-            anchor=next((group.anchor for group in groups if group.anchor), None),
+        if not loose:
+            for group in working:
+                rows &= group.rows
+        merged = Group(
+            members=first.members,
+            anchor=first.anchor,
             rows=rows,
-            elements=max(group.elements for group in working),
-            largest_bytes=max(group.largest_bytes for group in working),
-            reduces=any(group.reduces for group in groups),
-            static=groups[-1].static,
+            elements=max([group.elements for group in working]),
+            largest_bytes=max([group.largest_bytes for group in working]),
+            reduces=first.reduces,
+            static=first.static,
             opaque=False,
-            loose=self._is_loose(),
-            moves_only=all(group.moves_only for group in groups),
-            reads=reads,
-            results={tensor: count for tensor, count in self.results.items() if count},
-            matrix_flops=sum(group.matrix_flops for group in groups),
-            scalar_ops=sum(group.scalar_ops for group in groups),
+            loose=loose,
+            moves_only=first.moves_only,
+            reads=dict(first.reads),
+            results=self.results,
+            matrix_flops=first.matrix_flops,
+            scalar_ops=first.scalar_ops,
         )
+        for group in others:
+            _absorb(merged, group)
+        for tensor in self.inner:
+            del merged.reads[tensor]
+        for tensor in [tensor for tensor, count in self.results.items() if not count]:
+            del self.results[tensor]
+        if len(others) > 1:
+            merged.members = tuple(sorted(merged.members))
+        return merged
 
-    def _is_loose(self) -> bool:
-        return any(group.loose for group in self.groups if group not in self.prologue)
+
+def _absorb(merged: Group, group: Group) -> None:
+    merged.members += group.members
+    merged.anchor = merged.anchor or group.anchor
+    merged.reduces = merged.reduces or group.reduces
+    merged.moves_only = merged.moves_only and group.moves_only
+    merged.matrix_flops += group.matrix_flops
+    merged.scalar_ops += group.scalar_ops
+    for tensor, outside in group.reads.items():
+        known = merged.reads.get(tensor)
+        merged.reads[tensor] = outside if known is None else _both(known, outside)
 
 
 def _both(first: Outside, second: Outside) -> Outside:

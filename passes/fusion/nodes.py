@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import lru_cache
 from math import prod
 
 from xyntra.dialects.dtypes import default_dtype, item_bytes
@@ -57,7 +58,7 @@ _PER_ELEMENT = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Read:
     """One tensor that an operation reads.
 
@@ -82,7 +83,7 @@ class Read:
     initial: bool = False
 
 
-@dataclass
+@dataclass(slots=True)
 class Node:
     """An operation.
 
@@ -119,9 +120,11 @@ class Tensors:
 
     def shape_and_bytes(self, type_: ir.Type) -> tuple[Shape, int] | None:
         """Shape and bytes of a tensor type of static shape; None for every other type."""
-        if type_ not in self._known:
-            self._known[type_] = _shape_and_bytes(type_)
-        return self._known[type_]
+        try:
+            return self._known[type_]
+        except KeyError:
+            found = self._known[type_] = _shape_and_bytes(type_)
+            return found
 
 
 def _shape_and_bytes(type_: ir.Type) -> tuple[Shape, int] | None:
@@ -134,7 +137,7 @@ def _shape_and_bytes(type_: ir.Type) -> tuple[Shape, int] | None:
     return shape, prod(shape) * item_bytes(default_dtype(tensor.element_type))
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Description:
     """What an operation is, apart from whom it reads.
 
@@ -202,43 +205,58 @@ def _attention_flops(op: ir.Operation, tensors: Tensors) -> int:
 
 def _describe_generic(op: ir.Operation, shape: Shape, tensors: Tensors) -> Description:
     loops = loops_of(op, tensors.loops)
-    block = op.regions[0].blocks[0]
-    body = [view.operation for view in block.operations]
-    names = [inner.name for inner in body]
+    body = [view.operation for view in op.regions[0].blocks[0].operations]
+    about = _body_of(tuple([inner.name for inner in body]))
     inputs = len(loops.maps) - len(op.results)
-    captured = tuple(inner for inner in body if inner.name == "tensor.extract")
-    if inputs == 0 and len(names) == 1 and loops.is_parallel:
-        return Description(Role.SOURCE)
-    if any(inner_name.startswith(("scf.", "linalg.generic")) for inner_name in names):
+    if about.opaque:
         return Description(Role.OPAQUE)
-    cost = sum(map(scalar_cost, names))
-    moves_only = cost == 0 and loops.is_parallel
+    if inputs == 0 and len(body) == 1 and loops.is_parallel:
+        return Description(Role.SOURCE)
+    captured: tuple[ir.Operation, ...] = ()
+    if about.gathers:
+        captured = tuple(inner for inner in body if inner.name == "tensor.extract")
+    rows = row_counts(shape)
     if loops.is_parallel:
-        role = Role.LOOP if _writes_in_order(loops, inputs) else Role.OPAQUE
-        work = prod(shape) * cost
-        return Description(role, row_counts(shape), 0, work, loops, captured, moves_only)
-    role = _reducing_role(loops, inputs, names)
-    work = prod(_extents(op, loops.maps, tensors, len(loops.reductions))) * cost
-    anchored = role in ANCHORS
-    return Description(
-        role,
-        row_counts(shape),
-        work if anchored else 0,
-        0 if anchored else work,
-        loops,
-        captured,
+        role = Role.LOOP if loops.writes_in_order(inputs) else Role.OPAQUE
+        work = prod(shape) * about.cost
+        return Description(role, rows, 0, work, loops, captured, about.cost == 0)
+    role = _reducing_role(loops, inputs, about.multiplies)
+    work = prod(_extents(op, loops.maps, tensors, len(loops.reductions))) * about.cost
+    if role in ANCHORS:
+        return Description(role, rows, work, 0, loops, captured)
+    return Description(role, rows, 0, work, loops, captured)
+
+
+@dataclass(frozen=True)
+class _Body:
+    """What the names of a body's operations tell.
+
+    Attributes:
+        cost: instructions for one element.
+        gathers: whether it reads a tensor at computed positions.
+        multiplies: whether it multiplies.
+        opaque: whether it holds control flow.
+    """
+
+    cost: int
+    gathers: bool
+    multiplies: bool
+    opaque: bool
+
+
+@lru_cache(maxsize=1024)
+def _body_of(names: tuple[str, ...]) -> _Body:
+    return _Body(
+        cost=sum(map(scalar_cost, names)),
+        gathers="tensor.extract" in names,
+        multiplies="arith.mulf" in names or "arith.muli" in names,
+        opaque=any(name.startswith(("scf.", "linalg.generic")) for name in names),
     )
 
 
-def _writes_in_order(loops: Loops, inputs: int) -> bool:
-    order = tuple(range(len(loops.reductions)))
-    return all(map_ == order for map_ in loops.maps[inputs:])
-
-
-def _reducing_role(loops: Loops, inputs: int, names: list[str]) -> Role:
-    if not all(map(loops.is_plain, range(len(loops.maps)))):
+def _reducing_role(loops: Loops, inputs: int, multiplies: bool) -> Role:
+    if not loops.is_plain:
         return Role.WINDOW
-    multiplies = "arith.mulf" in names or "arith.muli" in names
     used = {frozenset(map_) for map_ in loops.maps[:inputs]}
     return Role.CONTRACTION if multiplies and len(used) > 1 else Role.ROW
 

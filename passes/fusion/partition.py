@@ -47,13 +47,18 @@ class Partition:
 
     def find(self, index: int) -> int:
         """The operation that stands for the group of operation `index`."""
+        parents, below = self.parent, self.base.parent
+        root = index
         while True:
-            parent = self.parent.get(index)
+            parent = parents.get(root)
             if parent is None:
-                parent = self.base.parent[index]
-            if parent == index:
-                return index
-            index = parent
+                parent = below[root]
+            if parent == root:
+                break
+            root = parent
+        if root != index:
+            parents[index] = root
+        return root
 
     def group(self, root: int) -> Group:
         """The group that `root` stands for."""
@@ -78,7 +83,13 @@ class Partition:
 
     def _level_above(self, producers: Sequence[int], join: Sequence[int]) -> int:
         """The level of a group that holds `join` and reads from `producers`."""
-        return max([0, *(self.level(each) + (each not in join) for each in (*producers, *join))])
+        level = 0
+        for root in join:
+            level = max(level, self._placed(root)[1])
+        for root in producers:
+            if root not in join:
+                level = max(level, self._placed(root)[1] + 1)
+        return level
 
     def place(self, index: int, join: Sequence[int], union: Group) -> None:
         """Let operation `index` and the groups `join` be the group `union`."""
@@ -114,9 +125,12 @@ class Partition:
         return found or (_NONE, ())
 
     def _lowest_reader(self, root: int, join: Sequence[int]) -> int:
-        floor, readers = self._readers(root)
-        roots = (self.find(reader) for reader in readers)
-        return min([floor, *(self.level(each) for each in roots if each not in join)])
+        lowest, readers = self._readers(root)
+        for reader in readers:
+            each = self.find(reader)
+            if each not in join:
+                lowest = min(lowest, self._placed(each)[1])
+        return lowest
 
     def union_of_groups(self, producer: int, reader: int) -> tuple[Group, int] | Reason:
         """The groups `producer` and `reader`, which reads from it, as one with its level.
@@ -145,9 +159,13 @@ class Partition:
 
     def producers(self, index: int) -> list[int]:
         """The groups that operation `index` reads from."""
-        reads = self.rules.graph.nodes[index].reads
-        found = (self.find(read.producer) for read in reads if read.producer is not None)
-        return list(dict.fromkeys(found))
+        found: list[int] = []
+        for read in self.rules.graph.nodes[index].reads:
+            if read.producer is not None:
+                root = self.find(read.producer)
+                if root not in found:
+                    found.append(root)
+        return found
 
     def roots(self) -> list[int]:
         """Operations that stand for groups, in order."""
