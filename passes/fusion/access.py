@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import prod
 
 from xyntra.dialects.mlir import ir
@@ -18,37 +18,8 @@ from xyntra.dialects.mlir import ir
 __all__ = ["Access", "LoopCache", "Loops", "access", "encode", "loops_of", "row_counts"]
 
 Shape = tuple[int, ...]
-LoopCache = dict[tuple[ir.Attribute, ir.Attribute], "Loops"]
+LoopCache = dict[tuple[ir.Attribute, ...], "Loops"]
 _CONSTANT, _OTHER = -1, -2
-
-
-@dataclass(frozen=True)
-class Loops:
-    """The loops of a linalg.generic and how they index each operand.
-
-    Attributes:
-        reductions: for every loop, whether it reduces.
-        maps: for every operand, the loop that indexes each dimension; negative where the index is a
-            constant or computed from several loops.
-    """
-
-    reductions: tuple[bool, ...]
-    maps: tuple[tuple[int, ...], ...]
-
-    @cached_property
-    def is_parallel(self) -> bool:
-        """Whether every iteration stands alone."""
-        return not any(self.reductions)
-
-    @cached_property
-    def is_plain(self) -> bool:
-        """Whether single loops, or constants, index every dimension of every operand."""
-        return all(_OTHER not in map_ for map_ in self.maps)
-
-    def writes_in_order(self, inputs: int) -> bool:
-        """Whether the operands behind the first `inputs` are indexed by all loops in order."""
-        order = tuple(range(len(self.reductions)))
-        return all(map_ == order for map_ in self.maps[inputs:])
 
 
 @dataclass(frozen=True)
@@ -67,15 +38,51 @@ class Access:
 UNALIGNED = Access(frozenset({1}), False)
 
 
+class Loops:
+    """The loops of a linalg.generic and how they index each operand.
+
+    Attributes:
+        reductions: for every loop, whether it reduces.
+        maps: for every operand, the loop that indexes each dimension; negative where the index is a
+            constant or computed from several loops.
+        inputs: number of operands that are only read.
+        is_parallel: whether every iteration stands alone.
+        is_plain: whether single loops, or constants, index every dimension of every operand.
+        writes_in_order: whether all loops in order index every output.
+    """
+
+    def __init__(
+        self, reductions: tuple[bool, ...], maps: tuple[tuple[int, ...], ...], inputs: int
+    ) -> None:
+        self.reductions = reductions
+        self.maps = maps
+        self.inputs = inputs
+        self.is_parallel = not any(reductions)
+        self.is_plain = all(_OTHER not in map_ for map_ in maps)
+        order = tuple(range(len(reductions)))
+        self.writes_in_order = all(map_ == order for map_ in maps[inputs:])
+        self._known: dict[tuple[int, Shape, Shape], Access] = {}
+
+    def access(self, operand: int, result_shape: Shape, operand_shape: Shape) -> Access:
+        """Compare the loops that index the last output with those that index an operand."""
+        key = (operand, result_shape, operand_shape)
+        found = self._known.get(key)
+        if found is None:
+            found = access(self.maps[-1], result_shape, self.maps[operand], operand_shape)
+            self._known[key] = found
+        return found
+
+
 def loops_of(generic: ir.Operation, parsed: LoopCache) -> Loops:
     """The loops of a `linalg.generic`; `parsed` keeps those of equal attributes."""
     attributes = generic.attributes
-    key = (attributes["indexing_maps"], attributes["iterator_types"])
+    iterators = attributes["iterator_types"]
+    key = (attributes["indexing_maps"], iterators, attributes["operandSegmentSizes"])
     found = parsed.get(key)
     if found is None:
-        reductions = tuple("reduction" in str(kind) for kind in key[1])
+        reductions = tuple("reduction" in str(kind) for kind in iterators)
         maps = tuple(encode(attribute.value) for attribute in key[0])
-        found = Loops(reductions, maps)
+        found = Loops(reductions, maps, key[2][0])
         parsed[key] = found
     return found
 
@@ -101,7 +108,6 @@ def row_counts(shape: Shape, dimensions: int | None = None) -> frozenset[int]:
     return frozenset(counts)
 
 
-@lru_cache(maxsize=4096)
 def access(
     result: Sequence[int], result_shape: Shape, operand: Sequence[int], operand_shape: Shape
 ) -> Access:

@@ -3,19 +3,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.fusion.access import (
     UNALIGNED,
     Access,
     Loops,
-    access,
+    Shape,
     pointwise,
     row_counts,
     through_reshape,
 )
-from xyntra.passes.fusion.nodes import Description, Node, Read, Role, Tensors, describe
+from xyntra.passes.fusion.nodes import (
+    PASSIVE,
+    Description,
+    Node,
+    Read,
+    Role,
+    Tensors,
+    describe,
+)
 
 __all__ = ["FusionGraph"]
 
@@ -25,20 +33,24 @@ class _Seen:
     """Where a value comes from.
 
     Attributes:
-        root: the value behind its views.
+        shape: of the value.
+        tensor: its number.
+        origin: number of the value behind its views.
         producer: the operation that computes it; None for arguments and constants.
+        source: whether it is cloned wherever it is used.
+        static: whether it depends on weights and constants alone.
         views: the views between.
         sliced: numbers of rows at which slices among the views keep rows whole; None without any.
-        source: whether the operation is cloned wherever it is used.
-        static: whether it depends on weights and constants alone.
     """
 
-    root: ir.Value
+    shape: Shape
+    tensor: int
+    origin: int
     producer: int | None
-    views: tuple[int, ...] = ()
-    sliced: frozenset[int] | None = None
     source: bool = False
     static: bool = False
+    views: tuple[int, ...] = ()
+    sliced: frozenset[int] | None = None
 
 
 @dataclass
@@ -70,116 +82,126 @@ class _Reader:
     def __init__(self, block: ir.Block) -> None:
         self.graph = FusionGraph()
         self.tensors = Tensors()
-        self.numbers: dict[ir.Value, int] = {}
         self.seen: dict[ir.Value, _Seen] = {}
         weights = _weights(block)
         for position, argument in enumerate(block.arguments):
-            self.seen[argument] = _Seen(argument, None, static=position in weights)
+            self._add(argument, None, static=position in weights)
         for view in block.operations:
             self._visit(view.operation)
 
+    def _add(
+        self, value: ir.Value, producer: int | None, *, source: bool = False, static: bool = False
+    ) -> int:
+        known = self.tensors.shape_and_bytes(value.type)
+        shape, nbytes = known or ((), 0)
+        number = self._number(nbytes, producer)
+        self.seen[value] = _Seen(shape, number, number, producer, source, static)
+        return number
+
+    def _number(self, nbytes: int, producer: int | None) -> int:
+        graph = self.graph
+        graph.nbytes.append(nbytes)
+        graph.readers.append(0)
+        graph.producer.append(producer)
+        return len(graph.nbytes) - 1
+
     def _visit(self, op: ir.Operation) -> None:
         results = list(op.results)
-        about, shape = self._describe(op, results)
+        known = self.tensors.shape_and_bytes(results[0].type) if results else None
+        shape = known[0] if known else ()
+        if known is None and op.name != "arith.constant":
+            about = Description(Role.OPAQUE)
+        else:
+            about = describe(op, shape, self.tensors)
         index = len(self.graph.nodes)
         node = Node(op, about.role, shape, about.rows)
         self.graph.nodes.append(node)
-        if about.role is Role.VIEW:
-            self.seen[results[0]] = self._through(index, op, shape)
-            self.graph.passive[results[0]] = index
-            return
-        if about.role in (Role.SOURCE, Role.CONSTANT):
-            source = about.role is Role.SOURCE
-            for value in results:
-                self.seen[value] = _Seen(value, None, source=source, static=True)
-                if source:
-                    self.graph.passive[value] = index
+        if about.role in PASSIVE:
+            self._pass(index, node, results)
             return
         node.matrix_flops, node.scalar_ops = about.matrix_flops, about.scalar_ops
         node.moves_only = about.moves_only
         node.static = self._read_operands(node, about) and bool(results)
-        node.results = tuple(self._number(value, index) for value in results)
-        for value in results:
-            self.seen[value] = _Seen(value, index, static=node.static)
+        node.results = tuple([self._add(v, index, static=node.static) for v in results])
 
-    def _describe(
-        self, op: ir.Operation, results: list[ir.Value]
-    ) -> tuple[Description, tuple[int, ...]]:
-        known = self.tensors.shape_and_bytes(results[0].type) if results else None
-        if known is None and op.name != "arith.constant":
-            return Description(Role.OPAQUE), ()
-        shape = known[0] if known else ()
-        return describe(op, shape, self.tensors), shape
+    def _pass(self, index: int, node: Node, results: list[ir.Value]) -> None:
+        """Note the results of an operation that computes nothing."""
+        if node.role is Role.VIEW:
+            self.seen[results[0]] = self._through(index, node)
+        else:
+            for value in results:
+                self._add(value, None, source=node.role is Role.SOURCE, static=True)
+        if node.role is not Role.CONSTANT:
+            self.graph.passive.update(dict.fromkeys(results, index))
 
-    def _through(self, index: int, op: ir.Operation, shape: tuple[int, ...]) -> _Seen:
-        inner = self.seen[op.operands[0]]
+    def _through(self, index: int, node: Node) -> _Seen:
+        inner = self.seen[node.op.operands[0]]
+        known = self.tensors.shape_and_bytes(node.op.results[0].type)
         sliced = inner.sliced
-        if op.name == "tensor.extract_slice":
-            known = self.tensors.shape_and_bytes(op.operands[0].type)
-            kept = row_counts(shape, _equal_prefix(shape, known[0] if known else ()))
+        if node.op.name == "tensor.extract_slice":
+            kept = row_counts(node.shape, _equal_prefix(node.shape, inner.shape))
             sliced = kept if sliced is None else sliced & kept
-        return replace(inner, views=(*inner.views, index), sliced=sliced)
-
-    def _number(self, value: ir.Value, producer: int | None) -> int:
-        number = self.numbers.get(value)
-        if number is None:
-            number = self.numbers[value] = len(self.graph.nbytes)
-            known = self.tensors.shape_and_bytes(value.type)
-            self.graph.nbytes.append(known[1] if known else 0)
-            self.graph.readers.append(0)
-            self.graph.producer.append(producer)
-        return number
+        return _Seen(
+            node.shape,
+            self._number(known[1] if known else 0, inner.producer),
+            inner.origin,
+            inner.producer,
+            inner.source,
+            inner.static,
+            (*inner.views, index),
+            sliced,
+        )
 
     def _read_operands(self, node: Node, about: Description) -> bool:
         """Add what the operation reads; returns whether all of it is static."""
-        op, static = node.op, True
-        destinations = len(op.operands) - len(op.results) if about.loops else 1 << 30
-        if op.name == "tensor.insert_slice":
+        op, static, loops = node.op, True, about.loops
+        operands = list(op.operands)
+        destinations = len(operands)
+        if loops is not None:
+            destinations = loops.inputs
+        elif node.role is Role.DATA and op.name == "tensor.insert_slice":
             destinations = 1
-        for position, value in enumerate(op.operands):
+        for position, value in enumerate(operands):
             seen = self.seen.get(value)
             if seen is None or (seen.source and not seen.views):
                 continue
             static = static and seen.static
-            found = self._access(node, about.loops, position, value)
-            self._add_read(node, value, found, (op, position), position >= destinations)
+            found = self._access(node, loops, position, seen)
+            self._add_read(node, seen, found, (op, position), position >= destinations)
         for holder in _nested(op) if node.role is Role.OPAQUE else about.captured:
             for position, value in enumerate(holder.operands):
                 seen = self.seen.get(value)
                 if seen is not None and not seen.source:
                     static = static and seen.static
-                    self._add_read(node, value, UNALIGNED, (holder, position), False)
+                    self._add_read(node, seen, UNALIGNED, (holder, position), False)
         return static
 
     def _add_read(
         self,
         node: Node,
-        value: ir.Value,
+        seen: _Seen,
         found: Access,
         use: tuple[ir.Operation, int],
         initial: bool,
     ) -> None:
-        seen = self.seen[value]
-        if seen.views and seen.producer is not None:
-            found = through_reshape(found, self.graph.nodes[seen.producer].shape)
+        producer = seen.producer
+        if seen.views and producer is not None:
+            found = through_reshape(found, self.graph.nodes[producer].shape)
             if seen.sliced is not None:
                 found = Access(found.rows & seen.sliced, False)
-        origin = self._number(seen.root, seen.producer)
-        tensor = self._number(value, seen.producer) if seen.views else origin
-        if all(read.tensor != tensor for read in node.reads):
-            self.graph.readers[origin] += 1
-        node.reads.append(Read(seen.producer, tensor, origin, found, *use, seen.views, initial))
+        tensor, reads = seen.tensor, node.reads
+        if not reads or all(read.tensor != tensor for read in reads):
+            self.graph.readers[seen.origin] += 1
+        reads.append(Read(producer, tensor, seen.origin, found, *use, seen.views, initial))
 
-    def _access(self, node: Node, loops: Loops | None, position: int, value: ir.Value) -> Access:
-        known = self.tensors.shape_and_bytes(value.type)
-        if known is None or node.role is Role.OPAQUE:
-            return UNALIGNED
-        if loops is not None:
-            return access(loops.maps[-1], node.shape, loops.maps[position], known[0])
-        if node.role is Role.DATA:
-            kept = _equal_prefix(node.shape, known[0])
+    def _access(self, node: Node, loops: Loops | None, position: int, seen: _Seen) -> Access:
+        role = node.role
+        if loops is not None and role is not Role.OPAQUE:
+            return loops.access(position, node.shape, seen.shape)
+        if role is Role.DATA:
+            kept = _equal_prefix(node.shape, seen.shape)
             return Access(row_counts(node.shape, kept), False)
-        if node.role in (Role.ROW, Role.LOOP) and position == 0:
+        if position == 0 and role in (Role.ROW, Role.LOOP):
             return pointwise(node.shape)
         return UNALIGNED
 

@@ -207,7 +207,7 @@ def _describe_generic(op: ir.Operation, shape: Shape, tensors: Tensors) -> Descr
     loops = loops_of(op, tensors.loops)
     body = [view.operation for view in op.regions[0].blocks[0].operations]
     about = _body_of(tuple([inner.name for inner in body]))
-    inputs = len(loops.maps) - len(op.results)
+    inputs = loops.inputs
     if about.opaque:
         return Description(Role.OPAQUE)
     if inputs == 0 and len(body) == 1 and loops.is_parallel:
@@ -217,7 +217,7 @@ def _describe_generic(op: ir.Operation, shape: Shape, tensors: Tensors) -> Descr
         captured = tuple(inner for inner in body if inner.name == "tensor.extract")
     rows = row_counts(shape)
     if loops.is_parallel:
-        role = Role.LOOP if loops.writes_in_order(inputs) else Role.OPAQUE
+        role = Role.LOOP if loops.writes_in_order else Role.OPAQUE
         work = prod(shape) * about.cost
         return Description(role, rows, 0, work, loops, captured, about.cost == 0)
     role = _reducing_role(loops, inputs, about.multiplies)
