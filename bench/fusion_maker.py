@@ -88,13 +88,13 @@ class GraphMaker:
 def _contents(random: Random, shape: Sequence[int], dtype: str) -> np.ndarray:
     generator = np.random.default_rng(random.randrange(1 << 30))
     if dtype == "bool":
-        return generator.random(shape) < 0.5
+        return np.asarray(generator.random(shape) < 0.5)
     if not is_float(dtype):
         limit = 1 << 62 if dtype == "int64" else 1 << 30
         reach = limit if random.random() < 0.1 else 9
-        return generator.integers(-reach, reach, shape).astype(dtype)
-    data = generator.standard_normal(shape)
+        return np.asarray(generator.integers(-reach, reach, shape), dtype)
+    data = np.asarray(generator.standard_normal(shape))
     if random.random() < 0.06 and data.size:
         special = generator.choice([np.nan, np.inf, -np.inf, 0.0, -0.0], data.shape)
         data = np.where(generator.random(data.shape) < 0.1, special, data)
-    return data.astype(np.dtype(dtype))
+    return np.asarray(data).astype(np.dtype(dtype))

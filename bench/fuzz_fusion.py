@@ -118,7 +118,8 @@ def run_graph(checker: Checker, graph: Graph, number: int, keep: Path | None) ->
     if found and keep is not None:
         _keep(checker, graph, number, kind, keep)
     seconds = time.perf_counter() - started
-    return Report(number, kind, message, operations, Counter(data), counts, seconds)
+    dtypes = dict(Counter(data))
+    return Report(number, kind, message, dict(operations), dtypes, counts, seconds)
 
 
 def _keep(checker: Checker, graph: Graph, number: int, kind: str, folder: Path) -> None:
