@@ -30,7 +30,7 @@ PIPELINES: dict[str, Pipeline] = {
     ),
     "fuse": Pipeline(
         "linalg on tensors to xyntra.fused regions",
-        ("fuse-operations", "form-kernels"),
+        ("fold-transposes", "fuse-operations", "form-kernels"),
     ),
     "kernels": Pipeline(
         "xyntra.fused regions to kernel functions and their calls",

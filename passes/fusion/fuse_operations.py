@@ -16,6 +16,7 @@ from xyntra.passes.fusion.groups import Group, Rules, kind_of
 from xyntra.passes.fusion.materialize import Region, build_regions
 from xyntra.passes.fusion.nodes import Role
 from xyntra.passes.fusion.partition import Partition
+from xyntra.passes.fusion.recompute import recompute_cheap
 from xyntra.passes.fusion.search import best_partition
 from xyntra.passes.fusion.siblings import merge_remaining, merge_siblings
 from xyntra.passes.registry import register_pass
@@ -43,6 +44,7 @@ class FuseOperations:
         """Rewrite every function of `module`."""
         for block in function_blocks(module):
             graph = FusionGraph.of(block)
+            recompute_cheap(graph)
             rules = Rules(graph, MACHINES[self.target], self.max_ops)
             mark_unfused(module, rules)
             partition = best_partition(rules)

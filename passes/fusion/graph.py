@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.fusion.access import (
@@ -173,8 +173,15 @@ class _Reader:
                 seen = self.seen.get(value)
                 if seen is not None and not seen.source:
                     static = static and seen.static
-                    self._add_read(node, seen, UNALIGNED, (holder, position), False)
+                    gathered = self._gathered(node, seen)
+                    self._add_read(node, gathered, UNALIGNED, (holder, position), False)
         return static
+
+    def _gathered(self, node: Node, seen: _Seen) -> _Seen:
+        """What `node` reads of a tensor at computed positions: no more than it computes."""
+        known = self.tensors.shape_and_bytes(node.op.results[0].type) if node.shape else None
+        nbytes = min(self.graph.nbytes[seen.tensor], known[1] if known else 0)
+        return replace(seen, tensor=self._number(nbytes, seen.producer))
 
     def _add_read(
         self,

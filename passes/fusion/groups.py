@@ -125,6 +125,15 @@ class Rules:
             )
         )
 
+    def batch(self, groups: Sequence[Group]) -> Group | Reason:
+        """One launch that runs independent `groups` one after the other; or why not."""
+        refused = self._refuse_together(groups)
+        if refused is not None:
+            return refused
+        merged = _Union(groups).group()
+        merged.loose = not merged.is_pointwise
+        return self._refuse_shape(merged) or self._timed(merged)
+
     def merge(self, groups: Sequence[Group]) -> Group | Reason:
         """One kernel of `groups`, of which the last one reads from the others; or why not."""
         refused = self._refuse_together(groups)

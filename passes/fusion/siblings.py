@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
+
 from xyntra.passes.fusion.groups import Group
 from xyntra.passes.fusion.partition import Partition
 
 __all__ = ["merge_remaining", "merge_siblings"]
+
+Key = Callable[[Partition, int], Hashable]
 
 
 def merge_remaining(partition: Partition) -> None:
@@ -22,20 +26,37 @@ def merge_remaining(partition: Partition) -> None:
 def merge_siblings(partition: Partition) -> None:
     """Merge groups of one level, which cannot depend on each other.
 
-    Pointwise kernels over equally many elements save a launch, and reads of what they share.
+    Pointwise kernels over equally many elements save a launch, and reads of what they share. Of
+    kernels that take less time than their launch, several go into one.
     """
-    waiting: dict[tuple[int, int, bool], int] = {}
+    _merge_alike(partition, _same_space)
+    _merge_alike(partition, _small)
+
+
+def _same_space(partition: Partition, root: int) -> Hashable:
+    group = partition.group(root)
+    if group.opaque or group.anchor is not None or not group.is_pointwise:
+        return None
+    return partition.level(root), group.elements, group.static
+
+
+def _small(partition: Partition, root: int) -> Hashable:
+    group = partition.group(root)
+    if group.opaque or group.anchor is not None or group.static:
+        return None
+    is_small = group.nanoseconds < 2 * partition.rules.machine.launch_ns
+    return partition.level(root) if is_small else None
+
+
+def _merge_alike(partition: Partition, key_of: Key) -> None:
+    waiting: dict[Hashable, int] = {}
     for root in partition.roots():
-        group = partition.group(root)
-        if group.opaque or group.anchor is not None or not group.is_pointwise:
+        key = key_of(partition, root)
+        if key is None:
             continue
-        level = partition.level(root)
-        key = (level, group.elements, group.static)
         other = waiting.get(key)
-        if other is None:
-            waiting[key] = root
-            continue
-        union = partition.rules.merge([partition.group(other), group])
-        if isinstance(union, Group) and union.is_pointwise:
-            partition.replace((other, root), root, union, level)
         waiting[key] = root
+        if other is not None:
+            union = partition.rules.batch([partition.group(other), partition.group(root)])
+            if isinstance(union, Group):
+                partition.replace((other, root), root, union, partition.level(root))

@@ -4,6 +4,7 @@
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d1)>
 #first = affine_map<(d0, d1) -> (d0)>
+#swap = affine_map<(d0, d1) -> (d1, d0)>
 #a = affine_map<(d0, d1, d2) -> (d0, d2)>
 #b = affine_map<(d0, d1, d2) -> (d2, d1)>
 #c = affine_map<(d0, d1, d2) -> (d0, d1)>
@@ -245,4 +246,53 @@ func.func @siblings(%x: tensor<128x64xf32>) -> (tensor<128x64xf32>, tensor<128x6
     linalg.yield %s : f32
   } -> tensor<128x64xf32>
   return %0, %1 : tensor<128x64xf32>, tensor<128x64xf32>
+}
+
+// Small kernels over different spaces share a launch.
+// CHECK-LABEL: func.func @small
+// CHECK: %[[R:.+]]:2 = "xyntra.fused"() ({
+// CHECK: xyntra.softmax
+// CHECK: xyntra.softmax
+// CHECK: kind = "generic"
+// CHECK: return %[[R]]
+func.func @small(%x: tensor<4x8xf32>, %y: tensor<3x5xf32>) -> (tensor<4x8xf32>, tensor<3x5xf32>) {
+  %0 = "xyntra.softmax"(%x) {axis = 1} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = "xyntra.softmax"(%y) {axis = 1} : (tensor<3x5xf32>) -> tensor<3x5xf32>
+  return %0, %1 : tensor<4x8xf32>, tensor<3x5xf32>
+}
+
+// A mask is computed from its row in both kernels that read it, and stored in none.
+// CHECK-LABEL: func.func @recompute(
+// CHECK-SAME: %[[M:[^:]+]]: tensor<256xf32>,
+// CHECK: "xyntra.fused"() ({
+// CHECK: linalg.generic {{.+}} ins(%[[M]] :
+// CHECK: xyntra.softmax
+// CHECK: "xyntra.fused"() ({
+// CHECK: linalg.generic {{.+}} ins(%[[M]] :
+// CHECK: xyntra.softmax
+// CHECK-NOT: "xyntra.fused"
+// CHECK: return
+func.func @recompute(%m: tensor<256xf32>, %x: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  %e = tensor.empty() : tensor<256x256xf32>
+  %mask = linalg.generic {indexing_maps = [#row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%m : tensor<256xf32>) outs(%e : tensor<256x256xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %s = arith.negf %p : f32
+    linalg.yield %s : f32
+  } -> tensor<256x256xf32>
+  %0 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %mask : tensor<256x256xf32>, tensor<256x256xf32>) outs(%e : tensor<256x256xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %s = arith.addf %p, %q : f32
+    linalg.yield %s : f32
+  } -> tensor<256x256xf32>
+  %1 = "xyntra.softmax"(%0) {axis = 1} : (tensor<256x256xf32>) -> tensor<256x256xf32>
+  %2 = linalg.generic {indexing_maps = [#swap, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%1, %mask : tensor<256x256xf32>, tensor<256x256xf32>) outs(%e : tensor<256x256xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %s = arith.addf %p, %q : f32
+    linalg.yield %s : f32
+  } -> tensor<256x256xf32>
+  %3 = "xyntra.softmax"(%2) {axis = 1} : (tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %3 : tensor<256x256xf32>
 }

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Finds tensors that are cheaper to compute where they are read than to store.
+
+A mask or a bias that is spread over a larger tensor needs few inputs and little arithmetic: its
+readers compute it again, and it never goes through memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+from xyntra.passes.fusion.access import UNALIGNED
+from xyntra.passes.fusion.graph import FusionGraph
+from xyntra.passes.fusion.nodes import Node, Read, Role
+
+__all__ = ["recompute_cheap"]
+
+_MAX_COST = 4  # instructions for one element
+_MIN_GROWTH = 2  # times the size of what it is computed from
+
+Uses = list[tuple[Node, Read]]
+
+
+def recompute_cheap(graph: FusionGraph) -> None:
+    """Let readers of cheap, growing tensors have clones of the operation that computes them."""
+    uses: dict[int, Uses] = {}
+    for node in graph.nodes:
+        for read in node.reads:
+            if read.producer is not None:
+                uses.setdefault(read.producer, []).append((node, read))
+    for index, node in enumerate(graph.nodes):
+        if index in uses and _is_cheap(graph, node) and _may_clone(uses[index]):
+            _clone_for_readers(graph, index, uses)
+
+
+def _is_cheap(graph: FusionGraph, node: Node) -> bool:
+    if node.role is not Role.LOOP or node.static or len(node.results) != 1:
+        return False
+    elements = max(prod(node.shape), 1)
+    if node.scalar_ops > _MAX_COST * elements or not node.reads:
+        return False
+    if any(read.holder is not node.op or read.initial for read in node.reads):
+        return False
+    read_bytes = sum(graph.nbytes[tensor] for tensor in {read.tensor for read in node.reads})
+    return graph.nbytes[node.results[0]] >= _MIN_GROWTH * max(read_bytes, 1)
+
+
+def _may_clone(uses: Uses) -> bool:
+    """Whether every reader can compute the tensor again, and fusing it once would not do."""
+    if any(node.role is Role.OPAQUE or read.holder is not node.op for node, read in uses):
+        return False
+    return len(uses) > 1 or not uses[0][1].access.pointwise
+
+
+def _clone_for_readers(graph: FusionGraph, index: int, uses: dict[int, Uses]) -> None:
+    cloned = graph.nodes[index]
+    for origin, _ in {(read.origin, read.tensor) for read in cloned.reads}:
+        graph.readers[origin] -= 1
+    for node, use in uses.pop(index):
+        node.reads.remove(use)
+        node.scalar_ops += cloned.scalar_ops
+        for read in cloned.reads:
+            _add_read(graph, node, use, read, (*read.views, index, *use.views), uses)
+    cloned.role = Role.VIEW
+    graph.passive[cloned.op.results[0]] = index
+
+
+def _add_read(
+    graph: FusionGraph,
+    node: Node,
+    use: Read,
+    read: Read,
+    views: tuple[int, ...],
+    uses: dict[int, Uses],
+) -> None:
+    if all(known.tensor != read.tensor for known in node.reads):
+        graph.readers[read.origin] += 1
+    added = replace(
+        read, access=UNALIGNED, holder=use.holder, position=use.position, views=views, initial=False
+    )
+    node.reads.append(added)
+    if read.producer is not None:
+        uses.setdefault(read.producer, []).append((node, added))
