@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -12,10 +13,11 @@ import numpy as np
 
 from xyntra.dialects import make_context
 from xyntra.dialects.attention import Access, Attention
-from xyntra.dialects.dtypes import mlir_type
+from xyntra.dialects.builder import Tensor, TensorBuilder
+from xyntra.dialects.dtypes import default_dtype, mlir_type
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.positions import parse_map
-from xyntra.passes.lower.cpu import lower_kernel
+from xyntra.passes.lower.cpu import LoweredKernel, lower_kernel
 from xyntra.passes.manager import run_pipeline
 from xyntra.targets.cpu.codegen import compile_object
 from xyntra.targets.cpu.loader import Library
@@ -23,6 +25,7 @@ from xyntra.targets.cpu.loader import Library
 Array = np.ndarray
 LOOPS = "b, h, s, t, d, e"
 _ALIGNMENT = 64  # bytes, of scratch memory
+_GARBAGE = 0xA5
 
 
 @dataclass(frozen=True)
@@ -136,15 +139,23 @@ def run(case: Case, arrays: list[Array], pipeline: str = "") -> Array:
         if pipeline:
             run_pipeline(module, pipeline)
         lowered = lower_kernel(module)
-    library = Library({"main": compile_object(lowered.llvm_ir, opt_level=1)})
     result = np.full(case.result[0], 77, case.dtype)
-    scratch = np.zeros(lowered.scratch_bytes + _ALIGNMENT, np.uint8)
-    used = [*(np.ascontiguousarray(array) for array in arrays), result, scratch]
+    _call(lowered, [*arrays, result])
+    return result
+
+
+def _call(kernel: LoweredKernel, arrays: list[Array]) -> None:
+    """Run a kernel on inputs and outputs, with memory around its scratch that must stay as is."""
+    library = Library({"main": compile_object(kernel.llvm_ir, opt_level=1)})
+    scratch = np.full(kernel.scratch_bytes + 3 * _ALIGNMENT, _GARBAGE, np.uint8)
+    used = [*(np.ascontiguousarray(array) for array in arrays), scratch]
     pointers = [array.ctypes.data for array in used]
-    pointers[-1] = -(-pointers[-1] // _ALIGNMENT) * _ALIGNMENT
+    first = _ALIGNMENT + (-pointers[-1]) % _ALIGNMENT
+    pointers[-1] += first
     packed = (ctypes.c_void_p * len(pointers))(*pointers)
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library.address("main"))(ctypes.addressof(packed))
-    return result
+    rest = np.delete(scratch, np.s_[first : first + kernel.scratch_bytes])
+    assert (rest == _GARBAGE).all(), "a kernel wrote outside its scratch memory"
 
 
 def expected(case: Case, arrays: list[Array]) -> Array:
@@ -193,3 +204,44 @@ def _split(text: str) -> list[str]:
 
 def _first(grid: dict[str, Array]) -> Array:
     return next(iter(grid.values()))
+
+
+def module_of(build: Callable[..., Tensor | list[Tensor]], *arrays: Array) -> ir.Module:
+    """A module whose `main` takes `arrays` and returns what `build` does with them."""
+    location = ir.Location.unknown(context())
+    module = ir.Module.create(location)
+    with location:
+        types = [
+            ir.RankedTensorType.get(a.shape, mlir_type(a.dtype.name, context())) for a in arrays
+        ]
+        attributes = {
+            "sym_name": ir.StringAttr.get("main"),
+            "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [])),
+        }
+        ip = ir.InsertionPoint(module.body)
+        function = ir.Operation.create("func.func", attributes=attributes, regions=1, ip=ip)
+    block = function.regions[0].blocks.append(*types, arg_locs=[location] * len(types))
+    b = TensorBuilder(ir.InsertionPoint(block), location)
+    pairs = zip(block.arguments, arrays, strict=True)
+    built = build(b, *(Tensor(value, array.dtype.name) for value, array in pairs))
+    results = [built] if isinstance(built, Tensor) else list(built)
+    b.emit("func.return", [tensor.value for tensor in results], [])
+    with location:
+        signature = ir.FunctionType.get(types, [tensor.value.type for tensor in results])
+        function.attributes["function_type"] = ir.TypeAttr.get(signature)
+    with context():
+        assert module.operation.verify()
+    return module
+
+
+def evaluate_module(module: ir.Module, *arrays: Array) -> list[Array]:
+    """What `main` computes from `arrays`, with all named operations decomposed first."""
+    function = module.body.operations[0].operation
+    kinds = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).results
+    with context():
+        dtypes = [default_dtype(kind.element_type) for kind in kinds]
+        outputs = [np.full(list(k.shape), 77, d) for k, d in zip(kinds, dtypes, strict=True)]
+        run_pipeline(module, "decompose-named-ops")
+        lowered = lower_kernel(module)
+    _call(lowered, [*arrays, *outputs])
+    return outputs

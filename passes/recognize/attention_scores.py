@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What stands between the two contractions of an attention."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.recognize.attention_causal import Causal, causal_of, causal_select
+from xyntra.passes.recognize.attention_places import (
+    Place,
+    operands,
+    scaling,
+    through_cast,
+    through_view,
+)
+
+__all__ = ["Scores", "find_scores", "find_softmax"]
+
+
+@dataclass
+class Scores:
+    """Scores as they enter the softmax, which are made of `products`.
+
+    Attributes:
+        products: the sum of products, read by the loops of the second contraction.
+        scale: what products are multiplied by.
+        keep: the boolean mask; `inverted` where it tells which scores to replace.
+        fill: what masked scores are replaced by.
+        causal: the mask that positions make.
+        bias: what is added after that.
+    """
+
+    products: Place | None = None
+    scale: float = 1.0
+    keep: Place | None = None
+    inverted: bool = False
+    fill: float | None = None
+    causal: Causal | None = None
+    bias: Place | None = None
+    _scaled: bool = field(default=False, repr=False)
+
+    def add_scale(self, factor: float) -> None:
+        """Take in a factor that stands below all masks."""
+        self.scale *= factor
+        self._scaled = True
+
+    def add_mask(self, keep: Place, inverted: bool, fill: float) -> bool:
+        """Take in a replacement of scores; False where it cannot be said with those above."""
+        causal = causal_of(keep, inverted)
+        if causal is not None:
+            return self.add_causal(causal, fill)
+        if self._scaled or self.keep is not None or self.fill not in (None, fill):
+            return False
+        self.keep, self.inverted, self.fill = keep, inverted, fill
+        return True
+
+    def add_causal(self, causal: Causal, fill: float) -> bool:
+        """Take in a mask made of positions; False where it cannot be said with those above."""
+        if self._scaled or self.causal is not None or self.fill not in (None, fill):
+            return False
+        self.causal, self.fill = causal, fill
+        return True
+
+    def add_bias(self, bias: Place) -> bool:
+        """Take in a sum; False where something is done to it afterwards."""
+        if self._scaled or self.bias is not None or self.fill is not None:
+            return False
+        self.bias = bias
+        return True
+
+
+def find_softmax(place: Place, softmax: ir.Operation) -> tuple[Place, bool] | None:
+    """Follow probabilities up to `softmax`; also tell whether NaN is replaced by 0 on the way."""
+    zero_masked = False
+    while True:
+        source = place.source
+        if source.opcode == "xyntra.softmax" and source.operation == softmax:
+            return place, zero_masked
+        cleaned = _without_nan(place)
+        if cleaned is not None:
+            zero_masked, place = True, cleaned
+            continue
+        following = through_view(place) or through_cast(place)
+        if following is None:
+            return None
+        place = following
+
+
+def _without_nan(place: Place) -> Place | None:
+    """What is selected by `where(x != x, 0, x)`, or by its opposite."""
+    if place.source.opcode != "where":
+        return None
+    condition, yes, no = operands(place)
+    if condition.source.opcode not in ("ne", "is_unordered", "eq"):
+        return None
+    left, right = operands(condition)
+    number, value = (no, yes) if condition.source.opcode == "eq" else (yes, no)
+    same = left == value and (right == value or right.source.number is not None)
+    is_exact = right == value or condition.source.opcode == "is_unordered"
+    return value if same and is_exact and number.source.number == 0.0 else None
+
+
+def find_scores(place: Place) -> Scores | None:
+    """Follow the input of a softmax up to the sum of products that it is made of."""
+    return _follow(place, Scores())
+
+
+def _follow(place: Place, found: Scores) -> Scores | None:
+    current: Place | None = place
+    while current is not None:
+        if current.source.contraction is not None:
+            found.products = current
+            return found
+        current = _step(current, found)
+    return None
+
+
+def _step(place: Place, found: Scores) -> Place | None:
+    following = through_view(place) or through_cast(place)
+    if following is not None:
+        return following
+    scaled = scaling(place)
+    if scaled is not None:
+        found.add_scale(scaled[1])
+        return scaled[0]
+    if place.source.opcode == "add":
+        return _bias(place, found) if found.bias is None else None
+    if place.source.opcode == "where":
+        return _mask(place, found)
+    return _causal(place, found)
+
+
+def _bias(place: Place, found: Scores) -> Place | None:
+    for scores, bias in _both_orders(place):
+        if bias.source.number is None and _leads_to_products(scores, bias):
+            return scores if found.add_bias(bias) else None
+    return None
+
+
+def _both_orders(place: Place) -> list[tuple[Place, Place]]:
+    left, right = operands(place)
+    return [(left, right), (right, left)]
+
+
+def _mask(place: Place, found: Scores) -> Place | None:
+    condition, yes, no = operands(place)
+    for scores, other, inverted in ((yes, no, False), (no, yes, True)):
+        number = other.source.number
+        if number is None or not isinstance(number, float) or number != number:
+            continue
+        is_usable = number < float("inf")
+        return scores if is_usable and found.add_mask(condition, inverted, number) else None
+    return None
+
+
+def _causal(place: Place, found: Scores) -> Place | None:
+    selected = causal_select(place)
+    if selected is None:
+        return None
+    scores, causal, fill = selected
+    return scores if found.add_causal(causal, fill) else None
+
+
+def _leads_to_products(place: Place, bias: Place) -> bool:
+    """Whether the sum of products is found above without another sum on the way."""
+    return _follow(place, Scores(bias=bias)) is not None

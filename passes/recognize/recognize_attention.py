@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`recognize-attention`: softmax between two contractions becomes `xyntra.attention`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from xyntra.dialects.attention import Access
+from xyntra.dialects.builder import Tensor, TensorBuilder
+from xyntra.dialects.mlir import ir
+from xyntra.passes.recognize.attention_match import Match, match_attention
+from xyntra.passes.recognize.attention_uses import (
+    Output,
+    ends_only_in,
+    follow_output,
+    reductions_after,
+)
+from xyntra.passes.recognize.dead_operations import erase_unused
+from xyntra.passes.recognize.expressions import ExpressionGraph
+from xyntra.passes.registry import register_pass
+
+
+@register_pass
+@dataclass(frozen=True)
+class RecognizeAttention:
+    """Rewrite scaled dot-product attention, however it is spelled, as one xyntra.attention.
+
+    Reads queries, keys, values and masks through transposes, reshapes, slices and broadcasts, and
+    writes the result in the layout that is wanted after it. Left alone where scores or
+    probabilities are used elsewhere, or where a step is none of: scaling by constants, a boolean
+    or an added mask, xyntra.softmax along the keys, NaN replaced by 0.
+    """
+
+    name: ClassVar[str] = "recognize-attention"
+
+    def run(self, module: ir.Operation) -> None:
+        """Rewrite every function of `module`."""
+        with module.context:
+            for block in list(_blocks(module)):
+                _rewrite(block)
+
+
+def _blocks(module: ir.Operation) -> Iterator[ir.Block]:
+    for view in module.regions[0].blocks[0].operations:
+        if view.operation.name == "func.func":
+            yield from view.operation.regions[0].blocks
+
+
+def _rewrite(block: ir.Block) -> None:
+    graph = ExpressionGraph()
+    matches = []
+    for view in block.operations:
+        if view.operation.name == "xyntra.softmax":
+            match = _match(graph, view.operation)
+            if match is not None:
+                matches.append(match)
+    erase_unused([_replace(*match) for match in matches])
+
+
+def _match(graph: ExpressionGraph, softmax: ir.Operation) -> tuple[Match, Output] | None:
+    products = list(reductions_after(softmax))
+    if len(products) != 1:
+        return None
+    match = match_attention(graph, softmax, products[0])
+    if match is None or not ends_only_in(match.scores, products[0]):
+        return None
+    element = ir.RankedTensorType(match.attention.query.value.type).element_type
+    output = follow_output(products[0].results[0], match.attention, element)
+    return None if output is None else (match, output)
+
+
+def _replace(match: Match, output: Output) -> ir.Operation:
+    """Create the attention; returns the operation whose result it takes over."""
+    attention = replace(match.attention, written=output.positions)
+    ip, location = ir.InsertionPoint(match.product), match.product.location
+    if match.inverted and attention.keep is not None:
+        negated = _negated(TensorBuilder(ip, location), attention.keep)
+        attention = replace(attention, keep=negated)
+    shape = ir.RankedTensorType(output.value.type).shape
+    new = attention.create(shape, location, ip)
+    output.value.replace_all_uses_with(new.results[0])
+    last: ir.Operation = output.value.owner.operation
+    return last
+
+
+def _negated(b: TensorBuilder, mask: Access) -> Access:
+    opposite = b.map(lambda x: ~x, Tensor(mask.value, "bool"), dtype="bool")
+    return replace(mask, value=opposite.value)

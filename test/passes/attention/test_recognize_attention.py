@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Spellings of attention become one operation and keep their numbers; near misses stay."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from attention_cases import context, evaluate_module, module_of
+from spellings import NEAR_MISSES, SPELLINGS, Spelling, arrays_for, dtype_of
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.manager import run_pipeline
+
+TOLERANCE = {"float32": 3e-6, "float16": 2e-3}
+
+
+def recognized(module: ir.Module) -> tuple[int, int, int]:
+    """Run the pass; how many attentions, softmaxes and contractions there are after it."""
+    with context():
+        run_pipeline(module, "recognize-attention")
+    text = str(module)
+    softmaxes = text.count('"xyntra.softmax"')
+    return text.count('"xyntra.attention"'), softmaxes, text.count('"reduction"')
+
+
+def name_of(spelling: Spelling) -> str:
+    return spelling.__name__
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS, ids=name_of)
+def test_spelling_becomes_one_operation(spelling: Spelling) -> None:
+    """Nothing is left of the softmax and the contractions, and the numbers are the same."""
+    arrays = arrays_for(spelling, SPELLINGS[spelling])
+    expected = evaluate_module(module_of(spelling, *arrays), *arrays)[0].astype("f8")
+    module = module_of(spelling, *arrays)
+    assert recognized(module) == (1, 0, 0)
+    result = evaluate_module(module, *arrays)[0].astype("f8")
+    limit = TOLERANCE[dtype_of(spelling)]
+    np.testing.assert_allclose(result, expected, rtol=limit, atol=limit)
+
+
+@pytest.mark.parametrize("spelling", NEAR_MISSES, ids=name_of)
+def test_near_miss_stays(spelling: Spelling) -> None:
+    arrays = arrays_for(spelling, NEAR_MISSES[spelling])
+    module = module_of(spelling, *arrays)
+    before = str(module)
+    recognized(module)
+    assert str(module) == before
