@@ -159,6 +159,17 @@ class Executable:
         """
         return explain(self.plan, nanoseconds)
 
+    def explain_html(self, nanoseconds: Sequence[int] | None = None, title: str = "") -> str:
+        """A page, complete in itself, that shows the graph before and after fusion.
+
+        Args:
+            nanoseconds: measured times, from `time_kernels`, to be shown beside the predicted.
+            title: name of the model.
+        """
+        from xyntra.observe.page.document import page
+
+        return page(self.plan, self.artifact.source_graph(), nanoseconds, title)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the compiled model with its weights to `path`, for `xyntra.load`.
 

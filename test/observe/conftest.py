@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""A plan with costs and boundaries, made by hand."""
+"""A plan with costs and boundaries, made by hand; helper modules are importable from here."""
 
 from __future__ import annotations
+
+import sys
+from pathlib import Path
 
 import pytest
 
 from xyntra.plan.cost import Boundary, Cost, Unfused
 from xyntra.plan.plan import Buffer, KernelCode, Plan, Port, Step, TensorType
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 F32 = TensorType("float32", (250,))
 
 

@@ -246,6 +246,18 @@ def test_explain_shows_each_kernel_and_one(capsys: pytest.CaptureFixture[str]) -
     assert text(capsys).strip()
 
 
+def test_explain_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {path.name for path in tmp_path.iterdir()}
+    command("explain", "mlp.onnx", "--time", "--html", "page.html")
+    assert capsys.readouterr().out == ""
+    assert {path.name for path in tmp_path.iterdir()} == before | {"page.html"}
+    found = Path("page.html").read_text()
+    assert "<title>mlp.onnx" in found
+    assert '"measured":' in found
+    command("explain", "mlp.onnx", "--html", "missing/page.html", status=1)
+    assert "error[write-failed]" in capsys.readouterr().err
+
+
 def test_explain_refuses_an_unknown_kernel(capsys: pytest.CaptureFixture[str]) -> None:
     command("explain", "mlp.onnx", "--kernel", "99", status=1)
     assert "error[unknown-kernel]" in capsys.readouterr().err

@@ -7,6 +7,7 @@ import argparse
 import re
 import shutil
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xyntra.tools.commands.model import add_model_arguments, executable_of
@@ -32,6 +33,9 @@ def add_parser(commands: Any, name: str) -> None:
         action="store_true",
         help="every tensor that goes from kernel to kernel, why, and what it costs",
     )
+    shown.add_argument(
+        "--html", metavar="FILE", help="write a page that shows the graph before and after fusion"
+    )
 
 
 def _parse_kernel(text: str) -> str:
@@ -41,9 +45,15 @@ def _parse_kernel(text: str) -> str:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the report."""
+    """Print the report, or write the page."""
     executable = executable_of(options)
     times = _times(executable) if options.time else None
+    if options.html is not None:
+        from xyntra.plan.files import replace_file
+
+        html = executable.explain_html(times, title=Path(options.model).name)
+        replace_file(options.html, [html.encode()])
+        return 0
     print(_report(executable, options, times))
     return 0
 

@@ -51,6 +51,19 @@ def explain_kernel(plan: Plan, label: str, nanoseconds: Sequence[int] | None = N
 
 
 def _reads(plan: Plan, launches: Sequence[Launch], position: int) -> Iterator[str]:
+    for home, type_, _ in arguments_of(plan, launches, position):
+        yield f"  {printable(home)}: {type_}"
+
+
+def _writes(plan: Plan, position: int) -> Iterator[str]:
+    for text in results_of(plan, position):
+        yield f"  {printable(text)}"
+
+
+def arguments_of(
+    plan: Plan, launches: Sequence[Launch], position: int
+) -> Iterator[tuple[str, str, int | None]]:
+    """For each argument of a launch where it comes from, its type, and the step that writes it."""
     step = plan.steps[position]
     types = plan.kernels[step.kernel].arguments
     inputs = {port.buffer: port.name for port in plan.inputs}
@@ -58,21 +71,23 @@ def _reads(plan: Plan, launches: Sequence[Launch], position: int) -> Iterator[st
         zip(step.inputs, launches[position].reads, strict=True)
     ):
         kind, name = plan.buffers[buffer].kind, plan.buffers[buffer].name
+        home = f"{kind} {name or inputs.get(buffer, '')}".rstrip()
         if producer is not None:
             home = f"kernel {launches[producer].label}"
-        else:
-            home = f"{kind} {printable(name or inputs.get(buffer, ''))}".rstrip()
-        yield f"  {home}: {_type(types, argument, plan.buffers[buffer].nbytes)}"
+        yield home, _type(types, argument, plan.buffers[buffer].nbytes), producer
 
 
-def _writes(plan: Plan, position: int) -> Iterator[str]:
+def results_of(plan: Plan, position: int) -> list[str]:
+    """For each result of a launch its type, and the output that it is, if it is one."""
     step = plan.steps[position]
     types = plan.kernels[step.kernel].results
     outputs = {port.buffer: port.name for port in plan.outputs}
+    found = []
     for result, buffer in enumerate(step.outputs):
-        home = f"output {printable(outputs[buffer])}: " if buffer in outputs else ""
+        home = f"output {outputs[buffer]}: " if buffer in outputs else ""
         shared = ", in place" if buffer in step.inputs else ""
-        yield f"  {home}{_type(types, result, plan.buffers[buffer].nbytes)}{shared}"
+        found.append(f"{home}{_type(types, result, plan.buffers[buffer].nbytes)}{shared}")
+    return found
 
 
 def _type(types: Sequence[TensorType], index: int, nbytes: int) -> str:
