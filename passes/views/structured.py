@@ -122,6 +122,7 @@ class Structured:
         self.inputs = len(self.operands) - (self.outputs if self.is_generic else 0)
         self.result_type: ir.Type | None = None
         self._interned = interned
+        self._kinds: ir.Attribute | None = None
         self._changed = False
 
     @property
@@ -159,6 +160,12 @@ class Structured:
         """Replace one map."""
         self.maps[position], self._changed = map_, True
 
+    def keep_loops(self, loops: Sequence[int]) -> None:
+        """Let the loops be those of `loops`, in this order; the maps must follow."""
+        kinds = list(self.op.attributes["iterator_types"])
+        self.loops, self._kinds = len(loops), ir.ArrayAttr.get([kinds[loop] for loop in loops])
+        self._changed = True
+
     def rename(self, names: Sequence[int]) -> None:
         """Let loop i be loop `names[i]`, with the result of this elementwise operation."""
         self.maps = [
@@ -180,6 +187,8 @@ class Structured:
                 self.op.operands[position] = value
         maps = [ir.AffineMapAttr.get(affine_map(self.loops, items)) for items in self.maps]
         self.op.attributes["indexing_maps"] = ir.ArrayAttr.get(maps)
+        if self._kinds is not None:
+            self.op.attributes["iterator_types"] = self._kinds
         if self.result_type is not None:
             self.op.results[0].set_type(self.result_type)
 

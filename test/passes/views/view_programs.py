@@ -9,9 +9,14 @@ from math import prod
 
 import numpy as np
 from hypothesis import strategies as st
+from linalg_interpreter import run
 from torch_mlir import ir
 
+from xyntra.dialects import make_context
 from xyntra.dialects.builder import Tensor, TensorBuilder, broadcast_shapes
+from xyntra.passes.manager import run_pipeline
+from xyntra.passes.views.movers import moving_map
+from xyntra.passes.views.structured import Interned
 
 Shape = tuple[int, ...]
 Emit = Callable[[TensorBuilder, list[Tensor]], Tensor]
@@ -214,3 +219,24 @@ def _repeat(draw: st.DrawFn, index: int, shapes: list[Shape]) -> tuple[Emit, Sha
         ]
 
     return lambda b, values: b.view(values[index], shape, positions), tuple(shape)
+
+
+def copies(module: ir.Module) -> int:
+    """Operations that only move data."""
+    interned = Interned()
+    block = module.body.operations[0].operation.regions[0].blocks[0]
+    return sum(moving_map(view.operation, interned) is not None for view in block.operations)
+
+
+def check(program: Program, seed: int, passes: list[str]) -> tuple[int, int]:
+    """Compare the numbers before and after `passes`; the copies that there were and are."""
+    arrays = program.arrays(seed)
+    with make_context(), ir.Location.unknown():
+        module = program.module()
+        # What nothing reads disappears first: it would count as a copy.
+        run_pipeline(module, ["canonicalize", "cse"])
+        before, wanted = copies(module), run(module, arrays)
+        run_pipeline(module, passes)
+        for mine, reference in zip(run(module, arrays), wanted, strict=True):
+            np.testing.assert_allclose(mine, reference, rtol=1e-5, atol=1e-5)
+        return before, copies(module)
