@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`check-fusion`: refuses kernels that hold what one kernel cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import ClassVar
+
+from xyntra.dialects import Kernel, Kind, Schedule
+from xyntra.dialects.mlir import ir
+from xyntra.passes.fusion.legality.aliasing import check_destinations
+from xyntra.passes.fusion.legality.calls import check_calls
+from xyntra.passes.fusion.legality.facts import Facts
+from xyntra.passes.fusion.legality.inplace import INPLACE, Pairs, check_inplace, inplace_pairs
+from xyntra.passes.fusion.legality.kinds import check_kind
+from xyntra.passes.fusion.legality.limits import LIMITS, Limits, Target
+from xyntra.passes.fusion.legality.members import Contents, read_block
+from xyntra.passes.fusion.legality.resources import check_resources, check_schedule
+from xyntra.passes.fusion.legality.violation import IllegalFusion, Violation
+from xyntra.passes.registry import register_pass
+
+__all__ = ["CheckFusion"]
+
+Found = Iterator[tuple[ir.Operation, Violation]]
+
+
+@register_pass
+@dataclass(frozen=True)
+class CheckFusion:
+    """Check that every xyntra.fused and every kernel function is legal.
+
+    Checked are whether the operations are those that the kind promises and can share a loop nest,
+    side effects, order, destinations and in-place results, and what the target offers to one
+    kernel. Each violation is an error at the kernel with notes at the operations at fault; the IR
+    stays as it is. Limits that are not given are those of the target.
+    """
+
+    name: ClassVar[str] = "check-fusion"
+
+    target: Target = "cpu"
+    """Whose limits apply."""
+    max_buffers: int | None = None
+    """Largest number of tensors that a kernel reads and writes."""
+    max_operations: int | None = None
+    """Largest number of operations in a kernel."""
+    max_row_bytes: int | None = None
+    """Largest row, in bytes, that one worker keeps to itself."""
+    max_shared_bytes: int | None = None
+    """Bytes of shared memory that a workgroup has."""
+    max_register_bytes: int | None = None
+    """Bytes of registers that a workgroup has."""
+
+    def run(self, module: ir.Operation) -> None:
+        """Check the functions of `module`.
+
+        Raises:
+            IllegalFusion: kernels break rules; all of them are reported.
+        """
+        checker = _Checker(self._limits())
+        found = list(checker.check(module.regions[0].blocks[0]))
+        if found:
+            raise IllegalFusion.because(found)
+
+    def _limits(self) -> Limits:
+        defaults = LIMITS[self.target]
+        given = {entry.name: getattr(self, entry.name) for entry in fields(Limits)}
+        return Limits(
+            **{
+                name: getattr(defaults, name) if value is None else value
+                for name, value in given.items()
+            }
+        )
+
+
+class _Checker:
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.facts = Facts()
+
+    def check(self, module: ir.Block) -> Found:
+        """Check all functions of a module with the body `module`."""
+        callers, inplace = [], dict[str, Pairs]()
+        for view in module.operations:
+            op = view.operation
+            kernel = Kernel.of(op) if op.name == "func.func" else None
+            if kernel is None:
+                callers.append(op)
+            elif len(op.regions[0].blocks):
+                yield from self._kernel(op, kernel.kind)
+                if INPLACE in op.attributes:
+                    name = ir.StringAttr(op.attributes["sym_name"]).value
+                    inplace[name] = inplace_pairs(op) or []
+        for op in callers:
+            yield from self._blocks_of(op, inplace)
+
+    def _blocks_of(self, op: ir.Operation, inplace: dict[str, Pairs]) -> Found:
+        for region in op.regions:
+            for block in region.blocks:
+                yield from self._block(block, inplace)
+                if inplace:
+                    yield from check_calls(block, inplace)
+
+    def _block(self, block: ir.Block, inplace: dict[str, Pairs]) -> Found:
+        defined: set[ir.Value] = set()
+        for view in block.operations:
+            op = view.operation
+            if op.name == "xyntra.fused":
+                yield from self._fused(op, block, defined)
+            elif op.name != "linalg.generic" and len(op.regions):
+                yield from self._blocks_of(op, inplace)
+            defined.update(op.results)
+
+    def _fused(self, op: ir.Operation, block: ir.Block, defined: set[ir.Value]) -> Found:
+        body = op.regions[0].blocks[0]
+        contents = read_block(body, self.facts)
+        kind: Kind = ir.StringAttr(op.attributes["kind"]).value
+        for value in contents.captured:
+            if value not in defined and _belongs_to(value, block):
+                text = f"reads what '{value.owner.name}' computes only afterwards"
+                at_fault = ((value.owner, "computes it"),)
+                yield op, Violation("use-before-definition", text, at_fault)
+        schedule = None
+        if "schedule" in op.attributes:
+            schedule = Schedule.from_attribute(op.attributes["schedule"])
+        for violation in self._contents(kind, contents, schedule):
+            yield op, violation
+
+    def _kernel(self, op: ir.Operation, kind: Kind) -> Found:
+        blocks = list(op.regions[0].blocks)
+        contents = read_block(blocks[0], self.facts)
+        contents.captured.update(dict.fromkeys(blocks[0].arguments))
+        for violation in self._contents(kind, contents, Schedule.of(op)):
+            yield op, violation
+        if INPLACE in op.attributes and contents.members:
+            for violation in check_inplace(kind, op, contents, self.facts):
+                yield op, violation
+
+    def _contents(
+        self, kind: Kind, contents: Contents, schedule: Schedule | None
+    ) -> Iterator[Violation]:
+        if contents.impure:
+            at_fault = tuple((op, "is not known to have no side effects") for op in contents.impure)
+            yield Violation("side-effect", "a kernel has no side effects", at_fault)
+        yield from self._types(contents)
+        yield from check_kind(kind, contents, self.limits)
+        yield from check_destinations(kind, contents)
+        yield from check_resources(contents, self.limits)
+        if schedule is not None:
+            yield from check_schedule(schedule, contents, self.facts, self.limits)
+
+    def _types(self, contents: Contents) -> Iterator[Violation]:
+        for role, values in (
+            ("reads", contents.captured),
+            ("gives", [value for value, _ in contents.ends]),
+        ):
+            for value in values:
+                if self.facts.tensor(value.type) is None:
+                    text = f"a kernel reads and gives tensors of static shape; this one {role} "
+                    yield Violation("not-a-buffer", text + str(value.type))
+
+
+def _belongs_to(value: ir.Value, block: ir.Block) -> bool:
+    owner = value.owner
+    return not isinstance(owner, ir.Block) and owner.operation.block == block

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Whether operations of a kernel write into what the kernel reads from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xyntra.dialects.kinds import Kind
+from xyntra.dialects.mlir import ir
+from xyntra.passes.fusion.block_graph import is_fill, is_source
+from xyntra.passes.fusion.legality.members import Contents
+from xyntra.passes.fusion.legality.violation import Violation
+
+__all__ = ["check_destinations"]
+
+
+def check_destinations(kind: Kind, contents: Contents) -> Iterator[Violation]:
+    """Check destinations that come from outside of a kernel with several operations.
+
+    A kernel that only moves elements may copy such a destination first. In others, workers would
+    write their parts of it and nobody the rest; and no operation may find overwritten what it reads
+    at positions of its own. An operation by itself is lowered with copies where it needs them.
+    """
+    if kind == "generic" or len(contents.members) < 2:
+        return
+    for op, value in contents.written:
+        owner = value.owner
+        if not isinstance(owner, ir.Block) and (is_source(owner) or is_fill(owner)):
+            continue
+        if op.name == "tensor.insert_slice" and kind != "data":
+            yield Violation(
+                "aliased-buffer",
+                f"a kernel of kind '{kind}' inserts into a tensor that it does not compute",
+                ((op, "has a destination from outside of the kernel"),),
+            )
+            continue
+        readers = [
+            (member.op, "reads it") for member in contents.members if _reads(member.op, value, op)
+        ]
+        if readers:
+            yield Violation(
+                "aliased-buffer",
+                "a tensor from outside of the kernel is read and also written",
+                ((op, "writes into it"), *readers),
+            )
+
+
+def _reads(op: ir.Operation, value: ir.Value, writer: ir.Operation) -> bool:
+    """Whether `op` reads `value`, the destination that `writer` writes into."""
+    uses = list(op.operands).count(value)
+    return uses > (1 if op == writer else 0)

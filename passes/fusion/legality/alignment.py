@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Whether a loop over rows of results finds what it reads in the same rows of the operands.
+
+A tensor is row-major. The positions of its first dimensions number its rows: a result of shape
+[2, 3, 4] has 1, 2, 6 or 24 rows, by how many dimensions are taken. An operand is *aligned* at R
+rows if row i of the result needs nothing of it but row i of R, and *pointwise* if element i needs
+nothing but element i. Dimensions of extent one make no difference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+
+__all__ = ["CONSTANT", "OTHER", "Alignment", "Rows", "Shape", "compare", "numbers_of_rows"]
+
+Shape = tuple[int, ...]
+Rows = frozenset[int]
+
+CONSTANT, OTHER = -1, -2
+"""In place of a loop: a position that is constant, or computed from several loops."""
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """The numbers of rows at which a read is aligned, 1 among them, and whether it is pointwise."""
+
+    rows: Rows
+    pointwise: bool
+
+
+@lru_cache(maxsize=8192)
+def numbers_of_rows(shape: Shape, dimensions: int | None = None) -> Rows:
+    """The numbers of rows of a tensor of `shape` by its first `dimensions`, or by all."""
+    return frozenset(prod(shape[:count]) for count in range(len(shape[:dimensions]) + 1)) | {1}
+
+
+@lru_cache(maxsize=8192)
+def compare(
+    result: tuple[int, ...], result_shape: Shape, operand: tuple[int, ...], operand_shape: Shape
+) -> Alignment:
+    """Compare where a loop nest writes with where it reads.
+
+    Args:
+        result: the loop that indexes each dimension of the result.
+        result_shape: its extents.
+        operand: the same of an operand; `CONSTANT` or `OTHER` where it is no single loop.
+        operand_shape: its extents.
+    """
+    written = _without_units(result, result_shape)
+    read = _without_units(operand, operand_shape)
+    rows, common = {1}, 0
+    while common < min(len(written), len(read)) and _agree(written[common], read[common]):
+        common += 1
+        rows.add(prod(extent for _, extent in written[:common]))
+    return Alignment(frozenset(rows), common == len(written) == len(read))
+
+
+def _without_units(loops: tuple[int, ...], shape: Shape) -> list[tuple[int, int]]:
+    return [pair for pair in zip(loops, shape, strict=True) if pair[1] != 1]
+
+
+def _agree(written: tuple[int, int], read: tuple[int, int]) -> bool:
+    return written[0] >= 0 and written == read

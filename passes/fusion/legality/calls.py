@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Whether calls of kernels that overwrite an argument give them a buffer that may be lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.fusion.legality.inplace import Pairs
+from xyntra.passes.fusion.legality.violation import Violation
+
+__all__ = ["check_calls"]
+
+_RESHAPES = frozenset({"tensor.expand_shape", "tensor.collapse_shape"})
+
+
+def check_calls(
+    block: ir.Block, inplace: Mapping[str, Pairs]
+) -> Iterator[tuple[ir.Operation, Violation]]:
+    """Check every call in `block` of a kernel that `inplace` has pairs for, by name.
+
+    The argument must be computed in the block, be given once, and not be used afterwards.
+    """
+    origin: dict[ir.Value, ir.Value] = {}
+    last: dict[ir.Value, int] = {}
+    calls: list[tuple[int, ir.Operation, Pairs]] = []
+    for index, view in enumerate(block.operations):
+        op = view.operation
+        for value in op.operands:
+            last[origin.get(value, value)] = index
+        if op.name in _RESHAPES:
+            origin[op.results[0]] = origin.get(op.operands[0], op.operands[0])
+        elif op.name == "func.call":
+            pairs = inplace.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+            calls += [(index, op, pairs)] if pairs else []
+    for index, call, pairs in calls:
+        operands = [origin.get(value, value) for value in call.operands]
+        for _, argument in pairs:
+            reason = _not_free(operands, argument, last, index)
+            if reason:
+                message = f"the kernel overwrites operand {argument}, which {reason}"
+                yield call, Violation("aliased-buffer", message)
+
+
+def _not_free(
+    operands: list[ir.Value], argument: int, last: Mapping[ir.Value, int], index: int
+) -> str | None:
+    if argument >= len(operands):
+        return "the call does not have"
+    value = operands[argument]
+    if isinstance(value.owner, ir.Block):
+        return "belongs to the caller"
+    if value.owner.name == "arith.constant":
+        return "is a constant"
+    if operands.count(value) > 1:
+        return "the call passes twice"
+    return "is used afterwards" if last[value] != index else None

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What attributes, types and scalar operations mean; each is looked at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xyntra.dialects.dtypes import ITEM_BYTES
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.purity import impurity
+from xyntra.passes.fusion.legality.alignment import CONSTANT, OTHER, Shape
+
+__all__ = ["Body", "Facts", "Loops", "Tensor", "nested_operations"]
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """The static shape of a tensor and the bytes that it takes."""
+
+    shape: Shape
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class Loops:
+    """The loops of a structured operation.
+
+    Attributes:
+        reduces: whether there is a reduction among them.
+        maps: for every operand, the loop that indexes each dimension.
+        are_plain: whether no position is computed from several loops.
+    """
+
+    reduces: bool
+    maps: tuple[tuple[int, ...], ...]
+    are_plain: bool
+
+
+class Body:
+    """What scalar operations of a body do: a sum of these bits, none where they only move."""
+
+    MULTIPLIES = 1
+    COMPUTES = 2
+    GATHERS = 4
+    NESTS = 8
+    INDEXES = 16
+    IMPURE = 32
+    UNUSUAL = GATHERS | NESTS | IMPURE
+
+
+_MOVES = frozenset(
+    {
+        "arith.bitcast",
+        "arith.constant",
+        "arith.extf",
+        "arith.extsi",
+        "arith.extui",
+        "arith.index_cast",
+        "arith.index_castui",
+        "arith.truncf",
+        "arith.trunci",
+        "linalg.yield",
+        "tensor.yield",
+    }
+)
+_PRODUCTS = frozenset({"arith.mulf", "arith.muli", "complex.mul", "arith.andi"})
+_NESTING = ("scf.", "affine.", "linalg.", "tensor.")
+
+
+class Facts:
+    """Answers about types, maps and names, kept for the operations that follow."""
+
+    def __init__(self) -> None:
+        self._tensors: dict[ir.Type, Tensor | None] = {}
+        self._loops: dict[tuple[ir.Attribute, ir.Attribute], Loops] = {}
+        self._bodies: dict[str, int] = {}
+
+    def tensor(self, type_: ir.Type) -> Tensor | None:
+        """Shape and size, or None for what is no tensor of static shape that a buffer can hold."""
+        try:
+            return self._tensors[type_]
+        except KeyError:
+            found = self._tensors[type_] = _tensor(type_)
+            return found
+
+    def loops(self, op: ir.Operation) -> Loops:
+        """The loops of a `linalg.generic`."""
+        attributes = op.attributes
+        key = (attributes["indexing_maps"], attributes["iterator_types"])
+        try:
+            return self._loops[key]
+        except KeyError:
+            reduces = any("reduction" in str(kind) for kind in key[1])
+            maps = tuple(_loops_of(entry.value) for entry in key[0])
+            are_plain = not any(OTHER in map_ for map_ in maps)
+            return self._loops.setdefault(key, Loops(reduces, maps, are_plain))
+
+    def body(self, op: ir.Operation, name: str) -> int:
+        """What a scalar operation does, as bits of `Body`."""
+        found = self._bodies.get(name)
+        if found is None:
+            found = self._bodies[name] = _body(name)
+            if not found & Body.NESTS and impurity(op) is not None:
+                found = self._bodies[name] = found | Body.IMPURE
+        if found & Body.NESTS and impurity(op) is not None:
+            return found | Body.IMPURE
+        return found
+
+
+def _tensor(type_: ir.Type) -> Tensor | None:
+    if not isinstance(type_, ir.RankedTensorType):
+        return None
+    tensor = ir.RankedTensorType(type_)
+    item = ITEM_BYTES.get(str(tensor.element_type))
+    if item is None or not tensor.has_static_shape:
+        return None
+    shape = tuple(tensor.shape)
+    return Tensor(shape, prod(shape) * item)
+
+
+def _loops_of(map_: ir.AffineMap) -> tuple[int, ...]:
+    return tuple(map(_loop_of, map_.results))
+
+
+def _loop_of(expression: ir.AffineExpr) -> int:
+    if isinstance(expression, ir.AffineDimExpr):
+        return int(expression.position)
+    return CONSTANT if isinstance(expression, ir.AffineConstantExpr) else OTHER
+
+
+def _body(name: str) -> int:
+    if name in _MOVES:
+        return 0
+    if name == "linalg.index":
+        return Body.INDEXES
+    if name == "tensor.extract":
+        return Body.GATHERS
+    if name.startswith(_NESTING):
+        return Body.NESTS | Body.COMPUTES
+    return Body.COMPUTES | Body.MULTIPLIES if name in _PRODUCTS else Body.COMPUTES
+
+
+def nested_operations(op: ir.Operation) -> list[ir.Operation]:
+    """All operations in the regions of `op`, at any depth."""
+    found: list[ir.Operation] = []
+    for region in op.regions:
+        for block in region.blocks:
+            for view in block.operations:
+                found += [view.operation, *nested_operations(view.operation)]
+    return found

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Whether operations can run together over one space, or row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+
+from xyntra.passes.fusion.legality.limits import Limits
+from xyntra.passes.fusion.legality.members import Member
+from xyntra.passes.fusion.legality.violation import Violation
+
+__all__ = ["check_rows", "check_space"]
+
+
+def check_space(members: Sequence[Member]) -> Iterator[Violation]:
+    """Check that one loop nest over one space can compute all of `members`."""
+    for member in members:
+        for read in member.reads:
+            if not read.pointwise:
+                yield _misaligned(member, members[read.producer])
+                return
+    for member in members[1:]:
+        if prod(member.shape) != prod(members[0].shape):
+            shapes = [_dimensions(each.shape) for each in (members[0], member)]
+            yield Violation(
+                "several-spaces",
+                f"one loop nest cannot compute both {shapes[0]} and {shapes[1]} elements",
+                tuple(
+                    (each.op, f"computes {shape} elements")
+                    for each, shape in zip((members[0], member), shapes, strict=True)
+                ),
+            )
+            return
+
+
+def check_rows(
+    members: Sequence[Member], chosen: Sequence[int], limits: Limits, anchor: int | None = None
+) -> Iterator[Violation]:
+    """Check that the members `chosen` can be computed row by row, for one number of rows.
+
+    A single row, which one worker would have to compute, must be small. How the `anchor` reads is
+    not checked: its loops go over whatever its operands need.
+    """
+    if len(chosen) < 2:
+        return
+    rows = members[chosen[0]].rows
+    lost = None if max(rows) > 1 else _unshared(members[chosen[0]], members[chosen[1]])
+    for index in chosen:
+        member = members[index]
+        for read in member.reads if index != anchor else ():
+            rows &= read.rows & members[read.producer].rows
+            if lost is None and max(rows) <= 1:
+                lost = _misaligned(member, members[read.producer])
+        rows &= member.rows
+        if lost is None and max(rows) <= 1:
+            lost = _unshared(members[chosen[0]], member)
+    if lost is not None and _are_large(members, chosen, limits):
+        yield lost
+    else:
+        yield from _check_held(members, chosen, max(rows), limits, anchor)
+
+
+def _are_large(members: Sequence[Member], chosen: Sequence[int], limits: Limits) -> bool:
+    if limits.max_row_bytes is None:
+        return False
+    return any(members[index].nbytes > limits.max_row_bytes for index in chosen)
+
+
+def _check_held(
+    members: Sequence[Member],
+    chosen: Sequence[int],
+    rows: int,
+    limits: Limits,
+    anchor: int | None,
+) -> Iterator[Violation]:
+    """Check the tensors that are read at other positions than those they are computed at."""
+    if limits.max_row_bytes is None:
+        return
+    for index in chosen:
+        for read in members[index].reads if index != anchor else ():
+            row = members[read.producer].nbytes // max(rows, 1)
+            if not read.pointwise and row > limits.max_row_bytes:
+                yield Violation(
+                    "row-too-long",
+                    f"a worker would have to keep a row of {row} bytes,"
+                    f" and the limit is {limits.max_row_bytes}",
+                    (
+                        (members[read.producer].op, f"computes {rows} rows of {row} bytes"),
+                        (members[index].op, "reads whole rows of it"),
+                    ),
+                )
+                return
+
+
+def _unshared(first: Member, other: Member) -> Violation:
+    shapes = [_dimensions(each.shape) for each in (first, other)]
+    return Violation(
+        "several-spaces",
+        f"'{first.op.name}' and '{other.op.name}' compute no common number of rows",
+        (
+            (first.op, f"computes {shapes[0]} elements"),
+            (other.op, f"computes {shapes[1]} elements"),
+        ),
+    )
+
+
+def _misaligned(reader: Member, producer: Member) -> Violation:
+    return Violation(
+        "misaligned-read",
+        f"'{reader.op.name}' reads what '{producer.op.name}' computes at other positions, so that"
+        " they cannot share a loop nest",
+        (
+            (reader.op, f"computes {_dimensions(reader.shape)} elements"),
+            (producer.op, f"computes {_dimensions(producer.shape)} elements"),
+        ),
+    )
+
+
+def _dimensions(shape: Sequence[int]) -> str:
+    return "x".join(map(str, shape)) or "1"
