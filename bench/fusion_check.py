@@ -117,7 +117,7 @@ class Checker:
         with self.context, ir.Location.unknown():
             module = build(graph, self.context)
             run_pipeline(module, "prepare")
-            run_pipeline(module, "fuse" if fuse else ["form-kernels"])
+            run_pipeline(module, "fuse" if fuse else "form")
             check_regions(module)
             run_pipeline(module, "kernels")
             plan = build_plan(module.operation, len(graph.nodes))

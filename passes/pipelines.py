@@ -26,11 +26,15 @@ class Pipeline:
 PIPELINES: dict[str, Pipeline] = {
     "prepare": Pipeline(
         "a frontend's output, simplified: the level of linalg on tensors",
-        ("cse", "canonicalize", "decompose-named-ops{only=gelu,silu}", "copy-results"),
+        ("cse", "canonicalize", "decompose-named-ops{only=gelu,silu}"),
     ),
     "fuse": Pipeline(
         "linalg on tensors to xyntra.fused regions",
-        ("fold-transposes", "fuse-operations", "form-kernels"),
+        ("fold-transposes", "copy-results", "fuse-operations", "form-kernels"),
+    ),
+    "form": Pipeline(
+        "linalg on tensors to xyntra.fused regions of one operation each",
+        ("copy-results", "form-kernels"),
     ),
     "kernels": Pipeline(
         "xyntra.fused regions to kernel functions and their calls",

@@ -46,13 +46,13 @@ def compile_request(request: Request) -> bytes:
         graph = _source_graph(module, request) if request.level == "artifact" else SourceGraph()
         if request.parameters:
             module.operation.attributes[PARAMETERS] = ir.StringAttr.get(request.parameters)
-        run_pipeline(module, "prepare")
+        run_pipeline(module, "prepare", verify_each=False)
         if request.level == "linalg":
             return module_text(module)
-        run_pipeline(module, "fuse" if request.fuse else ["form-kernels"])
+        run_pipeline(module, "fuse" if request.fuse else "form", verify_each=False)
         if request.level == "fused":
             return module_text(module)
-        run_pipeline(module, "kernels")
+        run_pipeline(module, "kernels", verify_each=False)
         if request.level == "kernels":
             return module_text(module)
         plan = build_plan(module.operation, operations)
@@ -122,7 +122,7 @@ def kernel_sources(module: ir.Module, plan: Plan, opt_level: int) -> list[Kernel
 
     Locations are left out: equal kernels of two models then are equal texts.
     """
-    run_pipeline(module, "kernel-loops")
+    run_pipeline(module, "kernel-loops", verify_each=False)
     sources = []
     for view in module.body.operations:
         name = view.operation.attributes["sym_name"].value
