@@ -25,6 +25,12 @@ from xyntra.passes.recognize.nodes import Expression, Read, Type, compose
 __all__ = ["UNIT", "Dims", "Expression", "ExpressionGraph", "Read"]
 
 _RENAMED = {"tensor.extract_slice": "slice"}
+_ROW_OPS = frozenset(
+    f"xyntra.{name}"
+    for name in ("softmax", "log_softmax", "layer_norm", "rms_norm", "gelu", "silu")
+)
+"""Named ops whose operands broadcast to the trailing dimensions of the result."""
+
 _RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 
 
@@ -109,21 +115,29 @@ class ExpressionGraph:
         if name in _RESHAPES:
             return self._reshape(operation, type_)
         operands = [] if name == "linalg.generic" else operation.operands
-        reads = tuple((operand, self._everywhere(operand)) for operand in operands)
-        return Expression(self, _RENAMED.get(name, name), reads, type_)
+        aligned = name in _ROW_OPS
+        rank = len(type_[0]) if aligned else 0
+        reads = tuple((operand, self._everywhere(operand, rank)) for operand in operands)
+        expression = Expression(self, _RENAMED.get(name, name), reads, type_)
+        expression.aligned = aligned
+        return expression
 
     def _reshape(self, operation: ir.Operation, type_: Type) -> Expression:
         source, new = operation.operands[0], type_[0]
         old = self.type_of(source)[0]
         kept = [d for d, size in enumerate(new) if size != 1]
         if [size for size in old if size != 1] != [new[d] for d in kept]:
-            return Expression(self, "reshape", ((source, self._everywhere(source)),), type_)
+            expression = Expression(self, "reshape", ((source, self._everywhere(source)),), type_)
+            expression.aligned = False
+            return expression
         rest = iter(kept)
         dims = tuple(UNIT if size == 1 else next(rest) for size in old)
         return Expression(self, "copy", ((source, dims),), type_)
 
-    def _everywhere(self, value: ir.Value) -> Dims:
-        return tuple(range(len(self.type_of(value)[0])))
+    def _everywhere(self, value: ir.Value, rank: int = 0) -> Dims:
+        """All dimensions, as the last ones of `rank` if that is given."""
+        own = len(self.type_of(value)[0])
+        return tuple(range(rank - own, rank) if rank else range(own))
 
 
 def _number(attribute: ir.Attribute) -> float | int | None:

@@ -31,6 +31,7 @@ class Expression:
             MLIR operation for everything that is not looked into.
         shape: of the result.
         element: MLIR's text for the element type.
+        aligned: whether operands are read over `domain`; else each over its own dimensions.
         domain: sizes of the iteration space: `shape`, followed by the dimensions that are reduced.
         operation: the operation of the block that computes it; None for block arguments.
         value: the tensor that holds it; None for a step inside the body of an operation.
@@ -39,7 +40,8 @@ class Expression:
     """
 
     __slots__ = (
-        "_graph", "domain", "element", "number", "opcode", "operation", "pending", "shape", "value",
+        "_graph", "aligned", "domain", "element", "number", "opcode", "operation", "pending",
+        "shape", "value",
     )  # fmt: skip
 
     def __init__(
@@ -53,6 +55,7 @@ class Expression:
         self._graph = graph
         self.pending = operands
         self.opcode = opcode
+        self.aligned = True
         self.shape, self.element = type_
         self.domain = self.shape if domain is None else domain
         self.operation: ir.Operation | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from xyntra.dialects.mlir import ir
 
-__all__ = ["REDUCTIONS", "opcode_of"]
+__all__ = ["REDUCTIONS", "mlir_names", "opcode_of"]
 
 _FLOATS = {
     "arith.addf": "add", "arith.subf": "sub", "arith.mulf": "mul", "arith.divf": "div",
@@ -16,7 +16,7 @@ _FLOATS = {
     "arith.select": "where", "math.powf": "pow", "math.absf": "abs",
 }  # fmt: skip
 
-_COMPARISONS = {1: "eq", 2: "gt", 3: "ge", 4: "lt", 5: "le", 13: "ne", 14: "is_unordered"}
+_COMPARISONS = {1: "eq", 2: "gt", 3: "ge", 4: "lt", 5: "le", 13: "ne"}
 """Predicates of arith.cmpf; `ne` is the unordered one, as in C."""
 
 REDUCTIONS = {
@@ -42,3 +42,14 @@ def opcode_of(op: ir.Operation) -> str:
         predicate = op.attributes["predicate"].value
         return _COMPARISONS.get(predicate, f"arith.cmpf.{predicate}")
     return name[5:] if name.startswith("math.") else name
+
+
+def mlir_names(opcode: str) -> frozenset[str]:
+    """Names of the MLIR operations of which one occurs wherever `opcode` does."""
+    if opcode in _COMPARISONS.values():
+        return frozenset({"arith.cmpf"})
+    for combination, (reduction, _) in REDUCTIONS.items():
+        if opcode == reduction:
+            return mlir_names(combination)
+    found = {name for name, short in _FLOATS.items() if short == opcode}
+    return frozenset(found or {opcode, f"math.{opcode}"})

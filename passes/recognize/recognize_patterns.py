@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`recognize-patterns`: puts named ops in the place of mathematics written out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xyntra.dialects.mlir import ir
+from xyntra.errors import ConfigError
+from xyntra.passes.fusion.functions import function_blocks
+from xyntra.passes.recognize.library import load_file, load_library
+from xyntra.passes.recognize.pattern import Pattern, registered_patterns
+from xyntra.passes.recognize.rewrite import replace_all
+from xyntra.passes.recognize.search import Index, Search
+from xyntra.passes.registry import register_pass
+from xyntra.passes.suggest import did_you_mean
+
+_MOST_ROUNDS = 8
+"""How often what was built may become part of a larger match."""
+
+
+@register_pass
+@dataclass(frozen=True)
+class RecognizePatterns:
+    """Replace gelu, silu, softmax, layer norm and the like, written out, by named ops.
+
+    Patterns are declared in Python: see xyntra.passes.recognize.pattern.
+    """
+
+    name: ClassVar[str] = "recognize-patterns"
+
+    only: tuple[str, ...] = ()
+    """Names of the patterns to look for; all where none is given."""
+
+    files: tuple[str, ...] = ()
+    """Python files that declare more patterns; executed when the pass runs."""
+
+    def run(self, module: ir.Operation) -> None:
+        """Rewrite every function of `module`.
+
+        Raises:
+            ConfigError: a file cannot be read or executed, or there is no pattern of a name.
+            PassFailure: a pattern built something of the wrong type.
+        """
+        index = Index(self._patterns())
+        for block in function_blocks(module):
+            search = Search(index)
+            found = search.run(block.operations)
+            for _ in range(_MOST_ROUNDS):
+                if not found:
+                    break
+                built = replace_all(found)
+                search = Search(index, search.built | dict(built))
+                found = search.run([operation for operation, _ in built])
+
+    def _patterns(self) -> list[Pattern]:
+        load_library()
+        for path in self.files:
+            load_file(path)
+        known = {pattern.name: pattern for pattern in registered_patterns()}
+        for name in self.only:
+            if name not in known:
+                raise ConfigError(
+                    "unknown-pattern",
+                    f"there is no pattern '{name}'",
+                    hint=did_you_mean(name, known, f"there are {', '.join(known)}"),
+                )
+        return [known[name] for name in self.only or known]
