@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from xyntra.plan.plan import KernelCode, Plan, Port
+from xyntra.plan.plan import Plan, Port
 from xyntra.plan.source_graph import SourceGraph, SourceNode
 
 EVIL = "</script><img src=x onerror=alert(1)><!--\u2028{{script}}<!-- head -->&amp;\x00"
@@ -19,7 +19,7 @@ def evil_model(costed: Plan) -> tuple[Plan, SourceGraph]:
     named = replace(boundary[0], source=EVIL, target=EVIL, reason=EVIL)
     steps[-1] = replace(steps[-1], boundaries=(named,))
     kernels = dict(costed.kernels)
-    kernels["row_1"] = KernelCode("row", 9, 0, (), EVIL, EVIL)
+    kernels["row_1"] = replace(kernels["row_1"], schedule=EVIL, source=EVIL)
     plan = replace(
         costed,
         steps=tuple(steps),

@@ -13,6 +13,7 @@ from xyntra.dialects import Kind
 from xyntra.observe.graph_export import to_dot, to_json
 from xyntra.observe.trace import write_trace
 from xyntra.plan.plan import Buffer, KernelCode, Plan, Port, Step
+from xyntra.plan.source_graph import SourceGraph, SourceNode
 
 ODD = 'a"b\\c'
 
@@ -105,3 +106,59 @@ def test_a_trace_lays_kernels_end_to_end(plan: Plan, tmp_path: object) -> None:
     assert [(event["ts"], event["dur"]) for event in events] == [(0, 1), (1, 2.5), (3.5, 0.5)]
     assert [event["args"]["kernel"] for event in events] == ["e", "r", "e"]
     assert events[0]["name"] == "elementwise: n1, n2"
+
+
+SOURCE = SourceGraph(
+    (
+        SourceNode(("n1",), "Neg", ("linalg.generic", "arith.negf"), (), (-1,)),
+        SourceNode((ODD,), "View", ("tensor.expand_shape",), (), (0,)),
+        SourceNode(("gone",), "Reshape", ("tensor.expand_shape",), (), (1,)),
+    ),
+    (2, None),
+)
+
+
+def test_the_graph_before_has_its_nodes(plan: Plan) -> None:
+    dot = to_dot(plan, SOURCE, "before")
+    # The input, three nodes, two outputs; a constant gives the second output.
+    assert edges(dot) == {("n0", "n1"), ("n1", "n2"), ("n2", "n3"), ("n3", "n4")}
+    assert re.search(r'n1 \[label="Neg\\nn1", fillcolor="#cfe8cf"\]', dot)
+    assert re.search(
+        r'n3 \[label="Reshape\\ngone", fillcolor="white", style="filled,dashed"\]', dot
+    )
+
+
+def test_both_graphs_are_clusters(plan: Plan) -> None:
+    dot = to_dot(plan, SOURCE, "both")
+    assert edges(dot) == edges(to_dot(plan, SOURCE, "before")) | edges(to_dot(plan))
+    unquoted = re.sub(r'"(\\.|[^"\\])*"', '""', dot)
+    assert re.findall(r"subgraph (\w+) \{", unquoted) == ["cluster_before", "cluster_after"]
+    assert unquoted.count("{") == unquoted.count("}") == 3
+
+
+def test_both_graphs_as_json(plan: Plan) -> None:
+    found = json.loads(to_json(plan, SOURCE, "both"))
+    assert found["after"] == json.loads(to_json(plan))
+    assert found["before"] == json.loads(to_json(plan, SOURCE, "before"))
+    nodes = found["before"]["nodes"]
+    assert [node["name"] for node in nodes] == ["n1", ODD, "gone"]
+    assert [node["kernels"] for node in nodes] == [[0], [2], []]
+    assert [node["reads"] for node in nodes] == [[{"input": 0}], [{"node": 0}], [{"node": 1}]]
+    assert [output["reads"] for output in found["before"]["outputs"]] == [[{"node": 2}], []]
+
+
+def test_json_says_why(costed: Plan) -> None:
+    found = json.loads(to_json(costed))
+    assert found["unfused"] == {"kernels": 12, "bytes": 24000, "nanoseconds": 30000.0}
+    kernel = found["kernels"][2]
+    assert (kernel["label"], kernel["predicted_ns"], kernel["bound"]) == ("1", 1000.0, "memory")
+    (boundary,) = kernel["boundaries"]
+    assert (boundary["kernel"], boundary["reason"], boundary["bytes"]) == (1, "two-anchors", 1000)
+    assert boundary["why"].startswith("both kernels are built around")
+
+
+def test_json_leaves_what_is_not_known_open(plan: Plan) -> None:
+    found = json.loads(to_json(plan))
+    assert found["unfused"] is None
+    assert {kernel["boundaries"] for kernel in found["kernels"]} == {None}
+    assert {kernel["predicted_ns"] for kernel in found["kernels"]} == {None}

@@ -143,6 +143,70 @@ def test_a_graph_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert [port["name"] for port in found["inputs"] + found["outputs"]] == ["x", "y"]
 
 
+@pytest.mark.parametrize("graph", ["before", "both"])
+def test_the_graph_before_fusion(graph: str, capsys: pytest.CaptureFixture[str]) -> None:
+    command("compile", "mlp.onnx", "--emit", "json", "--graph", graph)
+    found = json.loads(text(capsys))
+    before = found["before"] if graph == "both" else found
+    assert [node["op"] for node in before["nodes"]] == ["MatMul", "Add", "Relu"]
+    assert before["nodes"][2]["reads"] == [{"node": 1}]
+    assert all(node["kernels"] for node in before["nodes"])
+    command("compile", "mlp.onnx", "--emit", "dot", "--graph", graph)
+    assert text(capsys).count("subgraph cluster_") == (2 if graph == "both" else 0)
+
+
+def test_the_reduced_graph_as_onnx(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command("compile", "mlp.onnx", "--emit", "onnx", "-o", "reduced.onnx")
+    assert capsys.readouterr().out == ""
+    onnx.checker.check_model("reduced.onnx", full_check=True)
+    found = onnx.load("reduced.onnx")
+    names = [kernel.name for kernel in xyntra.compile("mlp.onnx").kernels]
+    assert [node.op_type for node in found.graph.node] == names
+    # The weight stays where it is: the model refers to the file beside it.
+    weights = {t.name: onnx.numpy_helper.to_array(t) for t in found.graph.initializer}
+    np.testing.assert_array_equal(
+        weights["w"], onnx.numpy_helper.to_array(onnx.load("mlp.onnx").graph.initializer[0])
+    )
+    assert [value.name for value in found.graph.input] == ["x"]
+    (tmp_path / "apart").mkdir()
+    command("compile", "mlp.onnx", "--emit", "onnx", "-o", "apart/reduced.onnx")
+    onnx.checker.check_model("apart/reduced.onnx", full_check=True)
+    inputs = [value.name for value in onnx.load("apart/reduced.onnx").graph.input]
+    assert inputs == ["x", "w"]
+
+
+def test_the_reduced_graph_of_saved_models_and_text() -> None:
+    command("compile", "mlp.onnx", "-o", "mlp.xyn")
+    command("compile", "mlp.onnx", "--emit", "linalg", "-o", "mlp.mlir")
+    command("compile", "mlp.xyn", "--emit", "onnx", "-o", "saved.onnx")
+    command("compile", "mlp.mlir", "--emit", "onnx", "-o", "text.onnx")
+    for name, count in (("saved.onnx", 2), ("text.onnx", 1)):
+        onnx.checker.check_model(name, full_check=True)
+        assert len(onnx.load(name).graph.input) == count
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ([], "output-missing"),
+        (["-o", "-"], "output-missing"),
+        (["-o", "mlp.onnx"], "output-is-model"),
+        (["-o", "./linked.onnx"], "output-is-model"),
+        (["-o", "missing/m.onnx"], "write-failed"),
+    ],
+)
+def test_the_reduced_graph_is_refused(
+    arguments: list[str], code: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("linked.onnx").symlink_to("mlp.onnx")
+    before = Path("mlp.onnx").read_bytes()
+    command("compile", "mlp.onnx", "--emit", "onnx", *arguments, status=1)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert f"error[{code}]" in captured.err
+    assert Path("mlp.onnx").read_bytes() == before
+
+
 def test_inputs_come_from_files(capsys: pytest.CaptureFixture[str]) -> None:
     x = np.array([[-1, 2, 3], [4, -5, 6]], np.float32)
     np.save("x.npy", x)

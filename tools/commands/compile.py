@@ -18,6 +18,7 @@ from xyntra.tools.commands.model import (
 
 _LEVELS = ("linalg", "fused", "kernels", "llvm")
 _GRAPHS = ("dot", "json")
+_EMITTED = (*_LEVELS, *_GRAPHS, "onnx")
 
 
 def add_parser(commands: Any, name: str) -> None:
@@ -30,8 +31,14 @@ def add_parser(commands: Any, name: str) -> None:
     parser.add_argument(
         "--emit",
         metavar="LEVEL",
-        choices=[*_LEVELS, *_GRAPHS],
-        help=f"write text instead: {', '.join([*_LEVELS, *_GRAPHS])}",
+        choices=_EMITTED,
+        help=f"write this instead: {', '.join(_EMITTED)}",
+    )
+    parser.add_argument(
+        "--graph",
+        choices=["before", "after", "both"],
+        default="after",
+        help="which graph --emit dot and json write: before fusion, after (the default), or both",
     )
 
 
@@ -44,10 +51,16 @@ def run(options: argparse.Namespace) -> int:
     if options.emit is None:
         executable.save(options.output or Path(options.model).with_suffix(".xyn").name)
         return 0
+    if options.emit == "onnx":
+        from xyntra.tools.commands.reduced import write_reduced
+
+        write_reduced(options, executable)
+        return 0
     from xyntra.observe.graph_export import to_dot, to_json
 
-    text = to_dot(executable.plan) if options.emit == "dot" else to_json(executable.plan)
-    _write(text.encode(), options.output)
+    write = to_dot if options.emit == "dot" else to_json
+    source = executable.artifact.source_graph() if options.graph != "after" else None
+    _write(write(executable.plan, source, options.graph).encode(), options.output)
     return 0
 
 

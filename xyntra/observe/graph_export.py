@@ -1,42 +1,67 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The graph of kernels in formats that other tools read."""
+"""The graphs before and after fusion in formats that other tools read."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any, Literal
 
-from xyntra.plan.kernel import kernels_of
+from xyntra.observe.colours import KIND_COLOURS
+from xyntra.observe.kernel_graph import source_edges
+from xyntra.observe.launches import crossings_of, launches_of, sentence
 from xyntra.plan.plan import Plan, Port
+from xyntra.plan.source_graph import SourceGraph
 
-_COLOURS = {
-    "elementwise": "#cfe8cf",
-    "row": "#fde9b8",
-    "contraction": "#c9dcf5",
-    "conv": "#c9dcf5",
-    "attention": "#e3cdf0",
-    "data": "#eeeeee",
-    "generic": "#f5cfcf",
-}
+Which = Literal["before", "after", "both"]
+
+_OVAL = "shape=oval, fillcolor=white"
 
 
-def to_json(plan: Plan) -> str:
-    """The kernels in order with what they read and write, as JSON."""
+def to_json(plan: Plan, source: SourceGraph | None = None, which: Which = "after") -> str:
+    """A graph as JSON; both as the fields `before` and `after`.
+
+    Args:
+        plan: the kernels in order with what they read and write.
+        source: the graph before fusion; not needed for `after`.
+        which: what to write.
+    """
+    parts = {
+        "before": lambda: _source_content(plan, source or SourceGraph()),
+        "after": lambda: _kernel_content(plan),
+    }
+    content = {name: make() for name, make in parts.items()} if which == "both" else parts[which]()
+    return json.dumps(content, indent=1) + "\n"
+
+
+def _kernel_content(plan: Plan) -> dict[str, Any]:
+    launches = launches_of(plan)
+    boundaries: list[list[dict[str, Any]]] = [[] for _ in plan.steps]
+    for crossing in crossings_of(plan, launches):
+        entry = {"kernel": crossing.producer, **asdict(crossing.boundary)}
+        entry["why"] = sentence(crossing.boundary.reason)
+        boundaries[crossing.consumer].append(entry)
     kernels = [
         {
-            "name": kernel.name,
-            "kind": kernel.kind,
-            "nodes": list(kernel.fused),
-            "bytes": kernel.bytes,
-            "flops": kernel.flops,
-            "once": kernel.once,
+            "name": launch.kernel.name,
+            "label": launch.label,
+            "kind": launch.kernel.kind,
+            "nodes": list(launch.kernel.fused),
+            "bytes": launch.kernel.bytes,
+            "flops": launch.kernel.flops,
+            "predicted_ns": launch.kernel.predicted,
+            "bound": launch.kernel.bound,
+            "once": launch.kernel.once,
             "reads": list(step.inputs),
             "writes": list(step.outputs),
+            "boundaries": None if step.boundaries is None else boundaries[position],
         }
-        for kernel, step in zip(kernels_of(plan), plan.steps, strict=True)
+        for position, (launch, step) in enumerate(zip(launches, plan.steps, strict=True))
     ]
-    content: dict[str, Any] = {
+    return {
         "operations": plan.operations,
+        "unfused": None if plan.unfused is None else asdict(plan.unfused),
         "inputs": [_port(port) for port in plan.inputs],
         "outputs": [_port(port) for port in plan.outputs],
         "kernels": kernels,
@@ -45,7 +70,43 @@ def to_json(plan: Plan) -> str:
             for buffer in plan.buffers
         ],
     }
-    return json.dumps(content, indent=1) + "\n"
+
+
+def _source_content(plan: Plan, source: SourceGraph) -> dict[str, Any]:
+    holders = _holders(plan)
+    reads = source_edges(plan, source)
+    first = len(plan.inputs)
+    nodes = [
+        {
+            "name": node.label,
+            "op": node.op,
+            "operations": list(node.operations),
+            "types": [str(type_) for type_ in node.types],
+            "kernels": sorted({k for name in node.names for k in holders.get(name, ())}),
+            "reads": [_reader(read, first) for read in reads[first + position]],
+        }
+        for position, node in enumerate(source.nodes)
+    ]
+    return {
+        "inputs": [port.name for port in plan.inputs],
+        "outputs": [
+            {"name": port.name, "reads": [_reader(read, first) for read in found]}
+            for port, found in zip(plan.outputs, reads[first + len(nodes) :], strict=True)
+        ],
+        "nodes": nodes,
+    }
+
+
+def _reader(read: int, inputs: int) -> dict[str, int]:
+    return {"input": read} if read < inputs else {"node": read - inputs}
+
+
+def _holders(plan: Plan) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for position, step in enumerate(plan.steps):
+        for name in step.nodes:
+            found.setdefault(name, []).append(position)
+    return found
 
 
 def _port(port: Port) -> dict[str, Any]:
@@ -57,18 +118,36 @@ def _port(port: Port) -> dict[str, Any]:
     }
 
 
-def to_dot(plan: Plan) -> str:
-    """The kernels as a Graphviz graph; an edge is a tensor that one writes and another reads."""
+def to_dot(plan: Plan, source: SourceGraph | None = None, which: Which = "after") -> str:
+    """A graph for Graphviz; both as two clusters. Nodes have the colour of their kernel's kind.
+
+    Args:
+        plan: the kernels; an edge is a tensor that one writes and another reads, with its bytes.
+        source: the graph before fusion; not needed for `after`.
+        which: what to write.
+    """
     lines = ["digraph xyntra {", "  node [shape=box, style=filled, fontname=Helvetica];"]
-    for port in plan.inputs:
-        lines.append(f"  b{port.buffer} [label={_quote(port.name)}, shape=oval, fillcolor=white];")
-    for position, kernel in enumerate(kernels_of(plan)):
-        label = _quote(f"{kernel.kind}\n{_label(kernel.fused)}")
-        lines.append(f"  k{position} [label={label}, fillcolor={_quote(_COLOURS[kernel.kind])}];")
-    lines += _edges(plan)
-    for number, port in enumerate(plan.outputs):
-        lines.append(f"  o{number} [label={_quote(port.name)}, shape=oval, fillcolor=white];")
+    for name, make in (
+        ("before", lambda: _source_lines(plan, source or SourceGraph())),
+        ("after", lambda: _kernel_lines(plan)),
+    ):
+        if which == name:
+            lines += make()
+        elif which == "both":
+            lines += [f"  subgraph cluster_{name} {{", f"  label={name};", *make(), "  }"]
     return "\n".join([*lines, "}"]) + "\n"
+
+
+def _kernel_lines(plan: Plan) -> Iterator[str]:
+    for port in plan.inputs:
+        yield f"  b{port.buffer} [label={_quote(port.name)}, {_OVAL}];"
+    for position, step in enumerate(plan.steps):
+        kind = plan.kernels[step.kernel].kind
+        label = _quote(f"{kind}\n{_label(step.nodes)}")
+        yield f"  k{position} [label={label}, fillcolor={_quote(_fill(kind))}];"
+    yield from _edges(plan)
+    for number, port in enumerate(plan.outputs):
+        yield f"  o{number} [label={_quote(port.name)}, {_OVAL}];"
 
 
 def _edges(plan: Plan) -> list[str]:
@@ -81,6 +160,27 @@ def _edges(plan: Plan) -> list[str]:
                 edges.append(f"  {writers[buffer]} -> k{i} [label={size}];")
         writers |= dict.fromkeys(step.outputs, f"k{i}")
     return edges + [f"  {writers[p.buffer]} -> o{n};" for n, p in enumerate(plan.outputs)]
+
+
+def _source_lines(plan: Plan, source: SourceGraph) -> Iterator[str]:
+    holders = _holders(plan)
+    for number, port in enumerate(plan.inputs):
+        yield f"  n{number} [label={_quote(port.name)}, {_OVAL}];"
+    first = len(plan.inputs)
+    for number, node in enumerate(source.nodes, first):
+        kernels = [k for name in node.names for k in holders.get(name, ())]
+        fill = _fill(plan.kernels[plan.steps[kernels[0]].kernel].kind) if kernels else "white"
+        style = "" if kernels else ', style="filled,dashed"'
+        label = _quote(f"{node.op}\n{node.label}")
+        yield f"  n{number} [label={label}, fillcolor={_quote(fill)}{style}];"
+    for number, port in enumerate(plan.outputs, first + len(source.nodes)):
+        yield f"  n{number} [label={_quote(port.name)}, {_OVAL}];"
+    for number, reads in enumerate(source_edges(plan, source)):
+        yield from (f"  n{read} -> n{number};" for read in reads)
+
+
+def _fill(kind: str) -> str:
+    return KIND_COLOURS[kind][0]
 
 
 def _label(nodes: tuple[str, ...]) -> str:
