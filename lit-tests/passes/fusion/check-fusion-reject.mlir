@@ -344,16 +344,39 @@ func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
 
 // -----
 
-// A worker of a row writes its part of the destination, and nobody the rest of it.
-func.func @foreign_destination(%x: tensor<4x8xf32>, %t: tensor<4x16xf32>) -> tensor<4x16xf32> {
-  // expected-error @below {{a kernel of kind 'row' inserts into a tensor that it does not compute [aliased-buffer]}}
+// The second part lies on top of the first, which another worker may write after it.
+func.func @overlapping_parts(%x: tensor<8x64xf32>, %y: tensor<8x64xf32>) -> tensor<12x64xf32> {
+  // expected-error @below {{'tensor.insert_slice' reads what 'tensor.insert_slice' computes at other positions}}
   %0 = "xyntra.fused"() ({
-    %1 = "xyntra.softmax"(%x) {axis = 1} : (tensor<4x8xf32>) -> tensor<4x8xf32>
-    // expected-note @below {{'tensor.insert_slice' has a destination from outside of the kernel}}
-    %2 = tensor.insert_slice %1 into %t[0, 0] [4, 8] [1, 1] : tensor<4x8xf32> into tensor<4x16xf32>
-    "xyntra.yield"(%2) {operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : (tensor<4x16xf32>) -> ()
-  }) {kind = "row", resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : () -> tensor<4x16xf32>
-  return %0 : tensor<4x16xf32>
+    %e = tensor.empty() : tensor<12x64xf32>
+    %1 = "xyntra.softmax"(%x) {axis = 1} : (tensor<8x64xf32>) -> tensor<8x64xf32>
+    // expected-note @below {{'tensor.insert_slice' computes 12x64 elements}}
+    %2 = tensor.insert_slice %1 into %e[0, 0] [8, 64] [1, 1] : tensor<8x64xf32> into tensor<12x64xf32>
+    // expected-note @below {{'tensor.insert_slice' computes 12x64 elements}}
+    %3 = tensor.insert_slice %y into %2[4, 0] [8, 64] [1, 1] : tensor<8x64xf32> into tensor<12x64xf32>
+    "xyntra.yield"(%3) {operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : (tensor<12x64xf32>) -> ()
+  }) {kind = "row", resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : () -> tensor<12x64xf32>
+  return %0 : tensor<12x64xf32>
+}
+
+// -----
+
+// What is placed is read again, at other positions than it was computed at.
+func.func @padded_rows(%x: tensor<8x64xf32>) -> tensor<10x64xf32> {
+  // expected-error @below {{'tensor.pad' reads what 'xyntra.softmax' computes at other positions}}
+  %0 = "xyntra.fused"() ({
+    %zero = arith.constant 0.0 : f32
+    // expected-note @below {{'xyntra.softmax' computes 8x64 elements}}
+    %1 = "xyntra.softmax"(%x) {axis = 1} : (tensor<8x64xf32>) -> tensor<8x64xf32>
+    // expected-note @below {{'tensor.pad' computes 10x64 elements}}
+    %2 = tensor.pad %1 low[1, 0] high[1, 0] {
+    ^bb0(%i: index, %j: index):
+      tensor.yield %zero : f32
+    } : tensor<8x64xf32> to tensor<10x64xf32>
+    %3 = "xyntra.softmax"(%2) {axis = 1} : (tensor<10x64xf32>) -> tensor<10x64xf32>
+    "xyntra.yield"(%3) {operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : (tensor<10x64xf32>) -> ()
+  }) {kind = "row", resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : () -> tensor<10x64xf32>
+  return %0 : tensor<10x64xf32>
 }
 
 // -----
@@ -503,9 +526,9 @@ func.func @calls(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor
 
 // -----
 
-// Pooling is no convolution.
-func.func @pooling_in_conv(%x: tensor<9xf32>, %c: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error @below {{a kernel of kind 'conv' cannot hold what 'linalg.generic' does [kind-mismatch]}}
+// Pooling reads windows, not rows.
+func.func @pooling_in_row(%x: tensor<9xf32>, %c: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @below {{a kernel of kind 'row' cannot hold what 'linalg.generic' does [kind-mismatch]}}
   %0 = "xyntra.fused"() ({
     %w = tensor.empty() : tensor<2xf32>
     // expected-note @below {{'linalg.generic' reduces sliding windows}}
@@ -516,7 +539,7 @@ func.func @pooling_in_conv(%x: tensor<9xf32>, %c: tensor<8xf32>) -> tensor<8xf32
       linalg.yield %s : f32
     } -> tensor<8xf32>
     "xyntra.yield"(%1) {operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : (tensor<8xf32>) -> ()
-  }) {kind = "conv", resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : () -> tensor<8xf32>
+  }) {kind = "row", resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : () -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
 

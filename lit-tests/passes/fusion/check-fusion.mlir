@@ -186,6 +186,20 @@ func.func @conv(%x: tensor<1x3x16x16xf32>, %w: tensor<8x3x3x3xf32>, %b: tensor<8
   return %0#0, %0#1 : tensor<1x8x16x16xf32>, tensor<1x8xf32>
 }
 
+// Parts of a larger tensor, stored where they belong by whoever computes them.
+// CHECK-LABEL: func.func @concat
+// CHECK: kind = "row"
+func.func @concat(%x: tensor<64x512xf32>, %y: tensor<64x512xf32>, %t: tensor<256x512xf32>) -> tensor<256x512xf32> {
+  %0 = "xyntra.fused"() ({
+    %1 = "xyntra.softmax"(%x) {axis = 1} : (tensor<64x512xf32>) -> tensor<64x512xf32>
+    %2 = "xyntra.softmax"(%y) {axis = 1} : (tensor<64x512xf32>) -> tensor<64x512xf32>
+    %3 = tensor.insert_slice %1 into %t[64, 0] [64, 512] [1, 1] : tensor<64x512xf32> into tensor<256x512xf32>
+    %4 = tensor.insert_slice %2 into %3[128, 0] [64, 512] [1, 1] : tensor<64x512xf32> into tensor<256x512xf32>
+    "xyntra.yield"(%4) {operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : (tensor<256x512xf32>) -> ()
+  }) {kind = "row", resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : () -> tensor<256x512xf32>
+  return %0 : tensor<256x512xf32>
+}
+
 // Moving elements may start from a copy of what came from outside.
 // CHECK-LABEL: func.func @data
 // CHECK: kind = "data"
@@ -230,6 +244,13 @@ func.func private @softmax_in_place(%a: tensor<4x8xf32>) -> tensor<4x8xf32> attr
   %0 = "xyntra.softmax"(%a) {axis = 1} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   %1 = "xyntra.silu"(%0) : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return %1 : tensor<4x8xf32>
+}
+
+// CHECK-LABEL: func.func private @insert_in_place
+func.func private @insert_in_place(%a: tensor<4x16xf32>, %b: tensor<4x8xf32>) -> tensor<4x16xf32> attributes {xyntra.inplace = [[0, 0]], xyntra.kernel = #xyntra.kernel<{kind = "row"}>} {
+  %0 = "xyntra.softmax"(%b) {axis = 1} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = tensor.insert_slice %0 into %a[0, 8] [4, 8] [1, 1] : tensor<4x8xf32> into tensor<4x16xf32>
+  return %1 : tensor<4x16xf32>
 }
 
 // CHECK-LABEL: func.func @calls

@@ -15,24 +15,17 @@ __all__ = ["check_destinations"]
 
 
 def check_destinations(kind: Kind, contents: Contents) -> Iterator[Violation]:
-    """Check destinations that come from outside of a kernel with several operations.
+    """Check that a kernel with several operations does not read what it overwrites.
 
-    A kernel that only moves elements may copy such a destination first. In others, workers would
-    write their parts of it and nobody the rest; and no operation may find overwritten what it reads
-    at positions of its own. An operation by itself is lowered with copies where it needs them.
+    A destination from outside is copied where the operation does not write; that may be left out
+    if the result takes its place, but not if an operation reads it at positions of its own. An
+    operation by itself is lowered with copies where it needs them.
     """
     if kind == "generic" or len(contents.members) < 2:
         return
     for op, value in contents.written:
         owner = value.owner
         if not isinstance(owner, ir.Block) and (is_source(owner) or is_fill(owner)):
-            continue
-        if op.name == "tensor.insert_slice" and kind != "data":
-            yield Violation(
-                "aliased-buffer",
-                f"a kernel of kind '{kind}' inserts into a tensor that it does not compute",
-                ((op, "has a destination from outside of the kernel"),),
-            )
             continue
         readers = [
             (member.op, "reads it") for member in contents.members if _reads(member.op, value, op)

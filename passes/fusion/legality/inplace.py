@@ -12,6 +12,7 @@ from xyntra.passes.fusion.legality.alignment import Alignment, compare, numbers_
 from xyntra.passes.fusion.legality.facts import Facts
 from xyntra.passes.fusion.legality.kinds import prologue_of
 from xyntra.passes.fusion.legality.members import Contents, Member
+from xyntra.passes.fusion.legality.placing import stores
 from xyntra.passes.fusion.legality.roles import Role
 from xyntra.passes.fusion.legality.rows import check_space
 from xyntra.passes.fusion.legality.violation import Violation
@@ -91,6 +92,7 @@ class _Uses:
         members = self.contents.members
         self.over_one_space = not any(check_space(members))
         self.prologue = prologue_of(members)
+        self.stores = stores(members)
         self.rows = frozenset.intersection(*(member.rows for member in members), *_reads(members))
 
     def late_readers(self, argument: ir.Value) -> list[ir.Operation]:
@@ -108,6 +110,8 @@ class _Uses:
 
     def _is_early(self, index: int, position: int) -> bool:
         member = self.contents.members[index]
+        if member.op.name == "tensor.insert_slice" and position == 1:
+            return index in self.stores
         seen = self._alignment(member, position)
         if self.kind == "row" and index < self.writer:
             return max(self.rows & member.rows & seen.rows) == max(self.rows)

@@ -19,7 +19,7 @@ _ALLOWED: dict[Kind, frozenset[Role]] = {
     "elementwise": _POINTWISE,
     "row": _POINTWISE | {Role.ROW, Role.DATA},
     "contraction": _POINTWISE | {Role.ROW, Role.DATA, Role.PRODUCT},
-    "conv": _POINTWISE | {Role.ROW, Role.DATA, Role.PRODUCT, Role.CONVOLUTION},
+    "conv": _POINTWISE | {Role.ROW, Role.DATA, Role.PRODUCT, Role.CONVOLUTION, Role.POOLING},
     "attention": _POINTWISE | {Role.ROW, Role.DATA, Role.ATTENTION},
     "data": frozenset({Role.MOVES, Role.DATA}),
 }
@@ -71,7 +71,7 @@ def _check_anchored(kind: Kind, members: list[Member], limits: Limits) -> Iterat
         yield from _check_around(members, anchors[0], limits)
 
 
-_ANCHOR = {"contraction": "contraction", "conv": "convolution", "attention": "attention"}
+_ANCHOR = {"contraction": "contraction", "conv": "window", "attention": "attention"}
 
 
 def _check_around(members: list[Member], anchor: int, limits: Limits) -> Iterator[Violation]:

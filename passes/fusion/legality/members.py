@@ -34,11 +34,12 @@ class Place(IntEnum):
 
 @dataclass(frozen=True)
 class Read:
-    """A member's read of what member `producer` computes."""
+    """A member's read of what member `producer` computes; `initial` if it writes on top of it."""
 
     producer: int
     rows: Rows
     pointwise: bool
+    initial: bool = False
 
 
 @dataclass
@@ -143,17 +144,24 @@ class _Reader:
             place = self._seen(value)
             if place >= 0:
                 found = self._align(member, name, loops, position, value)
-                self._note(member, value, place, found)
+                self._note(member, value, place, found, position >= destination)
             elif position >= destination and place >= Place.PART_OF_OUTSIDE:
                 self.contents.written.append((member.op, value))
 
-    def _note(self, member: Member, value: ir.Value, place: int, found: Alignment) -> None:
+    def _note(
+        self,
+        member: Member,
+        value: ir.Value,
+        place: int,
+        found: Alignment,
+        initial: bool = False,
+    ) -> None:
         if place < 0:
             return
         kept = self.sliced.get(value) if self.sliced else None
         if kept is not None:
             found = Alignment(found.rows & kept, False)
-        member.reads.append(Read(place, found.rows, found.pointwise))
+        member.reads.append(Read(place, found.rows, found.pointwise, initial))
 
     def _seen(self, value: ir.Value) -> int:
         found = self.origin.get(value)

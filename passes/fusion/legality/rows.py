@@ -8,6 +8,7 @@ from math import prod
 
 from xyntra.passes.fusion.legality.limits import Limits
 from xyntra.passes.fusion.legality.members import Member
+from xyntra.passes.fusion.legality.placing import stores
 from xyntra.passes.fusion.legality.violation import Violation
 
 __all__ = ["check_rows", "check_space"]
@@ -39,9 +40,13 @@ def check_rows(
 ) -> Iterator[Violation]:
     """Check that the members `chosen` can be computed row by row, for one number of rows.
 
+    Where they only store what others compute does not matter.
+
     A single row, which one worker would have to compute, must be small. How the `anchor` reads is
     not checked: its loops go over whatever its operands need.
     """
+    last = stores(members)
+    chosen = [index for index in chosen if index not in last]
     if len(chosen) < 2:
         return
     rows = members[chosen[0]].rows
