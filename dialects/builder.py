@@ -241,6 +241,8 @@ class TensorBuilder:
         """Elements `starts + i * steps` of every dimension; steps may be negative."""
         if tuple(sizes) == source.shape and all(step == 1 for step in steps):
             return source
+        if 0 in sizes:  # MLIR refuses a slice that starts where an empty dimension ends
+            return Tensor(self.empty(sizes, source.dtype), source.dtype)
         spec = list(zip(starts, sizes, steps, strict=True))
         lowest = [start + min(0, step * (n - 1)) if n else 0 for start, n, step in spec]
         fields = {"offsets": lowest, "sizes": sizes, "strides": [abs(step) for step in steps]}

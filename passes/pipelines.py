@@ -23,18 +23,28 @@ class Pipeline:
     elements: tuple[str, ...]
 
 
+_ELEMENTWISE = "decompose-named-ops{only=gelu,silu}"  # for fusion these are arithmetic
+
 PIPELINES: dict[str, Pipeline] = {
     "prepare": Pipeline(
         "a frontend's output, simplified: the level of linalg on tensors",
-        ("cse", "canonicalize", "decompose-named-ops{only=gelu,silu}"),
+        ("cse", "canonicalize"),
+    ),
+    "recognize": Pipeline(
+        "named ops for what decomposed graphs spell out",
+        ("recognize-patterns", "recognize-attention", _ELEMENTWISE),
+    ),
+    "views": Pipeline(
+        "reshapes, transposes and copies folded into what reads or writes them",
+        ("move-reshapes", "fold-transposes"),
     ),
     "fuse": Pipeline(
         "linalg on tensors to xyntra.fused regions",
-        ("fold-transposes", "copy-results", "fuse-operations", "form-kernels"),
+        ("recognize", "views", "copy-results", "fuse-operations", "form-kernels", "check-fusion"),
     ),
     "form": Pipeline(
         "linalg on tensors to xyntra.fused regions of one operation each",
-        ("copy-results", "form-kernels"),
+        (_ELEMENTWISE, "copy-results", "form-kernels"),
     ),
     "kernels": Pipeline(
         "xyntra.fused regions to kernel functions and their calls",

@@ -10,6 +10,7 @@ from xyntra.dialects import Kind
 from xyntra.dialects.mlir import ir
 from xyntra.passes.cost.machine import MACHINES
 from xyntra.passes.fusion.boundaries import boundaries_of, cost_of, mark_unfused
+from xyntra.passes.fusion.classify import classify
 from xyntra.passes.fusion.functions import function_blocks
 from xyntra.passes.fusion.graph import FusionGraph
 from xyntra.passes.fusion.groups import Group, Rules, kind_of
@@ -71,4 +72,4 @@ def _regions(partition: Partition) -> list[Region]:
 def _kind(group: Group, partition: Partition) -> Kind:
     nodes = partition.rules.graph.nodes
     windows = [nodes[index].op for index in group.members if nodes[index].role is Role.WINDOW]
-    return kind_of(group, any(len(op.operands) > 2 for op in windows))
+    return kind_of(group, any(classify(op) == "conv" for op in windows))

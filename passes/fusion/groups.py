@@ -163,7 +163,9 @@ class Rules:
     def _refuse_shape(self, group: Group) -> Reason | None:
         if len(group.reads) + len(group.results) > self.machine.max_buffers:
             return "too-many-buffers"
-        if group.is_pointwise or group.loose:
+        if group.loose:
+            return "window" if group.anchor is not None else None
+        if group.is_pointwise:
             return None
         rows = max(group.rows)
         if rows <= 1 and group.largest_bytes > _SMALL_BYTES:
