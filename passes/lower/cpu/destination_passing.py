@@ -86,9 +86,35 @@ def _materialize_into_tensor(value: ir.Value, argument: ir.Value) -> ir.Value:
 def _materialize_into_memref(value: ir.Value, body: ir.Block, location: ir.Location) -> None:
     tensor = ir.RankedTensorType(value.type)
     memref = ir.MemRefType.get(tensor.shape, tensor.element_type)
+    target = body.add_argument(memref, location)
+    # The analysis does not look through reshapes, and would copy what they give.
+    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in _INVERSE:
+        target = _reshaped_back(target, value.owner.operation)
+        value = value.owner.operation.operands[0]
     unit = ir.UnitAttr.get()
     ir.Operation.create(
         "bufferization.materialize_in_destination",
-        operands=[value, body.add_argument(memref, location)],
+        operands=[value, target],
         attributes={"restrict": unit, "writable": unit},
     )
+
+
+def _reshaped_back(target: ir.Value, reshape: ir.Operation) -> ir.Value:
+    """Return `target`, a destination for what `reshape` gives, as one for what it takes."""
+    source = ir.RankedTensorType(reshape.operands[0].type)
+    name = _INVERSE[reshape.name]
+    attributes = {"reassociation": reshape.attributes["reassociation"]}
+    if name == "memref.expand_shape":
+        attributes["static_output_shape"] = ir.DenseI64ArrayAttr.get(list(source.shape))
+    return ir.Operation.create(
+        name,
+        results=[ir.MemRefType.get(source.shape, source.element_type)],
+        operands=[target],
+        attributes=attributes,
+    ).result
+
+
+_INVERSE = {
+    "tensor.collapse_shape": "memref.expand_shape",
+    "tensor.expand_shape": "memref.collapse_shape",
+}

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
@@ -38,14 +39,26 @@ class Access:
         return not isinstance(self.value.type, ir.MemRefType)
 
 
+Strides = tuple[int, ...]
+
+
 @dataclass(frozen=True)
 class LinearNest:
-    """Loops around a scalar body that combines `inputs` with the elements of `outputs`."""
+    """Loops around a scalar body that combines `inputs` with the elements of `outputs`.
+
+    Attributes:
+        loops: the loops, outermost first.
+        inputs: what the body reads.
+        outputs: what it combines that with.
+        body: scalar code.
+        indices: for every dimension of linalg.index in `body`, how it moves with the loops.
+    """
 
     loops: tuple[Loop, ...]
     inputs: tuple[Access, ...]
     outputs: tuple[Access, ...]
     body: ir.Block
+    indices: tuple[Strides, ...] = ()
 
     @property
     def accesses(self) -> tuple[Access, ...]:
@@ -77,7 +90,8 @@ def linear_nest(generic: ir.Operation) -> LinearNest:
     with generic.location, ir.InsertionPoint(generic):
         accesses = tuple(_access(*operand) for operand in operands)
     inputs = generic.attributes["operandSegmentSizes"][0]
-    return LinearNest(loops, accesses[:inputs], accesses[inputs:], generic.regions[0].blocks[0])
+    body = generic.regions[0].blocks[0]
+    return LinearNest(loops, accesses[:inputs], accesses[inputs:], body, _indices(body, len(loops)))
 
 
 def collapsed(nest: LinearNest, fixed: int = 0) -> LinearNest:
@@ -96,6 +110,38 @@ def collapsed(nest: LinearNest, fixed: int = 0) -> LinearNest:
                 loops = (*nest.loops[:number], merged, *nest.loops[number + 1 :])
                 return collapsed(_without(replace(nest, loops=loops), outer), fixed)
     return nest
+
+
+def without_units(nest: LinearNest, fixed: int = 0) -> LinearNest:
+    """Return `nest` without the loops of one iteration, the first `fixed` ones excepted."""
+    for number in reversed(range(fixed, len(nest.loops))):
+        if nest.loops[number].extent == 1:
+            nest = _without(nest, number)
+    return nest
+
+
+def split(nest: LinearNest, number: int, inner: int) -> LinearNest:
+    """Return an equal nest with loop `number` as two, the second of `inner` iterations.
+
+    Args:
+        nest: any nest.
+        number: the loop.
+        inner: a divisor of its extent.
+    """
+    loop = nest.loops[number]
+    pair = (Loop(loop.extent // inner, loop.is_reduction), Loop(inner, loop.is_reduction))
+    loops = (*nest.loops[:number], *pair, *nest.loops[number + 1 :])
+    return _with_loops(
+        nest,
+        loops,
+        lambda steps: (*steps[:number], steps[number] * inner, *steps[number:]),
+    )
+
+
+def _indices(body: ir.Block, loops: int) -> tuple[Strides, ...]:
+    if not any(view.operation.name == "linalg.index" for view in body.operations):
+        return ()
+    return tuple(tuple(int(i == number) for i in range(loops)) for number in range(loops))
 
 
 def _access(value: ir.Value, indexing_map: ir.AffineMap, strides: list[int]) -> Access:
@@ -122,16 +168,23 @@ def _walks_on(nest: LinearNest, outer: int, inner: int) -> bool:
     if nest.loops[outer].is_reduction != nest.loops[inner].is_reduction:
         return False
     extent = nest.loops[inner].extent
-    return all(each.strides[outer] == extent * each.strides[inner] for each in nest.accesses)
+    walks = [*(each.strides for each in nest.accesses), *nest.indices]
+    return all(steps[outer] == extent * steps[inner] for steps in walks)
 
 
 def _without(nest: LinearNest, loop: int) -> LinearNest:
-    def drop(access: Access) -> Access:
-        return replace(access, strides=(*access.strides[:loop], *access.strides[loop + 1 :]))
+    loops = (*nest.loops[:loop], *nest.loops[loop + 1 :])
+    return _with_loops(nest, loops, lambda steps: (*steps[:loop], *steps[loop + 1 :]))
 
+
+def _with_loops(
+    nest: LinearNest, loops: tuple[Loop, ...], change: Callable[[Strides], Strides]
+) -> LinearNest:
+    """Return `nest` with other loops; `change` says how far one step of each moves."""
     return replace(
         nest,
-        loops=(*nest.loops[:loop], *nest.loops[loop + 1 :]),
-        inputs=tuple(drop(each) for each in nest.inputs),
-        outputs=tuple(drop(each) for each in nest.outputs),
+        loops=loops,
+        inputs=tuple(replace(each, strides=change(each.strides)) for each in nest.inputs),
+        outputs=tuple(replace(each, strides=change(each.strides)) for each in nest.outputs),
+        indices=tuple(change(steps) for steps in nest.indices),
     )

@@ -12,7 +12,12 @@ from xyntra.passes.lower.cpu.kernel_function import operations_named
 from xyntra.passes.lower.cpu.linear_nest import LinearNest, collapsed, is_linear, linear_nest
 from xyntra.passes.lower.cpu.loop_builder import Position, loop
 from xyntra.passes.lower.cpu.memrefs import VIEWS
-from xyntra.passes.lower.cpu.row_group import exchange_values, shared_loops, with_row_buffers
+from xyntra.passes.lower.cpu.row_group import (
+    aligned,
+    exchange_values,
+    shared_loops,
+    with_row_buffers,
+)
 from xyntra.passes.lower.cpu.scalar_nest import emit_nest, is_scalar_code
 from xyntra.passes.registry import register_pass
 
@@ -83,7 +88,7 @@ def _rewrite(group: list[ir.Operation]) -> None:
 
 def _shared_length(nests: Sequence[LinearNest]) -> int:
     length = 1
-    while length < len(nests) and shared_loops(nests[: length + 1]):
+    while length < len(nests) and shared_loops(aligned(nests[: length + 1])):
         length += 1
     return length if exchange_values(nests[:length]) else 1
 
@@ -92,6 +97,7 @@ def _emit(nests: Sequence[LinearNest], generics: Sequence[ir.Operation]) -> None
     if len(nests) == 1:
         emit_nest(collapsed(nests[0]), {})
         return
+    nests = aligned(nests)
     count = shared_loops(nests)
     nests = with_row_buffers(nests, count, generics)
     _emit_shared([collapsed(nest, fixed=count) for nest in nests], count, {})

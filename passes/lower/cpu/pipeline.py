@@ -16,6 +16,7 @@ from xyntra.passes.lower.cpu.defined_arithmetic import DefinedArithmetic
 from xyntra.passes.lower.cpu.destination_passing import DestinationPassing
 from xyntra.passes.lower.cpu.empty_arguments import EmptyArguments
 from xyntra.passes.lower.cpu.fast_math import FastMath
+from xyntra.passes.lower.cpu.forward_copies import ForwardCopies
 from xyntra.passes.lower.cpu.inplace_results import InplaceResults
 from xyntra.passes.lower.cpu.isolated_buffers import IsolatedBuffers, is_needed
 from xyntra.passes.lower.cpu.kernel_function import (
@@ -58,6 +59,7 @@ _CONVERSIONS: tuple[Pass, ...] = (LibraryFunctions(), NarrowFloats(), Destinatio
 _BUFFERS: tuple[Pass, ...] = (
     InplaceResults(),
     EmptyArguments(),
+    ForwardCopies(),
     StridedCopies(),
 )
 _MEMORY: tuple[Pass, ...] = (ScratchAllocation(), LoopOrder())

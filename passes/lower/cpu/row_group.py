@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
+from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, split, without_units
 from xyntra.passes.lower.cpu.memrefs import allocate, is_private, root, view_offset
 
 _MIN_ROW = 16  # elements; shorter rows vectorise better without shared loops
@@ -24,6 +24,25 @@ def shared_loops(nests: Sequence[LinearNest]) -> int:
         if _is_long(nests, count) and _is_legal(nests, count):
             return count
     return 0
+
+
+def aligned(nests: Sequence[LinearNest]) -> list[LinearNest]:
+    """Return equal nests whose outer loops have the same extents as far as that can be.
+
+    Loops of one iteration disappear, and a longer loop is cut where the others end.
+    """
+    found = [without_units(nest) for nest in nests]
+    position = 0
+    while all(position < len(nest.loops) for nest in found):
+        loops = [nest.loops[position] for nest in found]
+        shortest = min(loop.extent for loop in loops)
+        if any(loop.is_reduction or loop.extent % shortest for loop in loops):
+            break
+        for number, loop in enumerate(loops):
+            if loop.extent > shortest:
+                found[number] = split(found[number], position, loop.extent // shortest)
+        position += 1
+    return found
 
 
 def exchange_values(nests: Sequence[LinearNest]) -> bool:
@@ -57,7 +76,8 @@ def with_row_buffers(
         if whole not in buffers:
             return access
         strides = (*[0] * count, *access.strides[count:])
-        return replace(access, value=buffers[whole], strides=strides)
+        start = access.offset + view_offset(access.value)
+        return Access(buffers[whole], start, strides)
 
     return [
         replace(
@@ -97,6 +117,8 @@ def _is_long(nests: Sequence[LinearNest], count: int) -> bool:
 def _is_legal(nests: Sequence[LinearNest], count: int) -> bool:
     extents = [loop.extent for loop in nests[0].loops[:count]]
     written = {root(each.value) for nest in nests for each in nest.outputs}
+    if any(buffer in written for nest in nests for buffer in _loaded(nest)):
+        return False
     for buffer in written:
         accesses = [
             (nest, each)
@@ -105,8 +127,7 @@ def _is_legal(nests: Sequence[LinearNest], count: int) -> bool:
             if not each.is_scalar and root(each.value) == buffer
         ]
         steps = {each.strides[:count] for _, each in accesses}
-        views = {view_offset(each.value) for _, each in accesses}
-        if len(steps) != 1 or len(views) != 1:
+        if len(steps) != 1:
             return False
         regions = [_region(nest, each, count) for nest, each in accesses]
         if not _are_disjoint(steps.pop(), extents, regions):
@@ -114,8 +135,14 @@ def _is_legal(nests: Sequence[LinearNest], count: int) -> bool:
     return True
 
 
+def _loaded(nest: LinearNest) -> list[ir.Value]:
+    """Return the memory that the body reads at places that it computes."""
+    operations = [view.operation for view in nest.body.operations]
+    return [root(op.operands[0]) for op in operations if op.name == "memref.load"]
+
+
 def _region(nest: LinearNest, access: Access, count: int) -> _Region:
-    start = end = access.offset
+    start = end = access.offset + view_offset(access.value)
     for loop, stride in zip(nest.loops[count:], access.strides[count:], strict=True):
         reach = (loop.extent - 1) * stride
         start, end = start + min(reach, 0), end + max(reach, 0)

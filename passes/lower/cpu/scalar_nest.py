@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import takewhile
 
-from torch_mlir.dialects import scf
+from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.kernel_function import terminator
@@ -14,9 +14,11 @@ from xyntra.passes.lower.cpu.linear_nest import LinearNest
 from xyntra.passes.lower.cpu.loop_builder import (
     Position,
     carrying_loop,
+    index,
     load,
     loop,
     offset,
+    plus,
     store,
 )
 from xyntra.passes.lower.cpu.loop_cost import best_order
@@ -24,9 +26,8 @@ from xyntra.passes.lower.cpu.transposed_loops import split_loop, transposed_loop
 
 
 def is_scalar_code(body: ir.Block) -> bool:
-    """Tell whether `body` can be repeated elsewhere: no regions, and no number of its iteration."""
-    operations = [view.operation for view in body.operations]
-    return all(op.name != "linalg.index" and not len(op.regions) for op in operations)
+    """Tell whether `body` can be repeated elsewhere: it has no regions."""
+    return not any(len(view.operation.regions) for view in body.operations)
 
 
 def emit_nest(nest: LinearNest, position: Position) -> None:
@@ -92,6 +93,13 @@ def _reduce(
     return list(built.results)
 
 
+def _index(nest: LinearNest, dimension: int, position: Position) -> ir.Value:
+    """Return the number of the iteration along one of the loops that the body was written for."""
+    steps = nest.indices[dimension]
+    parts = [(position[number], step) for number, step in enumerate(steps) if step]
+    return plus(index(0), *(arith.muli(value, index(step)) for value, step in parts))
+
+
 def _body(nest: LinearNest, position: Position, carried: Sequence[ir.Value]) -> list[ir.Value]:
     values = [
         each.value if each.is_scalar else load(each, offset(each, position)) for each in nest.inputs
@@ -102,6 +110,9 @@ def _body(nest: LinearNest, position: Position, carried: Sequence[ir.Value]) -> 
         op = view.operation
         if op == ending:
             break
+        if op.name == "linalg.index":
+            mapped[op.result] = _index(nest, ir.IntegerAttr(op.attributes["dim"]).value, position)
+            continue
         copy = op.clone()
         for number, operand in enumerate(op.operands):
             if operand in mapped:

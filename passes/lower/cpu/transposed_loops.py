@@ -24,7 +24,7 @@ def transposed_loop(nest: LinearNest, order: Sequence[int]) -> int | None:
         nest: any nest.
         order: its loops, outermost first.
     """
-    if nest.reductions or len(order) < 2:
+    if nest.reductions or nest.indices or len(order) < 2:
         return None
     inner = order[-1]
     size = 1

@@ -3,7 +3,7 @@
 #id = affine_map<(d0) -> (d0)>
 #half = affine_map<(d0) -> (d0 floordiv 2)>
 
-// An access that is not linear, a body that needs the number of its iteration, empty loops.
+// An access that is not linear, a body with a region, empty loops.
 // CHECK-LABEL: func.func @not_linear(
 // CHECK-NOT: scf.for
 // CHECK-COUNT-3: linalg.generic
@@ -17,7 +17,12 @@ func.func @not_linear(%x: memref<4xindex>, %y: memref<8xindex>, %z: memref<0xind
   }
   linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%y : memref<8xindex>) {
   ^bb0(%o: index):
-    %i = linalg.index 0 : index
+    %t = arith.constant true
+    %i = scf.if %t -> index {
+      scf.yield %o : index
+    } else {
+      scf.yield %o : index
+    }
     linalg.yield %i : index
   }
   linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%z : memref<0xindex>) {
