@@ -56,7 +56,7 @@ def _summary(plan: Plan, called: Sequence[Launch], at_load: Sequence[Launch]) ->
     parameters = sum(buffer.nbytes for buffer in plan.buffers if buffer.kind == "parameter")
     return [
         f"{plan.operations} operations became {plural(len(called), 'kernel')} a call "
-        f"({distinct} distinct); {len(at_load)} more run once, at load",
+        f"({distinct} distinct)" + (f"; {len(at_load)} more run once, at load" if at_load else ""),
         "kinds: " + (", ".join(f"{n} {kind}" for kind, n in kinds.most_common()) or "none"),
         f"weights: {count(parameters)}B",
         "",
@@ -110,7 +110,7 @@ def _kernels(
             row.append(_share(group.measured if measured else group.predicted, whole))
         rows.append([*row, kernel.name, name_list(group.nodes, skipped)])
     if any(len(group.launches) > 1 for group in groups):
-        title += "; x equal ones on one line, bytes to measured of each, * what differs in names"
+        title += "; equal ones share a line: x of them, each with these figures, * in their names"
     numeric = [i for i, name in enumerate(header) if name not in ("#", "kind", "bound")]
     return [shorten(title, width), *aligned(rows, numeric, width)]
 
