@@ -145,6 +145,9 @@ def _number(attribute: ir.Attribute) -> float | int | None:
         if not attribute.is_splat:
             return None
         attribute = attribute.get_splat_value()
-    if isinstance(attribute, ir.FloatAttr | ir.IntegerAttr | ir.BoolAttr):
-        return attribute.value
-    return None
+    if isinstance(attribute, ir.FloatAttr | ir.BoolAttr):
+        return float(attribute.value)
+    if not isinstance(attribute, ir.IntegerAttr):
+        return None
+    # As a signed number of one bit, true would be -1.
+    return abs(attribute.value) if attribute.type.width == 1 else int(attribute.value)

@@ -11,8 +11,9 @@ from pkgutil import iter_modules
 
 from xyntra.errors import ConfigError
 from xyntra.passes.recognize import patterns
+from xyntra.passes.recognize.pattern import Pattern, collected_patterns
 
-__all__ = ["load_file", "load_library"]
+__all__ = ["load_library", "patterns_of_file"]
 
 _GROUP = "xyntra.patterns"
 """Entry points of this group name modules of other distributions that declare patterns."""
@@ -27,18 +28,19 @@ def load_library() -> None:
         point.load()
 
 
-@cache
-def load_file(path: str) -> None:
-    """Execute a Python file that declares patterns.
+def patterns_of_file(path: str) -> dict[str, Pattern]:
+    """Execute a Python file and return the patterns that it declares, by name.
 
     Raises:
         ConfigError: it cannot be read, or fails.
     """
-    try:
-        runpy.run_path(path)
-    except Exception as error:
-        raise ConfigError(
-            "bad-pattern-file",
-            f"the patterns in '{path}' cannot be loaded",
-            cause=f"{type(error).__name__}: {error}",
-        ) from error
+    with collected_patterns() as found:
+        try:
+            runpy.run_path(path)
+        except Exception as error:
+            raise ConfigError(
+                "bad-pattern-file",
+                f"the patterns in '{path}' cannot be loaded",
+                cause=f"{type(error).__name__}: {error}",
+            ) from error
+    return found

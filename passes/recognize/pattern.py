@@ -22,7 +22,8 @@ annotated `Number` for a constant. docs/patterns.md is the guide.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, overload
 
@@ -39,6 +40,7 @@ __all__ = [
     "MatchBuilder",
     "Pattern",
     "Spelling",
+    "collected_patterns",
     "pattern",
     "registered_patterns",
 ]
@@ -160,6 +162,20 @@ def pattern(function: Callable[..., Term] | None = None, **options: Any) -> Any:
 def registered_patterns() -> list[Pattern]:
     """All patterns declared so far, in order."""
     return list(_registered.values())
+
+
+@contextmanager
+def collected_patterns() -> Iterator[dict[str, Pattern]]:
+    """Give the patterns that are declared inside by name, and register none of them."""
+    before = dict(_registered)
+    found: dict[str, Pattern] = {}
+    _registered.clear()
+    try:
+        yield found
+    finally:
+        found.update(_registered)
+        _registered.clear()
+        _registered.update(before)
 
 
 def _trace(function: Callable[..., Term], where: Guard | None) -> Spelling:

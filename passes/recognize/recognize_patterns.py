@@ -9,7 +9,7 @@ from typing import ClassVar
 from xyntra.dialects.mlir import ir
 from xyntra.errors import ConfigError
 from xyntra.passes.fusion.functions import function_blocks
-from xyntra.passes.recognize.library import load_file, load_library
+from xyntra.passes.recognize.library import load_library, patterns_of_file
 from xyntra.passes.recognize.pattern import Pattern, registered_patterns
 from xyntra.passes.recognize.rewrite import replace_all
 from xyntra.passes.recognize.search import Index, Search
@@ -56,9 +56,9 @@ class RecognizePatterns:
 
     def _patterns(self) -> list[Pattern]:
         load_library()
-        for path in self.files:
-            load_file(path)
         known = {pattern.name: pattern for pattern in registered_patterns()}
+        for path in self.files:
+            known |= patterns_of_file(path)
         for name in self.only:
             if name not in known:
                 raise ConfigError(

@@ -145,6 +145,7 @@ class Search:
         """Yield what could be the root of a spelling, from its anchor on."""
         waiting = [(result, 0, 0) for result in operation.results]
         seen: set[tuple[ir.Value, int]] = set()
+        roots: set[int] = set()
         while waiting and len(seen) < _MOST_VISITED:
             value, stage, steps = waiting.pop()
             if (value, stage) in seen:
@@ -154,7 +155,9 @@ class Search:
             reached = [(stage, steps)]
             if expression.opcode != "copy":
                 reached = list(_stages(anchor, expression.opcode, stage, steps))
-                if reached and reached[-1][0] == len(anchor.stages) - 1:
+                last = reached and reached[-1][0] == len(anchor.stages) - 1
+                if last and id(expression) not in roots:
+                    roots.add(id(expression))
                     yield expression
             if reached:
                 results = [result for use in value.uses for result in use.owner.results]
@@ -180,7 +183,7 @@ class Search:
     def _covered(
         self, root: Expression, state: State, shared: bool
     ) -> tuple[ir.Operation, ...] | None:
-        """The operations that a match covers; None if others need their results too."""
+        """The operations that a match covers, the root last; None if others need their results."""
         operations = [each.operation for each in state.covered if each.operation is not None]
         covered = set(operations)
         for expression in state.covered:
@@ -188,7 +191,7 @@ class Search:
                 continue
             if not shared and not self._used_only_by(expression, covered):
                 return None
-        return tuple(dict.fromkeys(operations))
+        return tuple(dict.fromkeys(reversed(operations)))
 
     def _used_only_by(self, expression: Expression, covered: set[ir.Operation]) -> bool:
         waiting = [] if expression.operation is None else list(expression.operation.results)

@@ -20,6 +20,7 @@ __all__ = [
     "absolute",
     "cast",
     "dropout",
+    "equal",
     "erf",
     "exp",
     "gelu",
@@ -193,9 +194,14 @@ def minimum(x: Term | float, y: Term | float) -> Term:
     return Term("minimum", (lift(x), lift(y)))
 
 
-def where(condition: Term, x: Term | float, y: Term | float) -> Term:
-    """`x` where the condition holds, else `y`."""
-    return Term("where", (condition, lift(x), lift(y)))
+def where(condition: Term | float, x: Term | float, y: Term | float) -> Term:
+    """`x` where the condition holds, else `y`; 1 stands for a condition that always holds."""
+    return Term("where", (lift(condition), lift(x), lift(y)))
+
+
+def equal(x: Term, y: Term) -> Term:
+    """Whether two values are equal; NaN equals nothing."""
+    return Term("eq", (x, y))
 
 
 def isnan(x: Term) -> Term:

@@ -1056,3 +1056,92 @@ func.func @rms_norm_with_a_cube(%x: tensor<3x4x8xf32>) -> tensor<3x4x8xf32> {
   } -> tensor<3x4x8xf32>
   return %4 : tensor<3x4x8xf32>
 }
+
+// Another value in the place of NaN, another selection, and a mask that is used twice.
+// CHECK-LABEL: func.func @zero_nan_by_one(
+// CHECK-COUNT-4: linalg.generic
+// CHECK: return
+func.func @zero_nan_by_one(%x: tensor<5x16xf32>, %z: tensor<5x16xf32>) -> (tensor<5x16xf32>, tensor<5x16xf32>, tensor<5x16xf32>, tensor<5x16xi1>) {
+  %cst = arith.constant 0.000000e+00 : f32
+  %cst_0 = arith.constant 1.000000e+00 : f32
+  %1 = tensor.empty() : tensor<5x16xi1>
+  %2 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<5x16xf32>) outs(%1 : tensor<5x16xi1>) {
+  ^bb0(%in: f32, %out: i1):
+    %7 = arith.cmpf une, %in, %in : f32
+    linalg.yield %7 : i1
+  } -> tensor<5x16xi1>
+  %3 = tensor.empty() : tensor<5x16xf32>
+  %4 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%2, %x : tensor<5x16xi1>, tensor<5x16xf32>) outs(%3 : tensor<5x16xf32>) {
+  ^bb0(%in: i1, %in_1: f32, %out: f32):
+    %7 = arith.select %in, %cst_0, %in_1 : f32
+    linalg.yield %7 : f32
+  } -> tensor<5x16xf32>
+  %5 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%2, %z : tensor<5x16xi1>, tensor<5x16xf32>) outs(%3 : tensor<5x16xf32>) {
+  ^bb0(%in: i1, %in_1: f32, %out: f32):
+    %7 = arith.select %in, %cst, %in_1 : f32
+    linalg.yield %7 : f32
+  } -> tensor<5x16xf32>
+  %6 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%2, %x : tensor<5x16xi1>, tensor<5x16xf32>) outs(%3 : tensor<5x16xf32>) {
+  ^bb0(%in: i1, %in_1: f32, %out: f32):
+    %7 = arith.select %in, %cst, %in_1 : f32
+    linalg.yield %7 : f32
+  } -> tensor<5x16xf32>
+  return %4, %5, %6, %2 : tensor<5x16xf32>, tensor<5x16xf32>, tensor<5x16xf32>, tensor<5x16xi1>
+}
+
+// A mask that drops something, or everything.
+// CHECK-LABEL: func.func @dropout_of_something(
+// CHECK-COUNT-2: linalg.generic
+// CHECK: return
+func.func @dropout_of_something(%x: tensor<5x16xf32>, %mask: tensor<5x16xi1>) -> (tensor<5x16xf32>, tensor<5x16xf32>) {
+  %cst = arith.constant 0.000000e+00 : f32
+  %none = arith.constant dense<false> : tensor<5x16xi1>
+  %0 = tensor.empty() : tensor<5x16xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%mask, %x : tensor<5x16xi1>, tensor<5x16xf32>) outs(%0 : tensor<5x16xf32>) {
+  ^bb0(%in: i1, %in_0: f32, %out: f32):
+    %3 = arith.select %in, %in_0, %cst : f32
+    linalg.yield %3 : f32
+  } -> tensor<5x16xf32>
+  %2 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%none, %x : tensor<5x16xi1>, tensor<5x16xf32>) outs(%0 : tensor<5x16xf32>) {
+  ^bb0(%in: i1, %in_0: f32, %out: f32):
+    %3 = arith.select %in, %in_0, %cst : f32
+    linalg.yield %3 : f32
+  } -> tensor<5x16xf32>
+  return %1, %2 : tensor<5x16xf32>, tensor<5x16xf32>
+}
+
+// Operations on integers are other operations.
+// CHECK-LABEL: func.func @integers(
+// CHECK-COUNT-1: linalg.generic
+// CHECK-NOT: xyntra.
+// CHECK: return
+func.func @integers(%x: tensor<5x16xi32>) -> tensor<5x16xi32> {
+  %cst = arith.constant 1 : i32
+  %0 = tensor.empty() : tensor<5x16xi32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<5x16xi32>) outs(%0 : tensor<5x16xi32>) {
+  ^bb0(%in: i32, %out: i32):
+    %2 = math.ipowi %in, %in : i32
+    %3 = arith.addi %2, %cst : i32
+    %4 = arith.divsi %in, %3 : i32
+    linalg.yield %4 : i32
+  } -> tensor<5x16xi32>
+  return %1 : tensor<5x16xi32>
+}
+
+// A dynamic shape is not looked into.
+// CHECK-LABEL: func.func @dynamic(
+// CHECK-COUNT-1: linalg.generic
+// CHECK-NOT: xyntra.
+// CHECK: return
+func.func @dynamic(%x: tensor<?x16xf32>, %0: tensor<?x16xf32>) -> tensor<?x16xf32> {
+  %cst = arith.constant 1.000000e+00 : f32
+  %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<?x16xf32>) outs(%0 : tensor<?x16xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %2 = arith.negf %in : f32
+    %3 = math.exp %2 : f32
+    %4 = arith.addf %3, %cst : f32
+    %5 = arith.divf %in, %4 : f32
+    linalg.yield %5 : f32
+  } -> tensor<?x16xf32>
+  return %1 : tensor<?x16xf32>
+}

@@ -1427,3 +1427,95 @@ func.func @rms_norm_plain(%x: tensor<3x4x8xf32>) -> tensor<3x4x8xf32> {
   } -> tensor<3x4x8xf32>
   return %4 : tensor<3x4x8xf32>
 }
+
+// A mask that keeps everything is no operation.
+// CHECK-LABEL: func.func @dropout_of_nothing(
+// CHECK-SAME: %[[X:[^:]+]]: {{[^,]+}}, %{{.+}})
+// CHECK-NOT: linalg.generic
+// CHECK: return %[[X]], %[[X]]
+func.func @dropout_of_nothing(%x: tensor<5x16xf32>, %z: tensor<5x16xf32>) -> (tensor<5x16xf32>, tensor<5x16xf32>) {
+  %cst = arith.constant 0.000000e+00 : f32
+  %mask = arith.constant dense<true> : tensor<5x16xi1>
+  %0 = tensor.empty() : tensor<5x16xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%mask, %x : tensor<5x16xi1>, tensor<5x16xf32>) outs(%0 : tensor<5x16xf32>) {
+  ^bb0(%in: i1, %in_0: f32, %out: f32):
+    %3 = arith.select %in, %in_0, %cst : f32
+    linalg.yield %3 : f32
+  } -> tensor<5x16xf32>
+  %2 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%mask, %x, %z : tensor<5x16xi1>, tensor<5x16xf32>, tensor<5x16xf32>) outs(%0 : tensor<5x16xf32>) {
+  ^bb0(%in: i1, %in_0: f32, %in_1: f32, %out: f32):
+    %3 = arith.select %in, %in_0, %in_1 : f32
+    linalg.yield %3 : f32
+  } -> tensor<5x16xf32>
+  return %1, %2 : tensor<5x16xf32>, tensor<5x16xf32>
+}
+
+// The mask of NaNs and the selection become one operation on the softmax.
+// CHECK-LABEL: func.func @zero_nan(
+// CHECK-SAME: %[[X:[^:]+]]:
+// CHECK: %[[S:.+]] = "xyntra.softmax"(%[[X]])
+// CHECK: %[[Y:.+]] = linalg.generic {{.+}} ins(%[[S]] : tensor<5x16xf32>)
+// CHECK: %[[N:.+]] = arith.cmpf une, %[[V:.+]], %[[V]]
+// CHECK: arith.select %[[N]], %{{.+}}, %[[V]]
+// CHECK-NOT: linalg.generic
+// CHECK: return %[[Y]]
+func.func @zero_nan(%x: tensor<5x16xf32>) -> tensor<5x16xf32> {
+  %cst = arith.constant 0.000000e+00 : f32
+  %0 = "xyntra.softmax"(%x) {axis = 1 : i64} : (tensor<5x16xf32>) -> tensor<5x16xf32>
+  %1 = tensor.empty() : tensor<5x16xi1>
+  %2 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%0 : tensor<5x16xf32>) outs(%1 : tensor<5x16xi1>) {
+  ^bb0(%in: f32, %out: i1):
+    %5 = arith.cmpf une, %in, %in : f32
+    linalg.yield %5 : i1
+  } -> tensor<5x16xi1>
+  %3 = tensor.empty() : tensor<5x16xf32>
+  %4 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%2, %0 : tensor<5x16xi1>, tensor<5x16xf32>) outs(%3 : tensor<5x16xf32>) {
+  ^bb0(%in: i1, %in_0: f32, %out: f32):
+    %5 = arith.select %in, %cst, %in_0 : f32
+    linalg.yield %5 : f32
+  } -> tensor<5x16xf32>
+  return %4 : tensor<5x16xf32>
+}
+
+// The other way round: what equals itself is kept.
+// CHECK-LABEL: func.func @zero_nan_kept(
+// CHECK-COUNT-1: linalg.generic
+// CHECK: arith.cmpf une
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @zero_nan_kept(%x: tensor<5x16xf32>) -> tensor<5x16xf32> {
+  %cst = arith.constant 0.000000e+00 : f32
+  %1 = tensor.empty() : tensor<5x16xi1>
+  %2 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<5x16xf32>) outs(%1 : tensor<5x16xi1>) {
+  ^bb0(%in: f32, %out: i1):
+    %5 = arith.cmpf oeq, %in, %in : f32
+    linalg.yield %5 : i1
+  } -> tensor<5x16xi1>
+  %3 = tensor.empty() : tensor<5x16xf32>
+  %4 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%2, %x : tensor<5x16xi1>, tensor<5x16xf32>) outs(%3 : tensor<5x16xf32>) {
+  ^bb0(%in: i1, %in_0: f32, %out: f32):
+    %5 = arith.select %in, %in_0, %cst : f32
+    linalg.yield %5 : f32
+  } -> tensor<5x16xf32>
+  return %4 : tensor<5x16xf32>
+}
+
+// The transposed read becomes an operation of its own, which fusion folds again.
+// CHECK-LABEL: func.func @silu_of_a_transposed_input(
+// CHECK: %[[T:.+]] = linalg.generic
+// CHECK: linalg.yield %{{.+}} : f32
+// CHECK: %[[Y:.+]] = "xyntra.silu"(%[[T]])
+// CHECK: return %[[Y]]
+func.func @silu_of_a_transposed_input(%x: tensor<16x5xf32>) -> tensor<5x16xf32> {
+  %cst = arith.constant 1.000000e+00 : f32
+  %0 = tensor.empty() : tensor<5x16xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<16x5xf32>) outs(%0 : tensor<5x16xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %2 = arith.negf %in : f32
+    %3 = math.exp %2 : f32
+    %4 = arith.addf %3, %cst : f32
+    %5 = arith.divf %in, %4 : f32
+    linalg.yield %5 : f32
+  } -> tensor<5x16xf32>
+  return %1 : tensor<5x16xf32>
+}

@@ -8,9 +8,10 @@ import onnx
 import onnxruntime
 import pytest
 from onnx.reference import ReferenceEvaluator
+from onnx_models import make_model
+from pattern_models import Written, recognised, written_models
 
 import xyntra
-from pattern_models import Written, recognised, written_models
 
 Array = np.ndarray
 MODELS = [model for model in written_models() if model.named_op]
@@ -80,3 +81,23 @@ def test_special_values(written: Written, settings: dict[str, object]) -> None:
     assert np.isfinite(wanted).any()
     found = run(written, inputs, settings)
     np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=2e-5)
+
+
+def test_rows_that_are_masked_altogether_become_zero(settings: dict[str, object]) -> None:
+    nodes = [
+        ("Softmax", ["x"], ["s"]),
+        ("IsNaN", ["s"], ["n"]),
+        ("Where", ["n", "zero", "s"], ["y"]),
+    ]
+    model = make_model(nodes, {"x": [4, 8]}, ["y"], {"zero": np.array(0, np.float32)})
+    text = recognised(model)
+    assert text.count("linalg.generic") == 1
+    x = feeds(model)["x"]
+    x[1, :] = -np.inf
+    x[2, 3] = -np.inf
+    x[3, 0] = np.nan
+    found = xyntra.compile(text, config=settings).run({"x": x})["y"]
+    model.graph.output[0].type.tensor_type.elem_type = onnx.TensorProto.FLOAT
+    wanted = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})[0]
+    assert not found[1].any() and not found[3].any() and found[2].any()
+    np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=1e-7)
