@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from torch_mlir import ir
 
@@ -46,10 +47,14 @@ class Attention:
     @staticmethod
     def of(op: ir.Operation) -> Attention:
         """Read a verified operation."""
-        attributes = op.attributes
+        return Attention.read(op.attributes, list(op.operands))
+
+    @staticmethod
+    def read(attributes: Mapping[str, Any], operands: Sequence[ir.Value]) -> Attention:
+        """Read the attributes of a verified operation, with operands that may be others."""
         sizes = tuple(attributes["sizes"])
         parsed = [parse_map(each.value, sizes) or () for each in attributes["indexing_maps"]]
-        query, key, value, *masks = map(Access, op.operands, parsed)
+        query, key, value, *masks = map(Access, operands, parsed)
         rest = iter(masks)
         present = list(attributes["operandSegmentSizes"])[3:]
         keep, bias = (next(rest) if count else None for count in present)

@@ -11,6 +11,8 @@ from torch_mlir.passmanager import PassManager
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
+from xyntra.passes.lower.cpu.attention_carrier import carry_attention
+from xyntra.passes.lower.cpu.blocked_attention import BlockedAttention
 from xyntra.passes.lower.cpu.data_by_slices import DataBySlices
 from xyntra.passes.lower.cpu.defined_arithmetic import DefinedArithmetic
 from xyntra.passes.lower.cpu.destination_passing import DestinationPassing
@@ -110,6 +112,7 @@ def lower_kernel(module: ir.Module, options: LoweringOptions | None = None) -> L
 
 def _lower(module: ir.Operation, options: LoweringOptions) -> ir.Operation:
     """Lower a module to the LLVM dialect; returns it, or the copy that took its place."""
+    carry_attention(module)
     DataBySlices().run(module)
     _run(module, _WIDEN)
     for step in _SCALARS:
@@ -120,6 +123,7 @@ def _lower(module: ir.Operation, options: LoweringOptions) -> ir.Operation:
     module = _bufferize(module)
     for step in _BUFFERS:
         step.run(module)
+    BlockedAttention(options.vector_bits, options.vector_registers).run(module)
     RegisterTiles(options.vector_bits, options.vector_registers).run(module)
     NestLoops().run(module)
     _run(module, _CLEAN)

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`xyntra.attention` as the CPU computes it, in blocks, against float64."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from attention_cases import Case, expected, heads_first, run
+
+HIDDEN = 3 * 4 * 16
+CASES = {
+    "one": heads_first(1, 1, 1, 1, 1, 1),
+    "one query": heads_first(1, 3, 1, 129, 64, 64),
+    "one key": heads_first(1, 2, 7, 1, 5, 80),
+    "seven": heads_first(2, 3, 7, 7, 5, 5),
+    "size 1": heads_first(1, 2, 33, 40, 1, 1),
+    "ragged": heads_first(1, 2, 129, 129, 64, 80),
+    "size 80": heads_first(1, 1, 50, 48, 80, 64),
+    "several chunks": heads_first(1, 2, 70, 600, 16, 16),
+    "ragged chunks": heads_first(1, 1, 13, 523, 9, 20),
+    "causal": heads_first(1, 2, 129, 129, 8, 8, causal_offset=0),
+    "causal chunks": heads_first(1, 1, 600, 600, 8, 8, causal_offset=0),
+    "causal, more keys": heads_first(1, 1, 7, 300, 8, 8, causal_offset=293),
+    "causal, more queries": heads_first(1, 1, 300, 40, 8, 8, causal_offset=0),
+    "causal with fill": heads_first(1, 1, 40, 300, 8, 8, causal_offset=2, fill=-3.0),
+    "keys before all": heads_first(
+        1, 1, 40, 300, 8, 8, causal_offset=-20, zero_masked=True, scale=1.0
+    ),
+    "keep": heads_first(2, 3, 20, 37, 8, 8, keep=((2, 37), "b, t")),
+    "keep for each query": heads_first(2, 3, 20, 300, 8, 8, keep=((20, 300), "s, t")),
+    "bias": heads_first(2, 3, 20, 37, 8, 8, bias=((2, 3, 20, 37), "b, h, s, t")),
+    "bias of queries": heads_first(1, 3, 20, 300, 8, 8, bias=((3, 20, 1), "h, s, 0")),
+    "both": heads_first(2, 2, 20, 37, 8, 8, keep=((37,), "t"), bias=((20, 37), "s, t"), fill=-1e9),
+    "half": heads_first(1, 2, 9, 21, 16, 16, dtype="float16", bias=((9, 21), "s, t")),
+    "bfloat16": heads_first(1, 2, 9, 21, 16, 16, dtype="bfloat16"),
+    "float64": heads_first(1, 2, 9, 21, 16, 16, dtype="float64"),
+    "heads last": Case(
+        (2, 3, 20, 30, 16, 16),
+        ((2, 20, 3, 16), "b, s, h, d"),
+        ((2, 30, 3, 16), "b, t, h, d"),
+        ((2, 30, 3, 16), "b, t, h, e"),
+        ((2, 20, 48), "b, s, h * 16 + e"),
+    ),
+    "merged, grouped": Case(
+        (2, 8, 33, 33, 16, 16),
+        ((2, 33, 16 * 16), "b, s, h * 16 + d"),
+        ((2, 33, 16 * 16), "b, t, (h floordiv 2) * 16 + d + 128"),
+        ((2, 33, 16 * 16), "b, t, (h floordiv 2) * 16 + e + 192"),
+        ((2, 33, 128), "b, s, h * 16 + e"),
+    ),
+    "strided sizes": Case(
+        (1, 2, 20, 30, 12, 10),
+        ((2, 12, 20), "h, d, s"),
+        ((2, 12, 30), "h, d, t"),
+        ((2, 10, 30), "h, e, t"),
+        ((2, 10, 20), "h, e, s"),
+    ),
+    "batches of heads": Case(
+        (1, 6, 9, 11, 8, 8),
+        ((2, 9, 24), "h floordiv 3, s, (h mod 3) * 8 + d"),
+        ((6, 8, 11), "h, d, t"),
+        ((6, 11, 8), "h, t, e"),
+        ((2, 9, 24), "h floordiv 3, s, (h mod 3) * 8 + e"),
+    ),
+}
+TOLERANCE = {"float32": 2e-6, "float16": 1e-3, "bfloat16": 8e-3, "float64": 1e-12}
+
+
+def check(case: Case, arrays: list[np.ndarray]) -> None:
+    """Compare with the definition."""
+    limit = TOLERANCE[case.dtype]
+    result = run(case, arrays).astype("f8")
+    np.testing.assert_allclose(result, expected(case, arrays), rtol=limit, atol=limit)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_blocks(name: str) -> None:
+    """Random numbers of every layout and size."""
+    check(CASES[name], CASES[name].random(11))
+
+
+@pytest.mark.parametrize("zero_masked", [False, True])
+@pytest.mark.parametrize("keys", [21, 600])
+def test_rows_without_keys(zero_masked: bool, keys: int) -> None:
+    case = heads_first(1, 2, 9, keys, 4, 4, keep=((9, keys), "s, t"), zero_masked=zero_masked)
+    arrays = case.random(12)
+    arrays[3][2:4] = False
+    arrays[3][5, 2:] = False
+    check(case, arrays)
+
+
+@pytest.mark.parametrize("bias", [float("-inf"), float("inf"), float("nan"), -3.4e38, 1e30])
+@pytest.mark.parametrize("keys", [21, 600])
+def test_unusual_biases(bias: float, keys: int) -> None:
+    """A bias that stands out in some rows, and fills one."""
+    case = heads_first(1, 2, 9, keys, 4, 4, bias=((9, keys), "s, t"))
+    arrays = case.random(13)
+    arrays[3][1] = arrays[3][4, 3] = arrays[3][5, keys - 1] = bias
+    check(case, arrays)
+
+
+@pytest.mark.parametrize("operand", [0, 1, 2])
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_unusual_operands(operand: int, value: float) -> None:
+    """NaN appears where, and only where, the definition has it."""
+    case = heads_first(1, 1, 20, 300, 4, 4)
+    arrays = case.random(14)
+    arrays[operand][0, 0, 3, 1] = value
+    check(case, arrays)
+
+
+def test_large_scores_do_not_overflow() -> None:
+    case = heads_first(1, 1, 20, 600, 4, 4, scale=100.0)
+    arrays = case.random(15)
+    result, wanted = run(case, arrays), expected(case, arrays)
+    np.testing.assert_allclose(result, wanted, rtol=2e-4, atol=2e-4)
