@@ -52,7 +52,7 @@ PIPELINES: dict[str, Pipeline] = {
     ),
     "kernel-loops": Pipeline(
         "kernel functions, ready for the lowering of a target",
-        ("decompose-named-ops", "merge-elementwise"),
+        ("decompose-named-ops{keep=attention}", "merge-elementwise"),
     ),
     "decompose": Pipeline(
         "named ops to linalg on tensors",
