@@ -20,7 +20,7 @@ from xyntra.observe.text import (
     shared_prefix,
     shorten,
 )
-from xyntra.observe.totals import totals_of
+from xyntra.observe.totals import Totals, totals_of
 from xyntra.plan.plan import Plan
 
 
@@ -66,17 +66,24 @@ def _summary(plan: Plan, called: Sequence[Launch], at_load: Sequence[Launch]) ->
 
 def _totals(plan: Plan, called: Sequence[Launch]) -> list[list[str]]:
     totals = totals_of(plan, called)
-    before = totals.unfused
+    kernels, moved, predicted = _unfused(totals)
     rows = [
         ["a call", "unfused", "fused", ""],
-        _total("kernels", before and before.kernels, totals.kernels, str),
-        _total("bytes moved", before and before.bytes, totals.bytes, lambda n: f"{count(n)}B"),
+        _total("kernels", kernels, totals.kernels, str),
+        _total("bytes moved", moved, totals.bytes, lambda n: f"{count(n)}B"),
         ["operations", "", f"{count(totals.flops)}FLOP", ""],
-        _total("predicted time", before and before.nanoseconds, totals.predicted, duration),
+        _total("predicted time", predicted, totals.predicted, duration),
     ]
     if totals.measured is not None:
         rows.append(["measured time", "", duration(totals.measured), ""])
     return rows
+
+
+def _unfused(totals: Totals) -> tuple[int | None, int | None, float | None]:
+    before = totals.unfused
+    return (
+        (None, None, None) if before is None else (before.kernels, before.bytes, before.nanoseconds)
+    )
 
 
 def _total(

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any, Literal
 
@@ -27,12 +27,12 @@ def to_json(plan: Plan, source: SourceGraph | None = None, which: Which = "after
         source: the graph before fusion; not needed for `after`.
         which: what to write.
     """
-    parts = {
-        "before": lambda: _source_content(plan, source or SourceGraph()),
-        "after": lambda: _kernel_content(plan),
-    }
-    content = {name: make() for name, make in parts.items()} if which == "both" else parts[which]()
-    return json.dumps(content, indent=1) + "\n"
+    content: dict[str, Any] = {}
+    if which != "after":
+        content["before"] = _source_content(plan, source or SourceGraph())
+    if which != "before":
+        content["after"] = _kernel_content(plan)
+    return json.dumps(content if which == "both" else content[which], indent=1) + "\n"
 
 
 def _kernel_content(plan: Plan) -> dict[str, Any]:
@@ -127,15 +127,17 @@ def to_dot(plan: Plan, source: SourceGraph | None = None, which: Which = "after"
         which: what to write.
     """
     lines = ["digraph xyntra {", "  node [shape=box, style=filled, fontname=Helvetica];"]
-    for name, make in (
-        ("before", lambda: _source_lines(plan, source or SourceGraph())),
-        ("after", lambda: _kernel_lines(plan)),
-    ):
-        if which == name:
-            lines += make()
-        elif which == "both":
-            lines += [f"  subgraph cluster_{name} {{", f"  label={name};", *make(), "  }"]
+    if which != "after":
+        lines += _cluster("before", _source_lines(plan, source or SourceGraph()), which)
+    if which != "before":
+        lines += _cluster("after", _kernel_lines(plan), which)
     return "\n".join([*lines, "}"]) + "\n"
+
+
+def _cluster(name: str, lines: Iterable[str], which: Which) -> Iterable[str]:
+    if which != "both":
+        return lines
+    return [f"  subgraph cluster_{name} {{", f"  label={name};", *lines, "  }"]
 
 
 def _kernel_lines(plan: Plan) -> Iterator[str]:
