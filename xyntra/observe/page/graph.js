@@ -50,7 +50,8 @@ class GraphView {
         const row = long && lane ? rows[target] - 1 : rows[source];
         const from = long && lane ? lane[row - rows[source] - 1] : x[source];
         const span = rows[target] - row;
-        this.pieces[row].push({ row, source, target, from, to: x[target], open: long && !!lane, span });
+        this.pieces[row].push({ row, source, target, from, to: x[target], open: long && !!lane, span,
+          inside: this.options.isInside(source, target) });
       }
     });
   }
@@ -198,27 +199,32 @@ class GraphView {
     this.drawOverview();
   }
 
+  // Plain edges first, then those inside a kernel, then those of what is selected.
   drawEdges(first, last) {
-    const { context: c, scale } = this;
+    const { scale, theme } = this;
+    const plain = [];
+    const inside = [];
     const lit = [];
-    c.lineWidth = Math.max(0.5, Math.min(1.4, 1.2 * scale));
-    c.strokeStyle = this.theme.edge;
-    c.globalAlpha = this.selected.size || this.matches ? 0.35 : 1;
-    c.beginPath();
-    // A straight edge that skips rows may begin far above what is in view.
     for (let row = Math.max(0, first - 1); row <= last; row += 1) {
       for (const piece of this.pieces[row]) {
-        if (this.isLit(piece)) lit.push(piece);
-        else this.trace(piece);
+        (this.isLit(piece) ? lit : piece.inside ? inside : plain).push(piece);
       }
     }
+    const alpha = this.selected.size || this.matches ? 0.3 : 1;
+    this.stroke(plain, theme.edge, Math.max(0.5, Math.min(1.4, 1.2 * scale)), alpha);
+    this.stroke(inside, theme.soft, Math.max(0.8, 3.2 * scale), alpha);
+    this.stroke(lit, theme.accent, Math.max(1, 2 * scale), 1);
+  }
+
+  stroke(pieces, colour, width, alpha) {
+    const { context: c } = this;
+    c.globalAlpha = alpha;
+    c.strokeStyle = colour;
+    c.lineWidth = width;
+    c.beginPath();
+    for (const piece of pieces) this.trace(piece);
     c.stroke();
     c.globalAlpha = 1;
-    c.strokeStyle = this.theme.accent;
-    c.lineWidth = Math.max(1, 2 * scale);
-    c.beginPath();
-    for (const piece of lit) this.trace(piece);
-    c.stroke();
   }
 
   trace(piece) {

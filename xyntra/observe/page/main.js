@@ -57,13 +57,19 @@ const select = {
   },
 };
 
+function shareKernel(source, target) {
+  const { nodes } = content.before;
+  const own = nodes[target].kernels || [];
+  return (nodes[source].kernels || []).some((kernel) => own.includes(kernel));
+}
+
 const before = new GraphView(byId("before").querySelector("canvas"), content.before, {
-  nodeHeight: 36, rowHeight: 62, look: (node) => sourceLooks[node],
+  nodeHeight: 36, rowHeight: 62, look: (node) => sourceLooks[node], isInside: shareKernel,
   hint: (node) => `${content.before.nodes[node].op} ${content.before.nodes[node].name}`,
   pick: (node) => (node < 0 ? select.clear() : select.source(node, "before")),
 });
 const after = new GraphView(byId("after").querySelector("canvas"), content.after, {
-  nodeHeight: 42, rowHeight: 70, look: (node) => kernelLooks[node],
+  nodeHeight: 42, rowHeight: 70, look: (node) => kernelLooks[node], isInside: () => false,
   hint: (node) => kernelHint(content.after.nodes[node]),
   pick: (node) => {
     if (node < 0) return select.clear();

@@ -47,8 +47,9 @@ class Sidebar {
       .sort((a, b) => content.kernels[b].predicted - content.kernels[a].predicted).slice(0, 8);
     this.show(
       element("p", { className: "soft" },
-        "Click a kernel to see the nodes that it holds, or a node to see its kernel. Drag or scroll"
-        + " to move, Ctrl and scroll to zoom. / searches, Esc clears."),
+        "Click a kernel to see the nodes that it holds, or a node to see its kernel. Thick lines on"
+        + " the left stay inside a kernel; dashed nodes are in none. Drag or scroll to move, Ctrl and"
+        + " scroll to zoom. / searches, Esc clears."),
       this.reasons(),
       this.list("Longest kernels", costly.map((kernel) => {
         const { kind, predicted, label } = content.kernels[kernel];
@@ -98,7 +99,8 @@ class Sidebar {
         ? this.list("Held by", kernels.map((kernel) => element("li", {},
           this.kernelLink(kernel), " ", kindMark(content.kernels[kernel].kind))))
         : element("p", { className: "soft" },
-          "No kernel holds it: it is a view of what it reads, or was folded away."),
+          "No kernel holds it: it is a view of what it reads, or passes made it a part of another"
+          + " node or removed it."),
     );
   }
 
