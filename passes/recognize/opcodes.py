@@ -34,7 +34,7 @@ def opcode_of(op: ir.Operation) -> str:
     Operations on floats have short names (`add`, `exp`, `where`, `cast`); all others keep the name
     of their MLIR operation, so that a pattern on floats never takes integers.
     """
-    name = op.name
+    name: str = op.name
     short = _FLOATS.get(name)
     if short is not None:
         return short

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 __all__ = [
     "Axis",
@@ -123,10 +123,6 @@ def lift(value: Term | float) -> Term:
     return value if isinstance(value, Term) else Term("constant", data=float(value))
 
 
-def _function(name: str, x: Term | float, fold: Any) -> Any:
-    return Term(name, (x,)) if isinstance(x, Term) else fold(x)
-
-
 def exp(x: Term) -> Term:
     """The exponential."""
     return Term("exp", (x,))
@@ -147,14 +143,22 @@ def tanh(x: Term) -> Term:
     return Term("tanh", (x,))
 
 
-def sqrt(x: Any) -> Any:
+@overload
+def sqrt(x: Term) -> Term: ...
+@overload
+def sqrt(x: float) -> float: ...
+def sqrt(x: Term | float) -> Term | float:
     """The square root of a term, or of a number."""
-    return _function("sqrt", x, math.sqrt)
+    return Term("sqrt", (x,)) if isinstance(x, Term) else math.sqrt(x)
 
 
-def rsqrt(x: Any) -> Any:
+@overload
+def rsqrt(x: Term) -> Term: ...
+@overload
+def rsqrt(x: float) -> float: ...
+def rsqrt(x: Term | float) -> Term | float:
     """1 / sqrt(x) of a term, or of a number."""
-    return _function("rsqrt", x, lambda value: 1 / math.sqrt(value))
+    return Term("rsqrt", (x,)) if isinstance(x, Term) else 1 / math.sqrt(x)
 
 
 def absolute(x: Term) -> Term:
