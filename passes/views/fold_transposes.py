@@ -10,7 +10,6 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.fusion.functions import function_blocks
 from xyntra.passes.registry import register_pass
 from xyntra.passes.views.folding import Folding
-from xyntra.passes.views.resampling import fold_resampling
 
 
 @register_pass
@@ -31,4 +30,3 @@ class FoldTransposes:
         """Rewrite every function of `module`."""
         for block in function_blocks(module):
             Folding(block).run()
-            fold_resampling(block)

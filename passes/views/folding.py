@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.views.layout import Layout, reading
-from xyntra.passes.views.movers import Sources, move_of
+from xyntra.passes.views.movers import Sources, is_copy, move_of
+from xyntra.passes.views.resampling import fold_resampling
 from xyntra.passes.views.slicing import Spans, slice_of_base
 from xyntra.passes.views.structured import Interned, Map, Structured, identity
 from xyntra.passes.views.tensors import Tensors, retyped
@@ -46,23 +47,55 @@ class Folding:
         self.tensors = Tensors()
         self.views: dict[ir.Value, View] = {}
         self.passed: list[ir.Operation] = []
-        self.marked: set[ir.Value] = set()
         self.moves: dict[ir.Operation, Sources] = {}
         self.wants = Wants(block, self.interned, self.moves)
+        self.orders: dict[ir.Value, Order] = {}
+        self.affected: set[ir.Operation] = set()
 
     def run(self) -> None:
         """Rewrite the block."""
         ops = [view.operation for view in self.block.operations]
-        for op in ops:
+        copies = [op for op in ops if is_copy(op, self.interned)]
+        for op in copies:
             sources = move_of(op, self.interned)
             if sources is not None and not _is_captured(op, self.block):
                 self.moves[op] = sources
-        if not self.moves:
-            return
-        self._mark()
+        others = [op for op in copies if op not in self.moves]
+        if self.moves:
+            self._fold(ops)
+        fold_resampling(others, self.block, self.interned)
+
+    def _fold(self, ops: list[ir.Operation]) -> None:
+        self.affected.update(self.moves)
+        self._find_orders()
         for op in ops:
-            self._visit(op)
+            if op in self.affected:
+                self._visit(op)
         self._erase_unused()
+
+    def _find_orders(self) -> None:
+        """Find the tensors that are better stored in another order, from the copies upwards."""
+        stack = [op.operands[0] for op in self.moves]
+        seen: set[ir.Value] = set()
+        while stack:
+            value = stack.pop()
+            if value in seen or isinstance(value.owner, ir.Block):
+                continue
+            seen.add(value)
+            op = value.owner.operation
+            if op.name in RESHAPES or op.name == "tensor.extract_slice":
+                self.affected.add(op)
+                stack.append(op.operands[0])
+                continue
+            order = self.wants.of(value).order
+            if order is None or order == identity(len(order)) or op in self.moves:
+                continue
+            self.orders[value] = order
+            self.affected.add(op)
+            if op.name == "linalg.generic" and not any(self.interned.reductions_of(op)):
+                stack += op.operands
+            elif op.name in ANY_ORDER:
+                stack.append(op.operands[0])
 
     def _erase_unused(self) -> None:
         for op in reversed(self.passed):
@@ -73,38 +106,26 @@ class Folding:
             if all(next(iter(result.uses), None) is None for result in op.results):
                 op.erase()
 
-    def _mark(self) -> None:
-        """Note the tensors that a transpose reads by way of operations that it could pass."""
-        stack = [op.operands[0] for op in self.moves]
-        while stack:
-            value = stack.pop()
-            if value in self.marked:
-                continue
-            self.marked.add(value)
-            if isinstance(value.owner, ir.Block):
-                continue
-            op = value.owner.operation
-            if op.name == "linalg.generic" and not any(self.interned.reductions_of(op)):
-                stack += op.operands
-            elif op.name in RESHAPES or op.name in ANY_ORDER or op.name == "tensor.extract_slice":
-                stack.append(op.operands[0])
-
     def _visit(self, op: ir.Operation) -> None:
         name = op.name
-        if name in RESHAPES:
+        if op in self.moves:
+            self._visit_move(op)
+        elif name in RESHAPES:
             self._visit_reshape(op)
-        elif op in self.moves:
-            self._visit_mover(op)
         elif name == "tensor.extract_slice" and op.operands[0] in self.views:
             self._visit_slice(op)
         elif name in ANY_ORDER and op.operands[0] in self.views:
             self._visit_any_order(op)
         elif name == "linalg.generic" or (
-            name[:7] == "xyntra." and "indexing_maps" in op.attributes
+            name.startswith("xyntra.") and "indexing_maps" in op.attributes
         ):
             self._visit_structured(op)
-        elif self.views:
+        else:
             self._visit_other(op)
+
+    def _note(self, value: ir.Value, view: View) -> None:
+        self.views[value] = view
+        self.affected.update(use.owner.operation for use in value.uses)
 
     def _view_of(self, value: ir.Value) -> View | None:
         if value in self.views:
@@ -112,14 +133,14 @@ class Folding:
         shape = self.interned.shape_of(value)
         return None if shape is None else View(value, Layout.row_major(shape))
 
-    def _visit_mover(self, op: ir.Operation) -> None:
+    def _visit_move(self, op: ir.Operation) -> None:
         view = self._view_of(op.operands[0])
         shape = self.interned.shape_of(op.results[0])
         if view is None or shape is None:
             return
         layout = view.layout.gathered(self.moves[op], shape)
         intact = view.intact and not view.moves
-        self.views[op.results[0]] = View(view.base, layout, view.moves + 1, intact)
+        self._note(op.results[0], View(view.base, layout, view.moves + 1, intact))
         self.passed.append(op)
 
     def _visit_reshape(self, op: ir.Operation) -> None:
@@ -132,7 +153,7 @@ class Folding:
         self.passed.append(op)
         if view.layout.is_row_major and view.intact:
             self.tensors.note_reshape(view.base, op.results[0], shape)
-        self.views[op.results[0]] = View(view.base, layout, view.moves, view.intact)
+        self._note(op.results[0], View(view.base, layout, view.moves, view.intact))
 
     def _visit_slice(self, op: ir.Operation) -> None:
         view = self.views[op.operands[0]]
@@ -144,7 +165,7 @@ class Folding:
             self._visit_other(op)
             return
         base = self.tensors.slice(self.tensors.reshape(view.base, cut.base, op), cut.spans, op)
-        self.views[op.results[0]] = View(base, cut.layout, view.moves, intact=False)
+        self._note(op.results[0], View(base, cut.layout, view.moves, intact=False))
         self.passed.append(op)
 
     def _visit_any_order(self, op: ir.Operation) -> None:
@@ -174,7 +195,7 @@ class Folding:
         """`result`, once of `shape`, is stored with dimension i being dimension `order[i]`."""
         stored = Layout.row_major([shape[d] for d in order])
         layout = stored.gathered([order.index(d) for d in range(len(order))], shape)
-        self.views[result] = View(result, layout, intact=False)
+        self._note(result, View(result, layout, intact=False))
 
     def _visit_other(self, op: ir.Operation) -> None:
         for position, value in enumerate(op.operands):
@@ -192,9 +213,6 @@ class Folding:
 
     def _visit_structured(self, op: ir.Operation) -> None:
         viewed = [i for i, value in enumerate(op.operands) if value in self.views]
-        marked = len(op.results) == 1 and op.results[0] in self.marked
-        if not viewed and not marked:
-            return
         structured = Structured(op, self.interned)
         full = [m == identity(structured.loops) for m in structured.maps[: structured.inputs]]
         absorbed = [i for i in viewed if self._absorb(structured, i)]
@@ -227,13 +245,13 @@ class Folding:
         """
         if structured.outputs != 1:
             return None
-        shape = self.interned.shape_of(structured.op.results[0])
+        result = structured.op.results[0]
+        shape = self.interned.shape_of(result)
         if shape is None:
             return None
-        want = self.wants.of(structured.op.results[0])
-        if want.order is not None:
-            return want.order if want.order != identity(len(shape)) else None
-        if read is None or not structured.can_rename:
+        if result in self.orders:
+            return self.orders[result]
+        if read is None or self.wants.of(result).order is not None or not structured.can_rename:
             return None
         loops = [item for item in read if isinstance(item, int)]
         missing = [loop for loop in range(structured.loops) if loop not in loops]

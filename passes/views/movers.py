@@ -6,16 +6,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.views.structured import Interned, Map, identity, only_moves
+from xyntra.passes.views.structured import Interned, Map, only_moves
 
 Sources = Sequence[int | None]
 """For every dimension of a result the dimension of the operand, or None where it is broadcast."""
 
 
+def is_copy(op: ir.Operation, interned: Interned) -> bool:
+    """Whether `op` only moves data."""
+    if op.name == "linalg.generic":
+        return moving_map(op, interned) is not None
+    return bool(op.name == "linalg.transpose") and len(op.results) == 1
+
+
 def move_of(op: ir.Operation, interned: Interned) -> Sources | None:
-    """How `op` rearranges the dimensions of its first operand; None if it does anything else."""
+    """How `op`, a copy, rearranges the dimensions of what it reads; None if it does more."""
     if op.name == "linalg.transpose":
-        return list(op.attributes["permutation"]) if len(op.results) == 1 else None
+        return list(op.attributes["permutation"])
     map_ = moving_map(op, interned)
     if map_ is None:
         return None
@@ -36,10 +43,10 @@ def move_of(op: ir.Operation, interned: Interned) -> Sources | None:
 
 def moving_map(op: ir.Operation, interned: Interned) -> Map | None:
     """The map by which `op`, a linalg.generic, reads the only tensor that it copies."""
-    if op.name != "linalg.generic" or len(op.operands) != 2 or len(op.results) != 1:
+    if op.name != "linalg.generic":
         return None
     maps = interned.maps_of(op)
-    if maps.items[1] != identity(maps.loops) or any(interned.reductions_of(op)):
+    if not maps.moving or any(interned.reductions_of(op)) or len(op.results) != 1:
         return None
     if op.attributes["operandSegmentSizes"][0] != 1 or not only_moves(op):
         return None

@@ -4,21 +4,18 @@
 from __future__ import annotations
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.views.movers import moving_map
 from xyntra.passes.views.structured import Interned, Item, Map, Structured, affine_map
 
 
-def fold_resampling(block: ir.Block) -> None:
-    """Fold copies with indices such as `d2 floordiv 2` or `-d0 + 7` into elementwise readers."""
-    interned = Interned()
-    copies: list[ir.Operation] = []
-    for view in block.operations:
-        map_ = moving_map(view.operation, interned)
-        if map_ is not None and any(isinstance(item, ir.AffineExpr) for item in map_):
-            copies.append(view.operation)
+def fold_resampling(copies: list[ir.Operation], block: ir.Block, interned: Interned) -> None:
+    """Fold copies with indices such as `d2 floordiv 2` or `-d0 + 7` into elementwise readers.
+
+    `copies` are in the order of the block.
+    """
     for op in copies:
-        with op.location:
-            _fold(op, block, interned)
+        if op.name == "linalg.generic":
+            with op.location:
+                _fold(op, block, interned)
     for op in reversed(copies):
         if next(iter(op.results[0].uses), None) is None:
             op.erase()

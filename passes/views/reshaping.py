@@ -34,23 +34,30 @@ class Reshaping:
         self.roots: dict[ir.Value, ir.Value] = {}
         self.shapes: dict[ir.Value, Shape] = {}
         self.passed: list[ir.Operation] = []
+        self.affected: set[ir.Operation] = set()
 
     def run(self) -> None:
         """Rewrite the block."""
-        ops = [view.operation for view in self.block.operations]
-        for op in ops:
+        for view in list(self.block.operations):
+            op = view.operation
             name = op.name
             if name in RESHAPES:
                 self._visit_reshape(op)
-            elif self.roots and name == "linalg.generic":
+            elif not self.affected or op not in self.affected:
+                continue
+            elif name == "linalg.generic":
                 self._visit_generic(op)
-            elif self.roots and name in _ROW_OPS:
+            elif name in _ROW_OPS:
                 self._visit_row_op(op)
-            elif self.roots:
+            else:
                 self._update(op)
         for op in [*reversed(self.passed), *reversed(self.tensors.replaced)]:
             if all(next(iter(result.uses), None) is None for result in op.results):
                 op.erase()
+
+    def _note_root(self, value: ir.Value, root: ir.Value) -> None:
+        self.roots[value] = root
+        self.affected.update(use.owner.operation for use in value.uses)
 
     def _shape(self, value: ir.Value) -> Shape | None:
         """The shape in which the readers of `value` see it."""
@@ -63,7 +70,7 @@ class Reshaping:
             self._update(op)
             return
         root = self.roots.get(source, source)
-        self.roots[result] = root
+        self._note_root(result, root)
         self.passed.append(op)
         if source in self.shapes:
             # What it reads has another shape now: it is made anew where it is needed.
@@ -90,8 +97,6 @@ class Reshaping:
         return value
 
     def _visit_generic(self, op: ir.Operation) -> None:
-        if not any(value in self.roots for value in op.operands):
-            return
         structured = Structured(op, self.interned)
         runs = self._runs(structured)
         if runs is not None:
@@ -180,7 +185,8 @@ class Reshaping:
             return
         with op.location:
             result.set_type(retyped(result.type, shape))
-        self.roots[result], self.shapes[result] = result, old
+        self.shapes[result] = old
+        self._note_root(result, result)
 
     def _visit_row_op(self, op: ir.Operation) -> None:
         value = op.operands[0]

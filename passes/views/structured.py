@@ -23,6 +23,8 @@ class Maps:
     items: tuple[Map, ...]
     simple: bool
     """Whether all positions are loops or 0, no loop twice in a map."""
+    moving: bool
+    """Whether one tensor is read in another order than the only other is written in."""
 
 
 @dataclass
@@ -61,8 +63,10 @@ class Interned:
 def _read_maps(attribute: ir.ArrayAttr) -> Maps:
     maps = [entry.value for entry in attribute]
     items = tuple(tuple(map(_item, map_.results)) for map_ in maps)
-    simple = all(_is_simple(entry) for entry in items)
-    return Maps(maps[0].n_dims if maps else 0, items, simple)
+    loops = maps[0].n_dims if maps else 0
+    plain = identity(loops)
+    moving = len(items) == 2 and items[1] == plain != items[0]
+    return Maps(loops, items, all(map(_is_simple, items)), moving)
 
 
 def _item(expression: ir.AffineExpr) -> Item:
@@ -133,15 +137,7 @@ class Structured:
     @property
     def can_rename(self) -> bool:
         """Whether the loops of this elementwise operation may be put into another order."""
-        return (
-            self.is_generic
-            and self.simple
-            and self.outputs == 1
-            and not any(self.reductions)
-            and self.maps[-1] == identity(self.loops)
-            and not body_uses(self.op, "linalg.index")
-            and not reads_output(self.op)
-        )
+        return self.is_generic and self.simple and has_free_loops(self.op, self._interned)
 
     def set_operand(self, position: int, value: ir.Value, map_: Map) -> bool:
         """Let the operand be `value`, read by `map_`; False where a loop would lose its bounds."""
@@ -199,6 +195,17 @@ def _renamed(item: Item, names: Sequence[int]) -> Item:
 
 def _loops(items: Map) -> list[int]:
     return [item for item in items if isinstance(item, int)]
+
+
+def has_free_loops(op: ir.Operation, interned: Interned) -> bool:
+    """Whether a linalg.generic is elementwise, and does not know the order of its loops."""
+    return (
+        len(op.results) == 1
+        and not any(interned.reductions_of(op))
+        and interned.maps_of(op).items[-1] == identity(interned.maps_of(op).loops)
+        and not body_uses(op, "linalg.index")
+        and not reads_output(op)
+    )
 
 
 def body_uses(op: ir.Operation, name: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.views.movers import Sources
-from xyntra.passes.views.structured import Interned, Structured, identity
+from xyntra.passes.views.structured import Interned, has_free_loops, identity
 
 RESHAPES = frozenset({"tensor.collapse_shape", "tensor.expand_shape"})
 _POINTWISE = frozenset({"xyntra.gelu", "xyntra.silu"})
@@ -16,7 +16,7 @@ _SOFTMAX = frozenset({"xyntra.softmax", "xyntra.log_softmax"})
 ANY_ORDER = _POINTWISE | _SOFTMAX
 """Named ops that compute the same whatever the order of dimensions."""
 
-_MAX_DEPTH = 40
+_MAX_DEPTH = 8
 """Operations to look ahead; further readers count as wanting the order that there is."""
 
 Order = tuple[int, ...]
@@ -102,18 +102,19 @@ class Wants:
         return Want(tuple(order[i] or 0 for i in want.order), want.firm)
 
     def _of_generic(self, op: ir.Operation, position: int, plain: Want, depth: int) -> Want:
-        generic = Structured(op, self._interned)
-        if position >= generic.inputs:
+        maps = self._interned.maps_of(op)
+        inputs = maps.items[:-1]
+        if position >= len(inputs):
             return Want(plain.order, firm=True)
-        if any(generic.reductions):
+        if any(self._interned.reductions_of(op)):
             return ANY
-        if generic.maps[position] != plain.order:
-            return ANY if generic.simple else Want(plain.order)
-        full = sum(map_ == plain.order for map_ in generic.maps[: generic.inputs])
+        if inputs[position] != plain.order:
+            return ANY if maps.simple else Want(plain.order)
         want = self.of(op.results[0], depth)
-        if not generic.can_rename or (want.order is None and full > 1):
+        if want.order == plain.order or (want.order is None and inputs.count(plain.order) > 1):
             return Want(plain.order)
-        return Want(want.order)
+        free = maps.simple and has_free_loops(op, self._interned)
+        return Want(want.order if free else plain.order)
 
     def _of_reshape(self, op: ir.Operation, result: ir.Value, plain: Want, depth: int) -> Want:
         groups = reassociation(op)
