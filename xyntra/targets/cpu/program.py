@@ -69,7 +69,8 @@ class CpuProgram:
             for buffer in step.outputs:
                 self._fixed[buffer] = allocate(self.plan.buffers[buffer].nbytes)
         if steps:
-            _Context(self, steps).table.run()
+            context = _Context(self, steps)  # its memory must outlive the run
+            context.table.run()
 
     def _acquire(self) -> _Context:
         with self._lock:
