@@ -5,13 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from torch_mlir import ir
 
 from xyntra.dialects.positions import Position, parse_map, to_map
 
-__all__ = ["OP", "Access", "Attention", "attention_flops"]
+__all__ = ["OP", "Access", "Attention", "MaskedRows", "attention_flops"]
+
+MaskedRows = Literal["nan", "zero", "zero_if_empty"]
 
 OP = "xyntra.attention"
 _FLOPS_OF_EXP = 10
@@ -29,7 +31,7 @@ class Access:
 class Attention:
     """The operands and attributes of a `xyntra.attention`, whose docstring explains them.
 
-    `written` are the positions of the result; `zero_masked` stands for `masked_rows`.
+    `written` are the positions of the result.
     """
 
     query: Access
@@ -42,7 +44,7 @@ class Attention:
     scale: float
     causal_offset: int | None = None
     fill: float = float("-inf")
-    zero_masked: bool = False
+    masked_rows: MaskedRows = "nan"
 
     @staticmethod
     def of(op: ir.Operation) -> Attention:
@@ -64,7 +66,7 @@ class Attention:
             scale=attributes["scale"].value,
             causal_offset=offset if attributes["causal"].value else None,
             fill=attributes["fill"].value if "fill" in attributes else float("-inf"),
-            zero_masked=attributes["masked_rows"].value == "zero",
+            masked_rows=attributes["masked_rows"].value,
         )  # fmt: skip
 
     @property
@@ -98,7 +100,7 @@ class Attention:
         attributes: dict[str, ir.Attribute] = {
             "scale": ir.FloatAttr.get(f32, self.scale),
             "causal": ir.BoolAttr.get(self.causal_offset is not None),
-            "masked_rows": ir.StringAttr.get("zero" if self.zero_masked else "nan"),
+            "masked_rows": ir.StringAttr.get(self.masked_rows),
             "sizes": ir.DenseI64ArrayAttr.get(list(self.sizes)),
             "indexing_maps": ir.ArrayAttr.get(maps),
             "operandSegmentSizes": ir.DenseI32ArrayAttr.get(present),

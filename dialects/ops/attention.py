@@ -14,6 +14,8 @@ from xyntra.dialects.verify import Rejected, float_tensor, optional_operand, ver
 
 __all__ = ["AttentionOp"]
 
+_MASKED_ROWS = ("nan", "zero", "zero_if_empty")
+
 
 class AttentionOp(Xyntra.Operation, name="attention", traits=[Pure]):
     """One score for each batch, head, query and key, softmax along keys, one sum of values each.
@@ -37,7 +39,8 @@ class AttentionOp(Xyntra.Operation, name="attention", traits=[Pure]):
     `scale` is an f32. Optional attributes: `fill`, an f32, -inf if not given; `causal_offset`, an
     i64, 0 if not given. A row whose probabilities are NaN (it holds a NaN or +inf, or nothing but
     -inf) gives NaN if `masked_rows` is "nan", as softmax does, and 0 if it is "zero", as models do
-    that replace NaN in the probabilities. Keys that `causal` excludes with a `fill` of -inf are not
+    that replace NaN in the probabilities; "zero_if_empty" is 0 where all scores are -inf, and NaN
+    for the others. Keys that `causal` excludes with a `fill` of -inf are not
     read, nor are their values. 16-bit inputs are computed in f32 and rounded once.
     """
 
@@ -96,8 +99,9 @@ def _check_attributes(op: Any) -> None:
         raise Rejected(f"expects 'scale' to be finite, got {op.scale.value}")
     if fill is not None and (fill.value != fill.value or fill.value == float("inf")):
         raise Rejected(f"expects 'fill' to be finite or -inf, got {fill.value}")
-    if op.masked_rows.value not in ("nan", "zero"):
-        raise Rejected(f'expects \'masked_rows\' to be "nan" or "zero", got {op.masked_rows}')
+    if op.masked_rows.value not in _MASKED_ROWS:
+        known = ", ".join(_MASKED_ROWS)
+        raise Rejected(f"expects 'masked_rows' to be one of {known}, got {op.masked_rows}")
     if "causal_offset" not in attributes:
         return
     offset = attributes["causal_offset"]

@@ -29,7 +29,7 @@ def decompose_attention(op: ir.Operation, b: TensorBuilder) -> Tensor:
     top = b.reduce(scores, [3], "max")
     exponents = b.map(lambda x, m: (x - m).math("exp"), scores, top, dtype=parts.wide)
     total = b.reduce(exponents, [3], "sum")
-    probabilities = b.map(parts.divide, exponents, total, dtype=parts.wide)
+    probabilities = b.map(parts.divide, exponents, total, top, dtype=parts.wide)
     values = parts.load(parts.op.value, (BATCH, HEAD, KEY, VALUE_SIZE))
     result = b.einsum("bhst,bhte->bhse", probabilities, values, parts.wide)
     narrow = b.map(lambda x: x.cast(parts.dtype), result, dtype=parts.dtype)
@@ -83,12 +83,14 @@ class _Parts:
         row, key = (self.b.index(d).cast("int64") for d in (2, 3))
         return key <= row + offset
 
-    def divide(self, exponent: Scalar, total: Scalar) -> Scalar:
+    def divide(self, exponent: Scalar, total: Scalar, top: Scalar) -> Scalar:
         """A probability, with the clean-up of NaN that the operation asks for."""
         probability = exponent / total
-        if not self.op.zero_masked:
+        if self.op.masked_rows == "nan":
             return probability
-        return probability.is_nan().select(constant(0.0, self.wide), probability)
+        is_empty = top.equals(float("-inf"))
+        is_bad = probability.is_nan() if self.op.masked_rows == "zero" else is_empty
+        return is_bad.select(constant(0.0, self.wide), probability)
 
 
 def _written(b: TensorBuilder, source: Tensor, op: Attention, shape: list[int]) -> Tensor:

@@ -11,7 +11,12 @@ from xyntra.dialects.attention_layout import BATCH, HEAD, KEY, KEY_SIZE, QUERY, 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.positions import Position, compose
 from xyntra.passes.recognize.attention_places import Place, Root, root, tensor
-from xyntra.passes.recognize.attention_scores import Scores, find_scores, find_softmax
+from xyntra.passes.recognize.attention_scores import (
+    Probabilities,
+    Scores,
+    find_scores,
+    find_softmax,
+)
 from xyntra.passes.recognize.expressions import Expression, ExpressionGraph
 
 __all__ = ["Match", "match_attention"]
@@ -46,8 +51,8 @@ def match_attention(
     for probabilities, values in (reads, reads[::-1]):
         found = find_softmax(probabilities, softmax)
         if found is not None:
-            around = _Around(result, probabilities, values, found[1], product)
-            return around.match(*found[:1], axis=softmax.attributes["axis"].value)
+            around = _Around(result, probabilities, values, found, product)
+            return around.match(axis=softmax.attributes["axis"].value)
     return None
 
 
@@ -62,7 +67,7 @@ class _Around:
     result: Expression
     probabilities: Place
     values: Place
-    zero_masked: bool
+    softmax: Probabilities
     product: ir.Operation
 
     @property
@@ -70,14 +75,15 @@ class _Around:
         """The number of the loop over keys."""
         return len(self.result.shape)
 
-    def match(self, softmax: Place, axis: int) -> Match | None:
-        """Continue from the softmax, read at `softmax`, upwards."""
+    def match(self, axis: int) -> Match | None:
+        """Continue from the softmax, which is along `axis`, upwards."""
+        softmax = self.softmax.place
         key = Position.of_loop(self.last, self.result.domain[self.last])
         rest = [p for d, p in enumerate(softmax.positions) if d != axis]
         if softmax.positions[axis] != key or any(self.last in p.loops for p in rest):
             return None
         scores = find_scores(softmax.read(softmax.source.operands[0]))
-        if scores is None or scores.products is None:
+        if scores is None or scores.products is None or not self._masks_agree(scores, key):
             return None
         products = scores.products.source
         if len(products.domain) != len(products.shape) + 1:
@@ -91,6 +97,14 @@ class _Around:
             if found is not None:
                 return found
         return None
+
+    def _masks_agree(self, scores: Scores, key: Position) -> bool:
+        """Whether rows that become 0 are those that the bias masks altogether."""
+        largest = self.softmax.emptied_by
+        if largest is None:
+            return True
+        (bias,) = (largest.read(read, [key]) for read in largest.source.operands)
+        return scores.bias == bias
 
     def _with_factors(
         self, scores: Scores, query: Place, keys: Place, key_size: int
@@ -177,7 +191,7 @@ class _Builder:
             query, key, value, keep, bias, written, sizes,
             scale=self._scale(roots),
             fill=float("-inf") if self.scores.fill is None else self.scores.fill,
-            zero_masked=self.around.zero_masked,
+            masked_rows=self.around.softmax.masked_rows,
         )  # fmt: skip
         if not _elements_fit(attention):
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from xyntra.dialects.attention import MaskedRows
 from xyntra.dialects.mlir import ir
 from xyntra.passes.recognize.attention_causal import Causal, causal_of, causal_select
 from xyntra.passes.recognize.attention_places import (
@@ -15,7 +16,7 @@ from xyntra.passes.recognize.attention_places import (
     through_view,
 )
 
-__all__ = ["Scores", "find_scores", "find_softmax"]
+__all__ = ["Probabilities", "Scores", "find_scores", "find_softmax"]
 
 
 @dataclass
@@ -70,21 +71,50 @@ class Scores:
         return True
 
 
-def find_softmax(place: Place, softmax: ir.Operation) -> tuple[Place, bool] | None:
-    """Follow probabilities up to `softmax`; also tell whether NaN is replaced by 0 on the way."""
-    zero_masked = False
-    while True:
-        source = place.source
+@dataclass(frozen=True)
+class Probabilities:
+    """A softmax, and what becomes of rows without a score.
+
+    Attributes:
+        place: where the softmax is read.
+        masked_rows: as in `xyntra.attention`.
+        emptied_by: the largest bias of each row, whose rows of -inf become 0.
+    """
+
+    place: Place
+    masked_rows: MaskedRows = "nan"
+    emptied_by: Place | None = None
+
+
+def find_softmax(place: Place, softmax: ir.Operation) -> Probabilities | None:
+    """Follow probabilities up to `softmax`, past the replacement of NaN by 0."""
+    masked_rows: MaskedRows = "nan"
+    emptied_by: Place | None = None
+    current: Place | None = place
+    while current is not None:
+        source = current.source
         if source.opcode == "xyntra.softmax" and source.operation == softmax:
-            return place, zero_masked
-        cleaned = _without_nan(place)
+            return Probabilities(current, masked_rows, emptied_by)
+        cleaned, emptied = _without_nan(current), _without_empty(current)
         if cleaned is not None:
-            zero_masked, place = True, cleaned
-            continue
-        following = through_view(place) or through_cast(place)
-        if following is None:
-            return None
-        place = following
+            masked_rows, current = "zero", cleaned
+        elif emptied is not None and masked_rows == "nan":
+            masked_rows, (current, emptied_by) = "zero_if_empty", emptied
+        else:
+            current = through_view(current) or through_cast(current)
+    return None
+
+
+def _without_empty(place: Place) -> tuple[Place, Place] | None:
+    """What is selected by `where(reduce_max(bias) == -inf, 0, x)`, and the maximum."""
+    if place.source.opcode != "where":
+        return None
+    condition, yes, no = operands(place)
+    if condition.source.opcode != "eq" or yes.source.number != 0.0:
+        return None
+    largest, number = operands(condition)
+    is_lowest = number.source.number == float("-inf")
+    return (no, largest) if is_lowest and largest.source.opcode == "reduce_max" else None
 
 
 def _without_nan(place: Place) -> Place | None:

@@ -288,7 +288,7 @@ func.func @fill_nan(%a0: tensor<1x2x3x5xf32>, %a1: tensor<1x2x4x5xf32>, %a2: ten
 // -----
 
 func.func @masked_rows(%a0: tensor<1x2x3x5xf32>, %a1: tensor<1x2x4x5xf32>, %a2: tensor<1x2x4x6xf32>) {
-  // expected-error @below {{expects 'masked_rows' to be "nan" or "zero", got "one"}}
+  // expected-error @below {{expects 'masked_rows' to be one of nan, zero, zero_if_empty, got "one"}}
   %r = "xyntra.attention"(%a0, %a1, %a2) {
     scale = 0.125 : f32, causal = false, masked_rows = "one", sizes = array<i64: 1, 2, 3, 4, 5, 6>,
     indexing_maps = [affine_map<(b, h, s, t, d, e) -> (b, h, s, d)>,

@@ -252,7 +252,10 @@ class AttentionEmitter:
         plan, f32 = self.plan, ir.F32Type.get()
         total = load(Access(scratch.state.total, 0, ()), row)
         zero_, one = arith.constant(f32, 0.0), arith.constant(f32, 1.0)
-        is_good = arith.cmpf(arith.CmpFPredicate.OGT, total, zero_)
+        # Without a score above -inf a total is 0; a NaN or +inf among them makes it NaN.
+        is_strict = self.op.masked_rows == "zero"
+        predicate = arith.CmpFPredicate.OGT if is_strict else arith.CmpFPredicate.UNE
+        is_good = arith.cmpf(predicate, total, zero_)
         factor = arith.divf(one, total)
         start = plus(
             self.result.start(outer),
@@ -278,7 +281,8 @@ class AttentionEmitter:
         self, value: ir.Value, factor: ir.Value, is_good: ir.Value, lanes: int
     ) -> ir.Value:
         """A sum over its row's total: NaN, or 0, where the row has none."""
-        other = arith.constant(ir.F32Type.get(), 0.0 if self.op.zero_masked else float("nan"))
+        empty = float("nan") if self.op.masked_rows == "nan" else 0.0
+        other = arith.constant(ir.F32Type.get(), empty)
         if lanes:
             factor, other = broadcast(factor, lanes), broadcast(other, lanes)
         return arith.select(is_good, arith.mulf(value, factor), other)

@@ -12,7 +12,7 @@ import ml_dtypes  # noqa: F401  (numpy learns bfloat16)
 import numpy as np
 
 from xyntra.dialects import make_context
-from xyntra.dialects.attention import Access, Attention
+from xyntra.dialects.attention import Access, Attention, MaskedRows
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype, mlir_type
 from xyntra.dialects.mlir import ir
@@ -45,7 +45,7 @@ class Case:
     scale: float = 0.25
     causal_offset: int | None = None
     fill: float = float("-inf")
-    zero_masked: bool = False
+    masked_rows: MaskedRows = "nan"
     dtype: str = "float32"
 
     @property
@@ -128,7 +128,7 @@ def _attention(case: Case, values: list[ir.Value]) -> Attention:
     bias = next(accesses) if case.bias else None
     return Attention(
         query, key, value, keep, bias, positions(case.result[1]), case.sizes, case.scale,
-        case.causal_offset, case.fill, case.zero_masked,
+        case.causal_offset, case.fill, case.masked_rows,
     )  # fmt: skip
 
 
@@ -182,8 +182,10 @@ def expected(case: Case, arrays: list[Array]) -> Array:
             scores = scores + load((b, h, s, t), "bhst")
         exponents = np.exp(scores - scores.max(-1, keepdims=True))
         p = exponents / exponents.sum(-1, keepdims=True)
-        if case.zero_masked:
+        if case.masked_rows == "zero":
             p = np.where(np.isnan(p), 0.0, p)
+        if case.masked_rows == "zero_if_empty":
+            p = np.where(scores.max(-1, keepdims=True) == float("-inf"), 0.0, p)
         sums = np.einsum("bhst,bhte->bhse", p, value)
     result = np.empty(case.result[0])
     result[_index(case.result[1], dict(zip("bhse", np.indices(sums.shape), strict=True)))] = sums

@@ -24,7 +24,7 @@ CASES = {
     "causal, more queries": heads_first(1, 1, 300, 40, 8, 8, causal_offset=0),
     "causal with fill": heads_first(1, 1, 40, 300, 8, 8, causal_offset=2, fill=-3.0),
     "keys before all": heads_first(
-        1, 1, 40, 300, 8, 8, causal_offset=-20, zero_masked=True, scale=1.0
+        1, 1, 40, 300, 8, 8, causal_offset=-20, masked_rows="zero", scale=1.0
     ),
     "keep": heads_first(2, 3, 20, 37, 8, 8, keep=((2, 37), "b, t")),
     "keep for each query": heads_first(2, 3, 20, 300, 8, 8, keep=((20, 300), "s, t")),
@@ -79,11 +79,13 @@ def test_blocks(name: str) -> None:
     check(CASES[name], CASES[name].random(11))
 
 
-@pytest.mark.parametrize("zero_masked", [False, True])
+@pytest.mark.parametrize("masked_rows", ["nan", "zero", "zero_if_empty"])
 @pytest.mark.parametrize("keys", [21, 600])
-def test_rows_without_keys(zero_masked: bool, keys: int) -> None:
-    case = heads_first(1, 2, 9, keys, 4, 4, keep=((9, keys), "s, t"), zero_masked=zero_masked)
+def test_rows_without_keys(masked_rows: str, keys: int) -> None:
+    """Two rows see nothing, one few keys, and another holds a NaN."""
+    case = heads_first(1, 2, 9, keys, 4, 4, keep=((9, keys), "s, t"), masked_rows=masked_rows)
     arrays = case.random(12)
+    arrays[0][0, 0, 7, 1] = np.nan
     arrays[3][2:4] = False
     arrays[3][5, 2:] = False
     check(case, arrays)

@@ -16,7 +16,7 @@ CASES = {
     "masks": heads_first(
         2, 2, 4, 6, 3, 3, keep=((2, 6), "b, t"), bias=((4, 6), "s, t"), fill=-10.0
     ),
-    "zero": heads_first(2, 2, 4, 6, 3, 3, keep=((2, 1, 6), "b, 0, t"), zero_masked=True),
+    "zero": heads_first(2, 2, 4, 6, 3, 3, keep=((2, 1, 6), "b, 0, t"), masked_rows="zero"),
     "merged": Case(
         (1, 6, 5, 5, 4, 4),
         ((5, 40), "s, h * 4 + d"),
