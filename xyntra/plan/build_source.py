@@ -19,6 +19,7 @@ from xyntra.plan.plan import TensorType
 from xyntra.plan.source_graph import SourceGraph, SourceNode
 
 _SKIPPED = frozenset({"arith.constant", "tensor.empty"})
+_SCALAR = ("arith.", "math.", "linalg.yield", "linalg.index")
 _KNOWN_TYPES = frozenset(ELEMENT_TYPES.values())
 
 
@@ -104,9 +105,12 @@ def _operands(op: ir.Operation, draft: _Draft) -> Iterator[ir.Value]:
         for block in region.blocks:
             for view in block.operations:
                 nested = view.operation
-                if not nested.name.endswith(".yield"):
-                    draft.operations[nested.name] = None
-                yield from _operands(nested, draft)
+                name = nested.name
+                if not name.endswith(".yield"):
+                    draft.operations[name] = None
+                # Scalar arithmetic reads no tensor.
+                if not name.startswith(_SCALAR):
+                    yield from _operands(nested, draft)
 
 
 def _tensor_type(type_: ir.Type) -> TensorType | None:

@@ -37,25 +37,27 @@ def assign_x(
     x = [0.0] * len(sizes)
     for row in order:
         _place(row, [0.0] * len(row), sizes, nodes, x)
+    both = [[*upper, *lower] for upper, lower in zip(above, below, strict=True)]
+    wishes = [_weighted(near, nodes) for near in (above, below, both)]
     for turn in range(_PASSES):
         # The last passes look both ways, so that neither end of an edge bends it alone.
-        both = turn >= _PASSES - 2
+        wish = wishes[2] if turn >= _PASSES - 2 else wishes[turn % 2]
         for row in order if turn % 2 == 0 else reversed(order):
-            near = above if turn % 2 == 0 else below
-            wanted = []
-            for item in row:
-                others = [*above[item], *below[item]] if both else near[item]
-                wanted.append(_wish(item, others, nodes, x))
+            wanted = [
+                sum(w * x[i] for w, i in wish[item]) if wish[item] else x[item] for item in row
+            ]
             _place(row, wanted, sizes, nodes, x)
     return x
 
 
-def _wish(item: int, others: Sequence[int], nodes: int, x: Sequence[float]) -> float:
-    if not others:
-        return x[item]
-    weights = [_STRAIGHT if (other < nodes) == (item < nodes) else 1.0 for other in others]
-    mean = sum(w * x[i] for w, i in zip(weights, others, strict=True)) / sum(weights)
-    return mean * (1 - _GRAVITY) if item < nodes else mean
+def _weighted(near: Sequence[Sequence[int]], nodes: int) -> list[list[tuple[float, int]]]:
+    """For each item, its neighbours with weights: their weighted mean is where it wants to be."""
+    found = []
+    for item, others in enumerate(near):
+        weights = [_STRAIGHT if (other < nodes) == (item < nodes) else 1.0 for other in others]
+        scale = (1 - _GRAVITY if item < nodes else 1.0) / (sum(weights) or 1.0)
+        found.append([(w * scale, i) for w, i in zip(weights, others, strict=True)])
+    return found
 
 
 def _place(
