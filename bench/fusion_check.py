@@ -13,6 +13,7 @@ from bench.fusion_values import Known
 from xyntra.compiler.levels import kernel_sources
 from xyntra.dialects.mlir import ir
 from xyntra.executable import Executable
+from xyntra.passes.fusion.legality.violation import IllegalFusion
 from xyntra.passes.manager import run_pipeline
 from xyntra.passes.registry import is_pass
 from xyntra.plan.artifact import Artifact
@@ -67,6 +68,8 @@ def failure(checker: Checker, graph: Graph) -> tuple[tuple[str, str] | None, Out
         return None, checker.check(graph)
     except Finding as found:
         return (found.kind, str(found)), None
+    except IllegalFusion as error:
+        return ("illegal", str(error)), None
     except Exception as error:
         return ("error", f"{type(error).__name__}: {error}"), None
 

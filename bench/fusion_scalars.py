@@ -31,22 +31,39 @@ class Elementwise:
         compute: the same on arrays: float64, or the integers themselves.
         kinds: the kinds of dtypes that it takes: "float", "int", "bool".
         ulps: bound on the rounding error of a float result.
+        reach: where the function goes up and down between bounds, how far its values spread;
+            its slope must not exceed one.
     """
 
     build: Callable[..., Scalar]
     compute: Callable[..., Array]
     kinds: tuple[str, ...] = (_FLOATS,)
     ulps: float = 1.0
+    reach: float | None = None
 
     def refer(self, *operands: Known) -> Known:
         """What it computes from known operands."""
         dtype = operands[0].dtype
         if is_float(dtype):
-            return combine(dtype, self.compute, *operands, ulps=self.ulps)
+            result = combine(dtype, self.compute, *operands, ulps=self.ulps)
+            if self.reach is None:
+                return result
+            spread = np.minimum(operands[0].error, self.reach)
+            return Known(dtype, result.value, result.error + spread)
         with np.errstate(all="ignore"):
             value = self.compute(*(operand.value for operand in operands))
         error = sum((operand.error for operand in operands), np.zeros(value.shape))
         return Known(dtype, value.astype(dtype), error)
+
+
+class _Division(Elementwise):
+    """Nothing is known of a quotient whose divisor may have either sign."""
+
+    def refer(self, *operands: Known) -> Known:
+        """What it computes from known operands."""
+        result, divisor = super().refer(*operands), operands[1]
+        unsure = (divisor.error > 0) & (np.abs(divisor.value) <= divisor.error)
+        return Known(result.dtype, result.value, np.where(unsure, np.inf, result.error))
 
 
 def kind_of(dtype: str) -> str:
@@ -75,11 +92,6 @@ def _erf(x: Array) -> Array:
     return np.array(flat, np.float64).reshape(np.shape(x))
 
 
-def _away_from_zero(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """`function`, which has a pole at zero: next to it both signs are possible."""
-    return lambda x: np.where(np.abs(x) < 1e-30, np.nan, function(x))
-
-
 UNARY: dict[str, Elementwise] = {
     "neg": Elementwise(lambda x: -x, np.negative, (_FLOATS, _INTEGERS)),
     "abs": Elementwise(Scalar.absolute, np.abs, (_FLOATS, _INTEGERS)),
@@ -92,8 +104,8 @@ UNARY: dict[str, Elementwise] = {
     "sqrt": Elementwise(_math("sqrt"), np.sqrt, ulps=2),
     "tanh": Elementwise(_math("tanh"), np.tanh, ulps=MATH_ULPS),
     "erf": Elementwise(_math("erf"), _erf, ulps=MATH_ULPS),
-    "sin": Elementwise(_math("sin"), np.sin, ulps=MATH_ULPS),
-    "cos": Elementwise(_math("cos"), np.cos, ulps=MATH_ULPS),
+    "sin": Elementwise(_math("sin"), np.sin, ulps=MATH_ULPS, reach=2),
+    "cos": Elementwise(_math("cos"), np.cos, ulps=MATH_ULPS, reach=2),
     "floor": Elementwise(_math("floor"), np.floor),
     "sigmoid": Elementwise(_sigmoid, lambda x: 1 / (1 + np.exp(-x)), ulps=MATH_ULPS),
     "not": Elementwise(lambda x: ~x, np.invert, (_BOOLEANS, _INTEGERS)),
@@ -102,7 +114,7 @@ BINARY: dict[str, Elementwise] = {
     "add": Elementwise(lambda x, y: x + y, np.add, (_FLOATS, _INTEGERS)),
     "sub": Elementwise(lambda x, y: x - y, np.subtract, (_FLOATS, _INTEGERS)),
     "mul": Elementwise(lambda x, y: x * y, np.multiply, (_FLOATS, _INTEGERS)),
-    "div": Elementwise(lambda x, y: x / y, lambda x, y: _divide(x, y), ulps=2),
+    "div": _Division(lambda x, y: x / y, np.divide, ulps=2),
     "max": Elementwise(Scalar.maximum, np.maximum, (_FLOATS, _INTEGERS)),
     "min": Elementwise(Scalar.minimum, np.minimum, (_FLOATS, _INTEGERS)),
     "and": Elementwise(lambda x, y: x & y, np.bitwise_and, (_BOOLEANS, _INTEGERS)),
@@ -116,10 +128,6 @@ COMPARISONS: dict[str, tuple[Callable[..., Scalar], Callable[..., Array]]] = {
     "eq": (Scalar.equals, np.equal),
     "ne": (Scalar.differs, np.not_equal),
 }
-
-
-def _divide(x: Array, y: Array) -> Array:
-    return np.divide(x, y)
 
 
 def compare(name: str, a: Known, b: Known) -> Known:
