@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Makes the helper modules of this folder importable from its tests, in every import mode."""
+"""Makes the helper modules of this folder, and the benchmark models, importable from its tests."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+# At the end, so that an installed xyntra stays the one that is tested.
+sys.path.append(str(HERE.parents[2]))

@@ -31,7 +31,8 @@ GRAPHS = {
     "scaled_dot_product_attention": (
         f"{QKV}, float[2,1,5,6] m",
         f"{TRANSPOSED} a = Mul(q, r2) b = Mul(kt, r2) s = MatMul(a, b) t = Add(s, m) "
-        "p = Softmax(t) n = IsNaN(p) zero = Constant<value_float=0.0>() c = Where(n, zero, p) y = MatMul(c, v)",
+        "p = Softmax(t) n = IsNaN(p) zero = Constant<value_float=0.0>() c = Where(n, zero, p) "
+        "y = MatMul(c, v)",
     ),
     "masked_fill": (
         f"{QKV}, bool[2,1,1,6] m",
