@@ -33,8 +33,9 @@ def joined_positions(wide: Sequence[int], narrow: Sequence[int]) -> list[list[in
 
 def runs_of(map_: Map, positions: Sequence[Sequence[int]]) -> list[Run]:
     """The loops at groups of positions of a simple map, where they are several."""
-    found = [tuple(map_[p] for p in group if map_[p] is not None) for group in positions]
-    return [run for run in found if len(run) > 1]  # type: ignore[misc]
+    indexed = [[map_[position] for position in group] for group in positions]
+    found = [tuple(item for item in items if isinstance(item, int)) for items in indexed]
+    return [run for run in found if len(run) > 1]
 
 
 class LoopRuns:

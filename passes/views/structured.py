@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 
-Item = int | ir.AffineExpr | None
+Item: TypeAlias = "int | ir.AffineExpr | None"
 """A position of an indexing map: a loop, another expression, or None for the constant 0."""
 
 Map = tuple[Item, ...]
@@ -93,7 +94,7 @@ def _expression(item: Item) -> ir.AffineExpr:
     return ir.AffineDimExpr.get(item) if isinstance(item, int) else item
 
 
-def identity(rank: int) -> Map:
+def identity(rank: int) -> tuple[int, ...]:
     """The map that reads every loop in order."""
     return tuple(range(rank))
 
