@@ -53,8 +53,6 @@ _CASTS = (
         "truncf-of-extf", "(truncf<s,t> (extf<t,s> a))", "a",
         note="widening first; `extf (truncf a)` has lost bits",
     ),
-    Rule("extf-twice", "(extf<s,t> (extf<r,s> a))", "(extf<r,t> a)", ("direct r t",),
-         note="not between 16-bit types and f64, which have no instruction"),
     Rule("trunci-of-extsi", "(trunci<s,t> (extsi<t,s> a))", "a"),
     Rule("trunci-of-extui", "(trunci<s,t> (extui<t,s> a))", "a"),
     Rule("trunci-of-wider-extsi", "(trunci<s,t> (extsi<r,s> a))", "(extsi<r,t> a)",

@@ -82,12 +82,6 @@ TABLES: dict[str, set[tuple[int, ...]]] = {
     "equal": {(code, code) for code in TYPES.values()},
     "wide": {(TYPES["f32"],), (TYPES["f64"],)},
     "not-boolean": {(code,) for name, code in INTEGERS.items() if name != "i1"},
-    "direct": {
-        (FLOATS[a], FLOATS[b])
-        for a in FLOATS
-        for b in FLOATS
-        if width(FLOATS[a]) < width(FLOATS[b]) and width(FLOATS[a]) + width(FLOATS[b]) != 80
-    },
     "narrower": {
         (TYPES[a], TYPES[b])
         for a, b in _TYPE_PAIRS

@@ -108,8 +108,8 @@ class Loops:
         if not body.size:
             # Data movement; a fill is a constant to its readers.
             if body.nodes[root][0] == "K":
-                _, *constant = body.nodes[root]
-                self._constants[op.results[0]] = (int(constant[0]), int(constant[1]))
+                _, type_, bits = body.nodes[root]
+                self._constants[op.results[0]] = (int(type_), int(bits))
             return None
         constants = {
             position: constant

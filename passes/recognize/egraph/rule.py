@@ -103,6 +103,11 @@ class Rule:
     tier: Tier = Tier.EXACT
     note: str = ""
 
+    @property
+    def operation(self) -> Operation:
+        """The outermost operation of the left side."""
+        return OPERATIONS[re.split(r"[ .<]", self.left[1:], maxsplit=1)[0]]
+
     @cached_property
     def pattern(self) -> Call:
         """The parsed left side."""
@@ -147,7 +152,7 @@ def _call(head: str, words: Iterator[str], type_: str) -> Call:
         raise ValueError(f"'{head}' is no operation")
     operation = OPERATIONS[match["name"]]
     types, operand_types = _types(operation, match["types"], type_)
-    operands = []
+    operands: list[Pattern] = []
     for word in words:
         if word == ")":
             break

@@ -2,18 +2,24 @@
 """Tells without an e-graph whether any rule applies to an expression as it stands.
 
 Every chain of rewrites starts with a rule that matches the input, so what no rule matches need not
-be saturated. Swapped operands count; properties of expressions are taken to hold.
+be saturated. Swapped operands count.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 
-from xyntra.passes.recognize.egraph.conditions import CONSTANT_RELATIONS, TABLES
+from xyntra.passes.recognize.egraph.conditions import (
+    CONSTANT_RELATIONS,
+    EXPRESSION_RELATIONS,
+    PROPERTIES,
+    TABLES,
+)
 from xyntra.passes.recognize.egraph.constants import NEAR, facts_of, literal_bits
 from xyntra.passes.recognize.egraph.folding import fold
-from xyntra.passes.recognize.egraph.rule import Call, Constant, Literal, Pattern, Rule
-from xyntra.passes.recognize.egraph.terms import Node, Terms, opcode, operands_of
+from xyntra.passes.recognize.egraph.rule import Call, Constant, Literal, Pattern, Rule, parse
+from xyntra.passes.recognize.egraph.terms import Node, Terms, is_leaf, opcode, operands_of
 from xyntra.passes.recognize.egraph.vocabulary import TYPES
 
 __all__ = ["Triggers"]
@@ -27,16 +33,15 @@ class Triggers:
     """Rules by what their left sides begin with."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
-        self._by_operation: dict[int, list[tuple[frozenset[int], Rule]]] = {}
+        self._rules: dict[int, list[Rule]] = {}
+        self._signed: dict[int, list[tuple[frozenset[int], Rule]]] = {}
         for rule in rules:
-            code = rule.pattern.operation.code
-            entry = (_signature(rule.pattern), rule)
-            self._by_operation.setdefault(code, []).append(entry)
+            self._rules.setdefault(rule.operation.code, []).append(rule)
 
     def fires(self, terms: Terms, number: int) -> bool:
         """Whether a rule matches the expression, or it is a constant."""
         node = terms.nodes[number]
-        candidates = self._by_operation.get(opcode(node))
+        candidates = self._candidates(opcode(node))
         operands = [terms.nodes[n] for n in operands_of(node)]
         found = {opcode(n) if n[0] != "K" else _CONSTANT for n in operands}
         if operands and found == {_CONSTANT}:
@@ -50,9 +55,17 @@ class Triggers:
                 return True
         return False
 
+    def _candidates(self, code: int) -> list[tuple[frozenset[int], Rule]]:
+        """The rules for an operation; only those that are asked for are ever parsed."""
+        found = self._signed.get(code)
+        if found is None:
+            rules = self._rules.get(code, ())
+            found = self._signed[code] = [(_signature(rule.pattern), rule) for rule in rules]
+        return found
+
     def _matches(self, rule: Rule, terms: Terms, number: int) -> Iterable[bool]:
         for bindings in _match(rule.pattern, terms, number, {}):
-            yield all(_holds(condition, bindings) for condition in rule.when)
+            yield all(_holds(condition, bindings, terms) for condition in rule.when)
 
 
 def _signature(pattern: Call) -> frozenset[int]:
@@ -90,11 +103,12 @@ def _match(pattern: Pattern, terms: Terms, number: int, known: _Bindings) -> Ite
 
 
 def _match_call(pattern: Call, terms: Terms, node: Node, known: _Bindings) -> Iterable[_Bindings]:
-    bound: _Bindings | None = known
+    bound = known
     for name, value in zip(_plain_names(pattern), _plain_values(node), strict=True):
-        bound = _bind_number(bound, name, value)
-        if bound is None:
+        wider = _bind_number(bound, name, value)
+        if wider is None:
             return
+        bound = wider
     operands = operands_of(node)
     orders: Sequence[tuple[int, ...]] = [operands]
     if pattern.operation.commutative:
@@ -136,10 +150,10 @@ def _bind(known: _Bindings, name: str, value: int) -> _Bindings | None:
     return {**known, name: value}
 
 
-def _bind_number(known: _Bindings | None, name: str, value: int) -> _Bindings | None:
-    if known is None or not name[0].isalpha():
-        return known if known is not None and int(name) == value else None
-    return _bind(known, name, value)
+def _bind_number(known: _Bindings, name: str, value: int) -> _Bindings | None:
+    if name[0].isalpha():
+        return _bind(known, name, value)
+    return known if int(name) == value else None
 
 
 def _bind_literal(pattern: Literal, node: Node, known: _Bindings) -> _Bindings | None:
@@ -155,8 +169,10 @@ def _bind_constant(pattern: Constant, node: Node, known: _Bindings) -> _Bindings
     return None if bound is None else _bind(bound, f"k_{pattern.name}", int(node[1]))
 
 
-def _holds(condition: str, known: _Bindings) -> bool:
+def _holds(condition: str, known: _Bindings, terms: Terms, depth: int = 4) -> bool:
     relation, *arguments = condition.split()
+    if relation in EXPRESSION_RELATIONS:
+        return _has(relation, terms, known[f"e_{arguments[0]}"], depth)
     if relation in CONSTANT_RELATIONS:
         type_, bits = known[f"k_{arguments[1]}"], known[f"c_{arguments[1]}"]
         wanted = NEAR.index(arguments[2]) if relation == "near" else None
@@ -164,10 +180,25 @@ def _holds(condition: str, known: _Bindings) -> bool:
             name == relation and (wanted is None or row[2] == wanted)
             for name, row in facts_of(type_, bits)
         )
-    if relation not in TABLES:
-        return True
     values = [TYPES.get(a, known.get(f"t_{a}", known.get(f"p_{a}"))) for a in arguments]
     return any(
         all(v is None or v == r for v, r in zip(values, row, strict=True))
         for row in TABLES[relation]
     )
+
+
+def _has(relation: str, terms: Terms, number: int, depth: int) -> bool:
+    """Whether an expression has a property, looking `depth` operations deep."""
+    if depth == 0 or is_leaf(terms.nodes[number]):
+        return False
+    return any(
+        all(_holds(condition, bindings, terms, depth - 1) for condition in when)
+        for name, pattern, when in _properties()
+        if name in (relation, "never-negative")
+        for bindings in _match(pattern, terms, number, {})
+    )
+
+
+@cache
+def _properties() -> list[tuple[str, Pattern, tuple[str, ...]]]:
+    return [(name, parse(text), when) for name, text, when in PROPERTIES]

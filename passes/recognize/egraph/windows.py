@@ -43,7 +43,9 @@ class Window:
             root = numbers[loop.root]
             produced[loop.result] = root
             self.roots.append(root)
-            own = (n for n, node in zip(numbers, loop.nodes, strict=True) if node[0] not in "RK")
+            own = (
+                n for n, node in zip(numbers, loop.nodes, strict=True) if node[0] not in ("R", "K")
+            )
             self.bodies.append(tuple(dict.fromkeys(own)))
 
     def _add(self, node: Node, numbers: Sequence[int], reads: Sequence[int]) -> int:
@@ -116,6 +118,6 @@ def windows(loops: Loops, limit: int) -> Iterator[Window]:
             parents[small] = large
             group = large
         member[loop.result] = group
-    for group in groups:
-        if group:
-            yield Window(sorted(group, key=lambda loop: loop.index))
+    for members in groups:
+        if members:
+            yield Window(sorted(members, key=lambda loop: loop.index))

@@ -33,6 +33,46 @@ def _log(x: float) -> float:
     return math.log(x) if x > 0 else (-math.inf if x == 0 else math.nan)
 
 
+def _gelu(x: float) -> float:
+    return x / 2 * (1 + math.erf(x / math.sqrt(2)))
+
+
+def _gelu_tanh(x: float) -> float:
+    return x / 2 * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+def _signed_bits(function: Callable[..., Array]) -> Callable[..., Array]:
+    """Of booleans, `true` is -1."""
+
+    def apply(a: Array, b: Array) -> Array:
+        if a.dtype != np.bool_:
+            return function(a, b)
+        return function(-a.astype(np.int8), -b.astype(np.int8)) != 0
+
+    return apply
+
+
+def _wrapping(function: Callable[..., Array]) -> Callable[..., Array]:
+    def apply(a: Array, b: Array) -> Array:
+        if a.dtype != np.bool_:
+            return function(a, b)
+        return (function(a.astype(np.int8), b.astype(np.int8)) & 1).astype(np.bool_)
+
+    return apply
+
+
+def _remainder(a: Array, b: Array) -> Array:
+    if a.dtype == np.bool_:
+        return np.zeros_like(a)
+    return np.where(b == 0, 0, np.fmod(a, np.where(b == 0, 1, b))).astype(a.dtype)
+
+
+def _signed_quotient(a: Array, b: Array) -> Array:
+    if a.dtype == np.bool_:
+        return a & b
+    return np.trunc(a.astype(np.float64) / np.where(b == 0, 1, b)).astype(a.dtype)
+
+
 def _extreme(pick: Callable[..., Array], positive_wins: bool) -> Callable[..., Array]:
     def apply(a: Array, b: Array) -> Array:
         negative = np.signbit(a)
@@ -56,6 +96,8 @@ def as_unsigned(array: Array) -> Array:
 
 def _shift(function: Callable[..., Array]) -> Callable[..., Array]:
     def apply(a: Array, b: Array) -> Array:
+        if a.dtype == np.bool_:
+            return a & ~b
         width = 8 * a.dtype.itemsize
         amount = as_unsigned(b)
         shifted = function(as_unsigned(a), np.minimum(amount, width - 1))
@@ -65,7 +107,12 @@ def _shift(function: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def _quotient(function: Callable[..., Array]) -> Callable[..., Array]:
-    return lambda a, b: np.where(b == 0, 0, function(a, np.where(b == 0, 1, b))).astype(a.dtype)
+    def apply(a: Array, b: Array) -> Array:
+        if a.dtype == np.bool_:
+            a, b = a.astype(np.uint8), b.astype(np.uint8)
+        return np.where(b == 0, 0, function(a, np.where(b == 0, 1, b))).astype(a.dtype)
+
+    return apply
 
 
 OPERATIONS: dict[str, Callable[..., Array]] = {
@@ -76,13 +123,18 @@ OPERATIONS: dict[str, Callable[..., Array]] = {
     "math.exp": _elementwise(_exp), "math.log": _elementwise(_log),
     "math.tanh": _elementwise(math.tanh), "math.erf": _elementwise(math.erf),
     "math.powf": np.power,
-    "arith.addi": np.add, "arith.subi": np.subtract, "arith.muli": np.multiply,
+    "arith.addi": _wrapping(np.add), "arith.subi": _wrapping(np.subtract),
+    "arith.muli": _wrapping(np.multiply), "math.absi": np.abs,
     "arith.andi": np.bitwise_and, "arith.ori": np.bitwise_or, "arith.xori": np.bitwise_xor,
-    "arith.maxsi": np.maximum, "arith.minsi": np.minimum,
+    "arith.maxsi": _signed_bits(np.maximum), "arith.minsi": _signed_bits(np.minimum),
     "arith.maxui": _unsigned(np.maximum), "arith.minui": _unsigned(np.minimum),
     "arith.shli": _shift(np.left_shift), "arith.shrui": _shift(np.right_shift),
     "arith.divui": _unsigned(_quotient(np.floor_divide)),
-    "arith.remui": _unsigned(_quotient(np.remainder)),
+    "arith.remui": _unsigned(_quotient(np.remainder)), "arith.remsi": _remainder,
+    "arith.divsi": _signed_quotient, "arith.shrsi": np.right_shift,
+    "arith.maxnumf": np.fmax, "arith.minnumf": np.fmin,
+    "xyntra.gelu": _elementwise(_gelu), "gelu_tanh": _elementwise(_gelu_tanh),
+    "xyntra.silu": _elementwise(lambda x: x / (1 + _exp(-x))),
     "arith.select": np.where,
 }  # fmt: skip
 
@@ -92,10 +144,10 @@ _CMPF = "false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true".spl
 _CMPI = "eq ne slt sle sgt sge ult ule ugt uge".split()
 
 
-def _compare(op: ir.Operation, a: Array, b: Array) -> Array:
-    code = op.attributes["predicate"].value
-    if op.name == "arith.cmpi":
-        name = _CMPI[code]
+def compare(code: int, a: Array, b: Array) -> Array:
+    """Compare by a predicate of arith.cmpf, or of arith.cmpi where `code` is 16 or more."""
+    if code >= 16:
+        name = _CMPI[code - 16]
         if name in ("eq", "ne"):
             return np.asarray(_ORDERS[name](a, b))
         arrays = map(as_unsigned, (a, b)) if name[0] == "u" else (a, b)
@@ -162,7 +214,8 @@ def _generic(op: ir.Operation, values: dict[ir.Value, Array], shape: tuple[int, 
 
 def _apply(op: ir.Operation, operands: list[Array]) -> Array:
     if op.name in ("arith.cmpf", "arith.cmpi"):
-        return _compare(op, *operands)
+        first = 16 if op.name == "arith.cmpi" else 0
+        return compare(first + op.attributes["predicate"].value, *operands)
     if op.name in OPERATIONS:
         result = OPERATIONS[op.name](*operands)
         return np.asarray(result, dtype=DTYPES[str(op.results[0].type)])
