@@ -3,7 +3,7 @@
 
 const content = JSON.parse(document.getElementById("content").textContent);
 const byId = (id) => document.getElementById(id);
-const longest = Math.max(1, ...content.kernels.map((k) => k.measured ?? k.predicted ?? 0));
+const longest = content.kernels.reduce((most, k) => Math.max(most, k.measured ?? k.predicted ?? 0), 1);
 const shortName = (name) => name.startsWith(content.prefix) ? name.slice(content.prefix.length) : name;
 const holds = content.kernels.map(() => []);
 content.before.nodes.forEach((node, i) => (node.kernels || []).forEach((k) => holds[k].push(i)));

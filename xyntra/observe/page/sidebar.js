@@ -31,9 +31,9 @@ class Sidebar {
     return element("div", { className: "facts" }, cells);
   }
 
-  list(title, items) {
+  list(title, items, make = (item) => item) {
     if (!items.length) return null;
-    const shown = items.slice(0, LISTED);
+    const shown = items.slice(0, LISTED).map(make);
     const rest = items.length - shown.length;
     return [
       element("h4", {}, `${title} (${items.length})`),
@@ -81,7 +81,7 @@ class Sidebar {
   }
 
   results(found) {
-    this.show(this.list("Matching nodes", found.map((node) => this.nodeLink(node)))
+    this.show(this.list("Matching nodes", found, (node) => this.nodeLink(node))
       || element("p", { className: "soft" }, "No node matches."));
   }
 
@@ -119,8 +119,8 @@ class Sidebar {
         ["measured", kernel.measured === null ? null : duration(kernel.measured)],
         ["schedule", kernel.schedule || null],
       ]),
-      this.list("Nodes", [...nodes.map((node) => this.nodeLink(node)),
-        ...kernel.nodes.filter((name) => !known.has(name)).map((name) => element("li", {}, name))]),
+      this.list("Nodes", [...nodes, ...kernel.nodes.filter((name) => !known.has(name))],
+        (node) => (typeof node === "number" ? this.nodeLink(node) : element("li", {}, node))),
       this.boundaries("Reads across a boundary", "consumer", "producer", index),
       this.boundaries("Read across a boundary by", "producer", "consumer", index),
       this.list("Reads", kernel.reads.map(([home, type, producer]) => element("li", {},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Tables of kernels and boundaries that sort by any column.
 
-const MAX_ROWS = 2000;
+const MAX_ROWS = 600;
 
 class Tables {
   constructor(root, select) {
