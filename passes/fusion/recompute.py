@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Finds tensors that are cheaper to compute where they are read than to store.
 
-A mask or a bias that is spread over a larger tensor needs few inputs and little arithmetic: its
-readers compute it again, and it never goes through memory.
+A mask that is spread over a larger tensor needs few inputs and little arithmetic: every attention
+or product that reads it computes it again, and it never goes through memory.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from math import prod
 
 from xyntra.passes.fusion.access import UNALIGNED
 from xyntra.passes.fusion.graph import FusionGraph
-from xyntra.passes.fusion.nodes import Node, Read, Role
+from xyntra.passes.fusion.nodes import ANCHORS, Node, Read, Role
 
 __all__ = ["recompute_cheap"]
 
@@ -47,10 +47,8 @@ def _is_cheap(graph: FusionGraph, node: Node) -> bool:
 
 
 def _may_clone(uses: Uses) -> bool:
-    """Whether every reader can compute the tensor again, and fusing it once would not do."""
-    if any(node.role is Role.OPAQUE or read.holder is not node.op for node, read in uses):
-        return False
-    return len(uses) > 1 or not uses[0][1].access.pointwise
+    """Whether all readers are built around a tile, for which they can compute what they need."""
+    return all(node.role in ANCHORS and read.holder is node.op for node, read in uses)
 
 
 def _clone_for_readers(graph: FusionGraph, index: int, uses: dict[int, Uses]) -> None:

@@ -261,18 +261,19 @@ func.func @small(%x: tensor<4x8xf32>, %y: tensor<3x5xf32>) -> (tensor<4x8xf32>, 
   return %0, %1 : tensor<4x8xf32>, tensor<3x5xf32>
 }
 
-// A mask is computed from its row in both kernels that read it, and stored in none.
+// A mask is computed from its row in both products that read it, and stored by none.
 // CHECK-LABEL: func.func @recompute(
 // CHECK-SAME: %[[M:[^:]+]]: tensor<256xf32>,
 // CHECK: "xyntra.fused"() ({
 // CHECK: linalg.generic {{.+}} ins(%[[M]] :
-// CHECK: xyntra.softmax
+// CHECK: kind = "contraction"
 // CHECK: "xyntra.fused"() ({
 // CHECK: linalg.generic {{.+}} ins(%[[M]] :
-// CHECK: xyntra.softmax
+// CHECK: kind = "contraction"
 // CHECK-NOT: "xyntra.fused"
 // CHECK: return
 func.func @recompute(%m: tensor<256xf32>, %x: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<256x256xf32>
   %mask = linalg.generic {indexing_maps = [#row, #id], iterator_types = ["parallel", "parallel"]}
       ins(%m : tensor<256xf32>) outs(%e : tensor<256x256xf32>) {
@@ -280,19 +281,27 @@ func.func @recompute(%m: tensor<256xf32>, %x: tensor<256x256xf32>) -> tensor<256
     %s = arith.negf %p : f32
     linalg.yield %s : f32
   } -> tensor<256x256xf32>
-  %0 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%x, %mask : tensor<256x256xf32>, tensor<256x256xf32>) outs(%e : tensor<256x256xf32>) {
+  %i = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%e : tensor<256x256xf32>) {
+  ^bb0(%o: f32):
+    linalg.yield %zero : f32
+  } -> tensor<256x256xf32>
+  %0 = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %mask : tensor<256x256xf32>, tensor<256x256xf32>) outs(%i : tensor<256x256xf32>) {
   ^bb0(%p: f32, %q: f32, %o: f32):
-    %s = arith.addf %p, %q : f32
+    %m1 = arith.mulf %p, %q : f32
+    %s = arith.addf %o, %m1 : f32
     linalg.yield %s : f32
   } -> tensor<256x256xf32>
-  %1 = "xyntra.softmax"(%0) {axis = 1} : (tensor<256x256xf32>) -> tensor<256x256xf32>
-  %2 = linalg.generic {indexing_maps = [#swap, #id, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%1, %mask : tensor<256x256xf32>, tensor<256x256xf32>) outs(%e : tensor<256x256xf32>) {
+  %j = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%e : tensor<256x256xf32>) {
+  ^bb0(%o: f32):
+    linalg.yield %zero : f32
+  } -> tensor<256x256xf32>
+  %1 = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%0, %mask : tensor<256x256xf32>, tensor<256x256xf32>) outs(%j : tensor<256x256xf32>) {
   ^bb0(%p: f32, %q: f32, %o: f32):
-    %s = arith.addf %p, %q : f32
+    %m1 = arith.mulf %p, %q : f32
+    %s = arith.addf %o, %m1 : f32
     linalg.yield %s : f32
   } -> tensor<256x256xf32>
-  %3 = "xyntra.softmax"(%2) {axis = 1} : (tensor<256x256xf32>) -> tensor<256x256xf32>
-  return %3 : tensor<256x256xf32>
+  return %1 : tensor<256x256xf32>
 }
