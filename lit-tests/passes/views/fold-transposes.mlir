@@ -250,3 +250,31 @@ func.func @named(%x: tensor<4x8xf32>, %y: tensor<8x4xf32>) -> tensor<8x4xf32> {
   } -> tensor<8x4xf32>
   return %z : tensor<8x4xf32>
 }
+
+// Attention reads and writes through maps, too.
+// CHECK-LABEL: func.func @attention(
+// CHECK-SAME: %[[Q:.+]]: tensor<8x2x4xf32>, %[[K:.+]]: tensor<2x8x4xf32>)
+// CHECK: %[[A:.+]] = "xyntra.attention"(%[[Q]], %[[K]], %[[K]]) {{.+}} : (tensor<8x2x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>) -> tensor<8x2x4xf32>
+// CHECK-NEXT: %[[C:.+]] = tensor.collapse_shape %[[A]] {{\[\[}}0], [1, 2]]
+// CHECK-NEXT: return %[[C]]
+func.func @attention(%q: tensor<8x2x4xf32>, %k: tensor<2x8x4xf32>) -> tensor<8x8xf32> {
+  %e0 = tensor.empty() : tensor<2x8x4xf32>
+  %t = linalg.generic {indexing_maps = [#t102, #id3], iterator_types = ["parallel", "parallel", "parallel"]} ins(%q : tensor<8x2x4xf32>) outs(%e0 : tensor<2x8x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<2x8x4xf32>
+  %a = "xyntra.attention"(%t, %k, %k) {
+    causal = false, masked_rows = "nan", scale = 0.5 : f32, sizes = array<i64: 1, 2, 8, 8, 4, 4>,
+    indexing_maps = [
+      affine_map<(b, h, s, t, d, e) -> (h, s, d)>, affine_map<(b, h, s, t, d, e) -> (h, t, d)>,
+      affine_map<(b, h, s, t, d, e) -> (h, t, e)>, affine_map<(b, h, s, t, d, e) -> (h, s, e)>],
+    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>
+  } : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>) -> tensor<2x8x4xf32>
+  %e1 = tensor.empty() : tensor<8x2x4xf32>
+  %u = linalg.generic {indexing_maps = [#t102, #id3], iterator_types = ["parallel", "parallel", "parallel"]} ins(%a : tensor<2x8x4xf32>) outs(%e1 : tensor<8x2x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<8x2x4xf32>
+  %c = tensor.collapse_shape %u [[0], [1, 2]] : tensor<8x2x4xf32> into tensor<8x8xf32>
+  return %c : tensor<8x8xf32>
+}
