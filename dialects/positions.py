@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from xyntra.dialects.mlir import ir
 
 __all__ = ["Digit", "Position", "compose", "parse_map", "to_map"]
 
 
-@dataclass(frozen=True, order=True)
-class Digit:
+class Digit(NamedTuple):
     """`(loop floordiv divisor) mod extent`, which runs from 0 to `extent` - 1."""
 
     loop: int
@@ -37,7 +37,7 @@ class Position:
     @staticmethod
     def of_loop(loop: int, extent: int) -> Position:
         """The counter of a loop; 0 where the loop runs once."""
-        return _position([(Digit(loop, 1, extent), 1)], 0)
+        return Position(((Digit(loop, 1, extent), 1),)) if extent > 1 else Position()
 
     @property
     def last(self) -> int:
@@ -57,16 +57,24 @@ class Position:
     def __add__(self, other: Position | int) -> Position:
         if isinstance(other, int):
             return Position(self.terms, self.constant + other)
+        if not self.terms:
+            return Position(other.terms, self.constant + other.constant)
+        if not other.terms:
+            return Position(self.terms, self.constant + other.constant)
         return _position([*self.terms, *other.terms], self.constant + other.constant)
 
     def __mul__(self, factor: int) -> Position:
-        terms = [(digit, coefficient * factor) for digit, coefficient in self.terms]
-        return _position(terms, self.constant * factor)
+        if factor == 1:
+            return self
+        terms = ((digit, coefficient * factor) for digit, coefficient in self.terms if factor)
+        return Position(tuple(terms), self.constant * factor)
 
     def split(self, divisor: int) -> tuple[Position, Position] | None:
         """Quotient and remainder by a positive constant, or None where they are no such sums."""
         if any(factor < 0 for _, factor in self.terms):
             return None
+        if self.constant >= 0 and self.last < divisor:
+            return Position(), self
         high: list[tuple[Digit, int]] = []
         low: list[tuple[Digit, int]] = []
         for digit, factor in self.terms:
@@ -121,6 +129,8 @@ def _position(terms: Iterable[Term], constant: int) -> Position:
         if digit.extent > 1:
             total[digit] = total.get(digit, 0) + factor
     kept = {digit: factor for digit, factor in total.items() if factor}
+    if len({digit.loop for digit in kept}) == len(kept):
+        return Position(tuple(sorted(kept.items())), constant)
     while pair := _neighbours(kept):
         upper, lower = pair
         joined = Digit(lower.loop, lower.divisor, lower.extent * upper.extent)
