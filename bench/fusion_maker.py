@@ -26,8 +26,9 @@ _DTYPES = ("float32",) * 12 + ("float64", "float16", "bfloat16", "int32", "int64
 class GraphMaker:
     """A graph under construction: nodes, what they compute, and the choices of one `Random`."""
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Random, sizes: Sequence[int] = SIZES) -> None:
         self.random = random
+        self.sizes = tuple(sizes)
         self.nodes: list[Node] = []
         self.known: list[Known] = []
         self.dtype = random.choice(_DTYPES)
@@ -40,7 +41,8 @@ class GraphMaker:
 
     def shape(self, rank: int | None = None) -> tuple[int, ...]:
         rank = self.random.choice((0, 1, 2, 2, 2, 3, 3, 3, 4, 5)) if rank is None else rank
-        sizes = [self.random.choice(SIZES[: 11 if rank < 4 else 5]) for _ in range(rank)]
+        small = tuple(size for size in self.sizes if size < 8) or (2,)
+        sizes = [self.random.choice(self.sizes if rank < 4 else small) for _ in range(rank)]
         while prod(sizes) > LARGEST:
             sizes[sizes.index(max(sizes))] = 2
         if sizes and self.empty and self.random.random() < 0.5:

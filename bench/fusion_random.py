@@ -7,20 +7,21 @@ checked. It takes its decisions from one `Random`, a hypothesis one included.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
 from bench import fusion_recipes, fusion_row_recipes
 from bench.fusion_graphs import Graph
-from bench.fusion_maker import LARGEST, GraphMaker
+from bench.fusion_maker import LARGEST, SIZES, GraphMaker
 
 __all__ = ["generate"]
 
 _TABLE = fusion_recipes.RECIPES | fusion_row_recipes.RECIPES
 
 
-def generate(random: Random, size: int) -> Graph:
-    """A graph of about `size` operations that are no leaves."""
-    maker = GraphMaker(random)
+def generate(random: Random, size: int, sizes: Sequence[int] = SIZES) -> Graph:
+    """A graph of about `size` operations that are no leaves, with dimensions of `sizes`."""
+    maker = GraphMaker(random, sizes)
     while maker.operations < size:
         _step(maker)
     return maker.finish()

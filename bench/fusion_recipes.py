@@ -39,7 +39,7 @@ def _scalar(m: GraphMaker) -> None:
         return
     dtype = m.known[x].dtype
     names = [n for n, op in BINARY.items() if kind_of(dtype) in op.kinds]
-    value = m.random.randint(-5, 5) if not is_float(dtype) else m.random.uniform(-2, 2)
+    value = m.random.choice((-3, 2, 5) if not is_float(dtype) else (-1.25, 0.5, 0.1, 2.0))
     m.op("scalar", x, name=m.random.choice(names), value=value)
 
 

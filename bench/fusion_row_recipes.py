@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
-from bench.fusion_maker import SIZES, GraphMaker
+from bench.fusion_maker import GraphMaker
 from xyntra.dialects.dtypes import is_float
 
 __all__ = ["RECIPES"]
@@ -89,7 +89,7 @@ def _matmul(m: GraphMaker) -> int | None:
     if x is None:
         return None
     *batch, rows, depth = m.known[x].shape
-    columns = m.random.choice(SIZES)
+    columns = m.random.choice(m.sizes)
     if prod((*batch, rows, depth, columns)) > WORK:
         return None
     names = "abc"[: len(batch)]
@@ -123,7 +123,7 @@ def _siblings(m: GraphMaker) -> None:
     if x is None:
         return
     depth = m.known[x].shape[1]
-    columns = m.random.choice(SIZES)
+    columns = m.random.choice(m.sizes)
     found = []
     for _ in range(m.random.randint(2, 3)):
         w = m.leaf((depth, columns), m.known[x].dtype, "parameter")

@@ -17,9 +17,11 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
+from queue import Empty, Queue
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -33,10 +35,12 @@ if TYPE_CHECKING:
 __all__ = ["Report", "main", "random_graph", "run_graph"]
 
 _LARGEST = 14
-_RECYCLE = 1000
+_RECYCLE = 500
 """Graphs after which a fresh child goes on, so that memory stays bounded."""
+_NEIGHBOURS = 250
 _OPTIMISED = 8
 """One graph of so many is compiled as users compile: LLVM's vectoriser trusts what we promise."""
+_POLL_SECONDS = 1.0
 _LIMIT_SECONDS = 120.0
 _START_SECONDS = 120.0
 
@@ -92,16 +96,24 @@ def summary(reports: Sequence[Report]) -> dict[str, Any]:
         "counts": dict(counts),
         "operations": dict(operations.most_common()),
         "dtypes": dict(dtypes.most_common()),
-        "problems": [asdict(report) for report in reports if report.kind != "ok"],
+        "problems": [
+            asdict(report)
+            for report in sorted(reports, key=lambda report: report.number)
+            if report.kind != "ok"
+        ],
     }
 
 
 def random_graph(seed: int, number: int) -> Graph:
     """Graph `number` of the run with `seed`."""
+    from bench.fusion_maker import SIZES
     from bench.fusion_random import generate
 
+    # Neighbours share a few sizes: then many of their unfused kernels are equal, and are compiled
+    # once.
+    sizes = Random(f"{seed}:sizes:{number // _NEIGHBOURS}").sample(SIZES, 3)
     random = Random(f"{seed}:{number}")
-    return generate(random, random.randint(2, _LARGEST))
+    return generate(random, random.randint(2, _LARGEST), sizes)
 
 
 def run_graph(checker: Checker, graph: Graph, number: int, keep: Path | None) -> Report:
@@ -147,11 +159,33 @@ def _keep(checker: Checker, graph: Graph, number: int, kind: str, folder: Path) 
 
 def _reports(options: argparse.Namespace, numbers: Sequence[int]) -> Iterator[Report]:
     job = {"seed": options.seed, "keep": str(options.keep) if options.keep else ""}
+    blocks = [numbers[at : at + _RECYCLE] for at in range(0, len(numbers), _RECYCLE)]
+    answers: Queue[Report] = Queue()
+
+    def work(block: Sequence[int]) -> None:
+        for report in _run_block(job, block):
+            answers.put(report)
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        waiting = [pool.submit(work, block) for block in blocks]
+        for _ in numbers:
+            yield _next(answers, waiting)
+
+
+def _next(answers: Queue[Report], waiting: Sequence[Future[None]]) -> Report:
+    while True:
+        try:
+            return answers.get(timeout=_POLL_SECONDS)
+        except Empty:
+            for future in waiting:
+                if future.done():
+                    future.result()
+
+
+def _run_block(job: Mapping[str, Any], numbers: Sequence[int]) -> Iterator[Report]:
+    """The reports on some graphs, from one child, or a new one after a crash."""
     child: _Child | None = None
-    for position, number in enumerate(numbers):
-        if child is not None and position % _RECYCLE == 0:
-            child.end()
-            child = None
+    for number in numbers:
         child = child or _Child(job)
         report = child.run(number)
         if report.kind == "crash":
@@ -213,6 +247,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench.fuzz_fusion", description=__doc__)
     parser.add_argument("--graphs", type=int, default=10_000, help="how many (default 10000)")
     parser.add_argument("--seed", type=int, default=0, help="default 0")
+    parser.add_argument("--jobs", type=int, default=1, help="child processes (default 1)")
     parser.add_argument("--only", type=int, metavar="NUMBER", help="repeat one graph")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="write what is found here")
     parser.add_argument("--json", type=Path, help="where to write the result")
