@@ -135,12 +135,10 @@ def run_graph(checker: Checker, graph: Graph, number: int, keep: Path | None) ->
 
 
 def _opt_level(graph: Graph, number: int) -> int:
-    if number % _OPTIMISED == 0:
-        return 2
     named = {str((node.attributes or {}).get("dtype")) for node in graph.nodes}
     named |= {node.data.dtype.name for node in graph.nodes if node.data is not None}
-    # Unoptimised, LLVM converts bfloat16 by a library function that is not there.
-    return 1 if "bfloat16" in named else 0
+    # Less optimised, LLVM converts bfloat16 by a library function that is not there.
+    return 2 if number % _OPTIMISED == 0 or "bfloat16" in named else 0
 
 
 def _keep(checker: Checker, graph: Graph, number: int, kind: str, folder: Path) -> None:
