@@ -63,6 +63,7 @@ class FusionGraph:
         readers: for every tensor that an operation of the block computes, how many other
             operations read it, straight or through views.
         producer: the operation that computes a tensor, for those that one computes.
+        types: type of every tensor that is no view.
         passive: the operation behind each value that is cloned into the kernels that use it.
     """
 
@@ -70,6 +71,7 @@ class FusionGraph:
     nbytes: list[int] = field(default_factory=list)
     readers: list[int] = field(default_factory=list)
     producer: list[int | None] = field(default_factory=list)
+    types: dict[int, ir.Type] = field(default_factory=dict)
     passive: dict[ir.Value, int] = field(default_factory=dict)
 
     @classmethod
@@ -95,6 +97,7 @@ class _Reader:
         known = self.tensors.shape_and_bytes(value.type)
         shape, nbytes = known or ((), 0)
         number = self._number(nbytes, producer)
+        self.graph.types[number] = value.type
         self.seen[value] = _Seen(shape, number, number, producer, source, static)
         return number
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xyntra.dialects import Kind
+from xyntra.dialects.segments import SEGMENTS
 from xyntra.passes.cost.machine import Machine
 from xyntra.passes.cost.work import predict
 from xyntra.passes.fusion.graph import FusionGraph
@@ -127,7 +128,7 @@ class Rules:
 
     def batch(self, groups: Sequence[Group]) -> Group | Reason:
         """One launch that runs independent `groups` one after the other; or why not."""
-        refused = self._refuse_together(groups)
+        refused = self.refuse_together(groups)
         if refused is not None:
             return refused
         merged = _Union(groups).group()
@@ -136,7 +137,7 @@ class Rules:
 
     def merge(self, groups: Sequence[Group]) -> Group | Reason:
         """One kernel of `groups`, of which the last one reads from the others; or why not."""
-        refused = self._refuse_together(groups)
+        refused = self.refuse_together(groups)
         if refused is not None:
             return refused
         union = _Union(groups)
@@ -146,7 +147,8 @@ class Rules:
         merged = union.group()
         return self._refuse_shape(merged) or self._timed(merged)
 
-    def _refuse_together(self, groups: Sequence[Group]) -> Reason | None:
+    def refuse_together(self, groups: Sequence[Group]) -> Reason | None:
+        """Why groups cannot be one kernel, whoever of them reads from whom."""
         anchors = operations = 0
         static = groups[-1].static
         for group in groups:
@@ -163,6 +165,8 @@ class Rules:
     def _refuse_shape(self, group: Group) -> Reason | None:
         if len(group.reads) + len(group.results) > self.machine.max_buffers:
             return "too-many-buffers"
+        if len(group.results) > SEGMENTS and not self._results_fit(group):
+            return "too-many-buffers"
         if group.loose:
             return "window" if group.anchor is not None else None
         if group.is_pointwise:
@@ -173,6 +177,10 @@ class Rules:
         if group.largest_bytes > rows * self.machine.max_row_bytes:
             return "row-too-long"
         return "window" if group.anchor in (Role.WINDOW, Role.ATTENTION) else None
+
+    def _results_fit(self, group: Group) -> bool:
+        """Whether `xyntra.fused` can have results of all these types."""
+        return len({self.graph.types[tensor] for tensor in group.results}) <= SEGMENTS
 
     def bytes_moved(self, group: Group) -> int:
         """Bytes that one launch reads and writes at least."""

@@ -8,6 +8,7 @@ from enum import Enum
 from functools import lru_cache
 from math import prod
 
+from xyntra.dialects.attention import attention_flops
 from xyntra.dialects.dtypes import default_dtype, item_bytes
 from xyntra.dialects.mlir import ir
 from xyntra.passes.cost.work import scalar_cost
@@ -16,7 +17,6 @@ from xyntra.passes.fusion.access import (
     LoopCache,
     Loops,
     Shape,
-    encode,
     loops_of,
     row_counts,
 )
@@ -170,7 +170,7 @@ def describe(op: ir.Operation, shape: Shape, tensors: Tensors) -> Description:
     if name in _PLACING and not _has_dynamic_operands(op):
         return Description(Role.DATA, row_counts(shape), moves_only=True)
     if name == "xyntra.attention":
-        return Description(Role.ATTENTION, row_counts(shape), _attention_flops(op, tensors))
+        return Description(Role.ATTENTION, row_counts(shape), attention_flops(op))
     if name in ("arith.constant", "tensor.empty"):
         return Description(_role_of_source(op))
     if name == "linalg.fill":
@@ -195,14 +195,6 @@ def _has_static_offsets(op: ir.Operation) -> bool:
     return len(op.operands) == 1
 
 
-def _attention_flops(op: ir.Operation, tensors: Tensors) -> int:
-    """Both matrix products; the loops are (batch, head, query, key, head size, value size)."""
-    maps = tuple(encode(attribute.value) for attribute in op.attributes["indexing_maps"])
-    extents = _extents(op, maps, tensors)
-    batch, heads, queries, keys, *sizes = extents
-    return 2 * batch * heads * queries * keys * sum(sizes)
-
-
 def _describe_generic(op: ir.Operation, shape: Shape, tensors: Tensors) -> Description:
     loops = loops_of(op, tensors.loops)
     body = [view.operation for view in op.regions[0].blocks[0].operations]
@@ -221,7 +213,7 @@ def _describe_generic(op: ir.Operation, shape: Shape, tensors: Tensors) -> Descr
         work = prod(shape) * about.cost
         return Description(role, rows, 0, work, loops, captured, about.cost == 0)
     role = _reducing_role(loops, inputs, about.multiplies)
-    work = prod(_extents(op, loops.maps, tensors, len(loops.reductions))) * about.cost
+    work = prod(_extents(op, loops, tensors)) * about.cost
     if role in ANCHORS:
         return Description(role, rows, work, 0, loops, captured)
     return Description(role, rows, 0, work, loops, captured)
@@ -261,12 +253,10 @@ def _reducing_role(loops: Loops, inputs: int, multiplies: bool) -> Role:
     return Role.CONTRACTION if multiplies and len(used) > 1 else Role.ROW
 
 
-def _extents(
-    op: ir.Operation, maps: tuple[tuple[int, ...], ...], tensors: Tensors, count: int = 6
-) -> list[int]:
-    """Extent of each loop that indexes a dimension of an operand or result by itself."""
-    extents = [1] * count
-    for value, map_ in zip([*op.operands, *op.results], maps, strict=False):
+def _extents(op: ir.Operation, loops: Loops, tensors: Tensors) -> list[int]:
+    """Extent of each loop that indexes a dimension of an operand by itself."""
+    extents = [1] * len(loops.reductions)
+    for value, map_ in zip(op.operands, loops.maps, strict=True):
         known = tensors.shape_and_bytes(value.type)
         for loop, extent in zip(map_, known[0] if known else (), strict=False):
             if loop >= 0:

@@ -140,8 +140,9 @@ class Partition:
         pair = (producer, reader)
         level = self._level_above(self.producers_of_group(reader), pair)
         first, second = self.group(producer), self.group(reader)
-        if first.static and not second.static:
-            return "once-at-load"
+        refused = self.rules.refuse_together((first, second))
+        if refused is not None:
+            return refused
         if any(self._lowest_reader(root, pair) <= level for root in pair):
             return "cycle"
         union = self.rules.merge([first, second])
