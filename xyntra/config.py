@@ -63,6 +63,10 @@ class Config:
         memory_limit: bytes that one worker process may use; None means no limit.
         max_tensor_bytes: a model with a larger tensor is refused.
         fuse: whether operations are fused; off, every operation is a kernel of its own.
+        egraph: whether elementwise expressions are rewritten into cheaper equal ones, where egglog
+            is installed.
+        fast_math: whether these rewrites may use all that is equal over the real numbers, and so
+            change what becomes of NaN, infinities and zeros.
         progress: whether progress is shown; None means only on a terminal.
 
     Raises:
@@ -86,6 +90,8 @@ class Config:
     memory_limit: int | None = _setting(optional(size()), None)
     max_tensor_bytes: int = _setting(size(), 16 << 30)
     fuse: bool = _setting(flag(), True, codegen=True)
+    egraph: bool = _setting(flag(), True, codegen=True)
+    fast_math: bool = _setting(flag(), False, codegen=True)
     progress: bool | None = _setting(optional(flag()), None)
 
     def __post_init__(self) -> None:

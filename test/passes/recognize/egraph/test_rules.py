@@ -6,20 +6,19 @@ from __future__ import annotations
 import dataclasses
 import re
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
 from rule_cases import DTYPES, Case, cases, evaluate, type_name, variables_of
 from scalar_interpreter import Array
 
+from bench.rewrites import DOCUMENT, render
 from xyntra.passes.recognize.egraph.conditions import EXPRESSION_RELATIONS
 from xyntra.passes.recognize.egraph.rule import Rule, Tier
 from xyntra.passes.recognize.egraph.rules import ALL_RULES
 from xyntra.passes.recognize.egraph.vocabulary import FLOATS
 
 RULES = [rule for group in ALL_RULES.values() for rule in group]
-_DOCUMENT = Path(__file__).parents[4] / "docs" / "rewrites.md"
 _SPECIAL = (0.0, -0.0, 1.0, -1.5, 0.3, 7.0, 3e38, -1e-45, 6e-8, np.nan, np.inf, -np.inf)
 _ORDINARY = (0.5, 1.0, 1.75, 2.25, 0.9, 3.0)
 _WHOLE = (0, 1, -1, 2, 5, -7, 64, 127, -128, 2**31 - 1, -(2**31))
@@ -127,3 +126,7 @@ def test_names_are_unique() -> None:
     names = [rule.name for rule in RULES]
     assert len(names) == len(set(names))
     assert all(re.fullmatch(r"[a-z][a-z0-9-]*", name) for name in names)
+
+
+def test_the_page_of_rules_is_up_to_date() -> None:
+    assert DOCUMENT.read_text(encoding="utf-8") == render(), "python -m bench.rewrites"

@@ -86,9 +86,7 @@ def _layers(count: int) -> str:
     for i in range(count):
         loops.append(loop(f"m{i}", "arith.mulf %a0, %one", value))
         loops.append(loop(f"n{i}", "arith.addf %a0, %a1", f"%m{i}", "%y"))
-        loops.append(
-            f"%s{i} = tensor.extract_slice %n{i}[0] [8] [1] : tensor<8xf32> to tensor<8xf32>"
-        )
+        loops.append(f"%s{i} = {_SLICE.format(i)}")
         value = f"%s{i}"
     return function(loops, value)
 

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Writes the tables in the page of rewrite rules: `python -m bench.rewrites`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from xyntra.passes.recognize.egraph.rule import Rule, Tier
+from xyntra.passes.recognize.egraph.rules import ALL_RULES
+
+__all__ = ["render"]
+
+DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "rewrites.md"
+_TIERS = {Tier.EXACT: "exact", Tier.REORDER: "reorder", Tier.FAST: "fast"}
+
+
+def render() -> str:
+    """The page's text: what stands before the first table is kept."""
+    head, _, _ = DOCUMENT.read_text(encoding="utf-8").partition(f"\n## {next(iter(ALL_RULES))}\n")
+    parts = [head]
+    for heading, rules in ALL_RULES.items():
+        parts.append(f"\n## {heading}\n\n| rule | `math` | left | right | where |\n")
+        parts.append("| --- | --- | --- | --- | --- |\n")
+        parts += map(_row, rules)
+    return "".join(parts)
+
+
+def _row(rule: Rule) -> str:
+    conditions = ", ".join(f"`{condition}`" for condition in rule.when)
+    where = "; ".join(filter(None, (conditions, rule.note)))
+    tier = _TIERS[rule.tier]
+    return f"| {rule.name} | {tier} | `{rule.left}` | `{rule.right}` | {where} |\n"
+
+
+if __name__ == "__main__":
+    DOCUMENT.write_text(render(), encoding="utf-8")
