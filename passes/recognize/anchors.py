@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil
 
 from xyntra.passes.recognize.forms import (
     ROOTS,
@@ -36,10 +37,15 @@ _NO_OPERATION = (Variable, Constant, Transpose)
 
 @dataclass(frozen=True)
 class Stage:
-    """Operations that one form consists of, and how many of them there can be in a row."""
+    """Operations that one form consists of.
+
+    `chain` tells whether there can be several in a row; `joins` is how many of them there can be
+    that join two tensors.
+    """
 
     opcodes: frozenset[str]
-    steps: int
+    chain: bool
+    joins: int
 
 
 @dataclass(frozen=True)
@@ -50,12 +56,14 @@ class Anchor:
         opcodes: what the operation is.
         inner: the form of which the operation is the root, or, for a square root, its operand's.
         below: whether `inner` is the operand's.
+        alone: whether a square root is all that its form consists of.
         stages: what leads from the operation to the root of the spelling.
     """
 
     opcodes: frozenset[str]
     inner: Form
     below: bool
+    alone: bool
     stages: tuple[Stage, ...]
 
 
@@ -72,14 +80,16 @@ def anchor_of(form: Form) -> Anchor:
     stages = tuple(_stage(each) for each in reversed(best) if not isinstance(each, _NO_OPERATION))
     root = under_root(best[-1])
     if root is not None:
-        return Anchor(ROOTS, root, True, stages)
-    return Anchor(stages[0].opcodes, best[-1], False, stages)
+        return Anchor(ROOTS, root, True, len(inputs_of(best[-1])) == 1, stages)
+    return Anchor(stages[0].opcodes, best[-1], False, False, stages)
 
 
 def _stage(form: Form) -> Stage:
-    if isinstance(form, Product | Sum):
-        return Stage(form.heads or frozenset(), len(inputs_of(form)) + 3)
-    return Stage(form.heads or frozenset(), 1)
+    if not isinstance(form, Product | Sum):
+        return Stage(form.heads or frozenset(), False, 1)
+    parts = form.factors if isinstance(form, Product) else form.terms
+    joins = sum(ceil(abs(power)) for _, power in parts) - 1
+    return Stage(form.heads or frozenset(), True, joins)
 
 
 def _paths(path: tuple[Form, ...]) -> Iterator[tuple[Form, ...]]:

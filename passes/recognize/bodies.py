@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["analyse_body"]
 
+_SCALAR = ("arith.", "math.")
+
 
 def analyse_body(graph: ExpressionGraph, operation: ir.Operation) -> bool:
     """Give `graph` an expression for each result of a `linalg.generic`.
@@ -25,10 +27,8 @@ def analyse_body(graph: ExpressionGraph, operation: ir.Operation) -> bool:
     """
     results = list(operation.results)
     operands = list(operation.operands)
-    types = [graph.type_of(operand) for operand in operands]
-    if any(size < 0 for shape, _ in types for size in shape):
-        return False
-    layout = graph.layouts.of(operation, [shape for shape, _ in types], len(results))
+    shapes = [graph.type_of(operand)[0] for operand in operands]
+    layout = graph.layouts.of(operation, shapes, len(results))
     if layout is None:
         return False
     found = _Body(graph, operation, layout, operands).results()
@@ -57,7 +57,7 @@ class _Body:
         self.block = operation.regions[0].blocks[0]
         self.scalars: dict[ir.Value, Operand] = {}
         self.made: dict[ir.Value, Expression] = {}
-        self.running: dict[ir.Value, int] = {}
+        self.running: set[ir.Value] = set()
         self.everywhere: Dims = tuple(
             UNIT if size == 1 else d for d, size in enumerate(layout.domain)
         )
@@ -66,40 +66,42 @@ class _Body:
         """The expression of each result; None where the body stays opaque."""
         count = len(self.operation.results)
         inputs = len(self.operands) - count
-        for position, argument in enumerate(self.block.arguments):
-            if self.layout.reduced and position >= inputs:
-                self.running[argument] = position
-            else:
-                self.scalars[argument] = self.operands[position], self.layout.dims[position]
-        for view in self.block.operations:
-            scalar = view.operation
-            if scalar.name == "linalg.yield":
+        self.scalars = dict(
+            zip(
+                self.block.arguments, zip(self.operands, self.layout.dims, strict=True), strict=True
+            )
+        )
+        if self.layout.reduced:
+            self.running = set(list(self.block.arguments)[inputs:])
+            for argument in self.running:
+                del self.scalars[argument]
+        for scalar in self.block.operations:
+            name = scalar.name
+            if name == "linalg.yield":
                 found = [self._result(v, inputs + i) for i, v in enumerate(scalar.operands)]
                 return [each for each in found if each] if None not in found else None
-            if not self._step(scalar):
+            if not name.startswith(_SCALAR) or not self._step(name, scalar.operation):
                 return None
         return None
 
-    def _step(self, scalar: ir.Operation) -> bool:
+    def _step(self, name: str, scalar: ir.Operation) -> bool:
         """Analyse one scalar operation; False if it is beyond expressions."""
-        if self.running and any(value in self.running for value in scalar.operands):
+        operands = list(scalar.operands)
+        if self.running and any(value in self.running for value in operands):
             return True  # The accumulation itself: `_result` looks at it.
-        if len(scalar.results) != 1 or len(scalar.regions):
+        results = list(scalar.results)
+        if len(results) != 1:
             return False
-        if scalar.name in ("linalg.index", "tensor.extract"):
-            return False
-        result = scalar.results[0]
-        if scalar.name == "arith.constant":
+        result = results[0]
+        if name == "arith.constant":
             self.scalars[result] = result, ()
             return True
-        self.scalars[result] = self._make(
-            opcode_of(scalar), tuple(map(self._operand, scalar.operands)), str(result.type), result
-        )
+        reads = tuple(self.scalars.get(value) or (value, ()) for value in operands)
+        self.scalars[result] = self._make(opcode_of(scalar, name), reads, result)
         return True
 
-    def _make(
-        self, opcode: str, operands: tuple[Operand, ...], element: str, result: ir.Value
-    ) -> Read:
+    def _make(self, opcode: str, operands: tuple[Operand, ...], result: ir.Value) -> Read:
+        element = self.graph.type_of(result)[1]
         made = Expression(self.graph, opcode, operands, (self.layout.domain, element))
         made.operation = self.operation
         self.made[result] = made
@@ -124,7 +126,7 @@ class _Body:
         if isinstance(value.owner, ir.Block):
             return None
         last = value.owner.operation
-        name, neutral = REDUCTIONS.get(opcode_of(last), ("", None))
+        name, neutral = REDUCTIONS.get(opcode_of(last, last.name), ("", None))
         uses = list(running.uses)
         if not name or len(uses) != 1 or uses[0].owner.operation != last:
             return None

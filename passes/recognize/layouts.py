@@ -34,11 +34,16 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class _Structure:
-    """A layout without sizes; `sized` names the operand and dimension that tell each size."""
+    """A layout without sizes.
+
+    `sized` names the operand and dimension that tell each size; `fixed` says whether an operand
+    is read at a constant position.
+    """
 
     dims: tuple[Dims, ...]
     sized: tuple[tuple[int, int], ...]
     reduced: int
+    fixed: bool
 
 
 @dataclass
@@ -54,8 +59,8 @@ class Layouts:
     ) -> Layout | None:
         """Return the layout of a `linalg.generic` with operands of `shapes`.
 
-        None where an operand is read other than along whole dimensions, where results differ in
-        their maps, or where a kind of loop is neither parallel nor a reduction.
+        None where a size is dynamic, where an operand is read other than along whole dimensions,
+        where results differ in their maps, or where a loop is neither parallel nor a reduction.
         """
         attributes = operation.attributes
         maps, kinds = attributes["indexing_maps"], attributes["iterator_types"]
@@ -63,15 +68,19 @@ class Layouts:
         if key not in self._known:
             self._known[key] = _structure(maps, kinds, results)
         structure = self._known[key]
-        if structure is None or not _reads_whole_dimensions(structure.dims, shapes):
+        if structure is None:
             return None
-        domain = tuple(shapes[operand][position] for operand, position in structure.sized)
+        if structure.fixed and not _reads_whole_dimensions(structure.dims, shapes):
+            return None
+        domain = tuple([shapes[operand][position] for operand, position in structure.sized])
+        if domain and min(domain) < 0:
+            return None
         return Layout(structure.dims, domain, structure.reduced)
 
 
 def _reads_whole_dimensions(dims: tuple[Dims, ...], shapes: Sequence[tuple[int, ...]]) -> bool:
     return all(
-        UNIT not in at or all(d != UNIT or n == 1 for d, n in zip(at, shape, strict=True))
+        all(d != UNIT or n == 1 for d, n in zip(at, shape, strict=True))
         for at, shape in zip(dims, shapes, strict=True)
     )
 
@@ -92,7 +101,9 @@ def _structure(maps: ir.Attribute, kinds: ir.Attribute, results: int) -> _Struct
     sized = [_locate(d, dims) for d in range(len(order))]
     if None in sized:
         return None
-    return _Structure(dims, tuple(found for found in sized if found), sum(map(bool, loops)))
+    located = tuple(found for found in sized if found)
+    fixed = any(UNIT in at for at in dims)
+    return _Structure(dims, located, sum(map(bool, loops)), fixed)
 
 
 def _locate(dimension: int, dims: tuple[Dims, ...]) -> tuple[int, int] | None:

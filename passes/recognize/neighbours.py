@@ -14,6 +14,8 @@ from xyntra.passes.recognize.opcodes import mlir_names
 __all__ = ["Around", "Neighbours", "neighbours"]
 
 _MOST_USERS = 4
+_FURTHEST = 3
+_MOVES = ("tensor.expand_shape", "tensor.collapse_shape")
 
 
 @dataclass(frozen=True)
@@ -42,11 +44,13 @@ class Around:
             unary = isinstance(anchor.inner, Apply) and len(anchor.inner.operands) == 1
             inner = anchor.inner.operands[0] if unary and isinstance(anchor.inner, Apply) else None
         before = None if inner is None or inner.heads is None else _names(inner.heads)
-        if len(anchor.stages) == 1:
+        first, *later = anchor.stages
+        opcodes = later[0].opcodes if later else frozenset[str]()
+        if anchor.below and anchor.alone:
             return cls(before, None)
-        first, second = anchor.stages[:2]
-        opcodes = second.opcodes | first.opcodes if first.steps > 1 else second.opcodes
-        return cls(before, _names(opcodes))
+        if first.chain:
+            opcodes |= first.opcodes
+        return cls(before, _names(opcodes) if opcodes else None)
 
     def allows(self, found: Neighbours) -> bool:
         """Whether an anchor with these neighbours is worth a closer look."""
@@ -57,23 +61,43 @@ def neighbours(operation: ir.Operation) -> Neighbours:
     """Look around a `linalg.generic` of one scalar operation; others have no known neighbours."""
     if len(operation.regions[0].blocks[0].operations) != 2 or len(operation.results) != 1:
         return _UNKNOWN
-    owner = operation.operands[0].owner
-    before = None if isinstance(owner, ir.Block) else scalar_names(owner.operation)
-    after: set[str] = set()
+    return Neighbours(_before(operation), _after(operation))
+
+
+def _before(operation: ir.Operation) -> frozenset[str] | None:
+    for _ in range(_FURTHEST):
+        owner = operation.operands[0].owner
+        if isinstance(owner, ir.Block):
+            return frozenset()
+        operation = owner.operation
+        names = scalar_names(operation)
+        if names is None or names:
+            return names
+    return None
+
+
+def _after(operation: ir.Operation, depth: int = _FURTHEST) -> frozenset[str] | None:
+    found: set[str] = set()
     for count, use in enumerate(operation.results[0].uses):
-        names = scalar_names(use.owner.operation) if count < _MOST_USERS else None
+        user = use.owner.operation
+        names = scalar_names(user) if count < _MOST_USERS else None
+        if names is not None and not names:
+            names = _after(user, depth - 1) if depth else None
         if names is None:
-            return Neighbours(before, None)
-        after |= names
-    return Neighbours(before, frozenset(after))
+            return None
+        found |= names
+    return frozenset(found)
 
 
 def scalar_names(operation: ir.Operation) -> frozenset[str] | None:
-    """Names of the scalar operations in a body; None where data is only moved, and for others."""
-    if operation.name != "linalg.generic":
-        return None
+    """Names of the scalar operations in a body, none where data is only moved; else None."""
+    name = operation.name
+    if name in _MOVES:
+        return frozenset()
+    if name != "linalg.generic":
+        return frozenset([name]) if len(operation.results) == 1 else None
     block = operation.regions[0].blocks[0]
-    return frozenset([scalar.name for scalar in block.operations][:-1]) or None
+    return frozenset([scalar.name for scalar in block.operations][:-1])
 
 
 def _names(opcodes: Iterable[str]) -> frozenset[str]:

@@ -28,13 +28,12 @@ REDUCTIONS = {
 """What a combination with the running value reduces by, and the initial value that it needs."""
 
 
-def opcode_of(op: ir.Operation) -> str:
-    """Name a scalar operation.
+def opcode_of(op: ir.Operation, name: str) -> str:
+    """Name a scalar operation, whose MLIR name is `name`.
 
     Operations on floats have short names (`add`, `exp`, `where`, `cast`); all others keep the name
     of their MLIR operation, so that a pattern on floats never takes integers.
     """
-    name: str = op.name
     short = _FLOATS.get(name)
     if short is not None:
         return short

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.recognize.anchors import Anchor, anchor_of
@@ -24,6 +26,9 @@ _UNITS = 4
 
 _MOST_VISITED = 32
 """How many operations are looked at on the way from an anchor to roots."""
+
+_MOST_OTHERS = 3
+"""How many operations with a constant there may be in one stage."""
 
 _SKIPPED = frozenset({"tensor.empty", "arith.constant", "tensor.expand_shape"})
 
@@ -125,8 +130,10 @@ class Search:
             if entry.group not in fitting:
                 fitting[entry.group] = self._fits(root, entry)
             if fitting[entry.group]:
-                for candidate in self._climb(operation, entry.anchor):
-                    yield from self._at(candidate, entry)
+                candidates = self._climb(operation, entry.anchor)
+                found = (each for root in candidates for each in self._at(root, entry))
+                # What a spelling covers is the same for all its roots, or nearly so.
+                yield from islice(found, 1)
 
     def _fits(self, expression: Expression, entry: _Entry) -> bool:
         """Whether an anchor has around it what its spelling needs, as far as that is cheap."""
@@ -143,25 +150,25 @@ class Search:
 
     def _climb(self, operation: ir.Operation, anchor: Anchor) -> Iterator[Expression]:
         """Yield what could be the root of a spelling, from its anchor on."""
-        waiting = [(result, 0, 0) for result in operation.results]
+        waiting = deque((result, 0, 0, 0) for result in operation.results)
         seen: set[tuple[ir.Value, int]] = set()
         roots: set[int] = set()
         while waiting and len(seen) < _MOST_VISITED:
-            value, stage, steps = waiting.pop()
+            value, stage, joins, others = waiting.popleft()
             if (value, stage) in seen:
                 continue
             seen.add((value, stage))
             expression = self.graph.expression(value)
-            reached = [(stage, steps)]
+            reached = [(stage, joins, others)]
             if expression.opcode != "copy":
-                reached = list(_stages(anchor, expression.opcode, stage, steps))
+                reached = list(_stages(anchor, expression, *reached[0]))
                 last = reached and reached[-1][0] == len(anchor.stages) - 1
                 if last and id(expression) not in roots:
                     roots.add(id(expression))
                     yield expression
             if reached:
                 results = [result for use in value.uses for result in use.owner.results]
-                waiting += [(result, *at) for at in reached for result in results]
+                waiting.extend((result, *at) for at in reached for result in results)
 
     def _at(self, root: Expression, entry: _Entry) -> Iterator[Found]:
         """Yield the first match at a root, if it may be replaced."""
@@ -214,12 +221,20 @@ def _matcher(pattern: Pattern, root: Expression) -> Matcher:
     return Matcher(default if pattern.tolerance is None else pattern.tolerance)
 
 
-def _stages(anchor: Anchor, opcode: str, stage: int, steps: int) -> Iterator[tuple[int, int]]:
-    """Yield the stages that an operation may be in, and how many there were in it with this one.
+def _stages(
+    anchor: Anchor, expression: Expression, stage: int, joins: int, others: int
+) -> Iterator[tuple[int, int, int]]:
+    """Yield the stages that an operation may be in.
 
+    With each come how many operations there were in it that join two tensors, and how many others.
     An operation with a larger body may be several stages further.
     """
+    join = sum(read.source.number is None for read in expression.operands) > 1
     for position in range(stage, len(anchor.stages)):
-        taken = steps + 1 if position == stage else 1
-        if opcode in anchor.stages[position].opcodes and taken <= anchor.stages[position].steps:
-            yield position, taken
+        found = anchor.stages[position]
+        if expression.opcode not in found.opcodes:
+            continue
+        before = (joins, others) if position == stage else (0, 0)
+        counts = (before[0] + join, before[1] + (not join))
+        if counts[0] <= found.joins and counts[1] <= _MOST_OTHERS:
+            yield position, *counts
