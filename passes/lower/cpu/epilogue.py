@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, Loop, collapsed, linear_nest
+from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, Loop, linear_nest
 from xyntra.passes.lower.cpu.memrefs import is_private, root, view_offset
 from xyntra.passes.lower.row_major import common_refinement, row_major_steps
 
@@ -39,10 +39,47 @@ class Epilogue:
         return (*self.outputs, *kept, *inputs)
 
 
-def with_epilogue(
-    fill: ir.Operation, contraction: ir.Operation, following: ir.Operation
-) -> tuple[LinearNest, Epilogue] | None:
-    """Return the loops of `contraction` and what `following` does to its result.
+@dataclass(frozen=True)
+class Joined:
+    """A contraction and what follows it, as one nest with the operands of both.
+
+    Attributes:
+        nest: the loops; first come the contraction's own operands, among the outputs its result,
+            where that is kept.
+        core_inputs: how many inputs are the contraction's own.
+        is_result: for each input of the operation that follows, whether it is the result.
+        body: of the operation that follows; None where there is none.
+        keeps: the result is also read elsewhere.
+        is_in_place: an element of an output is also read.
+    """
+
+    nest: LinearNest
+    core_inputs: int
+    is_result: tuple[bool, ...] = ()
+    body: ir.Block | None = None
+    keeps: bool = False
+    is_in_place: bool = False
+
+    def parts(self, nest: LinearNest) -> tuple[LinearNest, Epilogue | None]:
+        """Split `nest`, equal to `self.nest` but for its loops and buffers."""
+        if self.body is None:
+            return nest, None
+        operands = iter(nest.inputs[self.core_inputs :])
+        epilogue = Epilogue(
+            tuple(None if each else next(operands) for each in self.is_result),
+            nest.outputs[1:] if self.keeps else nest.outputs,
+            self.body,
+            nest.outputs[0] if self.keeps else None,
+            self.is_in_place,
+        )
+        inputs = nest.inputs[: self.core_inputs]
+        return replace(nest, inputs=inputs, outputs=epilogue.outputs[:1]), epilogue
+
+
+def joined(
+    fill: ir.Operation, contraction: ir.Operation, following: ir.Operation | None
+) -> Joined | None:
+    """Return the loops of `contraction` with what `following` does to its result.
 
     None where `following` does not take the elements one by one, or where its results may not
     appear before the contraction has read everything.
@@ -50,31 +87,24 @@ def with_epilogue(
     Args:
         fill: gives the result its first value.
         contraction: a linalg.generic that satisfies `is_linear`, with one output.
-        following: another one without reductions, which reads that output.
+        following: another one without reductions, which reads that output; None for nothing.
     """
+    core = linear_nest(contraction)
+    if following is None:
+        return Joined(core, len(core.inputs))
     memory = root(contraction.operands[-1])
-    core, after = linear_nest(contraction), linear_nest(following)
-    is_result = [not each.is_scalar and root(each.value) == memory for each in after.inputs]
+    after = linear_nest(following)
+    is_result = tuple(not each.is_scalar and root(each.value) == memory for each in after.inputs)
     in_place = _reads_what_it_writes(core, after, is_result)
     if in_place is None or not all(_is_injective(after, each) for each in after.outputs):
         return None
-    joined = _joined(core, after, is_result)
-    if joined is None:
+    both = _joined(core, after, is_result)
+    if both is None:
         return None
     writes_over = any(root(each.value) == memory for each in after.outputs)
     keeps = not writes_over and not is_private(memory, [fill, contraction, following])
-    outputs = joined.outputs if keeps else joined.outputs[1:]
-    joined = collapsed(replace(joined, outputs=outputs))
-    operands = iter(joined.inputs[len(core.inputs) :])
-    epilogue = Epilogue(
-        tuple(None if each else next(operands) for each in is_result),
-        joined.outputs[1:] if keeps else joined.outputs,
-        after.body,
-        joined.outputs[0] if keeps else None,
-        in_place,
-    )
-    inputs = joined.inputs[: len(core.inputs)]
-    return replace(joined, inputs=inputs, outputs=epilogue.outputs[:1]), epilogue
+    both = replace(both, outputs=both.outputs if keeps else both.outputs[1:])
+    return Joined(both, len(core.inputs), is_result, after.body, keeps, in_place)
 
 
 def _reads_what_it_writes(

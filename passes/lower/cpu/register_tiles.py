@@ -8,11 +8,15 @@ from typing import ClassVar
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.epilogue import with_epilogue
+from xyntra.passes.lower.cpu.epilogue import Joined, joined
 from xyntra.passes.lower.cpu.following_elementwise import following_elementwise
 from xyntra.passes.lower.cpu.kernel_function import operations_named, terminator
 from xyntra.passes.lower.cpu.linear_nest import collapsed, is_linear, linear_nest
+from xyntra.passes.lower.cpu.loop_builder import Position, nested_loops
 from xyntra.passes.lower.cpu.panels import with_blocks
+from xyntra.passes.lower.cpu.preceding_nests import preceding_nests
+from xyntra.passes.lower.cpu.row_group import aligned, shared_loops, with_row_buffers
+from xyntra.passes.lower.cpu.scalar_nest import emit_nest
 from xyntra.passes.lower.cpu.tile_emitter import TileEmitter
 from xyntra.passes.lower.cpu.tile_plan import Registers, plan_tiles
 from xyntra.passes.lower.cpu.vector_body import is_vectorizable
@@ -52,47 +56,55 @@ class RegisterTiles:
         if initial == fill.regions[0].blocks[0].arguments[0]:
             initial = fill.operands[0]
         following = following_elementwise(generic)
-        if following is not None and self._emit_both(fill, generic, following, initial):
-            waiting.remove(following)
-            following.erase()
-        elif not self._emit(generic, initial):
-            return
-        generic.erase()
-        fill.erase()
+        producers = preceding_nests(fill, generic, following)
+        for after in [following, None] if following is not None else [None]:
+            with generic.context:
+                together = joined(fill, generic, after)
+            for before in [producers, []] if producers else [[]]:
+                group = [*before, fill, generic, *([after] if after is not None else [])]
+                if together is not None and self._emit(group, len(before), together, initial):
+                    if after is not None:
+                        waiting.remove(after)
+                    for op in reversed(group):
+                        op.erase()
+                    return
 
-    def _emit_both(
-        self,
-        fill: ir.Operation,
-        generic: ir.Operation,
-        following: ir.Operation,
-        initial: ir.Value,
+    def _emit(
+        self, group: list[ir.Operation], before: int, together: Joined, initial: ir.Value
     ) -> bool:
-        with generic.context:
-            joined = with_epilogue(fill, generic, following)
-        if joined is None:
-            return False
-        nest, epilogue = joined
-        with generic.context, generic.location, ir.InsertionPoint(following):
+        """Emit the operations of `group`, of which the first `before` make what the tiles read."""
+        generic = group[before + 1]
+        with generic.context, generic.location, ir.InsertionPoint(group[-1]):
+            nests = [*(linear_nest(op) for op in group[:before]), together.nest]
+            count = 0
+            if before:
+                nests = aligned(nests)
+                count = shared_loops(nests)
             registers, item_bytes = self._registers(initial.type)
-            exact = epilogue.is_in_place
-            plan = plan_tiles(nest, registers, item_bytes, epilogue.accesses, exact=exact)
-            if plan is None:
+            free = plan_tiles(collapsed(linear_nest(generic)), registers, item_bytes)
+            nest, epilogue = together.parts(collapsed(nests[-1], fixed=count))
+            companions = () if epilogue is None else epilogue.accesses
+            plan = plan_tiles(
+                nest, registers, item_bytes, companions, exact=together.is_in_place, fixed=count
+            )
+            if plan is None or free is None or plan.cost > _MAX_SLOWDOWN * free.cost:
                 return False
-            alone = collapsed(linear_nest(generic))
-            free = plan_tiles(alone, registers, item_bytes)
-            if free is None or plan.cost > _MAX_SLOWDOWN * free.cost:
+            if before and not count:
                 return False
-            TileEmitter(nest, with_blocks(plan, nest, item_bytes), initial, epilogue).emit()
-        return True
+            if before:
+                nests = with_row_buffers(nests, count, group)
+                nest, epilogue = together.parts(collapsed(nests[-1], fixed=count))
+            plan = with_blocks(plan, nest, item_bytes)
+            emitter = TileEmitter(nest, plan, initial, epilogue)
+            rows = [collapsed(each, fixed=count) for each in nests[:-1]]
+            loops = [(number, loop.extent) for number, loop in enumerate(nest.loops[:count])]
 
-    def _emit(self, generic: ir.Operation, initial: ir.Value) -> bool:
-        with generic.context, generic.location, ir.InsertionPoint(generic):
-            nest = collapsed(linear_nest(generic))
-            registers, item_bytes = self._registers(initial.type)
-            plan = plan_tiles(nest, registers, item_bytes)
-            if plan is None:
-                return False
-            TileEmitter(nest, with_blocks(plan, nest, item_bytes), initial).emit()
+            def emit_row(position: Position) -> None:
+                for each in rows:
+                    emit_nest(each, position)
+                emitter.emit(position)
+
+            nested_loops(loops, {}, emit_row)
         return True
 
     def _registers(self, element: ir.Type) -> tuple[Registers, int]:

@@ -57,8 +57,9 @@ class TileEmitter:
     initial: ir.Value
     epilogue: Epilogue | None = None
 
-    def emit(self) -> None:
-        """Emit all loops."""
+    def emit(self, position: Position | None = None) -> None:
+        """Emit all loops that `position` lacks."""
+        position = position or {}
         epilogue = TileEpilogue.of(self.plan, self.nest.outputs[0], self.epilogue)
         element = self.initial.type
         row_tiles = _tiles(self._row_extent, self.plan.rows)
@@ -71,9 +72,9 @@ class TileEmitter:
         outer = [
             (number, each.extent)
             for number, each in enumerate(self.nest.loops)
-            if not each.is_reduction and number not in tiled
+            if not each.is_reduction and number not in tiled and number not in position
         ]
-        nested_loops(outer, {}, lambda position: self._columns(position, panels, writer))
+        nested_loops(outer, position, lambda inside: self._columns(inside, panels, writer))
 
     def _columns(
         self, position: Position, panels: Mapping[int, Panels], writer: TileWriter
@@ -97,9 +98,9 @@ class TileEmitter:
         self, access: Access, panels: Panels | None, panel: ir.Value, first: ir.Value
     ) -> _Operand:
         if panels is not None:
-            return _Operand(panels.first, panels.start(panel), by_column=True)
-        by_column = bool(access.strides[self.plan.column_loops[-1]])
-        return _Operand(access, first if by_column else index(0), by_column)
+            return _Operand(panels.first, panels.start(panel), 1)
+        column = access.strides[self.plan.column_loops[-1]]
+        return _Operand(access, arith.muli(first, index(column)), column)
 
     @property
     def _row_extent(self) -> int:
@@ -176,10 +177,10 @@ class TileEmitter:
 
         def read(row: int, vector: int) -> ir.Value:
             distance = row * plan.row_stride(access)
-            distance += vector * plan.lanes if operand.by_column else 0
+            distance += vector * plan.lanes * operand.column
             if distance not in loaded:
                 place = _moved(start, distance)
-                loaded[distance] = _load(access, place, plan.lanes, operand.by_column)
+                loaded[distance] = _load(access, place, plan.lanes, operand.column)
             return loaded[distance]
 
         return read
@@ -187,11 +188,17 @@ class TileEmitter:
 
 @dataclass(frozen=True)
 class _Operand:
-    """An input as one tile of columns reads it: where its columns start, if it moves with them."""
+    """An input as one tile of columns reads it.
+
+    Attributes:
+        access: the input, or its panels.
+        start: where the columns start.
+        column: how far apart they are, 0 to 2.
+    """
 
     access: Access
     start: ir.Value
-    by_column: bool
+    column: int
 
 
 def _block(number: ir.Value, panels: int, tiles: int) -> Block:
@@ -209,8 +216,14 @@ def _moved(start: ir.Value, distance: int) -> ir.Value:
     return arith.addi(start, index(distance)) if distance else start
 
 
-def _load(access: Access, place: ir.Value, lanes: int, is_vector: bool) -> ir.Value:
-    if not is_vector:
+def _load(access: Access, place: ir.Value, lanes: int, column: int) -> ir.Value:
+    if column == 0:
         return broadcast(load(access, place), lanes)
-    element = ir.MemRefType(access.value.type).element_type
-    return emit("vector.load", [access.value, place], ir.VectorType.get([lanes], element))
+    kind = ir.VectorType.get([lanes], ir.MemRefType(access.value.type).element_type)
+    low = emit("vector.load", [access.value, place], kind)
+    if column == 1:
+        return low
+    # The second half starts one element early, so as not to read behind the last one.
+    high = emit("vector.load", [access.value, _moved(place, lanes - 1)], kind)
+    chosen = [*range(0, lanes, 2), *range(lanes + 1, 2 * lanes, 2)]
+    return emit("vector.shuffle", [low, high], kind, mask=ir.DenseI64ArrayAttr.get(chosen))

@@ -15,6 +15,7 @@ _PACK_CYCLES = 2.0  # to copy one element into a panel
 _SCATTER_CYCLES = 2.0  # to store one lane by itself
 _LINE_BYTES = 64
 _MISS_CYCLES = 4.0  # for a line that comes from the second-level cache, one of several in flight
+_PAIR_LOADS = 3
 _MIN_LANES = 4
 _MIN_REDUCTION = 4
 _PACK_ROWS = 8  # fewer rows do not pay for a panel
@@ -73,6 +74,7 @@ def plan_tiles(
     companions: Sequence[Access] = (),
     *,
     exact: bool = False,
+    fixed: int = 0,
 ) -> TilePlan | None:
     """Return the best tile for `nest`, or None where plain loops do as well.
 
@@ -82,14 +84,16 @@ def plan_tiles(
         item_bytes: bytes of one element.
         companions: what else is read or written for each element of the output.
         exact: no column may be in two tiles.
+        fixed: how many of the first loops no tile may take anything from.
     """
+    outer = tuple(range(fixed))
     if prod(loop.extent for loop in nest.loops if loop.is_reduction) < _MIN_REDUCTION:
         return None
     plans = [
         plan
-        for column_loops in _column_groups(nest)
+        for column_loops in _column_groups(nest, outer)
         if all(_is_one_walk(nest, column_loops, access) for access in companions)
-        for row in [None, *_parallel_loops(nest, column_loops)]
+        for row in [None, *_parallel_loops(nest, (*outer, *column_loops))]
         for plan in _plans(nest, row, column_loops, registers, item_bytes)
         if not exact or plan.extent(nest) % plan.columns == 0
     ]
@@ -116,16 +120,18 @@ def _is_one_walk(nest: LinearNest, column_loops: tuple[int, ...], access: Access
     )
 
 
-def _column_groups(nest: LinearNest) -> Iterator[tuple[int, ...]]:
+def _column_groups(nest: LinearNest, outer: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     """Yield every parallel loop, and those that continue the loop with neighbouring outputs."""
     strides = nest.outputs[0].strides
-    for first in _parallel_loops(nest, ()):
+    for first in _parallel_loops(nest, outer):
         group: tuple[int, ...] = (first,)
         yield group
         size = nest.loops[first].extent
         if strides[first] != 1:
             continue
-        while following := [loop for loop in _parallel_loops(nest, group) if strides[loop] == size]:
+        while following := [
+            loop for loop in _parallel_loops(nest, (*outer, *group)) if strides[loop] == size
+        ]:
             group = (following[0], *group)
             size *= nest.loops[following[0]].extent
             yield group
@@ -178,7 +184,8 @@ def _packed_inputs(
         if is_far and not is_reused:
             return None
         must_pack = len(column_loops) > 1 or access.strides[column_loops[-1]] != 1
-        if must_pack and not can_pack:
+        is_pairs = len(column_loops) == 1 and access.strides[column_loops[0]] == 2
+        if must_pack and not can_pack and not is_pairs:
             return None
         if can_pack and (must_pack or is_far):
             packed.add(number)
@@ -220,7 +227,9 @@ def _cycles(nest: LinearNest, plan: TilePlan, item_bytes: int) -> float:
     for number, access in enumerate(nest.inputs):
         by_column = number in plan.packed or any(access.strides[i] for i in plan.column_loops)
         rows = plan.rows if plan.row_stride(access) else 1
-        loads += rows * (plan.vectors if by_column else 1)
+        # Every second element takes two loads and a shuffle.
+        is_pairs = number not in plan.packed and access.strides[plan.column_loops[-1]] == 2
+        loads += rows * (plan.vectors if by_column else 1) * (_PAIR_LOADS if is_pairs else 1)
         if not by_column and _steps_far(nest, access, item_bytes):
             reach = rows * abs(plan.row_stride(access)) * item_bytes
             misses += 1 + min(rows - 1, reach // _LINE_BYTES)
