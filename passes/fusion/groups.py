@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xyntra.dialects import Kind
 from xyntra.dialects.segments import SEGMENTS
@@ -27,6 +28,7 @@ class Outside:
         origin: the tensor behind its views.
         count: how many operations of the group read it.
         rows: numbers of rows at which all of these reads are aligned.
+        pointwise: whether all of them are pointwise.
         initial: whether it only initialises what they write.
         by_anchor: whether the group's anchor is among them.
     """
@@ -34,6 +36,7 @@ class Outside:
     origin: int
     count: int
     rows: frozenset[int]
+    pointwise: bool
     initial: bool
     by_anchor: bool
 
@@ -49,6 +52,7 @@ class Group:
         elements: elements of the largest result.
         largest_bytes: bytes of the largest tensor that an operation touches.
         reduces: whether an operation other than the anchor reduces.
+        rowwise: whether an inner read is aligned at rows only.
         static: whether the kernel runs once, at load.
         opaque: whether it is an operation that shares its kernel with none.
         loose: whether operations over different spaces run one after the other.
@@ -65,6 +69,7 @@ class Group:
     elements: int
     largest_bytes: int
     reduces: bool
+    rowwise: bool
     static: bool
     opaque: bool
     loose: bool
@@ -78,7 +83,7 @@ class Group:
     @property
     def is_pointwise(self) -> bool:
         """Whether every element is computed on its own."""
-        return not self.reduces and not self.loose and self.elements in self.rows
+        return not (self.reduces or self.rowwise or self.loose) and self.elements in self.rows
 
 
 class Rules:
@@ -103,10 +108,11 @@ class Rules:
         for read in node.reads:
             known = reads.get(read.tensor)
             rows = read.access.rows if known is None else known.rows & read.access.rows
+            pointwise = read.access.pointwise and (known is None or known.pointwise)
             initial = read.initial and (known is None or known.initial)
-            reads[read.tensor] = Outside(read.origin, 1, rows, initial, anchored)
+            reads[read.tensor] = Outside(read.origin, 1, rows, pointwise, initial, anchored)
         sizes = [self.graph.nbytes[tensor] for tensor in (*reads, *node.results)]
-        elements = max(node.rows, default=0)
+        elements = prod(node.shape)
         return self._timed(
             Group(
                 members=(index,),
@@ -115,6 +121,7 @@ class Rules:
                 elements=elements,
                 largest_bytes=max(sizes, default=0),
                 reduces=node.role is Role.ROW,
+                rowwise=False,
                 static=node.static,
                 opaque=node.role is Role.OPAQUE,
                 loose=node.role is Role.DATA,
@@ -205,6 +212,7 @@ class _Union:
         self.inner: set[int] = set()
         self.prologue: list[Group] = []
         self.rows: frozenset[int] | None = None
+        self.rowwise = False
 
     def connect(self) -> Reason | None:
         """Turn reads of one group from another into internal ones; or say why it cannot be."""
@@ -237,6 +245,7 @@ class _Union:
             self._align(reader.rows & outside.rows)
             return "other-readers" if stored and not outside.initial else None
         self._align(producer.rows & reader.rows & outside.rows)
+        self.rowwise = self.rowwise or not outside.pointwise
         return None
 
     def _align(self, rows: frozenset[int]) -> None:
@@ -259,6 +268,7 @@ class _Union:
             elements=max([group.elements for group in working]),
             largest_bytes=max([group.largest_bytes for group in working]),
             reduces=first.reduces,
+            rowwise=first.rowwise or self.rowwise,
             static=first.static,
             opaque=False,
             loose=loose,
@@ -283,6 +293,7 @@ def _absorb(merged: Group, group: Group) -> None:
     merged.members += group.members
     merged.anchor = merged.anchor or group.anchor
     merged.reduces = merged.reduces or group.reduces
+    merged.rowwise = merged.rowwise or group.rowwise
     merged.moves_only = merged.moves_only and group.moves_only
     merged.matrix_flops += group.matrix_flops
     merged.scalar_ops += group.scalar_ops
@@ -296,6 +307,7 @@ def _both(first: Outside, second: Outside) -> Outside:
         first.origin,
         first.count + second.count,
         first.rows & second.rows,
+        first.pointwise and second.pointwise,
         first.initial and second.initial,
         first.by_anchor or second.by_anchor,
     )
