@@ -139,7 +139,8 @@ class Rules:
         if refused is not None:
             return refused
         merged = _Union(groups).group()
-        merged.loose = not merged.is_pointwise
+        one_space = len({group.elements for group in groups}) == 1
+        merged.loose = not (one_space and merged.is_pointwise)
         return self._refuse_shape(merged) or self._timed(merged)
 
     def merge(self, groups: Sequence[Group]) -> Group | Reason:
