@@ -45,6 +45,7 @@ class Attention:
     causal_offset: int | None = None
     fill: float = float("-inf")
     masked_rows: MaskedRows = "nan"
+    fill_last: bool = False
 
     @staticmethod
     def of(op: ir.Operation) -> Attention:
@@ -67,6 +68,7 @@ class Attention:
             causal_offset=offset if attributes["causal"].value else None,
             fill=attributes["fill"].value if "fill" in attributes else float("-inf"),
             masked_rows=attributes["masked_rows"].value,
+            fill_last="fill_last" in attributes,
         )  # fmt: skip
 
     @property
@@ -108,6 +110,8 @@ class Attention:
         if self.causal_offset:
             i64 = ir.IntegerType.get_signless(64)
             attributes["causal_offset"] = ir.IntegerAttr.get(i64, self.causal_offset)
+        if self.fill_last:
+            attributes["fill_last"] = ir.UnitAttr.get()
         if self.fill != float("-inf"):
             attributes["fill"] = ir.FloatAttr.get(f32, self.fill)
         return attributes

@@ -28,7 +28,8 @@ class AttentionOp(Xyntra.Operation, name="attention", traits=[Pure]):
 
     * `query` b, h, s, d; `key` b, h, t, d; `value` b, h, t, e: all of one type f16/bf16/f32/f64;
     * `keep`, optional, of i1: b, h, s, t. Where it is false, the score is `fill`;
-    * `bias`, optional, of the type of `query` or f32: b, h, s, t. It is added after that;
+    * `bias`, optional, of the type of `query` or f32: b, h, s, t. It is added after that, or before
+      it where there is the unit attribute `fill_last`;
     * the result, of the type of `query`: b, h, s, e, each element written once.
 
         score = scale * sum over d of query * key
@@ -102,6 +103,9 @@ def _check_attributes(op: Any) -> None:
     if op.masked_rows.value not in _MASKED_ROWS:
         known = ", ".join(_MASKED_ROWS)
         raise Rejected(f"expects 'masked_rows' to be one of {known}, got {op.masked_rows}")
+    last = attributes.get("fill_last")
+    if last is not None and not isinstance(last, ir.UnitAttr):
+        raise Rejected(f"expects 'fill_last' to be a unit attribute, got {last}")
     if "causal_offset" not in attributes:
         return
     offset = attributes["causal_offset"]

@@ -70,12 +70,15 @@ class _Parts:
         masks = [self.load(each, (*_ROWS, KEY)) for each in (op.keep, op.bias) if each]
 
         def body(product: Scalar, *rest: Scalar) -> Scalar:
-            score, given = product * op.scale, iter(rest)
+            score = product * op.scale
+            bias = None if op.bias is None else rest[-1].cast(self.wide)
+            if bias is not None and op.fill_last:
+                score = score + bias
             if op.keep is not None:
-                score = next(given).select(score, op.fill)
+                score = rest[0].select(score, op.fill)
             if op.causal_offset is not None:
                 score = self._seen(op.causal_offset).select(score, op.fill)
-            return score if op.bias is None else score + next(given).cast(self.wide)
+            return score if bias is None or op.fill_last else score + bias
 
         return b.map(body, products, *masks, dtype=self.wide)
 

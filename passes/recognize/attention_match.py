@@ -192,6 +192,7 @@ class _Builder:
             scale=self._scale(roots),
             fill=float("-inf") if self.scores.fill is None else self.scores.fill,
             masked_rows=self.around.softmax.masked_rows,
+            fill_last=self.scores.fill_last,
         )  # fmt: skip
         if not _elements_fit(attention):
             return None
@@ -225,7 +226,8 @@ class _Builder:
     def _loops(self) -> tuple[tuple[int, ...], dict[int, Position]]:
         """The extents of the six loops, and what every loop of the match is in terms of them."""
         extents, last = self.extents, self.around.last
-        first, *heads = self.roles.outer if len(self.roles.outer) > 1 else (None, *self.roles.outer)
+        shared = self.roles.outer
+        first, heads = (shared[0], shared[1:]) if len(shared) > 1 else (None, shared)
         sizes = [1] * 6
         places = {loop: Position() for loop in range(len(extents))}
         pairs = [

@@ -29,7 +29,7 @@ class Scores:
         keep: the boolean mask; `inverted` where it tells which scores to replace.
         fill: what masked scores are replaced by.
         causal: the mask that positions make.
-        bias: what is added after that.
+        bias: what is added after that, or before it where `fill_last`.
     """
 
     products: Place | None = None
@@ -39,6 +39,7 @@ class Scores:
     fill: float | None = None
     causal: Causal | None = None
     bias: Place | None = None
+    fill_last: bool = False
     _scaled: bool = field(default=False, repr=False)
 
     def add_scale(self, factor: float) -> None:
@@ -51,23 +52,26 @@ class Scores:
         causal = causal_of(keep, inverted)
         if causal is not None:
             return self.add_causal(causal, fill)
-        if self._scaled or self.keep is not None or self.fill not in (None, fill):
+        if self.keep is not None or not self._takes_mask(fill):
             return False
         self.keep, self.inverted, self.fill = keep, inverted, fill
         return True
 
     def add_causal(self, causal: Causal, fill: float) -> bool:
         """Take in a mask made of positions; False where it cannot be said with those above."""
-        if self._scaled or self.causal is not None or self.fill not in (None, fill):
+        if self.causal is not None or not self._takes_mask(fill):
             return False
         self.causal, self.fill = causal, fill
         return True
 
+    def _takes_mask(self, fill: float) -> bool:
+        return not self._scaled and not self.fill_last and self.fill in (None, fill)
+
     def add_bias(self, bias: Place) -> bool:
         """Take in a sum; False where something is done to it afterwards."""
-        if self._scaled or self.bias is not None or self.fill is not None:
+        if self._scaled or self.bias is not None:
             return False
-        self.bias = bias
+        self.bias, self.fill_last = bias, self.fill is not None
         return True
 
 

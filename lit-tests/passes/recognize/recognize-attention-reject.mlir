@@ -203,19 +203,35 @@ func.func @selected_from_tensor(%arg0: tensor<1x2x3x2xf32>, %arg1: tensor<1x2x4x
   return %7 : tensor<1x2x3x5xf32>
 }
 
-// CHECK-LABEL: func.func @filled_after_sum(
+// Replaced, added to, and replaced again.
+// CHECK-LABEL: func.func @filled_around_sum(
 // CHECK: "xyntra.softmax"
-func.func @filled_after_sum(%arg0: tensor<1x2x3x2xf32>, %arg1: tensor<1x2x4x2xf32>, %arg2: tensor<1x2x4x5xf32>, %arg3: tensor<3x4xi1>, %arg4: tensor<1x2x3x4xf32>) -> tensor<1x2x3x5xf32> {
+func.func @filled_around_sum(%arg0: tensor<1x2x3x2xf32>, %arg1: tensor<1x2x4x2xf32>, %arg2: tensor<1x2x4x5xf32>, %arg3: tensor<3x4xi1>, %arg4: tensor<1x2x3x4xf32>) -> tensor<1x2x3x5xf32> {
   %cst = arith.constant -1.000000e+04 : f32
   %cst_0 = arith.constant 0.000000e+00 : f32
   %0 = tensor.empty() : tensor<1x2x3x4xf32>
   %1 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%0 : tensor<1x2x3x4xf32>) { ^bb0(%out: f32): linalg.yield %cst_0 : f32 } -> tensor<1x2x3x4xf32>
   %2 = linalg.generic {indexing_maps = [#map1, #map2, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%arg0, %arg1 : tensor<1x2x3x2xf32>, tensor<1x2x4x2xf32>) outs(%1 : tensor<1x2x3x4xf32>) { ^bb0(%in: f32, %in_1: f32, %out: f32): %8 = arith.mulf %in, %in_1 : f32 %9 = arith.addf %out, %8 : f32 linalg.yield %9 : f32 } -> tensor<1x2x3x4xf32>
-  %3 = linalg.generic {indexing_maps = [#map6, #map, #map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%arg3, %2, %arg4 : tensor<3x4xi1>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) outs(%0 : tensor<1x2x3x4xf32>) { ^bb0(%in: i1, %in_1: f32, %in_2: f32, %out: f32): %8 = arith.addf %in_1, %in_2 : f32 %9 = arith.select %in, %8, %cst : f32 linalg.yield %9 : f32 } -> tensor<1x2x3x4xf32>
+  %3 = linalg.generic {indexing_maps = [#map6, #map, #map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%arg3, %2, %arg4 : tensor<3x4xi1>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) outs(%0 : tensor<1x2x3x4xf32>) { ^bb0(%in: i1, %in_1: f32, %in_2: f32, %out: f32): %8 = arith.select %in, %in_1, %cst : f32 %9 = arith.addf %8, %in_2 : f32 %10 = arith.select %in, %9, %cst : f32 linalg.yield %10 : f32 } -> tensor<1x2x3x4xf32>
   %4 = "xyntra.softmax"(%3) {axis = 3 : i64} : (tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
   %5 = tensor.empty() : tensor<1x2x3x5xf32>
   %6 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%5 : tensor<1x2x3x5xf32>) { ^bb0(%out: f32): linalg.yield %cst_0 : f32 } -> tensor<1x2x3x5xf32>
   %7 = linalg.generic {indexing_maps = [#map1, #map4, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%4, %arg2 : tensor<1x2x3x4xf32>, tensor<1x2x4x5xf32>) outs(%6 : tensor<1x2x3x5xf32>) { ^bb0(%in: f32, %in_1: f32, %out: f32): %8 = arith.mulf %in, %in_1 : f32 %9 = arith.addf %out, %8 : f32 linalg.yield %9 : f32 } -> tensor<1x2x3x5xf32>
+  return %7 : tensor<1x2x3x5xf32>
+}
+
+// CHECK-LABEL: func.func @two_biases(
+// CHECK: "xyntra.softmax"
+func.func @two_biases(%arg0: tensor<1x2x3x2xf32>, %arg1: tensor<1x2x4x2xf32>, %arg2: tensor<1x2x4x5xf32>, %arg3: tensor<3x4xf32>, %arg4: tensor<1x2x3x4xf32>) -> tensor<1x2x3x5xf32> {
+  %cst = arith.constant 0.000000e+00 : f32
+  %0 = tensor.empty() : tensor<1x2x3x4xf32>
+  %1 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%0 : tensor<1x2x3x4xf32>) { ^bb0(%out: f32): linalg.yield %cst : f32 } -> tensor<1x2x3x4xf32>
+  %2 = linalg.generic {indexing_maps = [#map1, #map2, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%arg0, %arg1 : tensor<1x2x3x2xf32>, tensor<1x2x4x2xf32>) outs(%1 : tensor<1x2x3x4xf32>) { ^bb0(%in: f32, %in_0: f32, %out: f32): %8 = arith.mulf %in, %in_0 : f32 %9 = arith.addf %out, %8 : f32 linalg.yield %9 : f32 } -> tensor<1x2x3x4xf32>
+  %3 = linalg.generic {indexing_maps = [#map, #map6, #map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%2, %arg3, %arg4 : tensor<1x2x3x4xf32>, tensor<3x4xf32>, tensor<1x2x3x4xf32>) outs(%0 : tensor<1x2x3x4xf32>) { ^bb0(%in: f32, %in_0: f32, %in_1: f32, %out: f32): %8 = arith.addf %in, %in_0 : f32 %9 = arith.addf %8, %in_1 : f32 linalg.yield %9 : f32 } -> tensor<1x2x3x4xf32>
+  %4 = "xyntra.softmax"(%3) {axis = 3 : i64} : (tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
+  %5 = tensor.empty() : tensor<1x2x3x5xf32>
+  %6 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%5 : tensor<1x2x3x5xf32>) { ^bb0(%out: f32): linalg.yield %cst : f32 } -> tensor<1x2x3x5xf32>
+  %7 = linalg.generic {indexing_maps = [#map1, #map4, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%4, %arg2 : tensor<1x2x3x4xf32>, tensor<1x2x4x5xf32>) outs(%6 : tensor<1x2x3x5xf32>) { ^bb0(%in: f32, %in_0: f32, %out: f32): %8 = arith.mulf %in, %in_0 : f32 %9 = arith.addf %out, %8 : f32 linalg.yield %9 : f32 } -> tensor<1x2x3x5xf32>
   return %7 : tensor<1x2x3x5xf32>
 }
 

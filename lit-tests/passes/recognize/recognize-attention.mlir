@@ -41,21 +41,22 @@
 #map11 = affine_map<(d0, d1, d2, d3) -> (d2, d3)>
 #map12 = affine_map<(d0, d1, d2, d3) -> (d0, 0, 0, d3)>
 #map13 = affine_map<(d0, d1, d2, d3) -> (d1, d2, d3)>
-#map14 = affine_map<(d0, d1, d2, d3) -> (d0, d2, d1, d3)>
-#map15 = affine_map<(d0, d1) -> (d0, d1)>
-#map16 = affine_map<(d0, d1, d2) -> (d0, d2)>
-#map17 = affine_map<(d0, d1, d2) -> (d1, d2)>
-#map18 = affine_map<(d0, d1, d2) -> (d0, d1)>
-#map19 = affine_map<(d0, d1, d2) -> (d2, d1)>
-#map20 = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, 0, d3, d4)>
-#map21 = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>
-#map22 = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3, d5)>
-#map23 = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d4, d5)>
-#map24 = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3, d4)>
-#map25 = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d5, d4)>
-#map26 = affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d4)>
-#map27 = affine_map<(d0, d1, d2, d3, d4) -> (d0, d4, d3)>
-#map28 = affine_map<(d0, d1, d2, d3, d4) -> (d0, d2, d3, d4)>
+#map14 = affine_map<(d0, d1, d2, d3) -> (d0, d1, d3, d2)>
+#map15 = affine_map<(d0, d1, d2, d3) -> (d0, d2, d1, d3)>
+#map16 = affine_map<(d0, d1) -> (d0, d1)>
+#map17 = affine_map<(d0, d1, d2) -> (d0, d2)>
+#map18 = affine_map<(d0, d1, d2) -> (d1, d2)>
+#map19 = affine_map<(d0, d1, d2) -> (d0, d1)>
+#map20 = affine_map<(d0, d1, d2) -> (d2, d1)>
+#map21 = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, 0, d3, d4)>
+#map22 = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>
+#map23 = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3, d5)>
+#map24 = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d4, d5)>
+#map25 = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3, d4)>
+#map26 = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d5, d4)>
+#map27 = affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d4)>
+#map28 = affine_map<(d0, d1, d2, d3, d4) -> (d0, d4, d3)>
+#map29 = affine_map<(d0, d1, d2, d3, d4) -> (d0, d2, d3, d4)>
 
 // CHECK-LABEL: func.func @scale_after(
 func.func @scale_after(%arg0: tensor<1x2x3x2xf32>, %arg1: tensor<1x2x4x2xf32>, %arg2: tensor<1x2x4x5xf32>) -> tensor<1x2x3x5xf32> {
@@ -382,6 +383,48 @@ func.func @kept_and_added(%arg0: tensor<1x2x3x2xf32>, %arg1: tensor<1x2x4x2xf32>
   return %8 : tensor<1x2x3x5xf32>
 }
 
+// As `kept_and_added`, the other way round.
+// CHECK-LABEL: func.func @added_and_filled(
+func.func @added_and_filled(%arg0: tensor<1x2x3x2xf32>, %arg1: tensor<1x2x4x2xf32>, %arg2: tensor<1x2x4x5xf32>, %arg3: tensor<3x4xi1>, %arg4: tensor<1x2x3x4xf32>) -> tensor<1x2x3x5xf32> {
+  // CHECK-NOT: "reduction"
+  // CHECK: "xyntra.attention"(%arg0, %arg1, %arg2, %arg3, %arg4) {causal = false, fill = -1.000000e+04 : f32, fill_last, indexing_maps = [#[[$AT_0HSD]], #[[$AT_0HTD]], #[[$AT_0HTE]], #[[$AT_ST]], #[[$AT_0HST]], #[[$AT_0HSE]]]
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 1, 1>, scale = 1.000000e+00 : f32, sizes = array<i64: 1, 2, 3, 4, 2, 5>}
+  // CHECK-NOT: "reduction"
+  %cst = arith.constant -1.000000e+04 : f32
+  %cst_0 = arith.constant 0.000000e+00 : f32
+  %0 = tensor.empty() : tensor<1x2x3x4xf32>
+  %1 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%0 : tensor<1x2x3x4xf32>) { ^bb0(%out: f32): linalg.yield %cst_0 : f32 } -> tensor<1x2x3x4xf32>
+  %2 = linalg.generic {indexing_maps = [#map1, #map2, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%arg0, %arg1 : tensor<1x2x3x2xf32>, tensor<1x2x4x2xf32>) outs(%1 : tensor<1x2x3x4xf32>) { ^bb0(%in: f32, %in_1: f32, %out: f32): %8 = arith.mulf %in, %in_1 : f32 %9 = arith.addf %out, %8 : f32 linalg.yield %9 : f32 } -> tensor<1x2x3x4xf32>
+  %3 = linalg.generic {indexing_maps = [#map11, #map, #map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%arg3, %2, %arg4 : tensor<3x4xi1>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) outs(%0 : tensor<1x2x3x4xf32>) { ^bb0(%in: i1, %in_1: f32, %in_2: f32, %out: f32): %8 = arith.addf %in_1, %in_2 : f32 %9 = arith.select %in, %8, %cst : f32 linalg.yield %9 : f32 } -> tensor<1x2x3x4xf32>
+  %4 = "xyntra.softmax"(%3) {axis = 3 : i64} : (tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
+  %5 = tensor.empty() : tensor<1x2x3x5xf32>
+  %6 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%5 : tensor<1x2x3x5xf32>) { ^bb0(%out: f32): linalg.yield %cst_0 : f32 } -> tensor<1x2x3x5xf32>
+  %7 = linalg.generic {indexing_maps = [#map1, #map4, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%4, %arg2 : tensor<1x2x3x4xf32>, tensor<1x2x4x5xf32>) outs(%6 : tensor<1x2x3x5xf32>) { ^bb0(%in: f32, %in_1: f32, %out: f32): %8 = arith.mulf %in, %in_1 : f32 %9 = arith.addf %out, %8 : f32 linalg.yield %9 : f32 } -> tensor<1x2x3x5xf32>
+  return %7 : tensor<1x2x3x5xf32>
+}
+
+// The turned and scaled key is a result of its own, as in a model with a cache.
+// CHECK-LABEL: func.func @key_returned(
+func.func @key_returned(%arg0: tensor<1x2x3x2xf32>, %arg1: tensor<1x2x4x2xf32>, %arg2: tensor<1x2x4x5xf32>) -> (tensor<1x2x3x5xf32>, tensor<1x2x2x4xf32>) {
+  // CHECK-NOT: "reduction"
+  // CHECK: "xyntra.attention"(%arg0, %arg1, %arg2) {causal = false, indexing_maps = [#[[$AT_0HSD]], #[[$AT_0HTD]], #[[$AT_0HTE]], #[[$AT_0HSE]]]
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 1, 2, 3, 4, 2, 5>}
+  // CHECK-NOT: "reduction"
+  %cst = arith.constant 0.000000e+00 : f32
+  %cst_0 = arith.constant 0.707106769 : f32
+  %0 = tensor.empty() : tensor<1x2x2x4xf32>
+  %1 = linalg.generic {indexing_maps = [#map14, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%arg1 : tensor<1x2x4x2xf32>) outs(%0 : tensor<1x2x2x4xf32>) { ^bb0(%in: f32, %out: f32): linalg.yield %in : f32 } -> tensor<1x2x2x4xf32>
+  %2 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%1 : tensor<1x2x2x4xf32>) outs(%0 : tensor<1x2x2x4xf32>) { ^bb0(%in: f32, %out: f32): %10 = arith.mulf %in, %cst_0 : f32 linalg.yield %10 : f32 } -> tensor<1x2x2x4xf32>
+  %3 = tensor.empty() : tensor<1x2x3x4xf32>
+  %4 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%3 : tensor<1x2x3x4xf32>) { ^bb0(%out: f32): linalg.yield %cst : f32 } -> tensor<1x2x3x4xf32>
+  %5 = linalg.generic {indexing_maps = [#map1, #map4, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%arg0, %2 : tensor<1x2x3x2xf32>, tensor<1x2x2x4xf32>) outs(%4 : tensor<1x2x3x4xf32>) { ^bb0(%in: f32, %in_1: f32, %out: f32): %10 = arith.mulf %in, %in_1 : f32 %11 = arith.addf %out, %10 : f32 linalg.yield %11 : f32 } -> tensor<1x2x3x4xf32>
+  %6 = "xyntra.softmax"(%5) {axis = 3 : i64} : (tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
+  %7 = tensor.empty() : tensor<1x2x3x5xf32>
+  %8 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%7 : tensor<1x2x3x5xf32>) { ^bb0(%out: f32): linalg.yield %cst : f32 } -> tensor<1x2x3x5xf32>
+  %9 = linalg.generic {indexing_maps = [#map1, #map4, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%6, %arg2 : tensor<1x2x3x4xf32>, tensor<1x2x4x5xf32>) outs(%8 : tensor<1x2x3x5xf32>) { ^bb0(%in: f32, %in_1: f32, %out: f32): %10 = arith.mulf %in, %in_1 : f32 %11 = arith.addf %out, %10 : f32 linalg.yield %11 : f32 } -> tensor<1x2x3x5xf32>
+  return %9, %2 : tensor<1x2x3x5xf32>, tensor<1x2x2x4xf32>
+}
+
 // One tensor [B, S, 3 * H * D], split, and the result as [B, S, H * D].
 // CHECK-LABEL: func.func @merged_heads(
 func.func @merged_heads(%arg0: tensor<1x3x12xf32>) -> tensor<1x3x4xf32> {
@@ -396,11 +439,11 @@ func.func @merged_heads(%arg0: tensor<1x3x12xf32>) -> tensor<1x3x4xf32> {
   %extracted_slice_2 = tensor.extract_slice %arg0[0, 0, 8] [1, 3, 4] [1, 1, 1] : tensor<1x3x12xf32> to tensor<1x3x4xf32>
   %expanded = tensor.expand_shape %extracted_slice [[0], [1], [2, 3]] output_shape [1, 3, 2, 2] : tensor<1x3x4xf32> into tensor<1x3x2x2xf32>
   %0 = tensor.empty() : tensor<1x2x3x2xf32>
-  %1 = linalg.generic {indexing_maps = [#map14, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%expanded : tensor<1x3x2x2xf32>) outs(%0 : tensor<1x2x3x2xf32>) { ^bb0(%in: f32, %out: f32): linalg.yield %in : f32 } -> tensor<1x2x3x2xf32>
+  %1 = linalg.generic {indexing_maps = [#map15, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%expanded : tensor<1x3x2x2xf32>) outs(%0 : tensor<1x2x3x2xf32>) { ^bb0(%in: f32, %out: f32): linalg.yield %in : f32 } -> tensor<1x2x3x2xf32>
   %expanded_3 = tensor.expand_shape %extracted_slice_1 [[0], [1], [2, 3]] output_shape [1, 3, 2, 2] : tensor<1x3x4xf32> into tensor<1x3x2x2xf32>
-  %2 = linalg.generic {indexing_maps = [#map14, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%expanded_3 : tensor<1x3x2x2xf32>) outs(%0 : tensor<1x2x3x2xf32>) { ^bb0(%in: f32, %out: f32): linalg.yield %in : f32 } -> tensor<1x2x3x2xf32>
+  %2 = linalg.generic {indexing_maps = [#map15, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%expanded_3 : tensor<1x3x2x2xf32>) outs(%0 : tensor<1x2x3x2xf32>) { ^bb0(%in: f32, %out: f32): linalg.yield %in : f32 } -> tensor<1x2x3x2xf32>
   %expanded_4 = tensor.expand_shape %extracted_slice_2 [[0], [1], [2, 3]] output_shape [1, 3, 2, 2] : tensor<1x3x4xf32> into tensor<1x3x2x2xf32>
-  %3 = linalg.generic {indexing_maps = [#map14, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%expanded_4 : tensor<1x3x2x2xf32>) outs(%0 : tensor<1x2x3x2xf32>) { ^bb0(%in: f32, %out: f32): linalg.yield %in : f32 } -> tensor<1x2x3x2xf32>
+  %3 = linalg.generic {indexing_maps = [#map15, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%expanded_4 : tensor<1x3x2x2xf32>) outs(%0 : tensor<1x2x3x2xf32>) { ^bb0(%in: f32, %out: f32): linalg.yield %in : f32 } -> tensor<1x2x3x2xf32>
   %4 = tensor.empty() : tensor<1x2x3x3xf32>
   %5 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%4 : tensor<1x2x3x3xf32>) { ^bb0(%out: f32): linalg.yield %cst_0 : f32 } -> tensor<1x2x3x3xf32>
   %6 = linalg.generic {indexing_maps = [#map1, #map2, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%1, %2 : tensor<1x2x3x2xf32>, tensor<1x2x3x2xf32>) outs(%5 : tensor<1x2x3x3xf32>) { ^bb0(%in: f32, %in_5: f32, %out: f32): %13 = arith.mulf %in, %in_5 : f32 %14 = arith.addf %out, %13 : f32 linalg.yield %14 : f32 } -> tensor<1x2x3x3xf32>
@@ -409,7 +452,7 @@ func.func @merged_heads(%arg0: tensor<1x3x12xf32>) -> tensor<1x3x4xf32> {
   %9 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%0 : tensor<1x2x3x2xf32>) { ^bb0(%out: f32): linalg.yield %cst_0 : f32 } -> tensor<1x2x3x2xf32>
   %10 = linalg.generic {indexing_maps = [#map1, #map4, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%8, %3 : tensor<1x2x3x3xf32>, tensor<1x2x3x2xf32>) outs(%9 : tensor<1x2x3x2xf32>) { ^bb0(%in: f32, %in_5: f32, %out: f32): %13 = arith.mulf %in, %in_5 : f32 %14 = arith.addf %out, %13 : f32 linalg.yield %14 : f32 } -> tensor<1x2x3x2xf32>
   %11 = tensor.empty() : tensor<1x3x2x2xf32>
-  %12 = linalg.generic {indexing_maps = [#map14, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%10 : tensor<1x2x3x2xf32>) outs(%11 : tensor<1x3x2x2xf32>) { ^bb0(%in: f32, %out: f32): linalg.yield %in : f32 } -> tensor<1x3x2x2xf32>
+  %12 = linalg.generic {indexing_maps = [#map15, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%10 : tensor<1x2x3x2xf32>) outs(%11 : tensor<1x3x2x2xf32>) { ^bb0(%in: f32, %out: f32): linalg.yield %in : f32 } -> tensor<1x3x2x2xf32>
   %collapsed = tensor.collapse_shape %12 [[0], [1], [2, 3]] : tensor<1x3x2x2xf32> into tensor<1x3x4xf32>
   return %collapsed : tensor<1x3x4xf32>
 }
@@ -424,13 +467,13 @@ func.func @one_head(%arg0: tensor<3x2xf32>, %arg1: tensor<4x2xf32>, %arg2: tenso
   %cst = arith.constant 0.707106769 : f32
   %cst_0 = arith.constant 0.000000e+00 : f32
   %0 = tensor.empty() : tensor<3x4xf32>
-  %1 = linalg.generic {indexing_maps = [#map15], iterator_types = ["parallel", "parallel"]} outs(%0 : tensor<3x4xf32>) { ^bb0(%out: f32): linalg.yield %cst_0 : f32 } -> tensor<3x4xf32>
-  %2 = linalg.generic {indexing_maps = [#map16, #map17, #map18], iterator_types = ["parallel", "parallel", "reduction"]} ins(%arg0, %arg1 : tensor<3x2xf32>, tensor<4x2xf32>) outs(%1 : tensor<3x4xf32>) { ^bb0(%in: f32, %in_1: f32, %out: f32): %8 = arith.mulf %in, %in_1 : f32 %9 = arith.addf %out, %8 : f32 linalg.yield %9 : f32 } -> tensor<3x4xf32>
-  %3 = linalg.generic {indexing_maps = [#map15, #map15], iterator_types = ["parallel", "parallel"]} ins(%2 : tensor<3x4xf32>) outs(%0 : tensor<3x4xf32>) { ^bb0(%in: f32, %out: f32): %8 = arith.mulf %in, %cst : f32 linalg.yield %8 : f32 } -> tensor<3x4xf32>
+  %1 = linalg.generic {indexing_maps = [#map16], iterator_types = ["parallel", "parallel"]} outs(%0 : tensor<3x4xf32>) { ^bb0(%out: f32): linalg.yield %cst_0 : f32 } -> tensor<3x4xf32>
+  %2 = linalg.generic {indexing_maps = [#map17, #map18, #map19], iterator_types = ["parallel", "parallel", "reduction"]} ins(%arg0, %arg1 : tensor<3x2xf32>, tensor<4x2xf32>) outs(%1 : tensor<3x4xf32>) { ^bb0(%in: f32, %in_1: f32, %out: f32): %8 = arith.mulf %in, %in_1 : f32 %9 = arith.addf %out, %8 : f32 linalg.yield %9 : f32 } -> tensor<3x4xf32>
+  %3 = linalg.generic {indexing_maps = [#map16, #map16], iterator_types = ["parallel", "parallel"]} ins(%2 : tensor<3x4xf32>) outs(%0 : tensor<3x4xf32>) { ^bb0(%in: f32, %out: f32): %8 = arith.mulf %in, %cst : f32 linalg.yield %8 : f32 } -> tensor<3x4xf32>
   %4 = "xyntra.softmax"(%3) {axis = 1 : i64} : (tensor<3x4xf32>) -> tensor<3x4xf32>
   %5 = tensor.empty() : tensor<3x5xf32>
-  %6 = linalg.generic {indexing_maps = [#map15], iterator_types = ["parallel", "parallel"]} outs(%5 : tensor<3x5xf32>) { ^bb0(%out: f32): linalg.yield %cst_0 : f32 } -> tensor<3x5xf32>
-  %7 = linalg.generic {indexing_maps = [#map16, #map19, #map18], iterator_types = ["parallel", "parallel", "reduction"]} ins(%4, %arg2 : tensor<3x4xf32>, tensor<4x5xf32>) outs(%6 : tensor<3x5xf32>) { ^bb0(%in: f32, %in_1: f32, %out: f32): %8 = arith.mulf %in, %in_1 : f32 %9 = arith.addf %out, %8 : f32 linalg.yield %9 : f32 } -> tensor<3x5xf32>
+  %6 = linalg.generic {indexing_maps = [#map16], iterator_types = ["parallel", "parallel"]} outs(%5 : tensor<3x5xf32>) { ^bb0(%out: f32): linalg.yield %cst_0 : f32 } -> tensor<3x5xf32>
+  %7 = linalg.generic {indexing_maps = [#map17, #map20, #map19], iterator_types = ["parallel", "parallel", "reduction"]} ins(%4, %arg2 : tensor<3x4xf32>, tensor<4x5xf32>) outs(%6 : tensor<3x5xf32>) { ^bb0(%in: f32, %in_1: f32, %out: f32): %8 = arith.mulf %in, %in_1 : f32 %9 = arith.addf %out, %8 : f32 linalg.yield %9 : f32 } -> tensor<3x5xf32>
   return %7 : tensor<3x5xf32>
 }
 
@@ -445,11 +488,11 @@ func.func @repeated_keys(%arg0: tensor<1x2x3x2xf32>, %arg1: tensor<1x1x4x2xf32>,
   %cst_0 = arith.constant 0.000000e+00 : f32
   %expanded = tensor.expand_shape %arg1 [[0], [1], [2, 3], [4]] output_shape [1, 1, 1, 4, 2] : tensor<1x1x4x2xf32> into tensor<1x1x1x4x2xf32>
   %0 = tensor.empty() : tensor<1x1x2x4x2xf32>
-  %1 = linalg.generic {indexing_maps = [#map20, #map21], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%expanded : tensor<1x1x1x4x2xf32>) outs(%0 : tensor<1x1x2x4x2xf32>) { ^bb0(%in: f32, %out: f32): linalg.yield %in : f32 } -> tensor<1x1x2x4x2xf32>
+  %1 = linalg.generic {indexing_maps = [#map21, #map22], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%expanded : tensor<1x1x1x4x2xf32>) outs(%0 : tensor<1x1x2x4x2xf32>) { ^bb0(%in: f32, %out: f32): linalg.yield %in : f32 } -> tensor<1x1x2x4x2xf32>
   %collapsed = tensor.collapse_shape %1 [[0], [1, 2], [3], [4]] : tensor<1x1x2x4x2xf32> into tensor<1x2x4x2xf32>
   %expanded_1 = tensor.expand_shape %arg2 [[0], [1], [2, 3], [4]] output_shape [1, 1, 1, 4, 5] : tensor<1x1x4x5xf32> into tensor<1x1x1x4x5xf32>
   %2 = tensor.empty() : tensor<1x1x2x4x5xf32>
-  %3 = linalg.generic {indexing_maps = [#map20, #map21], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%expanded_1 : tensor<1x1x1x4x5xf32>) outs(%2 : tensor<1x1x2x4x5xf32>) { ^bb0(%in: f32, %out: f32): linalg.yield %in : f32 } -> tensor<1x1x2x4x5xf32>
+  %3 = linalg.generic {indexing_maps = [#map21, #map22], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%expanded_1 : tensor<1x1x1x4x5xf32>) outs(%2 : tensor<1x1x2x4x5xf32>) { ^bb0(%in: f32, %out: f32): linalg.yield %in : f32 } -> tensor<1x1x2x4x5xf32>
   %collapsed_2 = tensor.collapse_shape %3 [[0], [1, 2], [3], [4]] : tensor<1x1x2x4x5xf32> into tensor<1x2x4x5xf32>
   %4 = tensor.empty() : tensor<1x2x3x4xf32>
   %5 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%4 : tensor<1x2x3x4xf32>) { ^bb0(%out: f32): linalg.yield %cst_0 : f32 } -> tensor<1x2x3x4xf32>
@@ -473,13 +516,13 @@ func.func @grouped_queries(%arg0: tensor<1x2x3x2xf32>, %arg1: tensor<1x1x4x2xf32
   %cst_0 = arith.constant 0.000000e+00 : f32
   %expanded = tensor.expand_shape %arg0 [[0], [1, 2], [3], [4]] output_shape [1, 1, 2, 3, 2] : tensor<1x2x3x2xf32> into tensor<1x1x2x3x2xf32>
   %0 = tensor.empty() : tensor<1x1x2x3x4xf32>
-  %1 = linalg.generic {indexing_maps = [#map21], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} outs(%0 : tensor<1x1x2x3x4xf32>) { ^bb0(%out: f32): linalg.yield %cst_0 : f32 } -> tensor<1x1x2x3x4xf32>
-  %2 = linalg.generic {indexing_maps = [#map22, #map23, #map24], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%expanded, %arg1 : tensor<1x1x2x3x2xf32>, tensor<1x1x4x2xf32>) outs(%1 : tensor<1x1x2x3x4xf32>) { ^bb0(%in: f32, %in_1: f32, %out: f32): %8 = arith.mulf %in, %in_1 : f32 %9 = arith.addf %out, %8 : f32 linalg.yield %9 : f32 } -> tensor<1x1x2x3x4xf32>
-  %3 = linalg.generic {indexing_maps = [#map21, #map21], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%2 : tensor<1x1x2x3x4xf32>) outs(%0 : tensor<1x1x2x3x4xf32>) { ^bb0(%in: f32, %out: f32): %8 = arith.mulf %in, %cst : f32 linalg.yield %8 : f32 } -> tensor<1x1x2x3x4xf32>
+  %1 = linalg.generic {indexing_maps = [#map22], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} outs(%0 : tensor<1x1x2x3x4xf32>) { ^bb0(%out: f32): linalg.yield %cst_0 : f32 } -> tensor<1x1x2x3x4xf32>
+  %2 = linalg.generic {indexing_maps = [#map23, #map24, #map25], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%expanded, %arg1 : tensor<1x1x2x3x2xf32>, tensor<1x1x4x2xf32>) outs(%1 : tensor<1x1x2x3x4xf32>) { ^bb0(%in: f32, %in_1: f32, %out: f32): %8 = arith.mulf %in, %in_1 : f32 %9 = arith.addf %out, %8 : f32 linalg.yield %9 : f32 } -> tensor<1x1x2x3x4xf32>
+  %3 = linalg.generic {indexing_maps = [#map22, #map22], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%2 : tensor<1x1x2x3x4xf32>) outs(%0 : tensor<1x1x2x3x4xf32>) { ^bb0(%in: f32, %out: f32): %8 = arith.mulf %in, %cst : f32 linalg.yield %8 : f32 } -> tensor<1x1x2x3x4xf32>
   %4 = "xyntra.softmax"(%3) {axis = 4 : i64} : (tensor<1x1x2x3x4xf32>) -> tensor<1x1x2x3x4xf32>
   %5 = tensor.empty() : tensor<1x1x2x3x5xf32>
-  %6 = linalg.generic {indexing_maps = [#map21], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} outs(%5 : tensor<1x1x2x3x5xf32>) { ^bb0(%out: f32): linalg.yield %cst_0 : f32 } -> tensor<1x1x2x3x5xf32>
-  %7 = linalg.generic {indexing_maps = [#map22, #map25, #map24], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%4, %arg2 : tensor<1x1x2x3x4xf32>, tensor<1x1x4x5xf32>) outs(%6 : tensor<1x1x2x3x5xf32>) { ^bb0(%in: f32, %in_1: f32, %out: f32): %8 = arith.mulf %in, %in_1 : f32 %9 = arith.addf %out, %8 : f32 linalg.yield %9 : f32 } -> tensor<1x1x2x3x5xf32>
+  %6 = linalg.generic {indexing_maps = [#map22], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} outs(%5 : tensor<1x1x2x3x5xf32>) { ^bb0(%out: f32): linalg.yield %cst_0 : f32 } -> tensor<1x1x2x3x5xf32>
+  %7 = linalg.generic {indexing_maps = [#map23, #map26, #map25], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%4, %arg2 : tensor<1x1x2x3x4xf32>, tensor<1x1x4x5xf32>) outs(%6 : tensor<1x1x2x3x5xf32>) { ^bb0(%in: f32, %in_1: f32, %out: f32): %8 = arith.mulf %in, %in_1 : f32 %9 = arith.addf %out, %8 : f32 linalg.yield %9 : f32 } -> tensor<1x1x2x3x5xf32>
   %collapsed = tensor.collapse_shape %7 [[0], [1, 2], [3], [4]] : tensor<1x1x2x3x5xf32> into tensor<1x2x3x5xf32>
   return %collapsed : tensor<1x2x3x5xf32>
 }
@@ -495,12 +538,12 @@ func.func @one_key_for_all(%arg0: tensor<1x2x3x2xf32>, %arg1: tensor<1x4x2xf32>,
   %cst_0 = arith.constant 0.000000e+00 : f32
   %0 = tensor.empty() : tensor<1x2x3x4xf32>
   %1 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%0 : tensor<1x2x3x4xf32>) { ^bb0(%out: f32): linalg.yield %cst_0 : f32 } -> tensor<1x2x3x4xf32>
-  %2 = linalg.generic {indexing_maps = [#map1, #map26, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%arg0, %arg1 : tensor<1x2x3x2xf32>, tensor<1x4x2xf32>) outs(%1 : tensor<1x2x3x4xf32>) { ^bb0(%in: f32, %in_1: f32, %out: f32): %8 = arith.mulf %in, %in_1 : f32 %9 = arith.addf %out, %8 : f32 linalg.yield %9 : f32 } -> tensor<1x2x3x4xf32>
+  %2 = linalg.generic {indexing_maps = [#map1, #map27, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%arg0, %arg1 : tensor<1x2x3x2xf32>, tensor<1x4x2xf32>) outs(%1 : tensor<1x2x3x4xf32>) { ^bb0(%in: f32, %in_1: f32, %out: f32): %8 = arith.mulf %in, %in_1 : f32 %9 = arith.addf %out, %8 : f32 linalg.yield %9 : f32 } -> tensor<1x2x3x4xf32>
   %3 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%2 : tensor<1x2x3x4xf32>) outs(%0 : tensor<1x2x3x4xf32>) { ^bb0(%in: f32, %out: f32): %8 = arith.mulf %in, %cst : f32 linalg.yield %8 : f32 } -> tensor<1x2x3x4xf32>
   %4 = "xyntra.softmax"(%3) {axis = 3 : i64} : (tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
   %5 = tensor.empty() : tensor<1x2x3x5xf32>
   %6 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%5 : tensor<1x2x3x5xf32>) { ^bb0(%out: f32): linalg.yield %cst_0 : f32 } -> tensor<1x2x3x5xf32>
-  %7 = linalg.generic {indexing_maps = [#map1, #map27, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%4, %arg2 : tensor<1x2x3x4xf32>, tensor<1x4x5xf32>) outs(%6 : tensor<1x2x3x5xf32>) { ^bb0(%in: f32, %in_1: f32, %out: f32): %8 = arith.mulf %in, %in_1 : f32 %9 = arith.addf %out, %8 : f32 linalg.yield %9 : f32 } -> tensor<1x2x3x5xf32>
+  %7 = linalg.generic {indexing_maps = [#map1, #map28, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%4, %arg2 : tensor<1x2x3x4xf32>, tensor<1x4x5xf32>) outs(%6 : tensor<1x2x3x5xf32>) { ^bb0(%in: f32, %in_1: f32, %out: f32): %8 = arith.mulf %in, %in_1 : f32 %9 = arith.addf %out, %8 : f32 linalg.yield %9 : f32 } -> tensor<1x2x3x5xf32>
   return %7 : tensor<1x2x3x5xf32>
 }
 
@@ -547,7 +590,7 @@ func.func @keys_of_each_query(%arg0: tensor<1x2x3x2xf32>, %arg1: tensor<1x3x4x2x
   %cst = arith.constant 0.000000e+00 : f32
   %0 = tensor.empty() : tensor<1x2x3x4xf32>
   %1 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%0 : tensor<1x2x3x4xf32>) { ^bb0(%out: f32): linalg.yield %cst : f32 } -> tensor<1x2x3x4xf32>
-  %2 = linalg.generic {indexing_maps = [#map1, #map28, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%arg0, %arg1 : tensor<1x2x3x2xf32>, tensor<1x3x4x2xf32>) outs(%1 : tensor<1x2x3x4xf32>) { ^bb0(%in: f32, %in_0: f32, %out: f32): %7 = arith.mulf %in, %in_0 : f32 %8 = arith.addf %out, %7 : f32 linalg.yield %8 : f32 } -> tensor<1x2x3x4xf32>
+  %2 = linalg.generic {indexing_maps = [#map1, #map29, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%arg0, %arg1 : tensor<1x2x3x2xf32>, tensor<1x3x4x2xf32>) outs(%1 : tensor<1x2x3x4xf32>) { ^bb0(%in: f32, %in_0: f32, %out: f32): %7 = arith.mulf %in, %in_0 : f32 %8 = arith.addf %out, %7 : f32 linalg.yield %8 : f32 } -> tensor<1x2x3x4xf32>
   %3 = "xyntra.softmax"(%2) {axis = 3 : i64} : (tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
   %4 = tensor.empty() : tensor<1x2x3x5xf32>
   %5 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%4 : tensor<1x2x3x5xf32>) { ^bb0(%out: f32): linalg.yield %cst : f32 } -> tensor<1x2x3x5xf32>

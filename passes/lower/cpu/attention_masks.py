@@ -91,19 +91,25 @@ class Masks:
             lane: how far behind it the vector starts.
         """
         here = plus(column, index(lane))
+        if self.op.fill_last:
+            score = self._biased(score, here)
         if self.keep is not None:
             kept = Float(score.build, load_vector(self.keep.buffer, here, self.plan.lanes))
             score = (kept > 0.5).select(score, self.op.fill)
         if self.op.causal_offset is not None:
             last = plus(row, index(self.op.causal_offset))
             score = self._up_to(score, last, plus(first, here)).select(score, self.op.fill)
-        if self.bias is not None:
-            added = Float(score.build, load_vector(self.bias.buffer, here, self.plan.lanes))
-            score = score + added
+        if not self.op.fill_last:
+            score = self._biased(score, here)
         if self.is_ragged:
             last = index(self.op.sizes[KEY] - 1)
             score = self._up_to(score, last, plus(first, here)).select(score, float("-inf"))
         return score
+
+    def _biased(self, score: Float, column: ir.Value) -> Float:
+        if self.bias is None:
+            return score
+        return score + Float(score.build, load_vector(self.bias.buffer, column, self.plan.lanes))
 
     def _up_to(self, score: Float, last: ir.Value, first: ir.Value) -> Bool:
         """Which lanes stand for keys up to `last`, where the vector starts with key `first`."""

@@ -46,6 +46,7 @@ class Case:
     causal_offset: int | None = None
     fill: float = float("-inf")
     masked_rows: MaskedRows = "nan"
+    fill_last: bool = False
     dtype: str = "float32"
 
     @property
@@ -128,7 +129,7 @@ def _attention(case: Case, values: list[ir.Value]) -> Attention:
     bias = next(accesses) if case.bias else None
     return Attention(
         query, key, value, keep, bias, positions(case.result[1]), case.sizes, case.scale,
-        case.causal_offset, case.fill, case.masked_rows,
+        case.causal_offset, case.fill, case.masked_rows, case.fill_last,
     )  # fmt: skip
 
 
@@ -173,13 +174,14 @@ def expected(case: Case, arrays: list[Array]) -> Array:
         query, key = load((b, h, s, d), "bhsd"), load((b, h, t, d), "bhtd")
         value = load((b, h, t, e), "bhte")
         scores = np.einsum("bhsd,bhtd->bhst", query, key) * np.float32(case.scale)
-        if case.keep is not None:
-            scores = np.where(load((b, h, s, t), "bhst"), scores, case.fill)
+        keep = load((b, h, s, t), "bhst") if case.keep is not None else True
+        bias = load((b, h, s, t), "bhst") if case.bias is not None else 0.0
         if case.causal_offset is not None:
-            seen = np.arange(t) <= np.arange(s)[:, None] + case.causal_offset
-            scores = np.where(seen, scores, case.fill)
-        if case.bias is not None:
-            scores = scores + load((b, h, s, t), "bhst")
+            keep = keep & (np.arange(t) <= np.arange(s)[:, None] + case.causal_offset)
+        if case.fill_last:
+            scores = np.where(keep, scores + bias, case.fill)
+        else:
+            scores = np.where(keep, scores, case.fill) + bias
         exponents = np.exp(scores - scores.max(-1, keepdims=True))
         p = exponents / exponents.sum(-1, keepdims=True)
         if case.masked_rows == "zero":

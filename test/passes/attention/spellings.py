@@ -99,6 +99,22 @@ def kept_and_added(
     return values(b, softmax_of(b, b.map(lambda x, y: x + y, scores, a, dtype=q.dtype)), v)
 
 
+def added_and_filled(
+    b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor, m: Tensor, a: Tensor
+) -> Tensor:
+    """As `kept_and_added`, the other way round."""
+    body = lambda c, x, y: c.select(x + y, -1e4)  # noqa: E731
+    scores = b.map(body, m, products(b, q, k), a, dtype=q.dtype)
+    return values(b, softmax_of(b, scores), v)
+
+
+def key_returned(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> list[Tensor]:
+    """The turned and scaled key is a result of its own, as in a model with a cache."""
+    turned = scaled(b, b.transpose(k, [0, 1, 3, 2]), SCALE)
+    scores = b.einsum("bhsd,bhdt->bhst", q, turned)
+    return [values(b, softmax_of(b, scores), v), turned]
+
+
 def causal_by_index(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     def body(x: Scalar) -> Scalar:
         return (b.index(3).cast("int64") <= b.index(2).cast("int64") + 1).select(x, float("-inf"))
@@ -204,6 +220,8 @@ SPELLINGS: dict[Spelling, tuple[tuple[int, ...], ...]] = {
     kept: (*HEADS, (1, 1, S, T)),
     filled: (*HEADS, (B, 1, 1, T)),
     kept_and_added: (*HEADS, (S, T), (B, H, S, T)),
+    added_and_filled: (*HEADS, (S, T), (B, H, S, T)),
+    key_returned: HEADS,
     merged_heads: ((B, S, 3 * H * D),),
     one_head: ((S, D), (T, D), (T, E)),
     repeated_keys: ((B, H, S, D), (B, H // 2, T, D), (B, H // 2, T, E)),
@@ -263,11 +281,17 @@ def selected_from_tensor(
     return values(b, softmax_of(b, scores), v)
 
 
-def filled_after_sum(
+def filled_around_sum(
     b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor, m: Tensor, a: Tensor
 ) -> Tensor:
-    body = lambda c, x, y: c.select(x + y, -1e4)  # noqa: E731
+    """Replaced, added to, and replaced again."""
+    body = lambda c, x, y: c.select(c.select(x, -1e4) + y, -1e4)  # noqa: E731
     scores = b.map(body, m, products(b, q, k), a, dtype=q.dtype)
+    return values(b, softmax_of(b, scores), v)
+
+
+def two_biases(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor, m: Tensor, a: Tensor) -> Tensor:
+    scores = b.map(lambda x, y, z: x + y + z, products(b, q, k), m, a, dtype=q.dtype)
     return values(b, softmax_of(b, scores), v)
 
 
@@ -303,12 +327,20 @@ NEAR_MISSES: dict[Spelling, tuple[tuple[int, ...], ...]] = {
     scale_of_tensor: (*HEADS, (H, 1, 1)),
     scale_after_mask: (*HEADS, (S, T)),
     selected_from_tensor: (*HEADS, (S, T), (B, H, S, T)),
-    filled_after_sum: (*HEADS, (S, T), (B, H, S, T)),
+    filled_around_sum: (*HEADS, (S, T), (B, H, S, T)),
+    two_biases: (*HEADS, (S, T), (B, H, S, T)),
     along_rows: ((B, H, S, D), (B, H, T, D), (B, H, S, E)),
 }  # fmt: skip
 """Spellings that have to stay as they are."""
 
-_MASKED_BY_FIRST = (kept, filled, kept_and_added, selected_from_tensor, filled_after_sum)
+_MASKED_BY_FIRST = (
+    kept,
+    filled,
+    kept_and_added,
+    added_and_filled,
+    selected_from_tensor,
+    filled_around_sum,
+)
 
 
 def dtype_of(spelling: Spelling) -> str:

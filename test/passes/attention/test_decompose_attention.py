@@ -16,6 +16,18 @@ CASES = {
     "masks": heads_first(
         2, 2, 4, 6, 3, 3, keep=((2, 6), "b, t"), bias=((4, 6), "s, t"), fill=-10.0
     ),
+    "fill last": heads_first(
+        1,
+        2,
+        4,
+        6,
+        3,
+        3,
+        keep=((6,), "t"),
+        bias=((4, 6), "s, t"),
+        fill=-2.0,
+        fill_last=True,
+    ),
     "zero": heads_first(2, 2, 4, 6, 3, 3, keep=((2, 1, 6), "b, 0, t"), masked_rows="zero"),
     "merged": Case(
         (1, 6, 5, 5, 4, 4),
