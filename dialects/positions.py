@@ -41,8 +41,8 @@ class Position:
 
     @property
     def last(self) -> int:
-        """The largest value, where no coefficient is negative."""
-        return self.constant + sum((d.extent - 1) * factor for d, factor in self.terms)
+        """The largest value."""
+        return self.constant + sum(max(0, (d.extent - 1) * factor) for d, factor in self.terms)
 
     @property
     def first(self) -> int:

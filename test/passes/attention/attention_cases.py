@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -16,7 +16,7 @@ from xyntra.dialects.attention import Access, Attention, MaskedRows
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype, mlir_type
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.positions import parse_map
+from xyntra.dialects.positions import Position, parse_map
 from xyntra.passes.lower.cpu import LoweredKernel, lower_kernel
 from xyntra.passes.manager import run_pipeline
 from xyntra.targets.cpu.codegen import compile_object
@@ -113,22 +113,24 @@ def _element(case: Case, operand: int) -> ir.Type:
     return mlir_type("bool" if is_mask else case.dtype, context())
 
 
-def _attention(case: Case, values: list[ir.Value]) -> Attention:
-    def positions(text: str) -> tuple:  # type: ignore[type-arg]
-        map_ = ir.AffineMapAttr.parse(f"affine_map<({LOOPS}) -> ({text})>").value
-        found = parse_map(map_, case.sizes)
-        assert found is not None
-        return found
+def parse_positions(text: str, sizes: Sequence[int]) -> tuple[Position, ...]:
+    """The results of a map over the loops, as in `b, s, h * 4 + d`."""
+    found = parse_map(ir.AffineMapAttr.parse(f"affine_map<({LOOPS}) -> ({text})>").value, sizes)
+    assert found is not None
+    return found
 
+
+def _attention(case: Case, values: list[ir.Value]) -> Attention:
     accesses = iter(
-        Access(value, positions(text))
+        Access(value, parse_positions(text, case.sizes))
         for value, (_, text) in zip(values, case.operands, strict=True)
     )
     query, key, value = (next(accesses) for _ in range(3))
     keep = next(accesses) if case.keep else None
     bias = next(accesses) if case.bias else None
+    written = parse_positions(case.result[1], case.sizes)
     return Attention(
-        query, key, value, keep, bias, positions(case.result[1]), case.sizes, case.scale,
+        query, key, value, keep, bias, written, case.sizes, case.scale,
         case.causal_offset, case.fill, case.masked_rows, case.fill_last,
     )  # fmt: skip
 
@@ -238,14 +240,15 @@ def module_of(build: Callable[..., Tensor | list[Tensor]], *arrays: Array) -> ir
     return module
 
 
-def evaluate_module(module: ir.Module, *arrays: Array) -> list[Array]:
-    """What `main` computes from `arrays`, with all named operations decomposed first."""
+def evaluate_module(module: ir.Module, *arrays: Array, decompose: bool = True) -> list[Array]:
+    """What `main` computes from `arrays`; named operations may be decomposed first."""
     function = module.body.operations[0].operation
     kinds = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).results
     with context():
         dtypes = [default_dtype(kind.element_type) for kind in kinds]
         outputs = [np.full(list(k.shape), 77, d) for k, d in zip(kinds, dtypes, strict=True)]
-        run_pipeline(module, "decompose-named-ops")
+        if decompose:
+            run_pipeline(module, "decompose-named-ops")
         lowered = lower_kernel(module)
     _call(lowered, [*arrays, *outputs])
     return outputs

@@ -5,7 +5,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from attention_cases import Case, expected, heads_first, run
+from attention_cases import (
+    Case,
+    evaluate_module,
+    expected,
+    heads_first,
+    module_of,
+    parse_positions,
+    run,
+)
+
+from xyntra.dialects.attention import Access, Attention
+from xyntra.dialects.builder import Tensor, TensorBuilder
 
 HIDDEN = 3 * 4 * 16
 CASES = {
@@ -129,3 +140,32 @@ def test_large_scores_do_not_overflow() -> None:
     arrays = case.random(15)
     result, wanted = run(case, arrays), expected(case, arrays)
     np.testing.assert_allclose(result, wanted, rtol=2e-4, atol=2e-4)
+
+
+def test_views_and_neighbours_in_one_kernel() -> None:
+    """Slices of one tensor are read in place; what precedes and follows attention stays around."""
+    heads, size, rows = 2, 8, 20
+    hidden = heads * size
+
+    def build(b: TensorBuilder, x: Tensor, bias: Tensor) -> Tensor:
+        parts = [b.slice(x, [0, i * hidden], [rows, hidden], [1, 1]) for i in range(3)]
+        query, key, value = (b.reshape(part, [rows, heads, size]) for part in parts)
+        doubled = b.map(lambda y: y + y, query, dtype="float32")
+        loops = (1, heads, rows, rows, size, size)
+        maps = ("s, h, d", "t, h, d", "t, h, e", "s, t", f"s, h * {size} + e")
+        with b.location:
+            read = [parse_positions(text, loops) for text in maps]
+        operands = [doubled, key, value, bias]
+        access = [Access(tensor.value, at) for tensor, at in zip(operands, read, strict=False)]
+        op = Attention(*access[:3], None, access[3], read[-1], loops, 0.5)
+        result = op.create([rows, hidden], b.location, b.insertion_point).results[0]
+        return b.map(lambda y: y + 1.0, Tensor(result, "float32"), dtype="float32")
+
+    source = np.random.default_rng(16)
+    x = source.standard_normal((rows, 3 * hidden)).astype("f4")
+    bias = source.standard_normal((rows, rows)).astype("f4")
+    (found,) = evaluate_module(module_of(build, x, bias), x, bias, decompose=False)
+    query, key, value = x.astype("f8").reshape(rows, 3, heads, size).transpose(1, 2, 0, 3)
+    scores = np.exp(query @ key.transpose(0, 2, 1) + bias)
+    wanted = (scores / scores.sum(-1, keepdims=True) @ value).transpose(1, 0, 2) + 1.0
+    np.testing.assert_allclose(found, wanted.reshape(rows, hidden), rtol=1e-5, atol=1e-5)
