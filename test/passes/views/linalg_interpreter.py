@@ -127,6 +127,14 @@ def _slice(op: ir.Operation, operands: list[np.ndarray]) -> list[np.ndarray]:
     return [operands[0][cut].reshape(op.results[0].type.shape)]
 
 
+def _insert(op: ir.Operation, operands: list[np.ndarray]) -> list[np.ndarray]:
+    names = ("static_offsets", "static_sizes")
+    spans = zip(*(op.attributes[name] for name in names), strict=True)
+    result = operands[1].copy()
+    result[tuple(slice(start, start + size) for start, size in spans)] = operands[0]
+    return [result]
+
+
 def _empty(op: ir.Operation, operands: list[np.ndarray]) -> list[np.ndarray]:
     # Not numbers, so that a result that depends on them shows.
     return [np.full(op.results[0].type.shape, np.nan, np.float32)]
@@ -137,6 +145,7 @@ _OPERATIONS: dict[str, Callable[[ir.Operation, list[np.ndarray]], list[np.ndarra
     "tensor.collapse_shape": _reshape,
     "tensor.expand_shape": _reshape,
     "tensor.extract_slice": _slice,
+    "tensor.insert_slice": _insert,
     "tensor.empty": _empty,
     "xyntra.softmax": _softmax,
     "xyntra.layer_norm": _layer_norm,

@@ -14,6 +14,7 @@ from torch_mlir import ir
 
 from xyntra.dialects import make_context
 from xyntra.dialects.builder import Tensor, TensorBuilder, broadcast_shapes
+from xyntra.dialects.slices import concatenate
 from xyntra.passes.manager import run_pipeline
 from xyntra.passes.views.movers import moving_map
 from xyntra.passes.views.structured import Interned
@@ -83,7 +84,7 @@ def programs(draw: st.DrawFn, max_steps: int = 12) -> Program:
 
 def _step(index: int, shapes: list[Shape]) -> st.SearchStrategy[tuple[Emit, Shape]]:
     makers = [_transpose, _transpose, _reshape, _reshape, _slice, _unary, _binary, _binary, _reduce]
-    makers += [_matmul, _softmax, _layer_norm, _repeat, _broadcast]
+    makers += [_matmul, _softmax, _layer_norm, _repeat, _broadcast, _concatenate]
     return st.sampled_from(makers).flatmap(lambda make: make(index, shapes))
 
 
@@ -203,6 +204,20 @@ def _named(b: TensorBuilder, name: str, x: Tensor, axis: int) -> Tensor:
         attributes["epsilon"] = ir.FloatAttr.get(ir.F32Type.get(), 1.0)
         attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, 0, 0])
     return Tensor(b.emit(name, [x.value], [x.value.type], attributes).results[0], "float32")
+
+
+@st.composite
+def _concatenate(draw: st.DrawFn, index: int, shapes: list[Shape]) -> tuple[Emit, Shape]:
+    axis = draw(st.integers(0, len(shapes[index]) - 1))
+    rest = [shape[:axis] + shape[axis + 1 :] for shape in shapes]
+    ranks = [len(shape) for shape in shapes]
+    here = rest[index], ranks[index]
+    other = draw(
+        st.sampled_from([i for i, pair in enumerate(zip(rest, ranks, strict=True)) if pair == here])
+    )
+    shape = list(shapes[index])
+    shape[axis] += shapes[other][axis]
+    return lambda b, v: concatenate(b, [v[index], v[other]], axis), tuple(shape)
 
 
 @st.composite
