@@ -94,7 +94,8 @@ class _Body:
             return False
         result = results[0]
         if name == "arith.constant":
-            self.scalars[result] = result, ()
+            # A value inside of a body must not be kept: it does not notice when that is erased.
+            self.scalars[result] = Read(self.graph.constant(scalar), ())
             return True
         reads = tuple(self.scalars.get(value) or (value, ()) for value in operands)
         self.scalars[result] = self._make(opcode_of(scalar, name), reads, result)
@@ -102,7 +103,7 @@ class _Body:
 
     def _make(self, opcode: str, operands: tuple[Operand, ...], result: ir.Value) -> Read:
         element = self.graph.type_of(result)[1]
-        made = Expression(self.graph, opcode, operands, (self.layout.domain, element))
+        made = Expression(self.graph.handle, opcode, operands, (self.layout.domain, element))
         made.operation = self.operation
         self.made[result] = made
         return Read(made, self.everywhere)
@@ -119,7 +120,7 @@ class _Body:
         if made is not None:
             return made
         operand = self._operand(value)
-        return Expression(self.graph, "copy", (operand,), type_)
+        return Expression(self.graph.handle, "copy", (operand,), type_)
 
     def _reduction(self, value: ir.Value, position: int, type_: Type) -> Expression | None:
         running = list(self.block.arguments)[position]
@@ -136,4 +137,4 @@ class _Body:
         initial = self.graph.whole(self.operands[position]).source
         if initial.number != neutral:
             return None
-        return Expression(self.graph, name, (element,), type_, self.layout.domain)
+        return Expression(self.graph.handle, name, (element,), type_, self.layout.domain)

@@ -16,6 +16,7 @@ appear as expressions of their own: they are in the dimensions of the reads.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from weakref import proxy
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.recognize.bodies import analyse_body
@@ -38,12 +39,18 @@ _RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 class ExpressionGraph:
     """Expressions of values, built when first asked for.
 
-    It describes the IR as it was then: start a new graph after changing the IR.
+    It describes the IR as it was then: start a new graph after changing the IR. Expressions may be
+    used as long as the graph lives.
     """
 
     layouts: Layouts = field(default_factory=Layouts)
+    handle: ExpressionGraph = field(init=False, repr=False)
     _expressions: dict[ir.Value, Expression] = field(default_factory=dict)
     _types: dict[ir.Type, Type] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        # Without a cycle everything is freed at once: no value outlives the operation it is of.
+        self.handle = proxy(self)
 
     def expression(self, value: ir.Value) -> Expression:
         """Return what computes `value`."""
@@ -94,7 +101,7 @@ class ExpressionGraph:
     def _analyse(self, value: ir.Value) -> Expression:
         owner = value.owner
         if isinstance(owner, ir.Block):
-            return self.keep(value, Expression(self, "argument", (), self.type_of(value)))
+            return self.keep(value, Expression(self.handle, "argument", (), self.type_of(value)))
         operation = owner.operation
         name = operation.name
         if name == "linalg.generic" and analyse_body(self, operation):
@@ -107,19 +114,24 @@ class ExpressionGraph:
         """Anything but a `linalg.generic` that is looked into."""
         type_ = self.type_of(value)
         if name == "arith.constant":
-            expression = Expression(self, "constant", (), type_)
-            expression.number = _number(operation.attributes["value"])
-            return expression
+            return self.constant(operation)
         if name == "linalg.fill":
-            return Expression(self, "copy", ((operation.operands[0], ()),), type_)
+            return Expression(self.handle, "copy", ((operation.operands[0], ()),), type_)
         if name in _RESHAPES:
             return self._reshape(operation, type_)
         operands = [] if name == "linalg.generic" else operation.operands
         aligned = name in _ROW_OPS
         rank = len(type_[0]) if aligned else 0
         reads = tuple((operand, self._everywhere(operand, rank)) for operand in operands)
-        expression = Expression(self, _RENAMED.get(name, name), reads, type_)
+        expression = Expression(self.handle, _RENAMED.get(name, name), reads, type_)
         expression.aligned = aligned
+        return expression
+
+    def constant(self, operation: ir.Operation) -> Expression:
+        """Return what an `arith.constant` is, without keeping a reference to it."""
+        type_ = self.type_of(operation.results[0])
+        expression = Expression(self.handle, "constant", (), type_)
+        expression.number = _number(operation.attributes["value"])
         return expression
 
     def _reshape(self, operation: ir.Operation, type_: Type) -> Expression:
@@ -127,12 +139,14 @@ class ExpressionGraph:
         old = self.type_of(source)[0]
         kept = [d for d, size in enumerate(new) if size != 1]
         if [size for size in old if size != 1] != [new[d] for d in kept]:
-            expression = Expression(self, "reshape", ((source, self._everywhere(source)),), type_)
+            expression = Expression(
+                self.handle, "reshape", ((source, self._everywhere(source)),), type_
+            )
             expression.aligned = False
             return expression
         rest = iter(kept)
         dims = tuple(UNIT if size == 1 else next(rest) for size in old)
-        return Expression(self, "copy", ((source, dims),), type_)
+        return Expression(self.handle, "copy", ((source, dims),), type_)
 
     def _everywhere(self, value: ir.Value, rank: int = 0) -> Dims:
         """All dimensions, as the last ones of `rank` if that is given."""

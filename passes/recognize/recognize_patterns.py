@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -45,14 +46,14 @@ class RecognizePatterns:
         """
         index = Index(self._patterns())
         for block in function_blocks(module):
-            search = Search(index)
-            found = search.run(block.operations)
+            built: dict[ir.Operation, str] = {}
+            operations: Iterable[ir.Operation] = block.operations
             for _ in range(_MOST_ROUNDS):
+                search = Search(index, built)
+                found = search.run(operations)
                 if not found:
                     break
-                built = replace_all(found)
-                search = Search(index, search.built | dict(built))
-                found = search.run([operation for operation, _ in built])
+                operations = replace_all(found, built)
 
     def _patterns(self) -> list[Pattern]:
         load_library()

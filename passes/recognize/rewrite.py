@@ -18,27 +18,32 @@ __all__ = ["replace_all"]
 _PURE = ("arith.constant", "linalg.", "tensor.", "xyntra.")
 
 
-def replace_all(found: Sequence[Found]) -> list[tuple[ir.Operation, str]]:
+def replace_all(found: Sequence[Found], built: dict[ir.Operation, str]) -> list[ir.Operation]:
     """Build all replacements, then erase what they replace.
 
     A pattern without a builder whose name is no op of the dialect names what it found: the
     operations stay, and their locations begin with its name.
 
+    Args:
+        found: matches that do not overlap.
+        built: the pattern that each operation was built by; brought up to date.
+
     Returns:
-        the new (or named) operations, each with the name of its pattern.
+        the new (or named) operations.
 
     Raises:
         PassFailure: a builder made something of another type than what it replaces.
     """
     current: dict[ir.Value, ir.Value] = {}
-    built: list[tuple[ir.Operation, str]] = []
+    new: list[ir.Operation] = []
     superfluous: list[ir.Operation] = []
     for each in found:
         name = each.pattern.name
         if _only_names(each):
             for operation in each.operations:
                 operation.location = _location(name, [operation])
-            built += [(operation, name) for operation in each.operations]
+            new += each.operations
+            built.update(dict.fromkeys(each.operations, name))
             continue
         root = each.match.value
         builder = MatchBuilder(
@@ -46,10 +51,15 @@ def replace_all(found: Sequence[Found]) -> list[tuple[ir.Operation, str]]:
         )
         current[root] = _replacement(each.pattern, each.match, builder)
         root.replace_all_uses_with(current[root])
-        built += [(operation, name) for operation in builder.created]
+        new += builder.created
+        built.update(dict.fromkeys(builder.created, name))
         superfluous += each.operations
-    _erase(superfluous)
-    return built
+    dead = _unused(superfluous)
+    for operation in dead:
+        built.pop(operation, None)
+    for operation in dead:
+        operation.erase()
+    return new
 
 
 def _only_names(found: Found) -> bool:
@@ -98,10 +108,10 @@ def _named_op(pattern: Pattern, match: Match, builder: MatchBuilder) -> ir.Value
     return made.results[0]
 
 
-def _erase(operations: Sequence[ir.Operation]) -> None:
-    """Erase what is not used any more, and what only that used."""
+def _unused(operations: Sequence[ir.Operation]) -> list[ir.Operation]:
+    """What is not used any more, with what only that used, users first."""
     dead: dict[ir.Operation, None] = {}
-    waiting = list(reversed(operations))
+    waiting = list(operations)
     while waiting:
         operation = waiting.pop()
         if operation in dead or not operation.name.startswith(_PURE):
@@ -109,9 +119,7 @@ def _erase(operations: Sequence[ir.Operation]) -> None:
         users = (use.owner.operation for result in operation.results for use in result.uses)
         if not all(user in dead for user in users):
             continue
-        # Its users came before it: this is an order in which all can be erased.
         dead[operation] = None
         owners = (value.owner for value in operation.operands)
         waiting += [owner.operation for owner in owners if not isinstance(owner, ir.Block)]
-    for operation in dead:
-        operation.erase()
+    return list(dead)

@@ -6,6 +6,9 @@ The variance is that of the population: divided by the number of elements, not b
 
 from __future__ import annotations
 
+from math import inf
+from struct import pack, unpack
+
 from xyntra.dialects import named
 from xyntra.dialects.builder import Tensor
 from xyntra.passes.recognize.pattern import (
@@ -26,10 +29,21 @@ def _normalises_rows(match: Match) -> bool:
     """Whether trailing dimensions are normalised, with weights that vary along these only."""
     if not match.whole("x") or match.first_of_trailing("axis") is None:
         return False
-    if match.number("epsilon") < 0:
+    epsilon = match.number("epsilon")
+    # The attribute is an f32: an epsilon of f64 that it cannot hold would be another number.
+    if epsilon < 0 or (match.root.element == "f64" and _as_f32(epsilon) != epsilon):
         return False
     weights = [name for name in ("scale", "bias") if match.has(name)]
     return all(match.varies_only_along(name, match.axis("axis")) for name in weights)
+
+
+def _as_f32(value: float) -> float:
+    """`value`, rounded; infinite where it is too large."""
+    try:
+        rounded: float = unpack("f", pack("f", value))[0]
+    except OverflowError:
+        return inf
+    return rounded
 
 
 def _normal(x: Term, axis: Axis, epsilon: Number) -> Term:
