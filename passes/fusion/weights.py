@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What depends on weights and constants alone, and so is computed once, when a model is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+
+from xyntra.dialects.dtypes import ITEM_BYTES
+from xyntra.dialects.mlir import ir
+
+__all__ = ["StaticValues", "constant_of_fill", "shape_of", "tensor_bytes"]
+
+
+class StaticValues:
+    """The values of one block that depend on weights and constants alone, with what computes them.
+
+    `add` must see the block's operations in order.
+    """
+
+    def __init__(self, block: ir.Block) -> None:
+        weights = _weights(block)
+        self._values = {block.arguments[position] for position in weights}
+        self._producers: dict[ir.Value, ir.Operation] = {}
+        self._order: dict[ir.Operation, tuple[int, int, int]] = {}
+        self._moves = 0
+
+    def __contains__(self, value: ir.Value) -> bool:
+        return value in self._values
+
+    def add(self, index: int, op: ir.Operation, name: str, operands: list[ir.Value]) -> bool:
+        """Note operation number `index`; returns whether its results are static."""
+        if name not in ("arith.constant", "tensor.empty"):
+            if not operands or not all(value in self._values for value in operands):
+                return False
+            if not name.startswith(("linalg.", "tensor.")) or _reads_from_around(op):
+                return False
+        for value in op.results:
+            self._values.add(value)
+            self._producers[value] = op
+        self._order[op] = (index, 0, 0)
+        return True
+
+    def hoist(self, values: Iterable[ir.Value], index: int, place: ir.Operation) -> None:
+        """Move what computes `values` before `place`, which is operation number `index`."""
+        found: dict[ir.Operation, None] = {}
+        waiting = list(values)
+        while waiting:
+            op = self._producers.get(waiting.pop())
+            if op is not None and op not in found and self._order[op] > (index, 0, 0):
+                found[op] = None
+                waiting += op.operands
+        for op in sorted(found, key=self._order.__getitem__):
+            op.move_before(place)
+            self._moves += 1
+            self._order[op] = (index, -1, self._moves)
+
+
+def _weights(block: ir.Block) -> list[int]:
+    """Positions of the arguments of the function with the body `block` that are weights."""
+    function = block.owner
+    if "arg_attrs" not in function.attributes:
+        return []
+    return [
+        position
+        for position, given in enumerate(ir.ArrayAttr(function.attributes["arg_attrs"]))
+        if "xyntra.parameter" in ir.DictAttr(given)
+    ]
+
+
+def _reads_from_around(op: ir.Operation) -> bool:
+    """Whether operations in the regions of `op` use tensors that are not among its operands."""
+    for region in op.regions:
+        for block in region.blocks:
+            for view in block.operations:
+                inner = view.operation
+                if len(inner.regions) or any(
+                    isinstance(value.type, ir.RankedTensorType) for value in inner.operands
+                ):
+                    return True
+    return False
+
+
+def constant_of_fill(value: ir.Value) -> ir.Attribute | None:
+    """The one number that `value`, a tensor, holds everywhere; None where that is not known."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return None
+    op = owner.operation
+    if op.name == "linalg.fill":
+        return _constant(op.operands[0])
+    if op.name != "linalg.generic" or len(op.operands) != len(op.results):
+        return None
+    return _constant(list(op.regions[0].blocks[0].operations)[-1].operation.operands[0])
+
+
+def _constant(scalar: ir.Value) -> ir.Attribute | None:
+    owner = scalar.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
+        return None
+    return owner.operation.attributes["value"]
+
+
+def shape_of(value: ir.Value) -> tuple[int, ...] | None:
+    """The static shape of a tensor; None for all else."""
+    if not isinstance(value.type, ir.RankedTensorType):
+        return None
+    tensor = ir.RankedTensorType(value.type)
+    return tuple(tensor.shape) if tensor.has_static_shape else None
+
+
+def tensor_bytes(value: ir.Value) -> int:
+    """Bytes of a tensor of static shape."""
+    tensor = ir.RankedTensorType(value.type)
+    return prod(tensor.shape) * ITEM_BYTES[str(tensor.element_type)]
