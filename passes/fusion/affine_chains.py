@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Follows a tensor through elementwise operations that scale and shift it, channel by channel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import Scalar, constant
+from xyntra.passes.fusion.weights import StaticValues, shape_of
+
+__all__ = ["Applied", "Chain", "Expression", "Number", "Vector", "emit", "follow", "has_vector"]
+
+_INFINITY = float("inf")
+_LONGEST = 16
+"""Operations in a chain, and in a body: real ones are far shorter."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite constant."""
+
+    value: float
+
+
+@dataclass(frozen=True)
+class Vector:
+    """Vector `number` of a chain: a static tensor, one element for each channel or for all."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A scalar operation on operands."""
+
+    name: str
+    operands: tuple[Expression, ...]
+
+
+Expression = Number | Vector | Applied
+
+ONE = Number(1.0)
+_STATIC = frozenset(
+    {
+        "arith.addf",
+        "arith.subf",
+        "arith.mulf",
+        "arith.divf",
+        "arith.negf",
+        "math.sqrt",
+        "math.rsqrt",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Affine:
+    """scale * x + shift; None stands for zero."""
+
+    scale: Expression | None
+    shift: Expression | None
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Operations that turn x into scale * x + shift.
+
+    Attributes:
+        ops: the operations, of which each one reads the one before and nothing else does.
+        scale: of x; never None.
+        shift: None where nothing is added.
+        vectors: static tensors that both refer to by number.
+        axes: the dimension of each vector that runs along the channels; None for one element.
+        channel: the dimension of x that the vectors run along; None where all have one element.
+    """
+
+    ops: tuple[ir.Operation, ...] = ()
+    scale: Expression = ONE
+    shift: Expression | None = None
+    vectors: tuple[ir.Value, ...] = ()
+    axes: tuple[int | None, ...] = ()
+    channel: int | None = None
+
+
+def follow(value: ir.Value, static: StaticValues) -> Chain:
+    """The longest chain that starts at `value`; it has no operations where there is none."""
+    chain = Chain()
+    while len(chain.ops) < _LONGEST:
+        uses = list(value.uses)
+        if len(uses) != 1:
+            break
+        longer = _extended(chain, uses[0].owner.operation, uses[0].operand_number, static)
+        if longer is None:
+            break
+        chain, value = longer, longer.ops[-1].results[0]
+    return chain
+
+
+def _extended(chain: Chain, op: ir.Operation, position: int, static: StaticValues) -> Chain | None:
+    """The chain with `op`, which reads its last result as operand `position`, behind it."""
+    inputs = len(op.operands) - 1
+    if op.name != "linalg.generic" or len(op.results) != 1 or position >= inputs:
+        return None
+    maps = [attribute.value for attribute in op.attributes["indexing_maps"]]
+    identity = ir.AffineMap.get_identity(maps[-1].n_dims, op.context)
+    if maps[-1] != identity or maps[position] != identity:
+        return None
+    if op.operands[position].type != op.results[0].type:
+        return None
+    numbers: dict[int, Expression] = {}
+    shape = shape_of(op.results[0])
+    for other in range(inputs):
+        if other == position:
+            continue
+        value = op.operands[other]
+        place = _channel_of(maps[other], shape_of(value), shape) if value in static else None
+        if place is None or _holds_non_finite(value):
+            return None
+        channel, axis = place
+        if channel is not None and chain.channel not in (None, channel):
+            return None
+        numbers[other] = Vector(len(chain.vectors))
+        chain = replace(
+            chain,
+            vectors=(*chain.vectors, value),
+            axes=(*chain.axes, axis),
+            channel=chain.channel if channel is None else channel,
+        )
+    result = _evaluate(op, position, numbers, Affine(chain.scale, chain.shift))
+    if result is None or result.scale is None:
+        return None
+    return replace(chain, ops=(*chain.ops, op), scale=result.scale, shift=result.shift)
+
+
+def _channel_of(
+    map_: ir.AffineMap, operand: tuple[int, ...] | None, shape: tuple[int, ...] | None
+) -> tuple[int | None, int | None] | None:
+    """The result's and the operand's dimension along which the operand varies, if it is one."""
+    if operand is None or shape is None:
+        return None
+    found: tuple[int | None, int | None] = (None, None)
+    for axis, (expression, extent) in enumerate(zip(map_.results, operand, strict=True)):
+        if extent == 1:
+            continue
+        if not isinstance(expression, ir.AffineDimExpr) or found != (None, None):
+            return None
+        if shape[expression.position] != extent:
+            return None
+        found = (int(expression.position), axis)
+    return found
+
+
+def _holds_non_finite(value: ir.Value) -> bool:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
+        return False
+    attribute = owner.operation.attributes["value"]
+    if not isinstance(attribute, ir.DenseFPElementsAttr):
+        return True
+    return not all(-_INFINITY < number < _INFINITY for number in attribute)
+
+
+def _evaluate(
+    op: ir.Operation, position: int, numbers: dict[int, Expression], x: Affine
+) -> Affine | None:
+    """What the body of `op` makes of `x`; None where that is no scale and shift."""
+    block = op.regions[0].blocks[0]
+    if len(block.operations) > _LONGEST:
+        return None
+    known: dict[ir.Value, Affine] = {block.arguments[position]: x}
+    known |= {block.arguments[k]: Affine(None, number) for k, number in numbers.items()}
+    for view in block.operations:
+        inner = view.operation
+        operands = [_operand(value, known) for value in inner.operands]
+        if inner.name == "linalg.yield":
+            return operands[0]
+        if inner.name == "arith.constant":
+            continue
+        result = _apply(inner.name, [each for each in operands if each is not None])
+        if result is None or None in operands:
+            return None
+        known[inner.results[0]] = result
+    return None
+
+
+def _operand(value: ir.Value, known: dict[ir.Value, Affine]) -> Affine | None:
+    if value in known or isinstance(value.owner, ir.Block):
+        return known.get(value)
+    op = value.owner.operation
+    number = op.attributes["value"] if op.name == "arith.constant" else None
+    if not isinstance(number, ir.FloatAttr) or not -_INFINITY < number.value < _INFINITY:
+        return None
+    return Affine(None, Number(number.value))
+
+
+def _apply(name: str, operands: Sequence[Affine]) -> Affine | None:
+    if name not in _STATIC:
+        return None
+    if all(each.scale is None for each in operands):
+        return Affine(None, Applied(name, tuple(map(_shift, operands))))
+    if name == "arith.negf":
+        return Affine(*(_negated(part) for part in (operands[0].scale, operands[0].shift)))
+    if name in ("arith.addf", "arith.subf"):
+        parts = [(each.scale, each.shift) for each in operands]
+        scale, shift = (_sum(name, left, right) for left, right in zip(*parts, strict=True))
+        return Affine(scale, shift)
+    if name == "arith.mulf" and operands[0].scale is None:
+        operands = operands[::-1]
+    if name not in ("arith.mulf", "arith.divf") or operands[1].scale is not None:
+        return None
+    factor = _shift(operands[1])
+    return Affine(*(_scaled(name, part, factor) for part in (operands[0].scale, operands[0].shift)))
+
+
+def _shift(part: Affine) -> Expression:
+    return Number(0.0) if part.shift is None else part.shift
+
+
+def _negated(part: Expression | None) -> Expression | None:
+    return None if part is None else Applied("arith.negf", (part,))
+
+
+def _sum(name: str, left: Expression | None, right: Expression | None) -> Expression | None:
+    if right is None:
+        return left
+    if left is None:
+        return right if name == "arith.addf" else Applied("arith.negf", (right,))
+    return Applied(name, (left, right))
+
+
+def _scaled(name: str, part: Expression | None, factor: Expression) -> Expression | None:
+    if part is None:
+        return None
+    return factor if part == ONE and name == "arith.mulf" else Applied(name, (part, factor))
+
+
+def has_vector(expression: Expression | None) -> bool:
+    """Whether an expression differs from channel to channel."""
+    if isinstance(expression, Applied):
+        return any(map(has_vector, expression.operands))
+    return isinstance(expression, Vector)
+
+
+def emit(expression: Expression, vectors: Sequence[Scalar], dtype: str) -> Scalar:
+    """Create the scalar operations of an expression in the body that is being filled."""
+    if isinstance(expression, Vector):
+        return vectors[expression.number]
+    if isinstance(expression, Number):
+        return constant(expression.value, dtype)
+    operands = [emit(part, vectors, dtype).value for part in expression.operands]
+    op = ir.Operation.create(expression.name, results=[operands[0].type], operands=operands)
+    return Scalar(op.results[0], dtype)
