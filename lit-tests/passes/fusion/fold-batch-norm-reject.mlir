@@ -1,4 +1,5 @@
 // RUN: %xyntra-opt %s --fold-batch-norm > %t
+// RUN: FileCheck %s < %t
 // RUN: %xyntra-opt %s > %t.before
 // RUN: diff %t %t.before
 
@@ -12,6 +13,9 @@
 #none = affine_map<(n, m, y, x) -> ()>
 
 // A factor that changes from call to call.
+// CHECK-LABEL: func.func @dynamic_factor(
+// CHECK-NOT: tensor<4x3x3x3x{{f32|f16}}>, tensor<
+// CHECK: return
 func.func @dynamic_factor(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32> {xyntra.parameter = "w"}, %f: tensor<4xf32>) -> (tensor<1x4x6x6xf32>) {
   %zero = arith.constant 0.0 : f32
   %e_y = tensor.empty() : tensor<1x4x6x6xf32>
@@ -34,6 +38,9 @@ func.func @dynamic_factor(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32> {xynt
 }
 
 // Weights that are inputs would have to be scaled at every call.
+// CHECK-LABEL: func.func @dynamic_weight(
+// CHECK-NOT: tensor<4x3x3x3x{{f32|f16}}>, tensor<
+// CHECK: return
 func.func @dynamic_weight(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>, %f: tensor<4xf32> {xyntra.parameter = "f"}) -> (tensor<1x4x6x6xf32>) {
   %zero = arith.constant 0.0 : f32
   %e_y = tensor.empty() : tensor<1x4x6x6xf32>
@@ -56,6 +63,9 @@ func.func @dynamic_weight(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>, %f: 
 }
 
 // The sum itself is read by others.
+// CHECK-LABEL: func.func @read_twice(
+// CHECK-NOT: tensor<4x3x3x3x{{f32|f16}}>, tensor<
+// CHECK: return
 func.func @read_twice(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32> {xyntra.parameter = "w"}, %f: tensor<4xf32> {xyntra.parameter = "f"}) -> (tensor<1x4x6x6xf32>, tensor<1x4x6x6xf32>) {
   %zero = arith.constant 0.0 : f32
   %e_y = tensor.empty() : tensor<1x4x6x6xf32>
@@ -78,6 +88,9 @@ func.func @read_twice(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32> {xyntra.p
 }
 
 // A factor for each column of the picture.
+// CHECK-LABEL: func.func @columns(
+// CHECK-NOT: tensor<4x3x3x3x{{f32|f16}}>, tensor<
+// CHECK: return
 func.func @columns(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32> {xyntra.parameter = "w"}, %f: tensor<6xf32> {xyntra.parameter = "f"}) -> (tensor<1x4x6x6xf32>) {
   %zero = arith.constant 0.0 : f32
   %e_y = tensor.empty() : tensor<1x4x6x6xf32>
@@ -100,6 +113,9 @@ func.func @columns(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32> {xyntra.para
 }
 
 // One factor for all channels would save nothing.
+// CHECK-LABEL: func.func @one_factor(
+// CHECK-NOT: tensor<4x3x3x3x{{f32|f16}}>, tensor<
+// CHECK: return
 func.func @one_factor(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32> {xyntra.parameter = "w"}, %f: tensor<f32> {xyntra.parameter = "f"}) -> (tensor<1x4x6x6xf32>) {
   %zero = arith.constant 0.0 : f32
   %e_y = tensor.empty() : tensor<1x4x6x6xf32>
@@ -122,6 +138,9 @@ func.func @one_factor(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32> {xyntra.p
 }
 
 // A bias alone.
+// CHECK-LABEL: func.func @bias(
+// CHECK-NOT: tensor<4x3x3x3x{{f32|f16}}>, tensor<
+// CHECK: return
 func.func @bias(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32> {xyntra.parameter = "w"}, %f: tensor<4xf32> {xyntra.parameter = "f"}) -> (tensor<1x4x6x6xf32>) {
   %zero = arith.constant 0.0 : f32
   %e_y = tensor.empty() : tensor<1x4x6x6xf32>
@@ -144,6 +163,9 @@ func.func @bias(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32> {xyntra.paramet
 }
 
 // What follows an activation is scaled after it.
+// CHECK-LABEL: func.func @activation(
+// CHECK-NOT: tensor<4x3x3x3x{{f32|f16}}>, tensor<
+// CHECK: return
 func.func @activation(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32> {xyntra.parameter = "w"}, %f: tensor<4xf32> {xyntra.parameter = "f"}) -> (tensor<1x4x6x6xf32>) {
   %zero = arith.constant 0.0 : f32
   %e_y = tensor.empty() : tensor<1x4x6x6xf32>
@@ -173,6 +195,9 @@ func.func @activation(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32> {xyntra.p
 }
 
 // A square is no scale.
+// CHECK-LABEL: func.func @square(
+// CHECK-NOT: tensor<4x3x3x3x{{f32|f16}}>, tensor<
+// CHECK: return
 func.func @square(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32> {xyntra.parameter = "w"}, %f: tensor<4xf32> {xyntra.parameter = "f"}) -> (tensor<1x4x6x6xf32>) {
   %zero = arith.constant 0.0 : f32
   %e_y = tensor.empty() : tensor<1x4x6x6xf32>
@@ -196,6 +221,9 @@ func.func @square(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32> {xyntra.param
 }
 
 // Nor is a quotient by it.
+// CHECK-LABEL: func.func @quotient(
+// CHECK-NOT: tensor<4x3x3x3x{{f32|f16}}>, tensor<
+// CHECK: return
 func.func @quotient(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32> {xyntra.parameter = "w"}, %f: tensor<4xf32> {xyntra.parameter = "f"}) -> (tensor<1x4x6x6xf32>) {
   %zero = arith.constant 0.0 : f32
   %e_y = tensor.empty() : tensor<1x4x6x6xf32>
@@ -218,6 +246,9 @@ func.func @quotient(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32> {xyntra.par
 }
 
 // A channel whose scale is infinite.
+// CHECK-LABEL: func.func @infinite(
+// CHECK-NOT: tensor<4x3x3x3x{{f32|f16}}>, tensor<
+// CHECK: return
 func.func @infinite(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32> {xyntra.parameter = "w"}) -> (tensor<1x4x6x6xf32>) {
   %zero = arith.constant 0.0 : f32
   %f = arith.constant dense<[1.0, 2.0, 0x7F800000, 4.0]> : tensor<4xf32>
@@ -241,6 +272,9 @@ func.func @infinite(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32> {xyntra.par
 }
 
 // Scaled weights of 16 bits would be rounded once more.
+// CHECK-LABEL: func.func @narrow(
+// CHECK-NOT: tensor<4x3x3x3x{{f32|f16}}>, tensor<
+// CHECK: return
 func.func @narrow(%x: tensor<1x3x8x8xf16>, %w: tensor<4x3x3x3xf16> {xyntra.parameter = "w"}, %f: tensor<4xf16> {xyntra.parameter = "f"}) -> (tensor<1x4x6x6xf16>) {
   %zero = arith.constant 0.0 : f32
   %none = arith.constant 0.0 : f16
@@ -264,6 +298,9 @@ func.func @narrow(%x: tensor<1x3x8x8xf16>, %w: tensor<4x3x3x3xf16> {xyntra.param
 }
 
 // The largest product does not scale with the weights where they are negative.
+// CHECK-LABEL: func.func @largest(
+// CHECK-NOT: tensor<4x3x3x3x{{f32|f16}}>, tensor<
+// CHECK: return
 func.func @largest(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32> {xyntra.parameter = "w"}, %f: tensor<4xf32> {xyntra.parameter = "f"}) -> (tensor<1x4x6x6xf32>) {
   %zero = arith.constant 0.0 : f32
   %e_y = tensor.empty() : tensor<1x4x6x6xf32>
@@ -286,6 +323,9 @@ func.func @largest(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32> {xyntra.para
 }
 
 // A sum that starts from one.
+// CHECK-LABEL: func.func @start(
+// CHECK-NOT: tensor<4x3x3x3x{{f32|f16}}>, tensor<
+// CHECK: return
 func.func @start(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32> {xyntra.parameter = "w"}, %f: tensor<4xf32> {xyntra.parameter = "f"}) -> (tensor<1x4x6x6xf32>) {
   %zero = arith.constant 0.0 : f32
   %one = arith.constant 1.0 : f32
