@@ -8,8 +8,9 @@ chunk of keys at a time; both contractions are register tiles.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import gcd
 
-from torch_mlir.dialects import arith
+from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.attention import Attention
 from xyntra.dialects.attention_layout import BATCH, HEAD, KEY, KEY_SIZE, QUERY, VALUE_SIZE
@@ -74,7 +75,7 @@ class AttentionEmitter:
         sizes = self.op.sizes
         with loop(sizes[BATCH]) as batch, loop(sizes[HEAD]) as head:
             outer = {BATCH: batch, HEAD: head}
-            self._pack(matrices[1], matrices[2], outer, scratch)
+            self._pack_if_new(matrices[1], matrices[2], outer, scratch)
             blocks = -(-sizes[QUERY] // self.plan.rows)
             with loop(blocks) as block:
                 first = tile_start(block, self.plan.rows, sizes[QUERY])
@@ -119,6 +120,19 @@ class AttentionEmitter:
             for each in (self.op.keep, self.op.bias)
         )
         return Masks(self.op, self.plan, keep, bias)
+
+    def _pack_if_new(self, key: Matrix, value: Matrix, outer: Outer, scratch: _Scratch) -> None:
+        """Pack keys and values, once for neighbouring heads that share both."""
+        shared = gcd(key.period(HEAD), value.period(HEAD)) or self.op.sizes[HEAD]
+        if shared == 1:
+            self._pack(key, value, outer, scratch)
+            return
+        place = arith.remui(outer[HEAD], index(shared))
+        is_new = arith.cmpi(arith.CmpIPredicate.eq, place, index(0))
+        branch = scf.IfOp(is_new)
+        with ir.InsertionPoint(branch.then_block):
+            self._pack(key, value, outer, scratch)
+            scf.YieldOp([])
 
     def _pack(self, key: Matrix, value: Matrix, outer: Outer, scratch: _Scratch) -> None:
         plan, sizes = self.plan, self.op.sizes

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import gcd
 
 from torch_mlir.dialects import arith
 
@@ -50,6 +51,10 @@ class Matrix:
             value = arith.remui(value, index(digit.extent))
             total = plus(total, arith.muli(value, index(factor)))
         return total
+
+    def period(self, loop: int) -> int:
+        """After how many iterations of an outer loop the start changes; 0 where it never does."""
+        return gcd(*(digit.divisor for digit, _ in self.outer if digit.loop == loop))
 
     def stride(self, loop: int) -> int:
         """Elements that a loop over positions or sizes moves on."""

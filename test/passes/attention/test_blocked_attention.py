@@ -72,6 +72,20 @@ CASES = {
         ((2, 33, 16 * 16), "b, t, (h floordiv 2) * 16 + e + 192"),
         ((2, 33, 128), "b, s, h * 16 + e"),
     ),
+    "one key for all heads": Case(
+        (2, 4, 9, 20, 8, 8),
+        ((2, 4, 9, 8), "b, h, s, d"),
+        ((2, 20, 8), "b, t, d"),
+        ((2, 20, 8), "b, t, e"),
+        ((2, 4, 9, 8), "b, h, s, e"),
+    ),
+    "keys shared by four, values by two": Case(
+        (1, 8, 9, 20, 8, 8),
+        ((8, 9, 8), "h, s, d"),
+        ((2, 20, 8), "h floordiv 4, t, d"),
+        ((4, 20, 8), "h floordiv 2, t, e"),
+        ((8, 9, 8), "h, s, e"),
+    ),
     "strided sizes": Case(
         (1, 2, 20, 30, 12, 10),
         ((2, 12, 20), "h, d, s"),
