@@ -92,7 +92,7 @@ def _model(row: dict[str, Any]) -> tuple[str, ...]:
         str(row["launches_at_load"]),
         str(row["upstream"]),
         str(inductor["launches"]) if inductor else "",
-        f"{row['fusion_seconds']:.2f}",
+        f"{row['ours_seconds']:.2f}",
         f"{row['upstream_seconds']:.2f}",
     )
 
@@ -101,7 +101,11 @@ def _scale(result: dict[str, Any]) -> list[str]:
     names = list(dict.fromkeys(e["name"] for row in result["rows"] for e in row["passes"]))
     header = ["pass, s", *(_size(row) for row in result["rows"])]
     lines = [[name, *(_seconds(row, name) for row in result["rows"])] for name in names]
-    totals = {"ours": "ours_seconds", "upstream": "upstream_seconds"}
+    totals = {
+        "ours": "ours_seconds",
+        "ours, processor time": "ours_cpu_seconds",
+        "upstream": "upstream_seconds",
+    }
     for title, key in totals.items():
         lines.append([f"**{title}**", *(f"{row[key]:.2f}" for row in result["rows"])])
     each = (f"{row['microseconds_per_operation']:.0f}" for row in result["rows"])

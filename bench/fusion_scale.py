@@ -15,6 +15,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -67,40 +68,74 @@ def measure(size: int, templates: int | None, seed: int) -> dict[str, Any]:
         module = synthetic_module(size, seed, context, templates=templates)
         building = time.perf_counter() - started
         operations = count_operations(module.operation)
-        passes = timed_passes(module)
+        times = timed_passes(module)
         launches = count_calls(module)
-    ours = sum(seconds for name, seconds in passes if not is_upstream(name))
-    total = sum(seconds for _, seconds in passes)
     return {
         "templates": templates,
         "operations": operations,
         "launches": launches,
         "build_seconds": building,
-        "passes": [{"name": name, "seconds": seconds} for name, seconds in passes],
-        "upstream_seconds": total - ours,
-        "ours_seconds": ours,
-        "microseconds_per_operation": ours / operations * 1e6,
+        **times,
+        "microseconds_per_operation": times["ours_seconds"] / operations * 1e6,
     }
+
+
+@dataclass
+class Clock:
+    """A hook that measures every pass: wall time, and processor time of this process."""
+
+    passes: list[dict[str, Any]] = field(default_factory=list)
+    _start: tuple[float, float] = (0.0, 0.0)
+
+    def before(self, name: str, module: Any) -> None:
+        """Start."""
+        self._start = time.perf_counter(), time.process_time()
+
+    def after(self, name: str, module: Any) -> None:
+        """Stop."""
+        wall, processor = self._start
+        self.passes.append(
+            {
+                "name": name,
+                "seconds": time.perf_counter() - wall,
+                "cpu_seconds": time.process_time() - processor,
+            }
+        )
+
+    def failed(self, name: str, module: Any) -> None:
+        """Nothing is kept of a pass that failed."""
+
+    def total(self, key: str, *, upstream: bool) -> float:
+        """The sum over passes of upstream, or over ours."""
+        return sum(e[key] for e in self.passes if is_upstream(e["name"]) == upstream)
+
+    def summary(self) -> dict[str, Any]:
+        """Every pass, and the sums."""
+        return {
+            "passes": self.passes,
+            "ours_seconds": self.total("seconds", upstream=False),
+            "ours_cpu_seconds": self.total("cpu_seconds", upstream=False),
+            "upstream_seconds": self.total("seconds", upstream=True),
+        }
 
 
 def timed_passes(
     module: Any, pipeline: Sequence[str] = PIPELINE, *, left_out: frozenset[str] = LEFT_OUT
-) -> list[tuple[str, float]]:
-    """Run `pipeline` on `module` as compiling does; name and seconds of every pass, in order.
+) -> dict[str, Any]:
+    """Run `pipeline` on `module` as compiling does; seconds of every pass, in order, and sums.
 
     The elements of `pipeline` are names of pipelines or of passes; each is verified at its end.
     """
-    from xyntra.passes.hooks import PassTimer
     from xyntra.passes.manager import run_pipeline
     from xyntra.passes.pipelines import PIPELINES, expand
 
-    timer = PassTimer()
+    clock = Clock()
     gc.collect()
     for name in pipeline:
         elements = expand(name) if name in PIPELINES else (name,)
         kept = [element for element in elements if element.partition("{")[0] not in left_out]
-        run_pipeline(module, kept, hooks=[timer], verify_each=False)
-    return timer.seconds
+        run_pipeline(module, kept, hooks=[clock], verify_each=False)
+    return clock.summary()
 
 
 def is_upstream(name: str) -> bool:
@@ -128,6 +163,7 @@ def _text(row: dict[str, Any]) -> str:
     lines.append(
         f"{row['ours_seconds']:9.3f} s  ours in all, "
         f"{row['microseconds_per_operation']:.1f} us an operation; "
+        f"{row['ours_cpu_seconds']:.3f} s of processor time; "
         f"{row['upstream_seconds']:.3f} s upstream"
     )
     return "\n".join(lines)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.fusion_document import DOCUMENT, update_document
-from bench.fusion_scale import count_calls, is_upstream, timed_passes
+from bench.fusion_scale import count_calls, timed_passes
 from bench.machine import describe, slug
 from bench.measure import ROOT, MeasureError, fresh, write_json
 from bench.models import DEFAULT_FOLDER, REGISTRY
@@ -78,23 +78,11 @@ def _inductor(model: str) -> dict[str, Any]:
 
 def _row(spec: ModelSpec, rounds: int) -> dict[str, Any]:
     row: dict[str, Any] = {"model": spec.name, "title": spec.title}
-    row |= min((_fused(spec) for _ in range(rounds)), key=lambda entry: entry["fusion_seconds"])
+    timed = [_launches(spec, ("prepare", "fuse", "kernels")) for _ in range(rounds)]
+    row |= min(timed, key=lambda entry: entry["ours_seconds"])
     row["unfused"] = _launches(spec, ("prepare", "form", "kernels"))["launches"]
     row["upstream"] = _upstream(spec)
     return row
-
-
-def _fused(spec: ModelSpec) -> dict[str, Any]:
-    """Counts with fusion, and the seconds of every pass."""
-    found = _launches(spec, ("prepare", "fuse", "kernels"))
-    passes = found.pop("passes")
-    ours = sum(seconds for name, seconds in passes if not is_upstream(name))
-    return {
-        **found,
-        "fusion_seconds": ours,
-        "upstream_seconds": sum(seconds for _, seconds in passes) - ours,
-        "passes": [{"name": name, "seconds": seconds} for name, seconds in passes],
-    }
 
 
 def _launches(spec: ModelSpec, pipeline: Sequence[str]) -> dict[str, Any]:
@@ -106,7 +94,7 @@ def _launches(spec: ModelSpec, pipeline: Sequence[str]) -> dict[str, Any]:
     with make_context() as context, ir.Location.unknown():
         module = _imported(spec, context)
         operations = count_operations(module.operation)
-        passes = timed_passes(module, pipeline, left_out=frozenset())
+        times = timed_passes(module, pipeline, left_out=frozenset())
         launches = count_calls(module)
         plan = build_plan(module.operation, operations)
     once = sum(step.once for step in plan.steps)
@@ -120,7 +108,7 @@ def _launches(spec: ModelSpec, pipeline: Sequence[str]) -> dict[str, Any]:
         "launches": launches - once,
         "launches_at_load": once,
         "kinds": kinds,
-        "passes": passes,
+        **times,
     }
 
 
