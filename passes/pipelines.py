@@ -34,13 +34,25 @@ PIPELINES: dict[str, Pipeline] = {
         "named ops for what decomposed graphs spell out",
         ("recognize-patterns", "recognize-attention", _ELEMENTWISE),
     ),
+    "weights": Pipeline(
+        "work on weights that is done once, when the model is loaded",
+        ("fold-batch-norm", "merge-contractions"),
+    ),
     "views": Pipeline(
-        "reshapes, transposes and copies folded into what reads or writes them",
-        ("move-reshapes", "fold-transposes"),
+        "slices, reshapes, transposes and copies folded into what reads or writes them",
+        ("fold-slices", "move-reshapes", "fold-transposes"),
     ),
     "fuse": Pipeline(
         "linalg on tensors to xyntra.fused regions",
-        ("recognize", "views", "copy-results", "fuse-operations", "form-kernels", "check-fusion"),
+        (
+            "recognize",
+            "weights",
+            "views",
+            "copy-results",
+            "fuse-operations",
+            "form-kernels",
+            "check-fusion",
+        ),
     ),
     "form": Pipeline(
         "linalg on tensors to xyntra.fused regions of one operation each",
