@@ -60,21 +60,21 @@ class Constant(_Form):
 
 @dataclass(frozen=True)
 class Product(_Form):
-    """coefficient * numbers * factors ** exponents, divided by the sizes of `counts`."""
+    """coefficient * (numbers and factors) ** exponents, divided by the sizes of `counts`."""
 
     coefficient: float = 1.0
     factors: tuple[tuple[Form, float], ...] = ()
-    numbers: tuple[str, ...] = ()
+    numbers: tuple[tuple[str, int], ...] = ()
     counts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Sum(_Form):
-    """constant + numbers + terms, each with its sign."""
+    """constant + numbers and terms, each with its sign."""
 
     constant: float = 0.0
     terms: tuple[tuple[Form, int], ...] = ()
-    numbers: tuple[str, ...] = ()
+    numbers: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ def _product(term: Term) -> Product:
     if operation == "constant":
         return Product(term.data)
     if operation == "number":
-        return Product(numbers=(term.data,))
+        return Product(numbers=((term.data, 1),))
     if operation == "inverse_count":
         return Product(counts=(term.operands[0].data,))
     if operation in ("sqrt", "rsqrt"):
@@ -228,12 +228,13 @@ def _multiplied(left: Product, right: Product) -> Product:
 
 
 def _raised(product: Product, exponent: int) -> Product:
-    if product.numbers or product.counts:
-        if exponent == 1:
-            return product
-        raise ValueError("a Number, or a mean, cannot be raised to a power or divide")
+    if product.counts and exponent != 1:
+        raise ValueError("a mean cannot divide or be raised to a power")
+    if product.numbers and abs(exponent) != 1:
+        raise ValueError("a Number cannot be raised to a power")
     factors = tuple((form, power * exponent) for form, power in product.factors)
-    return Product(product.coefficient**exponent, factors)
+    numbers = tuple((name, power * exponent) for name, power in product.numbers)
+    return Product(product.coefficient**exponent, factors, numbers, product.counts)
 
 
 def _merged(factors: Iterable[tuple[Form, float]]) -> tuple[tuple[Form, float], ...]:
@@ -250,17 +251,19 @@ def _merged(factors: Iterable[tuple[Form, float]]) -> tuple[tuple[Form, float], 
 
 def _sum(term: Term) -> Sum:
     """The sum that an `add` or `sub` is, with the sums that it adds in it."""
-    constant, terms, numbers = 0.0, [], []
+    constant = 0.0
+    terms: list[tuple[Form, int]] = []
+    numbers: list[tuple[str, int]] = []
     signs = (1, -1 if term.operation == "sub" else 1)
     for operand, sign in zip(term.operands, signs, strict=True):
         if operand.operation == "constant":
             constant += sign * operand.data
-        elif operand.operation == "number" and sign > 0:
-            numbers.append(operand.data)
+        elif operand.operation == "number":
+            numbers.append((operand.data, sign))
         elif operand.operation in ("add", "sub"):
             inner = _sum(operand)
             constant += sign * inner.constant
-            numbers += inner.numbers
+            numbers += [(name, sign * each) for name, each in inner.numbers]
             terms += [(form, sign * each) for form, each in inner.terms]
         else:
             terms.append(_signed(form_of(operand), sign))

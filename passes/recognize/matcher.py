@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import ceil, prod
+from math import ceil, inf, prod
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.recognize.chains import Parts, products, sums
@@ -139,10 +139,18 @@ class Matcher:
             wanted /= prod(state.sizes[d] for d in dims)
         if not wanted:
             return
-        yield from self._number(form.numbers, wanted, number, number / wanted, state)
+        value = number / wanted
+        if form.numbers and form.numbers[0][1] < 0:
+            value = 1 / value if value else inf
+        yield from self._number(form.numbers, wanted, number, value, state)
 
     def _number(
-        self, names: tuple[str, ...], wanted: float, found: float, value: float, state: State
+        self,
+        names: tuple[tuple[str, int], ...],
+        wanted: float,
+        found: float,
+        value: float,
+        state: State,
     ) -> Iterator[State]:
         """Bind the one name to `value`, or compare without a name."""
         if not names:
@@ -151,9 +159,10 @@ class Matcher:
             return
         if len(names) > 1:
             return
-        known = state.bindings.get(names[0])
+        name = names[0][0]
+        known = state.bindings.get(name)
         if known is None:
-            yield state.bind(names[0], value)
+            yield state.bind(name, value)
         elif isinstance(known, float) and self._equal(known, value):
             yield state
 
@@ -163,7 +172,8 @@ class Matcher:
                 continue
             if not form.numbers and not self._equal(form.constant, cut.number):
                 continue
-            rest = cut.number - form.constant
+            sign = form.numbers[0][1] if form.numbers else 1
+            rest = sign * (cut.number - form.constant)
             covered = state.cover(*cut.between)
             for found in self._parts(form.terms, cut.parts, frame, covered, signs=True):
                 yield from self._number(form.numbers, form.constant, cut.number, rest, found)

@@ -29,6 +29,7 @@ from typing import Any, overload
 
 from xyntra.dialects.builder import Tensor
 from xyntra.passes.recognize import terms
+from xyntra.passes.recognize.anchors import anchor_of
 from xyntra.passes.recognize.forms import Form, form_of
 from xyntra.passes.recognize.match import Match, MatchBuilder
 from xyntra.passes.recognize.terms import *  # noqa: F403  (patterns are written with them)
@@ -184,7 +185,9 @@ def _trace(function: Callable[..., Term], where: Guard | None) -> Spelling:
     term = function(*symbols)
     if not isinstance(term, Term):
         raise TypeError(f"pattern '{function.__name__}' returns {term!r}, which is no term")
-    return Spelling(form_of(term), tuple(parameters), where)
+    form = form_of(term)
+    anchor_of(form)
+    return Spelling(form, tuple(parameters), where)
 
 
 def _symbol(name: str, annotation: Any) -> Term:
