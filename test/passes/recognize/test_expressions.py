@@ -14,7 +14,6 @@ from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.mlir import ir
 from xyntra.passes.recognize.expressions import UNIT, Expression, ExpressionGraph
 
-
 _EMPTY = """
 func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x6xf32>, %r: tensor<1x8xf32>) {
   return
