@@ -230,24 +230,24 @@ class _Builder:
         first, heads = (shared[0], shared[1:]) if len(shared) > 1 else (None, shared)
         sizes = [1] * 6
         places = {loop: Position() for loop in range(len(extents))}
-        pairs = [
+        pairs: list[tuple[int, int | None]] = [
             (BATCH, first),
             (QUERY, self.roles.query),
             (KEY, last),
             (KEY_SIZE, last + 1),
             (VALUE_SIZE, self.roles.value),
         ]
-        for loop in heads:
-            sizes[HEAD] *= extents[loop]
+        for head in heads:
+            sizes[HEAD] *= extents[head]
         for number, loop in pairs:
             if loop is not None:
                 sizes[number] = extents[loop]
                 places[loop] = Position.of_loop(number, extents[loop])
         rest = Position.of_loop(HEAD, sizes[HEAD])
-        for loop in reversed(heads):
-            parts = rest.split(extents[loop])
+        for head in reversed(heads):
+            parts = rest.split(extents[head])
             if parts is not None:
-                rest, places[loop] = parts
+                rest, places[head] = parts
         return tuple(sizes), places
 
 
