@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from bench import fusion_recipes, fusion_row_recipes
+from bench import fusion_model_recipes, fusion_recipes, fusion_row_recipes
 from bench.fusion_graphs import Graph
 from bench.fusion_maker import LARGEST, SIZES, GraphMaker
 
 __all__ = ["generate"]
 
-_TABLE = fusion_recipes.RECIPES | fusion_row_recipes.RECIPES
+_TABLE = fusion_recipes.RECIPES | fusion_row_recipes.RECIPES | fusion_model_recipes.RECIPES
 
 
 def generate(random: Random, size: int, sizes: Sequence[int] = SIZES) -> Graph:

@@ -102,6 +102,7 @@ UNARY: dict[str, Elementwise] = {
     "exp": Elementwise(_math("exp"), np.exp, ulps=MATH_ULPS),
     "log": Elementwise(_math("log"), np.log, ulps=MATH_ULPS),
     "sqrt": Elementwise(_math("sqrt"), np.sqrt, ulps=2),
+    "rsqrt": Elementwise(_math("rsqrt"), lambda x: 1 / np.sqrt(x), ulps=MATH_ULPS),
     "tanh": Elementwise(_math("tanh"), np.tanh, ulps=MATH_ULPS),
     "erf": Elementwise(_math("erf"), _erf, ulps=MATH_ULPS),
     "sin": Elementwise(_math("sin"), np.sin, ulps=MATH_ULPS, reach=2),
