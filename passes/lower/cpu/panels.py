@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
 from xyntra.passes.lower.cpu.loop_builder import (
     Position,
@@ -21,7 +22,7 @@ from xyntra.passes.lower.cpu.loop_builder import (
     tile_start,
 )
 from xyntra.passes.lower.cpu.memrefs import allocate
-from xyntra.passes.lower.cpu.tile_plan import TilePlan
+from xyntra.passes.lower.cpu.tile_plan import TilePlan, column_run
 
 # Keys of a `Position` beside the numbers of the nest's loops.
 _PANEL, _COLUMN = -1, -2
@@ -54,8 +55,9 @@ class Panels:
         source: the input.
         first: the first panel; its strides are those of the reductions.
         size: elements of one panel.
-        places: where each column of a tile starts in the source; None where columns follow each
+        places: where each run of columns starts in the source; None where all columns follow each
             other at the stride of one loop.
+        run: columns that are copied at once, because they are neighbours in every tile.
     """
 
     nest: LinearNest
@@ -64,6 +66,7 @@ class Panels:
     first: Access
     size: int
     places: ir.Value | None
+    run: int
 
     @classmethod
     def allocated(cls, nest: LinearNest, plan: TilePlan, source: Access) -> Panels:
@@ -76,8 +79,9 @@ class Panels:
         element = ir.MemRefType(source.value.type).element_type
         first = Access(allocate(size * plan.panels, element), 0, tuple(strides))
         merged = len(plan.column_loops) > 1
-        places = allocate(plan.columns, ir.IndexType.get()) if merged else None
-        return cls(nest, plan, source, first, size, places)
+        run = column_run(nest, source, plan.column_loops, plan.lanes) if merged else 1
+        places = allocate(plan.columns // run, ir.IndexType.get()) if merged else None
+        return cls(nest, plan, source, first, size, places, run)
 
     def start(self, panel: ir.Value) -> ir.Value:
         """Return where a panel starts."""
@@ -86,7 +90,7 @@ class Panels:
     def fill(self, position: Position, block: Block) -> None:
         """Emit the loops that copy the columns of `block`, at `position` of the outer loops."""
         reductions = [(number, self.nest.loops[number].extent) for number in self.nest.reductions]
-        panel, column = (_PANEL, block.count), (_COLUMN, self.plan.columns)
+        panel, column = (_PANEL, block.count), (_COLUMN, self.plan.columns // self.run)
 
         def copy(steps: Position) -> None:
             self._copy(position, block, steps)
@@ -118,13 +122,21 @@ class Panels:
             stride = self.source.strides[self.plan.column_loops[-1]]
             place = arith.addi(self._first_column(block, panel), column)
             place = arith.muli(place, index(stride))
-        value = load(self.source, plus(offset(self.source, position | inside), place))
-        store(value, self.first, plus(self.start(panel), offset(self.first, inside), column))
+        place = plus(offset(self.source, position | inside), place)
+        column = arith.muli(column, index(self.run))
+        target = plus(self.start(panel), offset(self.first, inside), column)
+        if self.run == 1:
+            store(load(self.source, place), self.first, target)
+            return
+        element = ir.MemRefType(self.source.value.type).element_type
+        kind = ir.VectorType.get([self.run], element)
+        values = emit("vector.load", [self.source.value, place], kind)
+        ir.Operation.create("vector.store", operands=[values, self.first.value, target])
 
     def _find_places(self, places: ir.Value, first: ir.Value) -> None:
-        """Split the number of every column of a tile into the column loops."""
-        with loop(self.plan.columns) as number:
-            rest = arith.addi(first, number)
+        """Split the number of the first column of every run into the column loops."""
+        with loop(self.plan.columns // self.run) as number:
+            rest = arith.addi(first, arith.muli(number, index(self.run)))
             total = index(0)
             for column_loop in reversed(self.plan.column_loops):
                 extent = index(self.nest.loops[column_loop].extent)

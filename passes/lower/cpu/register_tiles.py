@@ -117,9 +117,10 @@ def _is_candidate(generic: ir.Operation) -> bool:
         return False
     if generic.attributes["operandSegmentSizes"][1] != 1 or not is_linear(generic):
         return False
-    element = str(ir.MemRefType(generic.operands[-1].type).element_type)
     body = generic.regions[0].blocks[0]
-    return element in ITEM_BYTES and element != "i1" and is_vectorizable(body)
+    # In memory a boolean is a byte, in a vector a bit.
+    kinds = [str(argument.type) for argument in body.arguments]
+    return all(kind in ITEM_BYTES and kind != "i1" for kind in kinds) and is_vectorizable(body)
 
 
 def _fill_before(generic: ir.Operation) -> ir.Operation | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import prod
+from math import gcd, prod
 
 from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
 
@@ -165,9 +165,21 @@ def _plans(
         work = (_cycles(nest, plan, item_bytes) + scatter * height * plan.columns) * _tiles(
             rows, height
         )
-        copies = len(packed) * plan.columns * _PACK_CYCLES
+        runs = [column_run(nest, nest.inputs[number], column_loops, lanes) for number in packed]
+        copies = sum(plan.columns * _PACK_CYCLES / run for run in runs)
         cost = repeats * _tiles(columns, plan.columns) * (work + copies)
         yield TilePlan(row, column_loops, height, vectors, lanes, packed, cost)
+
+
+def column_run(nest: LinearNest, access: Access, column_loops: tuple[int, ...], lanes: int) -> int:
+    """Return how many columns at a time are neighbours in `access`, whatever tile they are in.
+
+    A power of two, at most `lanes`, which divides the columns of every tile.
+    """
+    inner = column_loops[-1]
+    if len(column_loops) == 1 or access.strides[inner] != 1:
+        return 1
+    return gcd(nest.loops[inner].extent, lanes)
 
 
 def _packed_inputs(

@@ -8,6 +8,8 @@ from math import erf
 import numpy as np
 import pytest
 
+from xyntra.dialects.mlir import ir
+
 from .fused_kernels import fused_kernel
 
 RNG = np.random.default_rng(29)
@@ -156,6 +158,27 @@ def test_a_boolean_mask(compiled):
 
     text = fused_kernel([*arguments, (mask.shape, "bool")], build)
     close(compiled(text)(*arrays, mask)[0], np.where(mask, exact, -np.inf))
+
+
+def test_booleans_as_a_factor(compiled):
+    """A sum over what a mask keeps."""
+    values, mask = normal(16, 20), RNG.random((20, 40)) > 0.5
+
+    def build(b, x, m):
+        with b.location:
+            d = [ir.AffineDimExpr.get(i) for i in range(3)]
+            maps = [
+                ir.AffineMap.get(3, 0, [d[i] for i in each]) for each in ((0, 2), (2, 1), (0, 1))
+            ]
+        return b.generic(
+            [(x, maps[0]), (m, maps[1])],
+            [(b.fill((16, 40), F, 0.0), F, maps[2])],
+            ["parallel", "parallel", "reduction"],
+            lambda p, keep, total: total + keep.select(p, 0.0),
+        )[0]
+
+    (result,) = compiled(fused_kernel([((16, 20), F), ((20, 40), "bool")], build))(values, mask)
+    close(result, values.astype(np.float64) @ mask)
 
 
 def test_a_transposed_residual(compiled):
