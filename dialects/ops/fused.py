@@ -9,7 +9,7 @@ from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.dialects.base import Pure, Region, Result, Xyntra, ir
 from xyntra.dialects.kinds import KINDS, Kind
 from xyntra.dialects.ops.yield_ import make_yield
-from xyntra.dialects.purity import impurity
+from xyntra.dialects.purity import impurity, is_harmless
 from xyntra.dialects.segments import SEGMENTS, assign_segments
 from xyntra.dialects.verify import Rejected, verifier
 from xyntra.errors import XyntraError
@@ -118,11 +118,7 @@ def _check_block(region: ir.Region, results: list[ir.Type]) -> None:
         raise Rejected(f"expects a region of one block, got {len(blocks)}")
     if len(blocks[0].arguments):
         raise Rejected(f"expects a block without arguments, got {len(blocks[0].arguments)}")
-    last = None
-    for view in blocks[0].operations:
-        last = view.operation
-        if last.name != "xyntra.yield":
-            _check_pure(last)
+    last = _check_pure(blocks[0], "xyntra.yield")
     if last is None or last.name != "xyntra.yield":
         raise Rejected("expects its block to end with 'xyntra.yield'")
     yielded = [value.type for value in last.operands]
@@ -130,16 +126,24 @@ def _check_block(region: ir.Region, results: list[ir.Type]) -> None:
         raise Rejected(f"yields {_listed(yielded)} but its results are {_listed(results)}")
 
 
-def _check_pure(operation: ir.Operation) -> None:
-    reason = impurity(operation)
-    if reason is not None:
-        raise Rejected(f"expects operations without side effects inside, but {reason}")
-    if not len(operation.regions):
-        return
-    for region in operation.regions:
-        for block in region.blocks:
-            for view in block.operations:
-                _check_pure(view.operation)
+def _check_pure(block: ir.Block, end: str = "") -> ir.Operation | None:
+    """Reject a block with side effects, or nested ones; returns its last operation.
+
+    Operations called `end` may stand in the block itself.
+    """
+    operation = None
+    for view in block.operations:
+        operation = view.operation
+        name = operation.name
+        if is_harmless(name) or name == end:
+            continue
+        reason = impurity(operation)
+        if reason is not None:
+            raise Rejected(f"expects operations without side effects inside, but {reason}")
+        for region in operation.regions:
+            for nested in region.blocks:
+                _check_pure(nested)
+    return operation
 
 
 def _listed(types: list[ir.Type]) -> str:

@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xyntra.dialects import Kernel
 from xyntra.dialects.mlir import ir
+from xyntra.dialects.purity import is_harmless
 from xyntra.passes.fusion.block_graph import is_source
 from xyntra.passes.fusion.functions import functions
 from xyntra.passes.registry import register_pass
+
+from torch_mlir.passmanager import PassManager  # isort: skip  (after our way to import MLIR)
 
 _DRAFT = "kernel"
 _REPORTED = ("xyntra.cost", "xyntra.boundaries")
@@ -33,98 +36,105 @@ class OutlineKernels:
 
     def run(self, module: ir.Operation) -> None:
         """Rewrite every function of `module`."""
-        outliner = _Outliner(module)
+        drafts: list[_Draft] = []
         for function in functions(module):
-            for view in list(function.regions[0].blocks[0].operations):
-                if view.operation.name == "xyntra.fused":
-                    outliner.outline(view.operation)
+            drafts += _outline(function, ir.InsertionPoint(function))
             _erase_unused_sources(function)
-        # Not earlier: the bindings may give an operation that is created where an erased one was
-        # the wrapper of the erased one.
-        for kernel in outliner.duplicates:
-            kernel.erase()
+        if drafts:
+            _name(drafts, module.context)
 
 
-class _Outliner:
-    def __init__(self, module: ir.Operation) -> None:
-        self.module = module
-        first = next(functions(module), None)
-        self.ip = ir.InsertionPoint(first) if first is not None else None
-        self.contents: dict[str, bytes] = {}
-        self.duplicates: list[ir.Operation] = []
+@dataclass(frozen=True)
+class _Draft:
+    """A kernel function that has no name yet, and the one call of it."""
 
-    def outline(self, fused: ir.Operation) -> None:
-        """Replace `fused` with a call of a kernel that does the same."""
-        kind = ir.StringAttr(fused.attributes["kind"]).value
-        with fused.location:
-            kernel = _new_function(self.ip)
-            inputs = _move_body(fused, kernel)
-            Kernel(kind).mark(kernel)
-            if "schedule" in fused.attributes:
-                kernel.attributes["xyntra.schedule"] = fused.attributes["schedule"]
-            call = ir.Operation.create(
-                "func.call",
-                results=[result.type for result in fused.results],
-                operands=inputs,
-                attributes={"callee": ir.FlatSymbolRefAttr.get(self._name(kernel, kind))},
-                ip=ir.InsertionPoint(fused),
-            )
-        for attribute in _REPORTED:
-            if attribute in fused.attributes:
-                call.attributes[attribute] = fused.attributes[attribute]
-        for old, new in zip(list(fused.results), call.results, strict=True):
-            old.replace_all_uses_with(new)
-        fused.erase()
+    kernel: ir.Operation
+    kind: str
+    call: ir.Operation
 
-    def _name(self, kernel: ir.Operation, kind: str) -> str:
-        """Name `kernel` by its content; where an equal one exists, it is a duplicate."""
-        content = _content(kernel)
-        digest = hashlib.sha256(content).hexdigest()
-        length = 8
+
+def _outline(function: ir.Operation, ip: ir.InsertionPoint) -> list[_Draft]:
+    """Replace every region in `function` with a call of a function of its own, made at `ip`."""
+    block = function.regions[0].blocks[0]
+    outside: set[ir.Value] = set(block.arguments)
+    drafts = []
+    for view in list(block.operations):
+        op = view.operation
+        if op.name == "xyntra.fused":
+            drafts.append(_draft(op, ip, outside))
+            op.erase()
+            op = drafts[-1].call
+        outside.update(op.results)
+    return drafts
+
+
+def _draft(fused: ir.Operation, ip: ir.InsertionPoint, outside: Set[ir.Value]) -> _Draft:
+    """Give `fused`, which reads values of `outside`, a function; nothing uses it any more."""
+    kind = ir.StringAttr(fused.attributes["kind"]).value
+    results = list(fused.results)
+    with fused.location:
+        kernel = _new_function(ip)
+        inputs = _move_body(fused, kernel, outside)
+        Kernel(kind).mark(kernel)
+        if "schedule" in fused.attributes:
+            kernel.attributes["xyntra.schedule"] = fused.attributes["schedule"]
+        call = ir.Operation.create(
+            "func.call",
+            results=[result.type for result in results],
+            operands=inputs,
+            attributes={"callee": ir.FlatSymbolRefAttr.get(_DRAFT)},
+            ip=ir.InsertionPoint(fused),
+        )
+    for attribute in _REPORTED:
+        if attribute in fused.attributes:
+            call.attributes[attribute] = fused.attributes[attribute]
+    for old, new in zip(results, call.results, strict=True):
+        old.replace_all_uses_with(new)
+    return _Draft(kernel, kind, call)
+
+
+def _name(drafts: Sequence[_Draft], context: ir.Context) -> None:
+    """Name kernels by kind and content; of equal ones, all calls get the first."""
+    named: dict[str, bytes] = {}
+    duplicates = []
+    for draft, content in zip(drafts, _contents(drafts, context), strict=True):
+        name = _unique_name(draft.kind, content, named)
+        if name in named:
+            duplicates.append(draft.kernel)
+        else:
+            named[name] = content
+            draft.kernel.attributes["sym_name"] = ir.StringAttr.get(name, context)
+        draft.call.attributes["callee"] = ir.FlatSymbolRefAttr.get(name, context)
+    # Not earlier: the bindings may give an operation that is created where an erased one was the
+    # wrapper of the erased one.
+    for kernel in duplicates:
+        kernel.erase()
+
+
+def _unique_name(kind: str, content: bytes, named: Mapping[str, bytes]) -> str:
+    """The name for `content`, longer where the usual one names something else."""
+    digest = hashlib.sha256(content).hexdigest()
+    length = 8
+    name = f"{kind}_{digest[:length]}"
+    while named.get(name, content) != content:
+        length += 4
         name = f"{kind}_{digest[:length]}"
-        while self.contents.get(name, content) != content:
-            length += 4
-            name = f"{kind}_{digest[:length]}"
-        if name in self.contents:
-            self.duplicates.append(kernel)
-        else:
-            self.contents[name] = content
-            kernel.attributes["sym_name"] = ir.StringAttr.get(name)
-        return name
+    return name
 
 
-def _content(kernel: ir.Operation) -> bytes:
+def _contents(drafts: Sequence[_Draft], context: ir.Context) -> Iterator[bytes]:
     """What tells kernels apart: everything but the names of the nodes that they come from."""
-    located: list[ir.Operation | ir.BlockArgument] = []
-    _collect_located(kernel, located)
-    locations = [each.location for each in located]
-    unknown = ir.Location.unknown(kernel.context)
-    _relocate(located, [unknown] * len(located))
-    file = io.BytesIO()
-    kernel.write_bytecode(file)
-    _relocate(located, locations)
-    return file.getvalue()
-
-
-def _collect_located(op: ir.Operation, found: list[ir.Operation | ir.BlockArgument]) -> None:
-    found.append(op)
-    if not len(op.regions):
-        return
-    for region in op.regions:
-        for block in region.blocks:
-            found.extend(block.arguments)
-            for view in block.operations:
-                _collect_located(view.operation, found)
-
-
-def _relocate(
-    located: Sequence[ir.Operation | ir.BlockArgument], locations: Sequence[ir.Location]
-) -> None:
-    for each, location in zip(located, locations, strict=True):
-        if isinstance(each, ir.BlockArgument):
-            each.set_location(location)
-        else:
-            each.location = location
+    copies = ir.Module.create(ir.Location.unknown(context))
+    end = ir.InsertionPoint(copies.body)
+    for draft in drafts:
+        draft.kernel.clone(ip=end)
+    strip = PassManager.parse("builtin.module(strip-debuginfo)", context)
+    strip.enable_verifier(False)
+    strip.run(copies.operation)
+    for view in copies.body.operations:
+        file = io.BytesIO()
+        view.operation.write_bytecode(file)
+        yield file.getvalue()
 
 
 def _new_function(ip: ir.InsertionPoint | None) -> ir.Operation:
@@ -140,11 +150,11 @@ def _new_function(ip: ir.InsertionPoint | None) -> ir.Operation:
     )
 
 
-def _move_body(fused: ir.Operation, kernel: ir.Operation) -> list[ir.Value]:
+def _move_body(fused: ir.Operation, kernel: ir.Operation, outside: Set[ir.Value]) -> list[ir.Value]:
     """Move the block of `fused` into `kernel`; returns what becomes the arguments."""
     block = fused.regions[0].blocks[0]
     uses: dict[ir.Value, list[tuple[ir.Operation, int]]] = {}
-    _collect_captured(block, set(), uses)
+    _collect_captured(block, outside, uses)
     block.append_to(kernel.regions[0])
     start = ir.InsertionPoint.at_block_begin(block)
     inputs = []
@@ -163,24 +173,26 @@ def _move_body(fused: ir.Operation, kernel: ir.Operation) -> list[ir.Value]:
 
 
 def _collect_captured(
-    block: ir.Block, inside: set[ir.Value], uses: dict[ir.Value, list[tuple[ir.Operation, int]]]
+    block: ir.Block,
+    outside: Set[ir.Value],
+    uses: dict[ir.Value, list[tuple[ir.Operation, int]]],
 ) -> None:
-    """Find where operations of `block`, and nested ones, use values from outside."""
-    inside.update(block.arguments)
+    """Find where operations of `block`, and nested ones, use values of `outside`."""
     for view in block.operations:
         op = view.operation
-        for position, value in enumerate(op.operands):
-            if value not in inside:
-                uses.setdefault(value, []).append((op, position))
-        if len(op.regions):
-            for region in op.regions:
-                for nested in region.blocks:
-                    _collect_captured(nested, inside, uses)
-        inside.update(op.results)
+        if not outside.isdisjoint(op.operands):
+            for position, value in enumerate(op.operands):
+                if value in outside:
+                    uses.setdefault(value, []).append((op, position))
+        if is_harmless(op.name):
+            continue
+        for region in op.regions:
+            for nested in region.blocks:
+                _collect_captured(nested, outside, uses)
 
 
 def _return_results(block: ir.Block) -> None:
-    last = list(block.operations)[-1].operation
+    last = block.operations[len(block.operations) - 1].operation
     ir.Operation.create(
         "func.return",
         operands=list(last.operands),

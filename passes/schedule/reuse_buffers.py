@@ -9,8 +9,10 @@ from typing import ClassVar
 
 from xyntra.dialects import Kernel
 from xyntra.dialects.mlir import ir
-from xyntra.passes.fusion.block_graph import VIEWS, elementwise_domain, is_source
+from xyntra.passes.fusion.access import Loops, Shape, loops_of
+from xyntra.passes.fusion.block_graph import VIEWS, is_source
 from xyntra.passes.fusion.functions import functions
+from xyntra.passes.fusion.nodes import Tensors
 from xyntra.passes.registry import register_pass
 
 INPLACE = "xyntra.inplace"
@@ -33,7 +35,8 @@ class ReuseBuffers:
     def run(self, module: ir.Operation) -> None:
         """Rewrite every call in `module`."""
         kernels = _kernels(module)
-        candidates = {name: _pointwise_pairs(op) for name, op in kernels.items()}
+        tensors = Tensors()
+        candidates = {name: _pointwise_pairs(op, tensors) for name, op in kernels.items()}
         variants = _Variants(kernels)
         called = set()
         for function in functions(module):
@@ -104,26 +107,56 @@ def _is_input(value: ir.Value) -> bool:
     return "xyntra.parameter" not in attributes
 
 
-def _pointwise_pairs(kernel: ir.Operation) -> Pairs:
+def _pointwise_pairs(kernel: ir.Operation, tensors: Tensors) -> Pairs:
     """All (result, argument) of equal type that one loop nest reads and writes point by point."""
     block = kernel.regions[0].blocks[0]
-    operations = [view.operation for view in block.operations]
-    domains = [elementwise_domain(op) for op in operations[:-1] if not is_source(op)]
-    if not domains or any(domain is None or domain != domains[0][0] for domain, _ in domains):
+    if not _is_one_space(block, tensors):
         return ()
-    results = [value.type for value in operations[-1].operands]
+    results = [value.type for value in block.operations[len(block.operations) - 1].operands]
     return tuple(
         (result, argument.arg_number)
         for result, type_ in enumerate(results)
         for argument in block.arguments
-        if argument.type == type_ and all(_is_pointwise(use) for use in argument.uses)
+        if argument.type == type_ and all(_is_pointwise(use, tensors) for use in argument.uses)
     )
 
 
-def _is_pointwise(use: ir.OpOperand) -> bool:
-    pointwise = elementwise_domain(use.owner.operation)[1]
-    position: int = use.operand_number
-    return position < len(pointwise) and pointwise[position]
+def _is_one_space(block: ir.Block, tensors: Tensors) -> bool:
+    """Whether all operations before the return are elementwise over one space."""
+    spaces: set[Shape] = set()
+    for view in block.operations:
+        op = view.operation
+        if is_source(op) or op.name == "func.return":
+            continue
+        known = _is_elementwise(op, tensors) and tensors.shape_and_bytes(op.results[0].type)
+        if not known:
+            return False
+        spaces.add(known[0])
+    return len(spaces) == 1
+
+
+def _is_elementwise(op: ir.Operation, tensors: Tensors) -> bool:
+    """Whether `op` is a `linalg.generic` that computes every element from inputs alone."""
+    if op.name != "linalg.generic":
+        return False
+    loops = loops_of(op, tensors.loops)
+    if not loops.is_parallel or not loops.writes_in_order or loops.inputs == len(loops.maps):
+        return False
+    arguments = op.regions[0].blocks[0].arguments
+    outputs = range(loops.inputs, len(loops.maps))
+    return all(next(iter(arguments[number].uses), None) is None for number in outputs)
+
+
+def _is_pointwise(use: ir.OpOperand, tensors: Tensors) -> bool:
+    reader = use.owner.operation
+    if reader.name != "linalg.generic":
+        return False
+    loops = loops_of(reader, tensors.loops)
+    return use.operand_number < loops.inputs and _reads_in_order(loops, use.operand_number)
+
+
+def _reads_in_order(loops: Loops, position: int) -> bool:
+    return loops.maps[position] == tuple(range(len(loops.reductions)))
 
 
 def _choose(call: ir.Operation, index: int, lives: _Lives, candidates: Pairs) -> Pairs:

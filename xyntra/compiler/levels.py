@@ -32,6 +32,8 @@ _UNCOUNTED = frozenset(
         "tensor.yield",
     }
 )
+_TEXT_LEVELS = {"linalg": 1, "fused": 2, "kernels": 3}
+"""Levels at which the module itself is the result, with the number of pipelines to it."""
 
 
 def compile_request(request: Request) -> bytes:
@@ -46,14 +48,8 @@ def compile_request(request: Request) -> bytes:
         graph = _source_graph(module, request) if request.level == "artifact" else SourceGraph()
         if request.parameters:
             module.operation.attributes[PARAMETERS] = ir.StringAttr.get(request.parameters)
-        run_pipeline(module, "prepare", verify_each=False)
-        if request.level == "linalg":
-            return module_text(module)
-        run_pipeline(module, "fuse" if request.fuse else "form", verify_each=False)
-        if request.level == "fused":
-            return module_text(module)
-        run_pipeline(module, "kernels", verify_each=False)
-        if request.level == "kernels":
+        run_pipeline(module, _pipelines(request), verify_each=False)
+        if request.level in _TEXT_LEVELS:
             return module_text(module)
         plan = build_plan(module.operation, operations)
         _check_sizes(plan, request.max_tensor_bytes)
@@ -62,6 +58,12 @@ def compile_request(request: Request) -> bytes:
         if request.level == "llvm":
             return _llvm_text(sources)
         return _artifact(request, plan, sources, text, graph).to_bytes()
+
+
+def _pipelines(request: Request) -> list[str]:
+    """What leads from a frontend's output to the level of `request`, or to kernel functions."""
+    pipelines = ["prepare", "fuse" if request.fuse else "form", "kernels"]
+    return pipelines[: _TEXT_LEVELS.get(request.level, len(pipelines))]
 
 
 def _source_graph(module: ir.Module, request: Request) -> SourceGraph:
