@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from xyntra.errors import ConfigError
 from xyntra.passes.suggest import did_you_mean
 
-__all__ = ["PIPELINES", "Pipeline", "expand"]
+__all__ = ["PIPELINES", "SIMPLIFY", "Pipeline", "expand", "fusion_pipeline"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,7 @@ class Pipeline:
     elements: tuple[str, ...]
 
 
+SIMPLIFY = "simplify-expressions{optional=true}"
 _ELEMENTWISE = "decompose-named-ops{only=gelu,silu}"  # for fusion these are arithmetic
 
 PIPELINES: dict[str, Pipeline] = {
@@ -32,7 +33,7 @@ PIPELINES: dict[str, Pipeline] = {
     ),
     "recognize": Pipeline(
         "named ops for what decomposed graphs spell out",
-        ("recognize-patterns", "recognize-attention", _ELEMENTWISE),
+        ("recognize-patterns", "recognize-attention", SIMPLIFY, _ELEMENTWISE),
     ),
     "weights": Pipeline(
         "work on weights that is done once, when the model is loaded",
@@ -88,4 +89,14 @@ def expand(name: str) -> tuple[str, ...]:
     elements: list[str] = []
     for element in PIPELINES[name].elements:
         elements += expand(element) if element in PIPELINES else (element,)
+    return tuple(elements)
+
+
+def fusion_pipeline(*, egraph: bool, fast_math: bool) -> tuple[str, ...]:
+    """Return the elements of `fuse`, with the e-graph stage as the settings want it."""
+    simplify = SIMPLIFY.replace("}", " math=fast}") if fast_math else SIMPLIFY
+    stage = (simplify,) if egraph else ()
+    elements: list[str] = []
+    for element in expand("fuse"):
+        elements += stage if element == SIMPLIFY else (element,)
     return tuple(elements)

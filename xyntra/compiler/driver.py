@@ -103,6 +103,8 @@ def make_request(source: Source, shapes: Shapes, config: Config, level: Level) -
         shapes=shapes,
         level=level,
         fuse=config.fuse,
+        egraph=config.egraph,
+        fast_math=config.fast_math,
         opt_level=config.opt_level,
         jobs=config.jobs,
         timeout=config.compile_timeout,

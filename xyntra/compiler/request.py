@@ -21,6 +21,8 @@ class Request:
         shapes: shapes of inputs with free dimensions, by name or by `#position`.
         level: where to stop; "artifact" goes all the way.
         fuse: whether operations are fused.
+        egraph: whether expressions are rewritten before, where egglog is installed.
+        fast_math: whether these rewrites may change results beyond rounding.
         opt_level: LLVM's optimisation level.
         jobs: kernels compiled at the same time; None for one a core.
         timeout: seconds that one kernel may take.
@@ -35,6 +37,8 @@ class Request:
     shapes: dict[str, tuple[int, ...]]
     level: Level
     fuse: bool
+    egraph: bool
+    fast_math: bool
     opt_level: int
     jobs: int | None
     timeout: float
