@@ -41,7 +41,7 @@ class _Solver:
     windows: list[Window]
     tier: Tier
     limits: Limits
-    _saturation: Saturation | None = None
+    _saturations: dict[Tier, Saturation] = field(default_factory=dict)
     _known: dict[object, Solution | Refused | None] = field(default_factory=dict)
 
     def solution(self, window: Window) -> Solution | None:
@@ -61,17 +61,23 @@ class _Solver:
 
     def _solve(self, window: Window, needed: list[bool]) -> Solution | Refused | None:
         try:
-            return solve(window, self._engine().classes(window.terms), needed)
+            return solve(window, self._engine(self.tier).classes(window.terms), needed)
+        except Refused as refusal:
+            if self.tier != Tier.FAST:
+                return refusal
+        # Fast math contradicts itself where a constant is divided by zero and the like.
+        try:
+            return solve(window, self._engine(Tier.REORDER).classes(window.terms), needed)
         except Refused as refusal:
             return refusal
 
-    def _engine(self) -> Saturation:
-        if self._saturation is None:
+    def _engine(self, tier: Tier) -> Saturation:
+        if tier not in self._saturations:
             nodes = {node for window in self.windows for node in window.terms.nodes}
             codes = {opcode(node) for node in nodes if not is_leaf(node)}
             types = set(map(type_of, nodes))
-            self._saturation = Saturation(rules_of(self.tier), codes, types, self.limits)
-        return self._saturation
+            self._saturations[tier] = Saturation(rules_of(tier), codes, types, self.limits)
+        return self._saturations[tier]
 
 
 def _rewrite_block(block: ir.Block, windows: list[Window], solver: _Solver) -> Writer:

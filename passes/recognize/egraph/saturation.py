@@ -83,7 +83,8 @@ class Saturation:
         """Saturate `terms`, as far as the limits allow.
 
         Raises:
-            Refused: constants became equal that differ by more than roundings.
+            Refused: tensors became equal to others or to constants; or constants to others, from
+                which they differ by more than roundings.
         """
         self._run(["(push)"])
         try:
@@ -110,15 +111,21 @@ class Saturation:
 
     def _apply_rules(self, left: int) -> int:
         """Apply all rules until nothing changes; returns how many iterations remain."""
+        size = self._node_count()
         while left > 0:
             left -= 1
             report = self._graph.run_program(*self._step)[0].report
-            sizes = self._graph.run_program(*self._size)[0].sizes
             if not report.updated:
                 break
-            if sum(size for name, size in sizes if name in PLAIN) > self._limits.nodes:
+            before, size = size, self._node_count()
+            # One more iteration may grow the graph as much as the last one did.
+            if size * size > self._limits.nodes * before:
                 return 0
         return left
+
+    def _node_count(self) -> int:
+        sizes = self._graph.run_program(*self._size)[0].sizes
+        return sum(size for name, size in sizes if name in PLAIN)
 
     def _frozen(self, count: int) -> Classes:
         numbers: dict[Any, int] = {}
@@ -181,6 +188,9 @@ def _new_constants(members: dict[int, list[Node]]) -> list[tuple[str, str]]:
     values: dict[int, tuple[int, int]] = {}
     for number, nodes in members.items():
         found = {(int(n[1]), int(n[2])) for n in nodes if n[0] == "K"}
+        leaves = sum(node[0] == "V" for node in nodes)
+        if leaves > 1 or (leaves and found):
+            raise Refused("rules made a tensor equal to a constant or to another tensor")
         if found:
             values[number] = _one_of(found)
     news = {}

@@ -41,8 +41,8 @@ class SimplifyExpressions:
     max_iterations: int = 16
     """How often the rules are applied to a window, at most."""
 
-    max_nodes: int = 5000
-    """A window's e-graph grows no further after it has this many nodes."""
+    max_nodes: int = 2000
+    """A window's e-graph stops growing before it is likely to exceed this many nodes."""
 
     optional: bool = False
     """Do nothing where egglog is not installed, instead of failing."""

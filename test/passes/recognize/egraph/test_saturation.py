@@ -112,7 +112,10 @@ def test_contradicting_rules_are_refused() -> None:
     one = terms.add(("K", _F32, bits_of(_F32, 1.0)))
     terms.add(("B", OPERATIONS["mulf"].code, _F32, leaf, one))
     wrong = [Rule("a", "(mulf a 1)", "1"), Rule("b", "(mulf a 1)", "2")]
-    with pytest.raises(Refused, match="equal"):
+    with pytest.raises(Refused, match=r"1\.0 and 2\.0 equal"):
+        _saturation(terms, wrong).classes(terms)
+    wrong = [Rule("a", "(mulf a 1)", "a"), Rule("b", "(mulf a 1)", "2")]
+    with pytest.raises(Refused, match="a tensor equal to a constant"):
         _saturation(terms, wrong).classes(terms)
 
 
@@ -123,7 +126,8 @@ def test_growth_is_capped() -> None:
         number = _sum(terms, number, terms.add(("V", _F32, leaf)))
     reassociate = Rule("any-order", "(addf (addf a b) c)", "(addf a (addf b c))")
     classes = _saturation(terms, [reassociate], Limits(50, 100)).classes(terms)
-    assert 100 < sum(map(len, classes.members.values())) < 3000
+    # Without the cap there are thousands.
+    assert 17 < sum(map(len, classes.members.values())) <= 400
 
 
 def test_an_e_graph_forgets_the_last_window() -> None:

@@ -182,6 +182,19 @@ def test_equal_values_are_computed_once_where_the_first_is_needed() -> None:
     assert (negated == -x).all()
 
 
+def test_where_fast_math_contradicts_itself_the_rest_is_done() -> None:
+    # (x / 0) * 0 is x and 0; and x * 1 is x.
+    loops = [
+        loop("n", "arith.mulf %a0, %one", "%x"),
+        loop("p", "arith.divf %a0, %zero", "%n"),
+        loop("q", "arith.mulf %a0, %zero", "%p"),
+    ]
+    text = simplified(function(["%zero = arith.constant 0.0 : f32", *loops], "%q"), math="fast")
+    assert text.count("linalg.generic") == 2
+    assert "arith.divf %in, %cst" in text
+    assert "xyntra.remarks" not in text
+
+
 def test_refusals_are_remarks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rewriting, "is_placeable", lambda *_: False)
     text = function([loop("t", "arith.mulf %a0, %one", "%x")], "%t")
