@@ -52,7 +52,8 @@ def test_requests_survive_the_journey() -> None:
     one = request()
     assert Request.from_bytes(one.to_bytes()) == one
     odd = Request(
-        "mlir", b"\n\x00{}\n", "p\n", {"x": (1, 2), "#0": ()}, "artifact", fuse=False, opt_level=0,
+        "mlir", b"\n\x00{}\n", "p\n", {"x": (1, 2), "#0": ()}, "artifact", fuse=False,
+        egraph=True, fast_math=False, opt_level=0,
         jobs=None, timeout=0.5, max_tensor_bytes=1, cache_dir=None, cache_size=1,
     )  # fmt: skip
     assert Request.from_bytes(odd.to_bytes()) == odd
