@@ -19,7 +19,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.reductions import Reduction
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.passes.diagnostics import PassFailure
-from xyntra.passes.lower.decompose_attention import decompose_attention
+from xyntra.passes.lower.attention_as_linalg import decompose_attention
 from xyntra.passes.registry import register_pass
 
 __all__ = ["DecomposeNamedOps"]

@@ -13,8 +13,8 @@ from xyntra.dialects.builder import Iterator, Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
+from xyntra.passes.lower.attention_as_linalg import decompose_attention
 from xyntra.passes.lower.cpu.kernel_function import operations_named
-from xyntra.passes.lower.decompose_attention import decompose_attention
 
 __all__ = ["attention_of", "carried", "carry_attention"]
 
