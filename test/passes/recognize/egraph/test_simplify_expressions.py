@@ -244,3 +244,40 @@ def test_hashing_does_not_change_the_result() -> None:
     }
     assert len(outputs) == 1
     assert "xyntra.gelu" in outputs.pop()
+
+
+_CONSTANTS = """#id = affine_map<(d0) -> (d0)>
+func.func @main(%x: tensor<8x{type}>) -> tensor<8x{type}> {{
+  %c = arith.constant {c} : {type}
+  %d = arith.constant {d} : {type}
+  %e = tensor.empty() : tensor<8x{type}>
+  %0 = linalg.generic {{indexing_maps = [#id, #id], iterator_types = ["parallel"]}}
+    ins(%x : tensor<8x{type}>) outs(%e : tensor<8x{type}>) {{
+  ^bb0(%a: {type}, %o: {type}):
+    %p = {op} %a, %c : {type}
+    %q = {op} %p, %d : {type}
+    linalg.yield %q : {type}
+  }} -> tensor<8x{type}>
+  return %0 : tensor<8x{type}>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("type_", "op", "c", "d", "folded"),
+    [
+        ("f16", "arith.mulf", "1.5", "-2.25", "-3.375000e+00 : f16"),
+        ("bf16", "arith.mulf", "1.5", "-2.25", "-3.375000e+00 : bf16"),
+        ("f64", "arith.mulf", "0.1", "0.3", "3.000000e-02 : f64"),
+        ("f32", "arith.maximumf", "0x7F800000", "1.0", "0x7F800000 : f32"),
+        ("i8", "arith.addi", "127", "2", "-127 : i8"),
+        ("i16", "arith.muli", "-300", "200", "5536 : i16"),
+        ("i64", "arith.addi", "9223372036854775807", "2", "-9223372036854775807 : i64"),
+        ("i64", "arith.minsi", "-9223372036854775808", "2", "-9223372036854775808 : i64"),
+    ],
+)
+def test_constants_are_folded_and_written_in_every_type(
+    type_: str, op: str, c: str, d: str, folded: str
+) -> None:
+    text = simplified(_CONSTANTS.format(type=type_, op=op, c=c, d=d))
+    assert f"arith.constant {folded}" in text
+    assert text.count(op) == 1
