@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from math import prod
 
 from xyntra.dialects.reassociation import corresponding_groups
@@ -23,7 +24,8 @@ class Joined:
     shape: Shape
 
 
-def joined_positions(wide: Sequence[int], narrow: Sequence[int]) -> list[list[int]]:
+@lru_cache(maxsize=4096)
+def joined_positions(wide: Shape, narrow: Shape) -> list[list[int]]:
     """Neighbouring dimensions of `wide` that are one dimension of `narrow`, its reshape."""
     if not wide or not narrow:
         return []
@@ -38,90 +40,39 @@ def runs_of(map_: Map, positions: Sequence[Sequence[int]]) -> list[Run]:
     return [run for run in found if len(run) > 1]
 
 
-class LoopRuns:
-    """Disjoint runs of loops that every map of an operation allows to join."""
+@dataclass(frozen=True)
+class LoopNest:
+    """The loops of an operation: its simple maps, the shapes that they read, what is reduced."""
 
-    def __init__(
-        self, maps: Sequence[Map], shapes: Sequence[Shape], reductions: Sequence[bool]
-    ) -> None:
-        self._maps = tuple(maps)
-        self._shapes = tuple(shapes)
-        self._reductions = reductions
-        self._extents = _extents(maps, shapes, len(reductions))
-        self.runs: list[Run] = []
+    maps: tuple[Map, ...]
+    shapes: tuple[Shape, ...]
+    reductions: tuple[bool, ...]
 
-    def add(self, run: Run) -> bool:
-        """Join the loops of `run` if that can be; True also if they are joined already."""
-        if run in self.runs:
-            return True
-        if any(set(run) & set(other) for other in self.runs):
-            return False
-        if len({self._reductions[loop] for loop in run}) > 1:
-            return False
-        core = self._core(run)
-        for map_, shape in zip(self._maps, self._shapes, strict=True):
-            if not _is_together(map_, shape, run, core):
-                return False
-        written = [position for position, item in enumerate(self._maps[-1]) if item in run]
-        if written and written != list(range(written[0], written[0] + len(run))):
-            return False
-        self.runs.append(run)
-        return True
+    @cached_property
+    def extents(self) -> tuple[int, ...]:
+        """The number of steps of every loop."""
+        extents = [1] * len(self.reductions)
+        for map_, shape in zip(self.maps, self.shapes, strict=True):
+            for item, size in zip(map_, shape, strict=True):
+                if isinstance(item, int):
+                    extents[item] = size
+        return tuple(extents)
 
-    def _core(self, run: Run) -> Run:
+    def core(self, run: Run) -> Run:
         """The loops of a run that count: those of more than one step."""
-        return tuple(loop for loop in run if self._extents[loop] > 1) or run[:1]
+        return tuple(loop for loop in run if self.extents[loop] > 1) or run[:1]
 
-    def names(self) -> list[int]:
-        """The new loop that each loop becomes."""
-        names: list[int] = []
-        heads: dict[Run, int] = {}
-        count = 0
-        for loop in range(len(self._reductions)):
-            run = next((run for run in self.runs if loop in run), None)
-            if run is not None and run in heads:
-                names.append(heads[run])
-                continue
-            if run is not None:
-                heads[run] = count
-            names.append(count)
-            count += 1
-        return names
 
-    def kept(self) -> list[int]:
-        """The loops that give the new ones their kind, in order."""
-        names = self.names()
-        return [names.index(name) for name in range(max(names, default=-1) + 1)]
-
-    def joined(self, number: int) -> Joined:
-        """What becomes of one map."""
-        map_, shape = list(self._maps[number]), list(self._shapes[number])
-        names = self.names()
-        items: list[Item] = []
-        sizes: list[int] = []
-        position = 0
-        while position < len(map_):
-            end, item = self._span(map_, position, names)
-            items.append(item)
-            sizes.append(prod(shape[position:end]))
-            position = end
-        return Joined(tuple(items), tuple(sizes))
-
-    def _span(self, map_: list[Item], start: int, names: list[int]) -> tuple[int, Item]:
-        """Where the dimension that starts at a position ends, and what then indexes it."""
-        loop = map_[start]
-        run = next((run for run in self.runs if loop in run), None)
-        if not isinstance(loop, int) or run is None:
-            return start + 1, names[loop] if isinstance(loop, int) else loop
-        core = self._core(run)
-        end = start + 1
-        while end < len(map_) and (
-            map_[end] in run or (map_[end] is None and _returns(map_, end, core))
-        ):
-            end += 1
-        if not any(item in core for item in map_[start:end]):
-            return end, None
-        return end, names[loop]
+@lru_cache(maxsize=4096)
+def can_join(nest: LoopNest, run: Run) -> bool:
+    """Whether every map of a nest allows to make one loop of `run`."""
+    if len({nest.reductions[loop] for loop in run}) > 1:
+        return False
+    core = nest.core(run)
+    if not all(_is_together(*read, run, core) for read in zip(nest.maps, nest.shapes, strict=True)):
+        return False
+    written = [position for position, item in enumerate(nest.maps[-1]) if item in run]
+    return not written or written == list(range(written[0], written[0] + len(run)))
 
 
 def _is_together(map_: Map, shape: Shape, run: Run, core: Run) -> bool:
@@ -136,15 +87,51 @@ def _is_together(map_: Map, shape: Shape, run: Run, core: Run) -> bool:
     )
 
 
-def _returns(map_: list[Item], start: int, core: Run) -> bool:
-    """Whether loops of the core follow a constant."""
-    return any(item in core for item in map_[start:])
+@dataclass(frozen=True)
+class JoinedNest:
+    """A nest after loops were joined.
+
+    Attributes:
+        kept: the loops that give the new ones their kind, in order.
+        operands: what becomes of each map.
+    """
+
+    kept: tuple[int, ...]
+    operands: tuple[Joined, ...]
 
 
-def _extents(maps: Sequence[Map], shapes: Sequence[Shape], loops: int) -> list[int]:
-    extents = [1] * loops
-    for map_, shape in zip(maps, shapes, strict=True):
-        for item, size in zip(map_, shape, strict=True):
-            if isinstance(item, int):
-                extents[item] = size
-    return extents
+@lru_cache(maxsize=4096)
+def joined_nest(nest: LoopNest, runs: tuple[Run, ...]) -> JoinedNest:
+    """Make one loop of each of `runs`, which have no loop in common and can be joined."""
+    of_loop = {loop: run for run in runs for loop in run}
+    kept = [loop for loop in range(len(nest.reductions)) if loop == min(of_loop.get(loop, (loop,)))]
+    names = {
+        loop: kept.index(min(of_loop.get(loop, (loop,)))) for loop in range(len(nest.reductions))
+    }
+    operands = []
+    for map_, shape in zip(nest.maps, nest.shapes, strict=True):
+        items: list[Item] = []
+        sizes: list[int] = []
+        position = 0
+        while position < len(map_):
+            end, loop = _span(nest, map_, position, of_loop)
+            items.append(None if loop is None else names[loop])
+            sizes.append(prod(shape[position:end]))
+            position = end
+        operands.append(Joined(tuple(items), tuple(sizes)))
+    return JoinedNest(tuple(kept), tuple(operands))
+
+
+def _span(nest: LoopNest, map_: Map, start: int, of_loop: dict[int, Run]) -> tuple[int, int | None]:
+    """Where the new dimension that starts at a position ends, and a loop that it is, if any."""
+    loop = map_[start]
+    if not isinstance(loop, int) or loop not in of_loop:
+        return start + 1, loop if isinstance(loop, int) else None
+    run = of_loop[loop]
+    core = nest.core(run)
+    end = start + 1
+    while end < len(map_) and (
+        map_[end] in run or (map_[end] is None and any(item in core for item in map_[end:]))
+    ):
+        end += 1
+    return end, loop if any(item in core for item in map_[start:end]) else None

@@ -13,7 +13,16 @@ from math import prod
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.views.layout import Layout, reading
-from xyntra.passes.views.loop_runs import LoopRuns, Shape, joined_positions, runs_of
+from xyntra.passes.views.loop_runs import (
+    JoinedNest,
+    LoopNest,
+    Run,
+    Shape,
+    can_join,
+    joined_nest,
+    joined_positions,
+    runs_of,
+)
 from xyntra.passes.views.structured import Interned, Structured, body_uses
 from xyntra.passes.views.tensors import Tensors, retyped
 from xyntra.passes.views.wants import RESHAPES
@@ -98,11 +107,11 @@ class Reshaping:
 
     def _visit_generic(self, op: ir.Operation) -> None:
         structured = Structured(op, self.interned)
-        runs = self._runs(structured)
-        if runs is not None:
-            self._join(structured, runs)
+        joined = self._joined(structured)
+        if joined is not None:
+            self._join(structured, joined)
         reductions = any(structured.reductions)
-        for number, value in enumerate(list(op.operands) if runs is None else []):
+        for number, value in enumerate(list(op.operands) if joined is None else []):
             if value not in self.roots:
                 continue
             foldable = number < structured.inputs and not (reductions and structured.inputs > 1)
@@ -129,48 +138,59 @@ class Reshaping:
             number, root, tuple(None if i is None else map_[i] for i in read.sources)
         )
 
-    def _runs(self, structured: Structured) -> LoopRuns | None:
-        """The loops to join, if there are any and it pays."""
+    def _joined(self, structured: Structured) -> JoinedNest | None:
+        """The loops after joining those that can be, if there are any and it pays."""
         op = structured.op
-        shapes = [self._shape(value) for value in structured.operands]
-        known = [shape for shape in shapes if shape is not None]
+        shapes = tuple(self._shape(value) for value in structured.operands)
+        known = tuple(shape for shape in shapes if shape is not None)
         if not structured.simple or structured.outputs != 1 or len(known) < len(shapes):
             return None
-        runs = LoopRuns(structured.maps, known, structured.reductions)
+        nest = LoopNest(tuple(structured.maps), known, structured.reductions)
+        runs: list[Run] = []
         gained: set[ir.Value] = set()
-        for value, map_, shape in zip(structured.operands, structured.maps, known, strict=True):
-            root = self.roots.get(value)
-            if root is None or not _is_computed(root) or len(root.type.shape) >= len(shape):
-                continue
-            found = runs_of(map_, joined_positions(shape, tuple(root.type.shape)))
-            if [run for run in found if runs.add(run)]:
+        for number, value in enumerate(structured.operands):
+            found = self._runs_read(value, nest, number)
+            found = [run for run in found if run in runs or _is_apart(run, runs)]
+            if found:
                 gained.add(value)
+                runs += [run for run in found if run not in runs]
         if not gained or _is_captured(op, self.block) or body_uses(op, "linalg.index"):
             return None
+        joined = joined_nest(nest, tuple(runs))
         lost = {
             value
             for number, value in enumerate(structured.operands[: structured.inputs])
             if value not in self.roots
+            and joined.operands[number].shape != known[number]
             and _is_computed(value)
-            and runs.joined(number).shape != known[number]
         }
-        return runs if len(gained) >= len(lost) else None
+        return joined if len(gained) >= len(lost) else None
 
-    def _join(self, structured: Structured, runs: LoopRuns) -> None:
+    def _runs_read(self, value: ir.Value, nest: LoopNest, number: int) -> list[Run]:
+        """The loops that the expansion which an operand comes from parts, where they can join."""
+        root, shape = self.roots.get(value), nest.shapes[number]
+        if root is None or not _is_computed(root):
+            return []
+        narrow = tuple(root.type.shape)
+        if len(narrow) >= len(shape):
+            return []
+        runs = runs_of(nest.maps[number], joined_positions(shape, narrow))
+        return [run for run in runs if can_join(nest, run)]
+
+    def _join(self, structured: Structured, joined: JoinedNest) -> None:
         op = structured.op
         for number, value in enumerate(structured.operands):
-            joined = runs.joined(number)
-            shape = self._shape(value)
-            if joined.shape == shape:
+            operand = joined.operands[number]
+            if operand.shape == self._shape(value):
                 structured.operands[number] = self._current(value, op)
             elif number < structured.inputs:
                 root = self.roots.get(value, value)
-                structured.operands[number] = self.tensors.reshape(root, joined.shape, op)
+                structured.operands[number] = self.tensors.reshape(root, operand.shape, op)
             else:
-                structured.operands[number] = self._destination(value, joined.shape, op)
-            structured.set_map(number, joined.map_)
-        structured.keep_loops(runs.kept())
-        self._note_shape(op, runs.joined(len(structured.operands) - 1).shape)
+                structured.operands[number] = self._destination(value, operand.shape, op)
+            structured.set_map(number, operand.map_)
+        structured.keep_loops(joined.kept)
+        self._note_shape(op, joined.operands[-1].shape)
 
     def _destination(self, value: ir.Value, shape: Shape, before: ir.Operation) -> ir.Value:
         made = self.tensors.destination(value, shape, before)
@@ -206,6 +226,10 @@ class Reshaping:
             type_ = op.attributes["axis"].type
             op.attributes["axis"] = ir.IntegerAttr.get(type_, axis - before)
         self._note_shape(op, narrow)
+
+
+def _is_apart(run: Run, runs: list[Run]) -> bool:
+    return not any(set(run) & set(other) for other in runs)
 
 
 def _can_join(name: str, group: list[int], axis: int) -> bool:
