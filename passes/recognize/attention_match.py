@@ -22,6 +22,7 @@ from xyntra.passes.recognize.expressions import Expression, ExpressionGraph
 __all__ = ["Match", "match_attention"]
 
 _ELEMENTS = ("f16", "bf16", "f32")
+_LARGEST = 2.0**127  # of a scale: it is kept as f32
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def match_attention(
     """Return the attention that ends in `product`, the contraction of probabilities and values."""
     result = graph.expression(product.results[0])
     factors = result.contraction
-    if factors is None or len(result.domain) != len(result.shape) + 1:
+    if factors is None or len(result.domain) != len(result.shape) + 1 or 0 in result.domain:
         return None
     loops = _loops(result.domain)
     outer = Place(result, loops[: len(result.shape)], graph)
@@ -86,7 +87,7 @@ class _Around:
         if scores is None or scores.products is None or not self._masks_agree(scores, key):
             return None
         products = scores.products.source
-        if len(products.domain) != len(products.shape) + 1:
+        if len(products.domain) != len(products.shape) + 1 or 0 in products.domain:
             return None
         size = products.domain[-1]
         inner = Position.of_loop(self.last + 1, size)
@@ -194,7 +195,7 @@ class _Builder:
             masked_rows=self.around.softmax.masked_rows,
             fill_last=self.scores.fill_last,
         )  # fmt: skip
-        if not _elements_fit(attention):
+        if not _elements_fit(attention) or not abs(attention.scale) <= _LARGEST:
             return None
         return self._with_causal(attention, places)
 

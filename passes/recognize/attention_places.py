@@ -139,6 +139,8 @@ def root(
         scaled: also pass multiplications and divisions by a constant, which go into `scale`.
     """
     scale, found = 1.0, None
+    if place.source.number is not None:
+        return None
     while are_whole(place.positions, undivided):
         if place.source.value is not None:
             found = Root(place.source.value, place.positions, scale)

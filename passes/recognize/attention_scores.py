@@ -49,6 +49,8 @@ class Scores:
 
     def add_mask(self, keep: Place, inverted: bool, fill: float) -> bool:
         """Take in a replacement of scores; False where it cannot be said with those above."""
+        if keep.source.number is not None:
+            return bool(keep.source.number) != inverted
         causal = causal_of(keep, inverted)
         if causal is not None:
             return self.add_causal(causal, fill)

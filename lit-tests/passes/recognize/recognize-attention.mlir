@@ -425,6 +425,29 @@ func.func @key_returned(%arg0: tensor<1x2x3x2xf32>, %arg1: tensor<1x2x4x2xf32>, 
   return %9, %2 : tensor<1x2x3x5xf32>, tensor<1x2x2x4xf32>
 }
 
+// A mask that keeps everything.
+// CHECK-LABEL: func.func @kept_all(
+func.func @kept_all(%arg0: tensor<1x2x3x2xf32>, %arg1: tensor<1x2x4x2xf32>, %arg2: tensor<1x2x4x5xf32>) -> tensor<1x2x3x5xf32> {
+  // CHECK-NOT: "reduction"
+  // CHECK: "xyntra.attention"(%arg0, %arg1, %arg2) {causal = false, indexing_maps = [#[[$AT_0HSD]], #[[$AT_0HTD]], #[[$AT_0HTE]], #[[$AT_0HSE]]]
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 0.707106769 : f32, sizes = array<i64: 1, 2, 3, 4, 2, 5>}
+  // CHECK-NOT: "reduction"
+  %cst = arith.constant 0xFF800000 : f32
+  %cst_0 = arith.constant 0.707106769 : f32
+  %cst_1 = arith.constant 0.000000e+00 : f32
+  %cst_2 = arith.constant dense<true> : tensor<1x1x3x4xi1>
+  %0 = tensor.empty() : tensor<1x2x3x4xf32>
+  %1 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%0 : tensor<1x2x3x4xf32>) { ^bb0(%out: f32): linalg.yield %cst_1 : f32 } -> tensor<1x2x3x4xf32>
+  %2 = linalg.generic {indexing_maps = [#map1, #map2, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%arg0, %arg1 : tensor<1x2x3x2xf32>, tensor<1x2x4x2xf32>) outs(%1 : tensor<1x2x3x4xf32>) { ^bb0(%in: f32, %in_3: f32, %out: f32): %9 = arith.mulf %in, %in_3 : f32 %10 = arith.addf %out, %9 : f32 linalg.yield %10 : f32 } -> tensor<1x2x3x4xf32>
+  %3 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%2 : tensor<1x2x3x4xf32>) outs(%0 : tensor<1x2x3x4xf32>) { ^bb0(%in: f32, %out: f32): %9 = arith.mulf %in, %cst_0 : f32 linalg.yield %9 : f32 } -> tensor<1x2x3x4xf32>
+  %4 = linalg.generic {indexing_maps = [#map10, #map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%cst_2, %3 : tensor<1x1x3x4xi1>, tensor<1x2x3x4xf32>) outs(%0 : tensor<1x2x3x4xf32>) { ^bb0(%in: i1, %in_3: f32, %out: f32): %9 = arith.select %in, %in_3, %cst : f32 linalg.yield %9 : f32 } -> tensor<1x2x3x4xf32>
+  %5 = "xyntra.softmax"(%4) {axis = 3 : i64} : (tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
+  %6 = tensor.empty() : tensor<1x2x3x5xf32>
+  %7 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%6 : tensor<1x2x3x5xf32>) { ^bb0(%out: f32): linalg.yield %cst_1 : f32 } -> tensor<1x2x3x5xf32>
+  %8 = linalg.generic {indexing_maps = [#map1, #map4, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%5, %arg2 : tensor<1x2x3x4xf32>, tensor<1x2x4x5xf32>) outs(%7 : tensor<1x2x3x5xf32>) { ^bb0(%in: f32, %in_3: f32, %out: f32): %9 = arith.mulf %in, %in_3 : f32 %10 = arith.addf %out, %9 : f32 linalg.yield %10 : f32 } -> tensor<1x2x3x5xf32>
+  return %8 : tensor<1x2x3x5xf32>
+}
+
 // One tensor [B, S, 3 * H * D], split, and the result as [B, S, H * D].
 // CHECK-LABEL: func.func @merged_heads(
 func.func @merged_heads(%arg0: tensor<1x3x12xf32>) -> tensor<1x3x4xf32> {

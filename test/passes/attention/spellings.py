@@ -115,6 +115,11 @@ def key_returned(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> list[Tens
     return [values(b, softmax_of(b, scores), v), turned]
 
 
+def kept_all(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """A mask that keeps everything."""
+    return kept(b, q, k, v, b.constant(np.ones((1, 1, S, T), dtype=bool)))
+
+
 def causal_by_index(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     def body(x: Scalar) -> Scalar:
         return (b.index(3).cast("int64") <= b.index(2).cast("int64") + 1).select(x, float("-inf"))
@@ -222,6 +227,7 @@ SPELLINGS: dict[Spelling, tuple[tuple[int, ...], ...]] = {
     kept_and_added: (*HEADS, (S, T), (B, H, S, T)),
     added_and_filled: (*HEADS, (S, T), (B, H, S, T)),
     key_returned: HEADS,
+    kept_all: HEADS,
     merged_heads: ((B, S, 3 * H * D),),
     one_head: ((S, D), (T, D), (T, E)),
     repeated_keys: ((B, H, S, D), (B, H // 2, T, D), (B, H // 2, T, E)),
@@ -301,6 +307,28 @@ def along_rows(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return b.einsum("bhst,bhse->bhte", p, v)
 
 
+def no_keys(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return scale_after(b, q, k, v)
+
+
+def constant_values(b: TensorBuilder, q: Tensor, k: Tensor) -> Tensor:
+    v = b.constant(np.ones((B, H, T, E), np.float32))
+    return values(b, softmax_of(b, products(b, q, k)), v)
+
+
+def infinite_scale(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return values(b, softmax_of(b, scaled(b, products(b, q, k), float("inf"))), v)
+
+
+def filled_with_infinity(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor, m: Tensor) -> Tensor:
+    body = lambda c, x: c.select(x, float("inf"))  # noqa: E731
+    return values(b, softmax_of(b, b.map(body, m, products(b, q, k), dtype=q.dtype)), v)
+
+
+def nothing_kept(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return kept(b, q, k, v, b.constant(np.zeros((1, 1, S, T), dtype=bool)))
+
+
 def dropped_negatives(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     p = b.map(lambda x: x.maximum(0.1), softmax_of(b, products(b, q, k)), dtype=q.dtype)
     return values(b, p, v)
@@ -324,6 +352,10 @@ NEAR_MISSES: dict[Spelling, tuple[tuple[int, ...], ...]] = {
         ),
         HEADS,
     ),
+    **dict.fromkeys((infinite_scale, nothing_kept), HEADS),
+    no_keys: ((B, H, S, D), (B, H, 0, D), (B, H, 0, E)),
+    constant_values: HEADS[:2],
+    filled_with_infinity: (*HEADS, (S, T)),
     scale_of_tensor: (*HEADS, (H, 1, 1)),
     scale_after_mask: (*HEADS, (S, T)),
     selected_from_tensor: (*HEADS, (S, T), (B, H, S, T)),
@@ -340,6 +372,7 @@ _MASKED_BY_FIRST = (
     added_and_filled,
     selected_from_tensor,
     filled_around_sum,
+    filled_with_infinity,
 )
 
 
