@@ -106,6 +106,8 @@ class Executable:
                 hint="exe.run({'x': array}), or exe(array)",
             )
         known = [port.name for port in self.inputs]
+        if len(inputs) == len(known) and all(name in inputs for name in known):
+            return [inputs[name] for name in known]
         for name in inputs:
             if name not in known:
                 raise InputError(

@@ -23,9 +23,9 @@ def to_array(value: Any, port: Port) -> Array:
     Raises:
         InputError: `input-type`, `input-dtype`, `input-byte-order` or `input-shape`.
     """
-    array = _as_numpy(value, port)
+    array = value if type(value) is np.ndarray else _as_numpy(value, port)
     dtype = numpy_dtype(port.dtype)
-    if array.dtype != dtype:
+    if array.dtype is not dtype and array.dtype != dtype:
         raise _wrong_dtype(array, dtype, port)
     if array.shape != port.shape:
         raise InputError(
@@ -34,8 +34,9 @@ def to_array(value: Any, port: Port) -> Array:
             cause=f"the model was compiled for {port.shape}",
             hint="compile it again with inputs= for another shape",
         )
+    flags = array.flags
     # A C-contiguous array with a misaligned data pointer still has to be copied.
-    if array.flags.c_contiguous and array.flags.aligned:
+    if flags.c_contiguous and flags.aligned:
         return array
     return np.array(array, order="C", copy=True)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from math import prod
 from typing import Any, Literal
 
@@ -205,6 +206,7 @@ def _type(entry: dict[str, Any]) -> TensorType:
     return TensorType(entry["dtype"], tuple(entry["shape"]))
 
 
+@lru_cache(maxsize=64)
 def numpy_dtype(dtype: str) -> np.dtype[Any]:
     """The numpy dtype of a dtype name, those of ml_dtypes included."""
     if dtype == "bfloat16":

@@ -11,13 +11,13 @@ import numpy as np
 
 from xyntra.errors import CompileError
 from xyntra.plan.artifact import Artifact
-from xyntra.plan.memory import ALIGNMENT, Lifetime, place
+from xyntra.plan.memory import Lifetime, place
 from xyntra.plan.plan import Plan, Step
 from xyntra.targets.cpu.loader import Library
+from xyntra.targets.cpu.memory import address_of, allocate
 from xyntra.targets.cpu.replay import StepTable
 
 Array = np.ndarray[Any, Any]
-Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
 
 class CpuProgram:
@@ -122,7 +122,7 @@ class _Context:
             addresses = [self._address(buffer) for buffer in buffers]
             scratch = program._layout.offsets.get(("scratch", indices[id(step)]))
             if scratch is not None:
-                addresses.append(self.arena.ctypes.data + scratch)
+                addresses.append(address_of(self.arena) + scratch)
             calls.append((program._library.address(step.kernel), addresses))
         self.table = StepTable(calls)
         ports = [*self.plan.inputs, *self.plan.outputs]
@@ -131,7 +131,7 @@ class _Context:
     def bind(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         """Point the argument table at the arrays of a call."""
         for array, places in zip((*inputs, *outputs), self.bound, strict=True):
-            address = array.ctypes.data
+            address = address_of(array)
             for step, argument in places:
                 self.table.set(step, argument, address)
 
@@ -143,9 +143,9 @@ class _Context:
     def _address(self, buffer: int) -> int:
         fixed = self.program._fixed.get(buffer)
         if fixed is not None:
-            return int(fixed.ctypes.data)
+            return address_of(fixed)
         offset = self.program._layout.offsets.get(("buffer", buffer))
-        return 0 if offset is None else int(self.arena.ctypes.data) + offset
+        return 0 if offset is None else address_of(self.arena) + offset
 
 
 def _fixed_buffers(plan: Plan, weights: Mapping[str, Array]) -> dict[int, Array]:
@@ -167,10 +167,3 @@ def _fixed_buffers(plan: Plan, weights: Mapping[str, Array]) -> dict[int, Array]
                 )
             fixed[index] = array
     return fixed
-
-
-def allocate(nbytes: int) -> Bytes:
-    """Uninitialised memory at a multiple of 64 bytes; at least one byte."""
-    memory = np.empty(max(nbytes, 1) + ALIGNMENT, np.uint8)
-    offset = -memory.ctypes.data % ALIGNMENT
-    return memory[offset : offset + max(nbytes, 1)]
