@@ -29,13 +29,14 @@ _LARGEST = 2.0**127  # of a scale: it is kept as f32
 class Match:
     """An attention, and the operations that it begins and ends with.
 
-    `inverted` says that its mask has to be negated first.
+    `inverted` says that its mask has to be negated first; `second_bias` is to be added to its bias.
     """
 
     attention: Attention
     scores: ir.Operation
     product: ir.Operation
     inverted: bool
+    second_bias: Access | None = None
 
 
 def match_attention(
@@ -105,7 +106,7 @@ class _Around:
         if largest is None:
             return True
         (bias,) = (largest.read(read, [key]) for read in largest.source.operands)
-        return scores.bias == bias
+        return scores.biases == [bias]
 
     def _with_factors(
         self, scores: Scores, query: Place, keys: Place, key_size: int
@@ -124,10 +125,10 @@ class _Around:
             root(keys, whole, scaled=True),
             root(self.values, whole),
             root(scores.keep, whole) if scores.keep else None,
-            root(scores.bias, whole) if scores.bias else None,
+            *(root(bias, whole) for bias in scores.biases),
         )
-        missing = [scores.keep and not roots[3], scores.bias and not roots[4]]
-        if not all(roots[:3]) or any(missing):
+        is_missing = [found is None for found in roots]
+        if any(is_missing[:3]) or any(is_missing[4:]) or (scores.keep and is_missing[3]):
             return None
         return _Builder(self, scores, roles, extents).build(roots)
 
@@ -185,11 +186,11 @@ class _Builder:
                 return None
             accesses.append(Access(found.value, positions) if found else None)
         written = compose(_loops(self.around.result.shape), places)
-        query, key, value, keep, bias = accesses
+        query, key, value, keep, *biases = accesses
         if written is None or query is None or key is None or value is None:
             return None
         attention = Attention(
-            query, key, value, keep, bias, written, sizes,
+            query, key, value, keep, biases[0] if biases else None, written, sizes,
             scale=self._scale(roots),
             fill=float("-inf") if self.scores.fill is None else self.scores.fill,
             masked_rows=self.around.softmax.masked_rows,
@@ -197,7 +198,11 @@ class _Builder:
         )  # fmt: skip
         if not _elements_fit(attention) or not abs(attention.scale) <= _LARGEST:
             return None
-        return self._with_causal(attention, places)
+        found = self._with_causal(attention, places)
+        if found is None or len(biases) < 2:
+            return found
+        other = replace(attention, bias=biases[1])
+        return replace(found, second_bias=biases[1]) if _elements_fit(other) else None
 
     def _scale(self, roots: Sequence[Root | None]) -> float:
         total = self.scores.scale

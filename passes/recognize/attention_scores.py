@@ -18,6 +18,8 @@ from xyntra.passes.recognize.attention_places import (
 
 __all__ = ["Probabilities", "Scores", "find_scores", "find_softmax"]
 
+_MOST_BIASES = 2
+
 
 @dataclass
 class Scores:
@@ -29,7 +31,7 @@ class Scores:
         keep: the boolean mask; `inverted` where it tells which scores to replace.
         fill: what masked scores are replaced by.
         causal: the mask that positions make.
-        bias: what is added after that, or before it where `fill_last`.
+        biases: what is added after that, or before it where `fill_last`.
     """
 
     products: Place | None = None
@@ -38,7 +40,7 @@ class Scores:
     inverted: bool = False
     fill: float | None = None
     causal: Causal | None = None
-    bias: Place | None = None
+    biases: list[Place] = field(default_factory=list)
     fill_last: bool = False
     _scaled: bool = field(default=False, repr=False)
 
@@ -71,9 +73,12 @@ class Scores:
 
     def add_bias(self, bias: Place) -> bool:
         """Take in a sum; False where something is done to it afterwards."""
-        if self._scaled or self.bias is not None:
+        if self._scaled or len(self.biases) == _MOST_BIASES:
             return False
-        self.bias, self.fill_last = bias, self.fill is not None
+        if self.biases and not self.fill_last and self.fill is not None:
+            return False
+        self.fill_last = self.fill_last or self.fill is not None
+        self.biases.append(bias)
         return True
 
 
@@ -161,7 +166,7 @@ def _step(place: Place, found: Scores) -> Place | None:
         found.add_scale(scaled[1])
         return scaled[0]
     if place.source.opcode == "add":
-        return _bias(place, found) if found.bias is None else None
+        return _bias(place, found) if len(found.biases) < _MOST_BIASES else None
     if place.source.opcode == "where":
         return _mask(place, found)
     return _causal(place, found)
@@ -169,7 +174,8 @@ def _step(place: Place, found: Scores) -> Place | None:
 
 def _bias(place: Place, found: Scores) -> Place | None:
     for scores, bias in _both_orders(place):
-        if bias.source.number is None and _leads_to_products(scores, bias):
+        biases = [*found.biases, bias]
+        if bias.source.number is None and _leads_to_products(scores, biases):
             return scores if found.add_bias(bias) else None
     return None
 
@@ -198,6 +204,6 @@ def _causal(place: Place, found: Scores) -> Place | None:
     return scores if found.add_causal(causal, fill) else None
 
 
-def _leads_to_products(place: Place, bias: Place) -> bool:
-    """Whether the sum of products is found above without another sum on the way."""
-    return _follow(place, Scores(bias=bias)) is not None
+def _leads_to_products(place: Place, biases: list[Place]) -> bool:
+    """Whether the sum of products is found above, past no more sums than there may be."""
+    return _follow(place, Scores(biases=list(biases))) is not None

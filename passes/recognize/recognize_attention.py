@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from xyntra.dialects.attention import Access
-from xyntra.dialects.builder import Tensor, TensorBuilder
+from xyntra.dialects.attention import Access, Attention
+from xyntra.dialects.builder import Body, Tensor, TensorBuilder
+from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
+from xyntra.dialects.positions import Position, compose, to_map
 from xyntra.passes.recognize.attention_match import Match, match_attention
 from xyntra.passes.recognize.attention_uses import (
     Output,
@@ -78,6 +80,9 @@ def _replace(match: Match, output: Output) -> ir.Operation:
     if match.inverted and attention.keep is not None:
         negated = _negated(TensorBuilder(ip, location), attention.keep)
         attention = replace(attention, keep=negated)
+    if match.second_bias is not None and attention.bias is not None:
+        total = _sum(TensorBuilder(ip, location), attention, attention.bias, match.second_bias)
+        attention = replace(attention, bias=total)
     shape = ir.RankedTensorType(output.value.type).shape
     new = attention.create(shape, location, ip)
     output.value.replace_all_uses_with(new.results[0])
@@ -88,3 +93,21 @@ def _replace(match: Match, output: Output) -> ir.Operation:
 def _negated(b: TensorBuilder, mask: Access) -> Access:
     opposite = b.map(lambda x: ~x, Tensor(mask.value, "bool"), dtype="bool")
     return replace(mask, value=opposite.value)
+
+
+def _sum(b: TensorBuilder, op: Attention, first: Access, second: Access) -> Access:
+    """Both biases in one tensor with a dimension for every loop that either moves with."""
+    positions = [*first.positions, *second.positions]
+    loops = sorted(set().union(*(position.loops for position in positions)))
+    shape = [op.sizes[loop] for loop in loops]
+    places = {loop: Position.of_loop(d, op.sizes[loop]) for d, loop in enumerate(loops)}
+    inputs = []
+    for access in (first, second):
+        dtype = default_dtype(ir.RankedTensorType(access.value.type).element_type)
+        read = compose(access.positions, places) or ()
+        with b.location:
+            inputs.append((Tensor(access.value, dtype), to_map(read, shape)))
+    output = (b.empty(shape, "float32"), "float32", b.identity(len(shape)))
+    body: Body = lambda x, y, _: x.cast("float32") + y.cast("float32")  # noqa: E731
+    total = b.generic(inputs, [output], ["parallel"] * len(shape), body)[0]
+    return Access(total.value, tuple(Position.of_loop(loop, op.sizes[loop]) for loop in loops))

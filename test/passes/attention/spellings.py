@@ -108,6 +108,14 @@ def added_and_filled(
     return values(b, softmax_of(b, scores), v)
 
 
+def windows(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor, r: Tensor, m: Tensor) -> Tensor:
+    """A bias for each head and a mask for each of two windows, which are part of the batch."""
+    scores = b.map(lambda x, y: x + y, scaled(b, products(b, q, k), SCALE), r, dtype=q.dtype)
+    split = b.reshape(scores, [B // 2, 2, H, S, T])
+    masked = b.map(lambda x, y: x + y, split, m, dtype=q.dtype)
+    return values(b, softmax_of(b, b.reshape(masked, [B, H, S, T])), v)
+
+
 def key_returned(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> list[Tensor]:
     """The turned and scaled key is a result of its own, as in a model with a cache."""
     turned = scaled(b, b.transpose(k, [0, 1, 3, 2]), SCALE)
@@ -227,6 +235,7 @@ SPELLINGS: dict[Spelling, tuple[tuple[int, ...], ...]] = {
     kept_and_added: (*HEADS, (S, T), (B, H, S, T)),
     added_and_filled: (*HEADS, (S, T), (B, H, S, T)),
     key_returned: HEADS,
+    windows: (*HEADS, (H, S, T), (2, 1, S, T)),
     kept_all: HEADS,
     merged_heads: ((B, S, 3 * H * D),),
     one_head: ((S, D), (T, D), (T, E)),
@@ -296,8 +305,16 @@ def filled_around_sum(
     return values(b, softmax_of(b, scores), v)
 
 
-def two_biases(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor, m: Tensor, a: Tensor) -> Tensor:
-    scores = b.map(lambda x, y, z: x + y + z, products(b, q, k), m, a, dtype=q.dtype)
+def three_biases(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor, m: Tensor, a: Tensor) -> Tensor:
+    scores = b.map(lambda x, y, z: x + y + z + z, products(b, q, k), m, a, dtype=q.dtype)
+    return values(b, softmax_of(b, scores), v)
+
+
+def filled_between_sums(
+    b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor, m: Tensor, a: Tensor
+) -> Tensor:
+    body = lambda c, x, y: c.select(x + y, -1e4) + y  # noqa: E731
+    scores = b.map(body, m, products(b, q, k), a, dtype=q.dtype)
     return values(b, softmax_of(b, scores), v)
 
 
@@ -360,7 +377,8 @@ NEAR_MISSES: dict[Spelling, tuple[tuple[int, ...], ...]] = {
     scale_after_mask: (*HEADS, (S, T)),
     selected_from_tensor: (*HEADS, (S, T), (B, H, S, T)),
     filled_around_sum: (*HEADS, (S, T), (B, H, S, T)),
-    two_biases: (*HEADS, (S, T), (B, H, S, T)),
+    three_biases: (*HEADS, (S, T), (B, H, S, T)),
+    filled_between_sums: (*HEADS, (S, T), (B, H, S, T)),
     along_rows: ((B, H, S, D), (B, H, T, D), (B, H, S, E)),
 }  # fmt: skip
 """Spellings that have to stay as they are."""
@@ -372,6 +390,7 @@ _MASKED_BY_FIRST = (
     added_and_filled,
     selected_from_tensor,
     filled_around_sum,
+    filled_between_sums,
     filled_with_infinity,
 )
 
