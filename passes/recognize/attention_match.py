@@ -198,11 +198,11 @@ class _Builder:
         )  # fmt: skip
         if not _elements_fit(attention) or not abs(attention.scale) <= _LARGEST:
             return None
-        found = self._with_causal(attention, places)
-        if found is None or len(biases) < 2:
-            return found
+        match = self._with_causal(attention, places)
+        if match is None or len(biases) < 2:
+            return match
         other = replace(attention, bias=biases[1])
-        return replace(found, second_bias=biases[1]) if _elements_fit(other) else None
+        return replace(match, second_bias=biases[1]) if _elements_fit(other) else None
 
     def _scale(self, roots: Sequence[Root | None]) -> float:
         total = self.scores.scale
