@@ -10,7 +10,17 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.passes.fusion.weights import StaticValues, shape_of
 
-__all__ = ["Applied", "Chain", "Expression", "Number", "Vector", "emit", "follow", "has_vector"]
+__all__ = [
+    "Applied",
+    "Chain",
+    "Expression",
+    "Number",
+    "Vector",
+    "emit",
+    "expression_of",
+    "follow",
+    "has_vector",
+]
 
 _INFINITY = float("inf")
 _LONGEST = 16
@@ -128,10 +138,29 @@ def _extended(chain: Chain, op: ir.Operation, position: int, static: StaticValue
             axes=(*chain.axes, axis),
             channel=chain.channel if channel is None else channel,
         )
-    result = _evaluate(op, position, numbers, Affine(chain.scale, chain.shift))
+    result = _evaluate(op, numbers, {position: Affine(chain.scale, chain.shift)})
     if result is None or result.scale is None:
         return None
     return replace(chain, ops=(*chain.ops, op), scale=result.scale, shift=result.shift)
+
+
+def expression_of(op: ir.Operation) -> Expression | None:
+    """What an elementwise `linalg.generic` computes of its inputs; None for all else.
+
+    Vector i stands for input i. Only the operations that normalisation is made of are known.
+    """
+    if op.name != "linalg.generic" or len(op.results) != 1:
+        return None
+    last = op.attributes["indexing_maps"][len(op.operands) - 1].value
+    if last != ir.AffineMap.get_identity(last.n_dims, op.context):
+        return None
+    if str(ir.RankedTensorType(op.results[0].type).element_type) not in ("f32", "f64"):
+        return None
+    numbers: dict[int, Expression] = {k: Vector(k) for k in range(len(op.operands) - 1)}
+    if not numbers or len({op.operands[k].type.element_type for k in numbers}) > 1:
+        return None
+    found = _evaluate(op, numbers)
+    return None if found is None else found.shift
 
 
 def _channel_of(
@@ -163,13 +192,13 @@ def _holds_non_finite(value: ir.Value) -> bool:
 
 
 def _evaluate(
-    op: ir.Operation, position: int, numbers: dict[int, Expression], x: Affine
+    op: ir.Operation, numbers: dict[int, Expression], given: dict[int, Affine] | None = None
 ) -> Affine | None:
-    """What the body of `op` makes of `x`; None where that is no scale and shift."""
+    """What the body of `op` makes of operands; None where that is no scale and shift."""
     block = op.regions[0].blocks[0]
     if len(block.operations) > _LONGEST:
         return None
-    known: dict[ir.Value, Affine] = {block.arguments[position]: x}
+    known: dict[ir.Value, Affine] = {block.arguments[k]: x for k, x in (given or {}).items()}
     known |= {block.arguments[k]: Affine(None, number) for k, number in numbers.items()}
     for view in block.operations:
         inner = view.operation

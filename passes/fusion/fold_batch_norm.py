@@ -6,14 +6,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xyntra.dialects.builder import Tensor, TensorBuilder
+import numpy as np
+
+from xyntra.dialects.builder import Iterator, Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
 from xyntra.dialects.vector_maps import map_channels
 from xyntra.passes.fusion.affine_chains import Chain, Expression, Vector, emit, follow, has_vector
+from xyntra.passes.fusion.constant_values import Array, compute, constant_array
 from xyntra.passes.fusion.functions import function_blocks
-from xyntra.passes.fusion.weights import StaticValues, constant_of_fill, shape_of, tensor_bytes
+from xyntra.passes.fusion.weights import (
+    StaticValues,
+    constant_of_fill,
+    erase_with_unused,
+    shape_of,
+    tensor_bytes,
+)
 from xyntra.passes.registry import register_pass
 
 __all__ = ["FoldBatchNorm"]
@@ -33,8 +42,9 @@ class FoldBatchNorm:
 
     Every product of the sum is scaled instead of the sum, so a result differs by rounding only, as
     if the sum were taken in another order. Only f32 and f64 are folded, where weights are as wide
-    as the sums, and no constant that is not finite. Where a scale of weights or a sum overflows,
-    infinities or NaN are the result with and without folding, though not always the same of them.
+    as the sums. Constants are computed here, and left alone where the scale or the shift of a
+    channel is not finite. Where that of weights is not, or a sum overflows, infinities or NaN are
+    the result with and without folding, though not always the same of them.
     """
 
     name: ClassVar[str] = "fold-batch-norm"
@@ -56,10 +66,7 @@ class FoldBatchNorm:
                     static.hoist([*found.chain.vectors, op.operands[weight]], index, op)
                     _fold(op, found)
                     replaced += reversed(found.chain.ops)
-        # Not earlier: the bindings may give an operation that is created where an erased one was
-        # the wrapper of the erased one.
-        for op in replaced:
-            op.erase()
+        erase_with_unused(replaced)
 
 
 @dataclass(frozen=True)
@@ -72,6 +79,7 @@ class _Folding:
         channel: the dimension of `start` that has the channels.
         weight: number of the operand.
         axes: the weight's dimensions that together have the channels, in order.
+        arrays: the chain's vectors as arrays of one dimension, where all are constants.
     """
 
     chain: Chain
@@ -79,6 +87,7 @@ class _Folding:
     channel: int
     weight: int
     axes: tuple[int, ...]
+    arrays: list[Array] | None
 
 
 def _products(block: ir.Block, static: StaticValues) -> list[tuple[int, ir.Operation, int]]:
@@ -135,7 +144,19 @@ def _foldable(op: ir.Operation, weight: int, static: StaticValues) -> _Folding |
         if not isinstance(loop, ir.AffineDimExpr) or len(places) != 1:
             return None
         axes += places
-    return _Folding(chain, start, chain.channel, weight, tuple(axes))
+    arrays = [array for array in map(constant_array, chain.vectors) if array is not None]
+    if len(arrays) < len(chain.vectors):
+        return _Folding(chain, start, chain.channel, weight, tuple(axes), None)
+    arrays = [array.reshape(-1) for array in arrays]
+    if not _are_finite(chain, arrays):
+        return None
+    return _Folding(chain, start, chain.channel, weight, tuple(axes), arrays)
+
+
+def _are_finite(chain: Chain, arrays: list[Array]) -> bool:
+    parts = [part for part in (chain.scale, chain.shift) if part is not None]
+    dtype = arrays[0].dtype.type
+    return all(bool(np.isfinite(compute(part, arrays, dtype)).all()) for part in parts)
 
 
 def _fold(op: ir.Operation, found: _Folding) -> None:
@@ -143,12 +164,11 @@ def _fold(op: ir.Operation, found: _Folding) -> None:
     last = chain.ops[-1]
     builder = TensorBuilder(ir.InsertionPoint(op), last.location)
     channels = ir.RankedTensorType(found.start.type).shape[found.channel]
-    scale = _by_channel(builder, chain, chain.scale, channels)
-    weight = _tensor(op.operands[found.weight])
-    op.operands[found.weight] = _scaled(builder, weight, scale, found.axes).value
+    scale = _by_channel(builder, found, chain.scale, channels)
+    op.operands[found.weight] = _scaled(builder, op.operands[found.weight], scale, found.axes)
     result = found.start
     if chain.shift is not None:
-        shift = _by_channel(builder, chain, chain.shift, channels)
+        shift = _by_channel(builder, found, chain.shift, channels)
         after = TensorBuilder(ir.InsertionPoint(last), last.location)
         result = map_channels(after, _add, _tensor(result), shift, axis=found.channel).value
     last.results[0].replace_all_uses_with(result)
@@ -158,24 +178,38 @@ def _add(x: Scalar, by: Scalar) -> Scalar:
     return x + by
 
 
-def _scaled(builder: TensorBuilder, weight: Tensor, scale: Tensor, axes: tuple[int, ...]) -> Tensor:
+def _scaled(
+    builder: TensorBuilder, weight: ir.Value, scale: Tensor, axes: tuple[int, ...]
+) -> ir.Value:
     """The weight times the scale, which varies along `axes`."""
-    scale = builder.reshape(scale, [weight.shape[axis] for axis in axes])
+    tensor, factors = _tensor(weight), constant_array(scale.value)
+    extents = [tensor.shape[axis] for axis in axes]
+    elements = None if factors is None else constant_array(weight)
+    if elements is not None and factors is not None:
+        spread = [n if axis in axes else 1 for axis, n in enumerate(tensor.shape)]
+        order = sorted(range(len(axes)), key=axes.__getitem__)
+        factors = factors.reshape(extents).transpose(order).reshape(spread)
+        return builder.constant(elements * factors).value
+    scale = builder.reshape(scale, extents)
     with builder.location:
-        loops = [ir.AffineDimExpr.get(axis) for axis in axes]
-        read = ir.AffineMap.get(weight.rank, 0, loops)
-    identity = builder.identity(weight.rank)
-    output = (builder.empty(weight.shape, weight.dtype), weight.dtype, identity)
-    inputs = [(weight, identity), (scale, read)]
-    return builder.generic(inputs, [output], ["parallel"] * weight.rank, lambda x, s, _: x * s)[0]
+        read = ir.AffineMap.get(tensor.rank, 0, [ir.AffineDimExpr.get(axis) for axis in axes])
+    identity = builder.identity(tensor.rank)
+    output = (builder.empty(tensor.shape, tensor.dtype), tensor.dtype, identity)
+    inputs = [(tensor, identity), (scale, read)]
+    loops: list[Iterator] = ["parallel"] * tensor.rank
+    return builder.generic(inputs, [output], loops, lambda x, s, _: x * s)[0].value
 
 
-def _by_channel(builder: TensorBuilder, chain: Chain, value: Expression, channels: int) -> Tensor:
+def _by_channel(
+    builder: TensorBuilder, found: _Folding, value: Expression, channels: int
+) -> Tensor:
     """The value of an expression for every channel, as a vector."""
-    if isinstance(value, Vector):
-        vector = chain.vectors[value.number]
-        if shape_of(vector) == (channels,):
-            return _tensor(vector)
+    chain = found.chain
+    if found.arrays is not None:
+        array = compute(value, found.arrays, np.dtype(_tensor(found.start).dtype).type)
+        return builder.constant(np.array(np.broadcast_to(array, [channels])))
+    if isinstance(value, Vector) and shape_of(chain.vectors[value.number]) == (channels,):
+        return _tensor(chain.vectors[value.number])
     tensors = [_tensor(vector) for vector in chain.vectors]
     dtype = tensors[0].dtype
     with builder.location:

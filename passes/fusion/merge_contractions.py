@@ -14,7 +14,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.slices import concatenate
 from xyntra.passes.fusion.functions import function_blocks
 from xyntra.passes.fusion.parallel_contractions import Bias, Sibling, find_siblings
-from xyntra.passes.fusion.weights import StaticValues, tensor_bytes
+from xyntra.passes.fusion.weights import StaticValues, erase_with_unused, tensor_bytes
 from xyntra.passes.registry import register_pass
 
 __all__ = ["MergeContractions"]
@@ -48,9 +48,7 @@ class MergeContractions:
             static = StaticValues(block)
             for siblings in find_siblings(block, static):
                 merger.merge(siblings, static)
-        # Not earlier: the bindings may give an operation that is created where an erased one was
-        # the wrapper of the erased one.
-        _erase(merger.replaced)
+        erase_with_unused(merger.replaced)
 
 
 class _Merger:
@@ -183,20 +181,3 @@ def _give_slices(siblings: Sequence[Sibling], result: ir.Value, with_bias: bool)
 def _joined(locations: Sequence[ir.Location]) -> ir.Location:
     distinct = list(dict.fromkeys(locations))
     return distinct[0] if len(distinct) == 1 else ir.Location.fused(distinct)
-
-
-def _erase(replaced: Sequence[ir.Operation]) -> None:
-    waiting = []
-    for op in replaced:
-        waiting.append(op.operands[len(op.operands) - 1])
-        op.erase()
-    gone: set[ir.Value] = set()
-    while waiting:
-        value = waiting.pop()
-        if value in gone or isinstance(value.owner, ir.Block) or any(True for _ in value.uses):
-            continue
-        op = value.owner.operation
-        if op.name in ("tensor.empty", "linalg.fill", "linalg.generic"):
-            gone.add(value)
-            waiting += op.operands
-            op.erase()

@@ -9,7 +9,13 @@ from math import prod
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 
-__all__ = ["StaticValues", "constant_of_fill", "shape_of", "tensor_bytes"]
+__all__ = [
+    "StaticValues",
+    "constant_of_fill",
+    "erase_with_unused",
+    "shape_of",
+    "tensor_bytes",
+]
 
 
 class StaticValues:
@@ -54,6 +60,34 @@ class StaticValues:
             op.move_before(place)
             self._moves += 1
             self._order[op] = (index, -1, self._moves)
+
+
+def erase_with_unused(operations: Iterable[ir.Operation]) -> None:
+    """Erase operations without uses, in order, and then what they alone have used.
+
+    Call it after all new operations are there: the bindings may give an operation that is created
+    where an erased one was the wrapper of the erased one.
+    """
+    waiting: list[ir.Value] = []
+    gone: set[ir.Value] = set()
+    for op in operations:
+        waiting += op.operands
+        gone.update(op.results)
+        op.erase()
+    while waiting:
+        value = waiting.pop()
+        if value in gone or isinstance(value.owner, ir.Block):
+            continue
+        op = value.owner.operation
+        if not op.name.startswith(("linalg.", "tensor.", "arith.")) or _is_used(op):
+            continue
+        gone.update(op.results)
+        waiting += op.operands
+        op.erase()
+
+
+def _is_used(op: ir.Operation) -> bool:
+    return any(True for value in op.results for _ in value.uses)
 
 
 def _weights(block: ir.Block) -> list[int]:

@@ -271,6 +271,39 @@ func.func @infinite(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32> {xyntra.par
   return %r : tensor<1x4x6x6xf32>
 }
 
+// A variance that is negative.
+// CHECK-LABEL: func.func @negative_variance(
+// CHECK-NOT: tensor<4x3x3x3x{{f32|f16}}>, tensor<
+// CHECK: return
+func.func @negative_variance(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32> {xyntra.parameter = "w"}) -> (tensor<1x4x6x6xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %v = arith.constant dense<[1.0, -2.0, 3.0, 4.0]> : tensor<4xf32>
+  %e_y = tensor.empty() : tensor<1x4x6x6xf32>
+  %i_y = linalg.fill ins(%zero : f32) outs(%e_y : tensor<1x4x6x6xf32>) -> tensor<1x4x6x6xf32>
+  %y = linalg.generic {indexing_maps = [#image, #filter, #output], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%x, %w : tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>) outs(%i_y : tensor<1x4x6x6xf32>) {
+  ^bb0(%lhs: f32, %rhs: f32, %acc: f32):
+    %prod = arith.mulf %lhs, %rhs : f32
+    %sum = arith.addf %acc, %prod : f32
+    linalg.yield %sum : f32
+  } -> tensor<1x4x6x6xf32>
+  %e_d = tensor.empty() : tensor<4xf32>
+  %d = linalg.generic {indexing_maps = [affine_map<(c) -> (c)>, affine_map<(c) -> (c)>], iterator_types = ["parallel"]}
+      ins(%v : tensor<4xf32>) outs(%e_d : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %p = math.sqrt %in : f32
+    linalg.yield %p : f32
+  } -> tensor<4xf32>
+  %o_r = tensor.empty() : tensor<1x4x6x6xf32>
+  %r = linalg.generic {indexing_maps = [#id, #channel, #id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%y, %d : tensor<1x4x6x6xf32>, tensor<4xf32>) outs(%o_r : tensor<1x4x6x6xf32>) {
+  ^bb0(%in: f32, %v0: f32, %out: f32):
+    %p = arith.divf %in, %v0 : f32
+    linalg.yield %p : f32
+  } -> tensor<1x4x6x6xf32>
+  return %r : tensor<1x4x6x6xf32>
+}
+
 // Scaled weights of 16 bits would be rounded once more.
 // CHECK-LABEL: func.func @narrow(
 // CHECK-NOT: tensor<4x3x3x3x{{f32|f16}}>, tensor<

@@ -118,6 +118,51 @@ func.func @definition(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32> {xyntra.p
   return %b5 : tensor<1x4x6x6xf32>
 }
 
+// What depends on constants alone is computed at once: (1, 2, 3, 4) / sqrt(4).
+// CHECK-LABEL: func.func @constants(
+// CHECK-SAME: %[[X:.+]]: tensor<1x3x8x8xf32>, %[[W:[^:]+]]:
+// CHECK: %[[F:.+]] = arith.constant dense<[5.000000e-01, 1.000000e+00, 1.500000e+00, 2.000000e+00]>
+// CHECK: %[[SCALED:.+]] = linalg.generic {{.+}} ins(%[[W]], %[[F]] :
+// CHECK: %[[Y:.+]] = linalg.generic {{.+}} ins(%[[X]], %[[SCALED]] :
+// CHECK-NOT: math.sqrt
+// CHECK: return %[[Y]]
+func.func @constants(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32> {xyntra.parameter = "w"}) -> (tensor<1x4x6x6xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %g = arith.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %v = arith.constant dense<4.0> : tensor<4xf32>
+  %e_y = tensor.empty() : tensor<1x4x6x6xf32>
+  %i_y = linalg.fill ins(%zero : f32) outs(%e_y : tensor<1x4x6x6xf32>) -> tensor<1x4x6x6xf32>
+  %y = linalg.generic {indexing_maps = [#image, #filter, #output], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%x, %w : tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>) outs(%i_y : tensor<1x4x6x6xf32>) {
+  ^bb0(%lhs: f32, %rhs: f32, %acc: f32):
+    %prod = arith.mulf %lhs, %rhs : f32
+    %sum = arith.addf %acc, %prod : f32
+    linalg.yield %sum : f32
+  } -> tensor<1x4x6x6xf32>
+  %e_d = tensor.empty() : tensor<4xf32>
+  %d = linalg.generic {indexing_maps = [affine_map<(c) -> (c)>, affine_map<(c) -> (c)>], iterator_types = ["parallel"]}
+      ins(%v : tensor<4xf32>) outs(%e_d : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %p = math.sqrt %in : f32
+    linalg.yield %p : f32
+  } -> tensor<4xf32>
+  %e_f = tensor.empty() : tensor<4xf32>
+  %f = linalg.generic {indexing_maps = [affine_map<(c) -> (c)>, affine_map<(c) -> (c)>, affine_map<(c) -> (c)>], iterator_types = ["parallel"]}
+      ins(%g, %d : tensor<4xf32>, tensor<4xf32>) outs(%e_f : tensor<4xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %p = arith.divf %a, %b : f32
+    linalg.yield %p : f32
+  } -> tensor<4xf32>
+  %o_r = tensor.empty() : tensor<1x4x6x6xf32>
+  %r = linalg.generic {indexing_maps = [#id, #channel, #id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%y, %f : tensor<1x4x6x6xf32>, tensor<4xf32>) outs(%o_r : tensor<1x4x6x6xf32>) {
+  ^bb0(%in: f32, %v0: f32, %out: f32):
+    %p = arith.mulf %in, %v0 : f32
+    linalg.yield %p : f32
+  } -> tensor<1x4x6x6xf32>
+  return %r : tensor<1x4x6x6xf32>
+}
+
 // Two convolutions share a factor that is computed behind them; it moves up once. A difference from a vector is a scale, too.
 // CHECK-LABEL: func.func @shared_factor(
 // CHECK: %[[F:.+]] = linalg.generic {{.+}} ins(%{{.+}} : tensor<4xf32>)

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import time
-from itertools import pairwise
+from itertools import pairwise, product
+from math import prod
 
 import pytest
 from hypothesis import given, settings
@@ -72,7 +73,7 @@ def partitions(draw: st.DrawFn) -> tuple[list[list[int]], list[list[int]]]:
     return partition, reads
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(partitions())
 def test_cycles_agree_with_reachability(case: tuple[list[list[int]], list[list[int]]]) -> None:
     partition, reads = case
@@ -113,6 +114,40 @@ def test_alignment_is_that_of_leading_loops(
     found = compare((0, 1), (4, 8), operand, shape)
     assert found.rows == rows
     assert found.pointwise is (rows == {1, 4, 32})
+
+
+@st.composite
+def accesses(draw: st.DrawFn) -> tuple[list[int], list[int], list[int]]:
+    """Extents of loops, those that index the result, and those that index the operand."""
+    extents = draw(st.lists(st.integers(1, 3), min_size=1, max_size=4))
+    result = draw(st.permutations(range(len(extents))))
+    operand = draw(st.lists(st.integers(-1, len(extents) - 1), max_size=4))
+    return extents, result, operand
+
+
+@settings(max_examples=100, deadline=None)
+@given(accesses())
+def test_alignment_agrees_with_every_element(case: tuple[list[int], list[int], list[int]]) -> None:
+    extents, result, operand = case
+    result_shape = tuple(extents[loop] for loop in result)
+    operand_shape = tuple(extents[loop] if loop >= 0 else 1 for loop in operand)
+    found = compare(tuple(result), result_shape, tuple(operand), operand_shape)
+    sizes = prod(result_shape), prod(operand_shape)
+    for indices in product(*map(range, extents)):
+        written = position([indices[loop] for loop in result], result_shape)
+        read = position([indices[loop] if loop >= 0 else 0 for loop in operand], operand_shape)
+        assert not found.pointwise or written == read
+        for rows in found.rows:
+            assert written * rows // sizes[0] == read * rows // sizes[1] or rows == 1
+    assert not found.pointwise or sizes[0] == sizes[1]
+
+
+def position(indices: list[int], shape: tuple[int, ...]) -> int:
+    """The place of an element in row-major order."""
+    place = 0
+    for index, extent in zip(indices, shape, strict=True):
+        place = place * extent + index
+    return place
 
 
 def test_a_value_used_before_it_is_computed_is_reported() -> None:
