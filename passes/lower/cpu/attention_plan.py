@@ -9,6 +9,7 @@ __all__ = ["AttentionPlan", "plan_attention"]
 
 _SCORE_BYTES = 64 << 10  # of a block of scores, which stays in the second-level cache
 _MOST_KEYS = 256
+_FEWER = 2  # times as small, where blocks leave out the keys that they do not see
 _MOST_ROWS = 96
 _ITEM_BYTES = 4
 _VECTORS = 2
@@ -40,7 +41,9 @@ class AttentionPlan:
         return self.keys * self.chunks
 
 
-def plan_attention(queries: int, keys: int, lanes: int, registers: int) -> AttentionPlan:
+def plan_attention(
+    queries: int, keys: int, lanes: int, registers: int, *, skips: bool = False
+) -> AttentionPlan:
     """Choose blocks for `queries` rows of `keys` scores each.
 
     Args:
@@ -48,12 +51,14 @@ def plan_attention(queries: int, keys: int, lanes: int, registers: int) -> Atten
         keys: scores of a row.
         lanes: elements of a vector register.
         registers: how many of them there are.
+        skips: a block of queries leaves out chunks of keys that none of them sees.
     """
+    share = _FEWER if skips else 1
     panel = _VECTORS * lanes
     tile_rows = (registers - _VECTORS - 2) // _VECTORS
-    chunks = -(-keys // _MOST_KEYS)
+    chunks = -(-keys // (_MOST_KEYS // share))
     chunk = -(-keys // (chunks * panel)) * panel
-    most = min(_MOST_ROWS, max(tile_rows, _SCORE_BYTES // (_ITEM_BYTES * chunk)))
+    most = min(_MOST_ROWS, max(tile_rows, _SCORE_BYTES // (share * _ITEM_BYTES * chunk)))
     rows = _rows_of_block(queries, tile_rows, most)
     return AttentionPlan(lanes, min(tile_rows, rows), panel, rows, chunk, chunks)
 

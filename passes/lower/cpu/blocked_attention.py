@@ -53,7 +53,9 @@ class BlockedAttention:
         op = attention_of(generic)
         result = locate(Access(list(generic.operands)[-1], op.written))
         lanes = self.vector_bits // _BITS
-        plan = plan_attention(op.sizes[QUERY], op.sizes[KEY], lanes, self.vector_registers)
+        queries, keys = op.sizes[QUERY], op.sizes[KEY]
+        skips = op.causal_offset is not None and op.fill == float("-inf")
+        plan = plan_attention(queries, keys, lanes, self.vector_registers, skips=skips)
         holder = ir.Module.create()
         AttentionEmitter(op, result, plan, _multiply_add(holder)).emit()
 

@@ -17,7 +17,7 @@ from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype, mlir_type
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.positions import Position, parse_map
-from xyntra.passes.lower.cpu import LoweredKernel, lower_kernel
+from xyntra.passes.lower.cpu import LoweredKernel, LoweringOptions, lower_kernel
 from xyntra.passes.manager import run_pipeline
 from xyntra.targets.cpu.codegen import compile_object
 from xyntra.targets.cpu.loader import Library
@@ -135,13 +135,15 @@ def _attention(case: Case, values: list[ir.Value]) -> Attention:
     )  # fmt: skip
 
 
-def run(case: Case, arrays: list[Array], pipeline: str = "") -> Array:
+def run(
+    case: Case, arrays: list[Array], pipeline: str = "", options: LoweringOptions | None = None
+) -> Array:
     """What a kernel that holds the operation computes; `pipeline` runs on it first."""
     module = kernel(case)
     with context():
         if pipeline:
             run_pipeline(module, pipeline)
-        lowered = lower_kernel(module)
+        lowered = lower_kernel(module, options)
     result = np.full(case.result[0], 77, case.dtype)
     _call(lowered, [*arrays, result])
     return result

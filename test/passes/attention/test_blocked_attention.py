@@ -17,6 +17,7 @@ from attention_cases import (
 
 from xyntra.dialects.attention import Access, Attention
 from xyntra.dialects.builder import Tensor, TensorBuilder
+from xyntra.passes.lower.cpu import LoweringOptions
 
 HIDDEN = 3 * 4 * 16
 CASES = {
@@ -115,6 +116,16 @@ def check(case: Case, arrays: list[np.ndarray]) -> None:
 def test_blocks(name: str) -> None:
     """Random numbers of every layout and size."""
     check(CASES[name], CASES[name].random(11))
+
+
+@pytest.mark.parametrize(("bits", "registers"), [(128, 16), (128, 32), (512, 32)])
+@pytest.mark.parametrize("name", ["ragged", "ragged chunks", "both", "strided sizes"])
+def test_other_vectors(name: str, bits: int, registers: int) -> None:
+    """Other widths and numbers of vector registers, whatever this processor has."""
+    case = CASES[name]
+    arrays = case.random(17)
+    result = run(case, arrays, options=LoweringOptions(bits, registers))
+    np.testing.assert_allclose(result, expected(case, arrays), rtol=2e-6, atol=2e-6)
 
 
 @pytest.mark.parametrize("masked_rows", ["nan", "zero", "zero_if_empty"])

@@ -43,7 +43,7 @@ func.func @one_chunk(%x: memref<40x96xf32>, %bias: memref<40xf32>, %out: memref<
   return
 }
 
-// 600 keys are three chunks of 208; chunks that no query of a block sees are left out.
+// 600 keys are five chunks of 128; chunks that no query of a block sees are left out.
 // CHECK-LABEL: func.func @chunks(
 // CHECK: scf.for {{.+}} = %c0 to %c2
 // CHECK: %[[CHUNKS:.+]] = arith.minsi
