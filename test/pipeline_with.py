@@ -13,7 +13,7 @@ import pytest
 
 import xyntra
 from xyntra.executable import Executable
-from xyntra.passes.pipelines import PIPELINES
+from xyntra.passes.pipelines import PIPELINES, expand
 
 __all__ = ["compile_with", "largest_error"]
 
@@ -21,12 +21,11 @@ __all__ = ["compile_with", "largest_error"]
 def compile_with(
     model: onnx.ModelProto, passes: Sequence[str], without: Sequence[str], cache: Path
 ) -> Executable:
-    """`model` with `passes` in front of all that fuses, and those named in `without` left out."""
-    fuse = PIPELINES["fuse"]
-    left_out = {*passes, *without}
-    elements = [name for name in fuse.elements if name not in left_out]
+    """`model` with `passes` among those that fuse, and without those named in `without`."""
+    elements = [name for name in expand("fuse") if name not in without]
+    added = [name for name in passes if name not in elements]
     with pytest.MonkeyPatch.context() as patch:
-        changed = replace(fuse, elements=(*passes, *elements))
+        changed = replace(PIPELINES["fuse"], elements=(*added, *elements))
         patch.setitem(PIPELINES, "fuse", changed)
         # Compiled models are found by model and settings, of which pipelines are no part.
         folder = cache / "-".join(passes or ["plain"])
