@@ -1,5 +1,5 @@
 // RUN: %xyntra-opt %s --decompose-named-ops | FileCheck %s
-// RUN: %xyntra-opt %s --decompose-named-ops=keep=attention | FileCheck %s --check-prefix=KEEP --implicit-check-not=xyntra.softmax
+// RUN: %xyntra-opt %s --decompose-named-ops=keep=attention | FileCheck %s --check-prefix=KEPT --implicit-check-not=xyntra.softmax
 
 // f32 is computed in f32, in three sweeps over the rows.
 // CHECK-LABEL: func.func @softmax(
@@ -80,7 +80,7 @@ func.func @activations(%x: tensor<3xf32>) -> tensor<3xf32> {
 }
 
 // Attention: read into [b, h, s, d], two contractions around a softmax, written as the maps say.
-// KEEP: "xyntra.attention"
+// KEPT: "xyntra.attention"
 // CHECK-LABEL: func.func @attention(
 // CHECK-SAME: %[[X:.+]]: tensor<3x12xf32>, %[[KEEP:.+]]: tensor<3xi1>)
 func.func @attention(%x: tensor<3x12xf32>, %keep: tensor<3xi1>) -> tensor<3x4xf32> {
