@@ -11,7 +11,7 @@ from xyntra.cache import DiskCache
 from xyntra.compiler.request import Request
 from xyntra.dialects import make_context
 from xyntra.errors import ModelError, UnsupportedError
-from xyntra.passes.manager import PipelineSpec, run_pipeline
+from xyntra.passes.manager import run_pipeline
 from xyntra.passes.pipelines import fusion_pipeline
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.build import PARAMETERS, build_plan, nodes_of
@@ -63,14 +63,11 @@ def compile_request(request: Request) -> bytes:
 
 def _pipelines(request: Request) -> list[str]:
     """What leads from a frontend's output to the level of `request`, or to kernel functions."""
-    pipelines = ["prepare", "fuse" if request.fuse else "form", "kernels"]
-    return pipelines[: _TEXT_LEVELS.get(request.level, len(pipelines))]
-
-
-def _fusion(request: Request) -> PipelineSpec:
-    if not request.fuse:
-        return "form"
-    return fusion_pipeline(egraph=request.egraph, fast_math=request.fast_math)
+    form = ("form",)
+    fuse = fusion_pipeline(egraph=request.egraph, fast_math=request.fast_math)
+    stages = [("prepare",), fuse if request.fuse else form, ("kernels",)]
+    wanted = stages[: _TEXT_LEVELS.get(request.level, len(stages))]
+    return [element for stage in wanted for element in stage]
 
 
 def _source_graph(module: ir.Module, request: Request) -> SourceGraph:
