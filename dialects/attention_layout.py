@@ -21,6 +21,8 @@ _USED = {
     "the bias": {BATCH, HEAD, QUERY, KEY},
     "the result": {BATCH, HEAD, QUERY, VALUE_SIZE},
 }
+_MOST_KNOWN = 1000
+_valid: set[tuple[str, ...]] = set()
 
 
 def check_layout(op: ir.Operation, roles: Sequence[str]) -> None:
@@ -29,11 +31,23 @@ def check_layout(op: ir.Operation, roles: Sequence[str]) -> None:
     Raises:
         Rejected: saying which operand is read how, and what was expected.
     """
+    # Every pass manager verifies, and layers of a model are alike: what was valid once stays so.
+    values = [*op.operands, *op.results]
+    attributes = (str(op.attributes.get(name)) for name in ("sizes", "indexing_maps"))
+    key = (*attributes, *(str(value.type) for value in values), *roles)
+    if key in _valid:
+        return
+    _check(op, roles, values)
+    if len(_valid) == _MOST_KNOWN:
+        _valid.clear()
+    _valid.add(key)
+
+
+def _check(op: ir.Operation, roles: Sequence[str], values: Sequence[ir.Value]) -> None:
     sizes = _sizes(op)
     maps = list(op.attributes["indexing_maps"])
     if len(maps) != len(roles):
         raise Rejected(f"expects {len(roles)} 'indexing_maps', got {len(maps)}")
-    values = [*op.operands, *op.results]
     for attribute, value, role in zip(maps, values, roles, strict=True):
         positions = _check_map(attribute, value.type, role, sizes)
         if role == "the result":
