@@ -64,8 +64,11 @@ class Program:
 
 
 @st.composite
-def programs(draw: st.DrawFn, max_steps: int = 12) -> Program:
-    """A program in which mostly the last values are read."""
+def programs(draw: st.DrawFn, max_steps: int = 12, kinds: tuple[str, ...] = ()) -> Program:
+    """A program in which mostly the last values are read.
+
+    Where `kinds` are given, a chain of steps of these kinds, of which only the last is returned.
+    """
     sizes = st.sampled_from([1, 2, 3, 4, 6])
     inputs = draw(
         st.lists(st.lists(sizes, min_size=1, max_size=4).map(tuple), min_size=1, max_size=3)
@@ -74,18 +77,35 @@ def programs(draw: st.DrawFn, max_steps: int = 12) -> Program:
     steps: list[Emit] = []
     for _ in range(draw(st.integers(1, max_steps))):
         index = max(draw(st.integers(0, len(shapes) - 1)), draw(st.integers(0, len(shapes) - 1)))
-        emit, shape = draw(_step(index, shapes))
+        index = len(shapes) - 1 if kinds else index
+        emit, shape = draw(_step(index, shapes, kinds))
         if prod(shape) <= 600:
             steps.append(emit)
             shapes.append(shape)
-    others = draw(st.lists(st.integers(0, len(shapes) - 1), max_size=2))
+    others = draw(st.lists(st.integers(0, len(shapes) - 1), max_size=0 if kinds else 2))
     return Program(list(inputs), steps, sorted({*others, len(shapes) - 1}))
 
 
-def _step(index: int, shapes: list[Shape]) -> st.SearchStrategy[tuple[Emit, Shape]]:
-    makers = [_transpose, _transpose, _reshape, _reshape, _slice, _unary, _binary, _binary, _reduce]
-    makers += [_matmul, _softmax, _layer_norm, _repeat, _broadcast, _concatenate]
-    return st.sampled_from(makers).flatmap(lambda make: make(index, shapes))
+def _step(
+    index: int, shapes: list[Shape], kinds: tuple[str, ...]
+) -> st.SearchStrategy[tuple[Emit, Shape]]:
+    makers = {
+        "transpose": _transpose,
+        "reshape": _reshape,
+        "slice": _slice,
+        "unary": _unary,
+        "binary": _binary,
+        "reduce": _reduce,
+        "matmul": _matmul,
+        "softmax": _softmax,
+        "layer_norm": _layer_norm,
+        "repeat": _repeat,
+        "broadcast": _broadcast,
+        "concatenate": _concatenate,
+    }
+    often = ["transpose", "reshape", "binary"]
+    names = st.sampled_from(kinds or [*makers, *often])
+    return names.flatmap(lambda name: makers[name](index, shapes))
 
 
 @st.composite
