@@ -30,8 +30,8 @@ class MergeContractions:
     readers get slices along the last dimension.
 
     A contraction is worth merging where its result is too small to keep a processor busy, or where
-    reading the shared tensor once saves more than the weights take. A sum keeps its order, so the
-    results are the same to the last bit.
+    reading the shared tensor once saves more than the weights take. Every sum keeps its terms and
+    their order.
     """
 
     name: ClassVar[str] = "merge-contractions"
