@@ -120,13 +120,40 @@ class _Allowed:
 
 
 def solve(window: Window, classes: Classes, needed: list[bool]) -> Solution | None:
-    """The cheapest form of a window whose loops are `needed` by others; None if it has it."""
+    """The cheapest form found of a window whose loops are `needed` by others.
+
+    None if that is the form it has. The cheapest tree of every result is a first choice; where
+    results share operands, going back to the form of the input may be cheaper for some of them.
+    """
     allowed = _Allowed(window, classes)
     chosen = _cheapest(classes, allowed)
-    build = _Build(window, classes, chosen, allowed.stored)
-    solution = build.solution(needed)
-    solution.saved = _cost_before(window, needed) - solution.cost
-    return solution if solution.saved > 0 else None
+    best = _Build(window, classes, chosen, allowed.stored).solution(needed)
+    before = _cost_before(window, needed)
+    for root in dict.fromkeys(window.roots):
+        node = window.terms.nodes[root]
+        original = relabel(node, [classes.of[n] for n in operands_of(node)])
+        other = {**chosen, classes.of[root]: original}
+        if chosen[classes.of[root]] == original or not _is_acyclic(other, classes.of[root]):
+            continue
+        solution = _Build(window, classes, other, allowed.stored).solution(needed)
+        if solution.cost < best.cost:
+            chosen, best = other, solution
+    best.saved = before - best.cost
+    return best if best.saved > 0 else None
+
+
+def _is_acyclic(chosen: dict[int, Node], class_: int) -> bool:
+    """Whether nothing that a class is computed from is computed from the class."""
+    stack = list(operands_of(chosen[class_]))
+    seen = set(stack)
+    while stack:
+        below = stack.pop()
+        if below == class_:
+            return False
+        news = [n for n in operands_of(chosen[below]) if n not in seen]
+        seen.update(news)
+        stack += news
+    return True
 
 
 class _Build:

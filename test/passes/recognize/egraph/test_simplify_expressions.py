@@ -156,6 +156,18 @@ def test_what_is_shared_is_not_computed_twice() -> None:
     assert simplified(function(loops, "%r"), math="fast").count("math.exp") == 1
 
 
+def test_one_shared_value_does_not_keep_the_rest_as_it_is() -> None:
+    loops = [
+        loop("p", "math.exp %a0", "%x"),
+        loop("q", "math.exp %a0", "%y"),
+        loop("m", "arith.mulf %a0, %a1", "%p", "%q"),
+        loop("s", "arith.mulf %a0, %one", "%m"),
+    ]
+    text = simplified(function(loops, "%p", "%q", "%s"), math="fast")
+    assert text.count("linalg.generic") == 3
+    assert text.count("math.exp") == 2
+
+
 def test_costs_of_shared_operands_do_not_wrap_around() -> None:
     # As a tree the last value has 2^100 operations.
     loops = [loop("t0", "arith.mulf %a0, %one", "%x")]
