@@ -8,7 +8,7 @@ from typing import Literal
 
 from xyntra.passes.cost.machine import Machine
 
-__all__ = ["Bound", "Prediction", "predict", "scalar_cost"]
+__all__ = ["Bound", "Prediction", "launch_time", "predict", "scalar_cost"]
 
 Bound = Literal["launch", "memory", "compute"]
 
@@ -43,6 +43,13 @@ class Prediction:
 
     nanoseconds: float
     bound: Bound
+
+
+def launch_time(nbytes: int, matrix_flops: int, scalar_ops: int, machine: Machine) -> float:
+    """Nanoseconds of one launch; arguments and source as for `predict`."""
+    memory = nbytes / machine.bytes_per_ns
+    compute = matrix_flops / machine.flops_per_ns + scalar_ops / machine.scalar_flops_per_ns
+    return machine.launch_ns + (memory if memory >= compute else compute)
 
 
 def predict(nbytes: int, matrix_flops: int, scalar_ops: int, machine: Machine) -> Prediction:

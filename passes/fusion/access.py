@@ -18,7 +18,7 @@ from xyntra.dialects.mlir import ir
 __all__ = ["Access", "LoopCache", "Loops", "access", "encode", "loops_of", "row_counts"]
 
 Shape = tuple[int, ...]
-LoopCache = dict[tuple[ir.Attribute, ...], "Loops"]
+LoopCache = dict[tuple[ir.Attribute, ir.Attribute, int], "Loops"]
 _CONSTANT, _OTHER = -1, -2
 
 
@@ -76,14 +76,13 @@ class Loops:
 def loops_of(generic: ir.Operation, parsed: LoopCache) -> Loops:
     """The loops of a `linalg.generic`; `parsed` keeps those of equal attributes."""
     attributes = generic.attributes
-    iterators = attributes["iterator_types"]
-    key = (attributes["indexing_maps"], iterators, attributes["operandSegmentSizes"])
+    results = len(generic.results)
+    key = (attributes["indexing_maps"], attributes["iterator_types"], results)
     found = parsed.get(key)
     if found is None:
-        reductions = tuple("reduction" in str(kind) for kind in iterators)
+        reductions = tuple("reduction" in str(kind) for kind in key[1])
         maps = tuple(encode(attribute.value) for attribute in key[0])
-        found = Loops(reductions, maps, key[2][0])
-        parsed[key] = found
+        found = parsed[key] = Loops(reductions, maps, len(maps) - results)
     return found
 
 

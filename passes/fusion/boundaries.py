@@ -17,11 +17,10 @@ _MAX_BOUNDARIES = 64
 
 def cost_of(group: Group, rules: Rules, context: ir.Context) -> ir.Attribute:
     """`{bytes, flops, nanoseconds, bound}` of one launch, as predicted."""
-    moved = rules.bytes_moved(group)
-    found = predict(moved, group.matrix_flops, group.scalar_ops, rules.machine)
+    found = predict(group.nbytes, group.matrix_flops, group.scalar_ops, rules.machine)
     return ir.DictAttr.get(
         {
-            "bytes": _integer(moved, context),
+            "bytes": _integer(group.nbytes, context),
             "flops": _integer(group.matrix_flops + group.scalar_ops, context),
             "nanoseconds": _float(found.nanoseconds, context),
             "bound": ir.StringAttr.get(found.bound, context),
@@ -41,8 +40,8 @@ def mark_unfused(module: ir.Operation, rules: Rules) -> None:
     module.attributes["xyntra.unfused"] = ir.DictAttr.get(
         {
             "kernels": _integer(len(groups), context),
-            "bytes": _integer(sum(map(rules.bytes_moved, groups)), context),
-            "nanoseconds": _float(sum(group.nanoseconds for group in groups), context),
+            "bytes": _integer(sum([group.nbytes for group in groups]), context),
+            "nanoseconds": _float(sum([group.nanoseconds for group in groups]), context),
         },
         context,
     )

@@ -16,6 +16,7 @@ from xyntra.passes.fusion.access import (
     through_reshape,
 )
 from xyntra.passes.fusion.nodes import (
+    OPAQUE,
     PASSIVE,
     Description,
     Node,
@@ -94,10 +95,11 @@ class _Reader:
     def _add(
         self, value: ir.Value, producer: int | None, *, source: bool = False, static: bool = False
     ) -> int:
-        known = self.tensors.shape_and_bytes(value.type)
+        type_ = value.type
+        known = self.tensors.shape_and_bytes(type_)
         shape, nbytes = known or ((), 0)
         number = self._number(nbytes, producer)
-        self.graph.types[number] = value.type
+        self.graph.types[number] = type_
         self.seen[value] = _Seen(shape, number, number, producer, source, static)
         return number
 
@@ -112,10 +114,11 @@ class _Reader:
         results = list(op.results)
         known = self.tensors.shape_and_bytes(results[0].type) if results else None
         shape = known[0] if known else ()
-        if known is None and op.name != "arith.constant":
-            about = Description(Role.OPAQUE)
+        name = op.name
+        if known is None and name != "arith.constant":
+            about = OPAQUE
         else:
-            about = describe(op, shape, self.tensors)
+            about = describe(op, name, shape, self.tensors)
         index = len(self.graph.nodes)
         node = Node(op, about.role, shape, about.rows)
         self.graph.nodes.append(node)
@@ -124,7 +127,7 @@ class _Reader:
             return
         node.matrix_flops, node.scalar_ops = about.matrix_flops, about.scalar_ops
         node.moves_only = about.moves_only
-        node.static = self._read_operands(node, about) and bool(results)
+        node.static = self._read_operands(node, name, about) and bool(results)
         node.results = tuple([self._add(v, index, static=node.static) for v in results])
 
     def _pass(self, index: int, node: Node, results: list[ir.Value]) -> None:
@@ -155,14 +158,14 @@ class _Reader:
             sliced,
         )
 
-    def _read_operands(self, node: Node, about: Description) -> bool:
+    def _read_operands(self, node: Node, name: str, about: Description) -> bool:
         """Add what the operation reads; returns whether all of it is static."""
         op, static, loops = node.op, True, about.loops
         operands = list(op.operands)
         destinations = len(operands)
         if loops is not None:
             destinations = loops.inputs
-        elif node.role is Role.DATA and op.name == "tensor.insert_slice":
+        elif name == "tensor.insert_slice" and node.role is Role.DATA:
             destinations = 1
         for position, value in enumerate(operands):
             seen = self.seen.get(value)
@@ -170,14 +173,21 @@ class _Reader:
                 continue
             static = static and seen.static
             found = self._access(node, loops, position, seen)
-            self._add_read(node, seen, found, (op, position), position >= destinations)
-        for holder in _nested(op) if node.role is Role.OPAQUE else about.captured:
+            self._add_read(node, seen, found, op, position, position >= destinations)
+        if about.captured or node.role is Role.OPAQUE:
+            static = self._read_in_body(node, about) and static
+        return static
+
+    def _read_in_body(self, node: Node, about: Description) -> bool:
+        """Add what operations of the body read; returns whether all of it is static."""
+        static = True
+        for holder in _nested(node.op) if node.role is Role.OPAQUE else about.captured:
             for position, value in enumerate(holder.operands):
                 seen = self.seen.get(value)
                 if seen is not None and not seen.source:
                     static = static and seen.static
                     gathered = self._gathered(node, seen)
-                    self._add_read(node, gathered, UNALIGNED, (holder, position), False)
+                    self._add_read(node, gathered, UNALIGNED, holder, position, False)
         return static
 
     def _gathered(self, node: Node, seen: _Seen) -> _Seen:
@@ -191,7 +201,8 @@ class _Reader:
         node: Node,
         seen: _Seen,
         found: Access,
-        use: tuple[ir.Operation, int],
+        holder: ir.Operation,
+        position: int,
         initial: bool,
     ) -> None:
         producer = seen.producer
@@ -199,10 +210,10 @@ class _Reader:
             found = through_reshape(found, self.graph.nodes[producer].shape)
             if seen.sliced is not None:
                 found = Access(found.rows & seen.sliced, False)
-        tensor, reads = seen.tensor, node.reads
-        if not reads or all(read.tensor != tensor for read in reads):
-            self.graph.readers[seen.origin] += 1
-        reads.append(Read(producer, tensor, seen.origin, found, *use, seen.views, initial))
+        tensor, origin, reads = seen.tensor, seen.origin, node.reads
+        if not reads or tensor not in [read.tensor for read in reads]:
+            self.graph.readers[origin] += 1
+        reads.append(Read(producer, tensor, origin, found, holder, position, seen.views, initial))
 
     def _access(self, node: Node, loops: Loops | None, position: int, seen: _Seen) -> Access:
         role = node.role

@@ -10,9 +10,9 @@ from math import prod
 from xyntra.dialects import Kind
 from xyntra.dialects.segments import SEGMENTS
 from xyntra.passes.cost.machine import Machine
-from xyntra.passes.cost.work import predict
+from xyntra.passes.cost.work import launch_time
 from xyntra.passes.fusion.graph import FusionGraph
-from xyntra.passes.fusion.nodes import ANCHORS, Node, Role
+from xyntra.passes.fusion.nodes import ANCHORS, Node, Read, Role
 from xyntra.passes.fusion.reasons import Reason
 
 __all__ = ["Group", "Rules", "kind_of"]
@@ -60,6 +60,7 @@ class Group:
         reads: tensors from outside.
         results: computed tensors that are read outside, and how many operations there read them.
         matrix_flops, scalar_ops: work, as the cost model counts it.
+        nbytes: bytes that one launch reads and writes at least.
         nanoseconds: predicted time.
     """
 
@@ -78,6 +79,7 @@ class Group:
     results: dict[int, int]
     matrix_flops: int
     scalar_ops: int
+    nbytes: int
     nanoseconds: float = 0.0
 
     @property
@@ -103,57 +105,53 @@ class Rules:
         return found
 
     def _single(self, index: int, node: Node) -> Group:
-        reads: dict[int, Outside] = {}
-        anchored = node.role in ANCHORS
-        for read in node.reads:
-            known = reads.get(read.tensor)
-            rows = read.access.rows if known is None else known.rows & read.access.rows
-            pointwise = read.access.pointwise and (known is None or known.pointwise)
-            initial = read.initial and (known is None or known.initial)
-            reads[read.tensor] = Outside(read.origin, 1, rows, pointwise, initial, anchored)
-        sizes = [self.graph.nbytes[tensor] for tensor in (*reads, *node.results)]
-        elements = prod(node.shape)
+        nbytes, readers = self.graph.nbytes, self.graph.readers
+        role = node.role
+        reads = _outside(node.reads, role in ANCHORS)
+        sizes = [nbytes[tensor] for tensor in (*reads, *node.results)]
         return self._timed(
             Group(
                 members=(index,),
-                anchor=node.role if anchored else None,
+                anchor=role if role in ANCHORS else None,
                 rows=node.rows,
-                elements=elements,
+                elements=prod(node.shape),
                 largest_bytes=max(sizes, default=0),
-                reduces=node.role is Role.ROW,
+                reduces=role is Role.ROW,
                 rowwise=False,
                 static=node.static,
-                opaque=node.role is Role.OPAQUE,
-                loose=node.role is Role.DATA,
+                opaque=role is Role.OPAQUE,
+                loose=role is Role.DATA,
                 moves_only=node.moves_only,
                 reads=reads,
-                results={tensor: self.graph.readers[tensor] for tensor in node.results},
+                results={tensor: readers[tensor] for tensor in node.results},
                 matrix_flops=node.matrix_flops,
                 scalar_ops=node.scalar_ops,
+                nbytes=sum(sizes),
             )
         )
 
     def batch(self, groups: Sequence[Group]) -> Group | Reason:
         """One launch that runs independent `groups` one after the other; or why not."""
-        refused = self.refuse_together(groups)
-        if refused is not None:
-            return refused
-        merged = _Union(groups).group()
+        merged = self._unite(groups)
+        if not isinstance(merged, Group):
+            return merged
         one_space = len({group.elements for group in groups}) == 1
         merged.loose = not (one_space and merged.is_pointwise)
         return self._refuse_shape(merged) or self._timed(merged)
 
     def merge(self, groups: Sequence[Group]) -> Group | Reason:
         """One kernel of `groups`, of which the last one reads from the others; or why not."""
+        merged = self._unite(groups)
+        if not isinstance(merged, Group):
+            return merged
+        return self._refuse_shape(merged) or self._timed(merged)
+
+    def _unite(self, groups: Sequence[Group]) -> Group | Reason:
         refused = self.refuse_together(groups)
         if refused is not None:
             return refused
-        union = _Union(groups)
-        refused = union.connect()
-        if refused is not None:
-            return refused
-        merged = union.group()
-        return self._refuse_shape(merged) or self._timed(merged)
+        union = _Union(groups, self.graph.nbytes)
+        return union.connect() or union.group()
 
     def refuse_together(self, groups: Sequence[Group]) -> Reason | None:
         """Why groups cannot be one kernel, whoever of them reads from whom."""
@@ -190,52 +188,75 @@ class Rules:
         """Whether `xyntra.fused` can have results of all these types."""
         return len({self.graph.types[tensor] for tensor in group.results}) <= SEGMENTS
 
-    def bytes_moved(self, group: Group) -> int:
-        """Bytes that one launch reads and writes at least."""
-        size = self.graph.nbytes.__getitem__
-        return sum(map(size, group.reads)) + sum(map(size, group.results))
-
     def _timed(self, group: Group) -> Group:
-        moved = self.bytes_moved(group)
-        found = predict(moved, group.matrix_flops, group.scalar_ops, self.machine)
-        group.nanoseconds = found.nanoseconds
+        group.nanoseconds = launch_time(
+            group.nbytes, group.matrix_flops, group.scalar_ops, self.machine
+        )
         return group
+
+
+def _outside(found: Sequence[Read], by_anchor: bool) -> dict[int, Outside]:
+    """What an operation reads, each tensor once."""
+    reads: dict[int, Outside] = {}
+    for read in found:
+        access = read.access
+        outside = Outside(read.origin, 1, access.rows, access.pointwise, read.initial, by_anchor)
+        known = reads.get(read.tensor)
+        if known is not None:
+            outside = _both(known, outside)
+            outside.count = 1
+        reads[read.tensor] = outside
+    return reads
 
 
 class _Union:
     """Groups on their way to become one."""
 
-    def __init__(self, groups: Sequence[Group]) -> None:
+    def __init__(self, groups: Sequence[Group], sizes: Sequence[int]) -> None:
         self.groups = groups
+        self.sizes = sizes
         self.results = dict(groups[0].results)
+        self.nbytes = groups[0].nbytes
         for group in groups[1:]:
             self.results.update(group.results)
-        self.inner: set[int] = set()
+            self.nbytes += group.nbytes
+        self.reads: dict[int, Outside] = {}
         self.prologue: list[Group] = []
         self.rows: frozenset[int] | None = None
         self.rowwise = False
 
     def connect(self) -> Reason | None:
         """Turn reads of one group from another into internal ones; or say why it cannot be."""
-        last = self.groups[-1]
-        # The first of two reads nothing of the last one.
-        readers = self.groups if len(self.groups) > 2 else (last,)
+        readers = self.groups
+        if len(readers) == 2:  # the first of two reads nothing of the last one
+            self.reads = dict(readers[0].reads)
+            readers = readers[1:]
         for reader in readers:
             for tensor, outside in reader.reads.items():
                 if outside.origin not in self.results:
+                    self._read(tensor, outside)
                     continue
-                producer = self._producer(outside.origin)
-                self.inner.add(tensor)
+                self.nbytes -= self.sizes[tensor]
                 self.results[outside.origin] -= outside.count
-                refused = self._connect(producer, reader, outside)
+                refused = self._connect(self._producer(outside.origin), reader, outside)
                 if refused is not None:
                     return refused
         if any(self.results[tensor] for group in self.prologue for tensor in group.results):
             return "other-readers"
         return None
 
+    def _read(self, tensor: int, outside: Outside) -> None:
+        known = self.reads.get(tensor)
+        if known is not None:
+            outside = _both(known, outside)
+            self.nbytes -= self.sizes[tensor]
+        self.reads[tensor] = outside
+
     def _producer(self, tensor: int) -> Group:
-        return next(group for group in self.groups if tensor in group.results)
+        for group in self.groups:
+            if tensor in group.results:
+                return group
+        raise KeyError(tensor)
 
     def _connect(self, producer: Group, reader: Group, outside: Outside) -> Reason | None:
         if outside.by_anchor:
@@ -255,38 +276,37 @@ class _Union:
     def group(self) -> Group:
         """The merged group, not yet timed."""
         first, *others = self.groups
-        working = [each for each in self.groups if each not in self.prologue]
-        working = working if self.prologue else list(self.groups)
-        loose = any(group.loose for group in working)
-        rows = working[0].rows if self.rows is None else self.rows
-        if not loose:
-            for group in working:
-                rows &= group.rows
+        working = self.groups
+        if self.prologue:
+            working = [group for group in working if group not in self.prologue]
         merged = Group(
             members=first.members,
             anchor=first.anchor,
-            rows=rows,
+            rows=working[0].rows if self.rows is None else self.rows,
             elements=max([group.elements for group in working]),
             largest_bytes=max([group.largest_bytes for group in working]),
             reduces=first.reduces,
             rowwise=first.rowwise or self.rowwise,
             static=first.static,
             opaque=False,
-            loose=loose,
+            loose=True in [group.loose for group in working],
             moves_only=first.moves_only,
-            reads=dict(first.reads),
+            reads=self.reads,
             results=self.results,
             matrix_flops=first.matrix_flops,
             scalar_ops=first.scalar_ops,
+            nbytes=self.nbytes,
         )
+        if not merged.loose:
+            for group in working:
+                merged.rows &= group.rows
         for group in others:
             _absorb(merged, group)
-        for tensor in self.inner:
-            del merged.reads[tensor]
-        for tensor in [tensor for tensor, count in self.results.items() if not count]:
-            del self.results[tensor]
         if len(others) > 1:
             merged.members = tuple(sorted(merged.members))
+        for tensor in [tensor for tensor, count in self.results.items() if not count]:
+            del merged.results[tensor]
+            merged.nbytes -= self.sizes[tensor]
         return merged
 
 
@@ -298,9 +318,6 @@ def _absorb(merged: Group, group: Group) -> None:
     merged.moves_only = merged.moves_only and group.moves_only
     merged.matrix_flops += group.matrix_flops
     merged.scalar_ops += group.scalar_ops
-    for tensor, outside in group.reads.items():
-        known = merged.reads.get(tensor)
-        merged.reads[tensor] = outside if known is None else _both(known, outside)
 
 
 def _both(first: Outside, second: Outside) -> Outside:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import lru_cache
 from math import prod
@@ -21,7 +21,7 @@ from xyntra.passes.fusion.access import (
     row_counts,
 )
 
-__all__ = ["ANCHORS", "PASSIVE", "VIEWS", "Node", "Read", "Role", "Tensors", "describe"]
+__all__ = ["ANCHORS", "OPAQUE", "PASSIVE", "VIEWS", "Node", "Read", "Role", "Tensors", "describe"]
 
 
 class Role(Enum):
@@ -117,6 +117,7 @@ class Tensors:
     def __init__(self) -> None:
         self._known: dict[ir.Type, tuple[Shape, int] | None] = {}
         self.loops: LoopCache = {}
+        self.described: dict[tuple[Loops, tuple[str, ...], Shape], Description] = {}
 
     def shape_and_bytes(self, type_: ir.Type) -> tuple[Shape, int] | None:
         """Shape and bytes of a tensor type of static shape; None for every other type."""
@@ -154,13 +155,15 @@ class Description:
     moves_only: bool = False
 
 
-def describe(op: ir.Operation, shape: Shape, tensors: Tensors) -> Description:
-    """Describe `op`, whose first result has `shape`."""
-    name = op.name
+OPAQUE = Description(Role.OPAQUE)
+
+
+def describe(op: ir.Operation, name: str, shape: Shape, tensors: Tensors) -> Description:
+    """Describe `op`, which is called `name` and whose first result has `shape`."""
     if name == "linalg.generic":
         return _describe_generic(op, shape, tensors)
     if name in VIEWS:
-        return Description(Role.VIEW if _has_static_offsets(op) else Role.OPAQUE)
+        return Description(Role.VIEW) if _has_static_offsets(op) else OPAQUE
     if name in _ALONG_AXIS:
         axis = ir.IntegerAttr(op.attributes["axis"]).value
         rows = row_counts(shape, axis)
@@ -175,7 +178,7 @@ def describe(op: ir.Operation, shape: Shape, tensors: Tensors) -> Description:
         return Description(_role_of_source(op))
     if name == "linalg.fill":
         return Description(Role.SOURCE)
-    return Description(Role.OPAQUE)
+    return OPAQUE
 
 
 def _role_of_source(op: ir.Operation) -> Role:
@@ -197,26 +200,49 @@ def _has_static_offsets(op: ir.Operation) -> bool:
 
 def _describe_generic(op: ir.Operation, shape: Shape, tensors: Tensors) -> Description:
     loops = loops_of(op, tensors.loops)
-    body = [view.operation for view in op.regions[0].blocks[0].operations]
-    about = _body_of(tuple([inner.name for inner in body]))
-    inputs = loops.inputs
+    block = op.regions[0].blocks[0]
+    names = tuple([view.operation.name for view in block.operations])
+    if not loops.is_parallel:
+        return _describe_reduction(op, shape, loops, _body_of(names), tensors)
+    key = loops, names, shape
+    found = tensors.described.get(key)
+    if found is None:
+        found = tensors.described[key] = _describe_parallel(shape, loops, names)
+    if found.loops is None or not _body_of(names).gathers:
+        return found
+    return replace(found, captured=_gathering(block))
+
+
+def _describe_parallel(shape: Shape, loops: Loops, names: tuple[str, ...]) -> Description:
+    """Describe a generic that gathers nothing, or of which it is not known what."""
+    about = _body_of(names)
     if about.opaque:
-        return Description(Role.OPAQUE)
-    if inputs == 0 and len(body) == 1 and loops.is_parallel:
+        return OPAQUE
+    if loops.inputs == 0 and len(names) == 1:
         return Description(Role.SOURCE)
-    captured: tuple[ir.Operation, ...] = ()
-    if about.gathers:
-        captured = tuple(inner for inner in body if inner.name == "tensor.extract")
-    rows = row_counts(shape)
-    if loops.is_parallel:
-        role = Role.LOOP if loops.writes_in_order else Role.OPAQUE
-        work = prod(shape) * about.cost
-        return Description(role, rows, 0, work, loops, captured, about.cost == 0)
-    role = _reducing_role(loops, inputs, about.multiplies)
+    role = Role.LOOP if loops.writes_in_order else Role.OPAQUE
+    work = prod(shape) * about.cost
+    return Description(role, row_counts(shape), 0, work, loops, moves_only=about.cost == 0)
+
+
+def _describe_reduction(
+    op: ir.Operation, shape: Shape, loops: Loops, about: _Body, tensors: Tensors
+) -> Description:
+    if about.opaque:
+        return OPAQUE
+    captured = _gathering(op.regions[0].blocks[0]) if about.gathers else ()
+    role = _reducing_role(loops, loops.inputs, about.multiplies)
     work = prod(_extents(op, loops, tensors)) * about.cost
+    rows = row_counts(shape)
     if role in ANCHORS:
         return Description(role, rows, work, 0, loops, captured)
     return Description(role, rows, 0, work, loops, captured)
+
+
+def _gathering(body: ir.Block) -> tuple[ir.Operation, ...]:
+    """The operations of a body that read tensors at computed positions."""
+    inner = [view.operation for view in body.operations]
+    return tuple([op for op in inner if op.name == "tensor.extract"])
 
 
 @dataclass(frozen=True)

@@ -71,15 +71,16 @@ class Partition:
     def _placed(self, root: int) -> tuple[Group, int]:
         return self.groups.get(root) or self.base.groups[root]
 
-    def union(self, index: int, join: Sequence[int]) -> Group | Reason:
-        """The group of operation `index` and the groups `join`, or why they may not be one."""
-        single = self.rules.single(index)
-        if not join:
-            return single
-        level = self._level_above(self.producers(index), join)
-        if any(self._lowest_reader(root, join) <= level for root in join):
-            return "cycle"
-        return self.rules.merge([*map(self.group, join), single])
+    def union(self, index: int, join: Sequence[int], producers: Sequence[int]) -> Group | Reason:
+        """The group of operation `index` and the groups `join`, or why they may not be one.
+
+        `producers` are the groups that it reads from.
+        """
+        level = self._level_above(producers, join)
+        for root in join:
+            if self._lowest_reader(root, join) <= level:
+                return "cycle"
+        return self.rules.merge([*map(self.group, join), self.rules.single(index)])
 
     def _level_above(self, producers: Sequence[int], join: Sequence[int]) -> int:
         """The level of a group that holds `join` and reads from `producers`."""
@@ -91,9 +92,10 @@ class Partition:
                 level = max(level, self._placed(root)[1] + 1)
         return level
 
-    def place(self, index: int, join: Sequence[int], union: Group) -> None:
-        """Let operation `index` and the groups `join` be the group `union`."""
-        producers = self.producers(index)
+    def place(
+        self, index: int, join: Sequence[int], union: Group, producers: Sequence[int]
+    ) -> None:
+        """Let operation `index`, which reads from `producers`, and `join` be the group `union`."""
         self.replace(join, index, union, self._level_above(producers, join))
         for root in producers:
             if root not in join:
@@ -101,15 +103,18 @@ class Partition:
 
     def replace(self, roots: Sequence[int], index: int, union: Group, level: int) -> None:
         """Let operation `index` stand for `union`, which takes the place of the groups `roots`."""
-        self.nanoseconds += union.nanoseconds - sum(self.group(r).nanoseconds for r in roots)
-        known = [self._readers(root) for root in roots]
+        self.nanoseconds += union.nanoseconds - sum([self.group(r).nanoseconds for r in roots])
+        floor = _NONE
+        inside: list[int] = []
         for root in roots:
+            lowest, readers = self._readers(root)
+            floor = min(floor, lowest)
+            inside += readers
             self.parent[root] = index
         self.parent[index] = index
         self.groups[index] = (union, level)
-        inside = (reader for _, readers in known for reader in readers)
-        kept = tuple(reader for reader in inside if self.find(reader) != index)
-        self.readers[index] = (min((floor for floor, _ in known), default=_NONE), kept)
+        kept = tuple([reader for reader in inside if self.find(reader) != index])
+        self.readers[index] = (floor, kept)
 
     def _add_reader(self, root: int, index: int) -> None:
         floor, readers = self._readers(root)
@@ -153,10 +158,9 @@ class Partition:
 
     def producers_of_group(self, root: int) -> list[int]:
         """The groups that the group `root` reads from."""
-        owners = (
-            self.rules.graph.producer[outside.origin] for outside in self.group(root).reads.values()
-        )
-        return list(dict.fromkeys(self.find(owner) for owner in owners if owner is not None))
+        producer = self.rules.graph.producer
+        owners = [producer[outside.origin] for outside in self.group(root).reads.values()]
+        return list(dict.fromkeys([self.find(owner) for owner in owners if owner is not None]))
 
     def producers(self, index: int) -> list[int]:
         """The groups that operation `index` reads from."""

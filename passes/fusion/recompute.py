@@ -24,14 +24,18 @@ Uses = list[tuple[Node, Read]]
 
 def recompute_cheap(graph: FusionGraph) -> None:
     """Let readers of cheap, growing tensors have clones of the operation that computes them."""
-    uses: dict[int, Uses] = {}
-    for node in graph.nodes:
+    read_by_anchors = {
+        read.producer for node in graph.nodes if node.role in ANCHORS for read in node.reads
+    }
+    cheap = [i for i in read_by_anchors if i is not None and _is_cheap(graph, graph.nodes[i])]
+    uses: dict[int, Uses] = {index: [] for index in sorted(cheap)}
+    for node in graph.nodes if uses else ():
         for read in node.reads:
-            if read.producer is not None:
-                uses.setdefault(read.producer, []).append((node, read))
-    for index, node in enumerate(graph.nodes):
-        if index in uses and _is_cheap(graph, node) and _may_clone(uses[index]):
-            _clone_for_readers(graph, index, uses)
+            if read.producer in uses:
+                uses[read.producer].append((node, read))
+    for index, found in uses.items():
+        if _may_clone(found):
+            _clone_for_readers(graph, index, found)
 
 
 def _is_cheap(graph: FusionGraph, node: Node) -> bool:
@@ -51,32 +55,31 @@ def _may_clone(uses: Uses) -> bool:
     return all(node.role in ANCHORS and read.holder is node.op for node, read in uses)
 
 
-def _clone_for_readers(graph: FusionGraph, index: int, uses: dict[int, Uses]) -> None:
+def _clone_for_readers(graph: FusionGraph, index: int, uses: Uses) -> None:
     cloned = graph.nodes[index]
     for origin, _ in {(read.origin, read.tensor) for read in cloned.reads}:
         graph.readers[origin] -= 1
-    for node, use in uses.pop(index):
+    for node, use in uses:
         node.reads.remove(use)
         node.scalar_ops += cloned.scalar_ops
         for read in cloned.reads:
-            _add_read(graph, node, use, read, (*read.views, index, *use.views), uses)
+            _add_read(graph, node, use, read, (*read.views, index, *use.views))
     cloned.role = Role.VIEW
     graph.passive[cloned.op.results[0]] = index
 
 
 def _add_read(
-    graph: FusionGraph,
-    node: Node,
-    use: Read,
-    read: Read,
-    views: tuple[int, ...],
-    uses: dict[int, Uses],
+    graph: FusionGraph, node: Node, use: Read, read: Read, views: tuple[int, ...]
 ) -> None:
     if all(known.tensor != read.tensor for known in node.reads):
         graph.readers[read.origin] += 1
-    added = replace(
-        read, access=UNALIGNED, holder=use.holder, position=use.position, views=views, initial=False
+    node.reads.append(
+        replace(
+            read,
+            access=UNALIGNED,
+            holder=use.holder,
+            position=use.position,
+            views=views,
+            initial=False,
+        )
     )
-    node.reads.append(added)
-    if read.producer is not None:
-        uses.setdefault(read.producer, []).append((node, added))

@@ -9,7 +9,7 @@ is never slower, as the cost model sees it, than the greedy one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from xyntra.passes.fusion.groups import Group, Rules
 from xyntra.passes.fusion.nodes import PASSIVE
@@ -37,28 +37,28 @@ def greedy_partition(rules: Rules) -> Partition:
     """Every operation joins as many of its producers as it may, the largest savings first."""
     partition = Partition(rules)
     for index in _placeable(rules):
-        join, union = _most(partition, index)
-        partition.place(index, join, union)
+        producers = partition.producers(index)
+        join, union = _most(partition, index, producers)
+        partition.place(index, join, union, producers)
     return partition
 
 
-def _placeable(rules: Rules) -> Iterator[int]:
-    return (index for index, node in enumerate(rules.graph.nodes) if node.role not in PASSIVE)
+def _placeable(rules: Rules) -> list[int]:
+    return [index for index, node in enumerate(rules.graph.nodes) if node.role not in PASSIVE]
 
 
-def _most(partition: Partition, index: int) -> Choice:
+def _most(partition: Partition, index: int, producers: Sequence[int]) -> Choice:
     single = partition.rules.single(index)
-    producers = partition.producers(index)
     if single.opaque or not producers:
         return (), single
     if len(producers) > 1:
-        together = partition.union(index, producers)
+        together = partition.union(index, producers, producers)
         if isinstance(together, Group):
             return tuple(producers), together
     found: Choice = ((), single)
     for choice in _ranked(partition, index, single, producers):
         join = (*found[0], *choice[0])
-        union = choice[1] if not found[0] else partition.union(index, join)
+        union = choice[1] if not found[0] else partition.union(index, join, producers)
         if isinstance(union, Group):
             found = (join, union)
     return found
@@ -70,12 +70,14 @@ def _ranked(
     """The producers that the operation may join, each by itself, by what joining it saves."""
     choices: list[tuple[float, Choice]] = []
     for root in producers:
-        union = partition.union(index, (root,))
+        union = partition.union(index, (root,), producers)
         if isinstance(union, Group):
             apart = partition.group(root).nanoseconds + single.nanoseconds
             if union.nanoseconds < apart:
                 choices.append((union.nanoseconds - apart, ((root,), union)))
-    return [choice for _, choice in sorted(choices, key=lambda item: item[0])]
+    if len(choices) > 1:
+        choices.sort(key=lambda item: item[0])
+    return [choice for _, choice in choices]
 
 
 def _beam_partition(rules: Rules) -> Partition:
@@ -96,20 +98,20 @@ def _advance(states: list[Partition], index: int) -> list[Partition]:
     ranked = sorted(options, key=lambda option: _time_after(*option))[:_BEAM]
     if len(options) == 1:
         (state, (join, union)) = options[0]
-        state.place(index, join, union)
+        state.place(index, join, union, state.producers(index))
         return states
     advanced = []
     for state, (join, union) in ranked:
         following = state.fork()
-        following.place(index, join, union)
+        following.place(index, join, union, following.producers(index))
         advanced.append(following)
     return advanced
 
 
 def _choices(partition: Partition, index: int) -> list[Choice]:
     """All it may join; where that leaves a producer out, each producer by itself, and none."""
-    most = _most(partition, index)
     producers = partition.producers(index)
+    most = _most(partition, index, producers)
     if len(most[0]) == len(producers) or most[1].opaque:
         return [most]
     single = partition.rules.single(index)
