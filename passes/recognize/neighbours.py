@@ -5,28 +5,40 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.recognize.anchors import Anchor
 from xyntra.passes.recognize.forms import Apply, Form
 from xyntra.passes.recognize.opcodes import mlir_names
 
-__all__ = ["Around", "Neighbours", "neighbours"]
+__all__ = ["Around", "Neighbours"]
 
 _MOST_USERS = 4
 _FURTHEST = 3
 _MOVES = ("tensor.expand_shape", "tensor.collapse_shape")
 
 
-@dataclass(frozen=True)
 class Neighbours:
-    """Names of the scalar operations before and after an operation; None if not known."""
+    """Names of the scalar operations before and after an operation; None if not known.
 
-    before: frozenset[str] | None
-    after: frozenset[str] | None
+    Known they are for a `linalg.generic` of one scalar operation.
+    """
 
+    def __init__(self, operation: ir.Operation) -> None:
+        block = operation.regions[0].blocks[0]
+        self._known = len(operation.results) == 1 and len(block.operations) == 2
+        self._operation = operation
 
-_UNKNOWN = Neighbours(None, None)
+    @cached_property
+    def before(self) -> frozenset[str] | None:
+        """Of what computes the first operand."""
+        return _before(self._operation) if self._known else None
+
+    @cached_property
+    def after(self) -> frozenset[str] | None:
+        """Of what reads the result."""
+        return _after(self._operation) if self._known else None
 
 
 @dataclass(frozen=True)
@@ -55,13 +67,6 @@ class Around:
     def allows(self, found: Neighbours) -> bool:
         """Whether an anchor with these neighbours is worth a closer look."""
         return _meet(self.before, found.before) and _meet(self.after, found.after)
-
-
-def neighbours(operation: ir.Operation) -> Neighbours:
-    """Look around a `linalg.generic` of one scalar operation; others have no known neighbours."""
-    if len(operation.regions[0].blocks[0].operations) != 2 or len(operation.results) != 1:
-        return _UNKNOWN
-    return Neighbours(_before(operation), _after(operation))
 
 
 def _before(operation: ir.Operation) -> frozenset[str] | None:

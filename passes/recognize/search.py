@@ -14,7 +14,7 @@ from xyntra.passes.recognize.expressions import Expression, ExpressionGraph
 from xyntra.passes.recognize.forms import Form
 from xyntra.passes.recognize.match import Match
 from xyntra.passes.recognize.matcher import Matcher, State, can_be
-from xyntra.passes.recognize.neighbours import Around, neighbours
+from xyntra.passes.recognize.neighbours import Around, Neighbours
 from xyntra.passes.recognize.opcodes import mlir_names
 from xyntra.passes.recognize.pattern import Pattern, Spelling
 
@@ -87,7 +87,7 @@ class Index:
             for scalar in operation.regions[0].blocks[0].operations:
                 entries = by_name.get(scalar.name)
                 if entries is not None:
-                    close = neighbours(operation.operation)
+                    close = Neighbours(operation.operation)
                     fitting = [entry for entry in entries if entry.around.allows(close)]
                     if fitting:
                         yield operation.operation, fitting
