@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from torch_mlir.dialects import arith
 
@@ -16,8 +17,8 @@ from xyntra.passes.lower.cpu.loop_builder import Position, index, load, offset, 
 from xyntra.passes.lower.cpu.tile_plan import TilePlan
 from xyntra.passes.lower.cpu.vector_body import broadcast, emit_results_on_vectors
 
-Row = int | ir.Value
-_Reader = Callable[[Row, int], ir.Value]
+Row: TypeAlias = "int | ir.Value"
+_Reader: TypeAlias = Callable[[Row, int], ir.Value]
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,9 @@ class TileEpilogue:
         """
         starts = [self._start(each, position, column) for each in self.targets]
         inputs = () if self.code is None else self.code.inputs
-        readers = [each and self._reader(each, position, column) for each in inputs]
+        readers = [
+            None if each is None else self._reader(each, position, column) for each in inputs
+        ]
 
         def write(value: ir.Value, row: Row, vector: int) -> None:
             results = self._apply(readers, value, row, vector)
