@@ -16,16 +16,19 @@ def erase_unused(operations: Iterable[ir.Operation]) -> None:
 
     Create all new operations before: the bindings may take one for an erased one.
     """
-    waiting = list(operations)
-    erased: set[ir.Operation] = set()
+    waiting = list(dict.fromkeys(operations))
     while waiting:
         op = waiting.pop()
-        if op in erased or impurity(op) is not None or not op.results:
+        if impurity(op) is not None or not op.results or _is_used(op):
             continue
-        if any(True for result in op.results for _ in result.uses):
-            continue
-        for value in op.operands:
-            if not isinstance(value.owner, ir.Block):
-                waiting.append(value.owner.operation)
-        erased.add(op)
+        operands = dict.fromkeys(op.operands)
+        owners = dict.fromkeys(
+            value.owner.operation for value in operands if not isinstance(value.owner, ir.Block)
+        )
         op.erase()
+        # Once its last use has gone, an operation is listed: never twice.
+        waiting += [owner for owner in owners if not _is_used(owner) and owner not in waiting]
+
+
+def _is_used(op: ir.Operation) -> bool:
+    return any(True for result in op.results for _ in result.uses)
