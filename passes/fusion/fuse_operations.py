@@ -11,13 +11,13 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.cost.machine import MACHINES
 from xyntra.passes.fusion.boundaries import boundaries_of, cost_of, mark_unfused
 from xyntra.passes.fusion.classify import classify
+from xyntra.passes.fusion.cloned_producers import recompute_cheap
 from xyntra.passes.fusion.functions import function_blocks
 from xyntra.passes.fusion.graph import FusionGraph
 from xyntra.passes.fusion.groups import Group, Rules, kind_of
 from xyntra.passes.fusion.materialize import Region, build_regions
 from xyntra.passes.fusion.nodes import Role
 from xyntra.passes.fusion.partition import Partition
-from xyntra.passes.fusion.recompute import recompute_cheap
 from xyntra.passes.fusion.search import best_partition
 from xyntra.passes.fusion.siblings import merge_remaining, merge_siblings
 from xyntra.passes.registry import register_pass

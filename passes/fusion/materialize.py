@@ -12,10 +12,9 @@ from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
 from xyntra.passes.fusion.graph import FusionGraph
 from xyntra.passes.fusion.nodes import PASSIVE, Node, Role
+from xyntra.passes.locations import fused_location
 
-__all__ = ["MAX_LOCATIONS", "Region", "build_regions", "fused_location"]
-
-MAX_LOCATIONS = 64
+__all__ = ["Region", "build_regions"]
 
 
 @dataclass(frozen=True)
@@ -187,11 +186,3 @@ class _Builder:
         if source.role is Role.VIEW:
             self.views[value] = clone.results[0]
         return clone.results[0]
-
-
-def fused_location(locations: Sequence[ir.Location]) -> ir.Location:
-    """One location that names all of `locations`, the first ones where there are many."""
-    distinct = list(dict.fromkeys(locations))[:MAX_LOCATIONS]
-    if len(distinct) == 1:
-        return distinct[0]
-    return ir.Location.fused(distinct, context=distinct[0].context)

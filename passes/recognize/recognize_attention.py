@@ -12,6 +12,7 @@ from xyntra.dialects.builder import Body, Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.positions import Position, compose, to_map
+from xyntra.passes.locations import fused_location
 from xyntra.passes.recognize.attention_match import Match, match_attention
 from xyntra.passes.recognize.attention_uses import (
     Output,
@@ -42,6 +43,9 @@ class RecognizeAttention:
         with module.context:
             for block in list(_blocks(module)):
                 _rewrite(block)
+
+
+_SOURCES = frozenset({"arith.constant", "tensor.empty", "linalg.fill"})
 
 
 def _blocks(module: ir.Operation) -> Iterator[ir.Block]:
@@ -76,7 +80,8 @@ def _match(graph: ExpressionGraph, softmax: ir.Operation) -> tuple[Match, Output
 def _replace(match: Match, output: Output) -> ir.Operation:
     """Create the attention; returns the operation whose result it takes over."""
     attention = replace(match.attention, written=output.positions)
-    ip, location = ir.InsertionPoint(match.product), match.product.location
+    last: ir.Operation = output.value.owner.operation
+    ip, location = ir.InsertionPoint(match.product), _location(attention, last)
     if match.inverted and attention.keep is not None:
         negated = _negated(TensorBuilder(ip, location), attention.keep)
         attention = replace(attention, keep=negated)
@@ -86,8 +91,25 @@ def _replace(match: Match, output: Output) -> ir.Operation:
     shape = ir.RankedTensorType(output.value.type).shape
     new = attention.create(shape, location, ip)
     output.value.replace_all_uses_with(new.results[0])
-    last: ir.Operation = output.value.owner.operation
     return last
+
+
+def _location(attention: Attention, last: ir.Operation) -> ir.Location:
+    """Names every operation from what the attention reads to `last`, in order."""
+    reads = {operand.value for operand in attention.operands}
+    found: list[ir.Location] = []
+    seen: set[ir.Value] = set(reads)
+    waiting = [last]
+    while waiting:
+        op = waiting.pop()
+        if op.name in _SOURCES:
+            continue
+        found.append(op.location)
+        for value in op.operands:
+            if value not in seen and not isinstance(value.owner, ir.Block):
+                seen.add(value)
+                waiting.append(value.owner.operation)
+    return fused_location(found[::-1])
 
 
 def _negated(b: TensorBuilder, mask: Access) -> Access:
