@@ -52,7 +52,6 @@ PIPELINES: dict[str, Pipeline] = {
             "copy-results",
             "fuse-operations",
             "form-kernels",
-            "check-fusion",
         ),
     ),
     "form": Pipeline(
@@ -61,7 +60,7 @@ PIPELINES: dict[str, Pipeline] = {
     ),
     "kernels": Pipeline(
         "xyntra.fused regions to kernel functions and their calls",
-        ("outline-kernels", "reuse-buffers"),
+        ("outline-kernels", "check-fusion", "reuse-buffers"),
     ),
     "kernel-loops": Pipeline(
         "kernel functions, ready for the lowering of a target",

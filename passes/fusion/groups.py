@@ -283,13 +283,13 @@ class _Union:
             members=first.members,
             anchor=first.anchor,
             rows=working[0].rows if self.rows is None else self.rows,
-            elements=max([group.elements for group in working]),
-            largest_bytes=max([group.largest_bytes for group in working]),
+            elements=0,
+            largest_bytes=0,
             reduces=first.reduces,
             rowwise=first.rowwise or self.rowwise,
             static=first.static,
             opaque=False,
-            loose=True in [group.loose for group in working],
+            loose=False,
             moves_only=first.moves_only,
             reads=self.reads,
             results=self.results,
@@ -297,9 +297,7 @@ class _Union:
             scalar_ops=first.scalar_ops,
             nbytes=self.nbytes,
         )
-        if not merged.loose:
-            for group in working:
-                merged.rows &= group.rows
+        _cover(merged, working)
         for group in others:
             _absorb(merged, group)
         if len(others) > 1:
@@ -308,6 +306,17 @@ class _Union:
             del merged.results[tensor]
             merged.nbytes -= self.sizes[tensor]
         return merged
+
+
+def _cover(merged: Group, working: Sequence[Group]) -> None:
+    """Let the space of `merged` be what groups that are no prologue work on."""
+    for group in working:
+        merged.elements = max(merged.elements, group.elements)
+        merged.largest_bytes = max(merged.largest_bytes, group.largest_bytes)
+        merged.loose = merged.loose or group.loose
+    if not merged.loose:
+        for group in working:
+            merged.rows &= group.rows
 
 
 def _absorb(merged: Group, group: Group) -> None:

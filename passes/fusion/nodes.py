@@ -38,6 +38,8 @@ class Role(Enum):
     CONSTANT = "a constant tensor: stays outside of kernels"
     OPAQUE = "has a kernel of its own"
 
+    __hash__ = object.__hash__  # that of Enum is no built-in function, and sets of roles are many
+
 
 ANCHORS = frozenset({Role.CONTRACTION, Role.WINDOW, Role.ATTENTION})
 PASSIVE = frozenset({Role.SOURCE, Role.VIEW, Role.CONSTANT})

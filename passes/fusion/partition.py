@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xyntra.passes.fusion.groups import Group, Rules
-from xyntra.passes.fusion.nodes import PASSIVE
 from xyntra.passes.fusion.reasons import Reason
 
 __all__ = ["Partition"]
@@ -86,10 +85,14 @@ class Partition:
         """The level of a group that holds `join` and reads from `producers`."""
         level = 0
         for root in join:
-            level = max(level, self._placed(root)[1])
+            _, own = self._placed(root)
+            if own > level:
+                level = own
         for root in producers:
             if root not in join:
-                level = max(level, self._placed(root)[1] + 1)
+                _, below = self._placed(root)
+                if below >= level:
+                    level = below + 1
         return level
 
     def place(
@@ -174,6 +177,5 @@ class Partition:
 
     def roots(self) -> list[int]:
         """Operations that stand for groups, in order."""
-        nodes = enumerate(self.rules.graph.nodes)
-        placed = (self.find(index) for index, node in nodes if node.role not in PASSIVE)
-        return sorted(set(placed))
+        parents = {**self.base.parent, **self.parent}
+        return sorted([index for index, parent in parents.items() if index == parent])

@@ -25,6 +25,8 @@ class Role(Enum):
     ATTENTION = "is an attention"
     OTHER = "is none of the operations that can share a loop nest"
 
+    __hash__ = object.__hash__  # that of Enum is no built-in function, and sets of roles are many
+
 
 ANCHORS = frozenset({Role.PRODUCT, Role.CONVOLUTION, Role.POOLING, Role.ATTENTION})
 NOTHING = frozenset({"arith.constant", "tensor.empty"})
