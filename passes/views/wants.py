@@ -106,9 +106,11 @@ class Wants:
         inputs = maps.items[:-1]
         if position >= len(inputs):
             return Want(plain.order, firm=True)
-        if any(self._interned.reductions_of(op)):
+        reductions = self._interned.reductions_of(op)
+        if any(reductions):
             return ANY
-        if inputs[position] != plain.order:
+        # A tensor of fewer dimensions than there are loops is not read element by element.
+        if inputs[position] != plain.order or len(inputs[position]) != len(reductions):
             return ANY if maps.simple else Want(plain.order)
         want = self.of(op.results[0], depth)
         if want.order == plain.order or (want.order is None and inputs.count(plain.order) > 1):

@@ -159,3 +159,28 @@ func.func @shapes(%x: tensor<?x8xf32>, %n: index, %z: tensor<0x8xf32>) -> (tenso
   } -> tensor<8x0xf32>
   return %t, %u : tensor<8x?xf32>, tensor<8x0xf32>
 }
+
+// A statistic of fewer dimensions than its reader does not follow the order of the reader's result.
+// CHECK-LABEL: func.func @statistic(
+// CHECK: linalg.generic {{.+}} ins(%{{.+}}, %{{.+}} : tensor<5x1xf32>, tensor<1xf32>)
+// CHECK: return
+func.func @statistic(%x: tensor<5x1xf32>, %s: tensor<1xf32>) -> tensor<1x5xf32> {
+  %e = tensor.empty() : tensor<1xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%s : tensor<1xf32>) outs(%e : tensor<1xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %a = math.exp %in : f32
+    linalg.yield %a : f32
+  } -> tensor<1xf32>
+  %f = tensor.empty() : tensor<5x1xf32>
+  %1 = linalg.generic {indexing_maps = [#id2, affine_map<(d0, d1) -> (d1)>, #id2], iterator_types = ["parallel", "parallel"]} ins(%x, %0 : tensor<5x1xf32>, tensor<1xf32>) outs(%f : tensor<5x1xf32>) {
+  ^bb0(%in: f32, %in_0: f32, %out: f32):
+    %a = arith.addf %in, %in_0 : f32
+    linalg.yield %a : f32
+  } -> tensor<5x1xf32>
+  %g = tensor.empty() : tensor<1x5xf32>
+  %t = linalg.generic {indexing_maps = [#t2, #id2], iterator_types = ["parallel", "parallel"]} ins(%1 : tensor<5x1xf32>) outs(%g : tensor<1x5xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<1x5xf32>
+  return %t : tensor<1x5xf32>
+}
