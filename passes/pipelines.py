@@ -64,7 +64,7 @@ PIPELINES: dict[str, Pipeline] = {
     ),
     "kernel-loops": Pipeline(
         "kernel functions, ready for the lowering of a target",
-        ("decompose-named-ops{keep=attention}", "merge-elementwise"),
+        ("decompose-named-ops{keep=attention}", "merge-elementwise", "merge-reductions"),
     ),
     "decompose": Pipeline(
         "named ops to linalg on tensors",

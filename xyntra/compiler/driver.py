@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from importlib.util import find_spec
 from operator import index
 from pathlib import Path
 from typing import Any
@@ -141,7 +142,9 @@ def _cached(cache: DiskCache, key: str) -> Artifact | None:
 def _key(request: Request, config: Config) -> str:
     from xyntra.targets.cpu.codegen import target_key
 
-    settings = json.dumps([request.kind, request.shapes, config.codegen_key()], sort_keys=True)
+    rewrites = request.fuse and request.egraph and find_spec("egglog") is not None
+    facts = [request.kind, request.shapes, config.codegen_key(), rewrites]
+    settings = json.dumps(facts, sort_keys=True)
     return cache_key("artifact", request.model, settings, target_key())
 
 
