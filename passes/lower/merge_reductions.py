@@ -62,9 +62,24 @@ def _mergeable(op: ir.Operation, nodes: dict[ir.Value, Node]) -> int | None:
         uses = list(op.operands[position].uses)
         count = len(node.op.operands) - len(node.op.results)
         is_alone = len(uses) == 1 and len(node.op.results) == 1
+        rest = [map_ for other, map_ in enumerate(maps) if other != position]
+        streams = [each.value for each in node.op.attributes["indexing_maps"]][:count]
+        if not _give_all_extents([*rest, *streams]):
+            continue
         if is_alone and count > 0 and inputs - 1 + count <= _MOST_INPUTS:
             return position
     return None
+
+
+def _give_all_extents(maps: list[ir.AffineMap]) -> bool:
+    """Whether every loop indexes a dimension by itself somewhere, so that its extent is known."""
+    plain = {
+        expression.position
+        for map_ in maps
+        for expression in map_.results
+        if isinstance(expression, ir.AffineDimExpr)
+    }
+    return len(plain) == maps[0].n_dims
 
 
 def _build(op: ir.Operation, position: int, producer: ir.Operation) -> None:

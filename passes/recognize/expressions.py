@@ -164,4 +164,5 @@ def _number(attribute: ir.Attribute) -> float | int | None:
     if not isinstance(attribute, ir.IntegerAttr):
         return None
     # As a signed number of one bit, true would be -1.
-    return abs(attribute.value) if attribute.type.width == 1 else int(attribute.value)
+    is_bit = isinstance(attribute.type, ir.IntegerType) and attribute.type.width == 1
+    return abs(attribute.value) if is_bit else int(attribute.value)

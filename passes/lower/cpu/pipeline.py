@@ -51,6 +51,7 @@ _CLEAN = "canonicalize,cse"  # drops the buffers that were replaced
 _LLVM = (
     "convert-linalg-to-loops,fold-memref-alias-ops,expand-strided-metadata,lower-affine,"
     "convert-vector-to-llvm,convert-scf-to-cf,convert-math-to-llvm,convert-math-to-libm,"
+    "convert-vector-to-llvm,"  # calls of libm take vectors apart
     "convert-arith-to-llvm,convert-index-to-llvm,finalize-memref-to-llvm,"
     "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1},convert-cf-to-llvm,"
     "convert-ub-to-llvm,reconcile-unrealized-casts,canonicalize,cse"

@@ -13,6 +13,7 @@ from typing import Any
 from xyntra.errors import CompileError
 from xyntra.targets.cpu.llvm_backend import llvm
 from xyntra.targets.cpu.object_symbols import undefined_symbols
+from xyntra.targets.cpu.support import SOURCES, support_object
 
 _numbers = count()
 
@@ -63,12 +64,19 @@ def _imports(codes: Iterable[bytes]) -> dict[str, int]:
 
 
 def _host_address(name: str) -> int:
+    if name in SOURCES:
+        return _support_library(name).address(name)
     for load in (_process, _math_library):
         function = getattr(load(), name, None)
         if function is not None:
             return ctypes.cast(function, ctypes.c_void_p).value or 0
     message = f"this system has no function '{name}', which compiled kernels call"
     raise CompileError("missing-symbol", message)
+
+
+@lru_cache(maxsize=len(SOURCES))
+def _support_library(name: str) -> Library:
+    return Library({name: support_object(name)})
 
 
 @lru_cache(maxsize=1)

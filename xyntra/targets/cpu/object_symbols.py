@@ -11,6 +11,7 @@ import struct
 from collections.abc import Iterator
 
 from xyntra.errors import CompileError
+from xyntra.targets.cpu.support import SOURCES
 
 _MEMORY = ("memcpy", "memset", "memmove", "bcmp", "memcmp")
 _CLOCK = ("clock_gettime",)
@@ -49,12 +50,13 @@ def undefined_symbols(code: bytes) -> list[str]:
 
 
 def check_imports(code: bytes) -> None:
-    """Refuse object code that imports anything but memory and math functions of the C library.
+    """Refuse object code that imports more than functions of the C library and `support`.
 
     Raises:
         CompileError: naming the symbols.
     """
-    unknown = [name for name in undefined_symbols(code) if name not in ALLOWED_IMPORTS]
+    known = ALLOWED_IMPORTS | SOURCES.keys()
+    unknown = [name for name in undefined_symbols(code) if name not in known]
     if unknown:
         message = "a kernel's machine code needs functions that are not available"
         raise CompileError("missing-symbol", message, cause=", ".join(unknown))
