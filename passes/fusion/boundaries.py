@@ -52,6 +52,8 @@ def boundaries_of(root: int, partition: Partition) -> ir.Attribute:
     graph = partition.rules.graph
     group = partition.group(root)
     context = graph.nodes[root].op.context
+    members = reversed(group.members)
+    readers = {read.tensor: index for index in members for read in graph.nodes[index].reads}
     found: list[ir.Attribute] = []
     for tensor, outside in group.reads.items():
         producer = graph.producer[outside.origin]
@@ -60,11 +62,7 @@ def boundaries_of(root: int, partition: Partition) -> ir.Attribute:
         reason = _why_apart(partition, partition.find(producer), root)
         nbytes = graph.nbytes[tensor]
         round_trip = 2 * nbytes / partition.rules.machine.bytes_per_ns
-        reader = next(
-            index
-            for index in group.members
-            if any(read.tensor == tensor for read in graph.nodes[index].reads)
-        )
+        reader = readers[tensor]
         found.append(
             ir.DictAttr.get(
                 {

@@ -86,6 +86,7 @@ class _Reader:
         self.graph = FusionGraph()
         self.tensors = Tensors()
         self.seen: dict[ir.Value, _Seen] = {}
+        self.read_by_node: set[int] = set()
         weights = _weights(block)
         for position, argument in enumerate(block.arguments):
             self._add(argument, None, static=position in weights)
@@ -161,6 +162,7 @@ class _Reader:
     def _read_operands(self, node: Node, name: str, about: Description) -> bool:
         """Add what the operation reads; returns whether all of it is static."""
         op, static, loops = node.op, True, about.loops
+        self.read_by_node.clear()
         operands = list(op.operands)
         destinations = len(operands)
         if loops is not None:
@@ -210,10 +212,13 @@ class _Reader:
             found = through_reshape(found, self.graph.nodes[producer].shape)
             if seen.sliced is not None:
                 found = Access(found.rows & seen.sliced, False)
-        tensor, origin, reads = seen.tensor, seen.origin, node.reads
-        if not reads or tensor not in [read.tensor for read in reads]:
+        tensor, origin = seen.tensor, seen.origin
+        if tensor not in self.read_by_node:
+            self.read_by_node.add(tensor)
             self.graph.readers[origin] += 1
-        reads.append(Read(producer, tensor, origin, found, holder, position, seen.views, initial))
+        node.reads.append(
+            Read(producer, tensor, origin, found, holder, position, seen.views, initial)
+        )
 
     def _access(self, node: Node, loops: Loops | None, position: int, seen: _Seen) -> Access:
         role = node.role

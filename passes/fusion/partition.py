@@ -146,11 +146,11 @@ class Partition:
         Or why they are not one.
         """
         pair = (producer, reader)
-        level = self._level_above(self.producers_of_group(reader), pair)
         first, second = self.group(producer), self.group(reader)
         refused = self.rules.refuse_together((first, second))
         if refused is not None:
             return refused
+        level = self._level_above(self.producers_of_group(reader), pair)
         if any(self._lowest_reader(root, pair) <= level for root in pair):
             return "cycle"
         union = self.rules.merge([first, second])

@@ -113,11 +113,17 @@ def _pointwise_pairs(kernel: ir.Operation, tensors: Tensors) -> Pairs:
     if not _is_one_space(block, tensors):
         return ()
     results = [value.type for value in block.operations[len(block.operations) - 1].operands]
-    return tuple(
-        (result, argument.arg_number)
-        for result, type_ in enumerate(results)
+    types = set(results)
+    arguments = [
+        (argument.arg_number, argument.type)
         for argument in block.arguments
-        if argument.type == type_ and all(_is_pointwise(use, tensors) for use in argument.uses)
+        if argument.type in types and all(_is_pointwise(use, tensors) for use in argument.uses)
+    ]
+    return tuple(
+        (result, number)
+        for result, type_ in enumerate(results)
+        for number, other in arguments
+        if other == type_
     )
 
 
@@ -161,13 +167,14 @@ def _reads_in_order(loops: Loops, position: int) -> bool:
 
 def _choose(call: ir.Operation, index: int, lives: _Lives, candidates: Pairs) -> Pairs:
     """Pairs that this call may use, each result and each argument at most once."""
-    origins = [lives.origin.get(value, value) for value in call.operands]
+    operands, results = list(call.operands), list(call.results)
+    origins = [lives.origin.get(value, value) for value in operands]
     chosen: dict[int, int] = {}
     for result, argument in candidates:
         free = result not in chosen and argument not in chosen.values()
-        returned = call.results[result] in lives.fixed
+        returned = results[result] in lives.fixed
         alone = origins.count(origins[argument]) == 1
-        if free and alone and not returned and lives.ends_at(call.operands[argument], index):
+        if free and alone and not returned and lives.ends_at(operands[argument], index):
             chosen[result] = argument
     return tuple(sorted(chosen.items()))
 
