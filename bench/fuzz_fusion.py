@@ -121,7 +121,7 @@ def run_graph(checker: Checker, graph: Graph, number: int, keep: Path | None) ->
     from bench.fusion_check import failure
 
     started = time.perf_counter()
-    checker.opt_level = _opt_level(graph, number)
+    checker.opt_level = 2 if number % _OPTIMISED == 0 else 0
     found, outcome = failure(checker, graph)
     data = [node.data.dtype.name for node in graph.nodes if node.data is not None]
     operations = Counter(node.op for node in graph.nodes)
@@ -132,13 +132,6 @@ def run_graph(checker: Checker, graph: Graph, number: int, keep: Path | None) ->
     seconds = time.perf_counter() - started
     dtypes = dict(Counter(data))
     return Report(number, kind, message, dict(operations), dtypes, counts, seconds)
-
-
-def _opt_level(graph: Graph, number: int) -> int:
-    named = {str((node.attributes or {}).get("dtype")) for node in graph.nodes}
-    named |= {node.data.dtype.name for node in graph.nodes if node.data is not None}
-    # Less optimised, LLVM converts bfloat16 by a library function that is not there.
-    return 2 if number % _OPTIMISED == 0 or "bfloat16" in named else 0
 
 
 def _keep(checker: Checker, graph: Graph, number: int, kind: str, folder: Path) -> None:
