@@ -124,26 +124,24 @@ class _Builder:
             self.inner[replacement] = result
         for holder, position, value in inner:
             holder.operands[position] = value
+        block = fused.block
+        end = ir.InsertionPoint(block)
         for node in nodes:
-            fused.block.append(node.op)
-            self._clone_into(node)
+            self._clone_for(node, end)
+            block.append(node.op)
         with location:
             fused.finish(results)
 
     def _results(self, nodes: Sequence[Node]) -> list[ir.Value]:
         """Results of members that operations outside read."""
-        inner: dict[int, set[int]] = {}
-        for node in nodes:
-            for read in node.reads:
-                inner.setdefault(read.origin, set()).add(read.tensor)
-        counts = dict.fromkeys(inner, 0)
+        counts: dict[int, int] = {}
         for node in nodes:
             for origin, _ in {(read.origin, read.tensor) for read in node.reads}:
-                counts[origin] += 1
+                counts[origin] = counts.get(origin, 0) + 1
         return [
-            value
+            node.op.results[position]
             for node in nodes
-            for number, value in zip(node.results, node.op.results, strict=True)
+            for position, number in enumerate(node.results)
             if self.graph.readers[number] > counts.get(number, 0)
         ]
 
@@ -156,16 +154,16 @@ class _Builder:
             if read.producer in self.members and not read.views
         ]
 
-    def _clone_into(self, node: Node) -> None:
-        """Give `node`, which is in the region, its own constants, destinations and views."""
-        ip = ir.InsertionPoint(node.op)
+    def _clone_for(self, node: Node, ip: ir.InsertionPoint) -> None:
+        """Give `node` constants, destinations and views of its own at `ip`."""
         for read in node.reads:
             if read.views:
                 value = read.holder.operands[read.position]
                 read.holder.operands[read.position] = self._cloned(value, ip)
-        for position, value in enumerate(node.op.operands):
+        operands = node.op.operands
+        for position, value in enumerate(operands):
             if value in self.graph.passive:
-                node.op.operands[position] = self._cloned(value, ip)
+                operands[position] = self._cloned(value, ip)
 
     def _cloned(self, value: ir.Value, ip: ir.InsertionPoint) -> ir.Value:
         """What stands for `value` in the region.
@@ -183,6 +181,7 @@ class _Builder:
         clone = source.op.clone(ip=ip)
         for position, operand in enumerate(operands):
             clone.operands[position] = operand
+        result: ir.Value = clone.results[0]
         if source.role is Role.VIEW:
-            self.views[value] = clone.results[0]
-        return clone.results[0]
+            self.views[value] = result
+        return result
