@@ -53,7 +53,9 @@ class GraphMaker:
         op = op or self.random.choice(("input", "parameter", "constant"))
         if op == "constant" and prod(shape) > 64:
             op = "parameter"
-        return self.add(Node(op, data=_contents(self.random, shape, dtype)))
+        # Weights are taken to be finite: what folds them into one another counts on it.
+        special = op != "parameter"
+        return self.add(Node(op, data=_contents(self.random, shape, dtype, special)))
 
     def indices(self, shape: Sequence[int], size: int) -> int:
         generator = np.random.default_rng(self.random.randrange(1 << 30))
@@ -87,7 +89,7 @@ class GraphMaker:
         return Graph(tuple(self.nodes), tuple(outputs))
 
 
-def _contents(random: Random, shape: Sequence[int], dtype: str) -> np.ndarray:
+def _contents(random: Random, shape: Sequence[int], dtype: str, special: bool = True) -> np.ndarray:
     generator = np.random.default_rng(random.randrange(1 << 30))
     if dtype == "bool":
         return np.asarray(generator.random(shape) < 0.5)
@@ -96,7 +98,7 @@ def _contents(random: Random, shape: Sequence[int], dtype: str) -> np.ndarray:
         reach = limit if random.random() < 0.1 else 9
         return np.asarray(generator.integers(-reach, reach, shape), dtype)
     data = np.asarray(generator.standard_normal(shape))
-    if random.random() < 0.06 and data.size:
-        special = generator.choice([np.nan, np.inf, -np.inf, 0.0, -0.0], data.shape)
-        data = np.where(generator.random(data.shape) < 0.1, special, data)
+    if random.random() < 0.06 and data.size and special:
+        values = generator.choice([np.nan, np.inf, -np.inf, 0.0, -0.0], data.shape)
+        data = np.where(generator.random(data.shape) < 0.1, values, data)
     return np.asarray(data).astype(np.dtype(dtype))

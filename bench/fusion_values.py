@@ -72,7 +72,9 @@ def rounded(dtype: str, value: Array, error: Array, ulps: float = 1.0) -> Known:
     beyond = finite & (size + error > largest)
     overflows = beyond & (size - error > largest * (1 + float(info.eps)))
     value = np.where(overflows, np.copysign(np.inf, value), value)
-    error = np.where(overflows, 0.0, np.where(beyond, np.inf, error))
+    # Inside a kernel float16 may be kept as float32, which does not overflow where float16 does.
+    known = 0.0 if dtype != "float16" else np.inf
+    error = np.where(overflows, known, np.where(beyond, np.inf, error))
     return Known(dtype, value, np.where(np.isnan(error), np.inf, error))
 
 

@@ -186,7 +186,8 @@ class _Reader:
         for holder in _nested(node.op) if node.role is Role.OPAQUE else about.captured:
             for position, value in enumerate(holder.operands):
                 seen = self.seen.get(value)
-                if seen is not None and not seen.source:
+                # Scalar constants may stay outside; a fill has to come along.
+                if seen is not None and not (seen.source and not self.graph.nbytes[seen.tensor]):
                     static = static and seen.static
                     gathered = self._gathered(node, seen)
                     self._add_read(node, gathered, UNALIGNED, holder, position, False)

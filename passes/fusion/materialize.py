@@ -157,8 +157,8 @@ class _Builder:
     def _clone_for(self, node: Node, ip: ir.InsertionPoint) -> None:
         """Give `node` constants, destinations and views of its own at `ip`."""
         for read in node.reads:
-            if read.views:
-                value = read.holder.operands[read.position]
+            value = read.holder.operands[read.position]
+            if read.views or value in self.graph.passive:
                 read.holder.operands[read.position] = self._cloned(value, ip)
         operands = node.op.operands
         for position, value in enumerate(operands):

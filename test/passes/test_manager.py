@@ -227,10 +227,11 @@ def test_invalid_ir_is_caught(module: ir.Module) -> None:
     assert hook.events == ["before call", "failed call"]
 
 
-def test_verification_can_be_left_out(module: ir.Module) -> None:
-    run_pipeline(module, [Call(break_silu)], verify_each=False)
-    with pytest.raises(ir.MLIRError):
-        module.operation.verify()
+def test_verification_can_wait_for_the_last_pass(module: ir.Module) -> None:
+    seen: list[ir.Operation] = []
+    with pytest.raises(PipelineError, match="invalid IR"):
+        run_pipeline(module, [Call(break_silu), Call(seen.append)], verify_each=False)
+    assert seen
 
 
 def test_printer(module: ir.Module) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -386,7 +387,10 @@ def test_a_reader_may_leave(what: list[str]) -> None:
     onnx.save(make_model(nodes, {"x": [4]}, [node[2][0] for node in nodes]), "wide.onnx")
     command("compile", "wide.onnx", "-o", "wide.xyn")
     process = subprocess.Popen(
-        [sys.executable, "-c", MAIN, *what], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-c", MAIN, *what],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "XYNTRA_FUSE": "false"},
     )
     assert process.stdout is not None
     assert process.stderr is not None

@@ -68,3 +68,27 @@ func.func @kinds(%x: tensor<4x8xf32>) -> tensor<2x8xf32> {
   } -> tensor<2x8xf32>
   return %2 : tensor<2x8xf32>
 }
+
+// A fill that is read at computed positions comes along.
+// CHECK-LABEL: func.func @gather
+// CHECK: "xyntra.fused"() ({
+// CHECK: %[[FILL:.+]] = linalg.generic {{.+}} outs(
+// CHECK: tensor.extract %[[FILL]]
+// CHECK: return
+func.func @gather(%i: tensor<4xi64>) -> tensor<4xf32> {
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<2xf32>
+  %fill = linalg.generic {indexing_maps = [#line], iterator_types = ["parallel"]} outs(%e : tensor<2xf32>) {
+  ^bb0(%o: f32):
+    linalg.yield %one : f32
+  } -> tensor<2xf32>
+  %f = tensor.empty() : tensor<4xf32>
+  %0 = linalg.generic {indexing_maps = [#line, #line], iterator_types = ["parallel"]}
+      ins(%i : tensor<4xi64>) outs(%f : tensor<4xf32>) {
+  ^bb0(%p: i64, %o: f32):
+    %k = arith.index_cast %p : i64 to index
+    %s = tensor.extract %fill[%k] : tensor<2xf32>
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

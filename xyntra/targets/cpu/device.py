@@ -12,6 +12,8 @@ from xyntra.targets.cpu.llvm_backend import llvm
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+# With these, LLVM's selection of instructions for bfloat and half fails an assertion.
+_UNSAFE = frozenset({"avx512bf16", "avx512fp16", "avxneconvert"})
 _DEFAULT_CACHE = {1: 32 << 10, 2: 512 << 10, 3: 8 << 20}  # bytes, where the system tells nothing
 
 
@@ -45,6 +47,7 @@ def host_device() -> CpuDevice:
     """Return the processor of this process."""
     binding = llvm()
     features = binding.get_host_cpu_features()
+    features.update(dict.fromkeys(features.keys() & _UNSAFE, False))
     bits, registers = _vector_unit(features)
     caches = _cache_sizes()
     return CpuDevice(
