@@ -158,10 +158,10 @@ class Rules:
         anchors = operations = 0
         static = groups[-1].static
         for group in groups:
-            if group.opaque:
-                return "opaque"
             if group.static is not static:
                 return "once-at-load"
+            if group.opaque:
+                return "opaque"
             anchors += group.anchor is not None
             operations += len(group.members)
         if anchors > 1:
