@@ -22,7 +22,8 @@ _DEEPEST = 16
 
 
 def _inverse_root(x: Array) -> Array:
-    return x.dtype.type(1) / np.sqrt(x)
+    inverse: Array = x.dtype.type(1) / np.sqrt(x)
+    return inverse
 
 
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {

@@ -100,8 +100,8 @@ def find_siblings(block: ir.Block, static: StaticValues) -> list[list[Sibling]]:
             continue
         if len(operands) != 3 or operands[0] in static or operands[1] not in static:
             continue
-        key = (operands[0], op.attributes["indexing_maps"], op.attributes["iterator_types"])
-        groups.setdefault(key, []).append((index, op))
+        shared = (operands[0], op.attributes["indexing_maps"], op.attributes["iterator_types"])
+        groups.setdefault(shared, []).append((index, op))
     found: dict[tuple[object, ...], list[Sibling]] = {}
     for key, entries in groups.items():
         axis = _weight_axis(entries[0][1]) if len(entries) > 1 else None

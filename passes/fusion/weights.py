@@ -146,4 +146,5 @@ def shape_of(value: ir.Value) -> tuple[int, ...] | None:
 def tensor_bytes(value: ir.Value) -> int:
     """Bytes of a tensor of static shape."""
     tensor = ir.RankedTensorType(value.type)
-    return prod(tensor.shape) * ITEM_BYTES[str(tensor.element_type)]
+    elements: int = prod(tensor.shape)
+    return elements * ITEM_BYTES[str(tensor.element_type)]

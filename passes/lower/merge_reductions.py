@@ -79,7 +79,7 @@ def _give_all_extents(maps: list[ir.AffineMap]) -> bool:
         for expression in map_.results
         if isinstance(expression, ir.AffineDimExpr)
     }
-    return len(plain) == maps[0].n_dims
+    return len(plain) == int(maps[0].n_dims)
 
 
 def _build(op: ir.Operation, position: int, producer: ir.Operation) -> None:
