@@ -47,8 +47,7 @@ class Prediction:
 
 def launch_time(nbytes: int, matrix_flops: int, scalar_ops: int, machine: Machine) -> float:
     """Nanoseconds of one launch; arguments and source as for `predict`."""
-    memory = nbytes / machine.bytes_per_ns
-    compute = matrix_flops / machine.flops_per_ns + scalar_ops / machine.scalar_flops_per_ns
+    memory, compute = _memory_and_compute(nbytes, matrix_flops, scalar_ops, machine)
     return machine.launch_ns + (memory if memory >= compute else compute)
 
 
@@ -61,10 +60,17 @@ def predict(nbytes: int, matrix_flops: int, scalar_ops: int, machine: Machine) -
         scalar_ops: other arithmetic instructions, as `scalar_cost` counts them.
         machine: where the kernel runs.
     """
-    memory = nbytes / machine.bytes_per_ns
-    compute = matrix_flops / machine.flops_per_ns + scalar_ops / machine.scalar_flops_per_ns
+    memory, compute = _memory_and_compute(nbytes, matrix_flops, scalar_ops, machine)
     work = max(memory, compute)
     bound: Bound = "memory" if memory >= compute else "compute"
     if work < machine.launch_ns:
         bound = "launch"
     return Prediction(machine.launch_ns + work, bound)
+
+
+def _memory_and_compute(
+    nbytes: int, matrix_flops: int, scalar_ops: int, machine: Machine
+) -> tuple[float, float]:
+    """Nanoseconds for what is moved, and for what is computed."""
+    compute = matrix_flops / machine.flops_per_ns + scalar_ops / machine.scalar_flops_per_ns
+    return nbytes / machine.bytes_per_ns, compute

@@ -17,6 +17,18 @@ def functions(module: ir.Operation) -> Iterator[ir.Operation]:
             yield op
 
 
+def weight_positions(block: ir.Block) -> set[int]:
+    """Positions of the arguments that are weights, of the function with the body `block`."""
+    function = block.owner
+    if "arg_attrs" not in function.attributes:
+        return set()
+    return {
+        position
+        for position, given in enumerate(ir.ArrayAttr(function.attributes["arg_attrs"]))
+        if "xyntra.parameter" in ir.DictAttr(given)
+    }
+
+
 def function_blocks(module: ir.Operation) -> Iterator[ir.Block]:
     """The body of every function of `module` that is no kernel and has one block."""
     for function in functions(module):

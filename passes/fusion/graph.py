@@ -15,6 +15,7 @@ from xyntra.passes.fusion.access import (
     row_counts,
     through_reshape,
 )
+from xyntra.passes.fusion.functions import weight_positions
 from xyntra.passes.fusion.nodes import (
     OPAQUE,
     PASSIVE,
@@ -25,6 +26,7 @@ from xyntra.passes.fusion.nodes import (
     Tensors,
     describe,
 )
+from xyntra.passes.walking import nested_operations
 
 __all__ = ["FusionGraph"]
 
@@ -87,7 +89,7 @@ class _Reader:
         self.tensors = Tensors()
         self.seen: dict[ir.Value, _Seen] = {}
         self.read_by_node: set[int] = set()
-        weights = _weights(block)
+        weights = weight_positions(block)
         for position, argument in enumerate(block.arguments):
             self._add(argument, None, static=position in weights)
         for view in block.operations:
@@ -183,7 +185,7 @@ class _Reader:
     def _read_in_body(self, node: Node, about: Description) -> bool:
         """Add what operations of the body read; returns whether all of it is static."""
         static = True
-        for holder in _nested(node.op) if node.role is Role.OPAQUE else about.captured:
+        for holder in nested_operations(node.op) if node.role is Role.OPAQUE else about.captured:
             for position, value in enumerate(holder.operands):
                 seen = self.seen.get(value)
                 # Scalar constants may stay outside; a fill has to come along.
@@ -240,25 +242,3 @@ def _equal_prefix(shape: tuple[int, ...], other: tuple[int, ...]) -> int:
             break
         count += 1
     return count
-
-
-def _weights(block: ir.Block) -> set[int]:
-    """Positions of the arguments that are weights."""
-    function = block.owner
-    if "arg_attrs" not in function.attributes:
-        return set()
-    return {
-        position
-        for position, given in enumerate(ir.ArrayAttr(function.attributes["arg_attrs"]))
-        if "xyntra.parameter" in ir.DictAttr(given)
-    }
-
-
-def _nested(op: ir.Operation) -> list[ir.Operation]:
-    """All operations inside `op`."""
-    found: list[ir.Operation] = []
-    for region in op.regions:
-        for block in region.blocks:
-            for view in block.operations:
-                found += [view.operation, *_nested(view.operation)]
-    return found

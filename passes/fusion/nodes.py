@@ -20,6 +20,7 @@ from xyntra.passes.fusion.access import (
     loops_of,
     row_counts,
 )
+from xyntra.passes.fusion.block_graph import is_source
 
 __all__ = ["ANCHORS", "OPAQUE", "PASSIVE", "VIEWS", "Node", "Read", "Role", "Tensors", "describe"]
 
@@ -184,11 +185,9 @@ def describe(op: ir.Operation, name: str, shape: Shape, tensors: Tensors) -> Des
 
 
 def _role_of_source(op: ir.Operation) -> Role:
-    if op.name == "tensor.empty":
-        return Role.OPAQUE if len(op.operands) else Role.SOURCE
-    value = op.attributes["value"]
-    dense = isinstance(value, ir.DenseElementsAttr) and not value.is_splat
-    return Role.CONSTANT if dense else Role.SOURCE
+    if is_source(op):
+        return Role.SOURCE
+    return Role.OPAQUE if op.name == "tensor.empty" else Role.CONSTANT
 
 
 def _has_dynamic_operands(op: ir.Operation) -> bool:

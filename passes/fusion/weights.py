@@ -8,6 +8,7 @@ from math import prod
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
+from xyntra.passes.fusion.functions import weight_positions
 
 __all__ = [
     "StaticValues",
@@ -25,7 +26,7 @@ class StaticValues:
     """
 
     def __init__(self, block: ir.Block) -> None:
-        weights = _weights(block)
+        weights = weight_positions(block)
         self._values = {block.arguments[position] for position in weights}
         self._producers: dict[ir.Value, ir.Operation] = {}
         self._order: dict[ir.Operation, tuple[int, int, int]] = {}
@@ -88,18 +89,6 @@ def erase_with_unused(operations: Iterable[ir.Operation]) -> None:
 
 def _is_used(op: ir.Operation) -> bool:
     return any(True for value in op.results for _ in value.uses)
-
-
-def _weights(block: ir.Block) -> list[int]:
-    """Positions of the arguments of the function with the body `block` that are weights."""
-    function = block.owner
-    if "arg_attrs" not in function.attributes:
-        return []
-    return [
-        position
-        for position, given in enumerate(ir.ArrayAttr(function.attributes["arg_attrs"]))
-        if "xyntra.parameter" in ir.DictAttr(given)
-    ]
 
 
 def _reads_from_around(op: ir.Operation) -> bool:

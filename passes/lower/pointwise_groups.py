@@ -13,6 +13,7 @@ from xyntra.passes.lower.row_major import (
     reads_in_order,
     without_units,
 )
+from xyntra.passes.walking import nested_operations
 
 RESHAPES = frozenset({"tensor.collapse_shape", "tensor.expand_shape"})
 
@@ -79,15 +80,6 @@ def origin(value: ir.Value) -> ir.Value:
     while not isinstance(value.owner, ir.Block) and value.owner.name in RESHAPES:
         value = value.owner.operands[0]
     return value
-
-
-def nested_operations(op: ir.Operation) -> Iterator[ir.Operation]:
-    """Yield the operations in the regions of `op`, at any depth."""
-    for region in op.regions:
-        for block in region.blocks:
-            for view in block.operations:
-                yield view.operation
-                yield from nested_operations(view.operation)
 
 
 def find_groups(nodes: list[Node]) -> list[Group]:

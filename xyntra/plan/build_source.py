@@ -14,6 +14,7 @@ from torch_mlir import ir
 
 from xyntra.dialects import Kernel
 from xyntra.dialects.dtypes import ELEMENT_TYPES, default_dtype
+from xyntra.passes.fusion.functions import weight_positions
 from xyntra.plan.build import source_nodes
 from xyntra.plan.plan import TensorType
 from xyntra.plan.source_graph import SourceGraph, SourceNode
@@ -52,8 +53,9 @@ class _Builder:
         self.outputs: list[int | None] = []
         self.block = function.regions[0].blocks[0]
         inputs = 0
-        for argument, is_weight in zip(self.block.arguments, _weights(function), strict=False):
-            if not is_weight:
+        weights = weight_positions(self.block)
+        for position, argument in enumerate(self.block.arguments):
+            if position not in weights:
                 inputs += 1
                 self.homes[argument] = -inputs
 
@@ -89,13 +91,6 @@ class _Builder:
             if type_ is not None:
                 self.drafts[home].types[value] = type_
         return home
-
-
-def _weights(function: ir.Operation) -> Iterator[bool]:
-    """For each argument, whether it is a weight."""
-    given = function.attributes.get("arg_attrs", None)
-    for position in range(len(function.regions[0].blocks[0].arguments)):
-        yield given is not None and "xyntra.parameter" in ir.DictAttr(given[position])
 
 
 def _operands(op: ir.Operation, draft: _Draft) -> Iterator[ir.Value]:

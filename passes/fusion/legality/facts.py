@@ -11,7 +11,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.purity import impurity
 from xyntra.passes.fusion.legality.alignment import CONSTANT, OTHER, Shape
 
-__all__ = ["Body", "Facts", "Loops", "Tensor", "nested_operations"]
+__all__ = ["Body", "Facts", "Loops", "Tensor"]
 
 
 @dataclass(frozen=True)
@@ -139,13 +139,3 @@ def _body(name: str) -> int:
     if name.startswith(_NESTING):
         return Body.NESTS | Body.COMPUTES
     return Body.COMPUTES | Body.MULTIPLIES if name in _PRODUCTS else Body.COMPUTES
-
-
-def nested_operations(op: ir.Operation) -> list[ir.Operation]:
-    """All operations in the regions of `op`, at any depth."""
-    found: list[ir.Operation] = []
-    for region in op.regions:
-        for block in region.blocks:
-            for view in block.operations:
-                found += [view.operation, *nested_operations(view.operation)]
-    return found

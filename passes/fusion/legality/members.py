@@ -14,8 +14,9 @@ from xyntra.passes.fusion.legality.alignment import (
     compare,
     numbers_of_rows,
 )
-from xyntra.passes.fusion.legality.facts import Body, Facts, Loops, nested_operations
+from xyntra.passes.fusion.legality.facts import Body, Facts, Loops
 from xyntra.passes.fusion.legality.roles import ALONG_AXIS, NOTHING, Role, role_of
+from xyntra.passes.walking import nested_operations
 
 __all__ = ["ENDS", "Contents", "Member", "Place", "Read", "read_block"]
 
@@ -246,7 +247,7 @@ class _Reader:
 
     def _nested_reads(self, op: ir.Operation) -> list[ir.Value]:
         """Tensors from around `op` that operations in it use; notes what is impure in it."""
-        nested = nested_operations(op)
+        nested = list(nested_operations(op))
         inside = {value for inner in nested for value in inner.results}
         for around in (op, *nested):
             blocks = [block for region in around.regions for block in region.blocks]
