@@ -41,10 +41,21 @@ def carrying_loop(extent: int | ir.Value, carried: Sequence[ir.Value]) -> scf.Fo
     return scf.ForOp(index(0), end, index(1), list(carried))
 
 
+PARALLEL = "xyntra.parallel"
+"""Unit attribute of a loop whose iterations neither read nor write what another one writes."""
+
+
 @contextmanager
-def loop(extent: int | ir.Value) -> Iterator[ir.Value]:
-    """Build a loop from 0 to `extent`; what is emitted inside becomes its body."""
+def loop(extent: int | ir.Value, *, parallel: bool = False) -> Iterator[ir.Value]:
+    """Build a loop from 0 to `extent`; what is emitted inside becomes its body.
+
+    Args:
+        extent: the number of iterations.
+        parallel: the iterations are independent, and may run at the same time.
+    """
     built = carrying_loop(extent, [])
+    if parallel:
+        built.operation.attributes[PARALLEL] = ir.UnitAttr.get()
     with ir.InsertionPoint(built.body):
         yield built.induction_variable
         scf.YieldOp([])
@@ -54,14 +65,19 @@ def nested_loops(
     loops: Sequence[tuple[int, int | ir.Value]],
     position: Position,
     body: Callable[[Position], None],
+    *,
+    parallel: bool = False,
 ) -> None:
-    """Build loops, given as key and extent, outermost first; `body` emits what is inside."""
+    """Build loops, given as key and extent, outermost first; `body` emits what is inside.
+
+    With `parallel`, the iterations of all of them together are independent.
+    """
     if not loops:
         body(position)
         return
     key, extent = loops[0]
-    with loop(extent) as step:
-        nested_loops(loops[1:], position | {key: step}, body)
+    with loop(extent, parallel=parallel) as step:
+        nested_loops(loops[1:], position | {key: step}, body, parallel=parallel)
 
 
 def offset(access: Access, position: Position) -> ir.Value:
