@@ -85,7 +85,7 @@ def _reduce(
     nest: LinearNest, loops: Sequence[int], position: Position, carried: Sequence[ir.Value]
 ) -> list[ir.Value]:
     if not loops:
-        return _body(nest, position, carried)
+        return emit_body(nest, position, carried)
     built = carrying_loop(nest.loops[loops[0]].extent, carried)
     with ir.InsertionPoint(built.body):
         inside = position | {loops[0]: built.induction_variable}
@@ -100,7 +100,14 @@ def _index(nest: LinearNest, dimension: int, position: Position) -> ir.Value:
     return plus(index(0), *(arith.muli(value, index(step)) for value, step in parts))
 
 
-def _body(nest: LinearNest, position: Position, carried: Sequence[ir.Value]) -> list[ir.Value]:
+def emit_body(nest: LinearNest, position: Position, carried: Sequence[ir.Value]) -> list[ir.Value]:
+    """Emit the body of `nest` at `position` and return what it yields.
+
+    Args:
+        nest: its body satisfies `is_scalar_code`.
+        position: an iteration of every loop.
+        carried: what the outputs hold; may be left out where the body does not look at it.
+    """
     values = [
         each.value if each.is_scalar else load(each, offset(each, position)) for each in nest.inputs
     ]
