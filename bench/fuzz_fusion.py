@@ -12,19 +12,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
-from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import Empty, Queue
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from bench.child_process import Child, ChildError
 from bench.machine import describe, slug
 from bench.measure import ROOT, write_json
 
@@ -42,7 +41,6 @@ _OPTIMISED = 8
 """One graph of so many is compiled as users compile: LLVM's vectoriser trusts what we promise."""
 _POLL_SECONDS = 1.0
 _LIMIT_SECONDS = 120.0
-_START_SECONDS = 120.0
 
 
 @dataclass(frozen=True)
@@ -175,63 +173,27 @@ def _next(answers: Queue[Report], waiting: Sequence[Future[None]]) -> Report:
 
 def _run_block(job: Mapping[str, Any], numbers: Sequence[int]) -> Iterator[Report]:
     """The reports on some graphs, from one child, or a new one after a crash."""
-    child: _Child | None = None
+    child: Child | None = None
     for number in numbers:
-        child = child or _Child(job)
-        report = child.run(number)
-        if report.kind == "crash":
+        child = child or Child(_checker, job)
+        try:
+            yield child.ask(number, _LIMIT_SECONDS)
+        except ChildError as error:
             child.end()
             child = None
-        yield report
+            yield Report(number, "crash", error.detail)
     if child is not None:
         child.end()
 
 
-class _Child:
-    """The process that compiles and runs."""
-
-    def __init__(self, job: Mapping[str, Any]) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._connection, other = context.Pipe()
-        self._process = context.Process(target=_serve, args=(other, dict(job)))
-        self._process.start()
-        other.close()
-        if not self._connection.poll(_START_SECONDS):
-            raise TimeoutError("the child process did not start")
-        self._connection.recv()
-
-    def run(self, number: int) -> Report:
-        """The report on graph `number`."""
-        self._connection.send(number)
-        try:
-            if self._connection.poll(_LIMIT_SECONDS):
-                answer: Report = self._connection.recv()
-                return answer
-        except (EOFError, ConnectionError):
-            self._process.join()
-            return Report(number, "crash", f"exit status {self._process.exitcode}")
-        return Report(number, "crash", f"no answer after {_LIMIT_SECONDS:.0f} s")
-
-    def end(self) -> None:
-        """End the process."""
-        self._process.kill()
-        self._process.join()
-        self._connection.close()
-
-
-def _serve(connection: Connection, job: Mapping[str, Any]) -> None:
+def _checker(job: Mapping[str, Any]) -> Callable[[int], Report]:
+    """What compiles, runs and compares graphs, given by number."""
     from bench.fusion_check import Checker
     from xyntra.dialects import make_context
 
     checker = Checker(make_context())
     keep = Path(job["keep"]) if job["keep"] else None
-    connection.send("ready")
-    while True:
-        try:
-            number = connection.recv()
-        except EOFError:
-            return
-        connection.send(run_graph(checker, random_graph(job["seed"], number), number, keep))
+    return lambda number: run_graph(checker, random_graph(job["seed"], number), number, keep)
 
 
 def _parser() -> argparse.ArgumentParser:

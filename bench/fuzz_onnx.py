@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
 import os
 import resource
 import sys
@@ -20,21 +19,20 @@ import tempfile
 import time
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from bench.child_process import Child, ChildError
 from bench.machine import describe
 from bench.measure import write_json
 from bench.models import DEFAULT_FOLDER
 
 _LARGEST_MODEL = 16 << 20
 _MEMORY = 12 << 30
-_START_SECONDS = 120.0
-_PROBLEMS = ("untyped", "unforeseen", "crash", "hang")
+_PROBLEMS = ("untyped", "unforeseen", "exception", "crash", "hang")
 _SETTINGS: dict[str, object] = {
     "cache": False,
     "isolate": False,
@@ -136,52 +134,18 @@ def _parser() -> argparse.ArgumentParser:
 def _runs(job: Mapping[str, Any], numbers: Sequence[int], limit: float) -> Iterator[Run]:
     child = None
     for number in numbers:
-        child = child or _Child(job)
-        run = child.run(number, limit)
-        if run.outcome in ("crash", "hang"):
-            child.end()
-            child = None
-        yield run
-    if child:
-        child.end()
-
-
-class _Child:
-    """The process that compiles, which a damaged model may end."""
-
-    def __init__(self, job: Mapping[str, Any]) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._job = job
-        self._connection, other = context.Pipe()
-        self._process = context.Process(target=_serve, args=(other, dict(job)))
-        self._process.start()
-        other.close()
-        if not self._connection.poll(_START_SECONDS):
-            raise TimeoutError("the compiling process did not start")
-        self._connection.recv()
-
-    def run(self, number: int, limit: float) -> Run:
-        """What becomes of run `number` within `limit` seconds."""
-        self._connection.send(number)
+        child = child or Child(_compiler, job)
         started = time.perf_counter()
         try:
-            if self._connection.poll(limit):
-                answer: Run = self._connection.recv()
-                return answer
-        except (EOFError, ConnectionError):
-            self._process.join()
-            return self._lost(number, "crash", f"exit status {self._process.exitcode}", started)
-        return self._lost(number, "hang", f"no answer after {limit:.0f} s", started)
-
-    def end(self) -> None:
-        """Ends the process."""
-        self._process.kill()
-        self._process.join()
-        self._connection.close()
-
-    def _lost(self, number: int, outcome: str, detail: str, started: float) -> Run:
-        model, _, edits = damaged(self._job, number)
-        return Run(number, model, edits, outcome, detail, time.perf_counter() - started)
+            yield child.ask(number, limit)
+        except ChildError as error:
+            child.end()
+            child = None
+            model, _, edits = damaged(job, number)
+            seconds = time.perf_counter() - started
+            yield Run(number, model, edits, error.kind, error.detail, seconds)
+    if child:
+        child.end()
 
 
 def damaged(job: Mapping[str, Any], number: int) -> tuple[str, bytes, list[str]]:
@@ -196,26 +160,23 @@ def damaged(job: Mapping[str, Any], number: int) -> tuple[str, bytes, list[str]]
     return path.stem, data, edits
 
 
-def _serve(connection: Connection, job: Mapping[str, Any]) -> None:
-    """Answers numbers with runs, in a process of its own."""
+def _compiler(job: Mapping[str, Any]) -> Callable[[int], Run]:
+    """What answers numbers with runs, in a process of its own."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # Libraries print diagnostics of models that are refused.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
-    connection.send("ready")
-    while True:
-        try:
-            number = connection.recv()
-        except EOFError:
-            return
+
+    def run(number: int) -> Run:
         model, data, edits = damaged(job, number)
         if job["keep"]:
             Path(job["keep"]).mkdir(parents=True, exist_ok=True)
             (Path(job["keep"]) / f"{job['seed']}-{number}.onnx").write_bytes(data)
         started = time.perf_counter()
         outcome, detail = _outcome(data)
-        seconds = time.perf_counter() - started
-        connection.send(Run(number, model, edits, outcome, detail, seconds))
+        return Run(number, model, edits, outcome, detail, time.perf_counter() - started)
+
+    return run
 
 
 def _outcome(data: bytes) -> tuple[str, str]:
