@@ -8,7 +8,7 @@ a row stays in the first cache from its first use to its last.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
@@ -52,7 +52,10 @@ def exchange_values(nests: Sequence[LinearNest]) -> bool:
 
 
 def with_row_buffers(
-    nests: Sequence[LinearNest], count: int, generics: Sequence[ir.Operation]
+    nests: Sequence[LinearNest],
+    count: int,
+    generics: Sequence[ir.Operation],
+    new_row: Callable[[int, ir.Type], ir.Value | None] = allocate,
 ) -> list[LinearNest]:
     """Return `nests` with private buffers that hold one row, made at the insertion point.
 
@@ -60,6 +63,8 @@ def with_row_buffers(
         nests: what shares its `count` outer loops.
         count: the number of loops.
         generics: the operations that the nests come from, and that will be removed.
+        new_row: makes a buffer of a number of elements; where it returns None, rows stay parts of
+            the whole buffer.
     """
     buffers: dict[ir.Value, ir.Value] = {}
     for nest in nests:
@@ -69,7 +74,9 @@ def with_row_buffers(
                 continue
             row = access.strides[count - 1]
             element = ir.MemRefType(whole.type).element_type
-            buffers[whole] = allocate(row, element)
+            buffer = new_row(row, element)
+            if buffer is not None:
+                buffers[whole] = buffer
 
     def in_row(access: Access) -> Access:
         whole = None if access.is_scalar else root(access.value)
