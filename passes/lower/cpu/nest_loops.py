@@ -109,5 +109,5 @@ def _emit_shared(nests: Sequence[LinearNest], count: int, position: Position) ->
             emit_nest(nest, position)
         return
     number = len(position)
-    with loop(nests[0].loops[number].extent) as step:
+    with loop(nests[0].loops[number].extent, parallel=True) as step:
         _emit_shared(nests, count, position | {number: step})

@@ -64,7 +64,8 @@ def _outer_loops(
     nest: LinearNest, outer: Sequence[int], inner: Sequence[int], position: Position
 ) -> None:
     if outer:
-        with loop(nest.loops[outer[0]].extent) as step:
+        current = nest.loops[outer[0]]
+        with loop(current.extent, parallel=not current.is_reduction) as step:
             _outer_loops(nest, outer[1:], inner, position | {outer[0]: step})
         return
     places = [offset(each, position) for each in nest.outputs]
