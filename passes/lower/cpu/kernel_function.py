@@ -8,21 +8,34 @@ from collections.abc import Sequence
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
 
+TASK = "xyntra.task"
+"""Integer attribute of a function that does a range of iterations of a kernel's loop: the least
+number of these that one thread should do in a row."""
 _ELEMENTS = frozenset(["f64", "f32", "f16", "bf16", "i1", "i8", "i16", "i32", "i64"])
 
 
 def kernel_function(module: ir.Operation, kind: str = "func.func") -> ir.Operation:
-    """Return the only function of `module` that has a body, an operation of `kind`.
+    """Return the only function of `module` that has a body and is no task, an operation of `kind`.
 
     Raises:
         CompileError: there is none or more than one.
     """
     operations = module.regions[0].blocks[0].operations
     functions = [op.operation for op in operations if op.operation.name == kind]
-    found = [function for function in functions if len(function.regions[0].blocks)]
+    found = [
+        function
+        for function in functions
+        if len(function.regions[0].blocks) and TASK not in function.attributes
+    ]
     if len(found) != 1:
         raise CompileError("kernel-module", f"a kernel module holds one {kind}, not {len(found)}")
     return found[0]
+
+
+def task_functions(module: ir.Operation, kind: str = "func.func") -> list[ir.Operation]:
+    """Return the functions of `module` that do a range of iterations of the kernel's loops."""
+    operations = [view.operation for view in module.regions[0].blocks[0].operations]
+    return [op for op in operations if op.name == kind and TASK in op.attributes]
 
 
 def function_name(function: ir.Operation) -> str:

@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from xyntra.dialects.mlir import ir
 
 
-def view_of_bytes(buffer: ir.Value, kind: ir.MemRefType) -> ir.Value:
-    """Return a contiguous memref of the shape and element of `kind` at the start of `buffer`."""
+def view_of_bytes(buffer: ir.Value, kind: ir.MemRefType, start: int = 0) -> ir.Value:
+    """Return a contiguous memref of the shape and element of `kind` at byte `start` of `buffer`."""
     index = ir.IndexType.get()
-    zero = ir.Operation.create(
-        "arith.constant", results=[index], attributes={"value": ir.IntegerAttr.get(index, 0)}
+    first = ir.Operation.create(
+        "arith.constant", results=[index], attributes={"value": ir.IntegerAttr.get(index, start)}
     )
     view = ir.Operation.create(
         "memref.view",
         results=[ir.MemRefType.get(kind.shape, kind.element_type)],
-        operands=[buffer, zero.result],
+        operands=[buffer, first.result],
     )
     return view.result
 

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from math import prod
 from typing import ClassVar
 
@@ -17,6 +19,7 @@ from xyntra.passes.lower.cpu.kernel_function import (
     kernel_function,
     operations_named,
     set_signature,
+    task_functions,
 )
 from xyntra.passes.lower.cpu.memrefs import view_of_bytes
 from xyntra.passes.registry import register_pass
@@ -50,6 +53,9 @@ class ScratchAllocation:
     Allocations whose lifetimes do not overlap share a slot. A slot is an argument of its own, so
     that `noalias` holds between slots; two tenants of one slot use the same pointer, which LLVM
     orders correctly. The sizes, in bytes and multiples of 64, are kept as `xyntra.scratch`.
+
+    So are those of every task, which lie one after the other in the memory of one thread; the
+    kernel gets as much of it as the largest task takes, `xyntra.private`, as its last argument.
     """
 
     name: ClassVar[str] = "scratch-allocation"
@@ -63,19 +69,54 @@ class ScratchAllocation:
         """
         function = kernel_function(module)
         check_buffers(function)
-        _refuse_to_free(function)
-        body = entry_block(function)
-        slots = _assign_slots(_find_allocations(function))
-        with function.location:
-            byte = ir.IntegerType.get_signless(8)
-            for slot in slots:
-                kind = ir.MemRefType.get([slot.nbytes], byte)
-                argument = body.add_argument(kind, function.location)
-                for tenant in slot.tenants:
-                    _replace_by_view(tenant.op, argument)
-            sizes = ir.DenseI64ArrayAttr.get([slot.nbytes for slot in slots])
-            function.attributes["xyntra.scratch"] = sizes
-            set_signature(function, [])
+        _allocate(function)
+        tasks = {function_name(task): _allocate(task) for task in task_functions(module)}
+        private = max([sum(sizes) for sizes in tasks.values()], default=0)
+        if private:
+            _pass_private_memory(function, private, tasks)
+
+
+def _allocate(function: ir.Operation) -> list[int]:
+    """Give `function` an argument for every slot, and return their sizes."""
+    _refuse_to_free(function)
+    body = entry_block(function)
+    slots = _assign_slots(_find_allocations(function))
+    with function.location:
+        for slot in slots:
+            argument = body.add_argument(_bytes(slot.nbytes), function.location)
+            for tenant in slot.tenants:
+                _replace_by_view(tenant.op, argument)
+        sizes = [slot.nbytes for slot in slots]
+        function.attributes["xyntra.scratch"] = ir.DenseI64ArrayAttr.get(sizes)
+        set_signature(function, [])
+    return sizes
+
+
+def _pass_private_memory(
+    kernel: ir.Operation, nbytes: int, tasks: Mapping[str, Sequence[int]]
+) -> None:
+    """Give `kernel` memory for one thread, and its tasks their slots of it."""
+    with kernel.location:
+        memory = entry_block(kernel).add_argument(_bytes(nbytes), kernel.location)
+        number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), nbytes)
+        kernel.attributes["xyntra.private"] = number
+        set_signature(kernel, [])
+    calls = operations_named(kernel, "func.call")
+    for call in calls:
+        sizes = tasks.get(ir.FlatSymbolRefAttr(call.attributes["callee"]).value, ())
+        with call.location, ir.InsertionPoint(call):
+            starts = accumulate(sizes[:-1], initial=0) if sizes else ()
+            kinds = [_bytes(size) for size in sizes]
+            slots = [view_of_bytes(memory, *each) for each in zip(kinds, starts, strict=True)]
+            operands = [*call.operands, *slots]
+            attributes = {"callee": call.attributes["callee"]}
+            ir.Operation.create("func.call", operands=operands, attributes=attributes)
+    for call in calls:
+        call.erase()
+
+
+def _bytes(nbytes: int) -> ir.MemRefType:
+    return ir.MemRefType.get([nbytes], ir.IntegerType.get_signless(8))
 
 
 def _refuse_to_free(function: ir.Operation) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import count
 from typing import Any
@@ -24,16 +24,18 @@ class Library:
     The code stays in memory as long as the library: keep it for as long as an address is used.
 
     Args:
-        objects: object code by the name of the one symbol that it is loaded for.
+        objects: object code by the name of the symbol that it is loaded for.
+        more: further symbols that are to be found.
 
     Raises:
         CompileError: the code is damaged or cannot be linked here.
     """
 
-    def __init__(self, objects: Mapping[str, bytes]) -> None:
+    def __init__(self, objects: Mapping[str, bytes], more: Sequence[str] = ()) -> None:
         builder = llvm().JITLibraryBuilder()
-        for name, code in objects.items():
+        for code in objects.values():
             builder.add_object_img(code)
+        for name in (*objects, *more):
             builder.export_symbol(name)
         for name, address in _imports(objects.values()).items():
             builder.import_symbol(name, address)
@@ -51,6 +53,10 @@ class Library:
             KeyError: no object was loaded under `name`.
         """
         return int(self._tracker[name])
+
+    def keep_for_ever(self) -> None:
+        """Leave the code in memory until the process ends."""
+        self._tracker.detach()
 
 
 @lru_cache(maxsize=1)

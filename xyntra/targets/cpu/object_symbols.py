@@ -15,6 +15,7 @@ from xyntra.targets.cpu.support import SOURCES
 
 _MEMORY = ("memcpy", "memset", "memmove", "bcmp", "memcmp")
 _CLOCK = ("clock_gettime",)
+_THREADS = ("sched_getcpu", "sched_yield", "pthread_setaffinity_np", "syscall")
 _MATH = frozenset(
     """
     acos acosh asin asinh atan atan2 atanh cbrt ceil cos cosh erf erfc exp exp10 exp2 expm1 fdim
@@ -22,7 +23,9 @@ _MATH = frozenset(
     modf nearbyint pow rint round roundeven sin sincos sinh sqrt tan tanh tgamma trunc
     """.split()
 )
-ALLOWED_IMPORTS = frozenset([*_MEMORY, *_CLOCK, *_MATH, *(f"{name}f" for name in _MATH)])
+ALLOWED_IMPORTS = frozenset(
+    [*_MEMORY, *_CLOCK, *_THREADS, *_MATH, *(f"{name}f" for name in _MATH)]
+)
 
 _ELF64_LITTLE = b"\x7fELF\x02\x01"
 _SYMBOL_TABLE = 2  # SHT_SYMTAB

@@ -2,7 +2,8 @@
 """Runs a sequence of kernels with one call into native code.
 
 The loop over the steps is machine code of our own, so that between two kernels there are a few
-instructions and no Python; the interpreter lock is released for the whole run.
+instructions and no Python; the interpreter lock is released for the whole run. It also counts the
+calls under way, by which the thread pool knows how long to stay awake.
 """
 
 from __future__ import annotations
@@ -14,11 +15,23 @@ from functools import lru_cache
 
 from xyntra.targets.cpu.loader import Library
 
+_COUNT_CALLS = """
+define internal void @add_call(ptr %active, i32 %change) nounwind {
+  %none = icmp eq ptr %active, null
+  br i1 %none, label %out, label %add
+add:
+  %before = atomicrmw add ptr %active, i32 %change seq_cst, align 4
+  br label %out
+out:
+  ret void
+}
+"""
 _REPLAY = """
 %step = type { ptr, ptr }
 
-define void @xyntra.replay(ptr %steps, i64 %count) nounwind {
+define void @xyntra.replay(ptr %steps, i64 %count, ptr %active) nounwind {
 entry:
+  call void @add_call(ptr %active, i32 1)
   %end = getelementptr %step, ptr %steps, i64 %count
   %none = icmp eq i64 %count, 0
   br i1 %none, label %done, label %loop
@@ -32,6 +45,7 @@ loop:
   %last = icmp eq ptr %next, %end
   br i1 %last, label %done, label %loop
 done:
+  call void @add_call(ptr %active, i32 -1)
   ret void
 }
 """
@@ -40,8 +54,10 @@ _TIMED_REPLAY = """
 
 declare i32 @clock_gettime(i32, ptr)
 
-define void @xyntra.replay_timed(ptr %steps, i64 %count, ptr %times, i32 %clock) nounwind {
+define void @xyntra.replay_timed(ptr %steps, i64 %count, ptr %times, i32 %clock, ptr %active)
+    nounwind {
 entry:
+  call void @add_call(ptr %active, i32 1)
   %now = alloca [2 x i64]
   %none = icmp eq i64 %count, 0
   br i1 %none, label %done, label %loop
@@ -61,6 +77,7 @@ loop:
   %last = icmp eq i64 %next, %count
   br i1 %last, label %done, label %loop
 done:
+  call void @add_call(ptr %active, i32 -1)
   ret void
 }
 
@@ -74,10 +91,13 @@ define internal i64 @nanoseconds(i32 %clock, ptr %now) nounwind {
   ret i64 %sum
 }
 """
-_SOURCES = {"xyntra.replay": _REPLAY, "xyntra.replay_timed": _TIMED_REPLAY}
-_RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
+_SOURCES = {
+    "xyntra.replay": _REPLAY + _COUNT_CALLS,
+    "xyntra.replay_timed": _TIMED_REPLAY + _COUNT_CALLS,
+}
+_RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
 _RUN_TIMED = ctypes.CFUNCTYPE(
-    None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int32
+    None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int32, ctypes.c_void_p
 )
 
 
@@ -89,15 +109,20 @@ class StepTable:
     Args:
         calls: for each step the address of a function `void (void**)` and its arguments, pointers
             as integers. What they point to, and the code, must outlive the table.
+        active: address of a counter of calls under way (i32), or 0.
         library: holds the objects of `replay_objects`; one is made for the process without it.
     """
 
     def __init__(
-        self, calls: Sequence[tuple[int, Sequence[int]]], library: Library | None = None
+        self,
+        calls: Sequence[tuple[int, Sequence[int]]],
+        library: Library | None = None,
+        active: int = 0,
     ) -> None:
         self._library = library or _own_library()
         self._replay = _RUN(self._library.address("xyntra.replay"))
         self._count = len(calls)
+        self._active = active
         arguments = sum(len(values) for _, values in calls)
         self._table = (ctypes.c_void_p * (2 * len(calls) + arguments))()
         self._address = ctypes.addressof(self._table)
@@ -116,7 +141,7 @@ class StepTable:
 
     def run(self) -> None:
         """Call every step in order."""
-        self._replay(self._address, self._count)
+        self._replay(self._address, self._count, self._active)
 
     def run_timed(self) -> list[int]:
         """Call every step in order and return the nanoseconds that each took."""
@@ -124,13 +149,14 @@ class StepTable:
             return [self._time_step(step) for step in range(self._count)]
         times = (ctypes.c_int64 * max(self._count, 1))()
         replay = _RUN_TIMED(self._library.address("xyntra.replay_timed"))
-        replay(self._address, self._count, ctypes.addressof(times), time.CLOCK_MONOTONIC)
+        clock = time.CLOCK_MONOTONIC
+        replay(self._address, self._count, ctypes.addressof(times), clock, self._active)
         return list(times)[: self._count]
 
     def _time_step(self, step: int) -> int:
         address = self._address + 2 * step * ctypes.sizeof(ctypes.c_void_p)
         start = time.perf_counter_ns()
-        self._replay(address, 1)
+        self._replay(address, 1, self._active)
         return time.perf_counter_ns() - start
 
 

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What a loop that moves into a function takes along, and what it has to be given."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.kernel_function import entry_block
+from xyntra.passes.lower.cpu.memrefs import VIEWS
+
+__all__ = ["can_move", "capture_values", "move_private_buffers"]
+
+_COPIED = VIEWS | {"arith.constant", "memref.get_global", "vector.broadcast"}
+
+
+def can_move(loop: ir.Operation) -> bool:
+    """Tell whether every value that `loop` takes from outside fits a word or can be made again."""
+    inside = dict.fromkeys(_nested(loop))
+    waiting = [value for op in inside for value in op.operands if not _is_in(value, inside)]
+    while waiting:
+        value = waiting.pop()
+        owner = value.owner
+        if not isinstance(owner, ir.Block) and owner.operation.name in _COPIED:
+            waiting.extend(owner.operation.operands)
+        elif not _fits_word(value.type):
+            return False
+    return True
+
+
+def move_private_buffers(loop: ir.Operation, anchor: ir.Operation) -> list[ir.Operation]:
+    """Move before `anchor` the buffers, with their views, that nothing but `loop` touches."""
+    inside = dict.fromkeys(_nested(loop))
+    waiting = [value for op in inside for value in op.operands if not _is_in(value, inside)]
+    moved: list[ir.Operation] = []
+    while waiting:
+        owner = waiting.pop().owner
+        if isinstance(owner, ir.Block) or owner.operation in moved:
+            continue
+        op = owner.operation
+        if op.name in VIEWS:
+            waiting.append(op.operands[0])
+        elif op.name == "memref.alloc":
+            moved += _with_views(op, inside)
+    for op in moved:
+        op.move_before(anchor)
+    return moved
+
+
+def capture_values(function: ir.Operation, moved: list[ir.Operation]) -> list[ir.Value]:
+    """Make everything inside `function` read what is inside it, and return what that lacks.
+
+    Constants and views are made again at its start. For any other value from outside it gets a
+    further argument, in the order of the values that are returned.
+    """
+    block = entry_block(function)
+    inside = dict.fromkeys(_nested(function))
+    first = block.operations[0]
+    mapped: dict[ir.Value, ir.Value] = {}
+    captured: list[ir.Value] = []
+
+    def inner(value: ir.Value) -> ir.Value:
+        if value in mapped or _is_in(value, inside):
+            return mapped.get(value, value)
+        owner = value.owner
+        if not isinstance(owner, ir.Block) and owner.operation.name in _COPIED:
+            operands = [inner(operand) for operand in owner.operation.operands]
+            with ir.InsertionPoint(first):
+                copy = owner.operation.clone().operation
+            for number, operand in enumerate(operands):
+                copy.operands[number] = operand
+            mapped[value] = copy.results[0]
+        else:
+            captured.append(value)
+            mapped[value] = block.add_argument(value.type, function.location)
+        return mapped[value]
+
+    for op in list(inside):
+        for number, operand in enumerate(list(op.operands)):
+            new = inner(operand)
+            if new != operand:
+                op.operands[number] = new
+    return captured
+
+
+def _with_views(buffer: ir.Operation, inside: Container[ir.Operation]) -> list[ir.Operation]:
+    """A buffer and its views outside, where all else that uses them is inside; nothing if not."""
+    found = [buffer]
+    for op in found:
+        for use in op.result.uses:
+            user = use.owner.operation
+            if user in inside or user in found:
+                continue
+            if user.name not in VIEWS:
+                return []
+            found.append(user)
+    return found
+
+
+def _nested(op: ir.Operation) -> Iterator[ir.Operation]:
+    """`op` and everything inside."""
+    yield op
+    for region in op.regions:
+        for block in region.blocks:
+            for view in block.operations:
+                yield from _nested(view.operation)
+
+
+def _is_in(value: ir.Value, inside: Container[ir.Operation]) -> bool:
+    owner = value.owner
+    return (owner.owner if isinstance(owner, ir.Block) else owner).operation in inside
+
+
+def _fits_word(kind: ir.Type) -> bool:
+    if isinstance(kind, ir.MemRefType):
+        strides, offset = kind.get_strides_and_offset()
+        return bool(kind.has_static_shape and min([offset, *strides], default=0) >= 0)
+    return isinstance(kind, (ir.IndexType, ir.IntegerType, ir.FloatType))

@@ -1,0 +1,349 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Native code of the thread pool, as LLVM IR.
+
+A job is a function over 0 … count, cut into chunks that whoever is free takes. One 64-bit word holds
+the number of the job and that of its next chunk, and a chunk is taken by exchanging the word: a
+worker that comes late finds another job's number there and touches nothing. The caller works too and
+waits for chunks that were taken, not for workers, so that one that is still asleep delays nobody.
+
+Workers that have nothing to do look at the number of the job for a while, longer while a call is
+under way, then sleep in a futex. Whoever starts a job reads how many sleep after it has stored the
+number; a worker counts itself before the kernel compares the number again: one sees the other.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+from string import Template
+
+__all__ = [
+    "ACTIVE",
+    "CORES",
+    "HOME",
+    "MAX_WORKERS",
+    "PINNED",
+    "POOL_BYTES",
+    "SERIAL_SOURCE",
+    "SLOTS",
+    "SLOT_BYTES",
+    "is_supported",
+    "pool_source",
+]
+
+# Byte offsets in the pool's memory; what different threads write lies in lines of its own.
+_NEXT, _DONE, _NUMBER, _SLEEPERS, _OWNER = 0, 64, 128, 192, 256
+_JOB, _FUNCTION, _ENVIRONMENT, _COUNT, _CHUNK = 136, 144, 152, 160, 168
+ACTIVE = 320
+"""Calls under way: i32."""
+HOME, PINNED, CORES = 384, 388, 392
+"""Core without a worker: i32; pinned workers, the first slots: i32; core of every CPU: i32[1024]."""
+SLOTS = 448 + 4 * 1024
+"""Workers: pool, number from 1, pthread_t, core: i32, turns of waiting before it sleeps: i32."""
+SLOT_BYTES = 64
+MAX_WORKERS = 1023
+POOL_BYTES = SLOTS + SLOT_BYTES * MAX_WORKERS
+
+_CHUNKS_A_THREAD = 8  # enough for the end of a job to be shared well
+_PATIENCE = 20000  # turns before the caller offers its core to a worker that does not run
+_WAIT, _WAKE = 9 | 128, 10 | 128  # FUTEX_WAIT_BITSET and FUTEX_WAKE_BITSET, both private
+
+_MACHINES = {
+    "x86_64": {"futex": 202, "pause": "llvm.x86.sse2.pause()"},
+    "aarch64": {"futex": 98, "pause": "llvm.aarch64.hint(i32 1)"},
+}
+_DECLARED = {"x86_64": "llvm.x86.sse2.pause()", "aarch64": "llvm.aarch64.hint(i32)"}
+
+SERIAL_SOURCE = """
+define void @xyntra.serial_for(ptr %team, ptr %function, ptr %environment, i64 %count, i64 %grain)
+    nounwind {
+  call void %function(ptr %environment, i64 0, i64 %count, i64 0)
+  ret void
+}
+"""
+"""The same as `xyntra.parallel_for` with one thread, for every system."""
+
+_SOURCE = Template("""
+declare i32 @sched_getcpu()
+declare i32 @sched_yield()
+declare i32 @pthread_setaffinity_np(i64, i64, ptr)
+declare i64 @syscall(i64, ptr, i64, i64, ptr, ptr, i64)
+declare void @$declared
+declare i64 @llvm.smin.i64(i64, i64)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+
+define void @xyntra.parallel_for(ptr %team, ptr %function, ptr %environment, i64 %count, i64 %grain)
+    nounwind {
+entry:
+  %pool.slot = getelementptr i8, ptr %team, i64 8
+  %pool = load ptr, ptr %pool.slot
+  %threads.slot = getelementptr i8, ptr %team, i64 16
+  %threads = load i64, ptr %threads.slot
+  %active.slot = getelementptr i8, ptr %pool, i64 $active
+  %active = load atomic i32, ptr %active.slot monotonic, align 4
+  %calls = zext i32 %active to i64
+  %others = sub i64 %calls, 1
+  %free = sub i64 %threads, %others
+  %grain.less = sub i64 %grain, 1
+  %padded = add i64 %count, %grain.less
+  %pieces = udiv i64 %padded, %grain
+  %usable = call i64 @llvm.smin.i64(i64 %free, i64 %pieces)
+  %several = icmp sgt i64 %usable, 1
+  br i1 %several, label %lock, label %alone
+lock:
+  %owner = getelementptr i8, ptr %pool, i64 $owner
+  %tried = cmpxchg ptr %owner, i32 0, i32 1 acquire monotonic, align 4
+  %locked = extractvalue { i32, i1 } %tried, 1
+  br i1 %locked, label %start, label %alone
+start:
+  call void @settle(ptr %pool)
+  %chunks = call i64 @publish(ptr %pool, ptr %function, ptr %environment, i64 %count, i64 %grain,
+                              i64 %pieces, i64 %usable)
+  %own = call i64 @work(ptr %pool, i64 0)
+  call void @finish(ptr %pool, i64 %chunks)
+  store atomic i32 0, ptr %owner release, align 4
+  ret void
+alone:
+  call void %function(ptr %environment, i64 0, i64 %count, i64 0)
+  ret void
+}
+
+define internal i64 @publish(ptr %pool, ptr %function, ptr %environment, i64 %count, i64 %grain,
+                             i64 %pieces, i64 %usable) nounwind {
+entry:
+  %wanted = mul i64 %usable, $chunks_a_thread
+  %wanted.less = sub i64 %wanted, 1
+  %pieces.padded = add i64 %pieces, %wanted.less
+  %pieces.each = udiv i64 %pieces.padded, %wanted
+  %chunk = mul i64 %pieces.each, %grain
+  %chunk.less = sub i64 %chunk, 1
+  %count.padded = add i64 %count, %chunk.less
+  %chunks = udiv i64 %count.padded, %chunk
+  %function.slot = getelementptr i8, ptr %pool, i64 $function
+  store ptr %function, ptr %function.slot
+  %environment.slot = getelementptr i8, ptr %pool, i64 $environment
+  store ptr %environment, ptr %environment.slot
+  %count.slot = getelementptr i8, ptr %pool, i64 $count
+  store i64 %count, ptr %count.slot
+  %chunk.slot = getelementptr i8, ptr %pool, i64 $chunk
+  store i64 %chunk, ptr %chunk.slot
+  %done = getelementptr i8, ptr %pool, i64 $done
+  store atomic i64 0, ptr %done monotonic, align 8
+  %number.slot = getelementptr i8, ptr %pool, i64 $number
+  %before = load atomic i32, ptr %number.slot monotonic, align 4
+  %number = add i32 %before, 1
+  %wide = zext i32 %number to i64
+  %high = shl i64 %wide, 32
+  %usable.high = shl i64 %usable, 20
+  %sizes = or i64 %usable.high, %chunks
+  %job = or i64 %high, %sizes
+  %job.slot = getelementptr i8, ptr %pool, i64 $job
+  store atomic i64 %job, ptr %job.slot release, align 8
+  %next = getelementptr i8, ptr %pool, i64 $next
+  store atomic i64 %high, ptr %next release, align 8
+  store atomic i32 %number, ptr %number.slot seq_cst, align 4
+  %sleepers.slot = getelementptr i8, ptr %pool, i64 $sleepers
+  %sleepers = load atomic i32, ptr %sleepers.slot seq_cst, align 4
+  %none = icmp eq i32 %sleepers, 0
+  br i1 %none, label %out, label %wake
+wake:
+  %many = icmp ugt i64 %usable, 31
+  %shift = select i1 %many, i64 0, i64 %usable
+  %bit = shl i64 1, %shift
+  %below = sub i64 %bit, 1
+  %mask = select i1 %many, i64 4294967295, i64 %below
+  %woken = call i64 @syscall(i64 $futex, ptr %number.slot, i64 $wake, i64 2147483647, ptr null,
+                             ptr null, i64 %mask)
+  br label %out
+out:
+  ret i64 %chunks
+}
+
+define internal i64 @work(ptr %pool, i64 %id) nounwind {
+entry:
+  %next = getelementptr i8, ptr %pool, i64 $next
+  %job.slot = getelementptr i8, ptr %pool, i64 $job
+  %done = getelementptr i8, ptr %pool, i64 $done
+  br label %look
+look:
+  %did = phi i64 [ 0, %entry ], [ %did, %take ], [ %more, %run ]
+  %at = load atomic i64, ptr %next acquire, align 8
+  %job = load atomic i64, ptr %job.slot acquire, align 8
+  %differ = xor i64 %at, %job
+  %differ.high = lshr i64 %differ, 32
+  %same = icmp eq i64 %differ.high, 0
+  %index = and i64 %at, 4294967295
+  %chunks = and i64 %job, 1048575
+  %is.left = icmp ult i64 %index, %chunks
+  %sizes = lshr i64 %job, 20
+  %usable = and i64 %sizes, 4095
+  %is.member = icmp ult i64 %id, %usable
+  %open = and i1 %same, %is.left
+  %may = and i1 %open, %is.member
+  br i1 %may, label %take, label %out
+take:
+  %after = add i64 %at, 1
+  %pair = cmpxchg ptr %next, i64 %at, i64 %after acq_rel acquire, align 8
+  %taken = extractvalue { i64, i1 } %pair, 1
+  br i1 %taken, label %run, label %look
+run:
+  %function.slot = getelementptr i8, ptr %pool, i64 $function
+  %function = load ptr, ptr %function.slot
+  %environment.slot = getelementptr i8, ptr %pool, i64 $environment
+  %environment = load ptr, ptr %environment.slot
+  %count.slot = getelementptr i8, ptr %pool, i64 $count
+  %count = load i64, ptr %count.slot
+  %chunk.slot = getelementptr i8, ptr %pool, i64 $chunk
+  %chunk = load i64, ptr %chunk.slot
+  %begin = mul i64 %index, %chunk
+  %reach = add i64 %begin, %chunk
+  %end = call i64 @llvm.smin.i64(i64 %reach, i64 %count)
+  call void %function(ptr %environment, i64 %begin, i64 %end, i64 %id)
+  %before = atomicrmw add ptr %done, i64 1 acq_rel, align 8
+  %more = add i64 %did, 1
+  br label %look
+out:
+  ret i64 %did
+}
+
+define internal void @finish(ptr %pool, i64 %chunks) nounwind {
+entry:
+  %done = getelementptr i8, ptr %pool, i64 $done
+  br label %look
+look:
+  %turn = phi i64 [ 0, %entry ], [ %turns, %spin ], [ %turns, %yield ]
+  %turns = add i64 %turn, 1
+  %now = load atomic i64, ptr %done acquire, align 8
+  %all = icmp eq i64 %now, %chunks
+  br i1 %all, label %out, label %more
+more:
+  %is.short = icmp ult i64 %turn, $patience
+  br i1 %is.short, label %spin, label %yield
+spin:
+  call void @$pause
+  br label %look
+yield:
+  %yielded = call i32 @sched_yield()
+  br label %look
+out:
+  ret void
+}
+
+define internal void @settle(ptr %pool) nounwind {
+entry:
+  %mask = alloca [16 x i64], align 8
+  %cpu = call i32 @sched_getcpu()
+  %is.known = icmp ult i32 %cpu, 1024
+  br i1 %is.known, label %known, label %out
+known:
+  %cores = getelementptr i8, ptr %pool, i64 $cores
+  %cpu.wide = zext i32 %cpu to i64
+  %core.slot = getelementptr i32, ptr %cores, i64 %cpu.wide
+  %core = load i32, ptr %core.slot
+  %home.slot = getelementptr i8, ptr %pool, i64 $home
+  %home = load i32, ptr %home.slot
+  %stayed = icmp eq i32 %core, %home
+  br i1 %stayed, label %out, label %moved
+moved:
+  %pinned.slot = getelementptr i8, ptr %pool, i64 $pinned
+  %pinned = load i32, ptr %pinned.slot
+  %slots = getelementptr i8, ptr %pool, i64 $slots
+  store i32 %core, ptr %home.slot
+  br label %search
+search:
+  %i = phi i32 [ 0, %moved ], [ %following, %other ]
+  %is.worker = icmp ult i32 %i, %pinned
+  br i1 %is.worker, label %compare, label %out
+compare:
+  %i.wide = zext i32 %i to i64
+  %slot.start = mul i64 %i.wide, $slot_bytes
+  %slot = getelementptr i8, ptr %slots, i64 %slot.start
+  %its.slot = getelementptr i8, ptr %slot, i64 24
+  %its = load i32, ptr %its.slot
+  %meets = icmp eq i32 %its, %core
+  br i1 %meets, label %swap, label %other
+other:
+  %following = add i32 %i, 1
+  br label %search
+swap:
+  store i32 %home, ptr %its.slot
+  call void @llvm.memset.p0.i64(ptr %mask, i8 0, i64 128, i1 false)
+  %home.wide = zext i32 %home to i64
+  %word.number = lshr i64 %home.wide, 6
+  %word = getelementptr i64, ptr %mask, i64 %word.number
+  %place = and i64 %home.wide, 63
+  %bit = shl i64 1, %place
+  store i64 %bit, ptr %word
+  %thread.slot = getelementptr i8, ptr %slot, i64 16
+  %thread = load i64, ptr %thread.slot
+  %set = call i32 @pthread_setaffinity_np(i64 %thread, i64 128, ptr %mask)
+  br label %out
+out:
+  ret void
+}
+
+define ptr @xyntra.worker(ptr %slot) nounwind {
+entry:
+  %pool = load ptr, ptr %slot
+  %id.slot = getelementptr i8, ptr %slot, i64 8
+  %id = load i64, ptr %id.slot
+  %spin.slot = getelementptr i8, ptr %slot, i64 28
+  %number.slot = getelementptr i8, ptr %pool, i64 $number
+  %active.slot = getelementptr i8, ptr %pool, i64 $active
+  %sleepers.slot = getelementptr i8, ptr %pool, i64 $sleepers
+  %place = and i64 %id, 31
+  %mask = shl i64 1, %place
+  %spin = load i32, ptr %spin.slot
+  %longest = mul i32 %spin, 32
+  br label %look
+look:
+  %seen = phi i32 [ 0, %entry ], [ %seen, %wait ], [ %seen, %sleep ], [ %number, %go ]
+  %idle = phi i32 [ 0, %entry ], [ %idle.more, %wait ], [ 0, %sleep ], [ %idle.kept, %go ]
+  %total = phi i32 [ 0, %entry ], [ %total.more, %wait ], [ 0, %sleep ], [ %total.kept, %go ]
+  %number = load atomic i32, ptr %number.slot acquire, align 4
+  %is.new = icmp ne i32 %number, %seen
+  br i1 %is.new, label %go, label %wait
+go:
+  %did = call i64 @work(ptr %pool, i64 %id)
+  %nothing = icmp eq i64 %did, 0
+  %idle.kept = select i1 %nothing, i32 %idle, i32 0
+  %total.kept = select i1 %nothing, i32 %total, i32 0
+  br label %look
+wait:
+  call void @$pause
+  %active = load atomic i32, ptr %active.slot monotonic, align 4
+  %is.alone = icmp eq i32 %active, 1
+  %idle.next = add i32 %idle, 1
+  %idle.more = select i1 %is.alone, i32 0, i32 %idle.next
+  %total.more = add i32 %total, 1
+  %is.cold = icmp ugt i32 %idle.more, %spin
+  %is.long = icmp ugt i32 %total.more, %longest
+  %tired = or i1 %is.cold, %is.long
+  br i1 %tired, label %sleep, label %look
+sleep:
+  %up = atomicrmw add ptr %sleepers.slot, i32 1 seq_cst, align 4
+  %expected = zext i32 %seen to i64
+  %slept = call i64 @syscall(i64 $futex, ptr %number.slot, i64 $wait, i64 %expected, ptr null,
+                             ptr null, i64 %mask)
+  %down = atomicrmw sub ptr %sleepers.slot, i32 1 seq_cst, align 4
+  br label %look
+}
+""")
+
+
+def is_supported() -> bool:
+    """Tell whether threads can be had here: on Linux, on x86-64 and AArch64."""
+    return sys.platform == "linux" and platform.machine() in _MACHINES
+
+
+def pool_source() -> str:
+    """The functions `xyntra.parallel_for` and `xyntra.worker`."""
+    machine = platform.machine()
+    return _SOURCE.substitute(
+        _MACHINES[machine],
+        declared=_DECLARED[machine],
+        next=_NEXT, done=_DONE, number=_NUMBER, sleepers=_SLEEPERS, owner=_OWNER, job=_JOB,
+        function=_FUNCTION, environment=_ENVIRONMENT, count=_COUNT, chunk=_CHUNK, active=ACTIVE,
+        home=HOME, pinned=PINNED, cores=CORES, slots=SLOTS, slot_bytes=SLOT_BYTES,
+        chunks_a_thread=_CHUNKS_A_THREAD, patience=_PATIENCE, wait=_WAIT, wake=_WAKE,
+    )  # fmt: skip
