@@ -55,7 +55,7 @@ def model_file(spec: ModelSpec, folder: Path, timeout: float) -> Path:
 
 
 def compile_job(spec: ModelSpec, path: Path, cache: Path) -> dict[str, Any]:
-    """Return the job of `bench.compile_once`: one thread on the CPU."""
+    """Return the job of `bench.compile_once`, for the CPU."""
     config = {"cache_dir": str(cache), "threads": 1, "target": "cpu"}
     return {"model": spec.name, "path": str(path), "shapes": spec.shapes, "config": config}
 
@@ -68,7 +68,7 @@ def measure_compilations(
     Args:
         spec, path: the model.
         folder: an empty folder for the last cache, which stays.
-        cold, cached: numbers of runs, at least 1.
+        cold, cached: numbers of runs; at least 1 of cold ones.
         timeout: seconds for one process.
 
     Raises:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.files import atomic_path
+from bench.markdown import Region
 from bench.measure import ROOT
 
 __all__ = ["DOCUMENT", "main", "render", "update_document"]
@@ -39,18 +40,9 @@ def update_document(document: Path, results: Path) -> None:
         found = sorted(results.glob(f"{part}-*.json"), key=lambda path: path.stat().st_mtime)
         if found:
             result = json.loads(found[-1].read_text(encoding="utf-8"))
-            text = _replace(text, part, render(part, result))
+            text = Region(f"python -m bench.{part}").replace(text, render(part, result))
     with atomic_path(document) as temporary:
         temporary.write_text(text, encoding="utf-8")
-
-
-def _replace(text: str, part: str, table: str) -> str:
-    begin, end = f"<!-- begin: python -m bench.{part} -->", f"<!-- end: python -m bench.{part} -->"
-    before, found, rest = text.partition(begin)
-    _, ended, after = rest.partition(end)
-    if not found or not ended or begin in rest or end in after:
-        raise ValueError(f"the document needs {begin!r} and then {end!r}, once each")
-    return f"{before}{begin}\n{table}{end}{after}"
 
 
 def render(part: str, result: dict[str, Any]) -> str:

@@ -12,15 +12,14 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from unittest.mock import patch
+
+from bench.models.torch_module import torch_model
 
 if TYPE_CHECKING:
     import torch
-
-    from bench.models.spec import InputSpec
 
 __all__ = ["count_launches", "main"]
 
@@ -34,7 +33,7 @@ _VIEWS = re.compile(r"reinterpret|as_strided|\.view|\.alias|empty_strided|set_\b
 def main() -> None:
     """Compile the model `model` of JOB and write its launches as JSON to RESULT."""
     job = json.loads(sys.argv[1])
-    module, inputs = _torch_model(job["model"])
+    module, inputs = torch_model(job["model"])
     Path(sys.argv[2]).write_text(json.dumps(launches(module, inputs)), encoding="utf-8")
 
 
@@ -76,48 +75,6 @@ def _body_of_call(code: str) -> Iterator[str]:
             yield line
         elif line.lstrip().startswith("def call("):
             indent = depth
-
-
-def _torch_model(name: str) -> tuple[torch.nn.Module, list[torch.Tensor]]:
-    """The module that the export of a model starts from, and random inputs for it."""
-    import torch
-
-    from bench.models import REGISTRY
-
-    spec = REGISTRY[name]
-    found: list[torch.nn.Module] = []
-
-    def remember(
-        module: torch.nn.Module,
-        inputs: Sequence[InputSpec],
-        outputs: Sequence[str],
-        select: Callable[[Any], Any],
-        path: Path,
-    ) -> None:
-        found.append(_Selected(module, [value.name for value in inputs], select))
-
-    with patch.object(sys.modules[spec.build.__module__], "export", remember):
-        spec.build(Path("unused"))
-    arrays = spec.random_inputs(seed=0)
-    return found[0], [torch.from_numpy(array) for array in arrays.values()]
-
-
-def _Selected(  # noqa: N802  (makes a module)
-    module: torch.nn.Module, names: list[str], select: Callable[[Any], Any]
-) -> torch.nn.Module:
-    import torch
-
-    class Selected(torch.nn.Module):
-        """Positional inputs, and the outputs that the export names."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.inner = module
-
-        def forward(self, *tensors: torch.Tensor) -> Any:
-            return select(self.inner(**dict(zip(names, tensors, strict=True))))
-
-    return Selected()
 
 
 if __name__ == "__main__":

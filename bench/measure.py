@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Measure in fresh processes, and time two programs side by side."""
+"""Measure in fresh processes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bench.files import atomic_path
 
-__all__ = ["ROOT", "MeasureError", "fresh", "interleaved", "run_module", "write_json"]
+__all__ = ["ROOT", "MeasureError", "error_in", "fresh", "run_module", "write_json"]
 
 ROOT = Path(__file__).resolve().parents[1]
 _LAST_WORDS = 2000
@@ -98,46 +97,18 @@ def _run(command: Sequence[str], timeout: float) -> tuple[int, str]:
 def _reason(status: int, words: str) -> str:
     if status < 0:
         return f"killed by signal {-status} ({signal.strsignal(-status)})"
-    # An error of ours ends a traceback, or is all there is, and may have several lines.
+    return error_in(words) or f"exit status {status}"
+
+
+def error_in(words: str) -> str:
+    """The error that a program or a traceback ends with; empty if there are no words.
+
+    One of ours ends a traceback, or is all there is, and may have several lines.
+    """
     ours = re.split(r"^(?:[\w.-]+: )?(?=error\[)", words, flags=re.MULTILINE)
     if len(ours) > 1:
         return ours[-1]
-    return words.splitlines()[-1] if words else f"exit status {status}"
-
-
-def interleaved(
-    first: Callable[[], object],
-    second: Callable[[], object],
-    *,
-    seconds: float,
-    rounds: int,
-    warmup: int = 2,
-) -> tuple[list[float], list[float]]:
-    """Time two functions alternately, so that a change of clock or load meets both.
-
-    Args:
-        first, second: what to time.
-        seconds: stop when this much time has passed, but not before `rounds`.
-        rounds: the least number of rounds; each calls both, in alternating order.
-        warmup: calls of each before timing.
-
-    Returns:
-        The seconds of every call of `first`, and of every call of `second`.
-    """
-    for _ in range(warmup):
-        first()
-        second()
-    times: tuple[list[float], list[float]] = ([], [])
-    calls = (first, second)
-    end = time.perf_counter() + seconds
-    done = 0
-    while done < rounds or time.perf_counter() < end:
-        for index in (0, 1) if done % 2 == 0 else (1, 0):
-            start = time.perf_counter()
-            calls[index]()
-            times[index].append(time.perf_counter() - start)
-        done += 1
-    return times
+    return words.splitlines()[-1] if words else ""
 
 
 def write_json(path: Path, value: object) -> None:

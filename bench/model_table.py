@@ -16,12 +16,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.compilations import compile_job, measure_compilations, model_file
+from bench.compilations import measure_compilations, model_file
+from bench.contest import Pace, contest
+from bench.entrants import OURS, REFERENCE, model_entrants
 from bench.machine import describe, slug
-from bench.measure import ROOT, MeasureError, fresh, write_json
+from bench.measure import ROOT, MeasureError, write_json
 from bench.models import DEFAULT_FOLDER, REGISTRY, ModelSpec
-from bench.table_text import update_document
+from bench.table_text import REGION, render
 
+TURN = 0.25
 RESULTS = ROOT / "bench" / "results"
 COUNTS = ("operations", "kernels", "kernels_at_load", "distinct_kernels")
 DOCUMENT = ROOT / "docs" / "models.md"
@@ -42,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"wrote {path}")
     # A table of some of the models would take the place of a table of all.
     if not options.names:
-        update_document(options.document, result)
+        REGION.update(options.document, render(result))
         print(f"wrote {options.document}")
     return 0 if all(row.get("close") for row in rows) else 1
 
@@ -114,8 +117,24 @@ def _compilations(
 def _comparison(
     spec: ModelSpec, path: Path, cache: Path, options: argparse.Namespace
 ) -> dict[str, Any]:
-    chosen = {name: getattr(options, name) for name in ("seeds", "rounds", "seconds")}
-    return fresh("bench.compare_once", compile_job(spec, path, cache) | chosen, options.timeout)
+    pace = Pace(options.seconds, options.rounds, TURN, options.timeout)
+    config = {"cache_dir": str(cache), "target": "cpu"}
+    entrants = model_entrants(spec, path, threads=1, config=config, peers=[REFERENCE])
+    outcome = contest(entrants, [spec.random_inputs(s) for s in range(options.seeds)], pace)
+    for error in outcome.errors.values():
+        raise MeasureError(error)
+    difference = outcome.difference(OURS, REFERENCE)
+    run, reference = outcome.median(OURS), outcome.median(REFERENCE)
+    return {
+        "max_absolute_error": difference.absolute,
+        "max_scaled_error": difference.scaled,
+        "close": difference.close,
+        "random_inputs": options.seeds,
+        "run_seconds": run,
+        "onnxruntime_seconds": reference,
+        "ratio": run / reference,
+        "rounds": outcome.rounds,
+    }
 
 
 def _summary(row: dict[str, Any]) -> str:

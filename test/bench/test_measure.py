@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from bench.machine import describe, slug
-from bench.measure import MeasureError, fresh, interleaved, write_json
+from bench.measure import MeasureError, fresh, write_json
 from bench.memory import peak_memory
 
 RESULT = "import json, os, sys\njob = json.loads(sys.argv[1])\n"
@@ -90,16 +90,6 @@ def alive(pid: str) -> bool:
         return False
     # Nobody may have collected the exit status yet: Z is a process that has ended.
     return status.rsplit(") ", 1)[1][0] != "Z"
-
-
-def test_calls_alternate_and_both_are_timed() -> None:
-    calls: list[str] = []
-    ours, theirs = interleaved(
-        lambda: calls.append("a"), lambda: calls.append("b"), seconds=0.0, rounds=4, warmup=1
-    )
-    assert "".join(calls) == "ab" + "abbaabba"
-    assert len(ours) == len(theirs) == 4
-    assert min(ours + theirs) >= 0
 
 
 def test_the_peak_rises_with_what_is_touched() -> None:

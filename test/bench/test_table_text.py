@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from bench.table_text import BEGIN, END, HEADER, render, replace_between, update_document
+from bench.table_text import HEADER, REGION, render
+
+BEGIN, END = REGION.begin, REGION.end
 
 GOOD: dict[str, Any] = {
     "model": "a",
@@ -89,10 +91,10 @@ def test_a_model_that_is_not_close_stands_out() -> None:
 def test_only_what_is_between_the_markers_changes(tmp_path: Path) -> None:
     path = tmp_path / "models.md"
     path.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
-    update_document(path, result(GOOD))
+    REGION.update(path, render(result(GOOD)))
     text = path.read_text()
     assert text == f"before\n{BEGIN}\n{render(result(GOOD))}{END}\nafter\n"
-    assert replace_between(text, render(result(GOOD))) == text
+    assert REGION.replace(text, render(result(GOOD))) == text
 
 
 @pytest.mark.parametrize(
@@ -103,5 +105,5 @@ def test_a_document_without_its_markers_is_refused(text: str, tmp_path: Path) ->
     path = tmp_path / "models.md"
     path.write_text(text)
     with pytest.raises(ValueError, match="once each"):
-        update_document(path, result(GOOD))
+        REGION.update(path, render(result(GOOD)))
     assert path.read_text() == text
