@@ -20,6 +20,7 @@ from xyntra.passes.lower.cpu.empty_arguments import EmptyArguments
 from xyntra.passes.lower.cpu.fast_math import FastMath
 from xyntra.passes.lower.cpu.forward_copies import ForwardCopies
 from xyntra.passes.lower.cpu.inplace_results import InplaceResults
+from xyntra.passes.lower.cpu.integer_tiles import IntegerTiles
 from xyntra.passes.lower.cpu.isolated_buffers import IsolatedBuffers, is_needed
 from xyntra.passes.lower.cpu.kernel_function import (
     check_contract,
@@ -70,10 +71,12 @@ _MEMORY: tuple[Pass, ...] = (ScratchAllocation(), LoopOrder())
 
 @dataclass(frozen=True)
 class LoweringOptions:
-    """What the lowering needs to know of the machine: its vector registers."""
+    """What the lowering needs to know of the machine: its vector registers and what they can do."""
 
     vector_bits: int = 256
     vector_registers: int = 16
+    dot_products: str = "none"
+    """Instructions for narrow integers; see `dot_products.KINDS`."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,9 @@ def _lower(module: ir.Operation, options: LoweringOptions) -> ir.Operation:
     for step in _BUFFERS:
         step.run(module)
     BlockedAttention(options.vector_bits, options.vector_registers).run(module)
-    RegisterTiles(options.vector_bits, options.vector_registers).run(module)
+    vectors = (options.vector_bits, options.vector_registers)
+    IntegerTiles(*vectors, options.dot_products).run(module)
+    RegisterTiles(*vectors).run(module)
     NestLoops().run(module)
     _run(module, _CLEAN)
     for step in _MEMORY:

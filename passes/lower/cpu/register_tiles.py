@@ -49,7 +49,7 @@ class RegisterTiles:
                 self._rewrite(generic, waiting)
 
     def _rewrite(self, generic: ir.Operation, waiting: list[ir.Operation]) -> None:
-        fill = _fill_before(generic)
+        fill = fill_before(generic)
         if fill is None:
             return
         initial = terminator(fill.regions[0].blocks[0]).operands[0]
@@ -123,7 +123,7 @@ def _is_candidate(generic: ir.Operation) -> bool:
     return all(kind in ITEM_BYTES and kind != "i1" for kind in kinds) and is_vectorizable(body)
 
 
-def _fill_before(generic: ir.Operation) -> ir.Operation | None:
+def fill_before(generic: ir.Operation) -> ir.Operation | None:
     """Return the fill of `generic`'s output that directly precedes it, as far as memory goes."""
     output = generic.operands[-1]
     found = None

@@ -27,6 +27,7 @@ class CpuDevice:
         features: LLVM's feature string, `+avx2,-avx512f,…`.
         vector_bits: width of the widest vector register that LLVM may use.
         vector_registers: how many of them there are.
+        dot_products: instructions for products of narrow integers: `none`, `pmaddwd` or `vnni`.
         cores: processors that this process may run on.
         l1_bytes, l2_bytes, l3_bytes: data cache sizes; l1 and l2 are those of one core.
     """
@@ -36,6 +37,7 @@ class CpuDevice:
     features: str
     vector_bits: int
     vector_registers: int
+    dot_products: str
     cores: int
     l1_bytes: int
     l2_bytes: int
@@ -56,6 +58,7 @@ def host_device() -> CpuDevice:
         features=features.flatten(),
         vector_bits=bits,
         vector_registers=registers,
+        dot_products=_dot_products(features),
         cores=_allowed_cores(),
         l1_bytes=caches[1],
         l2_bytes=caches[2],
@@ -69,6 +72,17 @@ def _vector_unit(features: dict[str, bool]) -> tuple[int, int]:
     if features.get("avx"):
         return 256, 16
     return 128, 32 if features.get("neon") else 16
+
+
+def _dot_products(features: dict[str, bool]) -> str:
+    if features.get("avx512f") and features.get("avx512vl"):
+        if features.get("avx512vnni"):
+            return "vnni"
+        return "pmaddwd" if features.get("avx512bw") else "none"
+    if features.get("avxvnni"):
+        return "vnni"
+    # With AVX alone, vectors of integers have half the width of those of floats.
+    return "pmaddwd" if features.get("avx2" if features.get("avx") else "sse2") else "none"
 
 
 def _allowed_cores() -> int:

@@ -24,12 +24,14 @@ class KernelSource:
         mlir: the module that holds the function, as text.
         nodes: what it computes in the words of the model, for messages.
         opt_level: LLVM's, 0 to 3.
+        architecture: of the GPU to generate code for; "" for this processor.
     """
 
     name: str
     mlir: str
     nodes: tuple[str, ...] = ()
     opt_level: int = 2
+    architecture: str = ""
 
     @property
     def place(self) -> str:
@@ -62,9 +64,8 @@ def kernel_key(kernel: KernelSource) -> str:
     """Return the cache key of a kernel's machine code on this host."""
     from xyntra.targets.cpu.codegen import target_key
 
-    return cache_key(
-        "cpu-kernel", kernel.mlir, target_key(), str(kernel.opt_level), _source_digest()
-    )
+    settings = f"{kernel.architecture};{kernel.opt_level}"
+    return cache_key("kernel", kernel.mlir, target_key(), settings, _source_digest())
 
 
 @lru_cache(maxsize=1)
@@ -86,6 +87,8 @@ def compile_kernel(kernel: KernelSource) -> CompiledKernel:
     Raises:
         CompileError: the text is not a kernel, or a library below failed on it.
     """
+    if kernel.architecture:
+        return _compile_for_gpu(kernel)
     from xyntra.dialects.mlir import ir
     from xyntra.errors import CompileError
     from xyntra.passes.lower.cpu import LoweringOptions, lower_kernel
@@ -101,10 +104,17 @@ def compile_kernel(kernel: KernelSource) -> CompiledKernel:
                 "kernel-text", message, place=kernel.place, cause=str(error)
             ) from error
         device = host_device()
-        options = LoweringOptions(device.vector_bits, device.vector_registers)
+        options = LoweringOptions(device.vector_bits, device.vector_registers, device.dot_products)
         lowered = lower_kernel(module, options)
     code = compile_object(lowered.llvm_ir, opt_level=kernel.opt_level)
     return CompiledKernel(code, lowered.scratch_bytes)
+
+
+def _compile_for_gpu(kernel: KernelSource) -> CompiledKernel:
+    from xyntra.targets.cuda.kernels import compile_image
+
+    image = compile_image(kernel.mlir, kernel.place, kernel.architecture)
+    return CompiledKernel(image.to_bytes(), sum(image.scratch))
 
 
 @lru_cache(maxsize=1)

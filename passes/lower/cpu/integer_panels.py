@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Copies of the factors of an integer product, in the order in which dot products read them.
+
+Neighbouring steps of the reduction, `group` of them, lie side by side and make one lane. Where the
+reduction does not fill the last group, zeros do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch_mlir.dialects import arith
+
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cpu.dot_products import DotProduct
+from xyntra.passes.lower.cpu.integer_product import Factor, Product
+from xyntra.passes.lower.cpu.linear_nest import Access
+from xyntra.passes.lower.cpu.loop_builder import (
+    Position,
+    index,
+    load,
+    loop,
+    nested_loops,
+    offset,
+    plus,
+    store,
+)
+from xyntra.passes.lower.cpu.memrefs import allocate
+
+__all__ = ["ColumnPanels", "RowPanel"]
+
+_LINE_BYTES = 64
+_CHUNK = 16  # elements that are copied at once where they are neighbours
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """How elements get from a factor into a panel.
+
+    Attributes:
+        product: what the factor belongs to.
+        factor: the factor.
+        dot: what reads the panel.
+        flip: change the sign of 8-bit elements by 128, which makes signed ones of unsigned ones.
+    """
+
+    product: Product
+    factor: Factor
+    dot: DotProduct
+    flip: bool = False
+
+    @property
+    def element(self) -> ir.Type:
+        """The type of a panel's elements."""
+        return ir.IntegerType.get_signless(self.dot.bits)
+
+    @property
+    def depth(self) -> int:
+        """Steps of the reduction, rounded up to whole groups."""
+        return -(-self.product.depth // self.dot.group) * self.dot.group
+
+    @property
+    def reductions(self) -> list[tuple[int, int]]:
+        """The loops of the reduction, outermost first, with their extents."""
+        return [
+            (number, self.product.nest.loops[number].extent) for number in self.product.reductions
+        ]
+
+    def flat(self, steps: Position) -> ir.Value:
+        """Return the number of the reduction's step."""
+        total = index(0)
+        for number, extent in self.reductions:
+            total = arith.addi(arith.muli(total, index(extent)), steps[number])
+        return total
+
+    def place(self, number: ir.Value) -> ir.Value:
+        """Return how far the factor moves to its row or column `number`."""
+        total, access = index(0), self.factor.access
+        for position in reversed(range(len(self.factor.loops))):
+            loop_number, extent = self.factor.loops[position], index(self.factor.extents[position])
+            step = arith.remui(number, extent) if position else number
+            total = plus(total, arith.muli(step, index(access.strides[loop_number])))
+            number = arith.divui(number, extent) if position else number
+        return total
+
+    def widened(self, value: ir.Value) -> ir.Value:
+        """Return elements, or a vector of them, as they are in a panel."""
+        narrow, kind = self.factor.narrow, value.type
+        if narrow.bits < self.dot.bits:
+            wide = self.element
+            if isinstance(kind, ir.VectorType):
+                wide = ir.VectorType.get(kind.shape, wide)
+            return emit("arith.extui" if narrow.is_unsigned else "arith.extsi", [value], wide)
+        if not self.flip:
+            return value
+        number = ir.IntegerAttr.get(self.element, -128)
+        if isinstance(kind, ir.VectorType):
+            number = ir.DenseElementsAttr.get_splat(kind, number)
+        return arith.xori(value, emit("arith.constant", [], kind, value=number))
+
+
+@dataclass(frozen=True)
+class RowPanel:
+    """Memory for some rows, each with all steps of the reduction.
+
+    Attributes:
+        copy: what is copied.
+        memory: a flat buffer.
+        stride: elements from one row to the next.
+    """
+
+    copy: _Copy
+    memory: Access
+    stride: int
+
+    @classmethod
+    def allocated(cls, product: Product, dot: DotProduct, rows: int, *, flip: bool) -> RowPanel:
+        """Allocate a panel for `rows` rows at the insertion point."""
+        copy = _Copy(product, product.rows, dot, flip)
+        line = _LINE_BYTES * 8 // dot.bits
+        stride = -(-copy.depth // line) * line
+        return cls(copy, Access(allocate(rows * stride, copy.element), 0, ()), stride)
+
+    def fill(self, position: Position, first: ir.Value, count: int | ir.Value) -> None:
+        """Emit the loops that copy `count` rows from `first` on, at `position` of outer loops."""
+        copy, access = self.copy, self.copy.factor.access
+        *around, (inner, extent) = copy.reductions
+        with loop(count, parallel=True) as row:
+            start = plus(offset(access, position), copy.place(arith.addi(first, row)))
+            target = arith.muli(row, index(self.stride))
+
+            def copy_run(steps: Position) -> None:
+                place = plus(start, _moved(access, steps))
+                to = plus(target, copy.flat(steps | {inner: index(0)}))
+                self._copy_run(place, to, access.strides[inner], extent)
+
+            nested_loops(around, {}, copy_run)
+            for step in range(copy.product.depth, copy.depth):
+                store(_zero(copy.element), self.memory, plus(target, index(step)))
+
+    def _copy_run(self, place: ir.Value, to: ir.Value, stride: int, extent: int) -> None:
+        access = self.copy.factor.access
+        chunks = extent // _CHUNK if stride == 1 else 0
+        kind = ir.VectorType.get([_CHUNK], ir.MemRefType(access.value.type).element_type)
+        if chunks:
+            with loop(chunks) as number:
+                moved = arith.muli(number, index(_CHUNK))
+                values = emit("vector.load", [access.value, plus(place, moved)], kind)
+                _store_vector(self.copy.widened(values), self.memory, plus(to, moved))
+        if extent > chunks * _CHUNK:
+            with loop(extent - chunks * _CHUNK) as number:
+                step = plus(number, index(chunks * _CHUNK))
+                value = load(access, plus(place, arith.muli(step, index(stride))))
+                store(self.copy.widened(value), self.memory, plus(to, step))
+
+    def read(self, row: ir.Value, group: ir.Value, lanes: int) -> ir.Value:
+        """Return one group of a row, repeated in every one of `lanes` lanes."""
+        size = self.copy.dot.group
+        place = plus(arith.muli(row, index(self.stride)), arith.muli(group, index(size)))
+        kind = ir.VectorType.get([size], self.copy.element)
+        values = emit("vector.load", [self.memory.value, place], kind)
+        word = ir.VectorType.get([1], ir.IntegerType.get_signless(32))
+        number = emit("vector.bitcast", [values], word)
+        all_lanes = ir.VectorType.get([lanes], word.element_type)
+        scalar = emit(
+            "vector.extract",
+            [number],
+            word.element_type,
+            static_position=ir.DenseI64ArrayAttr.get([0]),
+        )
+        spread = emit("vector.broadcast", [scalar], all_lanes)
+        return emit(
+            "vector.bitcast", [spread], ir.VectorType.get([lanes * size], self.copy.element)
+        )
+
+
+@dataclass(frozen=True)
+class ColumnPanels:
+    """Memory for some tiles of columns: for every group of steps a row of the tile's columns.
+
+    Attributes:
+        copy: what is copied.
+        memory: a flat buffer.
+        columns: columns of a tile.
+        sums: for every column the sum over the reduction, where that is needed.
+    """
+
+    copy: _Copy
+    memory: Access
+    columns: int
+    sums: Access | None
+
+    @classmethod
+    def allocated(
+        cls, product: Product, dot: DotProduct, columns: int, tiles: int, *, with_sums: bool
+    ) -> ColumnPanels:
+        """Allocate panels for `tiles` tiles at the insertion point."""
+        copy = _Copy(product, product.columns, dot)
+        memory = Access(allocate(tiles * columns * copy.depth, copy.element), 0, ())
+        word = ir.IntegerType.get_signless(32)
+        sums = Access(allocate(tiles * columns, word), 0, ()) if with_sums else None
+        return cls(copy, memory, columns, sums)
+
+    @property
+    def size(self) -> int:
+        """Elements of one panel."""
+        return self.columns * self.copy.depth
+
+    def start(self, tile: ir.Value) -> ir.Value:
+        """Return where the panel of a tile starts."""
+        return arith.muli(tile, index(self.size))
+
+    def fill(
+        self,
+        position: Position,
+        count: int | ir.Value,
+        first_column: Callable[[ir.Value], ir.Value],
+    ) -> None:
+        """Emit the loops that copy `count` tiles, at `position` of the outer loops.
+
+        Args:
+            position: of the product's own loops.
+            count: the number of tiles.
+            first_column: the number of a tile's first column.
+        """
+        start = offset(self.copy.factor.access, position)
+        with loop(count, parallel=True) as tile:
+            first, target = first_column(tile), self.start(tile)
+            if self._by_vectors():
+                self._copy_groups(plus(start, self.copy.place(first)), target)
+            else:
+                self._copy_columns(start, first, target)
+            if self.sums is not None:
+                self._add_up(self.sums, tile)
+
+    def _by_vectors(self) -> bool:
+        """Tell whether columns are neighbours, and groups of steps at equal distances."""
+        copy = self.copy
+        strides = copy.factor.access.strides
+        inner = copy.reductions[-1][1]
+        return (
+            len(copy.factor.loops) == 1
+            and strides[copy.factor.loops[0]] == 1
+            and inner % copy.dot.group == 0
+        )
+
+    def _copy_groups(self, place: ir.Value, target: ir.Value) -> None:
+        copy, access, group = self.copy, self.copy.factor.access, self.copy.dot.group
+        *around, (inner, extent) = copy.reductions
+        kind = ir.VectorType.get([self.columns], ir.MemRefType(access.value.type).element_type)
+
+        def copy_group(steps: Position) -> None:
+            steps = steps | {inner: arith.muli(steps[inner], index(group))}
+            start = plus(place, _moved(access, steps))
+            rows = [
+                emit(
+                    "vector.load",
+                    [access.value, plus(start, index(step * access.strides[inner]))],
+                    kind,
+                )
+                for step in range(group)
+            ]
+            to = plus(target, arith.muli(copy.flat(steps), index(self.columns)))
+            _store_vector(_interleaved([copy.widened(each) for each in rows]), self.memory, to)
+
+        nested_loops([*around, (inner, extent // group)], {}, copy_group)
+
+    def _copy_columns(self, start: ir.Value, first: ir.Value, target: ir.Value) -> None:
+        copy, access, group = self.copy, self.copy.factor.access, self.copy.dot.group
+        with loop(self.columns) as column:
+            source = plus(start, copy.place(arith.addi(first, column)))
+            to = plus(target, arith.muli(column, index(group)))
+
+            def place_of(step: ir.Value) -> ir.Value:
+                whole = arith.muli(arith.divui(step, index(group)), index(self.columns * group))
+                return plus(to, whole, arith.remui(step, index(group)))
+
+            def copy_one(steps: Position) -> None:
+                value = load(access, plus(source, _moved(access, steps)))
+                store(copy.widened(value), self.memory, place_of(copy.flat(steps)))
+
+            nested_loops(copy.reductions, {}, copy_one)
+            for step in range(copy.product.depth, copy.depth):
+                store(_zero(copy.element), self.memory, place_of(index(step)))
+
+    def _add_up(self, sums: Access, tile: ir.Value) -> None:
+        """Sum the elements of every column of a tile."""
+        word = ir.IntegerType.get_signless(32)
+        is_unsigned = self.copy.factor.narrow.is_unsigned
+        start, group = self.start(tile), self.copy.dot.group
+        with loop(self.columns) as column:
+            place = plus(arith.muli(tile, index(self.columns)), column)
+            store(_zero(word), sums, place)
+            with loop(self.copy.depth // group) as number:
+                at = arith.muli(arith.muli(number, index(self.columns)), index(group))
+                at = plus(start, at, arith.muli(column, index(group)))
+                total = load(sums, place)
+                for step in range(group):
+                    value = load(self.memory, plus(at, index(step)))
+                    name = "arith.extui" if is_unsigned else "arith.extsi"
+                    total = arith.addi(total, emit(name, [value], word))
+                store(total, sums, place)
+
+    def read(self, start: ir.Value, group: ir.Value, first: int, lanes: int) -> ir.Value:
+        """Return one group of each of `lanes` columns from number `first` of a tile on."""
+        size = self.copy.dot.group
+        place = plus(start, arith.muli(group, index(self.columns * size)), index(first * size))
+        kind = ir.VectorType.get([lanes * size], self.copy.element)
+        return emit("vector.load", [self.memory.value, place], kind)
+
+
+def _moved(access: Access, steps: Position) -> ir.Value:
+    total = index(0)
+    for number, step in steps.items():
+        total = plus(total, arith.muli(step, index(access.strides[number])))
+    return total
+
+
+def _interleaved(vectors: list[ir.Value]) -> ir.Value:
+    """Return the first elements of all vectors, then their second elements, and so on."""
+    while len(vectors) > 1:
+        half = len(vectors) // 2
+        vectors = [_pairs(vectors[number], vectors[number + half]) for number in range(half)]
+    return vectors[0]
+
+
+def _pairs(first: ir.Value, second: ir.Value) -> ir.Value:
+    kind = ir.VectorType(first.type)
+    size = kind.shape[0]
+    mask = [number + side * size for number in range(size) for side in (0, 1)]
+    double = ir.VectorType.get([2 * size], kind.element_type)
+    return emit("vector.shuffle", [first, second], double, mask=ir.DenseI64ArrayAttr.get(mask))
+
+
+def _store_vector(values: ir.Value, access: Access, place: ir.Value) -> None:
+    ir.Operation.create("vector.store", operands=[values, access.value, place])
+
+
+def _zero(kind: ir.Type) -> ir.Value:
+    return emit("arith.constant", [], kind, value=ir.IntegerAttr.get(kind, 0))
