@@ -66,6 +66,10 @@ PIPELINES: dict[str, Pipeline] = {
         "kernel functions, ready for the lowering of a target",
         ("decompose-named-ops{keep=attention}", "merge-elementwise", "merge-reductions"),
     ),
+    "gpu-kernel-loops": Pipeline(
+        "the same for GPUs",
+        ("decompose-named-ops", "merge-elementwise", "merge-reductions"),
+    ),
     "decompose": Pipeline(
         "named ops to linalg on tensors",
         ("decompose-named-ops", "canonicalize", "cse"),

@@ -16,6 +16,7 @@ __all__ = [
     "CacheError",
     "CompileError",
     "ConfigError",
+    "DeviceError",
     "InputError",
     "MissingExtraError",
     "ModelError",
@@ -129,6 +130,10 @@ class CompileError(XyntraError):
 
 class WorkerError(CompileError):
     """A compiler process crashed, timed out or ran out of memory."""
+
+
+class DeviceError(XyntraError):
+    """A GPU is missing, failed, or ran out of memory."""
 
 
 class ArchiveError(XyntraError):

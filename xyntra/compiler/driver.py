@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Compiles a model for the CPU: cache, worker process, loading."""
+"""Compiles a model: cache, worker process, loading."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from xyntra.cache import DiskCache, cache_key
+from xyntra.compiler.code_target import CodeTarget
 from xyntra.compiler.request import Level, Request
 from xyntra.compiler.source import Source, open_onnx
 from xyntra.config import Config
@@ -31,7 +32,8 @@ def compile_source(source: Source, shapes: Shapes, config: Config) -> Executable
     """
     check_supported(config)
     with _placed(source):
-        return load_artifact(_artifact(source, shapes, config), source)
+        target = CodeTarget.of(config.target)
+        return load_artifact(_artifact(source, shapes, config, target), source, target)
 
 
 def emit_level(source: Source, shapes: Shapes, config: Config, level: Level) -> bytes:
@@ -42,7 +44,8 @@ def emit_level(source: Source, shapes: Shapes, config: Config, level: Level) -> 
     """
     check_supported(config)
     with _placed(source):
-        return run_request(make_request(source, shapes, config, level), config)
+        target = CodeTarget.of(config.target)
+        return run_request(make_request(source, shapes, config, level, target), config)
 
 
 @contextmanager
@@ -56,14 +59,12 @@ def _placed(source: Source) -> Iterator[None]:
         raise
 
 
-def load_artifact(artifact: Artifact, source: Source) -> Executable:
+def load_artifact(artifact: Artifact, source: Source, target: CodeTarget) -> Executable:
     """Load an artifact with the weights of the model that it came from."""
-    from xyntra.targets.cpu.program import CpuProgram
-
     if artifact.plan.parameter_file and not source.references:
         source = _parameters(artifact.plan.parameter_file, source)
     weights = source.weights(artifact.plan.parameters)
-    return Executable(artifact, CpuProgram(artifact, weights), weights)
+    return Executable(artifact, target.program(artifact, weights), weights)
 
 
 def _parameters(name: str, source: Source) -> Source:
@@ -75,17 +76,11 @@ def _parameters(name: str, source: Source) -> Source:
 
 
 def check_supported(config: Config) -> None:
-    """Refuse targets and precisions that do not exist yet.
+    """Refuse precisions that do not exist yet.
 
     Raises:
-        UnsupportedError: `target-unsupported` or `precision-unsupported`.
+        UnsupportedError: `precision-unsupported`.
     """
-    if config.target not in ("auto", "cpu"):
-        raise UnsupportedError(
-            "target-unsupported",
-            f"target '{config.target}' is not supported",
-            hint="the targets are auto and cpu",
-        )
     if config.precision != "f32":
         raise UnsupportedError(
             "precision-unsupported",
@@ -94,7 +89,9 @@ def check_supported(config: Config) -> None:
         )
 
 
-def make_request(source: Source, shapes: Shapes, config: Config, level: Level) -> Request:
+def make_request(
+    source: Source, shapes: Shapes, config: Config, level: Level, target: CodeTarget
+) -> Request:
     """What a worker is to do for `source`."""
     emitted = level != "artifact" and source.kind == "onnx" and source.path is not None
     return Request(
@@ -103,6 +100,7 @@ def make_request(source: Source, shapes: Shapes, config: Config, level: Level) -
         parameters=str(source.path.resolve()) if emitted and source.path else "",
         shapes=shapes,
         level=level,
+        architecture=target.architecture,
         fuse=config.fuse,
         egraph=config.egraph,
         fast_math=config.fast_math,
@@ -115,12 +113,12 @@ def make_request(source: Source, shapes: Shapes, config: Config, level: Level) -
     )
 
 
-def _artifact(source: Source, shapes: Shapes, config: Config) -> Artifact:
-    request = make_request(source, shapes, config, "artifact")
+def _artifact(source: Source, shapes: Shapes, config: Config, target: CodeTarget) -> Artifact:
+    request = make_request(source, shapes, config, "artifact", target)
     if not config.cache:
         return Artifact.from_bytes(run_request(request, config), "worker")
     cache = DiskCache(config.cache_dir, config.cache_size)
-    key = _key(request, config)
+    key = _key(request, config, target)
     found = _cached(cache, key)
     if found is not None:
         return found
@@ -139,13 +137,11 @@ def _cached(cache: DiskCache, key: str) -> Artifact | None:
         return None
 
 
-def _key(request: Request, config: Config) -> str:
-    from xyntra.targets.cpu.codegen import target_key
-
+def _key(request: Request, config: Config, target: CodeTarget) -> str:
     rewrites = request.fuse and request.egraph and find_spec("egglog") is not None
     facts = [request.kind, request.shapes, config.codegen_key(), rewrites]
     settings = json.dumps(facts, sort_keys=True)
-    return cache_key("artifact", request.model, settings, target_key())
+    return cache_key("artifact", request.model, settings, target.code_key)
 
 
 def run_request(request: Request, config: Config) -> bytes:

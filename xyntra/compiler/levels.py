@@ -8,6 +8,7 @@ from dataclasses import replace
 from torch_mlir import ir
 
 from xyntra.cache import DiskCache
+from xyntra.compiler.code_target import CodeTarget
 from xyntra.compiler.request import Request
 from xyntra.dialects import make_context
 from xyntra.errors import ModelError, UnsupportedError
@@ -18,7 +19,6 @@ from xyntra.plan.build import PARAMETERS, build_plan, nodes_of
 from xyntra.plan.build_source import build_source_graph
 from xyntra.plan.plan import Plan
 from xyntra.plan.source_graph import SourceGraph
-from xyntra.targets.cpu.codegen import host_key
 from xyntra.targets.cpu.kernels import KernelSource
 from xyntra.targets.cpu.parallel import compile_kernels
 
@@ -55,7 +55,7 @@ def compile_request(request: Request) -> bytes:
         plan = build_plan(module.operation, operations)
         _check_sizes(plan, request.max_tensor_bytes)
         text = module_text(module).decode()
-        sources = kernel_sources(module, plan, request.opt_level)
+        sources = kernel_sources(module, plan, request.opt_level, request.architecture)
         if request.level == "llvm":
             return _llvm_text(sources)
         return _artifact(request, plan, sources, text, graph).to_bytes()
@@ -123,20 +123,22 @@ def count_operations(module: ir.Operation) -> int:
     return count
 
 
-def kernel_sources(module: ir.Module, plan: Plan, opt_level: int) -> list[KernelSource]:
+def kernel_sources(
+    module: ir.Module, plan: Plan, opt_level: int, architecture: str = ""
+) -> list[KernelSource]:
     """Every kernel as a module of its own, with its operations made one loop nest where they can.
 
     Locations are left out: equal kernels of two models then are equal texts.
     """
-    run_pipeline(module, "kernel-loops", verify_each=False)
+    loops = "gpu-kernel-loops" if architecture else "kernel-loops"
+    run_pipeline(module, loops, verify_each=False)
     sources = []
     for view in module.body.operations:
         name = view.operation.attributes["sym_name"].value
         if name in plan.kernels:
             nodes = tuple(nodes_of(plan.steps, name))
-            sources.append(
-                KernelSource(name, view.operation.get_asm(use_local_scope=True), nodes, opt_level)
-            )
+            text = view.operation.get_asm(use_local_scope=True)
+            sources.append(KernelSource(name, text, nodes, opt_level, architecture))
     return sources
 
 
@@ -151,7 +153,8 @@ def _artifact(
     }
     objects = {source.name: code.code for source, code in zip(sources, compiled, strict=True)}
     full = replace(plan, kernels=kernels)
-    return Artifact(full, objects, host_key(), text, graph.to_bytes())
+    machine = CodeTarget(request.architecture).machine_key
+    return Artifact(full, objects, machine, text, graph.to_bytes())
 
 
 def _llvm_text(sources: list[KernelSource]) -> bytes:

@@ -20,6 +20,7 @@ class Request:
         parameters: path of the model file, to be named in emitted text as the home of the weights.
         shapes: shapes of inputs with free dimensions, by name or by `#position`.
         level: where to stop; "artifact" goes all the way.
+        architecture: of the GPU to generate code for; "" for this processor.
         fuse: whether operations are fused.
         egraph: whether expressions are rewritten before, where egglog is installed.
         fast_math: whether these rewrites may change results beyond rounding.
@@ -36,6 +37,7 @@ class Request:
     parameters: str
     shapes: dict[str, tuple[int, ...]]
     level: Level
+    architecture: str
     fuse: bool
     egraph: bool
     fast_math: bool

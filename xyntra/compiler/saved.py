@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from xyntra.compiler.code_target import target_of
 from xyntra.errors import ArchiveError, CompileError
 from xyntra.executable import WEIGHT, Executable
 from xyntra.plan.artifact import Artifact
@@ -22,23 +23,13 @@ def load_saved(path: str | os.PathLike[str]) -> Executable:
     Raises:
         ArchiveError: the file is missing, damaged, of another version, or for another machine.
     """
-    from xyntra.targets.cpu.codegen import host_key
-    from xyntra.targets.cpu.program import CpuProgram
-
     place = os.fspath(path)
     container = read_container(_map(place), place)
     artifact = Artifact.from_container(container, place)
-    if artifact.target != host_key():
-        raise ArchiveError(
-            "archive-target",
-            "the saved model was compiled for another machine",
-            place=place,
-            cause=f"it was compiled for {artifact.target}\nthis is {host_key()}",
-            hint="compile the model on this machine",
-        )
+    target = target_of(artifact, place)
     weights = _weights(container, place)
     try:
-        program = CpuProgram(artifact, weights)
+        program = target.program(artifact, weights)
     except CompileError as error:
         raise ArchiveError(
             "archive-invalid", "the saved model cannot run", place=place, cause=error.message

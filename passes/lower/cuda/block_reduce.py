@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Combines one value of every thread of a block."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from torch_mlir.dialects import arith
+
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cpu.loop_builder import index
+from xyntra.passes.lower.cuda.combiner import Combiner
+from xyntra.passes.lower.cuda.shared_memory import SharedMemory
+from xyntra.passes.lower.cuda.thread_grid import (
+    WARP,
+    as_index,
+    barrier,
+    i32,
+    thread_number,
+    when,
+)
+
+_ALL = -1
+_WORD = 32
+
+
+def block_reduce(
+    value: ir.Value, combiner: Combiner, threads: int, shared: SharedMemory
+) -> ir.Value:
+    """Return, in every thread, the combination of `value` over the threads of a block.
+
+    Butterflies inside of the warps, then one word of shared memory a warp, read by all. Every
+    thread combines in the same order, so that all have equal bits.
+
+    Args:
+        value: the thread's own.
+        combiner: how two are combined.
+        threads: of the block, a power of two and a multiple of 32.
+        shared: where the warps' results are put.
+    """
+    distance = WARP // 2
+    while distance:
+        value = combiner.combine(value, _butterfly(value, distance))
+        distance //= 2
+    warps = threads // WARP
+    if warps == 1:
+        return value
+    words = shared.allocate(warps, value.type)
+    number = thread_number()
+    first = arith.cmpi(arith.CmpIPredicate.eq, arith.andi(number, i32(WARP - 1)), i32(0))
+    with when(first):
+        warp = as_index(arith.shrui(number, i32(WARP.bit_length() - 1)))
+        ir.Operation.create("memref.store", operands=[value, words, warp])
+    barrier()
+    values = [emit("memref.load", [words, index(each)], value.type) for each in range(warps)]
+    return reduce(combiner.combine, values)
+
+
+def _butterfly(value: ir.Value, distance: int) -> ir.Value:
+    """Return the value of the thread whose number differs in the bit `distance`."""
+    kind = value.type
+    bits = kind.width
+    integer = ir.IntegerType.get_signless(bits)
+    word = ir.IntegerType.get_signless(_WORD)
+    raw = value if isinstance(kind, ir.IntegerType) else emit("arith.bitcast", [value], integer)
+    if bits < _WORD:
+        moved = emit(
+            "arith.trunci", [_exchange(emit("arith.extui", [raw], word), distance)], integer
+        )
+    elif bits == _WORD:
+        moved = _exchange(raw, distance)
+    else:
+        moved = _exchange_double(raw, distance)
+    return moved if isinstance(kind, ir.IntegerType) else emit("arith.bitcast", [moved], kind)
+
+
+def _exchange_double(raw: ir.Value, distance: int) -> ir.Value:
+    word, wide = (ir.IntegerType.get_signless(bits) for bits in (_WORD, 2 * _WORD))
+    shift = emit("arith.constant", [], wide, value=ir.IntegerAttr.get(wide, _WORD))
+    halves = [raw, arith.shrui(raw, shift)]
+    low, high = (
+        emit("arith.extui", [_exchange(emit("arith.trunci", [half], word), distance)], wide)
+        for half in halves
+    )
+    return arith.ori(arith.shli(high, shift), low)
+
+
+def _exchange(word: ir.Value, distance: int) -> ir.Value:
+    kind = ir.Attribute.parse("#nvvm<shfl_kind bfly>")
+    return emit(
+        "nvvm.shfl.sync", [i32(_ALL), word, i32(distance), i32(WARP - 1)], word.type, kind=kind
+    )

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""One function for every launch of a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.kernel_function import (
+    entry_block,
+    function_name,
+    inplace_pairs,
+    kernel_function,
+    operations_named,
+)
+from xyntra.passes.lower.cuda.thread_grid import LaunchShape
+
+BUFFER_ALIGNMENT = 16
+"""Bytes: every pointer that an entry point is given is a multiple of it."""
+
+
+@dataclass(frozen=True)
+class DeviceFunction:
+    """The function of one launch.
+
+    Attributes:
+        name: its symbol.
+        shape: the launch.
+        readonly: which of its pointers it only reads.
+        scratch: bytes of the scratch slots, the last of its pointers.
+    """
+
+    name: str
+    shape: LaunchShape
+    readonly: tuple[bool, ...]
+    scratch: tuple[int, ...]
+
+
+def outline(
+    module: ir.Operation, regions: Sequence[ir.Operation], shapes: Sequence[LaunchShape | None]
+) -> list[DeviceFunction]:
+    """Replace the kernel function of `module` by one function a launch.
+
+    Args:
+        module: its kernel function holds `regions`, and has been given its scratch slots.
+        regions: the code of every launch.
+        shapes: of the launches; None for a region that is not launched.
+    """
+    function = kernel_function(module)
+    name = function_name(function)
+    scratch = tuple(ir.DenseI64ArrayAttr(function.attributes["xyntra.scratch"]))
+    readonly = _readonly(function)
+    found = []
+    for number, shape in enumerate(shapes):
+        if shape is None:
+            continue
+        with ir.InsertionPoint(function):
+            copy = function.clone().operation
+        copy.attributes["sym_name"] = ir.StringAttr.get(f"{name}_{number}", module.context)
+        for place, region in enumerate(operations_named(copy, "scf.execute_region")):
+            if place != number:
+                region.erase()
+        found.append(DeviceFunction(f"{name}_{number}", shape, readonly, scratch))
+    function.erase()
+    return found
+
+
+def mark_kernels(module: ir.Operation, functions: Sequence[DeviceFunction]) -> None:
+    """Make the lowered functions of `module` entry points for their launches."""
+    unit = ir.UnitAttr.get()
+    known = {each.name: each for each in functions}
+    for op in operations_named(module, "llvm.func"):
+        device = known.get(function_name(op))
+        if device is None:
+            continue
+        block = ir.DenseI32ArrayAttr.get([device.shape.block, 1, 1])
+        op.attributes["nvvm.kernel"] = unit
+        op.attributes["nvvm.reqntid"] = block
+        op.attributes["arg_attrs"] = _argument_attributes(device.readonly)
+
+
+def _readonly(function: ir.Operation) -> tuple[bool, ...]:
+    inputs = ir.IntegerAttr(function.attributes["xyntra.inputs"]).value
+    written = set(inplace_pairs(function).values())
+    count = len(entry_block(function).arguments)
+    return tuple(number < inputs and number not in written for number in range(count))
+
+
+def _argument_attributes(readonly: Sequence[bool]) -> ir.ArrayAttr:
+    unit = ir.UnitAttr.get()
+    alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), BUFFER_ALIGNMENT)
+    common = {"llvm.noalias": unit, "llvm.noundef": unit, "llvm.align": alignment}
+    return ir.ArrayAttr.get(
+        [
+            ir.DictAttr.get(common | ({"llvm.readonly": unit} if is_read else {}))
+            for is_read in readonly
+        ]
+    )

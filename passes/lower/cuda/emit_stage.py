@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Chooses how the threads of a launch share the work of a stage."""
+
+from __future__ import annotations
+
+from xyntra.dialects.mlir import ir
+from xyntra.errors import CompileError
+from xyntra.passes.lower.cpu.access_strides import loop_extents
+from xyntra.passes.lower.cpu.linear_nest import linear_nest
+from xyntra.passes.lower.cuda.pointwise import emit_pointwise
+from xyntra.passes.lower.cuda.reductions import emit_reduction
+from xyntra.passes.lower.cuda.rows import emit_rows
+from xyntra.passes.lower.cuda.shared_memory import SharedMemory
+from xyntra.passes.lower.cuda.stages import Stage, is_nest
+from xyntra.passes.lower.cuda.thread_grid import MAX_GRID, LaunchShape
+
+_SINGLE = LaunchShape(1, 1)
+
+
+def emit_stage(stage: Stage, module: ir.Operation, name: str) -> LaunchShape | None:
+    """Emit the code of one thread behind the operations of `stage`.
+
+    What it replaces is left to be erased by `erase_emitted`, once no more code is made.
+
+    Args:
+        stage: part of the kernel function of `module`.
+        module: where shared memory is declared.
+        name: prefix of new symbols.
+
+    Returns:
+        The launch that runs the code; None where there is nothing to do.
+
+    Raises:
+        CompileError: the launch would need more blocks than there can be.
+    """
+    first = stage.operations[0]
+    if first.name == "linalg.generic" and 0 in loop_extents(first):
+        return None
+    if not all(is_nest(op) for op in stage.operations):
+        return _SINGLE  # loops of any kind, which one thread runs
+    shared = SharedMemory(module, name)
+    last = stage.operations[-1]
+    nests = [linear_nest(op) for op in stage.operations]
+    with last.location, ir.InsertionPoint(last):
+        if len(nests) > 1:
+            shape = emit_rows(nests, stage.operations, shared)
+        elif nests[0].reductions:
+            shape = emit_reduction(nests[0], shared)
+        else:
+            shape = emit_pointwise(nests[0])
+    if shape.grid > MAX_GRID:
+        raise CompileError("kernel-grid", f"a kernel needs {shape.grid:,} blocks of threads")
+    return shape
+
+
+def erase_emitted(stage: Stage) -> None:
+    """Erase the operations of a stage that `emit_stage` has emitted code for."""
+    if all(is_nest(op) for op in stage.operations):
+        for op in reversed(stage.operations):
+            op.erase()

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The order of the steps that lower one kernel for NVIDIA GPUs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from torch_mlir.dialects import llvm
+from torch_mlir.passmanager import PassManager
+
+from xyntra.dialects.mlir import ir
+from xyntra.errors import CompileError
+from xyntra.passes.lower.cpu.data_by_slices import DataBySlices
+from xyntra.passes.lower.cpu.defined_arithmetic import DefinedArithmetic
+from xyntra.passes.lower.cpu.destination_passing import DestinationPassing
+from xyntra.passes.lower.cpu.empty_arguments import EmptyArguments
+from xyntra.passes.lower.cpu.fast_math import FastMath
+from xyntra.passes.lower.cpu.forward_copies import ForwardCopies
+from xyntra.passes.lower.cpu.inplace_results import InplaceResults
+from xyntra.passes.lower.cpu.isolated_buffers import IsolatedBuffers, is_needed
+from xyntra.passes.lower.cpu.kernel_function import (
+    check_contract,
+    function_name,
+    kernel_function,
+)
+from xyntra.passes.lower.cpu.narrow_floats import NarrowFloats
+from xyntra.passes.lower.cpu.scratch_allocation import ScratchAllocation
+from xyntra.passes.lower.cpu.strided_copies import StridedCopies
+from xyntra.passes.lower.cuda.device_functions import DeviceFunction, mark_kernels, outline
+from xyntra.passes.lower.cuda.emit_stage import emit_stage, erase_emitted
+from xyntra.passes.lower.cuda.stages import form_stages
+from xyntra.passes.lower.cuda.thread_grid import LaunchShape
+from xyntra.passes.math.expand_math import expand_math
+from xyntra.passes.registry import Pass
+
+_WIDEN = (
+    "linalg-generalize-named-ops,math-extend-to-supported-types,"
+    "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}"
+)
+_BUFFERIZE = (
+    "eliminate-empty-tensors,empty-tensor-to-alloc-tensor,one-shot-bufferize{"
+    "bufferize-function-boundaries=1 function-boundary-type-conversion=identity-layout-map},"
+    "canonicalize,cse,linalg-generalize-named-ops"
+)
+_LLVM = (
+    "convert-linalg-to-loops,fold-memref-alias-ops,expand-strided-metadata,lower-affine,"
+    "canonicalize,cse,convert-vector-to-llvm,convert-scf-to-cf,convert-math-to-llvm,"
+    "convert-vector-to-llvm,convert-arith-to-llvm,convert-index-to-llvm,"
+    "finalize-memref-to-llvm,convert-func-to-llvm{use-bare-ptr-memref-call-conv=1},"
+    "convert-cf-to-llvm,convert-ub-to-llvm,reconcile-unrealized-casts,canonicalize,cse"
+)
+_TENSORS: tuple[Pass, ...] = (NarrowFloats(), DestinationPassing())
+_BUFFERS: tuple[Pass, ...] = (
+    InplaceResults(),
+    EmptyArguments(),
+    ForwardCopies(),
+    StridedCopies(),
+)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch of a kernel's code: its entry point takes all pointers of the kernel.
+
+    Attributes:
+        entry: symbol of the entry point.
+        grid: blocks.
+        block: threads of a block.
+    """
+
+    entry: str
+    grid: int
+    block: int
+
+
+@dataclass(frozen=True)
+class LoweredCudaKernel:
+    """LLVM IR of one kernel, as LLVM 24 prints it, and how it is launched.
+
+    Attributes:
+        llvm_ir: the text; its entry points take the kernel's inputs, its results that are not
+            written in place, and its scratch slots.
+        launches: in order; none where there is nothing to compute.
+        scratch: bytes of every scratch slot.
+    """
+
+    llvm_ir: str
+    launches: tuple[Launch, ...]
+    scratch: tuple[int, ...]
+
+
+def lower_kernel(module: ir.Module) -> LoweredCudaKernel:
+    """Lower the kernel function of `module` to LLVM IR; `module` cannot be used afterwards.
+
+    Raises:
+        CompileError: the function breaks the kernel contract, or a pass failed on it.
+    """
+    operation = module.operation
+    function = kernel_function(operation)
+    check_contract(function)
+    place = f"kernel '{function_name(function)}'"
+    try:
+        with operation.context, operation.location:
+            return _lower(operation)
+    except CompileError as error:
+        error.place = place
+        raise
+    except ir.MLIRError as error:
+        message = "a kernel could not be lowered"
+        raise CompileError("kernel-lowering", message, place=place, cause=str(error)) from error
+
+
+def _lower(module: ir.Operation) -> LoweredCudaKernel:
+    module.context.get_dialect_descriptor("nvvm")  # loads it
+    module = _to_buffers(module)
+    function = kernel_function(module)
+    stages = form_stages(function)
+    ScratchAllocation().run(module)
+    name = function_name(function)
+    shapes: list[LaunchShape | None] = []
+    for number, stage in enumerate(stages):
+        with module.context:
+            shapes.append(emit_stage(stage, module, f"{name}_{number}"))
+    for stage in stages:
+        erase_emitted(stage)
+    devices = outline(module, [stage.region for stage in stages], shapes)
+    _run(module, _LLVM)
+    mark_kernels(module, devices)
+    _check_lowered(module)
+    text = llvm.translate_module_to_llvmir(module)
+    launches = tuple(Launch(each.name, each.shape.grid, each.shape.block) for each in devices)
+    return LoweredCudaKernel(text, launches, _scratch(devices, module))
+
+
+def _scratch(devices: list[DeviceFunction], module: ir.Operation) -> tuple[int, ...]:
+    return devices[0].scratch if devices else ()
+
+
+def _to_buffers(module: ir.Operation) -> ir.Operation:
+    """Lower tensors to memory; returns the module, or the copy that took its place."""
+    DataBySlices().run(module)
+    _run(module, _WIDEN)
+    FastMath().run(module)
+    DefinedArithmetic().run(module)
+    expand_math(module)
+    for step in _TENSORS:
+        step.run(module)
+    module = _bufferize(module)
+    for step in _BUFFERS:
+        step.run(module)
+    return module
+
+
+def _bufferize(module: ir.Operation) -> ir.Operation:
+    spare = module.clone(ip=False).operation if is_needed(module) else None
+    try:
+        _run(module, _BUFFERIZE)
+    except ir.MLIRError:
+        if spare is None:
+            raise
+        module = spare
+        IsolatedBuffers().run(module)
+        _run(module, _BUFFERIZE)
+    return module
+
+
+def _check_lowered(module: ir.Operation) -> None:
+    # Translation to LLVM IR kills the process when it meets an operation of another dialect.
+    left: set[str] = set()
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if not op.name.startswith(("llvm.", "nvvm.")) and op.name != "builtin.module":
+            left.add(op.name)
+        return ir.WalkResult.ADVANCE
+
+    module.walk(visit)
+    if left:
+        names = ", ".join(sorted(left))
+        raise CompileError("kernel-operation", f"a kernel holds what has no GPU code: {names}")
+
+
+def _run(module: ir.Operation, passes: str) -> None:
+    _pass_manager(module.context, passes).run(module)
+
+
+@lru_cache(maxsize=8)
+def _pass_manager(context: ir.Context, passes: str) -> PassManager:
+    return PassManager.parse(f"builtin.module({passes})", context)

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Nests without reductions: every thread computes one vector of neighbouring elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from torch_mlir.dialects import arith
+
+from xyntra.dialects.dtypes import ITEM_BYTES
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, collapsed
+from xyntra.passes.lower.cpu.loop_builder import Position, index, load, offset, store
+from xyntra.passes.lower.cpu.memrefs import view_offset
+from xyntra.passes.lower.cpu.scalar_nest import emit_body
+from xyntra.passes.lower.cpu.vector_body import (
+    broadcast,
+    emit_results_on_vectors,
+    is_vectorizable,
+)
+from xyntra.passes.lower.cuda.thread_grid import (
+    LaunchShape,
+    below,
+    delinearize,
+    global_thread,
+)
+
+_THREADS = 256
+_VECTOR_BYTES = 16  # the widest access of one thread
+
+
+def emit_pointwise(nest: LinearNest) -> LaunchShape:
+    """Emit `nest`, which has no reductions, for a launch of the returned shape.
+
+    Buffers start at multiples of 16 bytes.
+    """
+    nest = collapsed(nest)
+    order = coalesced_order(nest)
+    lanes = _vector_lanes(nest, order)
+    extents = [nest.loops[number].extent for number in order]
+    if lanes > 1:
+        extents[-1] //= lanes
+    count = prod(extents)
+    shape = LaunchShape(-(-count // _THREADS), _THREADS)
+    number = global_thread(shape)
+    with below(number, count, always=count % _THREADS == 0):
+        position = delinearize(number, list(zip(order, extents, strict=True)))
+        if lanes > 1:
+            inner = order[-1]
+            position[inner] = arith.muli(position[inner], index(lanes))
+            _emit_vectors(nest, inner, lanes, position)
+        else:
+            emit_element(nest, position)
+    return shape
+
+
+def coalesced_order(nest: LinearNest) -> list[int]:
+    """Return the parallel loops, outermost first, so that neighbouring threads write neighbours."""
+
+    def distance(number: int) -> tuple[int, int]:
+        outputs = max((abs(each.strides[number]) for each in nest.outputs), default=0)
+        inputs = max((abs(each.strides[number]) for each in nest.inputs), default=0)
+        return (-outputs, -inputs)
+
+    parallel = [number for number, loop in enumerate(nest.loops) if not loop.is_reduction]
+    return sorted(parallel, key=distance)
+
+
+def _vector_lanes(nest: LinearNest, order: Sequence[int]) -> int:
+    """Return how many neighbours one thread can load and store at once; 1 for none."""
+    if not order or nest.indices or not is_vectorizable(nest.body):
+        return 1
+    accesses = [each for each in nest.accesses if not each.is_scalar]
+    sizes = {_item_bytes(each) for each in accesses}
+    if 0 in sizes or any(each.strides[order[-1]] != 1 for each in nest.outputs):
+        return 1
+    lanes = _VECTOR_BYTES // max(sizes)
+    while lanes > 1 and not all(_is_aligned(nest, each, order[-1], lanes) for each in accesses):
+        lanes //= 2
+    return lanes if nest.loops[order[-1]].extent % lanes == 0 else 1
+
+
+def _item_bytes(access: Access) -> int:
+    """Return the bytes of an element, 0 for what has no vectors in memory."""
+    kind = str(ir.MemRefType(access.value.type).element_type)
+    # In memory a boolean is a byte, in a vector a bit.
+    return 0 if kind == "i1" else ITEM_BYTES.get(kind, 0)
+
+
+def _is_aligned(nest: LinearNest, access: Access, inner: int, lanes: int) -> bool:
+    step = access.strides[inner]
+    if step == 0:
+        return True
+    others = [stride for number, stride in enumerate(access.strides) if number != inner]
+    first = access.offset + view_offset(access.value)
+    return (
+        step == 1
+        and nest.loops[inner].extent % lanes == 0
+        and all(place % lanes == 0 for place in [first, *others])
+    )
+
+
+def emit_element(nest: LinearNest, position: Position) -> None:
+    """Compute one element of every output, at `position` of all loops."""
+    places = [offset(each, position) for each in nest.outputs]
+    present = [load(*each) for each in zip(nest.outputs, places, strict=True)]
+    results = emit_body(nest, position, present)
+    for value, output, place in zip(results, nest.outputs, places, strict=True):
+        store(value, output, place)
+
+
+def _emit_vectors(nest: LinearNest, inner: int, lanes: int, position: Position) -> None:
+    kept = list(nest.body.arguments)[len(nest.inputs) :]
+    reads_outputs = any(list(argument.uses) for argument in kept)
+    accesses = nest.accesses if reads_outputs else nest.inputs
+    arguments = [_load_vector(each, inner, lanes, position) for each in accesses]
+    results = emit_results_on_vectors(nest.body, arguments, lanes)
+    for value, output in zip(results, nest.outputs, strict=True):
+        ir.Operation.create(
+            "vector.store",
+            operands=[value, output.value, offset(output, position)],
+            attributes={"alignment": _alignment(output, lanes)},
+        )
+
+
+def _load_vector(access: Access, inner: int, lanes: int, position: Position) -> ir.Value:
+    if access.is_scalar:
+        return broadcast(access.value, lanes)
+    place = offset(access, position)
+    if access.strides[inner] == 0:
+        return broadcast(load(access, place), lanes)
+    element = ir.MemRefType(access.value.type).element_type
+    kind = ir.VectorType.get([lanes], element)
+    return emit("vector.load", [access.value, place], kind, alignment=_alignment(access, lanes))
+
+
+def _alignment(access: Access, lanes: int) -> ir.Attribute:
+    i64 = ir.IntegerType.get_signless(64)
+    return ir.IntegerAttr.get(i64, lanes * _item_bytes(access))

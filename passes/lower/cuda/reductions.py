@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Nests with reductions: one thread an output, or the threads of a block together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from torch_mlir.dialects import arith, scf
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.linear_nest import LinearNest, collapsed
+from xyntra.passes.lower.cpu.loop_builder import (
+    Position,
+    carrying_loop,
+    load,
+    offset,
+    store,
+)
+from xyntra.passes.lower.cpu.scalar_nest import emit_body
+from xyntra.passes.lower.cuda.block_reduce import block_reduce
+from xyntra.passes.lower.cuda.combiner import Combiner
+from xyntra.passes.lower.cuda.pointwise import coalesced_order
+from xyntra.passes.lower.cuda.shared_memory import SharedMemory
+from xyntra.passes.lower.cuda.thread_grid import (
+    WARP,
+    LaunchShape,
+    below,
+    block_number,
+    delinearize,
+    global_thread,
+    i32,
+    strided_loop,
+    thread_number,
+    when,
+)
+
+_THREADS = 256
+_MIN_SHARED = 32  # shorter reductions do not occupy a warp
+_MANY_OUTPUTS = 1 << 16  # enough threads for a whole device
+
+
+def emit_reduction(nest: LinearNest, shared: SharedMemory) -> LaunchShape:
+    """Emit `nest`, which reduces, for a launch of the returned shape."""
+    nest = collapsed(nest)
+    order = coalesced_order(nest)
+    outputs = prod(nest.loops[number].extent for number in order)
+    combiner = Combiner.of(nest)
+    if combiner is None or _suits_threads(nest, order, outputs):
+        return _thread_each(nest, order, outputs)
+    length = prod(nest.loops[number].extent for number in nest.reductions)
+    threads = block_threads(length)
+    position = delinearize(block_number(), _extents(nest, order))
+    reduce_in_block(nest, position, combiner, threads, shared)
+    return LaunchShape(outputs, threads)
+
+
+def block_threads(length: int) -> int:
+    """Return how many threads take a row of `length` elements together."""
+    threads = WARP
+    while threads < _THREADS * 2 and threads * 8 <= length:
+        threads *= 2
+    return threads
+
+
+def reduce_in_block(
+    nest: LinearNest,
+    position: Position,
+    combiner: Combiner,
+    threads: int,
+    shared: SharedMemory,
+) -> None:
+    """Let the threads of a block compute one element of the output.
+
+    Args:
+        nest: a reduction.
+        position: an iteration of all its parallel loops, the same in every thread.
+        combiner: how it combines.
+        threads: of the block.
+        shared: for what the warps exchange.
+    """
+    loops = _extents(nest, nest.reductions)
+
+    def step(number: ir.Value, partial: ir.Value) -> Sequence[ir.Value]:
+        inside = position | delinearize(number, loops)
+        return emit_body(nest, inside, [partial])
+
+    count = prod(extent for _, extent in loops)
+    (partial,) = strided_loop(count, threads, [combiner.start()], step)
+    total = block_reduce(partial, combiner, threads, shared)
+    output = nest.outputs[0]
+    place = offset(output, position)
+    with when(arith.cmpi(arith.CmpIPredicate.eq, thread_number(), i32(0))):
+        store(combiner.combine(load(output, place), total), output, place)
+
+
+def reduce_in_thread(nest: LinearNest, position: Position) -> None:
+    """Compute one element of every output in one thread, at `position` of the parallel loops."""
+    places = [offset(each, position) for each in nest.outputs]
+    present = [load(*each) for each in zip(nest.outputs, places, strict=True)]
+    results = _serial(nest, nest.reductions, position, present)
+    for value, output, place in zip(results, nest.outputs, places, strict=True):
+        store(value, output, place)
+
+
+def _thread_each(nest: LinearNest, order: Sequence[int], outputs: int) -> LaunchShape:
+    shape = LaunchShape(-(-outputs // _THREADS), _THREADS)
+    number = global_thread(shape)
+    with below(number, outputs, always=outputs % _THREADS == 0):
+        reduce_in_thread(nest, delinearize(number, _extents(nest, order)))
+    return shape
+
+
+def _serial(
+    nest: LinearNest, loops: Sequence[int], position: Position, carried: Sequence[ir.Value]
+) -> list[ir.Value]:
+    if not loops:
+        return emit_body(nest, position, carried)
+    built = carrying_loop(nest.loops[loops[0]].extent, carried)
+    with ir.InsertionPoint(built.body):
+        inside = position | {loops[0]: built.induction_variable}
+        scf.YieldOp(_serial(nest, loops[1:], inside, list(built.inner_iter_args)))
+    return list(built.results)
+
+
+def _suits_threads(nest: LinearNest, order: Sequence[int], outputs: int) -> bool:
+    """Tell whether a thread for every output keeps the device busy and reads neighbours."""
+    length = prod(nest.loops[number].extent for number in nest.reductions)
+    if length < _MIN_SHARED or outputs >= _MANY_OUTPUTS * 8:
+        return True
+    if not order or outputs < _MANY_OUTPUTS:
+        return False
+    return any(each.strides[order[-1]] == 1 for each in nest.inputs)
+
+
+def _extents(nest: LinearNest, loops: Sequence[int]) -> list[tuple[int, int]]:
+    return [(number, nest.loops[number].extent) for number in loops]

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Nests that exchange rows: one block a row, which stays in shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.linear_nest import LinearNest, collapsed
+from xyntra.passes.lower.cpu.loop_builder import Position
+from xyntra.passes.lower.cpu.row_group import aligned, shared_loops, with_row_buffers
+from xyntra.passes.lower.cuda.combiner import Combiner
+from xyntra.passes.lower.cuda.pointwise import coalesced_order, emit_element
+from xyntra.passes.lower.cuda.reductions import block_threads, reduce_in_block, reduce_in_thread
+from xyntra.passes.lower.cuda.shared_memory import SharedMemory
+from xyntra.passes.lower.cuda.thread_grid import (
+    LaunchShape,
+    barrier,
+    block_number,
+    delinearize,
+    strided_loop,
+)
+
+
+def emit_rows(
+    nests: Sequence[LinearNest], generics: Sequence[ir.Operation], shared: SharedMemory
+) -> LaunchShape:
+    """Emit `nests`, which share their outer loops, for a launch of the returned shape.
+
+    Args:
+        nests: at least two, in order.
+        generics: the operations that they come from, and that will be removed.
+        shared: where rows that only these operations use are kept.
+    """
+    nests = aligned(nests)
+    count = shared_loops(nests)
+    nests = with_row_buffers(nests, count, generics, shared.row)
+    nests = [collapsed(nest, fixed=count) for nest in nests]
+    outer = [(number, loop.extent) for number, loop in enumerate(nests[0].loops[:count])]
+    threads = block_threads(max(_row_length(nest, count) for nest in nests))
+    position = delinearize(block_number(), outer)
+    for number, nest in enumerate(nests):
+        if number:
+            barrier()
+        _emit_row(nest, position, threads, shared)
+    return LaunchShape(prod(extent for _, extent in outer), threads)
+
+
+def _row_length(nest: LinearNest, count: int) -> int:
+    return prod(loop.extent for loop in nest.loops[count:])
+
+
+def _emit_row(nest: LinearNest, position: Position, threads: int, shared: SharedMemory) -> None:
+    """Let the threads of a block run the loops that `position` lacks."""
+    inner = [
+        (number, nest.loops[number].extent)
+        for number in coalesced_order(nest)
+        if number not in position
+    ]
+    count = prod(extent for _, extent in inner)
+    combiner = Combiner.of(nest) if nest.reductions else None
+    if combiner is not None and count == 1:
+        inside = position | delinearize(block_number(), [(number, 1) for number, _ in inner])
+        reduce_in_block(nest, inside, combiner, threads, shared)
+        return
+
+    def step(number: ir.Value) -> Sequence[ir.Value]:
+        inside = position | delinearize(number, inner)
+        if nest.reductions:
+            reduce_in_thread(nest, inside)
+        else:
+            emit_element(nest, inside)
+        return []
+
+    strided_loop(count, threads, [], step)

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Memory that the threads of a block share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xyntra.dialects.dtypes import ITEM_BYTES
+from xyntra.dialects.mlir import ir
+
+STATIC_BYTES = 48 << 10
+"""What every device gives a block without asking for more."""
+_SPACE = 3
+_RESERVED = 2 << 10  # for the words of reductions
+
+
+@dataclass
+class SharedMemory:
+    """Hands out shared memory to one launch.
+
+    Attributes:
+        module: where the memory is declared.
+        name: prefix of its symbols, unique in the module.
+    """
+
+    module: ir.Operation
+    name: str
+    used: int = 0
+    count: int = field(default=0)
+
+    def allocate(self, size: int, element: ir.Type) -> ir.Value:
+        """Return memory for `size` elements at the insertion point."""
+        kind = ir.MemRefType.get([size], element, memory_space=_space())
+        symbol = f"{self.name}_shared{self.count}"
+        self.count += 1
+        self.used += size * ITEM_BYTES[str(element)]
+        with ir.InsertionPoint.at_block_begin(self.module.regions[0].blocks[0]):
+            ir.Operation.create(
+                "memref.global",
+                attributes={
+                    "sym_name": ir.StringAttr.get(symbol),
+                    "sym_visibility": ir.StringAttr.get("private"),
+                    "type": ir.TypeAttr.get(kind),
+                    "initial_value": ir.UnitAttr.get(),
+                    "alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 16),
+                },
+            )
+        name = ir.FlatSymbolRefAttr.get(symbol)
+        return ir.Operation.create(
+            "memref.get_global", results=[kind], attributes={"name": name}
+        ).result
+
+    def row(self, size: int, element: ir.Type) -> ir.Value | None:
+        """Return memory for a row of `size` elements, None where too little is left."""
+        nbytes = size * ITEM_BYTES.get(str(element), 8)
+        if str(element) not in ITEM_BYTES or self.used + nbytes > STATIC_BYTES - _RESERVED:
+            return None
+        return self.allocate(size, element)
+
+
+def _space() -> ir.Attribute:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _SPACE)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Splits the work of a kernel on buffers into stages, each of which one launch computes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from torch_mlir.dialects import scf
+
+from xyntra.dialects.mlir import ir
+from xyntra.errors import CompileError
+from xyntra.passes.lower.cpu.kernel_function import entry_block, function_name, operations_named
+from xyntra.passes.lower.cpu.linear_nest import is_linear, linear_nest
+from xyntra.passes.lower.cpu.memrefs import VIEWS, identity_map, root
+from xyntra.passes.lower.cpu.row_group import aligned, exchange_values, shared_loops
+from xyntra.passes.lower.cpu.scalar_nest import is_scalar_code
+
+_PASSIVE = VIEWS | {"memref.alloc", "memref.load", "memref.get_global", "func.return"}
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Operations of a kernel that one launch computes.
+
+    Attributes:
+        region: the `scf.execute_region` around them.
+        operations: the operations.
+    """
+
+    region: ir.Operation
+    operations: tuple[ir.Operation, ...]
+
+
+def form_stages(function: ir.Operation) -> list[Stage]:
+    """Wrap everything in `function` that computes into regions, one a stage, in order.
+
+    Neighbours that exchange rows become one stage, everything else a stage by itself. Views,
+    allocations and scalars stay where they are.
+
+    Raises:
+        CompileError: the function reads, between two stages, an element that a stage writes.
+    """
+    for copy in operations_named(function, "memref.copy"):
+        _as_generic(copy)
+    work = [view.operation for view in entry_block(function).operations]
+    work = [op for op in work if not _is_passive(op)]
+    _check_loads(function, work)
+    return [_wrap(group) for group in list(_groups(work))]
+
+
+def is_nest(op: ir.Operation) -> bool:
+    """Tell whether `op` is loops around scalar code, with accesses linear in the loops."""
+    if op.name != "linalg.generic" or not is_linear(op):
+        return False
+    return is_scalar_code(op.regions[0].blocks[0])
+
+
+def _is_passive(op: ir.Operation) -> bool:
+    return op.name in _PASSIVE or op.name.startswith("arith.")
+
+
+def _groups(work: Sequence[ir.Operation]) -> Iterator[list[ir.Operation]]:
+    waiting = list(work)
+    while waiting:
+        length = _shared_length(waiting)
+        yield waiting[:length]
+        del waiting[:length]
+
+
+def _shared_length(work: Sequence[ir.Operation]) -> int:
+    """Return how many of the first operations can run row by row."""
+    nests = []
+    for op in work:
+        if not is_nest(op):
+            break
+        nests.append(linear_nest(op))
+        if len(nests) > 1 and not shared_loops(aligned(nests)):
+            nests.pop()
+            break
+    return len(nests) if len(nests) > 1 and exchange_values(nests) else 1
+
+
+def _wrap(group: Sequence[ir.Operation]) -> Stage:
+    last = group[-1]
+    with last.location, ir.InsertionPoint(last):
+        region = ir.Operation.create("scf.execute_region", regions=1)
+    with last.location:
+        block = region.regions[0].blocks.append()
+        with ir.InsertionPoint(block):
+            ending = scf.YieldOp([]).operation
+    for op in group:
+        op.move_before(ending)
+    return Stage(region, tuple(group))
+
+
+def _as_generic(copy: ir.Operation) -> None:
+    """Replace a copy by a linalg.generic that yields what it reads."""
+    source, target = copy.operands
+    kind = ir.MemRefType(target.type)
+    maps = [identity_map(kind.rank)] * 2
+    parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
+    with copy.location, ir.InsertionPoint(copy):
+        generic = ir.Operation.create(
+            "linalg.generic",
+            operands=[source, target],
+            attributes={
+                "indexing_maps": ir.ArrayAttr.get(maps),
+                "iterator_types": ir.ArrayAttr.get([parallel] * kind.rank),
+                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1]),
+            },
+            regions=1,
+        )
+        elements = [kind.element_type] * 2
+        block = generic.regions[0].blocks.append(*elements)
+        with ir.InsertionPoint(block):
+            ir.Operation.create("linalg.yield", operands=[block.arguments[0]])
+    copy.erase()
+
+
+def _check_loads(function: ir.Operation, work: Sequence[ir.Operation]) -> None:
+    loads = [op.operation for op in entry_block(function).operations]
+    loads = [op for op in loads if op.name == "memref.load"]
+    if not loads:
+        return
+    written = {root(value) for op in work for value in _memory(op)}
+    if any(root(op.operands[0]) in written for op in loads):
+        message = "a kernel reads one element between two of its loops, which a GPU cannot"
+        raise CompileError("kernel-order", message, place=f"kernel '{function_name(function)}'")
+
+
+def _memory(op: ir.Operation) -> list[ir.Value]:
+    """Return what `op` may write."""
+    values = list(op.operands)
+    if op.name.startswith("linalg."):
+        values = values[op.attributes["operandSegmentSizes"][0] :]
+    return [value for value in values if isinstance(value.type, ir.MemRefType)]

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The targets, as far as compiling and loading have to tell them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from xyntra.errors import ArchiveError, UnsupportedError
+from xyntra.plan.artifact import Artifact
+from xyntra.targets.base import Program
+from xyntra.targets.cuda.architecture import is_cuda, parse_target
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class CodeTarget:
+    """Where code runs.
+
+    Attributes:
+        architecture: of the GPU that code is generated for; "" for the processor of this process.
+        ordinal: the GPU that runs it.
+    """
+
+    architecture: str = ""
+    ordinal: int = 0
+
+    @classmethod
+    def of(cls, target: str) -> CodeTarget:
+        """Read a setting: "auto", "cpu", "cuda", "cuda:1" or "cuda:sm_90a".
+
+        Raises:
+            UnsupportedError: there is no such target.
+            DeviceError: the GPU that is meant does not exist.
+        """
+        if target in ("auto", "cpu"):
+            return cls()
+        if not is_cuda(target):
+            raise UnsupportedError(
+                "target-unsupported",
+                f"target '{target}' is not supported",
+                hint="the targets are auto, cpu and cuda",
+            )
+        named = parse_target(target)
+        if named.architecture:
+            return cls(named.architecture, named.ordinal)
+        from xyntra.targets.cuda.device import cuda_device
+
+        return cls(cuda_device(named.ordinal).architecture, named.ordinal)
+
+    @property
+    def code_key(self) -> str:
+        """What generates the code, and for what, as one line for cache keys."""
+        from xyntra.targets.cpu.codegen import target_key
+
+        return f"{target_key()};{self.machine_key}" if self.architecture else target_key()
+
+    @property
+    def machine_key(self) -> str:
+        """What a machine must have to run the code, as one line."""
+        if self.architecture:
+            return f"cuda;abi=1;{self.architecture}"
+        from xyntra.targets.cpu.codegen import host_key
+
+        return host_key()
+
+    def program(self, artifact: Artifact, weights: Mapping[str, Array]) -> Program:
+        """Load an artifact; a GPU is not touched before the first run.
+
+        Raises:
+            CompileError: the code is damaged, or a weight is missing.
+        """
+        if self.architecture:
+            from xyntra.targets.cuda.program import CudaProgram
+
+            return CudaProgram(artifact, weights, self.ordinal)
+        from xyntra.targets.cpu.program import CpuProgram
+
+        return CpuProgram(artifact, weights)
+
+
+def target_of(artifact: Artifact, place: str) -> CodeTarget:
+    """Return the target that a saved artifact was compiled for.
+
+    Raises:
+        ArchiveError: it is for another machine.
+    """
+    if artifact.target.startswith("cuda;"):
+        return CodeTarget(artifact.target.rpartition(";")[2])
+    here = CodeTarget()
+    if artifact.target != here.machine_key:
+        raise ArchiveError(
+            "archive-target",
+            "the saved model was compiled for another machine",
+            place=place,
+            cause=f"it was compiled for {artifact.target}\nthis is {here.machine_key}",
+            hint="compile the model on this machine",
+        )
+    return here
