@@ -14,12 +14,14 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.purity import is_harmless
 from xyntra.passes.fusion.block_graph import is_source
 from xyntra.passes.fusion.functions import functions
+from xyntra.passes.fusion.known_at_load import KnownAtLoad
 from xyntra.passes.registry import register_pass
 
 from torch_mlir.passmanager import PassManager  # isort: skip  (after our way to import MLIR)
 
 _DRAFT = "kernel"
 _REPORTED = ("xyntra.cost", "xyntra.boundaries")
+_ANCHORED = frozenset({"contraction", "conv", "attention", "generic"})
 
 
 @register_pass
@@ -30,6 +32,9 @@ class OutlineKernels:
     A kernel is named by its kind and a hash of its body, so that equal kernels are one function,
     and have one name in every model. The call keeps the location of the region it replaces, and
     what the region was told about its cost and boundaries.
+
+    Arguments that are weights, or computed from weights alone, carry `xyntra.constant` in kernels
+    with an anchor: their target may bring them into another order once, when the model is loaded.
     """
 
     name: ClassVar[str] = "outline-kernels"
@@ -57,6 +62,7 @@ def _outline(function: ir.Operation, ip: ir.InsertionPoint) -> list[_Draft]:
     """Replace every region in `function` with a call of a function of its own, made at `ip`."""
     block = function.regions[0].blocks[0]
     outside: set[ir.Value] = set(block.arguments)
+    weights = KnownAtLoad.of(function)
     drafts = []
     for view in list(block.operations):
         op = view.operation
@@ -64,6 +70,9 @@ def _outline(function: ir.Operation, ip: ir.InsertionPoint) -> list[_Draft]:
             drafts.append(_draft(op, ip, outside))
             op.erase()
             op = drafts[-1].call
+            if drafts[-1].kind in _ANCHORED:
+                weights.mark(drafts[-1].kernel, list(op.operands), list(op.results))
+        weights.follow(op)
         outside.update(op.results)
     return drafts
 

@@ -148,7 +148,9 @@ def _artifact(
     cache = DiskCache(request.cache_dir, request.cache_size) if request.cache_dir else None
     compiled = compile_kernels(sources, jobs=request.jobs, timeout=request.timeout, cache=cache)
     kernels = {
-        source.name: replace(plan.kernels[source.name], scratch=code.scratch_bytes)
+        source.name: replace(
+            plan.kernels[source.name], scratch=code.scratch_bytes, prepared=code.prepared_bytes
+        )
         for source, code in zip(sources, compiled, strict=True)
     }
     objects = {source.name: code.code for source, code in zip(sources, compiled, strict=True)}

@@ -109,6 +109,7 @@ class KernelCode:
         source: MLIR text of the function at the kernel level.
         arguments: types of the tensors that it reads.
         results: types of the tensors that it writes.
+        prepared: bytes of what it makes of its constants once, when the model is loaded.
     """
 
     kind: str
@@ -119,6 +120,7 @@ class KernelCode:
     source: str
     arguments: tuple[TensorType, ...] = ()
     results: tuple[TensorType, ...] = ()
+    prepared: int = 0
 
 
 @dataclass(frozen=True)
@@ -154,6 +156,12 @@ class Plan:
         """Bytes that one launch must read and write at least."""
         touched = [*dict.fromkeys(step.inputs), *dict.fromkeys(step.outputs)]
         return sum(self.buffers[index].nbytes for index in touched)
+
+    def argument_buffers(self, step: Step) -> list[int]:
+        """The buffers that a launch gives its kernel, in order: inputs, then what it writes."""
+        shared = {result for result, _ in self.kernels[step.kernel].inplace}
+        outputs = [buffer for index, buffer in enumerate(step.outputs) if index not in shared]
+        return [*step.inputs, *outputs]
 
     def to_json(self) -> dict[str, Any]:
         """The plan as JSON-ready data."""

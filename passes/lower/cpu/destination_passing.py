@@ -10,7 +10,9 @@ from torch_mlir.dialects import func
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.kernel_function import (
+    CONSTANT,
     check_contract,
+    constant_arguments,
     entry_block,
     inplace_pairs,
     kernel_function,
@@ -68,8 +70,13 @@ def _pass_by_destination(function: ir.Operation) -> None:
 
 def _mark_writable_arguments(function: ir.Operation, writable: set[int]) -> None:
     body = entry_block(function)
+    constant = constant_arguments(function)
+    unit = ir.UnitAttr.get()
     attributes = [
-        ir.DictAttr.get({"bufferization.writable": ir.BoolAttr.get(index in writable)})
+        ir.DictAttr.get(
+            {"bufferization.writable": ir.BoolAttr.get(index in writable)}
+            | ({CONSTANT: unit} if index in constant else {})
+        )
         for index in range(len(body.arguments))
     ]
     function.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)

@@ -11,11 +11,17 @@ from xyntra.errors import CompileError
 TASK = "xyntra.task"
 """Integer attribute of a function that does a range of iterations of a kernel's loop: the least
 number of these that one thread should do in a row."""
+CONSTANT = "xyntra.constant"
+"""Unit attribute of an argument that is known when the model is loaded."""
+PREPARE = "xyntra.prepare"
+"""Unit attribute of the function beside a kernel that brings its constants into another order."""
 _ELEMENTS = frozenset(["f64", "f32", "f16", "bf16", "i1", "i8", "i16", "i32", "i64"])
 
 
 def kernel_function(module: ir.Operation, kind: str = "func.func") -> ir.Operation:
     """Return the only function of `module` that has a body and is no task, an operation of `kind`.
+
+    Nor does the function count that prepares the kernel's constants.
 
     Raises:
         CompileError: there is none or more than one.
@@ -25,7 +31,9 @@ def kernel_function(module: ir.Operation, kind: str = "func.func") -> ir.Operati
     found = [
         function
         for function in functions
-        if len(function.regions[0].blocks) and TASK not in function.attributes
+        if len(function.regions[0].blocks)
+        and TASK not in function.attributes
+        and PREPARE not in function.attributes
     ]
     if len(found) != 1:
         raise CompileError("kernel-module", f"a kernel module holds one {kind}, not {len(found)}")
@@ -36,6 +44,22 @@ def task_functions(module: ir.Operation, kind: str = "func.func") -> list[ir.Ope
     """Return the functions of `module` that do a range of iterations of the kernel's loops."""
     operations = [view.operation for view in module.regions[0].blocks[0].operations]
     return [op for op in operations if op.name == kind and TASK in op.attributes]
+
+
+def prepare_function(module: ir.Operation, kind: str = "func.func") -> ir.Operation | None:
+    """Return the function of `module` that prepares the kernel's constants, if there is one."""
+    for view in module.regions[0].blocks[0].operations:
+        if view.operation.name == kind and PREPARE in view.operation.attributes:
+            return view.operation
+    return None
+
+
+def constant_arguments(function: ir.Operation) -> frozenset[int]:
+    """Return the numbers of the arguments that are known when the model is loaded."""
+    if "arg_attrs" not in function.attributes:
+        return frozenset()
+    given = ir.ArrayAttr(function.attributes["arg_attrs"])
+    return frozenset(number for number, each in enumerate(given) if CONSTANT in ir.DictAttr(each))
 
 
 def function_name(function: ir.Operation) -> str:

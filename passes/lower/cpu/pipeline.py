@@ -32,6 +32,7 @@ from xyntra.passes.lower.cpu.loop_order import LoopOrder
 from xyntra.passes.lower.cpu.narrow_floats import NarrowFloats
 from xyntra.passes.lower.cpu.nest_loops import NestLoops
 from xyntra.passes.lower.cpu.packed_entry import PackedEntry
+from xyntra.passes.lower.cpu.prepared_operands import prepared_bytes
 from xyntra.passes.lower.cpu.register_tiles import RegisterTiles
 from xyntra.passes.lower.cpu.scratch_allocation import ScratchAllocation
 from xyntra.passes.lower.cpu.strided_copies import StridedCopies
@@ -81,10 +82,17 @@ class LoweringOptions:
 
 @dataclass(frozen=True)
 class LoweredKernel:
-    """LLVM IR (text, as LLVM 24 prints it) of one kernel, and the scratch memory that it needs."""
+    """One kernel, lowered.
+
+    Attributes:
+        llvm_ir: LLVM IR as text, as LLVM 24 prints it.
+        scratch_bytes: the scratch memory that a call needs.
+        prepared_bytes: the memory of its prepared constants; with any, there is `NAME.prepare`.
+    """
 
     llvm_ir: str
     scratch_bytes: int
+    prepared_bytes: int = 0
 
 
 def lower_kernel(module: ir.Module, options: LoweringOptions | None = None) -> LoweredKernel:
@@ -103,6 +111,7 @@ def lower_kernel(module: ir.Module, options: LoweringOptions | None = None) -> L
             body = kernel_function(operation, "llvm.func")
             slots = ir.DenseI64ArrayAttr(body.attributes["xyntra.scratch"])
             scratch_bytes = sum(slots)
+            copies = sum(prepared_bytes(body))
             PackedEntry().run(operation)
             text = llvm.translate_module_to_llvmir(operation)
     except CompileError as error:
@@ -111,7 +120,7 @@ def lower_kernel(module: ir.Module, options: LoweringOptions | None = None) -> L
     except ir.MLIRError as error:
         message = "a kernel could not be lowered"
         raise CompileError("kernel-lowering", message, place=place, cause=str(error)) from error
-    return LoweredKernel(text, scratch_bytes)
+    return LoweredKernel(text, scratch_bytes, copies)
 
 
 def _lower(module: ir.Operation, options: LoweringOptions) -> ir.Operation:

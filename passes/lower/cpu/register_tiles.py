@@ -11,10 +11,16 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.epilogue import Joined, joined
 from xyntra.passes.lower.cpu.following_elementwise import following_elementwise
 from xyntra.passes.lower.cpu.kernel_function import operations_named, terminator
-from xyntra.passes.lower.cpu.linear_nest import collapsed, is_linear, linear_nest
+from xyntra.passes.lower.cpu.linear_nest import (
+    LinearNest,
+    collapsed,
+    is_linear,
+    linear_nest,
+)
 from xyntra.passes.lower.cpu.loop_builder import Position, nested_loops
 from xyntra.passes.lower.cpu.panels import with_blocks
 from xyntra.passes.lower.cpu.preceding_nests import preceding_nests
+from xyntra.passes.lower.cpu.prepared_operands import is_constant
 from xyntra.passes.lower.cpu.row_group import aligned, shared_loops, with_row_buffers
 from xyntra.passes.lower.cpu.scalar_nest import emit_nest
 from xyntra.passes.lower.cpu.tile_emitter import TileEmitter
@@ -81,11 +87,18 @@ class RegisterTiles:
                 nests = aligned(nests)
                 count = shared_loops(nests)
             registers, item_bytes = self._registers(initial.type)
-            free = plan_tiles(collapsed(linear_nest(generic)), registers, item_bytes)
+            alone = collapsed(linear_nest(generic))
+            free = plan_tiles(alone, registers, item_bytes, constant=_constants(alone))
             nest, epilogue = together.parts(collapsed(nests[-1], fixed=count))
             companions = () if epilogue is None else epilogue.accesses
             plan = plan_tiles(
-                nest, registers, item_bytes, companions, exact=together.is_in_place, fixed=count
+                nest,
+                registers,
+                item_bytes,
+                companions,
+                exact=together.is_in_place,
+                fixed=count,
+                constant=_constants(nest),
             )
             if plan is None or free is None or plan.cost > _MAX_SLOWDOWN * free.cost:
                 return False
@@ -110,6 +123,10 @@ class RegisterTiles:
     def _registers(self, element: ir.Type) -> tuple[Registers, int]:
         item_bytes = ITEM_BYTES[str(element)]
         return Registers(self.vector_registers, self.vector_bits // (8 * item_bytes)), item_bytes
+
+
+def _constants(nest: LinearNest) -> frozenset[int]:
+    return frozenset(i for i, access in enumerate(nest.inputs) if is_constant(access))
 
 
 def _is_candidate(generic: ir.Operation) -> bool:

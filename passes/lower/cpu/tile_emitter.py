@@ -19,6 +19,7 @@ from torch_mlir.dialects import arith, scf
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cpu.constant_panels import ConstantPanels
 from xyntra.passes.lower.cpu.epilogue import Epilogue
 from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
 from xyntra.passes.lower.cpu.loop_builder import (
@@ -68,16 +69,26 @@ class TileEmitter:
             number: Panels.allocated(self.nest, self.plan, self.nest.inputs[number])
             for number in sorted(self.plan.packed)
         }
+        constants = {
+            number: ConstantPanels.filled(self.nest, self.plan, self.nest.inputs[number])
+            for number in sorted(self.plan.prepared)
+        }
         tiled = {self.plan.row_loop, *self.plan.column_loops}
         outer = [
             (number, each.extent)
             for number, each in enumerate(self.nest.loops)
             if not each.is_reduction and number not in tiled and number not in position
         ]
-        nested_loops(outer, position, lambda inside: self._columns(inside, panels, writer))
+        nested_loops(
+            outer, position, lambda inside: self._columns(inside, panels, constants, writer)
+        )
 
     def _columns(
-        self, position: Position, panels: Mapping[int, Panels], writer: TileWriter
+        self,
+        position: Position,
+        panels: Mapping[int, Panels],
+        constants: Mapping[int, ConstantPanels],
+        writer: TileWriter,
     ) -> None:
         plan = self.plan
         extent = plan.extent(self.nest)
@@ -87,11 +98,15 @@ class TileEmitter:
             for each in panels.values():
                 each.fill(position, block)
             with loop(block.count) as panel:
-                first = tile_start(arith.addi(block.first, panel), plan.columns, extent)
+                tile = arith.addi(block.first, panel)
+                first = tile_start(tile, plan.columns, extent)
                 operands = [
                     self._operand(access, panels.get(number), panel, first)
                     for number, access in enumerate(self.nest.inputs)
                 ]
+                for number, each in constants.items():
+                    start = arith.muli(tile, index(each.size))
+                    operands[number] = _Operand(each.first, start, 1)
                 self._strips(position, first, operands, writer)
 
     def _operand(

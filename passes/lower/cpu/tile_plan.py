@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import gcd, prod
 
@@ -34,6 +34,7 @@ class TilePlan:
             that move with the columns, where there is more than one column loop.
         cost: estimated cycles for one step of the reduction over the whole output.
         panels: tiles of columns whose panels are filled together.
+        prepared: the inputs, by number, whose panels are all filled before the kernel runs.
     """
 
     row_loop: int | None
@@ -44,6 +45,7 @@ class TilePlan:
     packed: frozenset[int]
     cost: float
     panels: int = 1
+    prepared: frozenset[int] = frozenset()
 
     @property
     def columns(self) -> int:
@@ -75,6 +77,7 @@ def plan_tiles(
     *,
     exact: bool = False,
     fixed: int = 0,
+    constant: frozenset[int] = frozenset(),
 ) -> TilePlan | None:
     """Return the best tile for `nest`, or None where plain loops do as well.
 
@@ -85,6 +88,7 @@ def plan_tiles(
         companions: what else is read or written for each element of the output.
         exact: no column may be in two tiles.
         fixed: how many of the first loops no tile may take anything from.
+        constant: the inputs, by number, that are known before the kernel runs.
     """
     outer = tuple(range(fixed))
     if prod(loop.extent for loop in nest.loops if loop.is_reduction) < _MIN_REDUCTION:
@@ -94,7 +98,7 @@ def plan_tiles(
         for column_loops in _column_groups(nest, outer)
         if all(_is_one_walk(nest, column_loops, access) for access in companions)
         for row in [None, *_parallel_loops(nest, (*outer, *column_loops))]
-        for plan in _plans(nest, row, column_loops, registers, item_bytes)
+        for plan in _plans(nest, row, column_loops, registers, item_bytes, constant)
         if not exact or plan.extent(nest) % plan.columns == 0
     ]
     reduction = prod(loop.extent for loop in nest.loops if loop.is_reduction)
@@ -151,8 +155,10 @@ def _plans(
     column_loops: tuple[int, ...],
     registers: Registers,
     item_bytes: int,
+    constant: frozenset[int],
 ) -> Iterator[TilePlan]:
-    packed = _packed_inputs(nest, row, column_loops, item_bytes)
+    prepared = _prepared_inputs(nest, column_loops, constant)
+    packed = _packed_inputs(nest, row, column_loops, item_bytes, prepared)
     if packed is None:
         return
     rows = 1 if row is None else nest.loops[row].extent
@@ -161,14 +167,14 @@ def _plans(
     repeats = prod(loop.extent for loop in nest.loops) // (reduction * rows * columns)
     scatter = _SCATTER_CYCLES / reduction if nest.outputs[0].strides[column_loops[-1]] != 1 else 0.0
     for height, vectors, lanes in _tile_shapes(rows, columns, registers):
-        plan = TilePlan(row, column_loops, height, vectors, lanes, packed, 0.0)
+        plan = TilePlan(row, column_loops, height, vectors, lanes, packed, 0.0, 1, prepared)
         work = (_cycles(nest, plan, item_bytes) + scatter * height * plan.columns) * _tiles(
             rows, height
         )
         runs = [column_run(nest, nest.inputs[number], column_loops, lanes) for number in packed]
         copies = sum(plan.columns * _PACK_CYCLES / run for run in runs)
         cost = repeats * _tiles(columns, plan.columns) * (work + copies)
-        yield TilePlan(row, column_loops, height, vectors, lanes, packed, cost)
+        yield replace(plan, cost=cost)
 
 
 def column_run(nest: LinearNest, access: Access, column_loops: tuple[int, ...], lanes: int) -> int:
@@ -182,13 +188,28 @@ def column_run(nest: LinearNest, access: Access, column_loops: tuple[int, ...], 
     return gcd(nest.loops[inner].extent, lanes)
 
 
+def _prepared_inputs(
+    nest: LinearNest, column_loops: tuple[int, ...], constant: frozenset[int]
+) -> frozenset[int]:
+    """Return the constant inputs that have an element for every column and reduction."""
+    if len(column_loops) > 1:
+        return frozenset()
+    loops = (*column_loops, *nest.reductions)
+    strides = {number: nest.inputs[number].strides for number in constant}
+    return frozenset(i for i, steps in strides.items() if all(steps[loop] for loop in loops))
+
+
 def _packed_inputs(
-    nest: LinearNest, row: int | None, column_loops: tuple[int, ...], item_bytes: int
+    nest: LinearNest,
+    row: int | None,
+    column_loops: tuple[int, ...],
+    item_bytes: int,
+    prepared: frozenset[int],
 ) -> frozenset[int] | None:
     """Return the inputs to pack, or None where plain loops read better."""
     packed = set()
     for number, access in enumerate(nest.inputs):
-        if not any(access.strides[loop] for loop in column_loops):
+        if number in prepared or not any(access.strides[loop] for loop in column_loops):
             continue
         is_reused = row is not None and not access.strides[row]
         can_pack = is_reused and row is not None and nest.loops[row].extent >= _PACK_ROWS
@@ -237,10 +258,11 @@ def _cycles(nest: LinearNest, plan: TilePlan, item_bytes: int) -> float:
     """
     loads = misses = 0.0
     for number, access in enumerate(nest.inputs):
-        by_column = number in plan.packed or any(access.strides[i] for i in plan.column_loops)
+        in_panels = number in plan.packed or number in plan.prepared
+        by_column = in_panels or any(access.strides[i] for i in plan.column_loops)
         rows = plan.rows if plan.row_stride(access) else 1
         # Every second element takes two loads and a shuffle.
-        is_pairs = number not in plan.packed and access.strides[plan.column_loops[-1]] == 2
+        is_pairs = not in_panels and access.strides[plan.column_loops[-1]] == 2
         loads += rows * (plan.vectors if by_column else 1) * (_PAIR_LOADS if is_pairs else 1)
         if not by_column and _steps_far(nest, access, item_bytes):
             reach = rows * abs(plan.row_stride(access)) * item_bytes

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import weakref
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -57,3 +58,38 @@ def test_memory_of_kernels_that_run_at_load_outlives_the_run(
     column = np.exp(row - row.max(0))
     x = np.zeros((64, 64), np.float32)
     np.testing.assert_allclose(executable(x), column / column.sum(0), rtol=1e-5)
+
+
+def products(weights: list[np.ndarray]) -> onnx.ModelProto:
+    """x @ weights[0] @ weights[1] …, all square and of one size."""
+    shape = [8, weights[0].shape[0]]
+    nodes, names = [], ["x"]
+    tensors: dict[int, str] = {}
+    for weight in weights:
+        tensors.setdefault(id(weight), f"w{len(tensors)}")
+        names.append(f"t{len(names)}")
+        nodes.append(onnx.helper.make_node("MatMul", [names[-2], tensors[id(weight)]], names[-1:]))
+    ports = [
+        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
+        for name in (names[0], names[-1])
+    ]
+    known = {id(weight): weight for weight in weights}
+    stored = [onnx.numpy_helper.from_array(known[key], name) for key, name in tensors.items()]
+    graph = onnx.helper.make_graph(nodes, "g", ports[:1], ports[1:], stored)
+    return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)])
+
+
+def test_each_weight_is_prepared_once(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    first, second = (rng.standard_normal((64, 64), np.float32) / 8 for _ in range(2))
+    executable = xyntra.compile(products([first, second, first]))
+    (kernel,) = executable.plan.kernels.values()
+    assert kernel.prepared >= first.nbytes
+    x = rng.standard_normal((8, 64), np.float32)
+    expected = x @ first @ second @ first
+    np.testing.assert_allclose(executable(x), expected, rtol=1e-4, atol=1e-5)
+    executable.save(tmp_path / "model.xyn")
+    loaded = xyntra.load(tmp_path / "model.xyn")
+    np.testing.assert_array_equal(loaded(x), executable(x))
+    program = executable._program
+    assert len(program._copies._memory) == 2

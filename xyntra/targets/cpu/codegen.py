@@ -17,7 +17,7 @@ from xyntra.targets.cpu.object_symbols import check_imports
 from xyntra.targets.llvm_text import to_llvm22
 
 # Part of every cache key: raise it when the calling convention of kernels changes.
-ABI_VERSION = 1
+ABI_VERSION = 2
 DEFAULT_OPT_LEVEL = 2
 _ACCESS = re.compile(r"^( *(?:%[\w.]+ = load|store) (?!atomic ).*), align \d+", re.MULTILINE)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from xyntra.cache import DiskCache, cache_key
 
-_HEADER = struct.Struct("<Q")
+_HEADER = struct.Struct("<QQ")
 
 
 @dataclass(frozen=True)
@@ -44,20 +44,27 @@ class KernelSource:
 
 @dataclass(frozen=True)
 class CompiledKernel:
-    """Object code that defines one entry point, and the scratch bytes that a call of it needs."""
+    """Object code of one kernel.
+
+    Attributes:
+        code: defines one entry point, and with prepared constants a second one, `NAME.prepare`.
+        scratch_bytes: the scratch memory that a call needs.
+        prepared_bytes: the memory of what `NAME.prepare` makes of the kernel's constants.
+    """
 
     code: bytes
     scratch_bytes: int
+    prepared_bytes: int = 0
 
     def to_bytes(self) -> bytes:
         """Return what `from_bytes` reads."""
-        return _HEADER.pack(self.scratch_bytes) + self.code
+        return _HEADER.pack(self.scratch_bytes, self.prepared_bytes) + self.code
 
     @classmethod
     def from_bytes(cls, data: bytes | memoryview) -> CompiledKernel:
         """Rebuild the kernel that `to_bytes` described."""
-        (scratch_bytes,) = _HEADER.unpack_from(data)
-        return cls(bytes(data[_HEADER.size :]), scratch_bytes)
+        scratch_bytes, copies = _HEADER.unpack_from(data)
+        return cls(bytes(data[_HEADER.size :]), scratch_bytes, copies)
 
 
 def kernel_key(kernel: KernelSource) -> str:
@@ -107,7 +114,7 @@ def compile_kernel(kernel: KernelSource) -> CompiledKernel:
         options = LoweringOptions(device.vector_bits, device.vector_registers, device.dot_products)
         lowered = lower_kernel(module, options)
     code = compile_object(lowered.llvm_ir, opt_level=kernel.opt_level)
-    return CompiledKernel(code, lowered.scratch_bytes)
+    return CompiledKernel(code, lowered.scratch_bytes, lowered.prepared_bytes)
 
 
 def _compile_for_gpu(kernel: KernelSource) -> CompiledKernel:

@@ -15,6 +15,7 @@ from xyntra.plan.memory import Lifetime, place
 from xyntra.plan.plan import Plan, Step
 from xyntra.targets.cpu.loader import Library
 from xyntra.targets.cpu.memory import address_of, allocate
+from xyntra.targets.cpu.prepared import PreparedOperands, prepare_name, prepared_kernels
 from xyntra.targets.cpu.replay import StepTable
 
 Array = np.ndarray[Any, Any]
@@ -36,8 +37,12 @@ class CpuProgram:
 
     def __init__(self, artifact: Artifact, weights: Mapping[str, Array]) -> None:
         self.plan = artifact.plan
-        self._library = Library({name: bytes(code) for name, code in artifact.objects.items()})
+        objects = {name: bytes(code) for name, code in artifact.objects.items()}
+        self._library = Library(
+            objects, [prepare_name(each) for each in prepared_kernels(self.plan)]
+        )
         self._fixed = _fixed_buffers(self.plan, weights)
+        self._copies = PreparedOperands(self.plan)
         self._layout = _Layout(self.plan)
         self._idle: list[_Context] = []
         self._lock = threading.Lock()
@@ -71,6 +76,7 @@ class CpuProgram:
         if steps:
             context = _Context(self, steps)  # its memory must outlive the run
             context.table.run()
+        self._copies.fill(self._library, self._fixed)
 
     def _acquire(self) -> _Context:
         with self._lock:
@@ -120,6 +126,7 @@ class _Context:
             for argument, buffer in enumerate(buffers):
                 slots.setdefault(buffer, []).append((position, argument))
             addresses = [self._address(buffer) for buffer in buffers]
+            addresses += program._copies.addresses(step)
             scratch = program._layout.offsets.get(("scratch", indices[id(step)]))
             if scratch is not None:
                 addresses.append(address_of(self.arena) + scratch)
@@ -136,9 +143,7 @@ class _Context:
                 self.table.set(step, argument, address)
 
     def _argument_buffers(self, step: Step) -> list[int]:
-        shared = {result for result, _ in self.plan.kernels[step.kernel].inplace}
-        outputs = [buffer for index, buffer in enumerate(step.outputs) if index not in shared]
-        return [*step.inputs, *outputs]
+        return self.plan.argument_buffers(step)
 
     def _address(self, buffer: int) -> int:
         fixed = self.program._fixed.get(buffer)

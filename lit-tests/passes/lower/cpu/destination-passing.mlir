@@ -33,3 +33,13 @@ func.func @inplace(%x: tensor<2xf32>, %y: tensor<4xf32>) -> (tensor<2xf32>, tens
   %1 = math.absf %y : tensor<4xf32>
   return %0, %1 : tensor<2xf32>, tensor<4xf32>
 }
+
+// -----
+
+// What is known at load stays known.
+// CHECK-LABEL: func.func @constant(
+// CHECK-SAME: tensor<4xf32> {bufferization.writable = false, xyntra.constant}
+func.func @constant(%x: tensor<4xf32> {xyntra.constant}) -> tensor<4xf32> {
+  %0 = math.absf %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

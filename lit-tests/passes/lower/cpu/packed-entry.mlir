@@ -44,3 +44,26 @@ llvm.func @scratch(%x: !llvm.ptr, %s: !llvm.ptr, %t: !llvm.ptr)
     attributes {xyntra.inputs = 1 : i64, xyntra.scratch = array<i64: 192, 64>} {
   llvm.return
 }
+
+// -----
+
+// Prepared constants lie behind the other pointers, before the scratch; what prepares them writes them.
+// CHECK-LABEL: llvm.func internal @with.prepare.body(
+// CHECK-SAME: {{%[a-z0-9]+}}: !llvm.ptr {llvm.noalias, llvm.noundef, llvm.readonly},
+// CHECK-SAME: {{%[a-z0-9]+}}: !llvm.ptr {llvm.align = 64 : i64, llvm.noalias, llvm.noundef})
+llvm.func @with.prepare(%w: !llvm.ptr, %copy: !llvm.ptr)
+    attributes {xyntra.prepare, xyntra.prepared = array<i64: 128>} {
+  llvm.return
+}
+// CHECK-LABEL: llvm.func internal @with.body(
+// CHECK-SAME: {{%[a-z0-9]+}}: !llvm.ptr {llvm.noalias, llvm.noundef, llvm.readonly},
+// CHECK-SAME: {{%[a-z0-9]+}}: !llvm.ptr {llvm.align = 64 : i64, llvm.noalias, llvm.noundef, llvm.readonly},
+// CHECK-SAME: {{%[a-z0-9]+}}: !llvm.ptr {llvm.align = 64 : i64, llvm.noalias, llvm.noundef})
+// CHECK-LABEL: llvm.func @with(
+// CHECK: llvm.call @with.body(
+// CHECK-LABEL: llvm.func @with.prepare(
+// CHECK: llvm.call @with.prepare.body(
+llvm.func @with(%w: !llvm.ptr, %copy: !llvm.ptr, %s: !llvm.ptr)
+    attributes {xyntra.inputs = 1 : i64, xyntra.prepared = array<i64: 128>, xyntra.scratch = array<i64: 64>} {
+  llvm.return
+}

@@ -71,3 +71,31 @@ func.func @with_bias(%a: memref<64x64xf32>, %b: memref<64x64xf32>, %v: memref<64
   }
   return
 }
+
+// A constant is copied into panels by a function of its own, which takes the kernel's arguments.
+// CHECK-LABEL: func.func @constant.prepare(
+// CHECK-SAME: [[TO:%[a-z0-9]+]]: memref<{{[0-9]+}}xf32>)
+// CHECK-SAME: xyntra.prepare, xyntra.prepared = array<i64: {{[0-9]+}}>
+// CHECK: vector.store {{.+}}, [[TO]]
+// CHECK-LABEL: func.func @constant(
+// CHECK-SAME: [[PANELS:%[a-z0-9]+]]: memref<{{[0-9]+}}xf32>)
+// CHECK-SAME: xyntra.prepared = array
+// CHECK-NOT: memref.alloc
+// CHECK: vector.load [[PANELS]]
+// CHECK: return
+func.func @constant(%a: memref<64x64xf32>, %b: memref<64x64xf32> {xyntra.constant}, %c: memref<64x64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.generic {indexing_maps = [#none, #out], iterator_types = ["parallel", "parallel"]}
+      ins(%zero : f32) outs(%c : memref<64x64xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    linalg.yield %p : f32
+  }
+  linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : memref<64x64xf32>, memref<64x64xf32>) outs(%c : memref<64x64xf32>) {
+  ^bb0(%p: f32, %q: f32, %acc: f32):
+    %m = arith.mulf %p, %q : f32
+    %s = arith.addf %acc, %m : f32
+    linalg.yield %s : f32
+  }
+  return
+}

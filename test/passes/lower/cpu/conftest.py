@@ -57,6 +57,20 @@ class Buffer:
         assert (rest == _GARBAGE).all(), "a kernel wrote outside its buffers"
 
 
+class Workspace:
+    """Aligned memory of `nbytes` bytes between two guards, full of garbage."""
+
+    def __init__(self, nbytes: int) -> None:
+        self.nbytes = nbytes
+        self.memory = np.full(nbytes + 3 * _GUARD, _GARBAGE, np.uint8)
+        self._start = _GUARD + (-self.memory.ctypes.data) % _GUARD
+        self.address = self.memory.ctypes.data + self._start
+
+    def assert_guards_intact(self) -> None:
+        rest = np.delete(self.memory, np.s_[self._start : self._start + self.nbytes])
+        assert (rest == _GARBAGE).all(), "a kernel wrote outside its workspace"
+
+
 class Kernel:
     """A compiled kernel; calling it with arrays returns its results as new arrays."""
 
@@ -71,9 +85,9 @@ class Kernel:
             self.results = [_shape_and_dtype(kind) for kind in signature.results]
             self.inplace = _pairs(function)
             self.lowered: LoweredKernel = lower_kernel(module, options)
-        self.library = Library(
-            {self.name: compile_object(self.lowered.llvm_ir, opt_level=opt_level)}
-        )
+        code = compile_object(self.lowered.llvm_ir, opt_level=opt_level)
+        others = [f"{self.name}.prepare"] if self.lowered.prepared_bytes else []
+        self.library = Library({self.name: code}, others)
 
     def __call__(self, *arrays: object) -> list[np.ndarray]:
         inputs = [
@@ -84,21 +98,29 @@ class Kernel:
             for i, kind in enumerate(self.results)
         }
         fresh = [outputs[i] for i in range(len(outputs)) if i not in self.inplace]
-        scratch = np.full(self.lowered.scratch_bytes + 3 * _GUARD, _GARBAGE, np.uint8)
-        start = _GUARD + (-scratch.ctypes.data) % _GUARD
         pointers = [buffer.array.ctypes.data for buffer in [*inputs, *fresh]]
-        pointers.append(scratch.ctypes.data + start)
-        packed = (ctypes.c_void_p * len(pointers))(*pointers)
         before = [buffer.array.tobytes() for buffer in inputs]
-        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.library.address(self.name))(packed)
+        copies = Workspace(self.lowered.prepared_bytes)
+        if copies.nbytes:
+            pointers.append(copies.address)
+            self._run(f"{self.name}.prepare", pointers)
+            prepared = copies.memory.tobytes()
+        scratch = Workspace(self.lowered.scratch_bytes)
+        self._run(self.name, [*pointers, scratch.address])
         for buffer in [*inputs, *fresh]:
             buffer.assert_guards_intact()
-        rest = np.delete(scratch, np.s_[start : start + self.lowered.scratch_bytes])
-        assert (rest == _GARBAGE).all(), "a kernel wrote outside its scratch memory"
+        scratch.assert_guards_intact()
+        if copies.nbytes:
+            copies.assert_guards_intact()
+            assert copies.memory.tobytes() == prepared, "a kernel wrote to prepared constants"
         for i, buffer in enumerate(inputs):
             if i not in self.inplace.values():
                 assert buffer.array.tobytes() == before[i], "a kernel wrote to an input"
         return [outputs[i].array.copy() for i in range(len(outputs))]
+
+    def _run(self, name: str, pointers: list[int]) -> None:
+        packed = (ctypes.c_void_p * len(pointers))(*pointers)
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.library.address(name))(packed)
 
     @staticmethod
     def _input(value: object, shape: tuple[int, ...], dtype: np.dtype) -> Buffer:

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Panels of a whole constant operand, made once when the model is loaded.
+
+A panel holds, for every step of the reductions, the columns of one tile; the last tile may start
+inside the one before. Copying moves whole vectors where it can: columns that are neighbours are
+copied a row at a time, in a few panels at once so that the source is read in runs, and columns
+whose neighbours are steps of a reduction are transposed in registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch_mlir.dialects import arith
+
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
+from xyntra.passes.lower.cpu.loop_builder import (
+    Position,
+    index,
+    load,
+    loop,
+    nested_loops,
+    offset,
+    plus,
+    store,
+    tile_start,
+)
+from xyntra.passes.lower.cpu.prepared_operands import prepared
+from xyntra.passes.lower.cpu.tile_plan import TilePlan
+
+_TILES_AT_ONCE = 8
+_COLUMN, _STEP = -1, -2  # keys of a `Position` beside the numbers of the nest's loops
+
+
+@dataclass(frozen=True)
+class ConstantPanels:
+    """The panels of one operand.
+
+    Attributes:
+        first: where the kernel finds them; strides are those of the reductions, and of the loops
+            around the tiles that the operand moves with.
+        size: elements of one panel.
+    """
+
+    first: Access
+    size: int
+
+    @classmethod
+    def filled(cls, nest: LinearNest, plan: TilePlan, source: Access) -> ConstantPanels:
+        """Add the panels of `source` to the kernel around, and what fills them.
+
+        Args:
+            nest: the contraction.
+            plan: its tiles, with one column loop.
+            source: satisfies `is_constant`.
+        """
+        strides = [0] * len(nest.loops)
+        size = plan.columns
+        for number in reversed(nest.reductions):
+            strides[number] = size
+            size *= nest.loops[number].extent
+        panel = size
+        size *= -(-plan.extent(nest) // plan.columns)
+        outer = []
+        tiled = {plan.row_loop, *plan.column_loops}
+        for number, each in reversed(list(enumerate(nest.loops))):
+            if not each.is_reduction and number not in tiled and source.strides[number]:
+                strides[number] = size
+                size *= each.extent
+                outer.append((number, each.extent))
+        memory = prepared(source, size)
+        with memory.filling():
+            target = Access(memory.copy, 0, tuple(strides))
+            filler = _Filler(nest, plan, memory.source, target, panel)
+            nested_loops(outer[::-1], {}, filler.fill)
+        return cls(Access(memory.memory, 0, tuple(strides)), panel)
+
+
+@dataclass(frozen=True)
+class _Filler:
+    nest: LinearNest
+    plan: TilePlan
+    source: Access
+    target: Access
+    panel: int
+
+    def fill(self, position: Position) -> None:
+        """Emit the loops over all panels at `position` of the loops around."""
+        inner = self._transposed_loop()
+        if inner is not None:
+            self._fill_transposed(position, inner)
+        elif self._column_stride == 1:
+            self._fill_rows(position)
+        else:
+            self._fill_elements(position)
+
+    @property
+    def _column_stride(self) -> int:
+        return self.source.strides[self.plan.column_loops[0]]
+
+    @property
+    def _tiles(self) -> int:
+        return -(-self.plan.extent(self.nest) // self.plan.columns)
+
+    def _transposed_loop(self) -> int | None:
+        if self._column_stride == 1:
+            return None
+        for number in self.nest.reductions:
+            if self.source.strides[number] == 1 and self._extent(number) >= self.plan.lanes:
+                return number
+        return None
+
+    def _extent(self, number: int) -> int:
+        return self.nest.loops[number].extent
+
+    def _reductions(self, *without: int) -> list[tuple[int, int | ir.Value]]:
+        return [(i, self._extent(i)) for i in self.nest.reductions if i not in without]
+
+    def _places(self, position: Position, tile: ir.Value) -> tuple[ir.Value, ir.Value]:
+        """Where the first column of `tile` is read, and where it goes, at `position`."""
+        column = tile_start(tile, self.plan.columns, self.plan.extent(self.nest))
+        read = plus(offset(self.source, position), arith.muli(column, index(self._column_stride)))
+        panel = arith.muli(tile, index(self.panel))
+        return read, plus(offset(self.target, position), panel)
+
+    def _fill_rows(self, position: Position) -> None:
+        kind = self._vector(self.plan.columns)
+
+        def copy_row(inside: Position, tile: ir.Value) -> None:
+            read, write = self._places(inside, tile)
+            row = emit("vector.load", [self.source.value, read], kind)
+            ir.Operation.create("vector.store", operands=[row, self.target.value, write])
+
+        with loop(-(-self._tiles // _TILES_AT_ONCE)) as group:
+            first = arith.muli(group, index(_TILES_AT_ONCE))
+            count = arith.minsi(index(_TILES_AT_ONCE), arith.subi(index(self._tiles), first))
+
+            def copy(inside: Position) -> None:
+                with loop(count) as number:
+                    copy_row(inside, arith.addi(first, number))
+
+            nested_loops(self._reductions(), position, copy)
+
+    def _fill_elements(self, position: Position) -> None:
+        with loop(self._tiles) as tile:
+
+            def copy(inside: Position) -> None:
+                column = inside.pop(_COLUMN)
+                read, write = self._places(inside, tile)
+                read = arith.addi(read, arith.muli(column, index(self._column_stride)))
+                store(load(self.source, read), self.target, arith.addi(write, column))
+
+            nested_loops([(_COLUMN, self.plan.columns), *self._reductions()], position, copy)
+
+    def _fill_transposed(self, position: Position, inner: int) -> None:
+        """Copy squares of `lanes` columns and as many steps of loop `inner`."""
+        lanes, extent = self.plan.lanes, self._extent(inner)
+        squares = -(-extent // lanes)
+        with loop(self._tiles) as tile:
+
+            def copy(inside: Position) -> None:
+                column = arith.muli(inside.pop(_COLUMN), index(lanes))
+                inside[inner] = tile_start(inside.pop(_STEP), lanes, extent)
+                read, write = self._places(inside, tile)
+                read = arith.addi(read, arith.muli(column, index(self._column_stride)))
+                self._copy_square(read, arith.addi(write, column), self.target.strides[inner])
+
+            loops = [*self._reductions(inner), (_COLUMN, self.plan.vectors), (_STEP, squares)]
+            nested_loops(loops, position, copy)
+
+    def _copy_square(self, read: ir.Value, write: ir.Value, step: int) -> None:
+        lanes = self.plan.lanes
+        kind = self._vector(lanes)
+        rows = []
+        for column in range(lanes):
+            place = arith.addi(read, index(column * self._column_stride))
+            rows.append(emit("vector.load", [self.source.value, place], kind))
+        for number, row in enumerate(_transposed(rows)):
+            place = arith.addi(write, index(number * step))
+            ir.Operation.create("vector.store", operands=[row, self.target.value, place])
+
+    def _vector(self, lanes: int) -> ir.VectorType:
+        return ir.VectorType.get([lanes], ir.MemRefType(self.source.value.type).element_type)
+
+
+def _transposed(rows: Sequence[ir.Value]) -> list[ir.Value]:
+    """Transpose a square of vectors, whose size is a power of two, by interleaving halves."""
+    half = len(rows) // 2
+    rounds = half.bit_length()
+    low = [
+        lane for pair in zip(range(half), range(2 * half, 3 * half), strict=True) for lane in pair
+    ]
+    found = list(rows)
+    for _ in range(rounds):
+        mixed = []
+        for first, second in zip(found[:half], found[half:], strict=True):
+            for shift in (0, half):
+                mask = ir.DenseI64ArrayAttr.get([lane + shift for lane in low])
+                mixed.append(emit("vector.shuffle", [first, second], first.type, mask=mask))
+        found = mixed
+    return found

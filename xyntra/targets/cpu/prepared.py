@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What kernels make of weights once, when a model is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from xyntra.plan.plan import Plan, Step
+from xyntra.targets.cpu.device import host_device
+from xyntra.targets.cpu.loader import Library
+from xyntra.targets.cpu.memory import Bytes, address_of, allocate
+from xyntra.targets.cpu.replay import StepTable
+
+_Key = tuple[str, tuple[int, ...]]
+
+
+def prepare_name(kernel: str) -> str:
+    """The symbol of the function that prepares the constants of `kernel`."""
+    return f"{kernel}.prepare"
+
+
+def prepared_kernels(plan: Plan) -> list[str]:
+    """Names of the kernels that prepare some of their constants."""
+    return [name for name, code in plan.kernels.items() if code.prepared]
+
+
+class PreparedOperands:
+    """Memory that kernels fill once, for every kernel and the weights that it is called with.
+
+    Args:
+        plan: whose steps need it; one prepared operand may serve several.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._memory: dict[_Key, Bytes] = {}
+
+    def fill(self, library: Library, fixed: Mapping[int, np.ndarray[Any, Any]]) -> None:
+        """Let every kernel prepare what its steps need.
+
+        Args:
+            library: the kernels.
+            fixed: the contents of weights, constants and prepared buffers.
+        """
+        tables = []
+        for step in self._plan.steps:
+            nbytes = self._plan.kernels[step.kernel].prepared
+            if not nbytes or self._key(step) in self._memory:
+                continue
+            self._memory[self._key(step)] = allocate(nbytes)
+            buffers = self._plan.argument_buffers(step)
+            arguments = [address_of(fixed[each]) if each in fixed else 0 for each in buffers]
+            function = library.address(prepare_name(step.kernel))
+            tables.append(StepTable([(function, [*arguments, *self.addresses(step)])]))
+        _run(tables)
+
+    def addresses(self, step: Step) -> list[int]:
+        """The argument that a launch gives its kernel, if it takes one."""
+        if not self._plan.kernels[step.kernel].prepared:
+            return []
+        return [address_of(self._memory[self._key(step)])]
+
+    def _key(self, step: Step) -> _Key:
+        known = ("parameter", "constant", "prepared")
+        weights = (each for each in step.inputs if self._plan.buffers[each].kind in known)
+        return step.kernel, tuple(weights)
+
+
+def _run(tables: list[StepTable]) -> None:
+    """Run what is independent of each other, on all processors where there is enough of it."""
+    threads = min(len(tables), host_device().cores)
+    if threads < 2:
+        for table in tables:
+            table.run()
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(StepTable.run, tables))
