@@ -28,8 +28,9 @@ from xyntra.passes.lower.cpu.narrow_floats import NarrowFloats
 from xyntra.passes.lower.cpu.scratch_allocation import ScratchAllocation
 from xyntra.passes.lower.cpu.strided_copies import StridedCopies
 from xyntra.passes.lower.cuda.device_functions import DeviceFunction, mark_kernels, outline
+from xyntra.passes.lower.cuda.device_math import check_math
 from xyntra.passes.lower.cuda.emit_stage import emit_stage, erase_emitted
-from xyntra.passes.lower.cuda.stages import form_stages
+from xyntra.passes.lower.cuda.stages import erase_unused_memory, form_stages
 from xyntra.passes.lower.cuda.thread_grid import LaunchShape
 from xyntra.passes.math.expand_math import expand_math
 from xyntra.passes.registry import Pass
@@ -116,7 +117,6 @@ def _lower(module: ir.Operation) -> LoweredCudaKernel:
     module = _to_buffers(module)
     function = kernel_function(module)
     stages = form_stages(function)
-    ScratchAllocation().run(module)
     name = function_name(function)
     shapes: list[LaunchShape | None] = []
     for number, stage in enumerate(stages):
@@ -124,6 +124,8 @@ def _lower(module: ir.Operation) -> LoweredCudaKernel:
             shapes.append(emit_stage(stage, module, f"{name}_{number}"))
     for stage in stages:
         erase_emitted(stage)
+    erase_unused_memory(function)
+    ScratchAllocation().run(module)
     devices = outline(module, [stage.region for stage in stages], shapes)
     _run(module, _LLVM)
     mark_kernels(module, devices)
@@ -144,6 +146,7 @@ def _to_buffers(module: ir.Operation) -> ir.Operation:
     FastMath().run(module)
     DefinedArithmetic().run(module)
     expand_math(module)
+    check_math(module)
     for step in _TENSORS:
         step.run(module)
     module = _bufferize(module)

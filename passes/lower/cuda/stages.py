@@ -49,6 +49,13 @@ def form_stages(function: ir.Operation) -> list[Stage]:
     return [_wrap(group) for group in list(_groups(work))]
 
 
+def erase_unused_memory(function: ir.Operation) -> None:
+    """Erase allocations, and views of memory, that nothing uses any more."""
+    for op in reversed(operations_named(function, "memref.alloc", *VIEWS)):
+        if not list(op.results[0].uses):
+            op.erase()
+
+
 def is_nest(op: ir.Operation) -> bool:
     """Tell whether `op` is loops around scalar code, with accesses linear in the loops."""
     if op.name != "linalg.generic" or not is_linear(op):

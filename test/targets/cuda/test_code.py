@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Code for NVIDIA GPUs, generated without one: what launches there are, and what ptxas says."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from xyntra.errors import CompileError
+from xyntra.targets.cuda.kernel_image import KernelImage
+from xyntra.targets.cuda.kernels import compile_image
+
+POINTWISE = """
+func.func @k(%x: tensor<{shape}xf32>, %b: tensor<{last}xf32>) -> tensor<{shape}xf32> {{
+  %e = tensor.empty() : tensor<{shape}xf32>
+  %r = linalg.generic {{
+    indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>,
+                     affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]}}
+    ins(%x, %b : tensor<{shape}xf32>, tensor<{last}xf32>) outs(%e : tensor<{shape}xf32>) {{
+  ^bb0(%u: f32, %v: f32, %o: f32):
+    %s = arith.addf %u, %v : f32
+    %t = math.erf %s : f32
+    linalg.yield %t : f32
+  }} -> tensor<{shape}xf32>
+  return %r : tensor<{shape}xf32>
+}}"""
+SOFTMAX = """
+func.func @k(%x: tensor<64x1000xf32>) -> tensor<64x1000xf32> {
+  %lowest = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x1000xf32>
+  %c = tensor.empty() : tensor<64xf32>
+  %c0 = linalg.fill ins(%lowest : f32) outs(%c : tensor<64xf32>) -> tensor<64xf32>
+  %m = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+    iterator_types = ["parallel", "reduction"]}
+    ins(%x : tensor<64x1000xf32>) outs(%c0 : tensor<64xf32>) {
+  ^bb0(%u: f32, %o: f32):
+    %r = arith.maximumf %u, %o : f32
+    linalg.yield %r : f32
+  } -> tensor<64xf32>
+  %p = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>,
+                                        affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]}
+    ins(%x, %m : tensor<64x1000xf32>, tensor<64xf32>) outs(%e : tensor<64x1000xf32>) {
+  ^bb0(%u: f32, %v: f32, %o: f32):
+    %d = arith.subf %u, %v : f32
+    %r = math.exp %d : f32
+    linalg.yield %r : f32
+  } -> tensor<64x1000xf32>
+  %c1 = linalg.fill ins(%zero : f32) outs(%c : tensor<64xf32>) -> tensor<64xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+    iterator_types = ["parallel", "reduction"]}
+    ins(%p : tensor<64x1000xf32>) outs(%c1 : tensor<64xf32>) {
+  ^bb0(%u: f32, %o: f32):
+    %r = arith.addf %u, %o : f32
+    linalg.yield %r : f32
+  } -> tensor<64xf32>
+  %q = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>,
+                                        affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]}
+    ins(%p, %s : tensor<64x1000xf32>, tensor<64xf32>) outs(%e : tensor<64x1000xf32>) {
+  ^bb0(%u: f32, %v: f32, %o: f32):
+    %r = arith.divf %u, %v : f32
+    linalg.yield %r : f32
+  } -> tensor<64x1000xf32>
+  return %q : tensor<64x1000xf32>
+}"""
+SUM = """
+func.func @k(%x: tensor<{shape}x{dtype}>) -> tensor<{rows}x{dtype}> {{
+  %zero = arith.constant {zero} : {dtype}
+  %e = tensor.empty() : tensor<{rows}x{dtype}>
+  %f = linalg.fill ins(%zero : {dtype}) outs(%e : tensor<{rows}x{dtype}>) -> tensor<{rows}x{dtype}>
+  %r = linalg.generic {{
+    indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+    iterator_types = ["parallel", "reduction"]}}
+    ins(%x : tensor<{shape}x{dtype}>) outs(%f : tensor<{rows}x{dtype}>) {{
+  ^bb0(%u: {dtype}, %o: {dtype}):
+    %s = arith.{add} %u, %o : {dtype}
+    linalg.yield %s : {dtype}
+  }} -> tensor<{rows}x{dtype}>
+  return %r : tensor<{rows}x{dtype}>
+}}"""
+ARCHITECTURES = ["sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100a", "sm_120"]
+
+
+def compiled(text: str, architecture: str = "sm_90a") -> KernelImage:
+    return compile_image(text, "kernel 'k'", architecture)
+
+
+def ptxas() -> str | None:
+    folder = Path(sys.prefix) / "lib"
+    found = sorted(folder.glob("python3*/site-packages/nvidia/cu*/bin/ptxas"))
+    return str(found[-1]) if found else shutil.which("ptxas")
+
+
+def assemble(image: KernelImage, architecture: str, folder: Path) -> str:
+    """What ptxas reports about the code."""
+    program = ptxas()
+    if program is None:
+        pytest.skip("ptxas is not installed")
+    source = folder / "k.ptx"
+    source.write_text(image.ptx)
+    command = [program, "-v", f"-arch={architecture}", str(source), "-o", str(folder / "k.cubin")]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stderr
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_every_architecture_takes_the_code_without_spills(architecture, tmp_path):
+    image = compiled(SOFTMAX, architecture)
+    report = assemble(image, architecture, tmp_path)
+    spills = re.findall(r"(\d+) bytes spill", report)
+    assert spills
+    assert set(spills) == {"0"}
+
+
+def test_a_chain_is_one_launch_of_vectors(tmp_path):
+    image = compiled(POINTWISE.format(shape="512x1024", last="1024"))
+    (launch,) = image.launches
+    assert launch.grid * launch.block == 512 * 1024 // 4
+    assert "ld.global.nc.v4" in image.ptx
+    assert "st.global.v4" in image.ptx
+    assemble(image, "sm_90a", tmp_path)
+
+
+def test_rows_that_are_no_multiple_of_a_vector_are_taken_element_by_element():
+    image = compiled(POINTWISE.format(shape="3x7", last="7"))
+    (launch,) = image.launches
+    assert launch.grid * launch.block >= 21
+    assert ".v4" not in image.ptx
+
+
+def test_a_softmax_is_one_launch_with_a_block_a_row():
+    image = compiled(SOFTMAX)
+    (launch,) = image.launches
+    assert launch.grid == 64
+    assert ".shared" in image.ptx
+    assert "shfl.sync.bfly" in image.ptx
+    assert image.scratch == ()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "add", "zero"),
+    [("f32", "addf", "0.0"), ("f64", "addf", "0.0"), ("f16", "addf", "0.0"),
+     ("i64", "addi", "0"), ("i8", "addi", "0"), ("i32", "maxsi", "0")],
+)  # fmt: skip
+def test_blocks_reduce_every_type(dtype, add, zero, tmp_path):
+    text = SUM.format(shape="40x5000", rows="40", dtype=dtype, add=add, zero=zero)
+    image = compiled(text)
+    assert image.launches[-1].grid == 40
+    assemble(image, "sm_90a", tmp_path)
+
+
+def test_nothing_is_launched_for_empty_results():
+    image = compiled(POINTWISE.format(shape="0x7", last="7"))
+    assert image.launches == ()
+    assert image.ptx == ""
+
+
+def test_functions_of_f64_are_refused_by_name():
+    text = POINTWISE.format(shape="3x8", last="8").replace("f32", "f64")
+    with pytest.raises(CompileError, match="erf") as caught:
+        compiled(text)
+    assert caught.value.code == "gpu-function"
+
+
+def test_an_image_survives_being_written():
+    image = compiled(SOFTMAX)
+    assert KernelImage.from_bytes(memoryview(image.to_bytes())) == image
+
+
+def test_damaged_images_are_refused():
+    with pytest.raises(ValueError, match=r"Expecting|JSON"):
+        KernelImage.from_bytes(b"\x7fELF")
