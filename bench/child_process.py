@@ -19,6 +19,7 @@ from bench.measure import ROOT
 __all__ = ["START_SECONDS", "Child", "ChildError", "Maker"]
 
 START_SECONDS = 120.0
+_END_SECONDS = 2.0
 _TRACEBACK_DEPTH = -4
 _path_lock = threading.Lock()
 
@@ -90,10 +91,12 @@ class Child:
         self._signal(signal.SIGCONT)
 
     def end(self) -> None:
-        """End the process."""
+        """End the process: it may clean up, but not for long."""
+        self._connection.close()
+        self.go()
+        self._process.join(_END_SECONDS)
         self._process.kill()
         self._process.join()
-        self._connection.close()
 
     def _signal(self, number: int) -> None:
         if self._process.pid is not None and self._process.is_alive():

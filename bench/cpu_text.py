@@ -35,7 +35,7 @@ def update_documents(paths: Sequence[Path], result: dict[str, Any]) -> None:
 
 def render_summary(result: dict[str, Any]) -> str:
     """One line a model: milliseconds, and ours / onnxruntime, for each number of threads."""
-    threads = _threads(result["models"])
+    threads = _threads(result)
     header = ["model", *(f"{label}, {_said(n)}" for n in threads for label in ("ms", "ratio"))]
     rows = []
     for row in result["models"]:
@@ -59,9 +59,9 @@ def render_details(result: dict[str, Any]) -> str:
         f"{settings['random_inputs']} random inputs compared."
     )
     lines = [machine_line(result["machine"], said)]
-    for n in _threads(result["models"]):
+    for n in _threads(result):
         lines += ["", f"### Models, {_said(n)}", "", *_models(result, n)]
-    for n in _threads(result["operations"]):
+    for n in _threads(result):
         lines += ["", f"### Operations, {_said(n)}", "", *_operations(result["operations"], n)]
     failed = list(_errors([*result["models"], *result["operations"]]))
     if failed:
@@ -100,7 +100,8 @@ def _operations(operations: Sequence[Row], n: str) -> list[str]:
     return table(header, rows)
 
 
-def _threads(rows: Sequence[Row]) -> list[str]:
+def _threads(result: dict[str, Any]) -> list[str]:
+    rows = [*result["models"], *result["operations"]]
     return sorted({n for row in rows for n in row["threads"]}, key=int)
 
 
