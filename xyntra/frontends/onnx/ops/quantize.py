@@ -15,6 +15,16 @@ from xyntra.frontends.onnx.interface import dtype_name
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise import dtype_of
 
+MICROSOFT = "com.microsoft"
+"""Domain of the operators that onnxruntime adds; its quantizer writes them."""
+
+
+def spread(node: Node, parameter: Operand, shape: tuple[int, ...]) -> Operand:
+    """`parameter` with other dimensions of one element, so that it broadcasts."""
+    if isinstance(parameter, Tensor):
+        return node.b.reshape(parameter, shape)
+    return parameter.reshape(shape)
+
 
 def saturate(value: Scalar, zero_point: Scalar | None, dtype: str) -> Scalar:
     """round(value) + zero point, limited to the range of the integer `dtype`; halves go to even."""
@@ -35,9 +45,10 @@ class _Granularity:
     def spread(self, node: Node, parameter: Operand, shape: Sequence[int]) -> Operand:
         """`parameter` in a form that broadcasts to `shape`."""
         if self.axis is None:
-            return _reshape(node, parameter, ())
+            return spread(node, parameter, ())
         if self.block == 1:
-            return _reshape(node, parameter, (-1,) + (1,) * (len(shape) - self.axis - 1))
+            count = parameter.shape[0]
+            return spread(node, parameter, (count,) + (1,) * (len(shape) - self.axis - 1))
         axis, block = self.axis, self.block
         return node.b.view(
             node.b.tensor(parameter),
@@ -46,13 +57,6 @@ class _Granularity:
                 ir.AffineExpr.get_floor_div(e, block) if i == axis else e for i, e in enumerate(d)
             ],
         )
-
-
-def _reshape(node: Node, operand: Operand, shape: tuple[int, ...]) -> Operand:
-    if not isinstance(operand, Tensor):
-        return operand.reshape(shape)
-    size = operand.shape[0] if operand.shape else 1
-    return node.b.reshape(operand, [size if n == -1 else n for n in shape])
 
 
 def _granularity(node: Node, shape: Sequence[int]) -> _Granularity:
@@ -92,6 +96,7 @@ def _attribute_dtype(node: Node, name: str) -> str | None:
 
 
 @handles("QuantizeLinear")
+@handles("QuantizeLinear", domain=MICROSOFT)
 def quantize_linear(node: Node) -> Tensor:
     x, zero_point = node.tensor(0), node.optional(2)
     wanted = _attribute_dtype(node, "output_dtype")
@@ -113,6 +118,7 @@ def quantize_linear(node: Node) -> Tensor:
 
 
 @handles("DequantizeLinear")
+@handles("DequantizeLinear", domain=MICROSOFT)
 def dequantize_linear(node: Node) -> Tensor:
     x = node.tensor(0)
     parameters = _parameters(node, x.shape)
@@ -129,8 +135,12 @@ def dequantize_linear(node: Node) -> Tensor:
 
 @handles("DynamicQuantizeLinear")
 def dynamic_quantize_linear(node: Node) -> list[Tensor]:
-    x, b = node.tensor(0), node.b
-    axes = range(x.rank)
+    return quantize_dynamically(node, node.tensor(0))
+
+
+def quantize_dynamically(node: Node, x: Tensor) -> list[Tensor]:
+    """`x` as uint8, with the scale and the zero point that fit its smallest and largest element."""
+    b, axes = node.b, range(x.rank)
     highest = b.reduce(x, axes, "max", keepdims=False)
     lowest = b.reduce(x, axes, "min", keepdims=False)
 
