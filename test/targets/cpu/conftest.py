@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Executables whose loops threads share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from threaded_model import shared_model
+
+import xyntra
+from xyntra.executable import Executable
+
+
+@pytest.fixture
+def compiled(settings: dict[str, object]) -> Callable[[int], Executable]:
+    """Return a function that compiles the model for a number of threads."""
+    return lambda threads: xyntra.compile(shared_model(), config={**settings, "threads": threads})
