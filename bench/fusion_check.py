@@ -126,7 +126,10 @@ class Checker:
             plan = build_plan(module.operation, len(graph.nodes))
             sources = kernel_sources(module, plan, self.opt_level)
         code = {source.name: self._code(source) for source in sources}
-        kernels = {n: replace(plan.kernels[n], scratch=c.scratch_bytes) for n, c in code.items()}
+        kernels = {
+            name: replace(plan.kernels[name], scratch=c.scratch_bytes, private=c.private_bytes)
+            for name, c in code.items()
+        }
         objects = {name: kernel.code for name, kernel in code.items()}
         artifact = Artifact(replace(plan, kernels=kernels), objects, host_key(), "", b"")
         weights = graph.leaves("parameter")

@@ -22,6 +22,7 @@ def compile(  # noqa: A001  (the name that users expect)
     target: str | None = None,
     inputs: Mapping[str, Any] | Sequence[Any] | None = None,
     precision: str | None = None,
+    threads: int | None = None,
     config: ConfigLike = None,
 ) -> Executable:
     """Compile a model into an executable.
@@ -32,6 +33,8 @@ def compile(  # noqa: A001  (the name that users expect)
         target: where it runs: "auto" or "cpu".
         inputs: shapes or example arrays of inputs with free dimensions, by name or in order.
         precision: what contractions compute in: "f32".
+        threads: how many threads work on one call; `XYNTRA_THREADS`, or one for each core that this
+            process may use, where not given. The results do not depend on it.
         config: further settings: a `Config`, a mapping, or the path of a TOML file.
 
     Raises:
@@ -44,20 +47,27 @@ def compile(  # noqa: A001  (the name that users expect)
     from xyntra.compiler.driver import compile_source, shapes_of
     from xyntra.compiler.source import open_source
 
-    given = {"target": target, "precision": precision}
+    given = {"target": target, "precision": precision, "threads": threads}
     settings = load_config(config, **{k: v for k, v in given.items() if v is not None})
     return compile_source(open_source(model), shapes_of(inputs), settings)
 
 
-def load(path: str | os.PathLike[str]) -> Executable:
+def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Executable:
     """Load a model that `Executable.save` has written. Neither ONNX nor a compiler is needed.
+
+    Args:
+        path: the file.
+        threads: how many threads work on one call; `XYNTRA_THREADS`, or one for each core that this
+            process may use, where not given. The results do not depend on it.
 
     Raises:
         ArchiveError: the file is missing, damaged, of another version, or for another machine.
+        ConfigError: `threads`, or a setting of the environment or `fusion.toml`, is wrong.
     """
     from xyntra.compiler.saved import load_saved
 
-    return load_saved(path)
+    given = {} if threads is None else {"threads": threads}
+    return load_saved(path, load_config(**given).threads)
 
 
 def devices() -> list[Device]:

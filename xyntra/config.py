@@ -50,7 +50,8 @@ class Config:
     Attributes:
         target: where kernels run: "auto", or a target's name with an optional device number.
         precision: what contractions compute in: "f32", "tf32", "f16" or "bf16".
-        threads: threads of the CPU target; None means one for each core.
+        threads: threads that work on one call; None means one for each core that this process
+            may use.
         opt_level: LLVM's optimisation level, 0 to 3.
         cache_dir: folder of compiled artifacts; by default the platform's user cache.
         cache_size: bytes that the folder may hold; the least recently used entries go first.
@@ -82,7 +83,7 @@ class Config:
         codegen=True,
     )
     precision: Precision = _setting(choice("f32", "tf32", "f16", "bf16"), "f32", codegen=True)
-    threads: int | None = _setting(optional(integer(1, 4096)), None, codegen=True)
+    threads: int | None = _setting(optional(integer(1, 4096)), None)
     opt_level: int = _setting(integer(0, 3), 2, codegen=True)
     cache_dir: Path = _setting(folder(), user_cache_dir)
     cache_size: int = _setting(size(), 4 << 30)

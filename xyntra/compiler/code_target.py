@@ -68,8 +68,15 @@ class CodeTarget:
 
         return host_key()
 
-    def program(self, artifact: Artifact, weights: Mapping[str, Array]) -> Program:
+    def program(
+        self, artifact: Artifact, weights: Mapping[str, Array], threads: int | None = None
+    ) -> Program:
         """Load an artifact; a GPU is not touched before the first run.
+
+        Args:
+            artifact: what to run.
+            weights: the plan's parameters by name.
+            threads: how many threads of the processor work on one call; None means one a core.
 
         Raises:
             CompileError: the code is damaged, or a weight is missing.
@@ -80,7 +87,7 @@ class CodeTarget:
             return CudaProgram(artifact, weights, self.ordinal)
         from xyntra.targets.cpu.program import CpuProgram
 
-        return CpuProgram(artifact, weights)
+        return CpuProgram(artifact, weights, threads)
 
 
 def target_of(artifact: Artifact, place: str) -> CodeTarget:

@@ -33,7 +33,8 @@ def compile_source(source: Source, shapes: Shapes, config: Config) -> Executable
     check_supported(config)
     with _placed(source):
         target = CodeTarget.of(config.target)
-        return load_artifact(_artifact(source, shapes, config, target), source, target)
+        artifact = _artifact(source, shapes, config, target)
+        return load_artifact(artifact, source, target, config.threads)
 
 
 def emit_level(source: Source, shapes: Shapes, config: Config, level: Level) -> bytes:
@@ -59,12 +60,21 @@ def _placed(source: Source) -> Iterator[None]:
         raise
 
 
-def load_artifact(artifact: Artifact, source: Source, target: CodeTarget) -> Executable:
-    """Load an artifact with the weights of the model that it came from."""
+def load_artifact(
+    artifact: Artifact, source: Source, target: CodeTarget, threads: int | None = None
+) -> Executable:
+    """Load an artifact with the weights of the model that it came from.
+
+    Args:
+        artifact: the compiled model.
+        source: the model.
+        target: where it runs.
+        threads: how many threads work on one call; None means one for each core.
+    """
     if artifact.plan.parameter_file and not source.references:
         source = _parameters(artifact.plan.parameter_file, source)
     weights = source.weights(artifact.plan.parameters)
-    return Executable(artifact, target.program(artifact, weights), weights)
+    return Executable(artifact, target.program(artifact, weights, threads), weights)
 
 
 def _parameters(name: str, source: Source) -> Source:

@@ -149,7 +149,10 @@ def _artifact(
     compiled = compile_kernels(sources, jobs=request.jobs, timeout=request.timeout, cache=cache)
     kernels = {
         source.name: replace(
-            plan.kernels[source.name], scratch=code.scratch_bytes, prepared=code.prepared_bytes
+            plan.kernels[source.name],
+            scratch=code.scratch_bytes,
+            private=code.private_bytes,
+            prepared=code.prepared_bytes,
         )
         for source, code in zip(sources, compiled, strict=True)
     }

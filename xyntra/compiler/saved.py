@@ -17,8 +17,12 @@ from xyntra.plan.container import Container, read_container
 from xyntra.plan.plan import numpy_dtype
 
 
-def load_saved(path: str | os.PathLike[str]) -> Executable:
+def load_saved(path: str | os.PathLike[str], threads: int | None = None) -> Executable:
     """Load the saved model at `path`; its weights are mapped, not read.
+
+    Args:
+        path: the file.
+        threads: how many threads work on one call; None means one for each core.
 
     Raises:
         ArchiveError: the file is missing, damaged, of another version, or for another machine.
@@ -29,7 +33,7 @@ def load_saved(path: str | os.PathLike[str]) -> Executable:
     target = target_of(artifact, place)
     weights = _weights(container, place)
     try:
-        program = target.program(artifact, weights)
+        program = target.program(artifact, weights, threads)
     except CompileError as error:
         raise ArchiveError(
             "archive-invalid", "the saved model cannot run", place=place, cause=error.message

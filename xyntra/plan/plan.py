@@ -103,12 +103,13 @@ class KernelCode:
     Attributes:
         kind: elementwise, row, contraction …
         flops: floating-point operations of one launch.
-        scratch: bytes of scratch memory that a launch needs.
+        scratch: bytes of scratch memory that a launch needs, shared by its threads.
         inplace: pairs (result, argument) that share the argument's buffer.
         schedule: text of its `#xyntra.schedule`, or "".
         source: MLIR text of the function at the kernel level.
         arguments: types of the tensors that it reads.
         results: types of the tensors that it writes.
+        private: bytes of scratch memory that each thread of a launch needs beside.
         prepared: bytes of what it makes of its constants once, when the model is loaded.
     """
 
@@ -120,6 +121,7 @@ class KernelCode:
     source: str
     arguments: tuple[TensorType, ...] = ()
     results: tuple[TensorType, ...] = ()
+    private: int = 0
     prepared: int = 0
 
 

@@ -28,7 +28,7 @@ def can_move(loop: ir.Operation) -> bool:
     return True
 
 
-def move_private_buffers(loop: ir.Operation, anchor: ir.Operation) -> list[ir.Operation]:
+def move_private_buffers(loop: ir.Operation, anchor: ir.Operation) -> None:
     """Move before `anchor` the buffers, with their views, that nothing but `loop` touches."""
     inside = dict.fromkeys(_nested(loop))
     waiting = [value for op in inside for value in op.operands if not _is_in(value, inside)]
@@ -44,24 +44,22 @@ def move_private_buffers(loop: ir.Operation, anchor: ir.Operation) -> list[ir.Op
             moved += _with_views(op, inside)
     for op in moved:
         op.move_before(anchor)
-    return moved
 
 
-def capture_values(function: ir.Operation, moved: list[ir.Operation]) -> list[ir.Value]:
+def capture_values(function: ir.Operation) -> list[ir.Value]:
     """Make everything inside `function` read what is inside it, and return what that lacks.
 
     Constants and views are made again at its start. For any other value from outside it gets a
     further argument, in the order of the values that are returned.
     """
     block = entry_block(function)
-    inside = dict.fromkeys(_nested(function))
     first = block.operations[0]
     mapped: dict[ir.Value, ir.Value] = {}
     captured: list[ir.Value] = []
 
     def inner(value: ir.Value) -> ir.Value:
-        if value in mapped or _is_in(value, inside):
-            return mapped.get(value, value)
+        if value in mapped:
+            return mapped[value]
         owner = value.owner
         if not isinstance(owner, ir.Block) and owner.operation.name in _COPIED:
             operands = [inner(operand) for operand in owner.operation.operands]
@@ -75,12 +73,23 @@ def capture_values(function: ir.Operation, moved: list[ir.Operation]) -> list[ir
             mapped[value] = block.add_argument(value.type, function.location)
         return mapped[value]
 
-    for op in list(inside):
-        for number, operand in enumerate(list(op.operands)):
-            new = inner(operand)
-            if new != operand:
-                op.operands[number] = new
+    for op, number, value in _reads_from_outside(function):
+        op.operands[number] = inner(value)
     return captured
+
+
+def _reads_from_outside(function: ir.Operation) -> list[tuple[ir.Operation, int, ir.Value]]:
+    """The operations and their operands that are not of `function`.
+
+    They are found before any is changed, because the hash of an operation depends on its operands.
+    """
+    inside = dict.fromkeys(_nested(function))
+    return [
+        (op, number, value)
+        for op in inside
+        for number, value in enumerate(op.operands)
+        if not _is_in(value, inside)
+    ]
 
 
 def _with_views(buffer: ir.Operation, inside: Container[ir.Operation]) -> list[ir.Operation]:

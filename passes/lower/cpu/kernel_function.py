@@ -46,6 +46,12 @@ def task_functions(module: ir.Operation, kind: str = "func.func") -> list[ir.Ope
     return [op for op in operations if op.name == kind and TASK in op.attributes]
 
 
+def private_bytes(kernel: ir.Operation) -> int:
+    """Return how much memory of its own a thread needs that works on the kernel's tasks."""
+    found = kernel.attributes
+    return int(ir.IntegerAttr(found["xyntra.private"]).value) if "xyntra.private" in found else 0
+
+
 def prepare_function(module: ir.Operation, kind: str = "func.func") -> ir.Operation | None:
     """Return the function of `module` that prepares the kernel's constants, if there is one."""
     for view in module.regions[0].blocks[0].operations:

@@ -96,7 +96,7 @@ def _combined(op: ir.Operation, first: int, second: int) -> int | None:
 
 
 def _operation(op: ir.Operation) -> float:
-    if op == terminator(op.block) or not len(op.results) and op.name != "memref.store":
+    if op == terminator(op.block) or (not len(op.results) and op.name != "memref.store"):
         return _VECTOR if op.name.startswith("vector.") else 0.0
     kind = (op.results[0] if len(op.results) else op.operands[0]).type
     if isinstance(kind, (ir.IndexType, ir.MemRefType)) or op.name == "arith.constant":

@@ -17,9 +17,16 @@ from xyntra.passes.lower.cpu.kernel_function import (
     inplace_pairs,
     kernel_function,
     prepare_function,
+    private_bytes,
+    task_functions,
+)
+from xyntra.passes.lower.cpu.pool_calls import (
+    append_functions,
+    argument_attributes,
+    hide,
+    start_jobs,
 )
 from xyntra.passes.lower.cpu.prepared_operands import prepared_bytes
-from xyntra.passes.lower.cpu.scratch_allocation import SLOT_ALIGNMENT
 from xyntra.passes.registry import register_pass
 
 _SIGNATURE = "!llvm.func<void (%s)>"
@@ -35,7 +42,10 @@ class PackedEntry:
 
     The body, in the LLVM dialect with bare pointers, becomes an internal function that is never
     inlined: what may be assumed of its pointers is worth most to LLVM as argument attributes. Its
-    scratch slots lie one after the other behind the last pointer of the packed array.
+    scratch slots lie one after the other behind the last pointer of the packed array, and behind
+    them the memory of every thread, `xyntra.private` bytes each. Where it calls tasks, the next
+    pointer leads to what runs them: a function `parallel_for(that pointer, task, environment,
+    count, grain)` comes first there.
     """
 
     name: ClassVar[str] = "packed-entry"
@@ -57,23 +67,26 @@ class PackedEntry:
 
 def _add_entry(body: ir.Operation, module: ir.Operation) -> None:
     name = function_name(body)
-    groups = [group for group in (prepared_bytes(body), _scratch_bytes(body)) if group]
-    slots = sum(map(len, groups))
+    groups = [prepared_bytes(body), _scratch_bytes(body)]
     arguments = len(entry_block(body).arguments)
+    first_slot = arguments - sum(map(len, groups))
+    tasks = [] if PREPARE in body.attributes else task_functions(module, "llvm.func")
     body.attributes["sym_name"] = ir.StringAttr.get(f"{name}.body")
-    body.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
-    body.attributes["no_inline"] = ir.UnitAttr.get()
-    body.attributes["no_unwind"] = ir.UnitAttr.get()
-    body.attributes["arg_attrs"] = _argument_attributes(body, arguments, slots)
-    unit = ir.Module.parse(_entry_text(name, arguments - slots, groups))
-    entry = list(unit.body.operations)[-1].operation
-    module.regions[0].blocks[0].append(entry.detach_from_parent())
+    hide(body)
+    if tasks:
+        start_jobs(module, body, tasks, private_bytes(body))
+    kinds = [argument.type for argument in entry_block(body).arguments]
+    slots = range(first_slot, arguments)
+    body.attributes["arg_attrs"] = argument_attributes(kinds, _read_only(body, slots), slots)
+    append_functions(module, _entry_text(name, first_slot, groups, bool(tasks)))
 
 
 def _scratch_bytes(body: ir.Operation) -> list[int]:
+    """The sizes of the slots, then that of the memory of one thread."""
     if "xyntra.scratch" not in body.attributes:
         return []
-    return list(ir.DenseI64ArrayAttr(body.attributes["xyntra.scratch"]))
+    sizes = list(ir.DenseI64ArrayAttr(body.attributes["xyntra.scratch"]))
+    return [*sizes, private_bytes(body)] if private_bytes(body) else sizes
 
 
 def _check(body: ir.Operation) -> None:
@@ -89,41 +102,44 @@ def _check(body: ir.Operation) -> None:
         raise CompileError("kernel-type", message, place=place)
 
 
-def _argument_attributes(body: ir.Operation, arguments: int, slots: int) -> ir.ArrayAttr:
-    prepares = PREPARE in body.attributes
-    copies = range(arguments - slots, arguments - slots + len(prepared_bytes(body)))
-    inputs = arguments - slots
-    if not prepares:
-        inputs = ir.IntegerAttr(body.attributes["xyntra.inputs"]).value
+def _read_only(body: ir.Operation, slots: range) -> list[int]:
+    if PREPARE in body.attributes:
+        return list(range(slots.start))
+    inputs = ir.IntegerAttr(body.attributes["xyntra.inputs"]).value
     written = set(inplace_pairs(body).values())
-    unit = ir.UnitAttr.get()
-    aligned = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), SLOT_ALIGNMENT)
-    found = []
-    for number in range(arguments):
-        attributes = {"llvm.noalias": unit, "llvm.noundef": unit}
-        if (number < inputs and number not in written) or (number in copies and not prepares):
-            attributes["llvm.readonly"] = unit
-        if number >= arguments - slots:
-            attributes["llvm.align"] = aligned
-        found.append(ir.DictAttr.get(attributes))
-    return ir.ArrayAttr.get(found)
+    copies = slots[: len(prepared_bytes(body))]
+    return [*(number for number in range(inputs) if number not in written), *copies]
 
 
-def _entry_text(name: str, pointers: int, groups: Sequence[Sequence[int]]) -> str:
+def _entry_text(name: str, pointers: int, groups: Sequence[Sequence[int]], has_tasks: bool) -> str:
+    """The entry point; the scratch memory has a place among the pointers even where it is empty."""
     lines = [f"llvm.func @{name}(%args: !llvm.ptr {{llvm.noundef}}) attributes {{no_unwind}} {{"]
-    for index in range(pointers + len(groups)):
-        lines.append(_element("args", f"a{index}", index, "!llvm.ptr"))
-        lines.append(f"%p{index} = llvm.load %a{index} : !llvm.ptr -> !llvm.ptr")
-    names = [f"%p{index}" for index in range(pointers)]
-    for group, slots in enumerate(groups):
-        for index, offset in enumerate(accumulate(slots[:-1], initial=0)):
+    names = []
+    for index in range(pointers):
+        lines += _pointer(index)
+        names.append(f"%p{index}")
+    copies, scratch = groups
+    place = pointers
+    for group, slots in ((0, copies), (1, scratch)):
+        if slots:
+            lines += _pointer(place)
+        for index, offset in enumerate(accumulate(slots[:-1], initial=0) if slots else ()):
             slot = f"{group}_{index}"
             lines.append(f"%o{slot} = llvm.mlir.constant({offset} : i64) : i64")
-            lines.append(_element(f"p{pointers + group}", f"s{slot}", f"%o{slot}", "i8"))
+            lines.append(_element(f"p{place}", f"s{slot}", f"%o{slot}", "i8"))
             names.append(f"%s{slot}")
+        place += bool(slots) or group
+    if has_tasks:
+        lines += _pointer(place)
+        names.append(f"%p{place}")
     kinds = ", ".join(["!llvm.ptr"] * len(names))
     lines.append(f"llvm.call @{name}.body({', '.join(names)}) : ({kinds}) -> ()")
     return "\n".join([f"llvm.func @{name}.body({kinds})", *lines, "llvm.return", "}"])
+
+
+def _pointer(index: int) -> list[str]:
+    load = f"%p{index} = llvm.load %a{index} : !llvm.ptr -> !llvm.ptr"
+    return [_element("args", f"a{index}", index, "!llvm.ptr"), load]
 
 
 def _element(base: str, result: str, index: int | str, kind: str) -> str:

@@ -26,12 +26,15 @@ from xyntra.passes.lower.cpu.kernel_function import (
     check_contract,
     function_name,
     kernel_function,
+    private_bytes,
+    task_functions,
 )
 from xyntra.passes.lower.cpu.library_functions import LibraryFunctions
 from xyntra.passes.lower.cpu.loop_order import LoopOrder
 from xyntra.passes.lower.cpu.narrow_floats import NarrowFloats
 from xyntra.passes.lower.cpu.nest_loops import NestLoops
 from xyntra.passes.lower.cpu.packed_entry import PackedEntry
+from xyntra.passes.lower.cpu.parallel_loops import ParallelLoops
 from xyntra.passes.lower.cpu.prepared_operands import prepared_bytes
 from xyntra.passes.lower.cpu.register_tiles import RegisterTiles
 from xyntra.passes.lower.cpu.scratch_allocation import ScratchAllocation
@@ -86,12 +89,14 @@ class LoweredKernel:
 
     Attributes:
         llvm_ir: LLVM IR as text, as LLVM 24 prints it.
-        scratch_bytes: the scratch memory that a call needs.
+        scratch_bytes: the scratch memory that the threads of a call share.
+        private_bytes: the scratch memory that each of them needs beside.
         prepared_bytes: the memory of its prepared constants; with any, there is `NAME.prepare`.
     """
 
     llvm_ir: str
     scratch_bytes: int
+    private_bytes: int = 0
     prepared_bytes: int = 0
 
 
@@ -110,7 +115,7 @@ def lower_kernel(module: ir.Module, options: LoweringOptions | None = None) -> L
             operation = _lower(operation, options or LoweringOptions())
             body = kernel_function(operation, "llvm.func")
             slots = ir.DenseI64ArrayAttr(body.attributes["xyntra.scratch"])
-            scratch_bytes = sum(slots)
+            scratch_bytes, private = sum(slots), private_bytes(body)
             copies = sum(prepared_bytes(body))
             PackedEntry().run(operation)
             text = llvm.translate_module_to_llvmir(operation)
@@ -120,7 +125,7 @@ def lower_kernel(module: ir.Module, options: LoweringOptions | None = None) -> L
     except ir.MLIRError as error:
         message = "a kernel could not be lowered"
         raise CompileError("kernel-lowering", message, place=place, cause=str(error)) from error
-    return LoweredKernel(text, scratch_bytes, copies)
+    return LoweredKernel(text, scratch_bytes, private, copies)
 
 
 def _lower(module: ir.Operation, options: LoweringOptions) -> ir.Operation:
@@ -142,6 +147,9 @@ def _lower(module: ir.Operation, options: LoweringOptions) -> ir.Operation:
     RegisterTiles(*vectors).run(module)
     NestLoops().run(module)
     _run(module, _CLEAN)
+    ParallelLoops().run(module)
+    if task_functions(module):
+        _run(module, _CLEAN)
     for step in _MEMORY:
         step.run(module)
     _run(module, _LLVM)

@@ -22,9 +22,9 @@ from xyntra.passes.lower.cpu.kernel_function import (
     task_functions,
 )
 from xyntra.passes.lower.cpu.memrefs import view_of_bytes
+from xyntra.passes.lower.cpu.pool_calls import SLOT_ALIGNMENT
 from xyntra.passes.registry import register_pass
 
-SLOT_ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
 _WIDEST_ELEMENT = 8  # bytes
 
 

@@ -21,6 +21,7 @@ from xyntra.passes.lower.cpu import LoweredKernel, LoweringOptions, lower_kernel
 from xyntra.passes.manager import run_pipeline
 from xyntra.targets.cpu.codegen import compile_object
 from xyntra.targets.cpu.loader import Library
+from xyntra.targets.cpu.pool import team
 
 Array = np.ndarray
 LOOPS = "b, h, s, t, d, e"
@@ -152,14 +153,18 @@ def run(
 def _call(kernel: LoweredKernel, arrays: list[Array]) -> None:
     """Run a kernel on inputs and outputs, with memory around its scratch that must stay as is."""
     library = Library({"main": compile_object(kernel.llvm_ir, opt_level=1)})
-    scratch = np.full(kernel.scratch_bytes + 3 * _ALIGNMENT, _GARBAGE, np.uint8)
+    crew = team(2)
+    crew.assemble()
+    size = kernel.scratch_bytes + crew.threads * kernel.private_bytes
+    scratch = np.full(size + 3 * _ALIGNMENT, _GARBAGE, np.uint8)
     used = [*(np.ascontiguousarray(array) for array in arrays), scratch]
     pointers = [array.ctypes.data for array in used]
     first = _ALIGNMENT + (-pointers[-1]) % _ALIGNMENT
     pointers[-1] += first
+    pointers.append(crew.address)
     packed = (ctypes.c_void_p * len(pointers))(*pointers)
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library.address("main"))(ctypes.addressof(packed))
-    rest = np.delete(scratch, np.s_[first : first + kernel.scratch_bytes])
+    rest = np.delete(scratch, np.s_[first : first + size])
     assert (rest == _GARBAGE).all(), "a kernel wrote outside its scratch memory"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from xyntra.cache import DiskCache, cache_key
 
-_HEADER = struct.Struct("<QQ")
+_HEADER = struct.Struct("<QQQ")
 
 
 @dataclass(frozen=True)
@@ -48,23 +48,26 @@ class CompiledKernel:
 
     Attributes:
         code: defines one entry point, and with prepared constants a second one, `NAME.prepare`.
-        scratch_bytes: the scratch memory that a call needs.
+        scratch_bytes: the scratch memory that the threads of a call share.
+        private_bytes: the scratch memory that each of them needs beside.
         prepared_bytes: the memory of what `NAME.prepare` makes of the kernel's constants.
     """
 
     code: bytes
     scratch_bytes: int
+    private_bytes: int = 0
     prepared_bytes: int = 0
 
     def to_bytes(self) -> bytes:
         """Return what `from_bytes` reads."""
-        return _HEADER.pack(self.scratch_bytes, self.prepared_bytes) + self.code
+        sizes = self.scratch_bytes, self.private_bytes, self.prepared_bytes
+        return _HEADER.pack(*sizes) + self.code
 
     @classmethod
     def from_bytes(cls, data: bytes | memoryview) -> CompiledKernel:
         """Rebuild the kernel that `to_bytes` described."""
-        scratch_bytes, copies = _HEADER.unpack_from(data)
-        return cls(bytes(data[_HEADER.size :]), scratch_bytes, copies)
+        sizes = _HEADER.unpack_from(data)
+        return cls(bytes(data[_HEADER.size :]), *sizes)
 
 
 def kernel_key(kernel: KernelSource) -> str:
@@ -114,7 +117,9 @@ def compile_kernel(kernel: KernelSource) -> CompiledKernel:
         options = LoweringOptions(device.vector_bits, device.vector_registers, device.dot_products)
         lowered = lower_kernel(module, options)
     code = compile_object(lowered.llvm_ir, opt_level=kernel.opt_level)
-    return CompiledKernel(code, lowered.scratch_bytes, lowered.prepared_bytes)
+    return CompiledKernel(
+        code, lowered.scratch_bytes, lowered.private_bytes, lowered.prepared_bytes
+    )
 
 
 def _compile_for_gpu(kernel: KernelSource) -> CompiledKernel:

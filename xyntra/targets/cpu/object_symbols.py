@@ -23,9 +23,7 @@ _MATH = frozenset(
     modf nearbyint pow rint round roundeven sin sincos sinh sqrt tan tanh tgamma trunc
     """.split()
 )
-ALLOWED_IMPORTS = frozenset(
-    [*_MEMORY, *_CLOCK, *_THREADS, *_MATH, *(f"{name}f" for name in _MATH)]
-)
+ALLOWED_IMPORTS = frozenset([*_MEMORY, *_CLOCK, *_THREADS, *_MATH, *(f"{name}f" for name in _MATH)])
 
 _ELF64_LITTLE = b"\x7fELF\x02\x01"
 _SYMBOL_TABLE = 2  # SHT_SYMTAB

@@ -15,7 +15,7 @@ import ctypes
 import os
 import signal
 import threading
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from xyntra.targets.cpu.cores import allowed_cores, core_of_cpus
@@ -132,7 +132,7 @@ def pool() -> Pool:
     return Pool()
 
 
-@lru_cache(maxsize=None)
+@cache
 def team(threads: int) -> Team:
     """The team of `threads` threads, which lives as long as the process."""
     return Team(threads)
@@ -157,7 +157,7 @@ def _serial_for() -> int:
 
 
 def _start_thread(handle: int, entry: ctypes.c_void_p, argument: int) -> bool:
-    """Start a detached thread that takes no signals; they are for the threads of the interpreter."""
+    """Start a thread that takes no signals: they are for those of the interpreter."""
     library: Any = ctypes.CDLL(None)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     try:

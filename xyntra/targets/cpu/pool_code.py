@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Native code of the thread pool, as LLVM IR.
 
-A job is a function over 0 … count, cut into chunks that whoever is free takes. One 64-bit word holds
+A job is a function over a range, cut into chunks that whoever is free takes. One 64-bit word holds
 the number of the job and that of its next chunk, and a chunk is taken by exchanging the word: a
-worker that comes late finds another job's number there and touches nothing. The caller works too and
-waits for chunks that were taken, not for workers, so that one that is still asleep delays nobody.
+worker that comes late finds another job's number there and touches nothing. The caller works too,
+and waits for chunks that were taken, not for workers: one that is still asleep delays nobody.
 
 Workers that have nothing to do look at the number of the job for a while, longer while a call is
 under way, then sleep in a futex. Whoever starts a job reads how many sleep after it has stored the
@@ -37,7 +37,7 @@ _JOB, _FUNCTION, _ENVIRONMENT, _COUNT, _CHUNK = 136, 144, 152, 160, 168
 ACTIVE = 320
 """Calls under way: i32."""
 HOME, PINNED, CORES = 384, 388, 392
-"""Core without a worker: i32; pinned workers, the first slots: i32; core of every CPU: i32[1024]."""
+"""Core without a worker, and number of pinned workers: i32; core of every CPU: i32[1024]."""
 SLOTS = 448 + 4 * 1024
 """Workers: pool, number from 1, pthread_t, core: i32, turns of waiting before it sleeps: i32."""
 SLOT_BYTES = 64

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from xyntra.plan.memory import Lifetime, place
 from xyntra.plan.plan import Plan, Step
 from xyntra.targets.cpu.loader import Library
 from xyntra.targets.cpu.memory import address_of, allocate
+from xyntra.targets.cpu.pool import default_threads, team
 from xyntra.targets.cpu.prepared import PreparedOperands, prepare_name, prepared_kernels
 from xyntra.targets.cpu.replay import StepTable
 
@@ -30,22 +30,25 @@ class CpuProgram:
     Args:
         artifact: what to run.
         weights: the plan's parameters by name, contiguous.
+        threads: how many threads work on one call; as many as there are cores where not given.
 
     Raises:
         CompileError: the code cannot be loaded, or a weight is missing.
     """
 
-    def __init__(self, artifact: Artifact, weights: Mapping[str, Array]) -> None:
+    def __init__(
+        self, artifact: Artifact, weights: Mapping[str, Array], threads: int | None = None
+    ) -> None:
         self.plan = artifact.plan
+        self.team = team(threads or default_threads())
         objects = {name: bytes(code) for name, code in artifact.objects.items()}
         self._library = Library(
             objects, [prepare_name(each) for each in prepared_kernels(self.plan)]
         )
         self._fixed = _fixed_buffers(self.plan, weights)
         self._copies = PreparedOperands(self.plan)
-        self._layout = _Layout(self.plan)
+        self._layout = _Layout(self.plan, self.team.threads)
         self._idle: list[_Context] = []
-        self._lock = threading.Lock()
         self._prepare()
 
     def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
@@ -74,25 +77,27 @@ class CpuProgram:
             for buffer in step.outputs:
                 self._fixed[buffer] = allocate(self.plan.buffers[buffer].nbytes)
         if steps:
+            self.team.assemble()
             context = _Context(self, steps)  # its memory must outlive the run
             context.table.run()
         self._copies.fill(self._library, self._fixed)
 
     def _acquire(self) -> _Context:
-        with self._lock:
-            if self._idle:
-                return self._idle.pop()
-        return _Context(self, [step for step in self.plan.steps if not step.once])
+        # No lock, which another thread might hold while this process forks.
+        self.team.assemble()
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return _Context(self, [step for step in self.plan.steps if not step.once])
 
     def _release(self, context: _Context) -> None:
-        with self._lock:
-            self._idle.append(context)
+        self._idle.append(context)
 
 
 class _Layout:
     """Offsets of temporaries and of every step's scratch memory in the arena."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, threads: int) -> None:
         lives: dict[int, list[int]] = {}
         for index, step in enumerate(plan.steps):
             for buffer in (*step.inputs, *step.outputs):
@@ -103,7 +108,8 @@ class _Layout:
             for buffer, uses in lives.items()
         }
         for index, step in enumerate(plan.steps):
-            scratch = plan.kernels[step.kernel].scratch
+            kernel = plan.kernels[step.kernel]
+            scratch = kernel.scratch + threads * kernel.private
             if scratch:
                 blocks["scratch", index] = Lifetime(scratch, index, index)
         arena = place(list(blocks.values()))
@@ -127,11 +133,10 @@ class _Context:
                 slots.setdefault(buffer, []).append((position, argument))
             addresses = [self._address(buffer) for buffer in buffers]
             addresses += program._copies.addresses(step)
-            scratch = program._layout.offsets.get(("scratch", indices[id(step)]))
-            if scratch is not None:
-                addresses.append(address_of(self.arena) + scratch)
+            scratch = program._layout.offsets.get(("scratch", indices[id(step)]), 0)
+            addresses += [address_of(self.arena) + scratch, program.team.address]
             calls.append((program._library.address(step.kernel), addresses))
-        self.table = StepTable(calls)
+        self.table = StepTable(calls, active=program.team.active)
         ports = [*self.plan.inputs, *self.plan.outputs]
         self.bound = [slots.get(port.buffer, []) for port in ports]
 

@@ -67,3 +67,44 @@ llvm.func @with(%w: !llvm.ptr, %copy: !llvm.ptr, %s: !llvm.ptr)
     attributes {xyntra.inputs = 1 : i64, xyntra.prepared = array<i64: 128>, xyntra.scratch = array<i64: 64>} {
   llvm.return
 }
+
+// -----
+
+// A call of a task becomes a job: its arguments go into an array, from which the pool's threads
+// take them, each with the part of the private memory that its number says.
+// CHECK-LABEL: llvm.func internal @job.body(
+// CHECK-SAME: [[X:%[a-z0-9]+]]: !llvm.ptr {llvm.noalias, llvm.noundef, llvm.readonly},
+// CHECK-SAME: [[OWN:%[a-z0-9]+]]: !llvm.ptr {llvm.align = 64 : i64, llvm.noalias, llvm.noundef},
+// CHECK-SAME: [[TEAM:%[a-z0-9]+]]: !llvm.ptr
+// CHECK: [[N:%.+]] = llvm.mlir.constant(1000 : i64) : i64
+// CHECK: [[F:%.+]] = llvm.load [[X]] : !llvm.ptr -> f32
+// CHECK: llvm.call @job.parallel0.start([[TEAM]], [[OWN]], [[N]], [[X]], [[F]])
+// CHECK-NOT: llvm.call @job.parallel0(
+// CHECK-LABEL: llvm.func internal @job.parallel0(
+// CHECK-SAME: {{%[a-z0-9]+}}: i64 {llvm.noundef}, {{%[a-z0-9]+}}: i64 {llvm.noundef},
+// CHECK-SAME: {{%[a-z0-9]+}}: !llvm.ptr {llvm.noalias, llvm.noundef, llvm.readonly}, {{%[a-z0-9]+}}: f32 {llvm.noundef},
+// CHECK-SAME: {{%[a-z0-9]+}}: !llvm.ptr {llvm.align = 64 : i64, llvm.noalias, llvm.noundef})
+// CHECK-SAME: no_inline
+// CHECK-LABEL: llvm.func internal @job.parallel0.start(
+// CHECK: llvm.mlir.constant(7 : i64)
+// CHECK: llvm.alloca {{%.+}} x !llvm.array<3 x i64>
+// CHECK: llvm.mlir.addressof @job.parallel0.run
+// CHECK: llvm.call {{%.+}}({{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64) -> ()
+// CHECK-LABEL: llvm.func internal @job.parallel0.run(
+// CHECK-SAME: {{%[a-z0-9]+}}: !llvm.ptr, [[BEGIN:%[a-z0-9]+]]: i64, [[END:%[a-z0-9]+]]: i64, [[WORKER:%[a-z0-9]+]]: i64)
+// CHECK: [[SIZE:%.+]] = llvm.mlir.constant(64 : i64)
+// CHECK: llvm.mul [[WORKER]], [[SIZE]]
+// CHECK: llvm.call @job.parallel0([[BEGIN]], [[END]],
+// CHECK-LABEL: llvm.func @job(
+llvm.func @job(%x: !llvm.ptr, %own: !llvm.ptr)
+    attributes {xyntra.inputs = 1 : i64, xyntra.scratch = array<i64>, xyntra.private = 64 : i64} {
+  %0 = llvm.mlir.constant(0 : i64) : i64
+  %n = llvm.mlir.constant(1000 : i64) : i64
+  %f = llvm.load %x : !llvm.ptr -> f32
+  llvm.call @job.parallel0(%0, %n, %x, %f, %own) : (i64, i64, !llvm.ptr, f32, !llvm.ptr) -> ()
+  llvm.return
+}
+llvm.func @job.parallel0(%begin: i64, %end: i64, %x: !llvm.ptr, %f: f32, %own: !llvm.ptr)
+    attributes {xyntra.task = 7 : i64, xyntra.readonly = array<i64: 2>, xyntra.scratch = array<i64: 64>} {
+  llvm.return
+}

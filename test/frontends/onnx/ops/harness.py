@@ -24,6 +24,7 @@ from xyntra.passes.lower.cpu import lower_kernel
 from xyntra.passes.lower.decompose_named_ops import DecomposeNamedOps
 from xyntra.targets.cpu.codegen import compile_object
 from xyntra.targets.cpu.loader import Library
+from xyntra.targets.cpu.pool import team
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -181,7 +182,8 @@ def run(model: onnx.ModelProto, feeds: Arrays) -> list[np.ndarray]:
     library = Library({"main": compile_object(kernel.llvm_ir, opt_level=0)})
     arrays = [np.ascontiguousarray(feeds[name]) for name in inputs]
     arrays += [np.empty(shape, np.dtype(dtype)) for dtype, shape in results]
-    _call(library.address("main"), [*arrays, np.empty(kernel.scratch_bytes + _ALIGNMENT, np.uint8)])
+    scratch = np.empty(kernel.scratch_bytes + kernel.private_bytes + _ALIGNMENT, np.uint8)
+    _call(library.address("main"), [*arrays, scratch])
     return arrays[len(inputs) :]
 
 
@@ -195,5 +197,6 @@ def _call(address: int, arrays: Sequence[np.ndarray]) -> None:
     """Call a kernel; the last array is its scratch memory, with room to align it."""
     pointers = [array.ctypes.data for array in arrays]
     pointers[-1] = -(-pointers[-1] // _ALIGNMENT) * _ALIGNMENT
+    pointers.append(team(1).address)
     packed = (ctypes.c_void_p * len(pointers))(*pointers)
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address)(ctypes.addressof(packed))

@@ -19,6 +19,7 @@ from torch_mlir import ir
 from xyntra.passes.lower.cpu import LoweredKernel, LoweringOptions, lower_kernel
 from xyntra.targets.cpu.codegen import compile_object
 from xyntra.targets.cpu.loader import Library
+from xyntra.targets.cpu.pool import Team, team
 
 DTYPES = {
     "f64": np.dtype(np.float64),
@@ -55,6 +56,12 @@ class Buffer:
         start = self.array.ctypes.data - self.memory.ctypes.data
         rest = np.delete(self.memory, np.s_[start : start + self.array.nbytes])
         assert (rest == _GARBAGE).all(), "a kernel wrote outside its buffers"
+
+
+def _team() -> Team:
+    found = team(2)
+    found.assemble()
+    return found
 
 
 class Workspace:
@@ -99,14 +106,16 @@ class Kernel:
         }
         fresh = [outputs[i] for i in range(len(outputs)) if i not in self.inplace]
         pointers = [buffer.array.ctypes.data for buffer in [*inputs, *fresh]]
+        team = _team()
         before = [buffer.array.tobytes() for buffer in inputs]
         copies = Workspace(self.lowered.prepared_bytes)
         if copies.nbytes:
             pointers.append(copies.address)
             self._run(f"{self.name}.prepare", pointers)
             prepared = copies.memory.tobytes()
-        scratch = Workspace(self.lowered.scratch_bytes)
-        self._run(self.name, [*pointers, scratch.address])
+        own = team.threads * self.lowered.private_bytes
+        scratch = Workspace(self.lowered.scratch_bytes + own)
+        self._run(self.name, [*pointers, scratch.address, team.address])
         for buffer in [*inputs, *fresh]:
             buffer.assert_guards_intact()
         scratch.assert_guards_intact()

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Chooses the loops of a kernel that threads share.
+
+Kernels run with any number of threads, so that a choice has to do for a few as for many: the time
+with each of some numbers is estimated and the sum of these compared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.captures import can_move
+from xyntra.passes.lower.cpu.kernel_function import terminator
+from xyntra.passes.lower.cpu.loop_builder import PARALLEL
+from xyntra.passes.lower.cpu.loop_work import block_work, constant_trips, trips, work_of
+from xyntra.passes.lower.cpu.memrefs import VIEWS
+
+__all__ = ["Choice", "choose_loops"]
+
+_THREADS = (2, 4, 8)
+_LAUNCH = 1000.0  # ns
+_LEAST_WORK = 15000.0  # ns that make sharing worth while, on every entry into the loop
+_CHUNK = 3000.0  # ns that one chunk should take at least
+_TAKEN_AS_ONE = 200.0  # ns of an iteration that make up for the division that finds its numbers
+_LINE = 64  # iterations of an innermost loop: a cache line of the narrowest elements
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Loops, each but the last with nothing but the next inside, that are shared as one.
+
+    Attributes:
+        loops: scf.for operations, outermost first.
+        extents: their iterations.
+        grain: the iterations that one thread should do at least in a row.
+    """
+
+    loops: tuple[ir.Operation, ...]
+    extents: tuple[int, ...]
+    grain: int
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Nanoseconds with each of `_THREADS`, and what to share to get there."""
+
+    times: tuple[float, ...]
+    choices: tuple[Choice, ...] = ()
+
+    @property
+    def total(self) -> float:
+        return sum(self.times)
+
+
+def choose_loops(block: ir.Block) -> list[Choice]:
+    """The loops in `block` to share, none inside another one."""
+    return list(_block_plan(block).choices)
+
+
+def _block_plan(block: ir.Block) -> _Plan:
+    times = [0.0] * len(_THREADS)
+    choices: list[Choice] = []
+    for view in block.operations:
+        op = view.operation
+        plan = _loop_plan(op) if op.name == "scf.for" else _serial(work_of(op))
+        times = [sum(pair) for pair in zip(times, plan.times, strict=True)]
+        choices += plan.choices
+    return _Plan(tuple(times), tuple(choices))
+
+
+def _loop_plan(loop: ir.Operation) -> _Plan:
+    work = work_of(loop)
+    if work < _LEAST_WORK:
+        return _serial(work)
+    plans = [_serial(work), *_shared_plans(loop, work)]
+    inside = _block_plan(loop.regions[0].blocks[0])
+    if inside.choices:
+        count = trips(loop)
+        plans.append(_Plan(tuple(count * time for time in inside.times), inside.choices))
+    return min(plans, key=lambda plan: plan.total)
+
+
+def _serial(work: float) -> _Plan:
+    return _Plan((work,) * len(_THREADS))
+
+
+def _shared_plans(loop: ir.Operation, work: float) -> list[_Plan]:
+    """The plans that share `loop`, alone or as one with loops inside."""
+    plans = []
+    loops: list[ir.Operation] = []
+    extents: list[int] = []
+    following: ir.Operation | None = loop
+    count = 1
+    while following is not None and _may_share(following) and can_move(loop):
+        loops.append(following)
+        extents.append(constant_trips(following) or 1)
+        count *= extents[-1]
+        if len(loops) > 1 and work / count < _TAKEN_AS_ONE:
+            break
+        choice = Choice(tuple(loops), tuple(extents), _grain(following, work / count))
+        plans.append(_shared(choice, count, work))
+        following = _only_loop(following)
+    return plans
+
+
+def _shared(choice: Choice, count: int, work: float) -> _Plan:
+    pieces = -(-count // choice.grain)
+    shares = [-(-pieces // threads) / pieces for threads in _THREADS]
+    return _Plan(tuple(_LAUNCH + work * share for share in shares), (choice,))
+
+
+def _may_share(loop: ir.Operation) -> bool:
+    marked = PARALLEL in loop.attributes and not len(loop.results)
+    return marked and constant_trips(loop) is not None
+
+
+def _grain(loop: ir.Operation, work: float) -> int:
+    """Iterations of `work` nanoseconds that make a chunk."""
+    grain = max(1, -(-int(_CHUNK) // max(1, int(work)))) if work >= 1 else int(_CHUNK / work)
+    if any(view.operation.name == "scf.for" for view in loop.regions[0].blocks[0].operations):
+        return grain
+    return -(-grain // _LINE) * _LINE if block_work(loop.regions[0].blocks[0]) < _LINE else grain
+
+
+def _only_loop(loop: ir.Operation) -> ir.Operation | None:
+    """The one loop inside `loop`, where all else there can be repeated in it."""
+    body = loop.regions[0].blocks[0]
+    inner: list[ir.Operation] = []
+    for view in body.operations:
+        op = view.operation
+        if op.name == "scf.for":
+            inner.append(op)
+        elif op != terminator(body) and not _is_repeatable(op):
+            return None
+    return inner[0] if len(inner) == 1 else None
+
+
+def _is_repeatable(op: ir.Operation) -> bool:
+    if op.name in VIEWS:
+        return True
+    return op.name.startswith("arith.") and not any(
+        isinstance(result.type, ir.VectorType) for result in op.results
+    )
