@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.cost.work import predict
-from xyntra.passes.fusion.groups import Group, Rules
-from xyntra.passes.fusion.nodes import PASSIVE
+from xyntra.passes.fusion.group import Group
+from xyntra.passes.fusion.groups import Rules
 from xyntra.passes.fusion.partition import Partition
 from xyntra.passes.fusion.reasons import Reason
 
@@ -31,17 +31,13 @@ def cost_of(group: Group, rules: Rules, context: ir.Context) -> ir.Attribute:
 
 def mark_unfused(module: ir.Operation, rules: Rules) -> None:
     """Record what the module would cost with one kernel for each operation."""
-    groups = [
-        rules.single(index)
-        for index, node in enumerate(rules.graph.nodes[:-1])
-        if node.role not in PASSIVE and not node.static
-    ]
+    alone = rules.chains.alone
     context = module.context
     module.attributes["xyntra.unfused"] = ir.DictAttr.get(
         {
-            "kernels": _integer(len(groups), context),
-            "bytes": _integer(sum([group.nbytes for group in groups]), context),
-            "nanoseconds": _float(sum([group.nanoseconds for group in groups]), context),
+            "kernels": _integer(len(alone), context),
+            "bytes": _integer(sum([nbytes for nbytes, _ in alone]), context),
+            "nanoseconds": _float(sum([time for _, time in alone]), context),
         },
         context,
     )

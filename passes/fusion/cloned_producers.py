@@ -64,6 +64,8 @@ def _clone_for_readers(graph: FusionGraph, index: int, uses: Uses) -> None:
         node.scalar_ops += cloned.scalar_ops
         for read in cloned.reads:
             _add_read(graph, node, use, read, (*read.views, index, *use.views))
+        tensors = {*node.results, *[read.tensor for read in node.reads]}
+        node.nbytes = sum([graph.nbytes[tensor] for tensor in tensors])
     cloned.role = Role.VIEW
     graph.passive[cloned.op.results[0]] = index
 

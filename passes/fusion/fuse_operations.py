@@ -14,7 +14,8 @@ from xyntra.passes.fusion.classify import classify
 from xyntra.passes.fusion.cloned_producers import recompute_cheap
 from xyntra.passes.fusion.functions import function_blocks
 from xyntra.passes.fusion.graph import FusionGraph
-from xyntra.passes.fusion.groups import Group, Rules, kind_of
+from xyntra.passes.fusion.group import Group, kind_of
+from xyntra.passes.fusion.groups import Rules
 from xyntra.passes.fusion.materialize import Region, build_regions
 from xyntra.passes.fusion.nodes import Role
 from xyntra.passes.fusion.partition import Partition

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.fusion.access import (
     UNALIGNED,
     Access,
-    Loops,
     Shape,
+    loops_of,
     pointwise,
     row_counts,
     through_reshape,
@@ -20,11 +21,14 @@ from xyntra.passes.fusion.nodes import (
     OPAQUE,
     PASSIVE,
     Description,
+    Kind,
     Node,
     Read,
     Role,
     Tensors,
     describe,
+    describe_generic,
+    gathering,
 )
 from xyntra.passes.walking import nested_operations
 
@@ -36,24 +40,38 @@ class _Seen:
     """Where a value comes from.
 
     Attributes:
-        shape: of the value.
+        kind: of the value.
         tensor: its number.
         origin: number of the value behind its views.
         producer: the operation that computes it; None for arguments and constants.
-        source: whether it is cloned wherever it is used.
+        source: the operation that is cloned wherever it is used, if it is such.
         static: whether it depends on weights and constants alone.
         views: the views between.
         sliced: numbers of rows at which slices among the views keep rows whole; None without any.
     """
 
-    shape: Shape
+    kind: Kind
     tensor: int
     origin: int
     producer: int | None
-    source: bool = False
+    source: int | None = None
     static: bool = False
     views: tuple[int, ...] = ()
     sliced: frozenset[int] | None = None
+
+
+@dataclass(slots=True)
+class _Alike:
+    """What generics of equal attributes, types and names of scalar operations have in common.
+
+    `accesses` and `destinations` are those of the operands: how each is read, and the number of
+    the first that only initialises what is written.
+    """
+
+    about: Description
+    shape: Shape
+    accesses: list[Access]
+    destinations: int
 
 
 @dataclass
@@ -66,7 +84,7 @@ class FusionGraph:
         readers: for every tensor that an operation of the block computes, how many other
             operations read it, straight or through views.
         producer: the operation that computes a tensor, for those that one computes.
-        types: type of every tensor that is no view.
+        kinds: number of the type of every tensor.
         passive: the operation behind each value that is cloned into the kernels that use it.
     """
 
@@ -74,7 +92,7 @@ class FusionGraph:
     nbytes: list[int] = field(default_factory=list)
     readers: list[int] = field(default_factory=list)
     producer: list[int | None] = field(default_factory=list)
-    types: dict[int, ir.Type] = field(default_factory=dict)
+    kinds: list[int] = field(default_factory=list)
     passive: dict[ir.Value, int] = field(default_factory=dict)
 
     @classmethod
@@ -88,71 +106,129 @@ class _Reader:
         self.graph = FusionGraph()
         self.tensors = Tensors()
         self.seen: dict[ir.Value, _Seen] = {}
+        self.alike: dict[tuple[object, ...], _Alike] = {}
         self.read_by_node: set[int] = set()
         weights = weight_positions(block)
         for position, argument in enumerate(block.arguments):
-            self._add(argument, None, static=position in weights)
+            self._add(argument, self.tensors.kind(argument.type), None, None, position in weights)
         for view in block.operations:
-            self._visit(view.operation)
+            op = view.operation
+            name = op.name
+            results = list(op.results)
+            if name == "linalg.generic" and results:
+                self._visit_generic(op, results)
+            else:
+                self._visit_other(op, name, results)
 
     def _add(
-        self, value: ir.Value, producer: int | None, *, source: bool = False, static: bool = False
+        self, value: ir.Value, kind: Kind, producer: int | None, source: int | None, static: bool
     ) -> int:
-        type_ = value.type
-        known = self.tensors.shape_and_bytes(type_)
-        shape, nbytes = known or ((), 0)
-        number = self._number(nbytes, producer)
-        self.graph.types[number] = type_
-        self.seen[value] = _Seen(shape, number, number, producer, source, static)
+        number = self._number(kind, producer)
+        self.seen[value] = _Seen(kind, number, number, producer, source, static)
         return number
 
-    def _number(self, nbytes: int, producer: int | None) -> int:
+    def _number(self, kind: Kind, producer: int | None, nbytes: int | None = None) -> int:
         graph = self.graph
-        graph.nbytes.append(nbytes)
+        graph.nbytes.append(kind.nbytes if nbytes is None else nbytes)
         graph.readers.append(0)
         graph.producer.append(producer)
+        graph.kinds.append(kind.number)
         return len(graph.nbytes) - 1
 
-    def _visit(self, op: ir.Operation) -> None:
-        results = list(op.results)
-        known = self.tensors.shape_and_bytes(results[0].type) if results else None
-        shape = known[0] if known else ()
-        name = op.name
-        if known is None and name != "arith.constant":
-            about = OPAQUE
-        else:
-            about = describe(op, name, shape, self.tensors)
+    def _visit_generic(self, op: ir.Operation, results: list[ir.Value]) -> None:
+        seen = [self.seen[value] for value in op.operands]
+        block = op.regions[0].blocks[0]
+        names = tuple([view.name for view in block.operations])
+        alike = self._alike(op, names, seen, len(results))
+        about = alike.about
+        index = len(self.graph.nodes)
+        node = Node(op, about.role, alike.shape, about.rows)
+        self.graph.nodes.append(node)
+        if about.role is Role.SOURCE:
+            self._pass(index, node, results)
+            return
+        self._read_operands(node, about, seen, alike.accesses, alike.destinations)
+        if about.gathers or about.role is Role.OPAQUE:
+            holders = nested_operations(op) if about.role is Role.OPAQUE else gathering(block)
+            self._read_in_body(node, holders)
+        # A result has the type of what it is written to, which saves asking for it.
+        kinds = [entry.kind for entry in seen[len(seen) - len(results) :]]
+        self._add_results(node, index, results, kinds)
+
+    def _alike(
+        self, op: ir.Operation, names: tuple[str, ...], seen: list[_Seen], results: int
+    ) -> _Alike:
+        attributes = op.attributes
+        maps, iterators = attributes["indexing_maps"], attributes["iterator_types"]
+        key = (maps, iterators, names, results, *[entry.kind.number for entry in seen])
+        found = self.alike.get(key)
+        if found is None:
+            found = self.alike[key] = self._describe_alike(op, names, seen)
+        return found
+
+    def _describe_alike(
+        self, op: ir.Operation, names: tuple[str, ...], seen: list[_Seen]
+    ) -> _Alike:
+        loops = loops_of(op, self.tensors.loops)
+        written = seen[loops.inputs].kind
+        shape, shapes = written.shape, [entry.kind.shape for entry in seen]
+        about = describe_generic(loops, names, shape, shapes) if written.is_tensor else OPAQUE
+        accesses = [UNALIGNED] * len(seen)
+        if about.loops is not None and about.role is not Role.OPAQUE:
+            accesses = [loops.access(i, shape, operand) for i, operand in enumerate(shapes)]
+        return _Alike(about, shape, accesses, loops.inputs if about.loops else len(seen))
+
+    def _visit_other(self, op: ir.Operation, name: str, results: list[ir.Value]) -> None:
+        kinds = [self.tensors.kind(value.type) for value in results]
+        is_tensor = bool(kinds) and kinds[0].is_tensor
+        shape = kinds[0].shape if kinds else ()
+        is_known = name != "linalg.generic" and (is_tensor or name == "arith.constant")
+        about = describe(op, name, shape) if is_known else OPAQUE
         index = len(self.graph.nodes)
         node = Node(op, about.role, shape, about.rows)
         self.graph.nodes.append(node)
         if about.role in PASSIVE:
             self._pass(index, node, results)
             return
-        node.matrix_flops, node.scalar_ops = about.matrix_flops, about.scalar_ops
-        node.moves_only = about.moves_only
-        node.static = self._read_operands(node, name, about) and bool(results)
-        node.results = tuple([self._add(v, index, static=node.static) for v in results])
+        operands = [self.seen.get(value) for value in op.operands]
+        accesses = [_access(node, position, seen) for position, seen in enumerate(operands)]
+        places = name == "tensor.insert_slice" and about.role is Role.DATA
+        self._read_operands(node, about, operands, accesses, 1 if places else len(operands))
+        if about.role is Role.OPAQUE:
+            self._read_in_body(node, nested_operations(op))
+        self._add_results(node, index, results, kinds)
+
+    def _add_results(
+        self, node: Node, index: int, results: Sequence[ir.Value], kinds: Sequence[Kind]
+    ) -> None:
+        numbers = []
+        for value, kind in zip(results, kinds, strict=True):
+            numbers.append(self._add(value, kind, index, None, node.static))
+            node.nbytes += kind.nbytes
+        node.results = tuple(numbers)
+        node.static = node.static and bool(numbers)
 
     def _pass(self, index: int, node: Node, results: list[ir.Value]) -> None:
         """Note the results of an operation that computes nothing."""
         if node.role is Role.VIEW:
             self.seen[results[0]] = self._through(index, node)
         else:
+            source = index if node.role is Role.SOURCE else None
             for value in results:
-                self._add(value, None, source=node.role is Role.SOURCE, static=True)
+                self._add(value, self.tensors.kind(value.type), None, source, static=True)
         if node.role is not Role.CONSTANT:
             self.graph.passive.update(dict.fromkeys(results, index))
 
     def _through(self, index: int, node: Node) -> _Seen:
         inner = self.seen[node.op.operands[0]]
-        known = self.tensors.shape_and_bytes(node.op.results[0].type)
+        kind = self.tensors.kind(node.op.results[0].type)
         sliced = inner.sliced
         if node.op.name == "tensor.extract_slice":
-            kept = row_counts(node.shape, _equal_prefix(node.shape, inner.shape))
+            kept = row_counts(node.shape, _equal_prefix(node.shape, inner.kind.shape))
             sliced = kept if sliced is None else sliced & kept
         return _Seen(
-            node.shape,
-            self._number(known[1] if known else 0, inner.producer),
+            kind,
+            self._number(kind, inner.producer),
             inner.origin,
             inner.producer,
             inner.source,
@@ -161,45 +237,45 @@ class _Reader:
             sliced,
         )
 
-    def _read_operands(self, node: Node, name: str, about: Description) -> bool:
-        """Add what the operation reads; returns whether all of it is static."""
-        op, static, loops = node.op, True, about.loops
+    def _read_operands(
+        self,
+        node: Node,
+        about: Description,
+        operands: Sequence[_Seen | None],
+        accesses: Sequence[Access],
+        destinations: int,
+    ) -> None:
+        """Note what the operation reads and what is cloned for it, and its work."""
+        node.matrix_flops, node.scalar_ops = about.matrix_flops, about.scalar_ops
+        node.moves_only = about.moves_only
+        node.static = True
         self.read_by_node.clear()
-        operands = list(op.operands)
-        destinations = len(operands)
-        if loops is not None:
-            destinations = loops.inputs
-        elif name == "tensor.insert_slice" and node.role is Role.DATA:
-            destinations = 1
-        for position, value in enumerate(operands):
-            seen = self.seen.get(value)
-            if seen is None or (seen.source and not seen.views):
+        for position, seen in enumerate(operands):
+            if seen is None:
                 continue
-            static = static and seen.static
-            found = self._access(node, loops, position, seen)
-            self._add_read(node, seen, found, op, position, position >= destinations)
-        if about.captured or node.role is Role.OPAQUE:
-            static = self._read_in_body(node, about) and static
-        return static
+            if seen.source is not None and not seen.views:
+                node.sources.append((position, seen.source))
+                continue
+            node.static = node.static and seen.static
+            found = accesses[position]
+            self._add_read(node, seen, found, node.op, position, position >= destinations)
 
-    def _read_in_body(self, node: Node, about: Description) -> bool:
-        """Add what operations of the body read; returns whether all of it is static."""
-        static = True
-        for holder in nested_operations(node.op) if node.role is Role.OPAQUE else about.captured:
+    def _read_in_body(self, node: Node, holders: Iterable[ir.Operation]) -> None:
+        """Note what operations of the body read."""
+        for holder in holders:
             for position, value in enumerate(holder.operands):
                 seen = self.seen.get(value)
                 # Scalar constants may stay outside; a fill has to come along.
-                if seen is not None and not (seen.source and not self.graph.nbytes[seen.tensor]):
-                    static = static and seen.static
+                if seen is not None and (seen.source is None or self.graph.nbytes[seen.tensor]):
+                    node.static = node.static and seen.static
                     gathered = self._gathered(node, seen)
                     self._add_read(node, gathered, UNALIGNED, holder, position, False)
-        return static
 
     def _gathered(self, node: Node, seen: _Seen) -> _Seen:
         """What `node` reads of a tensor at computed positions: no more than it computes."""
-        known = self.tensors.shape_and_bytes(node.op.results[0].type) if node.shape else None
-        nbytes = min(self.graph.nbytes[seen.tensor], known[1] if known else 0)
-        return replace(seen, tensor=self._number(nbytes, seen.producer))
+        known = self.tensors.kind(node.op.results[0].type).nbytes if node.shape else 0
+        nbytes = min(self.graph.nbytes[seen.tensor], known)
+        return replace(seen, tensor=self._number(seen.kind, seen.producer, nbytes))
 
     def _add_read(
         self,
@@ -219,20 +295,21 @@ class _Reader:
         if tensor not in self.read_by_node:
             self.read_by_node.add(tensor)
             self.graph.readers[origin] += 1
+            node.nbytes += self.graph.nbytes[tensor]
         node.reads.append(
             Read(producer, tensor, origin, found, holder, position, seen.views, initial)
         )
 
-    def _access(self, node: Node, loops: Loops | None, position: int, seen: _Seen) -> Access:
-        role = node.role
-        if loops is not None and role is not Role.OPAQUE:
-            return loops.access(position, node.shape, seen.shape)
-        if role is Role.DATA:
-            kept = _equal_prefix(node.shape, seen.shape)
-            return Access(row_counts(node.shape, kept), False)
-        if position == 0 and role in (Role.ROW, Role.LOOP):
-            return pointwise(node.shape)
-        return UNALIGNED
+
+def _access(node: Node, position: int, seen: _Seen | None) -> Access:
+    """How an operation that is no generic reads an operand."""
+    role = node.role
+    if role is Role.DATA and seen is not None:
+        kept = _equal_prefix(node.shape, seen.kind.shape)
+        return Access(row_counts(node.shape, kept), False)
+    if position == 0 and role in (Role.ROW, Role.LOOP):
+        return pointwise(node.shape)
+    return UNALIGNED
 
 
 def _equal_prefix(shape: tuple[int, ...], other: tuple[int, ...]) -> int:

@@ -101,7 +101,6 @@ class _Builder:
         self.graph = graph
         self.region = region
         self.terminator = terminator
-        self.members = set(region.members)
         self.views: dict[ir.Value, ir.Value] = {}
         self.inner: dict[ir.Value, ir.Value] = {}
 
@@ -112,58 +111,69 @@ class _Builder:
         location = fused_location([node.op.location for node in nodes])
         with location:
             fused = FusedOp.build(
-                [result.type for result in results],
+                [result.type for result in results.values()],
                 self.region.kind,
                 ip=ir.InsertionPoint(self.terminator),
             )
         for name, attribute in self.region.attributes.items():
             fused.operation.attributes[name] = attribute
-        inner = self._inner_reads(nodes)
-        for result, replacement in zip(results, fused.results, strict=True):
-            result.replace_all_uses_with(replacement)
-            self.inner[replacement] = result
-        for holder, position, value in inner:
-            holder.operands[position] = value
+        self._give(results, fused.results, nodes)
         block = fused.block
         end = ir.InsertionPoint(block)
         for node in nodes:
             self._clone_for(node, end)
             block.append(node.op)
         with location:
-            fused.finish(results)
+            fused.finish(list(results.values()))
 
-    def _results(self, nodes: Sequence[Node]) -> list[ir.Value]:
-        """Results of members that operations outside read."""
-        counts: dict[int, int] = {}
+    def _results(self, nodes: Sequence[Node]) -> dict[int, ir.Value]:
+        """Results of members that operations outside read, by number."""
+        left = {
+            number: self.graph.readers[number]
+            for node in nodes
+            for number in node.results
+            if self.graph.readers[number]
+        }
         for node in nodes:
-            for origin, _ in {(read.origin, read.tensor) for read in node.reads}:
-                counts[origin] = counts.get(origin, 0) + 1
-        return [
-            node.op.results[position]
+            reads = node.reads
+            distinct = {read.tensor: read.origin for read in reads} if len(reads) > 1 else None
+            for origin in distinct.values() if distinct else [read.origin for read in reads]:
+                if origin in left:
+                    left[origin] -= 1
+        return {
+            number: node.op.results[position]
             for node in nodes
             for position, number in enumerate(node.results)
-            if self.graph.readers[number] > counts.get(number, 0)
-        ]
+            if left.get(number)
+        }
 
-    def _inner_reads(self, nodes: Sequence[Node]) -> list[tuple[ir.Operation, int, ir.Value]]:
-        """Operands that read a member's result straight."""
-        return [
-            (read.holder, read.position, read.holder.operands[read.position])
-            for node in nodes
-            for read in node.reads
-            if read.producer in self.members and not read.views
-        ]
+    def _give(
+        self, results: Mapping[int, ir.Value], given: Sequence[ir.Value], nodes: Sequence[Node]
+    ) -> None:
+        """Let operations outside read what the region gives, and members what they read before."""
+        readers: dict[int, list[ir.Operation]] = {}
+        for node in nodes:
+            for read in node.reads:
+                if read.origin in results and not read.views:
+                    readers.setdefault(read.origin, []).append(read.holder)
+        for (number, result), replacement in zip(results.items(), given, strict=True):
+            self.inner[replacement] = result
+            if number in readers:
+                result.replace_all_uses_except(replacement, readers[number])
+            else:
+                result.replace_all_uses_with(replacement)
 
     def _clone_for(self, node: Node, ip: ir.InsertionPoint) -> None:
         """Give `node` constants, destinations and views of its own at `ip`."""
+        op, passive = node.op, self.graph.passive
         for read in node.reads:
-            value = read.holder.operands[read.position]
-            if read.views or value in self.graph.passive:
-                read.holder.operands[read.position] = self._cloned(value, ip)
-        operands = node.op.operands
-        for position, value in enumerate(operands):
-            if value in self.graph.passive:
-                operands[position] = self._cloned(value, ip)
+            # Of a body, constants and fills are read too; of an operation they are `sources`.
+            if read.views or read.holder is not op:
+                value = read.holder.operands[read.position]
+                if read.views or value in passive:
+                    read.holder.operands[read.position] = self._cloned(value, ip)
+        for position, index in node.sources:
+            op.operands[position] = self._copied(index, ip)
 
     def _cloned(self, value: ir.Value, ip: ir.InsertionPoint) -> ir.Value:
         """What stands for `value` in the region.
@@ -176,12 +186,17 @@ class _Builder:
         known = self.views.get(value)
         if known is not None:
             return known
-        source = self.graph.nodes[index]
-        operands = [self._cloned(operand, ip) for operand in source.op.operands]
-        clone = source.op.clone(ip=ip)
+        result = self._copied(index, ip)
+        if self.graph.nodes[index].role is Role.VIEW:
+            self.views[value] = result
+        return result
+
+    def _copied(self, index: int, ip: ir.InsertionPoint) -> ir.Value:
+        """A clone of the passive operation `index`, of which all operands are in the region."""
+        source = self.graph.nodes[index].op
+        operands = [self._cloned(operand, ip) for operand in source.operands]
+        clone = source.clone(ip=ip)
         for position, operand in enumerate(operands):
             clone.operands[position] = operand
         result: ir.Value = clone.results[0]
-        if source.role is Role.VIEW:
-            self.views[value] = result
         return result

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
 from math import prod
@@ -17,12 +18,25 @@ from xyntra.passes.fusion.access import (
     LoopCache,
     Loops,
     Shape,
-    loops_of,
     row_counts,
 )
 from xyntra.passes.fusion.block_graph import is_source
 
-__all__ = ["ANCHORS", "OPAQUE", "PASSIVE", "VIEWS", "Node", "Read", "Role", "Tensors", "describe"]
+__all__ = [
+    "ANCHORS",
+    "OPAQUE",
+    "PASSIVE",
+    "VIEWS",
+    "Description",
+    "Kind",
+    "Node",
+    "Read",
+    "Role",
+    "Tensors",
+    "describe",
+    "describe_generic",
+    "gathering",
+]
 
 
 class Role(Enum):
@@ -100,6 +114,8 @@ class Node:
         reads: what it reads; constants and empty destinations are left out.
         moves_only: whether it computes nothing.
         static: whether it depends on weights and constants alone.
+        nbytes: bytes that it reads and writes, each tensor counted once.
+        sources: operands that are constants or destinations: position, and index of the operation.
     """
 
     op: ir.Operation
@@ -112,6 +128,18 @@ class Node:
     reads: list[Read] = field(default_factory=list)
     moves_only: bool = False
     static: bool = False
+    nbytes: int = 0
+    sources: list[tuple[int, int]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kind:
+    """A type: a number, whether it is a tensor of static shape, and then its shape and bytes."""
+
+    number: int
+    is_tensor: bool
+    shape: Shape
+    nbytes: int
 
 
 class Tensors:
@@ -119,8 +147,18 @@ class Tensors:
 
     def __init__(self) -> None:
         self._known: dict[ir.Type, tuple[Shape, int] | None] = {}
+        self._kinds: dict[ir.Type, Kind] = {}
         self.loops: LoopCache = {}
-        self.described: dict[tuple[Loops, tuple[str, ...], Shape], Description] = {}
+
+    def kind(self, type_: ir.Type) -> Kind:
+        """What is known of a type, the same object for the same type."""
+        found = self._kinds.get(type_)
+        if found is None:
+            known = self.shape_and_bytes(type_)
+            found = self._kinds[type_] = Kind(
+                len(self._kinds), known is not None, *known or ((), 0)
+            )
+        return found
 
     def shape_and_bytes(self, type_: ir.Type) -> tuple[Shape, int] | None:
         """Shape and bytes of a tensor type of static shape; None for every other type."""
@@ -145,8 +183,8 @@ def _shape_and_bytes(type_: ir.Type) -> tuple[Shape, int] | None:
 class Description:
     """What an operation is, apart from whom it reads.
 
-    `captured` are operations of its body that read tensors at computed positions; `loops` belong to
-    a linalg.generic.
+    `gathers` tells whether operations of its body may read tensors at computed positions; `loops`
+    belong to a linalg.generic.
     """
 
     role: Role
@@ -154,17 +192,15 @@ class Description:
     matrix_flops: int = 0
     scalar_ops: int = 0
     loops: Loops | None = None
-    captured: tuple[ir.Operation, ...] = ()
+    gathers: bool = False
     moves_only: bool = False
 
 
 OPAQUE = Description(Role.OPAQUE)
 
 
-def describe(op: ir.Operation, name: str, shape: Shape, tensors: Tensors) -> Description:
-    """Describe `op`, which is called `name` and whose first result has `shape`."""
-    if name == "linalg.generic":
-        return _describe_generic(op, shape, tensors)
+def describe(op: ir.Operation, name: str, shape: Shape) -> Description:
+    """Describe `op`, no linalg.generic, which is called `name` and first gives a `shape`."""
     if name in VIEWS:
         return Description(Role.VIEW) if _has_static_offsets(op) else OPAQUE
     if name in _ALONG_AXIS:
@@ -199,48 +235,40 @@ def _has_static_offsets(op: ir.Operation) -> bool:
     return len(op.operands) == 1
 
 
-def _describe_generic(op: ir.Operation, shape: Shape, tensors: Tensors) -> Description:
-    loops = loops_of(op, tensors.loops)
-    block = op.regions[0].blocks[0]
-    names = tuple([view.operation.name for view in block.operations])
-    if not loops.is_parallel:
-        return _describe_reduction(op, shape, loops, _body_of(names), tensors)
-    key = loops, names, shape
-    found = tensors.described.get(key)
-    if found is None:
-        found = tensors.described[key] = _describe_parallel(shape, loops, names)
-    if found.loops is None or not _body_of(names).gathers:
-        return found
-    return replace(found, captured=_gathering(block))
+def describe_generic(
+    loops: Loops, names: tuple[str, ...], shape: Shape, shapes: Sequence[Shape]
+) -> Description:
+    """Describe a linalg.generic by what many have in common.
 
-
-def _describe_parallel(shape: Shape, loops: Loops, names: tuple[str, ...]) -> Description:
-    """Describe a generic that gathers nothing, or of which it is not known what."""
+    Args:
+        loops: its loops.
+        names: of the operations of its body.
+        shape: of its first result.
+        shapes: of its operands.
+    """
     about = _body_of(names)
     if about.opaque:
         return OPAQUE
+    if loops.is_parallel:
+        return _describe_parallel(shape, loops, names, about)
+    work = prod(_extents(loops, shapes)) * about.cost
+    role = _reducing_role(loops, loops.inputs, about.multiplies)
+    flops, ops = (work, 0) if role in ANCHORS else (0, work)
+    return Description(role, row_counts(shape), flops, ops, loops, about.gathers)
+
+
+def _describe_parallel(
+    shape: Shape, loops: Loops, names: tuple[str, ...], about: _Body
+) -> Description:
     if loops.inputs == 0 and len(names) == 1:
         return Description(Role.SOURCE)
     role = Role.LOOP if loops.writes_in_order else Role.OPAQUE
     work = prod(shape) * about.cost
-    return Description(role, row_counts(shape), 0, work, loops, moves_only=about.cost == 0)
-
-
-def _describe_reduction(
-    op: ir.Operation, shape: Shape, loops: Loops, about: _Body, tensors: Tensors
-) -> Description:
-    if about.opaque:
-        return OPAQUE
-    captured = _gathering(op.regions[0].blocks[0]) if about.gathers else ()
-    role = _reducing_role(loops, loops.inputs, about.multiplies)
-    work = prod(_extents(op, loops, tensors)) * about.cost
     rows = row_counts(shape)
-    if role in ANCHORS:
-        return Description(role, rows, work, 0, loops, captured)
-    return Description(role, rows, 0, work, loops, captured)
+    return Description(role, rows, 0, work, loops, about.gathers, moves_only=about.cost == 0)
 
 
-def _gathering(body: ir.Block) -> tuple[ir.Operation, ...]:
+def gathering(body: ir.Block) -> tuple[ir.Operation, ...]:
     """The operations of a body that read tensors at computed positions."""
     inner = [view.operation for view in body.operations]
     return tuple([op for op in inner if op.name == "tensor.extract"])
@@ -280,12 +308,11 @@ def _reducing_role(loops: Loops, inputs: int, multiplies: bool) -> Role:
     return Role.CONTRACTION if multiplies and len(used) > 1 else Role.ROW
 
 
-def _extents(op: ir.Operation, loops: Loops, tensors: Tensors) -> list[int]:
+def _extents(loops: Loops, shapes: Sequence[Shape]) -> list[int]:
     """Extent of each loop that indexes a dimension of an operand by itself."""
     extents = [1] * len(loops.reductions)
-    for value, map_ in zip(op.operands, loops.maps, strict=True):
-        known = tensors.shape_and_bytes(value.type)
-        for loop, extent in zip(map_, known[0] if known else (), strict=False):
+    for shape, map_ in zip(shapes, loops.maps, strict=True):
+        for loop, extent in zip(map_, shape, strict=False):
             if loop >= 0:
                 extents[loop] = extent
     return extents

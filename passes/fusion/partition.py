@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xyntra.passes.fusion.groups import Group, Rules
+from xyntra.passes.fusion.group import Group
+from xyntra.passes.fusion.groups import Rules
 from xyntra.passes.fusion.reasons import Reason
 
 __all__ = ["Partition"]
@@ -79,7 +80,7 @@ class Partition:
         for root in join:
             if self._lowest_reader(root, join) <= level:
                 return "cycle"
-        return self.rules.merge([*map(self.group, join), self.rules.single(index)])
+        return self.rules.merge([*map(self.group, join), self.rules.chains.groups[index]])
 
     def _level_above(self, producers: Sequence[int], join: Sequence[int]) -> int:
         """The level of a group that holds `join` and reads from `producers`."""
@@ -166,9 +167,10 @@ class Partition:
         return list(dict.fromkeys([self.find(owner) for owner in owners if owner is not None]))
 
     def producers(self, index: int) -> list[int]:
-        """The groups that operation `index` reads from."""
+        """The groups that the chain which ends with operation `index` reads from."""
         found: list[int] = []
-        for read in self.rules.graph.nodes[index].reads:
+        first = self.rules.chains.groups[index].members[0]
+        for read in self.rules.graph.nodes[first].reads:
             if read.producer is not None:
                 root = self.find(read.producer)
                 if root not in found:
@@ -176,6 +178,7 @@ class Partition:
         return found
 
     def roots(self) -> list[int]:
-        """Operations that stand for groups, in order."""
+        """Operations that stand for groups, in the order of the groups' last operations."""
         parents = {**self.base.parent, **self.parent}
-        return sorted([index for index, parent in parents.items() if index == parent])
+        roots = [index for index, parent in parents.items() if index == parent]
+        return sorted(roots, key=lambda root: self.group(root).members[-1])

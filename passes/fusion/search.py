@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xyntra.passes.fusion.groups import Group, Rules
-from xyntra.passes.fusion.nodes import PASSIVE
+from xyntra.passes.fusion.group import Group
+from xyntra.passes.fusion.groups import Rules
 from xyntra.passes.fusion.partition import Partition
 
 __all__ = ["best_partition", "greedy_partition"]
@@ -36,19 +36,15 @@ def best_partition(rules: Rules) -> Partition:
 def greedy_partition(rules: Rules) -> Partition:
     """Every operation joins as many of its producers as it may, the largest savings first."""
     partition = Partition(rules)
-    for index in _placeable(rules):
+    for index in rules.chains.groups:
         producers = partition.producers(index)
         join, union = _most(partition, index, producers)
         partition.place(index, join, union, producers)
     return partition
 
 
-def _placeable(rules: Rules) -> list[int]:
-    return [index for index, node in enumerate(rules.graph.nodes) if node.role not in PASSIVE]
-
-
 def _most(partition: Partition, index: int, producers: Sequence[int]) -> Choice:
-    single = partition.rules.single(index)
+    single = partition.rules.chains.groups[index]
     if single.opaque or not producers:
         return (), single
     if len(producers) > 1:
@@ -83,13 +79,22 @@ def _ranked(
 def _beam_partition(rules: Rules) -> Partition:
     base = Partition(rules)
     states = [Partition(rules, base)]
-    for count, index in enumerate(_placeable(rules), start=1):
-        if count % _WINDOW == 0:
+    ends = iter(_window_ends(rules))
+    end = next(ends, None)
+    for index, group in rules.chains.groups.items():
+        if end is not None and group.members[0] >= end:
+            end = next(ends, None)
             states[0].commit()
             states = [Partition(rules, base)]
         states = _advance(states, index)
     states[0].commit()
     return base
+
+
+def _window_ends(rules: Rules) -> list[int]:
+    """The operations at which windows end."""
+    placed = sorted([i for group in rules.chains.groups.values() for i in group.members])
+    return placed[_WINDOW - 1 :: _WINDOW]
 
 
 def _advance(states: list[Partition], index: int) -> list[Partition]:
@@ -114,7 +119,7 @@ def _choices(partition: Partition, index: int) -> list[Choice]:
     most = _most(partition, index, producers)
     if len(most[0]) == len(producers) or most[1].opaque:
         return [most]
-    single = partition.rules.single(index)
+    single = partition.rules.chains.groups[index]
     others = [c for c in _ranked(partition, index, single, producers) if c[0] != most[0]]
     return [most, *others, *([((), single)] if most[0] else [])]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
-from xyntra.passes.fusion.groups import Group
+from xyntra.passes.fusion.group import Group
 from xyntra.passes.fusion.partition import Partition
 
 __all__ = ["merge_remaining", "merge_siblings"]

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Groups of operations that share a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xyntra.dialects import Kind
+from xyntra.dialects.segments import SEGMENTS
+from xyntra.passes.cost.machine import Machine
+from xyntra.passes.fusion.graph import FusionGraph
+from xyntra.passes.fusion.nodes import ANCHORS, Read, Role
+from xyntra.passes.fusion.reasons import Reason
+
+__all__ = ["Group", "Outside", "both", "kind_of", "outside_of", "refuse_shape", "single"]
+
+_SMALL_BYTES = 1 << 16
+
+
+@dataclass(slots=True)
+class Outside:
+    """A tensor that a group reads and does not compute.
+
+    Attributes:
+        origin: the tensor behind its views.
+        count: how many operations of the group read it.
+        rows: numbers of rows at which all of these reads are aligned.
+        pointwise: whether all of them are pointwise.
+        initial: whether it only initialises what they write.
+        by_anchor: whether the group's anchor is among them.
+    """
+
+    origin: int
+    count: int
+    rows: frozenset[int]
+    pointwise: bool
+    initial: bool
+    by_anchor: bool
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """Operations that share a kernel.
+
+    Attributes:
+        members: indices of the operations, in order.
+        anchor: the one operation that decides how the kernel is tiled.
+        rows: numbers of rows that can be computed apart from each other.
+        elements: elements of the largest result.
+        largest_bytes: bytes of the largest tensor that an operation touches.
+        reduces: whether an operation other than the anchor reduces.
+        rowwise: whether an inner read is aligned at rows only.
+        static: whether the kernel runs once, at load.
+        opaque: whether it is an operation that shares its kernel with none.
+        loose: whether operations over different spaces run one after the other.
+        moves_only: whether nothing is computed.
+        reads: tensors from outside.
+        results: computed tensors that are read outside, and how many operations there read them.
+        matrix_flops, scalar_ops: work, as the cost model counts it.
+        nbytes: bytes that one launch reads and writes at least.
+        nanoseconds: predicted time.
+    """
+
+    members: tuple[int, ...]
+    anchor: Role | None
+    rows: frozenset[int]
+    elements: int
+    largest_bytes: int
+    reduces: bool
+    rowwise: bool
+    static: bool
+    opaque: bool
+    loose: bool
+    moves_only: bool
+    reads: dict[int, Outside]
+    results: dict[int, int]
+    matrix_flops: int
+    scalar_ops: int
+    nbytes: int
+    nanoseconds: float = 0.0
+
+    @property
+    def is_pointwise(self) -> bool:
+        """Whether every element is computed on its own."""
+        return not (self.reduces or self.rowwise or self.loose) and self.elements in self.rows
+
+
+def single(graph: FusionGraph, index: int) -> Group:
+    """The group that holds operation `index` alone; not yet timed."""
+    node = graph.nodes[index]
+    sizes, readers, role = graph.nbytes, graph.readers, node.role
+    reads = outside_of(node.reads, role in ANCHORS)
+    return Group(
+        members=(index,),
+        anchor=role if role in ANCHORS else None,
+        rows=node.rows,
+        elements=prod(node.shape),
+        largest_bytes=max([sizes[tensor] for tensor in (*reads, *node.results)], default=0),
+        reduces=role is Role.ROW,
+        rowwise=False,
+        static=node.static,
+        opaque=role is Role.OPAQUE,
+        loose=role is Role.DATA,
+        moves_only=node.moves_only,
+        reads=reads,
+        results={tensor: readers[tensor] for tensor in node.results},
+        matrix_flops=node.matrix_flops,
+        scalar_ops=node.scalar_ops,
+        nbytes=node.nbytes,
+    )
+
+
+def outside_of(found: Sequence[Read], by_anchor: bool) -> dict[int, Outside]:
+    """What an operation reads, each tensor once."""
+    reads: dict[int, Outside] = {}
+    for read in found:
+        access = read.access
+        outside = Outside(read.origin, 1, access.rows, access.pointwise, read.initial, by_anchor)
+        known = reads.get(read.tensor)
+        if known is not None:
+            outside = both(known, outside)
+            outside.count = 1
+        reads[read.tensor] = outside
+    return reads
+
+
+def both(first: Outside, second: Outside) -> Outside:
+    """What two operations read of one tensor."""
+    return Outside(
+        first.origin,
+        first.count + second.count,
+        first.rows & second.rows,
+        first.pointwise and second.pointwise,
+        first.initial and second.initial,
+        first.by_anchor or second.by_anchor,
+    )
+
+
+def refuse_shape(group: Group, kinds: Sequence[int], machine: Machine) -> Reason | None:
+    """Why what a group reads, computes and gives does not fit into one kernel, if it does not.
+
+    `kinds` are the numbers of the types of all tensors.
+    """
+    if len(group.reads) + len(group.results) > machine.max_buffers:
+        return "too-many-buffers"
+    if len(group.results) > SEGMENTS and len({kinds[t] for t in group.results}) > SEGMENTS:
+        return "too-many-buffers"
+    if group.loose:
+        return "window" if group.anchor is not None else None
+    if group.is_pointwise:
+        return None
+    rows = max(group.rows)
+    if rows <= 1 and group.largest_bytes > _SMALL_BYTES:
+        return "misaligned"
+    if group.largest_bytes > rows * machine.max_row_bytes:
+        return "row-too-long"
+    return "window" if group.anchor in (Role.WINDOW, Role.ATTENTION) else None
+
+
+def kind_of(group: Group, convolves: bool) -> Kind:
+    """The kind of the kernel that `group` makes; `convolves` tells products from pooling."""
+    if group.anchor is Role.CONTRACTION:
+        return "contraction"
+    if group.anchor is Role.ATTENTION:
+        return "attention"
+    if group.anchor is Role.WINDOW:
+        return "conv" if convolves else "generic"
+    if group.opaque:
+        return "generic"
+    if group.moves_only:
+        return "data"
+    if group.loose:
+        return "generic"
+    return "elementwise" if group.is_pointwise else "row"
