@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xyntra.dialects import Kernel
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.purity import is_harmless
 from xyntra.passes.fusion.block_graph import is_source
+from xyntra.passes.fusion.captures import Captures, Use
 from xyntra.passes.fusion.functions import functions
 from xyntra.passes.fusion.known_at_load import KnownAtLoad
 from xyntra.passes.registry import register_pass
@@ -61,29 +61,30 @@ class _Draft:
 def _outline(function: ir.Operation, ip: ir.InsertionPoint) -> list[_Draft]:
     """Replace every region in `function` with a call of a function of its own, made at `ip`."""
     block = function.regions[0].blocks[0]
-    outside: set[ir.Value] = set(block.arguments)
+    captures = Captures(function)
+    captures.follow(block.arguments)
     weights = KnownAtLoad.of(function)
     drafts = []
     for view in list(block.operations):
         op = view.operation
         if op.name == "xyntra.fused":
-            drafts.append(_draft(op, ip, outside))
+            drafts.append(_draft(op, ip, captures.of(op)))
             op.erase()
             op = drafts[-1].call
             if drafts[-1].kind in _ANCHORED:
                 weights.mark(drafts[-1].kernel, list(op.operands), list(op.results))
         weights.follow(op)
-        outside.update(op.results)
+        captures.follow(op.results)
     return drafts
 
 
-def _draft(fused: ir.Operation, ip: ir.InsertionPoint, outside: Set[ir.Value]) -> _Draft:
-    """Give `fused`, which reads values of `outside`, a function; nothing uses it any more."""
+def _draft(fused: ir.Operation, ip: ir.InsertionPoint, captured: Sequence[Use]) -> _Draft:
+    """Give `fused`, which reads what is `captured`, a function; nothing uses it any more."""
     kind = ir.StringAttr(fused.attributes["kind"]).value
     results = list(fused.results)
     with fused.location:
         kernel = _new_function(ip)
-        inputs = _move_body(fused, kernel, outside)
+        inputs = _move_body(fused, kernel, captured)
         Kernel(kind).mark(kernel)
         if "schedule" in fused.attributes:
             kernel.attributes["xyntra.schedule"] = fused.attributes["schedule"]
@@ -159,45 +160,30 @@ def _new_function(ip: ir.InsertionPoint | None) -> ir.Operation:
     )
 
 
-def _move_body(fused: ir.Operation, kernel: ir.Operation, outside: Set[ir.Value]) -> list[ir.Value]:
+def _move_body(
+    fused: ir.Operation, kernel: ir.Operation, captured: Sequence[Use]
+) -> list[ir.Value]:
     """Move the block of `fused` into `kernel`; returns what becomes the arguments."""
     block = fused.regions[0].blocks[0]
-    uses: dict[ir.Value, list[tuple[ir.Operation, int]]] = {}
-    _collect_captured(block, outside, uses)
     block.append_to(kernel.regions[0])
     start = ir.InsertionPoint.at_block_begin(block)
-    inputs = []
-    for value, holders in uses.items():
-        if not isinstance(value.owner, ir.Block) and is_source(value.owner):
-            inner = value.owner.clone(ip=start).results[0]
-        else:
-            inputs.append(value)
-            inner = block.add_argument(value.type, fused.location)
-        for holder, position in holders:
-            holder.operands[position] = inner
+    inputs: list[ir.Value] = []
+    inside: dict[ir.Value, ir.Value] = {}
+    for use in captured:
+        value = use.value
+        inner = inside.get(value)
+        if inner is None:
+            if not isinstance(value.owner, ir.Block) and is_source(value.owner):
+                inner = value.owner.clone(ip=start).results[0]
+            else:
+                inputs.append(value)
+                inner = block.add_argument(value.type, fused.location)
+            inside[value] = inner
+        use.holder.operands[use.position] = inner
     _return_results(block)
     types = [value.type for value in inputs], [result.type for result in fused.results]
     kernel.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(*types))
     return inputs
-
-
-def _collect_captured(
-    block: ir.Block,
-    outside: Set[ir.Value],
-    uses: dict[ir.Value, list[tuple[ir.Operation, int]]],
-) -> None:
-    """Find where operations of `block`, and nested ones, use values of `outside`."""
-    for view in block.operations:
-        op = view.operation
-        if not outside.isdisjoint(op.operands):
-            for position, value in enumerate(op.operands):
-                if value in outside:
-                    uses.setdefault(value, []).append((op, position))
-        if is_harmless(op.name):
-            continue
-        for region in op.regions:
-            for nested in region.blocks:
-                _collect_captured(nested, outside, uses)
 
 
 def _return_results(block: ir.Block) -> None:
