@@ -69,17 +69,19 @@ class AttentionEmitter:
 
     def emit(self) -> None:
         """Emit all loops."""
-        scratch = self._allocate()
-        masks = self._masks()
         matrices = [locate(each) for each in (self.op.query, self.op.key, self.op.value)]
         sizes = self.op.sizes
-        with loop(sizes[BATCH]) as batch, loop(sizes[HEAD]) as head:
-            outer = {BATCH: batch, HEAD: head}
-            self._pack_if_new(matrices[1], matrices[2], outer, scratch)
-            blocks = -(-sizes[QUERY] // self.plan.rows)
-            with loop(blocks) as block:
-                first = tile_start(block, self.plan.rows, sizes[QUERY])
-                self._block(matrices[0], masks, outer, first, scratch)
+        is_alone = self._shared_heads(*matrices[1:]) == 1
+        with loop(sizes[BATCH], parallel=True) as batch:
+            memory = None if is_alone else (self._allocate(), self._masks())
+            with loop(sizes[HEAD], parallel=is_alone) as head:
+                outer = {BATCH: batch, HEAD: head}
+                scratch, masks = memory or (self._allocate(), self._masks())
+                self._pack_if_new(matrices[1], matrices[2], outer, scratch)
+                blocks = -(-sizes[QUERY] // self.plan.rows)
+                with loop(blocks, parallel=True) as block:
+                    first = tile_start(block, self.plan.rows, sizes[QUERY])
+                    self._block(matrices[0], masks, outer, first, scratch)
 
     @property
     def _value_panels(self) -> int:
@@ -121,9 +123,13 @@ class AttentionEmitter:
         )
         return Masks(self.op, self.plan, keep, bias)
 
+    def _shared_heads(self, key: Matrix, value: Matrix) -> int:
+        """How many neighbouring heads have the same keys and values."""
+        return gcd(key.period(HEAD), value.period(HEAD)) or self.op.sizes[HEAD]
+
     def _pack_if_new(self, key: Matrix, value: Matrix, outer: Outer, scratch: _Scratch) -> None:
         """Pack keys and values, once for neighbouring heads that share both."""
-        shared = gcd(key.period(HEAD), value.period(HEAD)) or self.op.sizes[HEAD]
+        shared = self._shared_heads(key, value)
         if shared == 1:
             self._pack(key, value, outer, scratch)
             return

@@ -100,9 +100,9 @@ class Panels:
                 self._find_places(self.places, self._first_column(block, number))
                 nested_loops([*reductions, column], {_PANEL: number}, copy)
         elif self._columns_are_neighbours():
-            nested_loops([*reductions, panel, column], {}, copy)
+            nested_loops([*reductions, panel, column], {}, copy, parallel=True)
         else:
-            nested_loops([panel, column, *reductions], {}, copy)
+            nested_loops([panel, column, *reductions], {}, copy, parallel=True)
 
     def _columns_are_neighbours(self) -> bool:
         """Tell whether columns are closer together in the source than steps of a reduction."""

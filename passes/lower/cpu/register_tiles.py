@@ -117,7 +117,7 @@ class RegisterTiles:
                     emit_nest(each, position)
                 emitter.emit(position)
 
-            nested_loops(loops, {}, emit_row)
+            nested_loops(loops, {}, emit_row, parallel=True)
         return True
 
     def _registers(self, element: ir.Type) -> tuple[Registers, int]:

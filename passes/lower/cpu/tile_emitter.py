@@ -79,9 +79,11 @@ class TileEmitter:
             for number, each in enumerate(self.nest.loops)
             if not each.is_reduction and number not in tiled and number not in position
         ]
-        nested_loops(
-            outer, position, lambda inside: self._columns(inside, panels, constants, writer)
-        )
+
+        def columns(inside: Position) -> None:
+            self._columns(inside, panels, constants, writer)
+
+        nested_loops(outer, position, columns, parallel=True)
 
     def _columns(
         self,
@@ -93,11 +95,11 @@ class TileEmitter:
         plan = self.plan
         extent = plan.extent(self.nest)
         tiles = _tiles(extent, plan.columns)
-        with loop(_tiles(tiles, plan.panels)) as number:
+        with loop(_tiles(tiles, plan.panels), parallel=True) as number:
             block = _block(number, plan.panels, tiles)
             for each in panels.values():
                 each.fill(position, block)
-            with loop(block.count) as panel:
+            with loop(block.count, parallel=True) as panel:
                 tile = arith.addi(block.first, panel)
                 first = tile_start(tile, plan.columns, extent)
                 operands = [
@@ -131,11 +133,11 @@ class TileEmitter:
     ) -> None:
         """Emit the tiles below each other, in strips of as many as `writer` takes."""
         rows, height = self._row_extent, self.plan.rows * writer.tiles
-        with loop(_tiles(rows, height)) as strip:
+        with loop(_tiles(rows, height), parallel=True) as strip:
             first = arith.muli(strip, index(height))
             size = arith.minsi(index(height), arith.subi(index(rows), first))
             rounded = arith.addi(size, index(self.plan.rows - 1))
-            with loop(arith.divui(rounded, index(self.plan.rows))) as number:
+            with loop(arith.divui(rounded, index(self.plan.rows)), parallel=True) as number:
                 start = arith.addi(first, arith.muli(number, index(self.plan.rows)))
                 if rows % self.plan.rows:
                     start = arith.minsi(start, index(rows - self.plan.rows))
