@@ -232,6 +232,17 @@ class Scalar:
         converted = fits.select(self, 0)._convert(name, dtype)
         return fits.select(converted, 0 if unsigned else int(lowest))
 
+    def saturate(self, dtype: str) -> Scalar:
+        """Convert this float to an integer dtype of at most 16 bits, or to its nearest limit.
+
+        NaN becomes the lower limit.
+        """
+        bits = bit_width(dtype) - (0 if is_unsigned(dtype) else 1)
+        low, high = 0.0 if is_unsigned(dtype) else -(2.0**bits), 2.0**bits - 1
+        at_least = (self > low).select(self, low)
+        limited = (at_least < high).select(at_least, high)
+        return limited._convert("arith.fptosi", "int32").cast(dtype)
+
     def _resize_integer(self, dtype: str) -> Scalar:
         if "index" in (dtype, self.dtype):
             name = "arith.index_castui" if is_unsigned(self.dtype) else "arith.index_cast"

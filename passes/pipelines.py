@@ -33,7 +33,13 @@ PIPELINES: dict[str, Pipeline] = {
     ),
     "recognize": Pipeline(
         "named ops for what decomposed graphs spell out",
-        ("recognize-patterns", "recognize-attention", SIMPLIFY, _ELEMENTWISE),
+        (
+            "integer-contractions",
+            "recognize-patterns",
+            "recognize-attention",
+            SIMPLIFY,
+            _ELEMENTWISE,
+        ),
     ),
     "weights": Pipeline(
         "work on weights that is done once, when the model is loaded",

@@ -48,7 +48,7 @@ def test_16_bits(dtype: str) -> None:
 
 
 def test_halves_round_to_even_and_results_saturate() -> None:
-    x = np.array([0.5, 1.5, 2.5, -0.5, -1.5, 1e9, -1e9, np.inf, -np.inf], np.float32)
+    x = np.array([0.5, 1.5, 2.5, -0.5, -1.5, 1e9, -1e9, np.inf, -np.inf, np.nan], np.float32)
     for dtype in ("uint8", "int8"):
         inputs = {"x": x, "scale": scalar(1), "zero": scalar(3, dtype)}
         check_node("QuantizeLinear", inputs, opset=13)

@@ -27,12 +27,14 @@ def spread(node: Node, parameter: Operand, shape: tuple[int, ...]) -> Operand:
 
 
 def saturate(value: Scalar, zero_point: Scalar | None, dtype: str) -> Scalar:
-    """round(value) + zero point, limited to the range of the integer `dtype`; halves go to even."""
+    """round(value) + zero point, limited to the range of the integer `dtype`; halves go to even.
+
+    NaN becomes the smallest integer, as in onnxruntime.
+    """
     rounded = value.math("roundeven")
     if zero_point is not None:
         rounded = rounded + zero_point.cast(value.dtype)
-    limits = np.iinfo(dtype)
-    return rounded.maximum(float(limits.min)).minimum(float(limits.max)).cast(dtype)
+    return rounded.saturate(dtype)
 
 
 @dataclass(frozen=True)
