@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, constant
@@ -110,38 +110,42 @@ def follow(value: ir.Value, static: StaticValues) -> Chain:
 
 def _extended(chain: Chain, op: ir.Operation, position: int, static: StaticValues) -> Chain | None:
     """The chain with `op`, which reads its last result as operand `position`, behind it."""
-    inputs = len(op.operands) - 1
-    if op.name != "linalg.generic" or len(op.results) != 1 or position >= inputs:
+    if op.name != "linalg.generic" or len(op.results) != 1 or not _may_be_affine(op):
         return None
-    maps = [attribute.value for attribute in op.attributes["indexing_maps"]]
-    identity = ir.AffineMap.get_identity(maps[-1].n_dims, op.context)
-    if maps[-1] != identity or maps[position] != identity:
+    operands, maps = list(op.operands), static.maps_of(op)
+    inputs = len(operands) - 1
+    if position >= inputs or not (maps.are_identity[-1] and maps.are_identity[position]):
         return None
-    if op.operands[position].type != op.results[0].type:
+    others = [other for other in range(inputs) if other != position]
+    if any(operands[other] not in static for other in others):
+        return None
+    if operands[position].type != op.results[0].type:
         return None
     numbers: dict[int, Expression] = {}
-    shape = shape_of(op.results[0])
-    for other in range(inputs):
-        if other == position:
-            continue
-        value = op.operands[other]
-        place = _channel_of(maps[other], shape_of(value), shape) if value in static else None
+    channel, axes = chain.channel, list(chain.axes)
+    shape = shape_of(op.results[0]) if others else None
+    for other in others:
+        value = operands[other]
+        place = _channel_of(maps.maps[other], shape_of(value), shape)
         if place is None or _holds_non_finite(value):
             return None
-        channel, axis = place
-        if channel is not None and chain.channel not in (None, channel):
+        if place[0] is not None and channel not in (None, place[0]):
             return None
-        numbers[other] = Vector(len(chain.vectors))
-        chain = replace(
-            chain,
-            vectors=(*chain.vectors, value),
-            axes=(*chain.axes, axis),
-            channel=chain.channel if channel is None else channel,
-        )
+        channel = channel if place[0] is None else place[0]
+        numbers[other] = Vector(len(axes))
+        axes.append(place[1])
     result = _evaluate(op, numbers, {position: Affine(chain.scale, chain.shift)})
     if result is None or result.scale is None:
         return None
-    return replace(chain, ops=(*chain.ops, op), scale=result.scale, shift=result.shift)
+    vectors = (*chain.vectors, *[operands[other] for other in others])
+    ops = (*chain.ops, op)
+    return Chain(ops, result.scale, result.shift, vectors, tuple(axes), channel)
+
+
+def _may_be_affine(op: ir.Operation) -> bool:
+    """Whether the body of a `linalg.generic` begins like one that scales and shifts."""
+    first = next(iter(op.regions[0].blocks[0].operations)).name
+    return first in _STATIC or first in ("arith.constant", "linalg.yield")
 
 
 def expression_of(op: ir.Operation) -> Expression | None:
@@ -202,12 +206,15 @@ def _evaluate(
     known |= {block.arguments[k]: Affine(None, number) for k, number in numbers.items()}
     for view in block.operations:
         inner = view.operation
-        operands = [_operand(value, known) for value in inner.operands]
-        if inner.name == "linalg.yield":
-            return operands[0]
-        if inner.name == "arith.constant":
+        name = inner.name
+        if name == "arith.constant":
             continue
-        result = _apply(inner.name, [each for each in operands if each is not None])
+        if name != "linalg.yield" and name not in _STATIC:
+            return None
+        operands = [_operand(value, known) for value in inner.operands]
+        if name == "linalg.yield":
+            return operands[0]
+        result = _apply(name, [each for each in operands if each is not None])
         if result is None or None in operands:
             return None
         known[inner.results[0]] = result
@@ -225,8 +232,6 @@ def _operand(value: ir.Value, known: dict[ir.Value, Affine]) -> Affine | None:
 
 
 def _apply(name: str, operands: Sequence[Affine]) -> Affine | None:
-    if name not in _STATIC:
-        return None
     if all(each.scale is None for each in operands):
         return Affine(None, Applied(name, tuple(map(_shift, operands))))
     if name == "arith.negf":

@@ -95,9 +95,10 @@ def _products(block: ir.Block, static: StaticValues) -> list[tuple[int, ir.Opera
     found = []
     for index, view in enumerate(block.operations):
         op = view.operation
-        name, operands = op.name, list(op.operands)
-        if static.add(index, op, name, operands) or name != "linalg.generic":
+        name = op.name
+        if static.add(index, op, name) or name != "linalg.generic" or not static.reduces(op):
             continue
+        operands = list(op.operands)
         if len(operands) == 3 and (operands[0] in static) != (operands[1] in static):
             found.append((index, op, 0 if operands[0] in static else 1))
     return [entry for entry in found if _sums_products(entry[1])]
@@ -105,8 +106,6 @@ def _products(block: ir.Block, static: StaticValues) -> list[tuple[int, ir.Opera
 
 def _sums_products(op: ir.Operation) -> bool:
     """Whether the body is `sum + x * y` in one floating-point type, from a sum of zero."""
-    if not any("reduction" in str(kind) for kind in op.attributes["iterator_types"]):
-        return False
     elements = {ir.RankedTensorType(value.type).element_type for value in op.operands}
     if len(elements) > 1 or str(elements.pop()) not in ("f32", "f64"):
         return False
@@ -136,7 +135,7 @@ def _foldable(op: ir.Operation, weight: int, static: StaticValues) -> _Folding |
     chain = follow(start, static)
     if chain.channel is None or not has_vector(chain.scale):
         return None
-    maps = [attribute.value for attribute in op.attributes["indexing_maps"]]
+    maps = static.maps_of(op).maps
     axes = []
     for dimension in dimensions[chain.channel] if dimensions else [chain.channel]:
         loop = maps[2].results[dimension]

@@ -95,9 +95,10 @@ def find_siblings(block: ir.Block, static: StaticValues) -> list[list[Sibling]]:
     groups: dict[tuple[object, ...], list[tuple[int, ir.Operation]]] = {}
     for index, view in enumerate(block.operations):
         op = view.operation
-        name, operands = op.name, list(op.operands)
-        if static.add(index, op, name, operands) or name != "linalg.generic":
+        name = op.name
+        if static.add(index, op, name) or name != "linalg.generic" or not static.reduces(op):
             continue
+        operands = list(op.operands)
         if len(operands) != 3 or operands[0] in static or operands[1] not in static:
             continue
         shared = (operands[0], op.attributes["indexing_maps"], op.attributes["iterator_types"])
@@ -117,7 +118,7 @@ def find_siblings(block: ir.Block, static: StaticValues) -> list[list[Sibling]]:
 def _weight_axis(op: ir.Operation) -> int | None:
     """The weight's dimension for the result's last loop, if no other operand uses that loop."""
     maps = [attribute.value for attribute in op.attributes["indexing_maps"]]
-    if len(maps) != 3 or not any("reduction" in str(k) for k in op.attributes["iterator_types"]):
+    if len(maps) != 3:
         return None
     tensor, weight, result = ([_loop(e) for e in map_.results] for map_ in maps)
     if not result or _COMPUTED in (*tensor, *weight, *result) or len(set(weight)) < len(weight):

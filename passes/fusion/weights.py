@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from math import prod
 
 from xyntra.dialects.dtypes import ITEM_BYTES
@@ -19,6 +20,14 @@ __all__ = [
 ]
 
 
+@dataclass(frozen=True)
+class Maps:
+    """The indexing maps of an operation, and which of them are the identity."""
+
+    maps: tuple[ir.AffineMap, ...]
+    are_identity: tuple[bool, ...]
+
+
 class StaticValues:
     """The values of one block that depend on weights and constants alone, with what computes them.
 
@@ -31,14 +40,20 @@ class StaticValues:
         self._producers: dict[ir.Value, ir.Operation] = {}
         self._order: dict[ir.Operation, tuple[int, int, int]] = {}
         self._moves = 0
+        self._maps: dict[ir.Attribute, Maps] = {}
+        self._reducing: dict[ir.Attribute, bool] = {}
 
     def __contains__(self, value: ir.Value) -> bool:
         return value in self._values
 
-    def add(self, index: int, op: ir.Operation, name: str, operands: list[ir.Value]) -> bool:
-        """Note operation number `index`; returns whether its results are static."""
+    def add(self, index: int, op: ir.Operation, name: str) -> bool:
+        """Note operation number `index`, called `name`; returns whether its results are static."""
         if name not in ("arith.constant", "tensor.empty"):
-            if not operands or not all(value in self._values for value in operands):
+            operands = op.operands
+            # Few operations are static: the first operand tells of most that they are not.
+            if not len(operands) or operands[0] not in self._values:
+                return False
+            if not self._values.issuperset(operands):
                 return False
             if not name.startswith(("linalg.", "tensor.")) or _reads_from_around(op):
                 return False
@@ -47,6 +62,26 @@ class StaticValues:
             self._producers[value] = op
         self._order[op] = (index, 0, 0)
         return True
+
+    def maps_of(self, op: ir.Operation) -> Maps:
+        """The indexing maps of `op`; those of equal attributes are read once."""
+        attribute = op.attributes["indexing_maps"]
+        found = self._maps.get(attribute)
+        if found is None:
+            maps = tuple([entry.value for entry in attribute])
+            plain = [ir.AffineMap.get_identity(map_.n_dims, op.context) for map_ in maps]
+            equal = tuple([map_ == other for map_, other in zip(maps, plain, strict=True)])
+            found = self._maps[attribute] = Maps(maps, equal)
+        return found
+
+    def reduces(self, op: ir.Operation) -> bool:
+        """Whether a `linalg.generic` has a reduction among its loops."""
+        attribute = op.attributes["iterator_types"]
+        found = self._reducing.get(attribute)
+        if found is None:
+            found = any("reduction" in str(kind) for kind in attribute)
+            self._reducing[attribute] = found
+        return found
 
     def hoist(self, values: Iterable[ir.Value], index: int, place: ir.Operation) -> None:
         """Move what computes `values` before `place`, which is operation number `index`."""
