@@ -15,7 +15,7 @@ from __future__ import annotations
 from xyntra.passes.math.exponent import power_of_two, scale
 from xyntra.passes.math.values import Float, Int, fma, polynomial
 
-__all__ = ["exp", "exp2", "expm1", "reduce_by_ln2", "reduce_sum_by_ln2"]
+__all__ = ["exp", "exp2", "exp2_flushed", "expm1", "reduce_by_ln2", "reduce_sum_by_ln2"]
 
 LOG2_E = 1.4426950408889634
 # 0x1.62e400p-1 has 9 trailing zero bits: its product with |n| < 512 is exact.
@@ -42,6 +42,10 @@ _EXP_LOWEST = -104.0
 _EXP2_LOWEST = -151.0
 # 2**128 overflows for every r >= 0, and a smaller r is never left with it by a larger x.
 _HIGHEST_EXPONENT = 128.0
+# Rounds to -127, the encoding of whose power of two would be that of 0.
+_FLUSHED = -127.0
+# Adding it rounds to an integer, whose sum with the bias of exponents is in the low bits.
+_ROUNDING = 1.5 * 2.0**23 + 127
 # exp(x) - 1 rounds to -1 below -17.33.
 _EXPM1_LOWEST = -18.0
 # exp(x) - 1 rounds to x below, and -0 stays -0.
@@ -52,6 +56,20 @@ def exp(x: Float) -> Float:
     """Return e**x; 0 at -inf, denormal results rounded correctly, +inf above 88.7228."""
     n, r = reduce_by_ln2(x.at_least(_EXP_LOWEST))
     return scale(polynomial(r, EXP), n)
+
+
+def exp2_flushed(x: Float) -> Float:
+    """Return 2**x for x <= 127, but 0 below -126.5; NaN stays NaN.
+
+    Half the work of `exp2`. The polynomial is split (Estrin) for shorter chains of operations.
+    """
+    bounded = x.at_least(_FLUSHED)
+    shifted = bounded + _ROUNDING
+    power = (shifted.bits() << 23).as_float()
+    r = bounded - (shifted - _ROUNDING)
+    low, middle, high = (fma(r, EXP2[i + 1], r.build.float(EXP2[i])) for i in (1, 3, 5))
+    square = r * r
+    return fma(power * r, fma(square, fma(square, high, middle), low), power)
 
 
 def exp2(x: Float) -> Float:

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Masks and biases of one row of scores, as vectors."""
+"""Masks and biases of one row of scores, as vectors.
+
+Scores are multiples of ln 2, for exponentials that are powers of two.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import isinf
 
 from torch_mlir.dialects import arith
 
@@ -15,14 +19,23 @@ from xyntra.passes.lower.cpu.attention_plan import AttentionPlan
 from xyntra.passes.lower.cpu.linear_nest import Access
 from xyntra.passes.lower.cpu.loop_builder import index, load, loop, plus, store
 from xyntra.passes.lower.cpu.vector_body import broadcast
-from xyntra.passes.math.values import Bool, Float
+from xyntra.passes.math.exp import LOG2_E
+from xyntra.passes.math.values import Bool, Builder, Float
 
 __all__ = ["Masks", "RowMask"]
+
+_LARGEST = (2 - 2.0**-23) * 2.0**127
+
+
+def _in_powers_of_two(score: Float) -> Float:
+    """What is finite stays so: a row of the lowest number hides nothing."""
+    scaled = (score * LOG2_E).at_least(-_LARGEST).at_most(_LARGEST)
+    return abs(score).equals(float("inf")).select(score, scaled)
 
 
 @dataclass(frozen=True)
 class RowMask:
-    """A mask or bias, and a buffer for its values over one chunk of keys, as f32.
+    """A mask or bias, and a buffer for its values over one chunk of keys: 0 and 1, or scores.
 
     What does not change from query to query is read once for a block.
     """
@@ -47,6 +60,8 @@ class RowMask:
             value = load(Access(self.matrix.memory, 0, ()), place)
             if isinstance(value.type, ir.IntegerType):
                 value = arith.uitofp(ir.F32Type.get(), value)
+            else:
+                value = _in_powers_of_two(Float(Builder(value.type), value)).value
             store(value, Access(self.buffer, 0, ()), column)
 
 
@@ -58,17 +73,22 @@ class Masks:
     plan: AttentionPlan
     keep: RowMask | None
     bias: RowMask | None
+    is_whole: bool = False
 
     @property
     def is_ragged(self) -> bool:
-        """Whether the last chunk has columns without a key."""
-        return self.op.sizes[KEY] != self.plan.padded_keys
+        """Whether there may be columns without a key."""
+        return not self.is_whole and self.op.sizes[KEY] != self.plan.padded_keys
 
     @property
     def is_needed(self) -> bool:
         """Whether scores change at all."""
         has_masks = self.keep is not None or self.bias is not None
         return has_masks or self.is_ragged or self.op.causal_offset is not None
+
+    def of_whole_chunk(self) -> Masks:
+        """The masks of a chunk all keys of which exist, and are seen by all queries of a block."""
+        return replace(self, op=replace(self.op, causal_offset=None), is_whole=True)
 
     def read(self, outer: Outer, row: ir.Value, first: ir.Value, *, shared: bool) -> None:
         """Read those masks that are, or are not, shared by all queries of a block."""
@@ -78,45 +98,48 @@ class Masks:
             if mask is not None and mask.is_shared == shared:
                 mask.read(outer, row, first, count)
 
-    def apply(
-        self, score: Float, row: ir.Value, first: ir.Value, column: ir.Value, lane: int
-    ) -> Float:
+    def apply(self, score: Float, row: ir.Value, first: ir.Value, column: ir.Value) -> Float:
         """Mask a vector of scores.
 
         Args:
             score: the scores.
             row: the query.
             first: the first key of the chunk.
-            column: the first column of a panel, counted from there.
-            lane: how far behind it the vector starts.
+            column: where the vector starts, counted from there.
         """
-        here = plus(column, index(lane))
+        key = plus(first, column)
         if self.op.fill_last:
-            score = self._biased(score, here)
+            score = self._biased(score, column)
         if self.keep is not None:
-            kept = Float(score.build, load_vector(self.keep.buffer, here, self.plan.lanes))
-            score = (kept > 0.5).select(score, self.op.fill)
+            kept = Float(score.build, load_vector(self.keep.buffer, column, self.plan.width))
+            score = (kept > 0.5).select(score, self._fill)
         if self.op.causal_offset is not None:
             last = plus(row, index(self.op.causal_offset))
-            score = self._up_to(score, last, plus(first, here)).select(score, self.op.fill)
+            score = self._up_to(score, last, key).select(score, self._fill)
         if not self.op.fill_last:
-            score = self._biased(score, here)
+            score = self._biased(score, column)
         if self.is_ragged:
             last = index(self.op.sizes[KEY] - 1)
-            score = self._up_to(score, last, plus(first, here)).select(score, float("-inf"))
+            score = self._up_to(score, last, key).select(score, float("-inf"))
         return score
+
+    @property
+    def _fill(self) -> float:
+        fill = self.op.fill
+        return fill if isinf(fill) else max(min(fill * LOG2_E, _LARGEST), -_LARGEST)
 
     def _biased(self, score: Float, column: ir.Value) -> Float:
         if self.bias is None:
             return score
-        return score + Float(score.build, load_vector(self.bias.buffer, column, self.plan.lanes))
+        return score + Float(score.build, load_vector(self.bias.buffer, column, self.plan.width))
 
     def _up_to(self, score: Float, last: ir.Value, first: ir.Value) -> Bool:
         """Which lanes stand for keys up to `last`, where the vector starts with key `first`."""
         i32 = ir.IntegerType.get_signless(32)
-        kind = ir.VectorType.get([self.plan.lanes], i32)
-        values = [ir.IntegerAttr.get(i32, lane) for lane in range(self.plan.lanes)]
+        width = self.plan.width
+        kind = ir.VectorType.get([width], i32)
+        values = [ir.IntegerAttr.get(i32, lane) for lane in range(width)]
         lanes = arith.constant(kind, ir.DenseElementsAttr.get(values, kind))
         distance = arith.index_cast(i32, arith.subi(last, first))
         predicate = arith.CmpIPredicate.sle
-        return Bool(score.build, arith.cmpi(predicate, lanes, broadcast(distance, self.plan.lanes)))
+        return Bool(score.build, arith.cmpi(predicate, lanes, broadcast(distance, width)))

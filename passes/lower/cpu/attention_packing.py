@@ -10,11 +10,12 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.attention_operands import load_vector, store_vector
+from xyntra.passes.lower.cpu.attention_tiles import Panels
 from xyntra.passes.lower.cpu.linear_nest import Access
 from xyntra.passes.lower.cpu.loop_builder import index, load, loop, plus, store
 from xyntra.passes.lower.cpu.vector_body import broadcast
 
-__all__ = ["Source", "pack_columns", "scaled_copy", "zero"]
+__all__ = ["Source", "clear_rest", "pack_columns", "scaled_copy", "zero"]
 
 
 @dataclass(frozen=True)
@@ -28,88 +29,99 @@ class Source:
     row_stride: int
     column_stride: int
 
+    def place(self, row: ir.Value, column: ir.Value) -> ir.Value:
+        """Where an element is."""
+        down = arith.muli(row, index(self.row_stride))
+        return plus(self.start, down, arith.muli(column, index(self.column_stride)))
 
-def pack_columns(source: Source, target: ir.Value, depth: int, panel: int, lanes: int) -> None:
+
+def pack_columns(source: Source, target: Panels, depth: int, panel: int, lanes: int) -> None:
     """Copy a matrix into panels of `panel` columns, each with `depth` rows.
 
     Args:
         source: what is copied; its rows may be fewer than `depth`.
-        target: a flat buffer, of which the rest is left as it is.
+        target: the panels, of which the rest is left as it is.
         depth: rows of a panel.
         panel: columns of a panel.
         lanes: elements of a vector, which `panel` is a multiple of.
     """
-    whole, rest = divmod(source.columns, panel)
-    by_vector = source.column_stride == 1
-    by_block = source.row_stride == 1 and source.rows >= lanes
-    if whole:
-        with loop(whole) as number:
-            first = arith.muli(number, index(panel))
-            place = arith.muli(number, index(depth * panel))
-            if by_vector:
-                _copy_vectors(source, target, first, place, panel, lanes)
-            elif by_block:
-                _copy_transposed(source, target, first, place, panel, lanes)
-            else:
-                _copy_elements(source, target, first, place, panel, panel)
-    if rest:
-        place = index(whole * depth * panel)
-        _copy_elements(source, target, index(whole * panel), place, panel, rest)
+    _Packing(source, target, depth, panel, lanes).emit()
 
 
-def _place(source: Source, row: ir.Value, column: ir.Value) -> ir.Value:
-    down = arith.muli(row, index(source.row_stride))
-    return plus(source.start, down, arith.muli(column, index(source.column_stride)))
+@dataclass(frozen=True)
+class _Packing:
+    source: Source
+    target: Panels
+    depth: int
+    panel: int
+    lanes: int
 
+    def emit(self) -> None:
+        """Emit vectors as far as they reach, and single elements for the columns that remain."""
+        source, lanes = self.source, self.lanes
+        whole, rest = divmod(source.columns, self.panel)
+        vectors = rest // lanes
+        if source.column_stride == 1:
+            self._lines(whole, vectors)
+        elif source.row_stride == 1 and source.rows >= lanes:
+            self._squares(whole, vectors)
+        else:
+            whole, vectors = 0, 0
+        self._elements(whole * self.panel + vectors * lanes)
 
-def _copy_elements(
-    source: Source, target: ir.Value, first: ir.Value, place: ir.Value, panel: int, columns: int
-) -> None:
-    with loop(source.rows) as row, loop(columns) as column:
-        value = load(Access(source.memory, 0, ()), _place(source, row, plus(first, column)))
-        store(value, Access(target, 0, ()), plus(place, arith.muli(row, index(panel)), column))
+    def _packed(self, row: ir.Value, panel: ir.Value, lane: ir.Value) -> ir.Value:
+        first = arith.muli(panel, index(self.depth * self.panel))
+        return plus(self.target.start, first, arith.muli(row, index(self.panel)), lane)
 
+    def _elements(self, first: int) -> None:
+        if first == self.source.columns:
+            return
+        with loop(self.source.rows) as row, loop(self.source.columns - first) as number:
+            column = plus(index(first), number)
+            panel = arith.divui(column, index(self.panel))
+            lane = arith.remui(column, index(self.panel))
+            value = load(Access(self.source.memory, 0, ()), self.source.place(row, column))
+            store(value, Access(self.target.memory, 0, ()), self._packed(row, panel, lane))
 
-def _copy_vectors(
-    source: Source, target: ir.Value, first: ir.Value, place: ir.Value, panel: int, lanes: int
-) -> None:
-    with loop(source.rows) as row:
-        start = _place(source, row, first)
-        line = plus(place, arith.muli(row, index(panel)))
-        for lane in range(0, panel, lanes):
-            value = load_vector(source.memory, plus(start, index(lane)), lanes)
-            store_vector(value, target, plus(line, index(lane)))
+    def _lines(self, whole: int, vectors: int) -> None:
+        """Columns are neighbours: each row is read from end to end."""
+        with loop(self.source.rows) as row:
+            with loop(whole) as panel:
+                for lane in range(0, self.panel, self.lanes):
+                    self._line(row, panel, lane)
+            for number in range(vectors):
+                self._line(row, index(whole), number * self.lanes)
 
+    def _line(self, row: ir.Value, panel: ir.Value, lane: int) -> None:
+        column = plus(arith.muli(panel, index(self.panel)), index(lane))
+        value = load_vector(self.source.memory, self.source.place(row, column), self.lanes)
+        store_vector(value, self.target.memory, self._packed(row, panel, index(lane)))
 
-def _copy_transposed(
-    source: Source, target: ir.Value, first: ir.Value, place: ir.Value, panel: int, lanes: int
-) -> None:
-    """Columns of the source lie far apart and rows are neighbours: turn square blocks."""
-    blocks, rest = divmod(source.rows, lanes)
-    with loop(blocks) as block:
-        row = arith.muli(block, index(lanes))
-        _turn_block(source, target, (first, row), place, panel, lanes)
-    if rest:
-        _turn_block(source, target, (first, index(source.rows - lanes)), place, panel, lanes)
+    def _squares(self, whole: int, vectors: int) -> None:
+        """Columns lie far apart and rows are neighbours: turn square blocks."""
+        blocks, rest = divmod(self.source.rows, self.lanes)
 
+        def turn(panel: ir.Value, lanes: range) -> None:
+            with loop(blocks) as block:
+                self._turn(arith.muli(block, index(self.lanes)), panel, lanes)
+            if rest:
+                self._turn(index(self.source.rows - self.lanes), panel, lanes)
 
-def _turn_block(
-    source: Source,
-    target: ir.Value,
-    corner: tuple[ir.Value, ir.Value],
-    place: ir.Value,
-    panel: int,
-    lanes: int,
-) -> None:
-    first, row = corner
-    for start in range(0, panel, lanes):
-        vectors = []
-        for lane in range(lanes):
-            column = plus(first, index(start + lane))
-            vectors.append(load_vector(source.memory, _place(source, row, column), lanes))
-        for lane, vector in enumerate(_transposed(vectors)):
-            line = arith.muli(plus(row, index(lane)), index(panel))
-            store_vector(vector, target, plus(place, line, index(start)))
+        with loop(whole) as panel:
+            turn(panel, range(0, self.panel, self.lanes))
+        if vectors:
+            turn(index(whole), range(0, vectors * self.lanes, self.lanes))
+
+    def _turn(self, row: ir.Value, panel: ir.Value, starts: range) -> None:
+        first = arith.muli(panel, index(self.panel))
+        for start in starts:
+            vectors = []
+            for lane in range(self.lanes):
+                place = self.source.place(row, plus(first, index(start + lane)))
+                vectors.append(load_vector(self.source.memory, place, self.lanes))
+            for lane, vector in enumerate(_transposed(vectors)):
+                place = self._packed(plus(row, index(lane)), panel, index(start))
+                store_vector(vector, self.target.memory, place)
 
 
 def _transposed(rows: list[ir.Value]) -> list[ir.Value]:
@@ -132,27 +144,49 @@ def _shuffle(first: ir.Value, second: ir.Value, mask: list[int]) -> ir.Value:
     return emit("vector.shuffle", [first, second], first.type, mask=ir.DenseI64ArrayAttr.get(mask))
 
 
-def scaled_copy(source: Source, target: ir.Value, scale: float, lanes: int) -> None:
-    """Copy a matrix, row after row, times `scale`."""
+def scaled_copy(source: Source, rows: ir.Value, target: ir.Value, scale: float, lanes: int) -> None:
+    """Copy the first `rows` rows of a matrix, row after row, times `scale`."""
     element = ir.MemRefType(target.type).element_type
     factor = arith.constant(element, scale)
     whole = source.columns // lanes if source.column_stride == 1 else 0
-    with loop(source.rows) as row:
+    with loop(rows) as row:
         line = arith.muli(row, index(source.columns))
         if whole:
             with loop(whole) as number:
                 column = arith.muli(number, index(lanes))
-                value = load_vector(source.memory, _place(source, row, column), lanes)
+                value = load_vector(source.memory, source.place(row, column), lanes)
                 product = arith.mulf(value, broadcast(factor, lanes))
                 store_vector(product, target, plus(line, column))
         with loop(source.columns - whole * lanes) as number:
             column = plus(index(whole * lanes), number)
-            value = load(Access(source.memory, 0, ()), _place(source, row, column))
+            value = load(Access(source.memory, 0, ()), source.place(row, column))
             store(arith.mulf(value, factor), Access(target, 0, ()), plus(line, column))
 
 
-def zero(memory: ir.Value) -> None:
-    """Fill a flat buffer with zeros."""
+def zero(memory: ir.Value, value: float = 0.0) -> None:
+    """Fill a flat buffer with zeros, or with another value."""
     kind = ir.MemRefType(memory.type)
     with loop(kind.shape[0]) as place:
-        store(arith.constant(kind.element_type, 0.0), Access(memory, 0, ()), place)
+        store(arith.constant(kind.element_type, value), Access(memory, 0, ()), place)
+
+
+def clear_rest(source: Source, target: Panels, depth: int, panel: int) -> None:
+    """Write zeros where `pack_columns` leaves panels as they are.
+
+    Args:
+        source: what is going to be copied.
+        target: the panels.
+        depth: rows of a panel.
+        panel: columns of a panel.
+    """
+    panels, rest = -(-source.columns // panel), depth - source.rows
+    none = arith.constant(ir.F32Type.get(), 0.0)
+    if rest:
+        with loop(panels) as number, loop(rest * panel) as place:
+            first = plus(target.start, arith.muli(number, index(depth * panel)))
+            place = plus(first, index(source.rows * panel), place)
+            store(none, Access(target.memory, 0, ()), place)
+    if source.columns % panel:
+        with loop(source.rows * panel) as place:
+            place = plus(target.start, index((panels - 1) * depth * panel), place)
+            store(none, Access(target.memory, 0, ()), place)

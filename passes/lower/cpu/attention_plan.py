@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 __all__ = ["AttentionPlan", "plan_attention"]
 
-_SCORE_BYTES = 64 << 10  # of a block of scores, which stays in the second-level cache
-_MOST_KEYS = 256
-_FEWER = 2  # times as small, where blocks leave out the keys that they do not see
-_MOST_ROWS = 96
-_ITEM_BYTES = 4
+_MOST_KEYS = 128
+_MOST_ROWS = 48
 _VECTORS = 2
+_CHAINS = 4  # vectors of exponentials that are computed at a time, which hides their latency
 
 
 @dataclass(frozen=True)
@@ -23,14 +21,16 @@ class AttentionPlan:
         lanes: elements of a vector.
         tile_rows: rows of a register tile, of `panel` columns.
         panel: columns of a register tile; keys and values are packed in panels of as many.
-        rows: queries of a block.
-        keys: keys of a chunk, a multiple of `panel`.
+        rows: queries of a block, a multiple of `tile_rows`; the last block may have fewer.
+        width: neighbouring scores of which exponentials are computed at a time.
+        keys: keys of a chunk, a multiple of `width` and `panel`.
         chunks: chunks of keys; the last one may reach beyond the keys that there are.
     """
 
     lanes: int
     tile_rows: int
     panel: int
+    width: int
     rows: int
     keys: int
     chunks: int
@@ -41,35 +41,26 @@ class AttentionPlan:
         return self.keys * self.chunks
 
 
-def plan_attention(
-    queries: int, keys: int, lanes: int, registers: int, *, skips: bool = False
-) -> AttentionPlan:
+def plan_attention(queries: int, keys: int, lanes: int, registers: int) -> AttentionPlan:
     """Choose blocks for `queries` rows of `keys` scores each.
+
+    A block of scores, a panel of keys or values and a block of queries share the first-level cache.
 
     Args:
         queries: rows of one head.
         keys: scores of a row.
         lanes: elements of a vector register.
         registers: how many of them there are.
-        skips: a block of queries leaves out chunks of keys that none of them sees.
     """
-    share = _FEWER if skips else 1
     panel = _VECTORS * lanes
-    tile_rows = (registers - _VECTORS - 2) // _VECTORS
-    chunks = -(-keys // (_MOST_KEYS // share))
-    chunk = -(-keys // (chunks * panel)) * panel
-    most = min(_MOST_ROWS, max(tile_rows, _SCORE_BYTES // (share * _ITEM_BYTES * chunk)))
-    rows = _rows_of_block(queries, tile_rows, most)
-    return AttentionPlan(lanes, min(tile_rows, rows), panel, rows, chunk, chunks)
+    tile_rows = min(queries, (registers - _VECTORS - 2) // _VECTORS)
+    chunks = -(-keys // _MOST_KEYS)
+    width = max(_CHAINS * lanes, panel)
+    chunk = _rounded(-(-keys // chunks), width)
+    blocks = -(-queries // max(tile_rows, _MOST_ROWS // tile_rows * tile_rows))
+    rows = _rounded(-(-queries // blocks), tile_rows)
+    return AttentionPlan(lanes, tile_rows, panel, width, rows, chunk, chunks)
 
 
-def _rows_of_block(queries: int, tile_rows: int, most: int) -> int:
-    """The size of block that computes the fewest rows twice; of equals the largest."""
-    if queries <= tile_rows:
-        return queries
-    sizes = [min(queries, size) for size in range(tile_rows, most + 1, tile_rows)]
-
-    def computed(rows: int) -> int:
-        return -(-queries // rows) * -(-rows // tile_rows) * tile_rows
-
-    return min(sizes, key=lambda rows: (computed(rows), -rows))
+def _rounded(size: int, step: int) -> int:
+    return -(-size // step) * step

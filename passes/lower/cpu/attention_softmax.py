@@ -2,12 +2,13 @@
 """Rows of scores become exponentials, with a running maximum and a running sum.
 
 Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018): when a chunk of keys
-raises the maximum of a row, what was summed up before is scaled by exp(old - new).
+raises the maximum of a row, what was summed up before is scaled by exp(old - new). As long as it
+rises by little, the exponentials stay far from overflow and the old maximum is as good.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from torch_mlir.dialects import arith, scf
@@ -16,33 +17,41 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.attention_operands import load_vector, store_vector
 from xyntra.passes.lower.cpu.attention_plan import AttentionPlan
-from xyntra.passes.lower.cpu.linear_nest import Access
-from xyntra.passes.lower.cpu.loop_builder import carrying_loop, index, load, plus, store
-from xyntra.passes.lower.cpu.vector_body import broadcast
-from xyntra.passes.math.exp import exp
+from xyntra.passes.lower.cpu.loop_builder import carrying_loop, index, loop, plus
+from xyntra.passes.math.exp import exp2_flushed
 from xyntra.passes.math.values import Builder, Float
 
-__all__ = ["Masking", "RowState", "chunk_softmax"]
+__all__ = ["Masking", "RowState", "chunk_softmax", "sum_of_lanes"]
 
-Masking = Callable[[Float, ir.Value, int], Float]
-"""Masks a vector of scores, given the first column of its panel and how far behind it starts."""
+Masking = Callable[[Float, ir.Value], Float]
+"""Masks a vector of scores, given its first column."""
 
 _NEGATIVE_INFINITY = float("-inf")
+_MOST_RISE = 8.0
 
 
 @dataclass(frozen=True)
 class RowState:
-    """For every row of a block: its maximum, its sum, and what sums so far are scaled by."""
+    """What is known of the rows of a block, one vector a row.
 
-    maximum: ir.Value
+    Attributes:
+        total: sums of exponentials, lane by lane.
+        reference: what scores are reduced by, in every lane; None where there is one chunk.
+        sums: weighted values so far, one row of `columns` elements a row.
+        columns: elements of a row of `sums`.
+    """
+
     total: ir.Value
-    rescale: ir.Value | None
+    reference: ir.Value | None
+    sums: ir.Value
+    columns: int
 
 
 def chunk_softmax(
     plan: AttentionPlan,
     scores: ir.Value,
     row: ir.Value,
+    count: ir.Value,
     state: RowState,
     mask: Masking | None,
 ) -> None:
@@ -52,32 +61,91 @@ def chunk_softmax(
         plan: the sizes.
         scores: a flat buffer, a row of `plan.keys` for each query of a block.
         row: the number of the row.
-        state: buffers with one element a row; without `rescale` this is the first and last chunk.
+        count: how many vectors of `plan.width` scores there are.
+        state: what is known of the rows.
         mask: what becomes of scores first, if anything.
     """
-    start = arith.muli(row, index(plan.keys))
-    largest = _masked_maximum(plan, scores, start, mask)
-    old = None
-    if state.rescale is not None:
-        old = load(Access(state.maximum, 0, ()), row)
-        largest = _larger(old, largest)
-        store(largest, Access(state.maximum, 0, ()), row)
-    reference = _reference(largest)
-    total = _exponentials(plan, scores, start, reference)
-    if old is not None and state.rescale is not None:
-        build = Builder(old.type)
-        factor = exp(Float(build, old) - Float(build, reference)).value
-        store(factor, Access(state.rescale, 0, ()), row)
-        before = load(Access(state.total, 0, ()), row)
-        total = arith.addf(arith.mulf(before, factor), total)
-    store(total, Access(state.total, 0, ()), row)
+    line = _Row(plan, scores, arith.muli(row, index(plan.keys)), count)
+    largest = _masked_maximum(line, mask)
+    place = arith.muli(row, index(plan.lanes))
+    if state.reference is None:
+        total = _exponentials(line, _finite(largest))
+    else:
+        reference = _renewed(plan, state, state.reference, row, largest)
+        total = _exponentials(line, _finite(reference))
+        total = arith.addf(load_vector(state.total, place, plan.lanes), total)
+    store_vector(total, state.total, place)
 
 
-def _reference(largest: ir.Value) -> ir.Value:
+@dataclass(frozen=True)
+class _Row:
+    plan: AttentionPlan
+    scores: ir.Value
+    start: ir.Value
+    count: ir.Value
+
+    @property
+    def build(self) -> Builder:
+        return Builder(ir.VectorType.get([self.plan.width], ir.F32Type.get()))
+
+    def over_vectors(
+        self,
+        initial: float,
+        body: Callable[[Float, ir.Value, ir.Value], tuple[Float, ir.Value]],
+    ) -> ir.Value:
+        """Loop over vectors of scores.
+
+        `body` is given a vector, its column and what it carries from vector to vector, which starts
+        from `initial`; it returns what takes the place of the first and the last.
+        """
+        width, build = self.plan.width, self.build
+        built = carrying_loop(self.count, [build.float(initial).value])
+        with ir.InsertionPoint(built.body):
+            column = arith.muli(built.induction_variable, index(width))
+            place = plus(self.start, column)
+            value = Float(build, load_vector(self.scores, place, width))
+            changed, carried = body(value, column, built.inner_iter_args[0])
+            if changed is not value:
+                store_vector(changed.value, self.scores, place)
+            scf.YieldOp([carried])
+        return built.results[0]
+
+
+def _finite(largest: ir.Value) -> ir.Value:
     """What is subtracted from scores: their maximum, or 0 where that is -inf."""
-    build = Builder(largest.type)
-    top = Float(build, largest)
+    top = Float(Builder(largest.type), largest)
     return top.equals(_NEGATIVE_INFINITY).select(0.0, top).value
+
+
+def _renewed(
+    plan: AttentionPlan, state: RowState, references: ir.Value, row: ir.Value, largest: ir.Value
+) -> ir.Value:
+    """The new reference of a row; sums so far are brought to it where it is another."""
+    place = arith.muli(row, index(plan.lanes))
+    old = load_vector(references, place, plan.lanes)
+    bound = arith.addf(_first(old), arith.constant(ir.F32Type.get(), _MOST_RISE))
+    rises = arith.cmpf(arith.CmpFPredicate.OGT, _first(largest), bound)
+    branch = scf.IfOp(rises, [largest.type], has_else=True)
+    with ir.InsertionPoint(branch.then_block):
+        build = Builder(largest.type)
+        factor = exp2_flushed(Float(build, old) - Float(build, largest)).value
+        _scale(plan, state.total, place, 1, factor)
+        start = arith.muli(row, index(state.columns))
+        _scale(plan, state.sums, start, state.columns // plan.lanes, factor)
+        store_vector(largest, references, place)
+        scf.YieldOp([largest])
+    with ir.InsertionPoint(branch.else_block):
+        scf.YieldOp([old])
+    return branch.results[0]
+
+
+def _scale(
+    plan: AttentionPlan, memory: ir.Value, start: ir.Value, vectors: int, factor: ir.Value
+) -> None:
+    with loop(vectors) as number:
+        place = plus(start, arith.muli(number, index(plan.lanes)))
+        value = load_vector(memory, place, plan.lanes)
+        store_vector(arith.mulf(value, factor), memory, place)
 
 
 def _larger(first: ir.Value, second: ir.Value) -> ir.Value:
@@ -90,75 +158,70 @@ def _larger(first: ir.Value, second: ir.Value) -> ir.Value:
     )
 
 
-def _vectors(plan: AttentionPlan) -> range:
-    return range(0, plan.panel, plan.lanes)
+def _masked_maximum(row: _Row, mask: Masking | None) -> ir.Value:
+    """The largest score of a row, in every lane."""
+
+    def body(score: Float, column: ir.Value, largest: ir.Value) -> tuple[Float, ir.Value]:
+        masked = score if mask is None else mask(score, column)
+        return masked, _larger(masked.value, largest)
+
+    return _across_lanes(_folded(row, row.over_vectors(_NEGATIVE_INFINITY, body), _larger), _larger)
 
 
-def _over_panels(
-    plan: AttentionPlan,
-    start: ir.Value,
-    initial: Sequence[ir.Value],
-    body: Callable[[ir.Value, ir.Value, Sequence[ir.Value]], list[ir.Value]],
-) -> list[ir.Value]:
-    """Loop over the panels of a row; `body` is given the place, the column and what is carried."""
-    built = carrying_loop(plan.keys // plan.panel, initial)
-    with ir.InsertionPoint(built.body):
-        column = arith.muli(built.induction_variable, index(plan.panel))
-        scf.YieldOp(body(plus(start, column), column, list(built.inner_iter_args)))
-    return list(built.results)
+def _exponentials(row: _Row, reference: ir.Value) -> ir.Value:
+    """Replace a row by exp(score - reference); return sums by lane."""
+    shift = _repeated(reference, row.plan.width)
+
+    def body(score: Float, _: ir.Value, total: ir.Value) -> tuple[Float, ir.Value]:
+        value = exp2_flushed(score - Float(score.build, shift))
+        return value, arith.addf(total, value.value)
+
+    return _folded(row, row.over_vectors(0.0, body), arith.addf)
 
 
-def _masked_maximum(
-    plan: AttentionPlan, scores: ir.Value, start: ir.Value, mask: Masking | None
-) -> ir.Value:
-    kind = ir.VectorType.get([plan.lanes], ir.F32Type.get())
-    build = Builder(kind)
-
-    def body(place: ir.Value, column: ir.Value, carried: Sequence[ir.Value]) -> list[ir.Value]:
-        found = []
-        for number, lane in enumerate(_vectors(plan)):
-            here = plus(place, index(lane))
-            value = Float(build, load_vector(scores, here, plan.lanes))
-            if mask is not None:
-                value = mask(value, column, lane)
-                store_vector(value.value, scores, here)
-            found.append(_larger(value.value, carried[number]))
-        return found
-
-    lowest = broadcast(arith.constant(ir.F32Type.get(), _NEGATIVE_INFINITY), plan.lanes)
-    first, *others = _over_panels(plan, start, [lowest for _ in _vectors(plan)], body)
-    for other in others:
-        first = _larger(first, other)
-    return _reduced("maxnumf", first)
+def sum_of_lanes(vector: ir.Value) -> ir.Value:
+    """The sum of a vector's lanes, in every lane."""
+    return _across_lanes(vector, arith.addf)
 
 
-def _exponentials(
-    plan: AttentionPlan, scores: ir.Value, start: ir.Value, reference: ir.Value
-) -> ir.Value:
-    """Replace a row by exp(score - reference); return the sum."""
-    build = Builder(ir.VectorType.get([plan.lanes], ir.F32Type.get()))
-    shift = Float(build, broadcast(reference, plan.lanes))
-
-    def body(place: ir.Value, _: ir.Value, carried: Sequence[ir.Value]) -> list[ir.Value]:
-        found = []
-        for number, lane in enumerate(_vectors(plan)):
-            here = plus(place, index(lane))
-            value = exp(Float(build, load_vector(scores, here, plan.lanes)) - shift)
-            store_vector(value.value, scores, here)
-            found.append(arith.addf(carried[number], value.value))
-        return found
-
-    zero = broadcast(arith.constant(ir.F32Type.get(), 0.0), plan.lanes)
-    first, *others = _over_panels(plan, start, [zero for _ in _vectors(plan)], body)
-    for other in others:
-        first = arith.addf(first, other)
-    return _reduced("add", first)
+_Combine = Callable[[ir.Value, ir.Value], ir.Value]
 
 
-def _reduced(kind: str, vector: ir.Value) -> ir.Value:
-    element = ir.VectorType(vector.type).element_type
-    attributes = {
-        "kind": ir.Attribute.parse(f"#vector.kind<{kind}>"),
-        "fastmath": ir.Attribute.parse("#arith.fastmath<reassoc>"),
-    }
-    return emit("vector.reduction", [vector], element, **attributes)
+def _folded(row: _Row, vector: ir.Value, combine: _Combine) -> ir.Value:
+    """A wide vector folded to the lanes of one register."""
+    width, lanes = row.plan.width, row.plan.lanes
+    parts = [
+        _shuffled(vector, list(range(start, start + lanes))) for start in range(0, width, lanes)
+    ]
+    while len(parts) > 1:
+        half = len(parts) // 2
+        parts = [combine(*pair) for pair in zip(parts[:half], parts[half:], strict=True)]
+    return parts[0]
+
+
+def _repeated(vector: ir.Value, width: int) -> ir.Value:
+    """A vector of `width` lanes, all of which are the first of `vector`."""
+    return _shuffled(vector, [0] * width)
+
+
+def _shuffled(vector: ir.Value, lanes: list[int]) -> ir.Value:
+    kind = ir.VectorType.get([len(lanes)], ir.VectorType(vector.type).element_type)
+    order = ir.DenseI64ArrayAttr.get(lanes)
+    return emit("vector.shuffle", [vector, vector], kind, mask=order)
+
+
+def _across_lanes(vector: ir.Value, combine: _Combine) -> ir.Value:
+    """All lanes combined, in every lane; there are as many as a power of two."""
+    lanes = ir.VectorType(vector.type).shape[0]
+    step = lanes // 2
+    while step:
+        vector = combine(vector, _shuffled(vector, [lane ^ step for lane in range(lanes)]))
+        step //= 2
+    return vector
+
+
+def _first(vector: ir.Value) -> ir.Value:
+    """The first lane."""
+    kind = ir.VectorType(vector.type)
+    return emit("vector.extract", [vector], kind.element_type,
+                static_position=ir.DenseI64ArrayAttr.get([0]))  # fmt: skip

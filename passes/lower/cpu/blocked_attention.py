@@ -6,8 +6,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from torch_mlir.dialects import arith
-
 from xyntra.dialects.attention import Access
 from xyntra.dialects.attention_layout import KEY, QUERY
 from xyntra.dialects.mlir import ir
@@ -54,21 +52,5 @@ class BlockedAttention:
         result = locate(Access(list(generic.operands)[-1], op.written))
         lanes = self.vector_bits // _BITS
         queries, keys = op.sizes[QUERY], op.sizes[KEY]
-        skips = op.causal_offset is not None and op.fill == float("-inf")
-        plan = plan_attention(queries, keys, lanes, self.vector_registers, skips=skips)
-        holder = ir.Module.create()
-        AttentionEmitter(op, result, plan, _multiply_add(holder)).emit()
-
-
-def _multiply_add(holder: ir.Module) -> ir.Block:
-    """A body of a contraction, in a module that nothing else uses."""
-    location = ir.Location.current
-    f32 = ir.F32Type.get()
-    block = holder.body
-    left, right, total = (block.add_argument(f32, location) for _ in range(3))
-    contract = arith.FastMathFlags.contract
-    with ir.InsertionPoint(block):
-        product = arith.mulf(left, right, fastmath=contract)
-        result = arith.addf(total, product, fastmath=contract)
-        ir.Operation.create("linalg.yield", operands=[result])
-    return block
+        plan = plan_attention(queries, keys, lanes, self.vector_registers)
+        AttentionEmitter(op, result, plan).emit()

@@ -102,7 +102,7 @@ CASES = {
         ((2, 9, 24), "h floordiv 3, s, (h mod 3) * 8 + e"),
     ),
 }
-TOLERANCE = {"float32": 2e-6, "float16": 1e-3, "bfloat16": 8e-3, "float64": 1e-12}
+TOLERANCE = {"float32": 3e-6, "float16": 1e-3, "bfloat16": 8e-3, "float64": 1e-12}
 
 
 def check(case: Case, arrays: list[np.ndarray]) -> None:
@@ -125,7 +125,7 @@ def test_other_vectors(name: str, bits: int, registers: int) -> None:
     case = CASES[name]
     arrays = case.random(17)
     result = run(case, arrays, options=LoweringOptions(bits, registers))
-    np.testing.assert_allclose(result, expected(case, arrays), rtol=2e-6, atol=2e-6)
+    np.testing.assert_allclose(result, expected(case, arrays), rtol=3e-6, atol=3e-6)
 
 
 @pytest.mark.parametrize("masked_rows", ["nan", "zero", "zero_if_empty"])
