@@ -16,6 +16,7 @@ from onnx import TensorProto, helper
 from onnx_models import chain, make_model, mlp, mlp_reference
 
 import xyntra
+from xyntra.errors import ConfigError
 from xyntra.executable import Executable
 
 Settings = dict[str, object]
@@ -348,6 +349,22 @@ def test_a_saved_model_is_the_same(tmp_path: Path, perceptron: Executable) -> No
     np.testing.assert_array_equal(loaded.weights["w"], perceptron.weights["w"])
     loaded.save(tmp_path / "again.xyn")
     assert (tmp_path / "again.xyn").read_bytes() == (tmp_path / "m.xyn").read_bytes()
+
+
+def test_the_number_of_threads_is_chosen_when_loading(
+    tmp_path: Path, perceptron: Executable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    perceptron.save(tmp_path / "m.xyn")
+    x = np.ones((4, 32), np.float32)
+    for threads in (1, 2, 5):
+        loaded = xyntra.load(tmp_path / "m.xyn", threads=threads)
+        np.testing.assert_array_equal(loaded(x), perceptron(x))
+        assert loaded._program.team.threads == threads  # type: ignore[attr-defined]
+    monkeypatch.setenv("XYNTRA_THREADS", "3")
+    loaded = xyntra.load(tmp_path / "m.xyn")
+    assert loaded._program.team.threads == 3  # type: ignore[attr-defined]
+    with pytest.raises(ConfigError):
+        xyntra.load(tmp_path / "m.xyn", threads=0)
 
 
 def test_saving_over_the_loaded_file_keeps_it_working(

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The thread pool: every iteration once, nested and crowded jobs, where workers are, the end."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from xyntra.targets.cpu.codegen import compile_object
+from xyntra.targets.cpu.cores import allowed_cores, core_of_cpus
+from xyntra.targets.cpu.loader import Library
+from xyntra.targets.cpu.pool import Team, default_threads, pool, team
+from xyntra.targets.cpu.pool_code import HOME, MAX_WORKERS, SLOT_BYTES, SLOTS, is_supported
+
+pytestmark = pytest.mark.skipif(not is_supported(), reason="threads are for Linux")
+
+# environment: a counter for every iteration, then the largest worker's number; `nest` starts a job
+# of the same team, which comes before both, for its own range.
+_TASKS = """
+define void @count(ptr %e, i64 %begin, i64 %end, i64 %worker) {
+entry:
+  %cells = getelementptr i64, ptr %e, i64 2
+  %largest = getelementptr i64, ptr %e, i64 1
+  %old = atomicrmw umax ptr %largest, i64 %worker seq_cst
+  br label %loop
+loop:
+  %i = phi i64 [ %begin, %entry ], [ %next, %loop ]
+  %p = getelementptr i64, ptr %cells, i64 %i
+  %v = load i64, ptr %p
+  %s = add i64 %v, 1
+  store i64 %s, ptr %p
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %end
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+
+define void @nest(ptr %e, i64 %begin, i64 %end, i64 %worker) {
+entry:
+  %team = load ptr, ptr %e
+  %for = load ptr, ptr %team
+  br label %loop
+loop:
+  %i = phi i64 [ %begin, %entry ], [ %next, %loop ]
+  %row = mul i64 %i, 800
+  %start = getelementptr i8, ptr %e, i64 %row
+  call void %for(ptr %team, ptr @row, ptr %start, i64 100, i64 1)
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %end
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+
+define internal void @row(ptr %e, i64 %begin, i64 %end, i64 %worker) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ %begin, %entry ], [ %next, %loop ]
+  %at = add i64 %i, 2
+  %p = getelementptr i64, ptr %e, i64 %at
+  %v = load i64, ptr %p
+  %s = add i64 %v, 1
+  store i64 %s, ptr %p
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %end
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+
+define void @start(ptr %team, ptr %task, ptr %e, i64 %count, i64 %grain, ptr %active) {
+  %before = atomicrmw add ptr %active, i32 1 seq_cst
+  %for = load ptr, ptr %team
+  call void %for(ptr %team, ptr %task, ptr %e, i64 %count, i64 %grain)
+  %after = atomicrmw sub ptr %active, i32 1 seq_cst
+  ret void
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def tasks():
+    library = Library({"start": compile_object(_TASKS, opt_level=1)}, ["count", "nest"])
+    yield library
+    del library
+
+
+def run(tasks: Library, crew: Team, name: str, count: int, grain: int = 1, cells: int = 0):
+    """Do a job; returns how often each iteration was done, and the largest worker's number."""
+    crew.assemble()
+    memory = np.zeros((cells or count) + 2, np.int64)
+    memory[0] = crew.address
+    words = [ctypes.c_void_p] * 3 + [ctypes.c_int64] * 2 + [ctypes.c_void_p]
+    start = ctypes.CFUNCTYPE(None, *words)(tasks.address("start"))
+    idle = np.zeros(1, np.int32)
+    active = crew.active or idle.ctypes.data
+    start(crew.address, tasks.address(name), memory.ctypes.data, count, grain, active)
+    return memory[2:], int(memory[1])
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 7])
+@pytest.mark.parametrize(
+    ("count", "grain"), [(1, 1), (2, 1), (7, 3), (1000, 64), (4096, 1), (5, 9)]
+)
+def test_every_iteration_is_done_once(tasks, threads, count, grain):
+    for _ in range(20):
+        done, largest = run(tasks, team(threads), "count", count, grain)
+        assert (done == 1).all()
+        assert largest < threads
+
+
+def test_a_job_within_a_job_runs_in_its_thread(tasks):
+    done, _ = run(tasks, team(3), "nest", 50, cells=5000)
+    assert (done == 1).all()
+
+
+def test_jobs_of_several_threads_at_once(tasks):
+    wrong = []
+
+    def work():
+        for _ in range(300):
+            done, _ = run(tasks, team(2), "count", 500)
+            if (done != 1).any():
+                wrong.append(done)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+    assert not wrong
+
+
+def test_more_threads_than_there_can_be(tasks):
+    assert Team(1 << 20).threads == MAX_WORKERS + 1
+
+
+@pytest.mark.skipif(len(set(core_of_cpus().values())) < 2, reason="needs two cores")
+def test_no_worker_is_where_the_caller_is(tasks):
+    """Whatever CPU the caller moves to, its worker goes elsewhere before the next job."""
+    allowed = os.sched_getaffinity(0)
+    cores = core_of_cpus()
+    try:
+        for cpu in [*allowed, *allowed]:
+            os.sched_setaffinity(0, {cpu})
+            run(tasks, team(2), "count", 100)
+            slot = pool().address + SLOTS
+            worker = ctypes.c_int32.from_address(slot + 24).value
+            assert worker in set(cores.values()) - {cores[cpu]}
+            assert ctypes.c_int32.from_address(pool().address + HOME).value == cores[cpu]
+            assert pinned_to(slot) == {worker}
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+def pinned_to(slot: int) -> set[int]:
+    mask = (ctypes.c_uint8 * 128)()
+    thread = ctypes.c_uint64(ctypes.c_int64.from_address(slot + 16).value)
+    assert ctypes.CDLL(None).pthread_getaffinity_np(thread, 128, mask) == 0
+    return {8 * byte + bit for byte, bits in enumerate(mask) for bit in range(8) if bits >> bit & 1}
+
+
+def test_slots_fill_whole_lines():
+    assert SLOTS % 64 == 0
+    assert SLOT_BYTES == 64
+    assert pool().address % 64 == 0
+
+
+def test_one_allowed_cpu_means_one_thread():
+    allowed = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(allowed)})
+        assert default_threads() == 1
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert default_threads() == allowed_cores() <= len(allowed)
+
+
+_ENDS = """
+import threading, time
+from xyntra.targets.cpu.pool import team
+crew = team(5)
+crew.assemble()
+{last}
+"""
+
+
+@pytest.mark.parametrize("last", ["", "time.sleep(0.2)", "raise SystemExit(0)"])
+def test_the_interpreter_ends_while_workers_wait(last):
+    before = time.monotonic()
+    code = _ENDS.format(last=last)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr.decode()
+    assert time.monotonic() - before < 30
