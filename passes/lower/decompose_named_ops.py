@@ -159,7 +159,8 @@ def _in_place(operation: ir.Operation, present: list[Tensor]) -> Iterator[Tensor
 
 def _softmax(op: _Named) -> Tensor:
     exponent = op.map(lambda x, top: (x - top).math("exp"), op.x, op.reduce(op.x, "max"))
-    return op.finish(lambda x, total: x / total, exponent, op.reduce(exponent, "sum"))
+    total = op.reduce(exponent, "sum")
+    return op.finish(lambda x, sum_: x * (constant(1.0, sum_.dtype) / sum_), exponent, total)
 
 
 def _log_softmax(op: _Named) -> Tensor:
@@ -184,7 +185,8 @@ def _scaled(op: _Named, values: Tensor, squares: Tensor) -> Tensor:
     extra = [tensor for tensor in (op.scale, op.bias) if tensor is not None]
 
     def body(x: Scalar, sum_: Scalar, *rest: Scalar) -> Scalar:
-        result = x / (sum_ / count + epsilon).math("sqrt")
+        deviation = (sum_ / count + epsilon).math("sqrt")
+        result = x * (constant(1.0, deviation.dtype) / deviation)
         given = iter(rest)
         if op.scale is not None:
             result = result * next(given)

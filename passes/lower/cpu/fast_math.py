@@ -13,6 +13,7 @@ from xyntra.passes.registry import register_pass
 
 _CONTRACTIBLE = ("arith.addf", "arith.subf", "arith.mulf")
 _ASSOCIATIVE = ("arith.addf", "arith.mulf")
+_EXTREMES = ("arith.maximumf", "arith.minimumf")
 
 
 @register_pass
@@ -20,7 +21,8 @@ _ASSOCIATIVE = ("arith.addf", "arith.mulf")
 class FastMath:
     """Allow fused multiply-adds, and any order in the sums and products of reductions.
 
-    NaN, infinities and signed zeros keep their meaning. Conversions between widths are left alone:
+    NaN and infinities keep their meaning; so do signed zeros, but that the larger or smaller of two
+    zeros may be either of them. Conversions between widths are left alone:
     contracting them would drop a rounding that the model asks for. Operations that have flags
     already keep them.
     """
@@ -32,11 +34,14 @@ class FastMath:
         with module.context:
             reassociate = ir.Attribute.parse("#arith.fastmath<reassoc,contract>")
             contract = ir.Attribute.parse("#arith.fastmath<contract>")
+            any_zero = ir.Attribute.parse("#arith.fastmath<nsz>")
         for generic in operations_named(module, "linalg.generic"):
             for op in _accumulations(generic):
                 _set_flags(op, reassociate)
         for op in operations_named(module, *_CONTRACTIBLE):
             _set_flags(op, contract)
+        for op in operations_named(module, *_EXTREMES):
+            _set_flags(op, any_zero)
 
 
 def _accumulations(generic: ir.Operation) -> Iterator[ir.Operation]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
@@ -136,6 +136,24 @@ def split(nest: LinearNest, number: int, inner: int) -> LinearNest:
         loops,
         lambda steps: (*steps[:number], steps[number] * inner, *steps[number:]),
     )
+
+
+def part(nest: LinearNest, number: int, start: int, extent: int) -> LinearNest:
+    """Return the part of `nest` that does `extent` iterations of loop `number` from `start` on."""
+    loops = list(nest.loops)
+    loops[number] = Loop(extent, loops[number].is_reduction)
+
+    def moved(access: Access) -> Access:
+        return replace(access, offset=access.offset + start * access.strides[number])
+
+    inputs, outputs = tuple(map(moved, nest.inputs)), tuple(map(moved, nest.outputs))
+    return replace(nest, loops=tuple(loops), inputs=inputs, outputs=outputs)
+
+
+def reordered(nest: LinearNest, order: Sequence[int]) -> LinearNest:
+    """Return an equal nest whose loop `i` is the loop `order[i]` of `nest`."""
+    loops = tuple(nest.loops[number] for number in order)
+    return _with_loops(nest, loops, lambda steps: tuple(steps[number] for number in order))
 
 
 def _indices(body: ir.Block, loops: int) -> tuple[Strides, ...]:

@@ -19,6 +19,7 @@ from xyntra.passes.lower.cpu.row_group import (
     with_row_buffers,
 )
 from xyntra.passes.lower.cpu.scalar_nest import emit_nest, is_scalar_code
+from xyntra.passes.lower.cpu.vector_nests import Vectors, emit_vector_nest, emit_vector_rows
 from xyntra.passes.registry import register_pass
 
 _BETWEEN = VIEWS | {"arith.constant", "memref.alloc"}
@@ -34,12 +35,17 @@ class NestLoops:
     """
 
     name: ClassVar[str] = "nest-loops"
+    vector_bits: int = 256
+    """Width of a vector register; 0 leaves vectors to LLVM."""
+    cache_bytes: int = 24 << 20
+    """What moves more memory stores its results past the caches."""
 
     def run(self, module: ir.Operation) -> None:
         """Rewrite what is possible below `module`."""
+        vectors = Vectors(self.vector_bits, self.cache_bytes)
         with module.context:
             for group in list(_groups(operations_named(module, "linalg.generic"))):
-                _rewrite(group)
+                _rewrite(group, vectors)
 
 
 def _groups(generics: Sequence[ir.Operation]) -> Iterator[list[ir.Operation]]:
@@ -73,14 +79,14 @@ def _follows(first: ir.Operation, second: ir.Operation) -> bool:
     return False
 
 
-def _rewrite(group: list[ir.Operation]) -> None:
+def _rewrite(group: list[ir.Operation], vectors: Vectors) -> None:
     """Emit the longest possible runs of `group` with shared loops, the rest by itself."""
     nests = [linear_nest(op) for op in group]
     while group:
         length = _shared_length(nests)
         last = group[length - 1]
         with last.location, ir.InsertionPoint(last):
-            _emit(nests[:length], group[:length])
+            _emit(nests[:length], group[:length], vectors)
         for op in group[:length]:
             op.erase()
         group, nests = group[length:], nests[length:]
@@ -93,14 +99,18 @@ def _shared_length(nests: Sequence[LinearNest]) -> int:
     return length if exchange_values(nests[:length]) else 1
 
 
-def _emit(nests: Sequence[LinearNest], generics: Sequence[ir.Operation]) -> None:
+def _emit(nests: Sequence[LinearNest], generics: Sequence[ir.Operation], vectors: Vectors) -> None:
     if len(nests) == 1:
-        emit_nest(collapsed(nests[0]), {})
+        nest = collapsed(nests[0])
+        if not emit_vector_nest(nest, vectors):
+            emit_nest(nest, {})
         return
     nests = aligned(nests)
     count = shared_loops(nests)
     nests = with_row_buffers(nests, count, generics)
-    _emit_shared([collapsed(nest, fixed=count) for nest in nests], count, {})
+    nests = [collapsed(nest, fixed=count) for nest in nests]
+    if not emit_vector_rows(nests, count, vectors):
+        _emit_shared(nests, count, {})
 
 
 def _emit_shared(nests: Sequence[LinearNest], count: int, position: Position) -> None:

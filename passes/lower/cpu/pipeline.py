@@ -75,12 +75,15 @@ _MEMORY: tuple[Pass, ...] = (ScratchAllocation(), LoopOrder())
 
 @dataclass(frozen=True)
 class LoweringOptions:
-    """What the lowering needs to know of the machine: its vector registers and what they can do."""
+    """What the lowering needs to know of the machine: its vector registers, what they can do, and
+    its caches."""
 
     vector_bits: int = 256
     vector_registers: int = 16
     dot_products: str = "none"
     """Instructions for narrow integers; see `dot_products.KINDS`."""
+    cache_bytes: int = 24 << 20
+    """A kernel that moves more finds nothing of it in the caches again."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +148,7 @@ def _lower(module: ir.Operation, options: LoweringOptions) -> ir.Operation:
     vectors = (options.vector_bits, options.vector_registers)
     IntegerTiles(*vectors, options.dot_products).run(module)
     RegisterTiles(*vectors).run(module)
-    NestLoops().run(module)
+    NestLoops(options.vector_bits, options.cache_bytes).run(module)
     _run(module, _CLEAN)
     ParallelLoops().run(module)
     if task_functions(module):

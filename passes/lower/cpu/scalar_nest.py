@@ -35,7 +35,7 @@ def emit_nest(nest: LinearNest, position: Position) -> None:
 
     Reductions that come innermost keep their accumulators in registers.
     """
-    order = _order(nest, position)
+    order = order_of(nest, position)
     transposed = transposed_loop(nest, order)
     if transposed is not None:
         main, rest = split_loop(nest, transposed)
@@ -49,7 +49,8 @@ def emit_nest(nest: LinearNest, position: Position) -> None:
     _outer_loops(nest, order[:split], order[split:], position)
 
 
-def _order(nest: LinearNest, position: Position) -> list[int]:
+def order_of(nest: LinearNest, position: Position) -> list[int]:
+    """Return the loops that `position` lacks, outermost first."""
     free = [number for number in range(len(nest.loops)) if number not in position]
     order = best_order(
         [nest.loops[number].extent for number in free],

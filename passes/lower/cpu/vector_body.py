@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
@@ -38,21 +38,42 @@ def emit_results_on_vectors(
         arguments: vectors for the arguments of `body`, at least for those that are used.
         lanes: elements of every vector.
     """
-    mapped: dict[ir.Value, ir.Value] = dict(zip(body.arguments, arguments, strict=False))
+    return side_by_side(body, [dict(zip(body.arguments, arguments, strict=False))], lanes)[0]
 
-    def vector(value: ir.Value) -> ir.Value:
-        if value not in mapped:  # defined outside of the body
-            mapped[value] = broadcast(value, lanes)
-        return mapped[value]
+
+def side_by_side(
+    body: ir.Block, known: Sequence[Mapping[ir.Value, ir.Value]], lanes: int
+) -> list[list[ir.Value]]:
+    """Emit `body` on several vectors, operation by operation, so that one hides another's latency.
+
+    Args:
+        body: satisfies `is_vectorizable`.
+        known: for each vector, what stands for arguments, and for results that need not be emitted.
+        lanes: elements of every vector.
+
+    Returns:
+        For each vector, what the body yields.
+    """
+    mapped = [dict(each) for each in known]
+    outside: dict[ir.Value, ir.Value] = {}
+
+    def vector(value: ir.Value, number: int) -> ir.Value:
+        if value in mapped[number]:
+            return mapped[number][value]
+        if value not in outside:
+            outside[value] = broadcast(value, lanes)
+        return outside[value]
 
     ending = terminator(body)
     for view in body.operations:
         op = view.operation
         if op == ending:
             break
-        operands = [vector(value) for value in op.operands]
-        mapped[op.result] = _on_vectors(op, operands, lanes)
-    return [vector(value) for value in ending.operands]
+        for number, values in enumerate(mapped):
+            if op.result not in values:
+                operands = [vector(value, number) for value in op.operands]
+                values[op.result] = _on_vectors(op, operands, lanes)
+    return [[vector(v, number) for v in ending.operands] for number in range(len(mapped))]
 
 
 def broadcast(value: ir.Value, lanes: int) -> ir.Value:

@@ -19,7 +19,9 @@ from xyntra.targets.llvm_text import to_llvm22
 # Part of every cache key: raise it when the calling convention of kernels changes.
 ABI_VERSION = 2
 DEFAULT_OPT_LEVEL = 2
-_ACCESS = re.compile(r"^( *(?:%[\w.]+ = load|store) (?!atomic ).*), align \d+", re.MULTILINE)
+_ACCESS = re.compile(
+    r"^( *(?:%[\w.]+ = load|store) (?!atomic |.*!nontemporal).*), align \d+", re.MULTILINE
+)
 
 
 def compile_object(llvm_ir: str, *, opt_level: int = DEFAULT_OPT_LEVEL) -> bytes:

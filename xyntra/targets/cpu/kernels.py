@@ -114,7 +114,12 @@ def compile_kernel(kernel: KernelSource) -> CompiledKernel:
                 "kernel-text", message, place=kernel.place, cause=str(error)
             ) from error
         device = host_device()
-        options = LoweringOptions(device.vector_bits, device.vector_registers, device.dot_products)
+        options = LoweringOptions(
+            device.vector_bits,
+            device.vector_registers,
+            device.dot_products,
+            cache_bytes=device.l3_bytes * 3 // 4,
+        )
         lowered = lower_kernel(module, options)
     code = compile_object(lowered.llvm_ir, opt_level=kernel.opt_level)
     return CompiledKernel(

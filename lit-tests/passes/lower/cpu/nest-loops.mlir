@@ -1,4 +1,4 @@
-// RUN: %xyntra-opt %s --nest-loops --canonicalize --cse | FileCheck %s
+// RUN: %xyntra-opt %s --nest-loops=vector-bits=0 --canonicalize --cse | FileCheck %s
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
@@ -51,7 +51,7 @@ func.func @accumulator(%x: memref<5x7xf32>, %y: memref<5xf32>) {
 // CHECK: scf.for
 // CHECK: scf.for
 // CHECK: memref.store {{%.+}}, [[ROW]]
-// CHECK-NEXT: }
+// CHECK-NEXT: } {xyntra.parallel}
 // CHECK-NOT: }
 // CHECK: scf.for
 // CHECK: memref.load [[ROW]]

@@ -39,16 +39,16 @@ _DEFAULT = LoweringOptions()
 
 @dataclass
 class Buffer:
-    """Memory for one array between two guards, at an address aligned to `itemsize` only."""
+    """Memory for one array between two guards, by default aligned to `itemsize` only."""
 
     memory: np.ndarray
     array: np.ndarray
 
     @classmethod
-    def for_array(cls, shape: tuple[int, ...], dtype: np.dtype) -> Buffer:
+    def for_array(cls, shape: tuple[int, ...], dtype: np.dtype, is_aligned: bool = False) -> Buffer:
         nbytes = int(np.prod(shape)) * dtype.itemsize
         memory = np.full(nbytes + 3 * _GUARD, _GARBAGE, np.uint8)
-        start = _GUARD + (-memory.ctypes.data) % _GUARD + dtype.itemsize
+        start = _GUARD + (-memory.ctypes.data) % _GUARD + (0 if is_aligned else dtype.itemsize)
         view = memory[start : start + nbytes].view(dtype).reshape(shape)
         return cls(memory, view)
 
@@ -96,12 +96,12 @@ class Kernel:
         others = [f"{self.name}.prepare"] if self.lowered.prepared_bytes else []
         self.library = Library({self.name: code}, others)
 
-    def __call__(self, *arrays: object) -> list[np.ndarray]:
+    def __call__(self, *arrays: object, is_aligned: bool = False) -> list[np.ndarray]:
         inputs = [
             self._input(array, *kind) for array, kind in zip(arrays, self.inputs, strict=True)
         ]
         outputs = {
-            i: inputs[self.inplace[i]] if i in self.inplace else Buffer.for_array(*kind)
+            i: inputs[self.inplace[i]] if i in self.inplace else Buffer.for_array(*kind, is_aligned)
             for i, kind in enumerate(self.results)
         }
         fresh = [outputs[i] for i in range(len(outputs)) if i not in self.inplace]
