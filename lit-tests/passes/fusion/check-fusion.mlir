@@ -212,6 +212,25 @@ func.func @data(%x: tensor<4xf32>, %y: tensor<4xf32>, %t: tensor<12xf32>) -> ten
   return %0 : tensor<12xf32>
 }
 
+// A gather may also need the numbers of its iterations to say what it moves.
+// CHECK-LABEL: func.func @gather
+// CHECK: kind = "data"
+func.func @gather(%x: tensor<8x8xf32>, %at: tensor<8xi64>) -> tensor<8x8xf32> {
+  %0 = "xyntra.fused"() ({
+    %e = tensor.empty() : tensor<8x8xf32>
+    %1 = linalg.generic {indexing_maps = [#columns, #id], iterator_types = ["parallel", "parallel"]}
+        ins(%at : tensor<8xi64>) outs(%e : tensor<8x8xf32>) {
+    ^bb0(%p: i64, %o: f32):
+      %row = linalg.index 0 : index
+      %column = arith.index_cast %p : i64 to index
+      %v = tensor.extract %x[%row, %column] : tensor<8x8xf32>
+      linalg.yield %v : f32
+    } -> tensor<8x8xf32>
+    "xyntra.yield"(%1) {operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : (tensor<8x8xf32>) -> ()
+  }) {kind = "data", resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : () -> tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
+
 // Loops may do everything that has no side effects.
 // CHECK-LABEL: func.func @generic
 // CHECK: kind = "generic"

@@ -78,7 +78,8 @@ def _role_of_generic(loops: Loops, body: int, inputs: int) -> Role:
     if not loops.reduces:
         if inputs == 0 and not body:
             return Role.FILL
-        return Role.POINTWISE if body & (Body.COMPUTES | Body.INDEXES) else Role.MOVES
+        writes_numbers = bool(body & Body.INDEXES) and not body & Body.GATHERS
+        return Role.POINTWISE if body & Body.COMPUTES or writes_numbers else Role.MOVES
     multiplies = inputs >= 2 and bool(body & Body.MULTIPLIES)
     if loops.are_plain:
         return Role.PRODUCT if multiplies else Role.ROW
