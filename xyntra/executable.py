@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from xyntra.errors import InputError
 from xyntra.observe.explain import explain
-from xyntra.plan.arguments import check_output, to_array
+from xyntra.plan.arguments import InputChecks, check_output
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.container import write_container
 from xyntra.plan.files import replace_file
@@ -34,6 +35,9 @@ class Executable:
         self.artifact = artifact
         self._program = program
         self._weights = weights
+        self._checked = InputChecks(artifact.plan.inputs)
+        self._names = [port.name for port in artifact.plan.inputs]
+        self._results = [(p.shape, numpy_dtype(p.dtype)) for p in artifact.plan.outputs]
 
     @property
     def plan(self) -> Plan:
@@ -79,7 +83,7 @@ class Executable:
         Raises:
             InputError: an array does not fit; the message names the input.
         """
-        if len(arrays) != len(self.inputs):
+        if len(arrays) != len(self.artifact.plan.inputs):
             names = ", ".join(port.name for port in self.inputs)
             raise InputError(
                 "input-count",
@@ -96,16 +100,20 @@ class Executable:
             InputError: an input is missing, unknown, or does not fit.
         """
         results = self._run(self._in_order(inputs), None)
-        return {port.name: array for port, array in zip(self.outputs, results, strict=True)}
+        ports = self.artifact.plan.outputs
+        return {port.name: array for port, array in zip(ports, results, strict=True)}
 
     def _in_order(self, inputs: Mapping[str, Any]) -> list[Any]:
+        if type(inputs) is dict and len(inputs) == len(self._names):
+            with suppress(KeyError):
+                return [inputs[name] for name in self._names]
         if not isinstance(inputs, Mapping):
             raise InputError(
                 "input-type",
                 f"inputs by name are a mapping, not a {type(inputs).__name__}",
                 hint="exe.run({'x': array}), or exe(array)",
             )
-        known = [port.name for port in self.inputs]
+        known = self._names
         if len(inputs) == len(known) and all(name in inputs for name in known):
             return [inputs[name] for name in known]
         for name in inputs:
@@ -128,9 +136,9 @@ class Executable:
     def _arguments(
         self, arrays: Sequence[Any], out: Sequence[Array] | None
     ) -> tuple[list[Array], list[Array]]:
-        prepared = [to_array(array, port) for array, port in zip(arrays, self.inputs, strict=True)]
+        prepared = self._checked(arrays)
         if out is None:
-            return prepared, [np.empty(p.shape, numpy_dtype(p.dtype)) for p in self.outputs]
+            return prepared, [np.empty(shape, dtype) for shape, dtype in self._results]
         if not isinstance(out, (list, tuple)):
             raise InputError(
                 "output-type", f"out= takes a list of arrays, not a {type(out).__name__}"

@@ -14,6 +14,33 @@ from xyntra.plan.plan import Port, numpy_dtype
 Array = np.ndarray[Any, Any]
 
 
+class InputChecks:
+    """Turns what a call is given into arrays that fit the model's inputs.
+
+    Args:
+        ports: the inputs.
+    """
+
+    def __init__(self, ports: Sequence[Port]) -> None:
+        self._expected = [(port, numpy_dtype(port.dtype), port.shape) for port in ports]
+
+    def __call__(self, values: Sequence[Any]) -> list[Array]:
+        """Contiguous arrays of the right dtypes and shapes, the given ones where they are so.
+
+        Raises:
+            InputError: as `to_array` raises it.
+        """
+        prepared: list[Array] = []
+        for value, (port, dtype, shape) in zip(values, self._expected, strict=True):
+            if type(value) is np.ndarray and value.dtype is dtype and value.shape == shape:
+                flags = value.flags
+                if flags.c_contiguous and flags.aligned:
+                    prepared.append(value)
+                    continue
+            prepared.append(to_array(value, port))
+        return prepared
+
+
 def to_array(value: Any, port: Port) -> Array:
     """`value` as a contiguous array of the dtype and shape of `port`.
 

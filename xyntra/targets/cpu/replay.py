@@ -139,6 +139,11 @@ class StepTable:
         """Let `argument` of `step` point to `address` from the next run on."""
         self._table[self._starts[step] + argument] = address
 
+    def word(self, step: int, argument: int) -> ctypes.c_void_p:
+        """Where `argument` of `step` lies: what `value` is set to counts from the next run on."""
+        place = self._address + (self._starts[step] + argument) * ctypes.sizeof(ctypes.c_void_p)
+        return ctypes.c_void_p.from_address(place)
+
     def run(self) -> None:
         """Call every step in order."""
         self._replay(self._address, self._count, self._active)
