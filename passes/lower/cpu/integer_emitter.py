@@ -17,7 +17,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.dot_products import DotProduct
 from xyntra.passes.lower.cpu.epilogue import Epilogue
-from xyntra.passes.lower.cpu.integer_panels import ColumnPanels, RowPanel
+from xyntra.passes.lower.cpu.integer_panels import ColumnPanels, Copy, RowPanel
 from xyntra.passes.lower.cpu.integer_product import Product
 from xyntra.passes.lower.cpu.loop_builder import (
     Position,
@@ -82,9 +82,9 @@ class IntegerEmitter:
         blocks = _Blocks.of(self)
         state = _State(rows, columns, writer, blocks)
         outer = [(number, product.nest.loops[each].extent) for number, each in self._outer()]
-        whole = product.columns if blocks.of_rows else product.rows
-        moves = any(whole.access.strides[each] for each in product.outer)
-        if not moves:
+        whole = (columns if blocks.of_rows else rows).copy
+        moves = any(whole.factor.access.strides[each] for each in product.outer)
+        if not moves and not whole.is_prepared:
             self._fill_whole(state, {})
 
         def emit_one(position: Position) -> None:
@@ -120,9 +120,10 @@ class IntegerEmitter:
         rows = blocks.size if blocks.of_rows else self.product.rows.extent
         tiles = self._column_tiles if blocks.of_rows else blocks.size
         flip = self._flips_rows
-        row_panel = RowPanel.allocated(self.product, self.dot, rows, flip=flip)
-        return row_panel, ColumnPanels.allocated(
-            self.product, self.dot, self.shape.columns, tiles, with_sums=flip
+        row_copy = Copy(self.product, self.product.rows, self.dot, flip)
+        column_copy = Copy(self.product, self.product.columns, self.dot)
+        return RowPanel.made(row_copy, rows), ColumnPanels.made(
+            column_copy, self.shape.columns, tiles, with_sums=flip
         )
 
     def _own(self, position: Position) -> Position:
@@ -145,14 +146,16 @@ class IntegerEmitter:
             first = arith.muli(number, index(blocks.size))
             size = arith.minsi(index(blocks.size), arith.subi(index(blocks.extent), first))
             if blocks.of_rows:
-                state.rows.fill(self._own(position), first, size)
+                if not state.rows.copy.is_prepared:
+                    state.rows.fill(self._own(position), first, size)
                 self._tiles(state, position, _Part(first, size, index(0), self._column_tiles))
             else:
-                state.columns.fill(
-                    self._own(position),
-                    size,
-                    lambda tile: self._first_column(arith.addi(first, tile)),
-                )
+                if not state.columns.copy.is_prepared:
+                    state.columns.fill(
+                        self._own(position),
+                        size,
+                        lambda tile: self._first_column(arith.addi(first, tile)),
+                    )
                 rows = index(self.product.rows.extent)
                 self._tiles(state, position, _Part(index(0), rows, first, size))
 
@@ -161,7 +164,9 @@ class IntegerEmitter:
         row_key, height = len(self.product.outer), self.shape.rows * state.writer.tiles
         writer = state.writer
         with loop(part.tiles, parallel=True) as tile:
-            column = self._first_column(arith.addi(part.first_tile, tile))
+            number_of_all = arith.addi(part.first_tile, tile)
+            column = self._first_column(number_of_all)
+            panel = number_of_all if state.columns.is_whole else tile
             strips = arith.divui(arith.addi(part.rows, index(height - 1)), index(height))
             with loop(strips) as strip:
                 start = arith.muli(strip, index(height))
@@ -170,8 +175,9 @@ class IntegerEmitter:
                 with loop(arith.divui(rounded, index(self.shape.rows))) as number:
                     row = arith.addi(start, arith.muli(number, index(self.shape.rows)))
                     row = arith.minsi(row, arith.subi(part.rows, index(self.shape.rows)))
-                    place = position | {row_key: plus(part.first_row, row)}
-                    sums = self._sums(state, row, tile)
+                    in_all = plus(part.first_row, row)
+                    place = position | {row_key: in_all}
+                    sums = self._sums(state, in_all if state.rows.is_whole else row, panel)
                     writer.write(Tile(place, column, arith.subi(row, start)), sums)
                 at = position | {row_key: plus(part.first_row, start)}
                 writer.finish(at, column, size)
@@ -234,9 +240,9 @@ class _Part:
     """Rows and tiles of columns that are multiplied with each other.
 
     Attributes:
-        first_row: number of the first row; the row panel starts with it.
+        first_row: number of the first row; a row panel that is not whole starts with it.
         rows: how many rows there are.
-        first_tile: number of the first tile of columns; the column panels start with it.
+        first_tile: number of the first tile; column panels that are not whole start with it.
         tiles: how many tiles there are.
     """
 

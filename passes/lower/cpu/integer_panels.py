@@ -8,7 +8,7 @@ reduction does not fill the last group, zeros do.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch_mlir.dialects import arith
 
@@ -26,17 +26,19 @@ from xyntra.passes.lower.cpu.loop_builder import (
     offset,
     plus,
     store,
+    tile_start,
 )
 from xyntra.passes.lower.cpu.memrefs import allocate
+from xyntra.passes.lower.cpu.prepared_operands import is_constant, prepared
 
-__all__ = ["ColumnPanels", "RowPanel"]
+__all__ = ["ColumnPanels", "Copy", "RowPanel"]
 
 _LINE_BYTES = 64
 _CHUNK = 16  # elements that are copied at once where they are neighbours
 
 
 @dataclass(frozen=True)
-class _Copy:
+class Copy:
     """How elements get from a factor into a panel.
 
     Attributes:
@@ -50,6 +52,17 @@ class _Copy:
     factor: Factor
     dot: DotProduct
     flip: bool = False
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether the panel of all rows or columns is made when the model is loaded."""
+        access = self.factor.access
+        moves = any(access.strides[number] for number in self.product.outer)
+        return not moves and is_constant(access)
+
+    def reading(self, source: Access) -> Copy:
+        """Return the copy of another factor of the same form."""
+        return replace(self, factor=replace(self.factor, access=source))
 
     @property
     def element(self) -> ir.Type:
@@ -109,19 +122,28 @@ class RowPanel:
         copy: what is copied.
         memory: a flat buffer.
         stride: elements from one row to the next.
+        is_whole: all rows are there.
     """
 
-    copy: _Copy
+    copy: Copy
     memory: Access
     stride: int
+    is_whole: bool
 
     @classmethod
-    def allocated(cls, product: Product, dot: DotProduct, rows: int, *, flip: bool) -> RowPanel:
-        """Allocate a panel for `rows` rows at the insertion point."""
-        copy = _Copy(product, product.rows, dot, flip)
-        line = _LINE_BYTES * 8 // dot.bits
+    def made(cls, copy: Copy, rows: int) -> RowPanel:
+        """Return a panel for `rows` rows, allocated at the insertion point, or a prepared one."""
+        line = _LINE_BYTES * 8 // copy.dot.bits
         stride = -(-copy.depth // line) * line
-        return cls(copy, Access(allocate(rows * stride, copy.element), 0, ()), stride)
+        extent = copy.factor.extent
+        if not copy.is_prepared:
+            memory = _flat(allocate(rows * stride, copy.element))
+            return cls(copy, memory, stride, rows == extent)
+        place = prepared(copy.factor.access, extent * stride, copy.element)
+        with place.filling():
+            target = cls(copy.reading(place.source), _flat(place.copy), stride, is_whole=True)
+            target.fill({}, index(0), extent)
+        return cls(copy, _flat(place.memory), stride, is_whole=True)
 
     def fill(self, position: Position, first: ir.Value, count: int | ir.Value) -> None:
         """Emit the loops that copy `count` rows from `first` on, at `position` of outer loops."""
@@ -185,23 +207,38 @@ class ColumnPanels:
         memory: a flat buffer.
         columns: columns of a tile.
         sums: for every column the sum over the reduction, where that is needed.
+        is_whole: all tiles are there.
     """
 
-    copy: _Copy
+    copy: Copy
     memory: Access
     columns: int
     sums: Access | None
+    is_whole: bool
 
     @classmethod
-    def allocated(
-        cls, product: Product, dot: DotProduct, columns: int, tiles: int, *, with_sums: bool
-    ) -> ColumnPanels:
-        """Allocate panels for `tiles` tiles at the insertion point."""
-        copy = _Copy(product, product.columns, dot)
-        memory = Access(allocate(tiles * columns * copy.depth, copy.element), 0, ())
-        word = ir.IntegerType.get_signless(32)
-        sums = Access(allocate(tiles * columns, word), 0, ()) if with_sums else None
-        return cls(copy, memory, columns, sums)
+    def made(cls, copy: Copy, columns: int, tiles: int, *, with_sums: bool) -> ColumnPanels:
+        """Return panels for `tiles` tiles, allocated at the insertion point, or prepared ones."""
+        extent, word = copy.factor.extent, ir.IntegerType.get_signless(32)
+        whole = -(-extent // columns)
+        if not copy.is_prepared:
+            memory = _flat(allocate(tiles * columns * copy.depth, copy.element))
+            sums = _flat(allocate(tiles * columns, word)) if with_sums else None
+            return cls(copy, memory, columns, sums, tiles == whole)
+        access, size = copy.factor.access, whole * columns
+        place = prepared(access, size * copy.depth, copy.element)
+        totals = prepared(access, size, word) if with_sums else None
+        with place.filling():
+            target = cls(
+                copy.reading(place.source),
+                _flat(place.copy),
+                columns,
+                None if totals is None else _flat(totals.copy),
+                is_whole=True,
+            )
+            target.fill({}, whole, lambda tile: tile_start(tile, columns, extent))
+        sums = None if totals is None else _flat(totals.memory)
+        return cls(copy, _flat(place.memory), columns, sums, is_whole=True)
 
     @property
     def size(self) -> int:
@@ -309,6 +346,10 @@ class ColumnPanels:
         place = plus(start, arith.muli(group, index(self.columns * size)), index(first * size))
         kind = ir.VectorType.get([lanes * size], self.copy.element)
         return emit("vector.load", [self.memory.value, place], kind)
+
+
+def _flat(memory: ir.Value) -> Access:
+    return Access(memory, 0, ())
 
 
 def _moved(access: Access, steps: Position) -> ir.Value:

@@ -16,9 +16,11 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.epilogue import Epilogue
 from xyntra.passes.lower.cpu.kernel_function import terminator
 from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
+from xyntra.passes.lower.cpu.prepared_operands import is_constant
 
 __all__ = ["Factor", "Product", "factor_types", "product_of"]
 
+_FAR = 1 << 62
 _EXTENSIONS = {"arith.extsi": False, "arith.extui": True}
 
 
@@ -130,6 +132,8 @@ def product_of(
 ) -> Product | None:
     """Return `nest` as a product; None where a factor has no loop of its own.
 
+    A constant matrix times one vector counts: it is packed when the model is loaded.
+
     Args:
         nest: a contraction with one output.
         types: how the factors are stored.
@@ -141,10 +145,12 @@ def product_of(
         [n for n in parallel if mine.strides[n] and not other.strides[n]]
         for mine, other in (nest.inputs, tuple(reversed(nest.inputs)))
     ]
-    if not own[0] or not own[1] or not all(output.strides[n] for n in (*own[0], *own[1])):
+    if not (own[0] or own[1]) or not all(output.strides[n] for n in (*own[0], *own[1])):
         return None
-    nearest = [min(output.strides[number] for number in loops) for loops in own]
+    nearest = [min((output.strides[number] for number in loops), default=_FAR) for loops in own]
     columns = 0 if nearest[0] < nearest[1] else 1
+    if not own[1 - columns] and not is_constant(nest.inputs[columns]):
+        return None
     alongside = [output, *companions]
     factors = []
     for number in (1 - columns, columns):
@@ -160,6 +166,8 @@ def _one_walk(nest: LinearNest, own: list[int], alongside: Sequence[Access]) -> 
     """Return as many of `own` loops as move everything in `alongside` in equal steps."""
     output = alongside[0]
     rest = sorted(own, key=lambda number: output.strides[number])
+    if not rest:
+        return ()
     group = [rest.pop(0)]
     for number in rest:
         inner = nest.loops[group[0]].extent

@@ -14,11 +14,12 @@ from xyntra.passes.lower.cpu.integer_emitter import IntegerEmitter, Shape
 from xyntra.passes.lower.cpu.integer_product import Narrow, Product, factor_types, product_of
 from xyntra.passes.lower.cpu.kernel_function import operations_named, terminator
 from xyntra.passes.lower.cpu.linear_nest import collapsed, is_linear
+from xyntra.passes.lower.cpu.prepared_operands import is_constant
 from xyntra.passes.lower.cpu.register_tiles import fill_before
 from xyntra.passes.registry import register_pass
 
 _MIN_LANES = 4
-_MIN_ROWS = 4  # fewer do not pay for packing
+_MIN_ROWS = 4  # fewer do not pay for packing in every call
 _MIN_DEPTH = 8
 
 
@@ -99,7 +100,8 @@ class IntegerTiles:
         With `exact`, no column may be in two tiles.
         """
         rows, columns = product.rows.extent, product.columns.extent
-        if rows < _MIN_ROWS or product.depth < _MIN_DEPTH:
+        is_packed_before = is_constant(product.columns.access)
+        if product.depth < _MIN_DEPTH or (rows < _MIN_ROWS and not is_packed_before):
             return None
         shapes = []
         lanes = self.vector_bits // 32

@@ -61,19 +61,20 @@ def is_constant(access: Access) -> bool:
     return argument.arg_number in constant_arguments(function.operation)
 
 
-def prepared(access: Access, size: int) -> Prepared:
+def prepared(access: Access, size: int, element: ir.Type | None = None) -> Prepared:
     """Add memory for `size` elements to the kernel around, for a copy of a constant operand.
 
     Args:
         access: satisfies `is_constant`.
-        size: elements of the copy, of the operand's type.
+        size: elements of the copy.
+        element: their type; the operand's where it is left out.
     """
     argument = _argument(access)
     if argument is None:
         raise ValueError("only an argument of a kernel can be prepared")
     kernel = argument.owner.owner.operation
     prepare = _prepare_function(kernel)
-    element = ir.MemRefType(access.value.type).element_type
+    element = element or ir.MemRefType(access.value.type).element_type
     kind = ir.MemRefType.get([size], element)
     nbytes = -(-size * ITEM_BYTES[str(element)] // _ALIGNMENT) * _ALIGNMENT
     sizes = ir.DenseI64ArrayAttr.get([*prepared_bytes(kernel), nbytes])

@@ -56,6 +56,13 @@ def matmul(
     return product(*shapes, maps, "pppr" if batch else "ppr", widths, signs)
 
 
+def with_constant(text: str, name: str) -> str:
+    """The kernel with an operand that is known when a model is loaded."""
+    head, rest = text.split(f"%{name}: ", 1)
+    kind, rest = rest.split(">", 1)
+    return f"{head}%{name}: {kind}> {{xyntra.constant}}{rest}"
+
+
 def stored(values: np.ndarray, sign: str) -> np.ndarray:
     """Integers as a kernel takes them, whose types have no sign."""
     return values.view(np.int8) if sign == "u" else values
@@ -102,6 +109,20 @@ def test_layouts_and_batches(
     lead = (batch,) if batch else ()
     kernel = compiled(text, options=LoweringOptions(dot_products=kind))
     check(kernel, drawn((*lead, m, k), "u"), drawn((*lead, k, n), "s"), layout, "us")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("constant", ["a", "b"])
+@pytest.mark.parametrize("signs", ["ss", "us"])
+@pytest.mark.parametrize(("m", "n", "k"), [(1, 24, 9), (7, 33, 51), (130, 40, 64), (9, 300, 20)])
+def test_constants_are_prepared(
+    compiled: Callable[..., object], kind: str, constant: str, signs: str, m: int, n: int, k: int
+) -> None:
+    text = with_constant(matmul(m, n, k, signs=signs), constant)
+    kernel = compiled(text, options=LoweringOptions(dot_products=kind))
+    if m > 1 or constant == "b":
+        assert kernel.lowered.prepared_bytes  # type: ignore[attr-defined]
+    check(kernel, drawn((m, k), signs[0]), drawn((k, n), signs[1]), "", signs)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", KINDS)
