@@ -30,7 +30,8 @@ def compile(  # noqa: A001  (the name that users expect)
     Args:
         model: path of an ONNX or MLIR file, the contents of one (bytes, or MLIR text), or an
             `onnx.ModelProto`.
-        target: where it runs: "auto" or "cpu".
+        target: where it runs: "auto", "cpu", "cuda" (the first GPU), "cuda:1", or "cuda:sm_90a",
+            which is code for an architecture and needs no GPU.
         inputs: shapes or example arrays of inputs with free dimensions, by name or in order.
         precision: what contractions compute in: "f32".
         threads: how many threads work on one call; `XYNTRA_THREADS`, or one for each core that this
@@ -73,5 +74,6 @@ def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Executa
 def devices() -> list[Device]:
     """The devices that models can run on here."""
     from xyntra.targets.cpu.device import host_device
+    from xyntra.targets.cuda.device import cuda_devices
 
-    return [host_device()]
+    return [host_device(), *cuda_devices()]

@@ -52,6 +52,26 @@ def outputs(model: str, name: str, folder: str) -> np.ndarray:
     return found
 
 
+def test_ptx_is_one_file_for_each_kernel(tmp_path: Path) -> None:
+    command("compile", "mlp.onnx", "--target", "cuda:sm_90a", "--emit", "ptx", "-o", "out/ptx")
+    exe = xyntra.compile(str(tmp_path / "mlp.onnx"), target="cuda:sm_90a")
+    files = {file.stem: file.read_text() for file in (tmp_path / "out/ptx").iterdir()}
+    assert files.keys() == exe.plan.kernels.keys()
+    for name, code in files.items():
+        assert f".entry {name}_0(" in code
+        assert ".target sm_90a" in code
+
+
+def test_kernels_for_the_cpu_have_no_ptx(capsys: pytest.CaptureFixture[str]) -> None:
+    command("compile", "mlp.onnx", "--emit", "ptx", status=1)
+    assert "error[ptx-target]" in capsys.readouterr().err
+
+
+def test_the_llvm_level_is_that_of_the_target(capsys: pytest.CaptureFixture[str]) -> None:
+    command("compile", "mlp.onnx", "--target", "cuda:sm_90a", "--emit", "llvm")
+    assert "ptx_kernel" in text(capsys)
+
+
 def test_a_model_is_compiled_beside_us(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "elsewhere"
     folder.mkdir()

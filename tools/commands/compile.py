@@ -18,7 +18,7 @@ from xyntra.tools.commands.model import (
 
 _LEVELS = ("linalg", "fused", "kernels", "llvm")
 _GRAPHS = ("dot", "json")
-_EMITTED = (*_LEVELS, *_GRAPHS, "onnx")
+_EMITTED = (*_LEVELS, "ptx", *_GRAPHS, "onnx")
 
 
 def add_parser(commands: Any, name: str) -> None:
@@ -26,7 +26,10 @@ def add_parser(commands: Any, name: str) -> None:
     parser = commands.add_parser(name, help="compile a model, or show it at a level")
     add_model_arguments(parser)
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="where to write; MODEL.xyn here, or standard output"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="where to write, a folder for ptx; MODEL.xyn here, or standard output",
     )
     parser.add_argument(
         "--emit",
@@ -50,6 +53,11 @@ def run(options: argparse.Namespace) -> int:
     executable = executable_of(options)
     if options.emit is None:
         executable.save(options.output or Path(options.model).with_suffix(".xyn").name)
+        return 0
+    if options.emit == "ptx":
+        from xyntra.tools.commands.ptx_files import write_ptx
+
+        write_ptx(executable, options.output)
         return 0
     if options.emit == "onnx":
         from xyntra.tools.commands.reduced import write_reduced

@@ -16,8 +16,8 @@ def run(options: argparse.Namespace) -> int:
     """Print every device with what the compiler knows of it."""
     from xyntra.api import devices
 
-    for device in devices():
-        print("cpu")
+    for number, device in enumerate(devices()):
+        print(f"cuda:{number - 1}" if number else "cpu")
         for name, value in vars(device).items():
             print(f"  {name}: {value}")
     return 0

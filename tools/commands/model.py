@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """Add MODEL and the options that say how it is compiled."""
     parser.add_argument("model", metavar="MODEL", help="an ONNX, MLIR or saved (.xyn) model")
-    parser.add_argument("--target", metavar="T", help="where it runs: auto or cpu")
+    parser.add_argument(
+        "--target", metavar="T", help="where it runs: auto, cpu, cuda, cuda:N or cuda:ARCH"
+    )
     parser.add_argument("--precision", metavar="P", help="what contractions compute in: f32")
     parser.add_argument(
         "--shape",

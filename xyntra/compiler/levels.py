@@ -162,15 +162,19 @@ def _artifact(
     return Artifact(full, objects, machine, text, graph.to_bytes())
 
 
-def _llvm_text(sources: list[KernelSource]) -> bytes:
-    from xyntra.passes.lower.cpu import lower_kernel
+def _kernel_llvm(source: KernelSource) -> str:
+    from xyntra.passes.lower import cpu, cuda
 
-    texts = []
-    for source in sources:
-        module = ir.Module.parse(source.mlir)
-        texts.append(
-            f"; kernel {source.name}: {', '.join(source.nodes)}\n{lower_kernel(module).llvm_ir}"
-        )
+    module = ir.Module.parse(source.mlir)
+    lower = cuda.lower_kernel if source.architecture else cpu.lower_kernel
+    return lower(module).llvm_ir
+
+
+def _llvm_text(sources: list[KernelSource]) -> bytes:
+    texts = [
+        f"; kernel {source.name}: {', '.join(source.nodes)}\n{_kernel_llvm(source)}"
+        for source in sources
+    ]
     if not texts:
         raise ModelError("no-kernels", "the model computes nothing: it has no kernels")
     return "\n".join(texts).encode()

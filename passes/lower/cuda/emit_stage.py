@@ -7,6 +7,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
 from xyntra.passes.lower.cpu.access_strides import loop_extents
 from xyntra.passes.lower.cpu.linear_nest import linear_nest
+from xyntra.passes.lower.cuda.contraction.simt import emit_simt
 from xyntra.passes.lower.cuda.pointwise import emit_pointwise
 from xyntra.passes.lower.cuda.reductions import emit_reduction
 from xyntra.passes.lower.cuda.rows import emit_rows
@@ -41,8 +42,11 @@ def emit_stage(stage: Stage, module: ir.Operation, name: str) -> LaunchShape | N
     shared = SharedMemory(module, name)
     last = stage.operations[-1]
     nests = [linear_nest(op) for op in stage.operations]
+    found = stage.contraction
     with last.location, ir.InsertionPoint(last):
-        if len(nests) > 1:
+        if found is not None:
+            shape = emit_simt(found.nest, found.roles, found.initial, found.epilogue, shared)
+        elif len(nests) > 1:
             shape = emit_rows(nests, stage.operations, shared)
         elif nests[0].reductions:
             shape = emit_reduction(nests[0], shared)

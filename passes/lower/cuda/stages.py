@@ -15,6 +15,7 @@ from xyntra.passes.lower.cpu.linear_nest import is_linear, linear_nest
 from xyntra.passes.lower.cpu.memrefs import VIEWS, identity_map, root
 from xyntra.passes.lower.cpu.row_group import aligned, exchange_values, shared_loops
 from xyntra.passes.lower.cpu.scalar_nest import is_scalar_code
+from xyntra.passes.lower.cuda.contraction.group import ContractionGroup, contraction_group
 
 _PASSIVE = VIEWS | {"memref.alloc", "memref.load", "memref.get_global", "func.return"}
 
@@ -26,17 +27,20 @@ class Stage:
     Attributes:
         region: the `scf.execute_region` around them.
         operations: the operations.
+        contraction: what is known of them where they are a contraction for tiles.
     """
 
     region: ir.Operation
     operations: tuple[ir.Operation, ...]
+    contraction: ContractionGroup | None = None
 
 
 def form_stages(function: ir.Operation) -> list[Stage]:
     """Wrap everything in `function` that computes into regions, one a stage, in order.
 
-    Neighbours that exchange rows become one stage, everything else a stage by itself. Views,
-    allocations and scalars stay where they are.
+    A contraction takes the fill before it and the arithmetic behind it along, neighbours that
+    exchange rows become one stage, everything else a stage by itself. Views, allocations and
+    scalars stay where they are.
 
     Raises:
         CompileError: the function reads, between two stages, an element that a stage writes.
@@ -46,7 +50,13 @@ def form_stages(function: ir.Operation) -> list[Stage]:
     work = [view.operation for view in entry_block(function).operations]
     work = [op for op in work if not _is_passive(op)]
     _check_loads(function, work)
-    return [_wrap(group) for group in list(_groups(work))]
+    groups = _contractions(work)
+    taken = [op for group in groups for op in group.operations]
+    stages = [_wrap(group.operations, group) for group in groups]
+    for run in _runs(work, taken):
+        stages += [_wrap(group) for group in list(_groups(run))]
+    positions = {view.operation: i for i, view in enumerate(entry_block(function).operations)}
+    return sorted(stages, key=lambda stage: positions[stage.region])
 
 
 def erase_unused_memory(function: ir.Operation) -> None:
@@ -65,6 +75,31 @@ def is_nest(op: ir.Operation) -> bool:
 
 def _is_passive(op: ir.Operation) -> bool:
     return op.name in _PASSIVE or op.name.startswith("arith.")
+
+
+def _contractions(work: Sequence[ir.Operation]) -> list[ContractionGroup]:
+    groups: list[ContractionGroup] = []
+    free = list(work)
+    for position in range(len(work)):
+        found = contraction_group(work, position, free)
+        if found is not None:
+            groups.append(found)
+            free = [op for op in free if op not in found.operations]
+    return groups
+
+
+def _runs(
+    work: Sequence[ir.Operation], taken: Sequence[ir.Operation]
+) -> Iterator[list[ir.Operation]]:
+    """Yield what lies between the operations of `taken`."""
+    run: list[ir.Operation] = []
+    for op in work:
+        if op in taken:
+            yield run
+            run = []
+        else:
+            run.append(op)
+    yield run
 
 
 def _groups(work: Sequence[ir.Operation]) -> Iterator[list[ir.Operation]]:
@@ -88,7 +123,7 @@ def _shared_length(work: Sequence[ir.Operation]) -> int:
     return len(nests) if len(nests) > 1 and exchange_values(nests) else 1
 
 
-def _wrap(group: Sequence[ir.Operation]) -> Stage:
+def _wrap(group: Sequence[ir.Operation], contraction: ContractionGroup | None = None) -> Stage:
     last = group[-1]
     with last.location, ir.InsertionPoint(last):
         region = ir.Operation.create("scf.execute_region", regions=1)
@@ -98,7 +133,7 @@ def _wrap(group: Sequence[ir.Operation]) -> Stage:
             ending = scf.YieldOp([]).operation
     for op in group:
         op.move_before(ending)
-    return Stage(region, tuple(group))
+    return Stage(region, tuple(group), contraction)
 
 
 def _as_generic(copy: ir.Operation) -> None:

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Finds contractions with the fill before them and what follows element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xyntra.dialects.dtypes import ITEM_BYTES
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.epilogue import Epilogue, joined
+from xyntra.passes.lower.cpu.following_elementwise import following_elementwise
+from xyntra.passes.lower.cpu.kernel_function import terminator
+from xyntra.passes.lower.cpu.linear_nest import LinearNest, collapsed, is_linear
+from xyntra.passes.lower.cpu.memrefs import root
+from xyntra.passes.lower.cpu.vector_body import is_vectorizable
+from xyntra.passes.lower.cuda.contraction.roles import Roles, size
+
+_MIN_REDUCTION = 8
+_MIN_ROWS = 4
+_MIN_OUTPUTS = 256
+
+
+@dataclass(frozen=True)
+class ContractionGroup:
+    """A contraction that tiles compute.
+
+    Attributes:
+        operations: the fill, the contraction, and what follows, if anything.
+        nest: the contraction.
+        roles: of its loops.
+        initial: what every element of the output starts from.
+        epilogue: what follows.
+    """
+
+    operations: tuple[ir.Operation, ...]
+    nest: LinearNest
+    roles: Roles
+    initial: ir.Value
+    epilogue: Epilogue | None
+
+
+def contraction_group(
+    work: Sequence[ir.Operation], position: int, free: Sequence[ir.Operation]
+) -> ContractionGroup | None:
+    """Return the group of the contraction `work[position]`; None where it is none, or too small.
+
+    Args:
+        work: everything that a kernel computes, in order.
+        position: of the contraction.
+        free: what may become part of the group.
+    """
+    generic = work[position]
+    if not _is_candidate(generic):
+        return None
+    fill = _fill_before(work[:position], generic)
+    if fill is None or fill not in free:
+        return None
+    following = following_elementwise(generic)
+    is_free = following is not None and following in free
+    for after in [following, None] if is_free else [None]:
+        together = joined(fill, generic, after)
+        if together is None or together.is_in_place:
+            continue
+        nest, epilogue = together.parts(collapsed(together.nest))
+        roles = Roles.of(nest)
+        if roles is None or not _is_worth_it(nest, roles):
+            continue
+        operations = (fill, generic) if after is None else (fill, generic, after)
+        return ContractionGroup(operations, nest, roles, _value(fill), epilogue)
+    return None
+
+
+def _is_candidate(op: ir.Operation) -> bool:
+    if op.name != "linalg.generic" or "reduction" not in str(op.attributes["iterator_types"]):
+        return False
+    if op.attributes["operandSegmentSizes"][1] != 1 or not is_linear(op):
+        return False
+    body = op.regions[0].blocks[0]
+    kinds = [str(argument.type) for argument in body.arguments]
+    return all(kind in ITEM_BYTES and kind != "i1" for kind in kinds) and is_vectorizable(body)
+
+
+def _is_worth_it(nest: LinearNest, roles: Roles) -> bool:
+    rows, columns = size(nest, roles.rows), size(nest, roles.columns)
+    return (
+        size(nest, roles.reductions) >= _MIN_REDUCTION
+        and max(rows, columns) >= _MIN_ROWS
+        and bool(roles.columns)
+        and rows * columns * size(nest, roles.batch) >= _MIN_OUTPUTS
+    )
+
+
+def _fill_before(earlier: Sequence[ir.Operation], generic: ir.Operation) -> ir.Operation | None:
+    """Return the fill that gives the output its first value, if nothing else touches that."""
+    output = generic.operands[-1]
+    for op in reversed(earlier):
+        if not any(root(value) == root(output) for value in _memory(op)):
+            continue
+        return op if _is_fill(op) and op.operands[-1] == output else None
+    return None
+
+
+def _memory(op: ir.Operation) -> list[ir.Value]:
+    """Return every memref that `op`, or anything in it, uses."""
+    found = [value for value in op.operands if isinstance(value.type, ir.MemRefType)]
+    for region in op.regions:
+        for block in region.blocks:
+            for view in block.operations:
+                found += _memory(view.operation)
+    return found
+
+
+def _is_fill(op: ir.Operation) -> bool:
+    if op.name != "linalg.generic" or len(op.operands) > 2:
+        return False
+    inputs = list(op.operands)[:-1]
+    if any(isinstance(value.type, ir.MemRefType) for value in inputs):
+        return False
+    body = op.regions[0].blocks[0]
+    yielded = terminator(body).operands[0]
+    return (
+        len(list(body.operations)) == 1
+        and yielded != body.arguments[len(inputs)]
+        and "reduction" not in str(op.attributes["iterator_types"])
+    )
+
+
+def _value(fill: ir.Operation) -> ir.Value:
+    body = fill.regions[0].blocks[0]
+    yielded = terminator(body).operands[0]
+    return fill.operands[0] if yielded == body.arguments[0] else yielded

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Writes what a thread has computed, after what follows the contraction element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch_mlir.dialects import arith
+
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cpu.epilogue import Epilogue
+from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
+from xyntra.passes.lower.cpu.loop_builder import Position, load, offset, store
+from xyntra.passes.lower.cuda.contraction.roles import Roles, extents, size
+from xyntra.passes.lower.cuda.contraction.tile_shape import VECTOR, TileShape
+from xyntra.passes.lower.cuda.scalar_body import emit_on_scalars
+from xyntra.passes.lower.cuda.thread_grid import (
+    as_index,
+    barrier,
+    delinearize,
+    i32,
+    strided_loop,
+    thread_number,
+    when,
+)
+
+
+@dataclass(frozen=True)
+class Corner:
+    """Where a block's tile starts.
+
+    Attributes:
+        position: of the batch loops.
+        row: the first row, an i32.
+        column: the first column, an i32.
+    """
+
+    position: Position
+    row: ir.Value
+    column: ir.Value
+
+
+@dataclass(frozen=True)
+class Result:
+    """Where the elements of a contraction go.
+
+    Values pass through shared memory, one row of every thread at a time: neighbouring threads then
+    write neighbouring elements, and the code of the epilogue is there once a row of a thread.
+
+    Attributes:
+        nest: the contraction.
+        roles: of its loops.
+        epilogue: what happens to each element before it is stored, if anything.
+        shape: of the tiles.
+        buffer: flat shared memory for one row of every thread.
+    """
+
+    nest: LinearNest
+    roles: Roles
+    epilogue: Epilogue | None
+    shape: TileShape
+    buffer: ir.Value
+
+    @staticmethod
+    def elements(shape: TileShape) -> int:
+        """Return how many elements `buffer` has."""
+        return shape.thread_grid[0] * shape.columns
+
+    def write(self, tile: Corner, values: Sequence[Sequence[ir.Value]]) -> None:
+        """Store what the threads have computed, where it is inside of the output.
+
+        Args:
+            tile: where the tile lies.
+            values: the thread's, by row and column.
+        """
+        starts = self.shape.offsets(columns=False)
+        rows = [start + number for start in starts for number in range(VECTOR)]
+        for number, (row, line) in enumerate(zip(rows, values, strict=True)):
+            if number:
+                barrier()  # the row before has been read by all
+            self._exchange(line)
+            barrier()
+            self._write_row(tile, arith.addi(tile.row, i32(row)))
+
+    def _exchange(self, line: Sequence[ir.Value]) -> None:
+        across = i32(self.shape.thread_grid[1])
+        own = arith.muli(arith.divui(thread_number(), across), i32(self.shape.columns))
+        own = arith.addi(own, arith.muli(arith.remui(thread_number(), across), i32(VECTOR)))
+        starts = self.shape.offsets(columns=True)
+        places = [start + number for start in starts for number in range(VECTOR)]
+        for place, value in zip(places, line, strict=True):
+            target = as_index(arith.addi(own, i32(place)))
+            ir.Operation.create("memref.store", operands=[value, self.buffer, target])
+
+    def _write_row(self, tile: Corner, first: ir.Value) -> None:
+        """Write the exchanged rows, which lie apart by as many as a thread takes at once."""
+        columns = i32(self.shape.columns)
+
+        def element(number: ir.Value) -> Sequence[ir.Value]:
+            row = arith.addi(first, arith.muli(arith.divui(number, columns), i32(VECTOR)))
+            column = arith.addi(tile.column, arith.remui(number, columns))
+            inside = arith.andi(
+                _is_below(row, size(self.nest, self.roles.rows)),
+                _is_below(column, size(self.nest, self.roles.columns)),
+            )
+            with when(inside):
+                place = tile.position | delinearize(row, extents(self.nest, self.roles.rows))
+                place |= delinearize(column, extents(self.nest, self.roles.columns))
+                kind = ir.MemRefType(self.buffer.type).element_type
+                self._store(emit("memref.load", [self.buffer, as_index(number)], kind), place)
+            return []
+
+        strided_loop(self.elements(self.shape), self.shape.threads, [], element)
+
+    def _store(self, value: ir.Value, position: Position) -> None:
+        if self.epilogue is None:
+            output = self.nest.outputs[0]
+            store(value, output, offset(output, position))
+            return
+        kept = self.epilogue.result
+        inputs = [_operand(each, value, position) for each in self.epilogue.inputs]
+        results = emit_on_scalars(self.epilogue.body, inputs)
+        if kept is not None:
+            store(value, kept, offset(kept, position))
+        for result, output in zip(results, self.epilogue.outputs, strict=True):
+            store(result, output, offset(output, position))
+
+
+def _operand(access: Access | None, value: ir.Value, position: Position) -> ir.Value:
+    if access is None:
+        return value
+    return access.value if access.is_scalar else load(access, offset(access, position))
+
+
+def _is_below(number: ir.Value, limit: int) -> ir.Value:
+    return arith.cmpi(arith.CmpIPredicate.slt, number, i32(limit))

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Contractions in every type, exactly as the scalar code says: tiles in registers of the threads.
+
+Parts of both factors go through shared memory; while a block computes on one part, its threads
+already load the next into registers (the scheme of Volkov and Demmel, "Benchmarking GPUs to Tune
+Dense Linear Algebra", 2008, with the loads of the next part moved ahead).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch_mlir.dialects import arith, scf
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.epilogue import Epilogue
+from xyntra.passes.lower.cpu.linear_nest import LinearNest
+from xyntra.passes.lower.cpu.loop_builder import Position
+from xyntra.passes.lower.cuda.contraction.result import Corner, Result
+from xyntra.passes.lower.cuda.contraction.roles import Roles, extents, size
+from xyntra.passes.lower.cuda.contraction.staging import Staging
+from xyntra.passes.lower.cuda.contraction.tile_shape import VECTOR, TileShape, choose_shape
+from xyntra.passes.lower.cuda.scalar_body import emit_on_scalars
+from xyntra.passes.lower.cuda.shared_memory import SharedMemory
+from xyntra.passes.lower.cuda.thread_grid import (
+    LaunchShape,
+    barrier,
+    block_number,
+    delinearize,
+    i32,
+    thread_number,
+)
+
+_ROW, _COLUMN = -1, -2  # keys of a position: the number of the tile
+
+
+def emit_simt(
+    nest: LinearNest,
+    roles: Roles,
+    initial: ir.Value,
+    epilogue: Epilogue | None,
+    shared: SharedMemory,
+) -> LaunchShape:
+    """Emit a contraction for a launch of the returned shape.
+
+    Args:
+        nest: the contraction; its body reads the two factors and scalars.
+        roles: of its loops.
+        initial: what every element of the output starts from.
+        epilogue: what happens to each element before it is stored, if anything.
+        shared: where parts of the factors are kept.
+    """
+    sizes = [size(nest, loops) for loops in (roles.rows, roles.columns, roles.batch)]
+    shape = choose_shape(*sizes)
+    tile = _Tile.placed(nest, roles, shape, shared)
+    sums = tile.sums(initial)
+    buffer = shared.allocate(Result.elements(shape), initial.type)
+    corner = Corner(tile.position, tile.first_row, tile.first_column)
+    Result(nest, roles, epilogue, shape, buffer).write(corner, sums)
+    return LaunchShape(shape.blocks(*sizes), shape.threads)
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """One block's tile and one thread's part of it; rows and columns are i32s."""
+
+    nest: LinearNest
+    roles: Roles
+    shape: TileShape
+    position: Position
+    left: Staging
+    right: Staging
+    first_row: ir.Value
+    first_column: ir.Value
+    own_row: ir.Value
+    own_column: ir.Value
+
+    @classmethod
+    def placed(
+        cls, nest: LinearNest, roles: Roles, shape: TileShape, shared: SharedMemory
+    ) -> _Tile:
+        down = -(-size(nest, roles.rows) // shape.rows)
+        across = -(-size(nest, roles.columns) // shape.columns)
+        grid = [*extents(nest, roles.batch), (_ROW, down), (_COLUMN, across)]
+        place = delinearize(block_number(), grid)
+        row, column = (_as_i32(place.pop(key)) for key in (_ROW, _COLUMN))
+        threads = shape.thread_grid[1]
+        return cls(
+            nest,
+            roles,
+            shape,
+            place,
+            _staging(nest, roles, roles.left, roles.rows, shape.rows, shape, shared),
+            _staging(nest, roles, roles.right, roles.columns, shape.columns, shape, shared),
+            arith.muli(row, i32(shape.rows)),
+            arith.muli(column, i32(shape.columns)),
+            arith.muli(arith.divui(thread_number(), i32(threads)), i32(VECTOR)),
+            arith.muli(arith.remui(thread_number(), i32(threads)), i32(VECTOR)),
+        )
+
+    def sums(self, initial: ir.Value) -> list[list[ir.Value]]:
+        """Emit the reduction and return the thread's results by row and column."""
+        limit, depth = size(self.nest, self.roles.reductions), self.shape.depth
+        starts = [
+            self.left.starts(self.first_row, self.position),
+            self.right.starts(self.first_column, self.position),
+        ]
+        own = self.shape.thread_rows * self.shape.thread_columns
+        carried = [initial] * own
+        parts = -(-limit // depth)
+        loaded = self._load(starts, i32(0), limit)
+        if parts > 1:
+            loop = scf.ForOp(i32(1), i32(parts), i32(1), [*carried, *loaded])
+            with ir.InsertionPoint(loop.body):
+                inside = list(loop.inner_iter_args)
+                self._keep(inside[own:])
+                following = arith.muli(loop.induction_variable, i32(depth))
+                ahead = self._load(starts, following, limit)
+                scf.YieldOp([*self._multiply(inside[:own]), *ahead])
+            carried, loaded = list(loop.results)[:own], list(loop.results)[own:]
+        self._keep(loaded)
+        carried = self._last(carried, limit - (parts - 1) * depth)
+        width = self.shape.thread_columns
+        return [carried[start : start + width] for start in range(0, own, width)]
+
+    def _load(
+        self, starts: Sequence[Sequence[ir.Value]], step: ir.Value, limit: int
+    ) -> list[ir.Value]:
+        left, right = starts
+        return [*self.left.load(left, step, limit), *self.right.load(right, step, limit)]
+
+    def _keep(self, loaded: Sequence[ir.Value]) -> None:
+        barrier()  # what was there before has been read by all
+        self.left.keep(loaded[: self.left.count])
+        self.right.keep(loaded[self.left.count :])
+        barrier()
+
+    def _multiply(self, sums: Sequence[ir.Value]) -> list[ir.Value]:
+        for step in range(self.shape.depth):
+            sums = self._step(i32(step), sums)
+        return list(sums)
+
+    def _last(self, sums: Sequence[ir.Value], count: int) -> list[ir.Value]:
+        if count == self.shape.depth:
+            return self._multiply(sums)
+        loop = scf.ForOp(i32(0), i32(count), i32(1), list(sums))
+        with ir.InsertionPoint(loop.body):
+            scf.YieldOp(self._step(loop.induction_variable, list(loop.inner_iter_args)))
+        return list(loop.results)
+
+    def _step(self, step: ir.Value, sums: Sequence[ir.Value]) -> list[ir.Value]:
+        """Combine the sums with one step of the reduction."""
+        lefts = [
+            value
+            for start in self.shape.offsets(columns=False)
+            for value in self.left.read(step, arith.addi(self.own_row, i32(start)), VECTOR)
+        ]
+        rights = [
+            value
+            for start in self.shape.offsets(columns=True)
+            for value in self.right.read(step, arith.addi(self.own_column, i32(start)), VECTOR)
+        ]
+        pairs = [(left, right) for left in lefts for right in rights]
+        return [
+            self._combine(left, right, total)
+            for (left, right), total in zip(pairs, sums, strict=True)
+        ]
+
+    def _combine(self, left: ir.Value, right: ir.Value, total: ir.Value) -> ir.Value:
+        factors = {self.roles.left: left, self.roles.right: right}
+        values = [factors.get(i, each.value) for i, each in enumerate(self.nest.inputs)]
+        return emit_on_scalars(self.nest.body, [*values, total])[0]
+
+
+def _staging(
+    nest: LinearNest,
+    roles: Roles,
+    factor: int,
+    loops: tuple[int, ...],
+    width: int,
+    shape: TileShape,
+    shared: SharedMemory,
+) -> Staging:
+    access = nest.inputs[factor]
+    element = ir.MemRefType(access.value.type).element_type
+    buffer = shared.allocate(Staging.elements(width, shape.depth), element)
+    return Staging(nest, access, loops, roles.reductions, width, shape.depth, shape.threads, buffer)
+
+
+def _as_i32(value: ir.Value) -> ir.Value:
+    return arith.index_castui(ir.IntegerType.get_signless(32), value)
