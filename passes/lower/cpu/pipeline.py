@@ -13,6 +13,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
 from xyntra.passes.lower.cpu.attention_carrier import carry_attention
 from xyntra.passes.lower.cpu.blocked_attention import BlockedAttention
+from xyntra.passes.lower.cpu.convolution_tiles import ConvolutionTiles
 from xyntra.passes.lower.cpu.data_by_slices import DataBySlices
 from xyntra.passes.lower.cpu.defined_arithmetic import DefinedArithmetic
 from xyntra.passes.lower.cpu.destination_passing import DestinationPassing
@@ -147,6 +148,7 @@ def _lower(module: ir.Operation, options: LoweringOptions) -> ir.Operation:
     BlockedAttention(options.vector_bits, options.vector_registers).run(module)
     vectors = (options.vector_bits, options.vector_registers)
     IntegerTiles(*vectors, options.dot_products).run(module)
+    ConvolutionTiles(*vectors).run(module)
     RegisterTiles(*vectors).run(module)
     NestLoops(options.vector_bits, options.cache_bytes).run(module)
     _run(module, _CLEAN)

@@ -1,0 +1,395 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Emits a convolution with channels innermost as products of positions with panels of weights.
+
+There is no copy of the input in another order: a row of a tile is an output position, of which the
+loops over taps and channels read the input where it lies. Where positions are not evenly apart in
+the input, a table says where each starts. A long reduction is cut into blocks, whose panel stays in
+the first-level cache while a block of rows passes; the tiles wait in a strip of memory meanwhile
+(Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008; Georganas et al.,
+"Anatomy of High-Performance Deep Learning Convolutions on SIMD Architectures", 2018).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+from torch_mlir.dialects import arith, scf
+
+from xyntra.dialects.dtypes import ITEM_BYTES
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cpu.constant_panels import ConstantPanels
+from xyntra.passes.lower.cpu.convolution_plan import ConvolutionPlan
+from xyntra.passes.lower.cpu.epilogue import Epilogue
+from xyntra.passes.lower.cpu.linear_nest import Access
+from xyntra.passes.lower.cpu.loop_builder import (
+    Position,
+    index,
+    load,
+    loop,
+    nested_loops,
+    offset,
+    plus,
+    store,
+    tile_start,
+)
+from xyntra.passes.lower.cpu.memrefs import allocate
+from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
+from xyntra.passes.lower.cpu.vector_body import broadcast, emit_on_vectors
+
+_ONE_BLOCK = 448  # steps of a reduction that is not cut
+_BLOCK = 320
+_TILES = 16  # of rows, in a block
+_NEAR_BYTES = 320 << 10  # of a usual second-level cache
+_COLUMNS, _ROWS = -1, -2  # keys of a `Position` beside the numbers of the nest's loops
+_LINE_BYTES = 64
+_MAX_CLONED = 160  # operations that the copies of an epilogue's body may amount to
+
+
+@dataclass(frozen=True)
+class ConvolutionEmitter:
+    """Writes one convolution at the current insertion point.
+
+    Attributes:
+        plan: its tiles.
+        initial: the scalar that every element of the output starts from.
+        code: what happens to each element of the result before it is stored, if anything.
+    """
+
+    plan: ConvolutionPlan
+    initial: ir.Value
+    code: Epilogue | None
+
+    def emit(self) -> None:
+        """Emit all loops."""
+        nest, tile = self.plan.nest, self.plan.tile
+        weights = nest.inputs[1 - self.plan.image]
+        panels = ConstantPanels.filled(nest, tile, weights)
+        epilogue = TileEpilogue.of(tile, nest.outputs[0], self.code)
+        body = _Body(self, panels.first, self._row_starts(), epilogue)
+        extent = nest.loops[self._row + 1].extent
+        loops = [(number, each.extent) for number, each in enumerate(nest.loops[: self._row])]
+        tiles = [(_COLUMNS, _tiles(extent, tile.columns)), (_ROWS, _tiles(self._tiles, _TILES))]
+
+        def inside(position: Position) -> None:
+            number = position.pop(_COLUMNS)
+            first = arith.muli(position.pop(_ROWS), index(_TILES))
+            column = tile_start(number, tile.columns, extent)
+            body.emit(position, column, arith.muli(number, index(panels.size)), first)
+
+        order = tiles[::-1] if self._rows_outside else tiles
+        nested_loops([*loops, *order], {}, inside, parallel=True)
+
+    @property
+    def _rows_outside(self) -> bool:
+        """Whether less comes from outside of the second-level cache with rows outermost."""
+        nest, tile = self.plan.nest, self.plan.tile
+        item = ITEM_BYTES[str(self.initial.type)]
+        steps = prod(nest.loops[number].extent for number in nest.reductions)
+        columns = nest.loops[self._row + 1].extent
+        weights = steps * columns * item
+        image = ir.MemRefType(nest.inputs[self.plan.image].value.type).shape[0] * item
+        by_rows = image + weights * (_tiles(self._tiles, _TILES) if weights > _NEAR_BYTES else 1)
+        by_columns = weights + image * (_tiles(columns, tile.columns) if image > _NEAR_BYTES else 1)
+        return by_rows < by_columns
+
+    @property
+    def _row(self) -> int:
+        return self.plan.tile.row_loop or 0
+
+    @property
+    def _rows(self) -> int:
+        return self.plan.nest.loops[self._row].extent
+
+    @property
+    def _tiles(self) -> int:
+        return _tiles(self._rows, self.plan.tile.rows)
+
+    def _row_starts(self) -> ir.Value | None:
+        """Fill a table with where every row starts in the input; None where no table is needed."""
+        if self.plan.row_stride is not None:
+            return None
+        table = allocate(self._rows, ir.IndexType.get())
+        loops = [(number, each.extent) for number, (each, _) in enumerate(self.plan.rows)]
+        sizes = [extent for _, extent in loops]
+
+        def fill(position: Position) -> None:
+            row = start = index(0)
+            for number, (_, stride) in enumerate(self.plan.rows):
+                row = arith.addi(arith.muli(row, index(sizes[number])), position[number])
+                start = arith.addi(start, arith.muli(position[number], index(stride)))
+            store(start, Access(table, 0, ()), row)
+
+        nested_loops(loops, {}, fill)
+        return table
+
+
+@dataclass(frozen=True)
+class _Body:
+    """What is inside of the loops over columns and blocks of rows.
+
+    Attributes:
+        whole: the convolution.
+        panels: the weights; strides are those of the reductions.
+        starts: where every row starts in the input, if that needs a table.
+        epilogue: what happens to the values of a tile.
+    """
+
+    whole: ConvolutionEmitter
+    panels: Access
+    starts: ir.Value | None
+    epilogue: TileEpilogue
+
+    @cached_property
+    def _plan(self) -> ConvolutionPlan:
+        return self.whole.plan
+
+    @cached_property
+    def _reductions(self) -> tuple[int, ...]:
+        return self._plan.nest.reductions
+
+    @cached_property
+    def _extents(self) -> list[int]:
+        return [self._plan.nest.loops[number].extent for number in self._reductions]
+
+    def emit(self, position: Position, column: ir.Value, panel: ir.Value, first: ir.Value) -> None:
+        """Emit a block of rows, whose first tile has the number `first`."""
+        tile, tiles = self._plan.tile, self.whole._tiles
+        left = arith.subi(index(tiles), first)
+        count = index(tiles) if tiles <= _TILES else arith.minsi(index(_TILES), left)
+        is_long = prod(self._extents) > _ONE_BLOCK
+        code = self.epilogue.code
+        is_short = self.epilogue.size * tile.rows * tile.vectors <= _MAX_CLONED
+        rows = _Rows(self, position, column, panel, first, count)
+        if is_long or (code is not None and (code.is_in_place or not is_short)):
+            rows.emit_through_strip(is_long=is_long)
+        else:
+            rows.emit_directly()
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """One block of rows for one tile of columns."""
+
+    body: _Body
+    position: Position
+    column: ir.Value
+    panel: ir.Value
+    first: ir.Value
+    count: ir.Value
+
+    @cached_property
+    def _plan(self) -> ConvolutionPlan:
+        return self.body._plan
+
+    def emit_directly(self) -> None:
+        """Compute every tile at once, and store it."""
+        steps = prod(self.body._extents)
+        with loop(self.count) as number:
+            start = self._start(number)
+            self._prefetch(self.panel, number, steps)
+            sums = [self._initial()] * (self._plan.tile.rows * self._plan.tile.vectors)
+            sums = self._over_taps(start, sums)
+            put = self.body.epilogue.at(self._at_row(start), self.column)
+            for each, value in enumerate(sums):
+                put(value, *divmod(each, self._plan.tile.vectors))
+
+    def emit_through_strip(self, *, is_long: bool) -> None:
+        """Compute all tiles block by block of the reduction, then store them row by row."""
+        tile = self._plan.tile
+        element = self.body.whole.initial.type
+        strip = allocate(_TILES * tile.rows * tile.columns, element)
+        if is_long:
+            with loop(self.count) as number:
+                values = [self._initial()] * (tile.rows * tile.vectors)
+                self._keep(strip, number, values)
+            self._blocks(strip)
+        else:
+            with loop(self.count) as number:
+                sums = [self._initial()] * (tile.rows * tile.vectors)
+                self._keep(strip, number, self._over_taps(self._start(number), sums))
+        self._finish(strip)
+
+    def _blocks(self, strip: ir.Value) -> None:
+        """Add block after block of the reduction to the tiles in the strip."""
+        taps, steps = self._taps, self._steps
+        blocks = _tiles(steps, _BLOCK)
+        size = _tiles(steps, blocks)
+
+        def add(inside: Position) -> None:
+            with loop(blocks) as block:
+                first = arith.muli(block, index(size))
+                rest = arith.subi(index(steps), first)
+                count = index(size) if steps % size == 0 else arith.minsi(index(size), rest)
+                with loop(self.count) as number:
+                    sums = self._kept(strip, number)
+                    places = self._places(self._start(number), inside, first)
+                    self._prefetch(places[0], number, size)
+                    self._keep(strip, number, self._run(places, count, sums))
+
+        loops = [(number, self._plan.nest.loops[number].extent) for number in taps]
+        nested_loops(loops, {}, add)
+
+    def _prefetch(self, panel: ir.Value, number: ir.Value, steps: int) -> None:
+        """Ask for the weights of the next block, for every tile a share of them."""
+        tile = self._plan.tile
+        line = _LINE_BYTES // ITEM_BYTES[str(self.body.whole.initial.type)]
+        tiles = min(self.body.whole._tiles, _TILES)
+        share = _tiles(steps * tile.columns, line * tiles)
+        size = ir.MemRefType(self.body.panels.value.type).shape[0]
+        start = arith.addi(panel, index(steps * tile.columns))
+        start = arith.addi(start, arith.muli(number, index(share * line)))
+        with loop(share) as each:
+            place = arith.addi(start, arith.muli(each, index(line)))
+            prefetch(self.body.panels, arith.minsi(place, index(size - 1)))
+
+    def _finish(self, strip: ir.Value) -> None:
+        tile = self._plan.tile
+        kind = ir.VectorType.get([tile.lanes], self.body.whole.initial.type)
+        with loop(self.count) as number:
+            start = self._start(number)
+            put = self.body.epilogue.at(self._at_row(start), self.column)
+            # Rows that the last tile shares with the one before are done there.
+            skipped = arith.subi(self._nominal(number), start)
+            built = scf.ForOp(skipped, index(tile.rows), index(1))
+            with ir.InsertionPoint(built.body):
+                row = built.induction_variable
+                slot = arith.muli(number, index(tile.rows * tile.columns))
+                slot = arith.addi(slot, arith.muli(row, index(tile.columns)))
+                for vector in range(tile.vectors):
+                    place = arith.addi(slot, index(vector * tile.lanes))
+                    put(emit("vector.load", [strip, place], kind), row, vector)
+                scf.YieldOp([])
+
+    def _initial(self) -> ir.Value:
+        return broadcast(self.body.whole.initial, self._plan.tile.lanes)
+
+    def _keep(self, strip: ir.Value, number: ir.Value, values: Sequence[ir.Value]) -> None:
+        for value, place in zip(values, self._slots(number, len(values)), strict=True):
+            ir.Operation.create("vector.store", operands=[value, strip, place])
+
+    def _kept(self, strip: ir.Value, number: ir.Value) -> list[ir.Value]:
+        tile = self._plan.tile
+        kind = ir.VectorType.get([tile.lanes], self.body.whole.initial.type)
+        slots = self._slots(number, tile.rows * tile.vectors)
+        return [emit("vector.load", [strip, place], kind) for place in slots]
+
+    def _slots(self, number: ir.Value, count: int) -> list[ir.Value]:
+        lanes = self._plan.tile.lanes
+        start = arith.muli(number, index(count * lanes))
+        return [arith.addi(start, index(each * lanes)) for each in range(count)]
+
+    def _nominal(self, number: ir.Value) -> ir.Value:
+        tile = arith.addi(self.first, number)
+        return arith.muli(tile, index(self._plan.tile.rows))
+
+    def _start(self, number: ir.Value) -> ir.Value:
+        """The first row of a tile of the block; the last one moves back to where it fits."""
+        tile = arith.addi(self.first, number)
+        return tile_start(tile, self._plan.tile.rows, self.body.whole._rows)
+
+    def _at_row(self, row: ir.Value) -> Position:
+        return self.position | {self.body.whole._row: row}
+
+    @cached_property
+    def _taps(self) -> tuple[int, ...]:
+        return self.body._reductions[: -self._plan.run]
+
+    @cached_property
+    def _steps(self) -> int:
+        return prod(self.body._extents[-self._plan.run :])
+
+    def _over_taps(self, row: ir.Value, sums: Sequence[ir.Value]) -> list[ir.Value]:
+        """Add the whole reduction to the accumulators of the tile that starts at `row`."""
+        return self._nested(self._taps, {}, row, sums)
+
+    def _nested(
+        self, taps: Sequence[int], inside: Position, row: ir.Value, sums: Sequence[ir.Value]
+    ) -> list[ir.Value]:
+        if not taps:
+            return self._run(self._places(row, inside, index(0)), index(self._steps), sums)
+        extent = self._plan.nest.loops[taps[0]].extent
+        built = scf.ForOp(index(0), index(extent), index(1), list(sums))
+        with ir.InsertionPoint(built.body):
+            step = {taps[0]: built.induction_variable}
+            carried = list(built.inner_iter_args)
+            scf.YieldOp(self._nested(taps[1:], inside | step, row, carried))
+        return list(built.results)
+
+    def _places(self, row: ir.Value, inside: Position, first: ir.Value) -> list[ir.Value]:
+        """Where a run starts: in the panel, and in the input for every row of a tile.
+
+        Args:
+            row: the first row of the tile.
+            inside: where the loops over taps stand.
+            first: the first step of the run.
+        """
+        tile, nest = self._plan.tile, self._plan.nest
+        image = nest.inputs[self._plan.image]
+        outside = {k: v for k, v in self.position.items() if k < self.body.whole._row}
+        panel = plus(
+            offset(self.body.panels, outside | inside),
+            self.panel,
+            arith.muli(first, index(tile.columns)),
+        )
+        step = image.strides[self.body._reductions[-1]]
+        base = plus(offset(image, outside | inside), arith.muli(first, index(step)))
+        stride = self._plan.row_stride
+        if self.body.starts is None:
+            base = arith.addi(base, arith.muli(row, index(stride or 0)))
+            return [panel, *(_moved(base, r * (stride or 0)) for r in range(tile.rows))]
+        table = Access(self.body.starts, 0, ())
+        starts = [load(table, _moved(row, r)) for r in range(tile.rows)]
+        return [panel, *(arith.addi(base, start) for start in starts)]
+
+    def _run(
+        self, places: Sequence[ir.Value], count: ir.Value, sums: Sequence[ir.Value]
+    ) -> list[ir.Value]:
+        """Add `count` steps, which start at `places` in the panel and for every row."""
+        tile = self._plan.tile
+        image = self._plan.nest.inputs[self._plan.image]
+        step = image.strides[self.body._reductions[-1]]
+        kind = ir.VectorType.get([tile.lanes], self.body.whole.initial.type)
+        built = scf.ForOp(index(0), count, index(1), list(sums))
+        with ir.InsertionPoint(built.body):
+            number = built.induction_variable
+            weights = arith.addi(places[0], arith.muli(number, index(tile.columns)))
+            factors = [
+                emit("vector.load", [self.body.panels.value, _moved(weights, v * tile.lanes)], kind)
+                for v in range(tile.vectors)
+            ]
+            along = arith.muli(number, index(step))
+            results = []
+            for row in range(tile.rows):
+                x = broadcast(load(image, arith.addi(places[1 + row], along)), tile.lanes)
+                for vector, factor in enumerate(factors):
+                    pair = [x, factor] if self._plan.image == 0 else [factor, x]
+                    running = built.inner_iter_args[row * tile.vectors + vector]
+                    body = self._plan.nest.body
+                    results.append(emit_on_vectors(body, [*pair, running], tile.lanes))
+            scf.YieldOp(results)
+        return list(built.results)
+
+
+def _moved(start: ir.Value, distance: int) -> ir.Value:
+    return arith.addi(start, index(distance)) if distance else start
+
+
+def _tiles(extent: int, size: int) -> int:
+    return -(-extent // size)
+
+
+def prefetch(access: Access, place: ir.Value) -> None:
+    """Ask for the line of memory of one element, for reading, in the second-level cache."""
+    ir.Operation.create(
+        "memref.prefetch",
+        operands=[access.value, place],
+        attributes={
+            "isWrite": ir.BoolAttr.get(value=False),
+            "localityHint": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 2),
+            "isDataCache": ir.BoolAttr.get(value=True),
+        },
+    )

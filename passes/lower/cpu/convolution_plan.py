@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Chooses the tiles of a convolution whose output has its channels innermost.
+
+Rows of a tile are output positions, taken from all spatial loops as one long loop, so that a small
+width leaves no ragged tiles; columns are output channels, whose weights lie ready in panels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import prod
+
+from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, Loop
+from xyntra.passes.lower.cpu.prepared_operands import is_constant
+from xyntra.passes.lower.cpu.tile_plan import Registers, TilePlan
+
+_LATENCY_CYCLES = 4.2  # of one multiply-add that waits for the one before
+_LOAD_CYCLES = 0.6
+_STEP_CYCLES = 0.4
+_MIN_LANES = 4
+_MIN_REDUCTION = 8
+_MIN_ROWS = 4
+
+
+@dataclass(frozen=True)
+class ConvolutionPlan:
+    """How the loops of a convolution become tiles.
+
+    Attributes:
+        nest: the convolution, its loops in this order: those around the tiles, one for the rows,
+            one for the columns, the reductions in the order in which the input is walked through.
+            The strides of the input along the rows mean nothing.
+        tile: the tile, as part of `nest`.
+        image: number of the input that is not the weights.
+        rows: loops that the row loop stands for, outermost first, and the input's stride of each.
+        run: how many of the last reductions the input walks through as one loop.
+        order: for every loop of `nest` the one of the original nest, of the rows the innermost.
+    """
+
+    nest: LinearNest
+    tile: TilePlan
+    image: int
+    rows: tuple[tuple[Loop, int], ...]
+    run: int
+    order: tuple[int, ...]
+
+    @property
+    def row_stride(self) -> int | None:
+        """How far apart rows are in the input; None where that varies."""
+        walks = all(
+            stride == inner[0].extent * inner[1] for (_, stride), inner in pairwise(self.rows)
+        )
+        return self.rows[-1][1] if walks else None
+
+
+def plan_convolution(
+    nest: LinearNest, companions: Sequence[Access], registers: Registers, *, exact: bool
+) -> ConvolutionPlan | None:
+    """Return the tiles of `nest`, or None where it is no convolution of this form.
+
+    Args:
+        nest: a contraction of two inputs.
+        companions: what is read or written for each element of the output.
+        registers: what tiles may use.
+        exact: no column may be in two tiles.
+    """
+    if len(nest.inputs) != 2 or any(access.is_scalar for access in nest.inputs):
+        return None
+    if prod(nest.loops[number].extent for number in nest.reductions) < _MIN_REDUCTION:
+        return None
+    for image in (0, 1):
+        if is_constant(nest.inputs[1 - image]):
+            found = _plan(nest, image, companions, registers, exact=exact)
+            if found is not None:
+                return found
+    return None
+
+
+def _plan(
+    nest: LinearNest,
+    image: int,
+    companions: Sequence[Access],
+    registers: Registers,
+    *,
+    exact: bool,
+) -> ConvolutionPlan | None:
+    x, weights, out = nest.inputs[image], nest.inputs[1 - image], nest.outputs[0]
+    parallel = [number for number, loop in enumerate(nest.loops) if not loop.is_reduction]
+    columns = [i for i in parallel if out.strides[i] == 1 and not x.strides[i]]
+    if len(columns) != 1 or not weights.strides[columns[0]]:
+        return None
+    if not all(x.strides[i] > 0 and weights.strides[i] for i in nest.reductions):
+        return None
+    if any(each.strides[columns[0]] not in (0, 1) for each in companions):
+        return None
+    rows = _rows(nest, x, weights, companions)
+    extent = prod(nest.loops[i].extent for i in rows)
+    shape = _tile_shape(extent, nest.loops[columns[0]].extent, registers, exact=exact)
+    if extent < _MIN_ROWS or shape is None:
+        return None
+    outer = [i for i in parallel if i not in rows and i not in columns]
+    reductions = sorted(nest.reductions, key=lambda i: -x.strides[i])
+    order = [*outer, rows[-1], columns[0], *reductions]
+    ordered = _reordered(nest, order)
+    loops = list(ordered.loops)
+    loops[len(outer)] = Loop(extent, is_reduction=False)
+    tile = TilePlan(len(outer), (len(outer) + 1,), *shape, frozenset(), 0.0)
+    steps = tuple((nest.loops[i], x.strides[i]) for i in rows)
+    run = _run(nest, x, reductions)
+    nest = replace(ordered, loops=tuple(loops))
+    return ConvolutionPlan(nest, tile, image, steps, run, tuple(order))
+
+
+def _rows(nest: LinearNest, x: Access, weights: Access, companions: Sequence[Access]) -> list[int]:
+    """The loops over positions that all companions walk through as one, outermost first."""
+    positions = [
+        number
+        for number, loop in enumerate(nest.loops)
+        if not loop.is_reduction and x.strides[number] and not weights.strides[number]
+    ]
+    positions.sort(key=lambda number: nest.outputs[0].strides[number])
+    rows: list[int] = []
+    for number in positions:
+        if rows and not all(
+            each.strides[number] == nest.loops[rows[0]].extent * each.strides[rows[0]]
+            for each in companions
+        ):
+            break
+        rows.insert(0, number)
+    return rows
+
+
+def _run(nest: LinearNest, x: Access, reductions: Sequence[int]) -> int:
+    """How many of the last reductions are one walk through `x`."""
+    run = 1
+    for inner, outer in pairwise(reversed(reductions)):
+        if x.strides[outer] != nest.loops[inner].extent * x.strides[inner]:
+            break
+        run += 1
+    return run
+
+
+def reordered(access: Access, order: Sequence[int]) -> Access:
+    """Return `access` for loops of which number i was `order[i]`."""
+    return replace(access, strides=tuple(access.strides[number] for number in order))
+
+
+def _reordered(nest: LinearNest, order: Sequence[int]) -> LinearNest:
+    return LinearNest(
+        tuple(nest.loops[number] for number in order),
+        tuple(reordered(each, order) for each in nest.inputs),
+        tuple(reordered(each, order) for each in nest.outputs),
+        nest.body,
+    )
+
+
+def _tile_shape(
+    rows: int, columns: int, registers: Registers, *, exact: bool
+) -> tuple[int, int, int] | None:
+    """The rows, vectors and lanes that compute the whole output in the fewest cycles."""
+
+    def cost(shape: tuple[int, int, int]) -> float:
+        height, vectors, lanes = shape
+        return _tiles(rows, height) * _tiles(columns, vectors * lanes) * _cycles(height, vectors)
+
+    shapes = [
+        shape
+        for shape in _shapes(rows, columns, registers)
+        if not exact or columns % (shape[1] * shape[2]) == 0
+    ]
+    return min(shapes, key=cost, default=None)
+
+
+def _shapes(rows: int, columns: int, registers: Registers) -> Iterator[tuple[int, int, int]]:
+    lanes = registers.lanes
+    while lanes >= _MIN_LANES:
+        for vectors in (1, 2, 3):
+            most = (registers.count - vectors - 1) // vectors
+            if vectors * lanes <= columns:
+                yield from ((height, vectors, lanes) for height in range(1, min(rows, most) + 1))
+        lanes //= 2
+
+
+def _cycles(height: int, vectors: int) -> float:
+    work = max(height * vectors / 2, _LOAD_CYCLES * (height + vectors), _LATENCY_CYCLES)
+    return work + _STEP_CYCLES
+
+
+def _tiles(extent: int, size: int) -> int:
+    return -(-extent // size)

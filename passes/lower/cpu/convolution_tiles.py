@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`convolution-tiles`: convolutions with channels innermost keep tiles in vector registers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from xyntra.dialects.dtypes import ITEM_BYTES
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.convolution_emitter import ConvolutionEmitter
+from xyntra.passes.lower.cpu.convolution_plan import plan_convolution, reordered
+from xyntra.passes.lower.cpu.epilogue import Epilogue, Joined, joined
+from xyntra.passes.lower.cpu.following_elementwise import following_elementwise
+from xyntra.passes.lower.cpu.kernel_function import operations_named, terminator
+from xyntra.passes.lower.cpu.linear_nest import collapsed, is_linear
+from xyntra.passes.lower.cpu.register_tiles import fill_before
+from xyntra.passes.lower.cpu.tile_plan import Registers
+from xyntra.passes.lower.cpu.vector_body import is_vectorizable
+from xyntra.passes.registry import register_pass
+
+
+@register_pass
+@dataclass(frozen=True)
+class ConvolutionTiles:
+    """Rewrite convolutions on memrefs whose output channels are innermost as register tiles.
+
+    Applies to a linalg.generic that sums products of an input with constant weights, whose output
+    is filled with one value right before. Output positions are the rows of a tile, channels its
+    columns; the weights are brought into that order when the model is loaded. What comes next and
+    computes on the output element by element is done to a tile before it is stored.
+    """
+
+    name: ClassVar[str] = "convolution-tiles"
+    vector_bits: int = 256
+    vector_registers: int = 16
+
+    def run(self, module: ir.Operation) -> None:
+        """Rewrite what is of this form below `module`."""
+        waiting = operations_named(module, "linalg.generic")
+        while waiting:
+            generic = waiting.pop(0)
+            if _is_candidate(generic):
+                self._rewrite(generic, waiting)
+
+    def _rewrite(self, generic: ir.Operation, waiting: list[ir.Operation]) -> None:
+        fill = fill_before(generic)
+        if fill is None:
+            return
+        initial = terminator(fill.regions[0].blocks[0]).operands[0]
+        if initial == fill.regions[0].blocks[0].arguments[0]:
+            initial = fill.operands[0]
+        following = following_elementwise(generic)
+        for after in [following, None] if following is not None else [None]:
+            group = [fill, generic, *([after] if after is not None else [])]
+            with generic.context, generic.location, ir.InsertionPoint(group[-1]):
+                together = joined(fill, generic, after)
+                if together is None or not self._emit(together, initial):
+                    continue
+            if after is not None:
+                waiting.remove(after)
+            for op in reversed(group):
+                op.erase()
+            return
+
+    def _emit(self, together: Joined, initial: ir.Value) -> bool:
+        nest, epilogue = together.parts(collapsed(together.nest))
+        companions = nest.outputs if epilogue is None else epilogue.accesses
+        item_bytes = ITEM_BYTES[str(initial.type)]
+        registers = Registers(self.vector_registers, self.vector_bits // (8 * item_bytes))
+        plan = plan_convolution(nest, companions, registers, exact=together.is_in_place)
+        if plan is None:
+            return False
+        code = None if epilogue is None else _reordered(epilogue, plan.order)
+        ConvolutionEmitter(plan, initial, code).emit()
+        return True
+
+
+def _reordered(code: Epilogue, order: Sequence[int]) -> Epilogue:
+    """Return `code` for loops in another order."""
+    return replace(
+        code,
+        inputs=tuple(None if each is None else reordered(each, order) for each in code.inputs),
+        outputs=tuple(reordered(each, order) for each in code.outputs),
+        result=None if code.result is None else reordered(code.result, order),
+    )
+
+
+def _is_candidate(generic: ir.Operation) -> bool:
+    if str(generic.attributes["iterator_types"]).count("reduction") < 1:
+        return False
+    if generic.attributes["operandSegmentSizes"][1] != 1 or not is_linear(generic):
+        return False
+    body = generic.regions[0].blocks[0]
+    kinds = {str(argument.type) for argument in body.arguments}
+    return len(kinds) == 1 and kinds <= {"f32", "f64"} and is_vectorizable(body)
