@@ -96,7 +96,9 @@ def _products(block: ir.Block, static: StaticValues) -> list[tuple[int, ir.Opera
     for index, view in enumerate(block.operations):
         op = view.operation
         name = op.name
-        if static.add(index, op, name) or name != "linalg.generic" or not static.reduces(op):
+        if static.add(index, op, name) or name != "linalg.generic":
+            continue
+        if not static.reductions.has(op):
             continue
         operands = list(op.operands)
         if len(operands) == 3 and (operands[0] in static) != (operands[1] in static):

@@ -96,7 +96,9 @@ def find_siblings(block: ir.Block, static: StaticValues) -> list[list[Sibling]]:
     for index, view in enumerate(block.operations):
         op = view.operation
         name = op.name
-        if static.add(index, op, name) or name != "linalg.generic" or not static.reduces(op):
+        if static.add(index, op, name) or name != "linalg.generic":
+            continue
+        if not static.reductions.has(op):
             continue
         operands = list(op.operands)
         if len(operands) != 3 or operands[0] in static or operands[1] not in static:

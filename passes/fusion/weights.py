@@ -10,6 +10,7 @@ from math import prod
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.fusion.functions import weight_positions
+from xyntra.passes.reductions import Reductions
 
 __all__ = [
     "StaticValues",
@@ -31,7 +32,7 @@ class Maps:
 class StaticValues:
     """The values of one block that depend on weights and constants alone, with what computes them.
 
-    `add` must see the block's operations in order.
+    `add` must see the block's operations in order. `reductions` tells which of them reduce.
     """
 
     def __init__(self, block: ir.Block) -> None:
@@ -41,7 +42,7 @@ class StaticValues:
         self._order: dict[ir.Operation, tuple[int, int, int]] = {}
         self._moves = 0
         self._maps: dict[ir.Attribute, Maps] = {}
-        self._reducing: dict[ir.Attribute, bool] = {}
+        self.reductions = Reductions()
 
     def __contains__(self, value: ir.Value) -> bool:
         return value in self._values
@@ -72,15 +73,6 @@ class StaticValues:
             plain = [ir.AffineMap.get_identity(map_.n_dims, op.context) for map_ in maps]
             equal = tuple([map_ == other for map_, other in zip(maps, plain, strict=True)])
             found = self._maps[attribute] = Maps(maps, equal)
-        return found
-
-    def reduces(self, op: ir.Operation) -> bool:
-        """Whether a `linalg.generic` has a reduction among its loops."""
-        attribute = op.attributes["iterator_types"]
-        found = self._reducing.get(attribute)
-        if found is None:
-            found = any("reduction" in str(kind) for kind in attribute)
-            self._reducing[attribute] = found
         return found
 
     def hoist(self, values: Iterable[ir.Value], index: int, place: ir.Operation) -> None:

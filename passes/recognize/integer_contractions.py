@@ -17,6 +17,7 @@ from xyntra.passes.fusion.functions import function_blocks
 from xyntra.passes.fusion.weights import constant_of_fill
 from xyntra.passes.recognize.dead_operations import erase_unused
 from xyntra.passes.recognize.dequantized import Dequantized, Parameter, dequantized
+from xyntra.passes.reductions import Reductions
 from xyntra.passes.registry import register_pass
 
 __all__ = ["IntegerContractions"]
@@ -42,9 +43,11 @@ class IntegerContractions:
     def run(self, module: ir.Operation) -> None:
         """Rewrite every function of `module`."""
         replaced: list[ir.Operation] = []
+        reductions = Reductions()
         for block in function_blocks(module):
-            for view in list(block.operations):
-                contraction = _contraction(view.operation)
+            generics = [view for view in block.operations if view.name == "linalg.generic"]
+            for op in [view.operation for view in generics if reductions.has(view.operation)]:
+                contraction = _contraction(op)
                 if contraction is not None:
                     with contraction.op.context, contraction.op.location:
                         result = _Rewriter(contraction).build()
@@ -73,7 +76,7 @@ class _Contraction:
 
 
 def _contraction(op: ir.Operation) -> _Contraction | None:
-    if op.name != "linalg.generic" or list(op.attributes["operandSegmentSizes"]) != [2, 1]:
+    if list(op.attributes["operandSegmentSizes"]) != [2, 1]:
         return None
     if not _adds_products(op.regions[0].blocks[0]):
         return None

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Tells which operations reduce: passes that look for contractions look at these alone."""
+
+from __future__ import annotations
+
+from xyntra.dialects.mlir import ir
+
+__all__ = ["Reductions"]
+
+
+class Reductions:
+    """Answers by iterator types; equal ones are looked at once."""
+
+    def __init__(self) -> None:
+        self._known: dict[ir.Attribute, bool] = {}
+
+    def has(self, generic: ir.Operation) -> bool:
+        """Whether a `linalg.generic` has a reduction among its loops."""
+        attribute = generic.attributes["iterator_types"]
+        found = self._known.get(attribute)
+        if found is None:
+            found = any("reduction" in str(kind) for kind in attribute)
+            self._known[attribute] = found
+        return found
