@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from torch_mlir.dialects import arith
 
@@ -26,17 +26,15 @@ from xyntra.passes.lower.cpu.tile_plan import TilePlan, column_run
 
 # Keys of a `Position` beside the numbers of the nest's loops.
 _PANEL, _COLUMN = -1, -2
-_MAX_PANELS = 4
-_BLOCK_BYTES = 256 << 10  # half of a usual second-level cache
 
 
 @dataclass(frozen=True)
 class Block:
-    """Neighbouring tiles of columns, whose panels are filled together.
+    """Neighbours that are worked on together: tiles, or steps of a reduction.
 
     Attributes:
-        first: the number of the first tile.
-        count: how many there are; fewer than `TilePlan.panels` at the end.
+        first: the number of the first one.
+        count: how many there are.
     """
 
     first: ir.Value
@@ -69,15 +67,15 @@ class Panels:
     run: int
 
     @classmethod
-    def allocated(cls, nest: LinearNest, plan: TilePlan, source: Access) -> Panels:
-        """Allocate panels for `source` at the insertion point."""
+    def allocated(cls, nest: LinearNest, plan: TilePlan, source: Access, count: int = 1) -> Panels:
+        """Allocate `count` panels for `source` at the insertion point."""
         strides = [0] * len(nest.loops)
         size = plan.columns
         for number in reversed(nest.reductions):
             strides[number] = size
             size *= nest.loops[number].extent
         element = ir.MemRefType(source.value.type).element_type
-        first = Access(allocate(size * plan.panels, element), 0, tuple(strides))
+        first = Access(allocate(size * count, element), 0, tuple(strides))
         merged = len(plan.column_loops) > 1
         run = column_run(nest, source, plan.column_loops, plan.lanes) if merged else 1
         places = allocate(plan.columns // run, ir.IndexType.get()) if merged else None
@@ -146,13 +144,9 @@ class Panels:
             store(total, Access(places, 0, ()), number)
 
 
-def with_blocks(plan: TilePlan, nest: LinearNest, item_bytes: int) -> TilePlan:
-    """Return `plan` with as many panels in a block as help to read the source in long runs."""
-    size = plan.columns * item_bytes
-    for number in nest.reductions:
-        size *= nest.loops[number].extent
-    strides = [nest.inputs[each].strides[plan.column_loops[-1]] for each in plan.packed]
-    if len(plan.column_loops) > 1 or strides != [1]:
-        return plan
-    tiles = -(-plan.extent(nest) // plan.columns)
-    return replace(plan, panels=max(1, min(_MAX_PANELS, tiles, _BLOCK_BYTES // size)))
+def block_of(number: ir.Value, size: int, extent: int) -> Block:
+    """Return block `number` of blocks of `size`, the last of which may be shorter."""
+    first = arith.muli(number, index(size))
+    if extent % size == 0:
+        return Block(first, index(size))
+    return Block(first, arith.minsi(index(size), arith.subi(index(extent), first)))

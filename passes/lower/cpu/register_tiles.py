@@ -18,7 +18,6 @@ from xyntra.passes.lower.cpu.linear_nest import (
     linear_nest,
 )
 from xyntra.passes.lower.cpu.loop_builder import Position, nested_loops
-from xyntra.passes.lower.cpu.panels import with_blocks
 from xyntra.passes.lower.cpu.preceding_nests import preceding_nests
 from xyntra.passes.lower.cpu.prepared_operands import is_constant
 from xyntra.passes.lower.cpu.row_group import aligned, shared_loops, with_row_buffers
@@ -107,7 +106,6 @@ class RegisterTiles:
             if before:
                 nests = with_row_buffers(nests, count, group)
                 nest, epilogue = together.parts(collapsed(nests[-1], fixed=count))
-            plan = with_blocks(plan, nest, item_bytes)
             emitter = TileEmitter(nest, plan, initial, epilogue)
             rows = [collapsed(each, fixed=count) for each in nests[:-1]]
             loops = [(number, loop.extent) for number, loop in enumerate(nest.loops[:count])]

@@ -1,45 +1,42 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Emits a contraction as tiles that stay in vector registers for the whole reduction.
+"""Emits a contraction as tiles that stay in vector registers during a reduction.
 
-Around the tile go the loops over columns and rows; further parallel loops go outside. At an edge
-the last tile moves back to where it fits and computes some elements a second time, which needs no
-masks and no second copy of the code. That is right because a tile starts from a constant, not from
-what the output holds. What the columns of one tile read may be packed into a panel first, so that
-the reduction walks through it in order (Goto and van de Geijn, "Anatomy of High-Performance Matrix
-Multiplication", 2008).
+Around the tile go the loops over rows and columns, in blocks that stay in a cache; further parallel
+loops go outside. At an edge the last tile moves back to where it fits and computes some elements a
+second time, which needs no masks and no second copy of the code. That is right because a tile
+starts from a constant, or from sums of its own, not from what the output holds. What the columns of
+one tile read may be packed into a panel first, so that the reduction walks through it in order. A
+long reduction is cut into parts, and the sums wait in memory meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.constant_panels import ConstantPanels
 from xyntra.passes.lower.cpu.epilogue import Epilogue
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
+from xyntra.passes.lower.cpu.linear_nest import LinearNest
 from xyntra.passes.lower.cpu.loop_builder import (
     Position,
-    carrying_loop,
     index,
-    load,
     loop,
     nested_loops,
-    offset,
-    plus,
     tile_start,
 )
-from xyntra.passes.lower.cpu.panels import Block, Panels
+from xyntra.passes.lower.cpu.micro_kernel import MicroKernel, Operand, Steps
+from xyntra.passes.lower.cpu.panels import Block, Panels, block_of
+from xyntra.passes.lower.cpu.partial_sums import PartialSums
+from xyntra.passes.lower.cpu.tile_blocking import Blocking, choose_blocking
 from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
 from xyntra.passes.lower.cpu.tile_plan import TilePlan
 from xyntra.passes.lower.cpu.tile_writer import Tile, TileWriter
-from xyntra.passes.lower.cpu.vector_body import broadcast, emit_on_vectors
-
-_Step = Callable[[Position, Sequence[ir.Value]], list[ir.Value]]
+from xyntra.passes.lower.cpu.vector_body import broadcast
 
 
 @dataclass(frozen=True)
@@ -61,186 +58,193 @@ class TileEmitter:
     def emit(self, position: Position | None = None) -> None:
         """Emit all loops that `position` lacks."""
         position = position or {}
-        epilogue = TileEpilogue.of(self.plan, self.nest.outputs[0], self.epilogue)
         element = self.initial.type
-        row_tiles = _tiles(self._row_extent, self.plan.rows)
-        writer = TileWriter.create(epilogue, row_tiles, element, ITEM_BYTES[str(element)])
-        panels = {
-            number: Panels.allocated(self.nest, self.plan, self.nest.inputs[number])
+        item_bytes = ITEM_BYTES[str(element)]
+        blocking = choose_blocking(self.nest, self.plan, item_bytes)
+        epilogue = TileEpilogue.of(self.plan, self.nest.outputs[0], self.epilogue)
+        writer = TileWriter.create(epilogue, blocking.rows, element, item_bytes)
+        inputs = self.nest.inputs
+        packed = {
+            number: Panels.allocated(self.nest, self.plan, inputs[number], blocking.columns)
             for number in sorted(self.plan.packed)
         }
-        constants = {
-            number: ConstantPanels.filled(self.nest, self.plan, self.nest.inputs[number])
+        prepared = {
+            number: ConstantPanels.filled(self.nest, self.plan, inputs[number])
             for number in sorted(self.plan.prepared)
         }
+        waiting = None
+        if blocking.steps is not None:
+            waiting = PartialSums.allocated(self.plan, blocking, element)
+        blocks = _Blocks(
+            self.nest, self.plan, blocking, self.initial, writer, packed, prepared, waiting
+        )
         tiled = {self.plan.row_loop, *self.plan.column_loops}
         outer = [
             (number, each.extent)
             for number, each in enumerate(self.nest.loops)
             if not each.is_reduction and number not in tiled and number not in position
         ]
+        nested_loops(outer, position, blocks.emit, parallel=True)
 
-        def columns(inside: Position) -> None:
-            self._columns(inside, panels, constants, writer)
 
-        nested_loops(outer, position, columns, parallel=True)
+@dataclass(frozen=True)
+class _Part:
+    """A part of the reduction, and whether it is the first or the last one."""
 
-    def _columns(
-        self,
-        position: Position,
-        panels: Mapping[int, Panels],
-        constants: Mapping[int, ConstantPanels],
-        writer: TileWriter,
-    ) -> None:
-        plan = self.plan
-        extent = plan.extent(self.nest)
-        tiles = _tiles(extent, plan.columns)
-        with loop(_tiles(tiles, plan.panels), parallel=True) as number:
-            block = _block(number, plan.panels, tiles)
-            for each in panels.values():
-                each.fill(position, block)
-            with loop(block.count, parallel=True) as panel:
-                tile = arith.addi(block.first, panel)
-                first = tile_start(tile, plan.columns, extent)
-                operands = [
-                    self._operand(access, panels.get(number), panel, first)
-                    for number, access in enumerate(self.nest.inputs)
-                ]
-                for number, each in constants.items():
-                    start = arith.muli(tile, index(each.size))
-                    operands[number] = _Operand(each.first, start, 1)
-                self._strips(position, first, operands, writer)
+    steps: Steps
+    is_first: ir.Value
+    is_last: ir.Value
 
-    def _operand(
-        self, access: Access, panels: Panels | None, panel: ir.Value, first: ir.Value
-    ) -> _Operand:
-        if panels is not None:
-            return _Operand(panels.first, panels.start(panel), 1)
-        column = access.strides[self.plan.column_loops[-1]]
-        return _Operand(access, arith.muli(first, index(column)), column)
+
+@dataclass(frozen=True)
+class _Column:
+    """Tiles below each other.
+
+    Attributes:
+        position: where the loops around all tiles stand.
+        first: the first column.
+        number: which tile of its block it is.
+        operands: the inputs.
+        part: the part of the reduction; None for all of it.
+    """
+
+    position: Position
+    first: ir.Value
+    number: ir.Value
+    operands: Sequence[Operand]
+    part: _Part | None
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """The loops over the blocks of one matrix, and over the tiles of each.
+
+    Attributes:
+        nest: the contraction.
+        plan: its tile.
+        blocking: its blocks.
+        initial: the scalar that every element of the output starts from.
+        writer: takes finished tiles.
+        packed: the panels of inputs that are packed for every block of columns.
+        prepared: the panels that are there from the start.
+        waiting: where tiles are between two parts of the reduction; None where there is one part.
+    """
+
+    nest: LinearNest
+    plan: TilePlan
+    blocking: Blocking
+    initial: ir.Value
+    writer: TileWriter
+    packed: Mapping[int, Panels]
+    prepared: Mapping[int, ConstantPanels]
+    waiting: PartialSums | None
+
+    def emit(self, position: Position) -> None:
+        """Emit everything inside the loops of `position`."""
+        tiles = _tiles(self.plan.extent(self.nest), self.plan.columns)
+        rows = _tiles(self._row_extent, self.plan.rows)
+        with loop(_tiles(tiles, self.blocking.columns), parallel=True) as number:
+            columns = block_of(number, self.blocking.columns, tiles)
+            for each in self.packed.values():
+                each.fill(position, columns)
+            with loop(_tiles(rows, self.blocking.rows), parallel=True) as number:
+                self._parts(position, columns, block_of(number, self.blocking.rows, rows))
 
     @property
     def _row_extent(self) -> int:
         row_loop = self.plan.row_loop
         return 1 if row_loop is None else self.nest.loops[row_loop].extent
 
-    def _strips(
-        self,
-        position: Position,
-        column: ir.Value,
-        operands: Sequence[_Operand],
-        writer: TileWriter,
-    ) -> None:
-        """Emit the tiles below each other, in strips of as many as `writer` takes."""
-        rows, height = self._row_extent, self.plan.rows * writer.tiles
-        with loop(_tiles(rows, height), parallel=True) as strip:
-            first = arith.muli(strip, index(height))
-            size = arith.minsi(index(height), arith.subi(index(rows), first))
-            rounded = arith.addi(size, index(self.plan.rows - 1))
-            with loop(arith.divui(rounded, index(self.plan.rows)), parallel=True) as number:
-                start = arith.addi(first, arith.muli(number, index(self.plan.rows)))
-                if rows % self.plan.rows:
-                    start = arith.minsi(start, index(rows - self.plan.rows))
-                place = self._at_row(position, start)
-                writer.epilogue.prefetch(place, column)
-                sums = self._sums(place, operands)
-                writer.write(Tile(place, column, arith.subi(start, first)), sums)
-            writer.finish(self._at_row(position, first), column, size)
+    def _parts(self, position: Position, columns: Block, rows: Block) -> None:
+        """Emit one block, part by part of the reduction."""
+        if self.blocking.steps is None:
+            self._columns(position, columns, rows, None)
+            return
+        extent = self.nest.loops[self.nest.reductions[0]].extent
+        count = _tiles(extent, self.blocking.steps)
+        with loop(count) as number:
+            steps = block_of(number, self.blocking.steps, extent)
+            first, last = (_is_equal(number, each) for each in (0, count - 1))
+            part = _Part(Steps(steps.first, steps.count), first, last)
+            self._columns(position, columns, rows, part)
+
+    def _columns(self, position: Position, columns: Block, rows: Block, part: _Part | None) -> None:
+        # Sums that wait in memory do so in the memory of one thread.
+        with loop(columns.count, parallel=part is None) as number:
+            tile = arith.addi(columns.first, number)
+            first = tile_start(tile, self.plan.columns, self.plan.extent(self.nest))
+            operands = [
+                self._operand(each, number, tile, first) for each in range(len(self.nest.inputs))
+            ]
+            self._strips(_Column(position, first, number, operands, part), rows)
+
+    def _operand(self, number: int, panel: ir.Value, tile: ir.Value, first: ir.Value) -> Operand:
+        if number in self.packed:
+            panels = self.packed[number]
+            return Operand(panels.first, panels.start(panel), 1)
+        if number in self.prepared:
+            whole = self.prepared[number]
+            return Operand(whole.first, arith.muli(tile, index(whole.size)), 1)
+        access = self.nest.inputs[number]
+        column = access.strides[self.plan.column_loops[-1]]
+        return Operand(access, arith.muli(first, index(column)), column)
+
+    def _strips(self, column: _Column, rows: Block) -> None:
+        """Emit the tiles below each other, in strips of as many as the writer takes."""
+        size = self.writer.tiles
+        count = arith.divui(arith.addi(rows.count, index(size - 1)), index(size))
+        with loop(count, parallel=column.part is None) as strip:
+            before = arith.muli(strip, index(size))
+            tiles = arith.minsi(index(size), arith.subi(rows.count, before))
+            first = arith.muli(arith.addi(rows.first, before), index(self.plan.rows))
+            with loop(tiles) as number:
+                self._tile(column, rows, arith.addi(before, number), first)
+            height = arith.muli(tiles, index(self.plan.rows))
+            height = arith.minsi(height, arith.subi(index(self._row_extent), first))
+            with _where(column.part):
+                self.writer.finish(self._at_row(column.position, first), column.first, height)
+
+    def _tile(self, column: _Column, rows: Block, number: ir.Value, strip: ir.Value) -> None:
+        """Emit tile `number` of `rows`, in the strip that starts at row `strip`."""
+        row = tile_start(arith.addi(rows.first, number), self.plan.rows, self._row_extent)
+        place = self._at_row(column.position, row)
+        kernel = MicroKernel(self.nest, self.plan)
+        tile = Tile(place, column.first, arith.subi(row, strip))
+        self.writer.epilogue.prefetch(place, column.first)
+        if column.part is None or self.waiting is None:
+            initial = [broadcast(self.initial, self.plan.lanes)] * kernel.accumulators
+            self.writer.write(tile, kernel.sums(place, column.operands, initial))
+            return
+        part, start = column.part, self.waiting.start(column.number, number)
+        initial = self.waiting.resume(part.is_first, self.initial, start)
+        values = kernel.sums(place, column.operands, initial, part.steps)
+        branch = scf.IfOp(part.is_last, has_else=True)
+        with ir.InsertionPoint(branch.then_block):
+            self.writer.write(tile, values)
+            scf.YieldOp([])
+        with ir.InsertionPoint(branch.else_block):
+            self.waiting.save(values, start)
+            scf.YieldOp([])
 
     def _at_row(self, position: Position, row: ir.Value) -> Position:
         return position if self.plan.row_loop is None else position | {self.plan.row_loop: row}
 
-    def _sums(self, position: Position, operands: Sequence[_Operand]) -> list[ir.Value]:
-        plan = self.plan
 
-        def step(position: Position, sums: Sequence[ir.Value]) -> list[ir.Value]:
-            return self._step(operands, position, sums)
-
-        initial = [broadcast(self.initial, plan.lanes)] * (plan.rows * plan.vectors)
-        return self._reduce(self.nest.reductions, position, initial, step)
-
-    def _reduce(
-        self, loops: Sequence[int], position: Position, sums: Sequence[ir.Value], step: _Step
-    ) -> list[ir.Value]:
-        if not loops:
-            return step(position, sums)
-        built = carrying_loop(self.nest.loops[loops[0]].extent, sums)
-        with ir.InsertionPoint(built.body):
-            inside = position | {loops[0]: built.induction_variable}
-            scf.YieldOp(self._reduce(loops[1:], inside, list(built.inner_iter_args), step))
-        return list(built.results)
-
-    def _step(
-        self, operands: Sequence[_Operand], position: Position, sums: Sequence[ir.Value]
-    ) -> list[ir.Value]:
-        """Combine the accumulators with one element of every reduction."""
-        readers = [self._reader(operand, position) for operand in operands]
-        results = []
-        for number, accumulator in enumerate(sums):
-            row, vector = divmod(number, self.plan.vectors)
-            arguments = [read(row, vector) for read in readers]
-            results.append(
-                emit_on_vectors(self.nest.body, [*arguments, accumulator], self.plan.lanes)
-            )
-        return results
-
-    def _reader(self, operand: _Operand, position: Position) -> Callable[[int, int], ir.Value]:
-        """Return a function that loads the vector for a row and vector of the tile, once."""
-        plan, access = self.plan, operand.access
-        loaded: dict[int, ir.Value] = {}
-        if access.is_scalar:
-            return lambda row, vector: broadcast(access.value, plan.lanes)
-        start = plus(offset(access, position), operand.start)
-
-        def read(row: int, vector: int) -> ir.Value:
-            distance = row * plan.row_stride(access)
-            distance += vector * plan.lanes * operand.column
-            if distance not in loaded:
-                place = _moved(start, distance)
-                loaded[distance] = _load(access, place, plan.lanes, operand.column)
-            return loaded[distance]
-
-        return read
+@contextmanager
+def _where(part: _Part | None) -> Iterator[None]:
+    """Let what is emitted inside happen in the last part only."""
+    if part is None:
+        yield
+        return
+    branch = scf.IfOp(part.is_last)
+    with ir.InsertionPoint(branch.then_block):
+        yield
+        scf.YieldOp([])
 
 
-@dataclass(frozen=True)
-class _Operand:
-    """An input as one tile of columns reads it.
-
-    Attributes:
-        access: the input, or its panels.
-        start: where the columns start.
-        column: how far apart they are, 0 to 2.
-    """
-
-    access: Access
-    start: ir.Value
-    column: int
-
-
-def _block(number: ir.Value, panels: int, tiles: int) -> Block:
-    first = arith.muli(number, index(panels))
-    if tiles % panels == 0:
-        return Block(first, index(panels))
-    return Block(first, arith.minsi(index(panels), arith.subi(index(tiles), first)))
+def _is_equal(value: ir.Value, number: int) -> ir.Value:
+    return arith.cmpi(arith.CmpIPredicate.eq, value, index(number))
 
 
 def _tiles(extent: int, size: int) -> int:
     return -(-extent // size)
-
-
-def _moved(start: ir.Value, distance: int) -> ir.Value:
-    return arith.addi(start, index(distance)) if distance else start
-
-
-def _load(access: Access, place: ir.Value, lanes: int, column: int) -> ir.Value:
-    if column == 0:
-        return broadcast(load(access, place), lanes)
-    kind = ir.VectorType.get([lanes], ir.MemRefType(access.value.type).element_type)
-    low = emit("vector.load", [access.value, place], kind)
-    if column == 1:
-        return low
-    # The second half starts one element early, so as not to read behind the last one.
-    high = emit("vector.load", [access.value, _moved(place, lanes - 1)], kind)
-    chosen = [*range(0, lanes, 2), *range(lanes + 1, 2 * lanes, 2)]
-    return emit("vector.shuffle", [low, high], kind, mask=ir.DenseI64ArrayAttr.get(chosen))

@@ -33,7 +33,6 @@ class TilePlan:
         packed: the inputs, by number, that are copied into a panel for every tile of columns: all
             that move with the columns, where there is more than one column loop.
         cost: estimated cycles for one step of the reduction over the whole output.
-        panels: tiles of columns whose panels are filled together.
         prepared: the inputs, by number, whose panels are all filled before the kernel runs.
     """
 
@@ -44,7 +43,6 @@ class TilePlan:
     lanes: int
     packed: frozenset[int]
     cost: float
-    panels: int = 1
     prepared: frozenset[int] = frozenset()
 
     @property
@@ -167,7 +165,7 @@ def _plans(
     repeats = prod(loop.extent for loop in nest.loops) // (reduction * rows * columns)
     scatter = _SCATTER_CYCLES / reduction if nest.outputs[0].strides[column_loops[-1]] != 1 else 0.0
     for height, vectors, lanes in _tile_shapes(rows, columns, registers):
-        plan = TilePlan(row, column_loops, height, vectors, lanes, packed, 0.0, 1, prepared)
+        plan = TilePlan(row, column_loops, height, vectors, lanes, packed, 0.0, prepared)
         work = (_cycles(nest, plan, item_bytes) + scatter * height * plan.columns) * _tiles(
             rows, height
         )

@@ -99,3 +99,30 @@ func.func @constant(%a: memref<64x64xf32>, %b: memref<64x64xf32> {xyntra.constan
   }
   return
 }
+
+// A long reduction is done in parts, between which sums wait in memory.
+// CHECK-LABEL: func.func @long(
+// CHECK-SAME: [[C:%[a-z0-9]+]]: memref<32x32xf32>)
+// CHECK: [[WAITING:%.+]] = memref.alloc() : memref<{{[0-9]+}}xf32>
+// CHECK: [[SUMS:%.+]]:{{[0-9]+}} = scf.if
+// CHECK: vector.load [[WAITING]]
+// CHECK: scf.for {{.+}} iter_args({{.*}}[[SUMS]]#0
+// CHECK: scf.if
+// CHECK: } else {
+// CHECK: vector.store {{.+}}, [[WAITING]]
+func.func @long(%a: memref<32x8192xf32>, %b: memref<8192x32xf32>, %c: memref<32x32xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.generic {indexing_maps = [#none, #out], iterator_types = ["parallel", "parallel"]}
+      ins(%zero : f32) outs(%c : memref<32x32xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    linalg.yield %p : f32
+  }
+  linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : memref<32x8192xf32>, memref<8192x32xf32>) outs(%c : memref<32x32xf32>) {
+  ^bb0(%p: f32, %q: f32, %acc: f32):
+    %m = arith.mulf %p, %q : f32
+    %s = arith.addf %acc, %m : f32
+    linalg.yield %s : f32
+  }
+  return
+}

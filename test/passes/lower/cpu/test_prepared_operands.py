@@ -100,3 +100,13 @@ def test_nan_and_infinity_stay_in_their_columns(compiled):
 def test_without_the_attribute_nothing_is_prepared(compiled):
     text = product(16, 64, 64, "rows").replace(" {xyntra.constant}", "")
     assert compiled(text).lowered.prepared_bytes == 0
+
+
+@pytest.mark.parametrize("constant", [True, False])
+@pytest.mark.parametrize(("layout", "kind"), [("rows", "f32"), ("transposed", "f64")])
+def test_a_long_reduction_in_parts(compiled, layout, kind, constant):
+    size = (37, 100, 2101)
+    text = product(*size, layout, kind)
+    kernel = compiled(text if constant else text.replace(" {xyntra.constant}", ""))
+    a, b = operands(*size, layout, np.float32 if kind == "f32" else np.float64)
+    check(kernel(a, b)[0], a, b, layout)

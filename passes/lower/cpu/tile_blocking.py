@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Chooses which tiles are worked on together, so that what they share stays in a cache.
+
+The blocks are those of Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication"
+(2008): a part of one panel in the first-level cache, a part of the rows in the second-level cache.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xyntra.passes.lower.cpu.linear_nest import LinearNest
+from xyntra.passes.lower.cpu.tile_plan import TilePlan
+
+_PANEL_BYTES = 72 << 10  # streams from the second-level cache as fast as it is used
+_ROWS_BYTES = 192 << 10
+_SUMS_BYTES = 128 << 10
+_MAX_WIDTH = 8  # tiles beside each other; more would leave little to share among threads
+_PACKED_BYTES = 1 << 20
+_MIN_REUSE = 3  # tiles of rows that share a panel, from which on it should stay in a cache
+
+
+@dataclass(frozen=True)
+class Blocking:
+    """How many tiles form a block.
+
+    Attributes:
+        rows: tiles below each other.
+        columns: tiles beside each other.
+        steps: of the outermost reduction; None for all of them.
+    """
+
+    rows: int
+    columns: int
+    steps: int | None = None
+
+
+def choose_blocking(nest: LinearNest, plan: TilePlan, item_bytes: int) -> Blocking:
+    """Return the blocks for `plan`.
+
+    Args:
+        nest: the contraction.
+        plan: its tiles.
+        item_bytes: bytes of one element.
+    """
+    extents = [nest.loops[number].extent for number in nest.reductions]
+    length = prod(extents)
+    rows = 1 if plan.row_loop is None else nest.loops[plan.row_loop].extent
+    row_tiles = _tiles(rows, plan.rows)
+    column_tiles = _tiles(plan.extent(nest), plan.columns)
+    steps = None
+    in_cache = _PANEL_BYTES // (plan.columns * item_bytes)
+    if row_tiles >= _MIN_REUSE and len(plan.column_loops) == 1 and length > in_cache * 5 // 4:
+        steps = _even(extents[0], max(1, in_cache * extents[0] // length))
+    depth = length if steps is None else steps * length // extents[0]
+    rows_in_cache = max(_MIN_REUSE, _ROWS_BYTES // (depth * plan.rows * item_bytes))
+    height = _even(row_tiles, rows_in_cache)
+    sums = height * plan.rows * plan.columns * item_bytes
+    width = min(_MAX_WIDTH, max(1, _SUMS_BYTES // sums))
+    if plan.packed:
+        packed = length * plan.columns * item_bytes * len(plan.packed)
+        width = 1 if len(plan.column_loops) > 1 else max(1, min(width, _PACKED_BYTES // packed))
+    if steps == extents[0]:
+        steps = None
+    return Blocking(height, _even(column_tiles, width), steps)
+
+
+def _even(extent: int, most: int) -> int:
+    """Return the size of blocks of at most `most` that are about equal."""
+    return _tiles(extent, _tiles(extent, most))
+
+
+def _tiles(extent: int, size: int) -> int:
+    return -(-extent // size)
