@@ -11,7 +11,7 @@ from xyntra.passes.lower.cpu.memrefs import VIEWS
 
 __all__ = ["can_move", "capture_values", "move_private_buffers"]
 
-_COPIED = VIEWS | {"arith.constant", "memref.get_global", "vector.broadcast"}
+_COPIED = VIEWS | {"arith.constant", "memref.get_global", "ub.poison", "vector.broadcast"}
 
 
 def can_move(loop: ir.Operation) -> bool:

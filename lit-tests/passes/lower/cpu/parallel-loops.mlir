@@ -113,3 +113,25 @@ func.func @elements(%x: memref<1048576xf32>) {
   } {xyntra.parallel}
   return
 }
+
+// -----
+
+// A value that stands for any is made again.
+// CHECK-LABEL: func.func private @any.parallel0(
+// CHECK: ub.poison
+// CHECK: scf.for
+// CHECK: vector.shuffle
+func.func @any(%x: memref<1048576xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %n = arith.constant 131072 : index
+  %any = ub.poison : vector<8xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %j = arith.muli %i, %c8 : index
+    %a = vector.load %x[%j] : memref<1048576xf32>, vector<8xf32>
+    %b = vector.shuffle %a, %any [7, 6, 5, 4, 3, 2, 1, 0] : vector<8xf32>, vector<8xf32>
+    vector.store %b, %x[%j] : memref<1048576xf32>, vector<8xf32>
+  } {xyntra.parallel}
+  return
+}
