@@ -102,6 +102,14 @@ def test_libraries_do_not_share_names():
     assert call(second, "f", ctypes.c_int64) == 2
 
 
+def test_a_library_outlives_many_that_come_and_go():
+    kept = Library({"f": compile_object(returning(5), opt_level=1)})
+    code = compile_object(returning(6), opt_level=1)
+    for _ in range(100):
+        assert call(Library({"f": code}), "f", ctypes.c_int64) == 6
+    assert call(kept, "f", ctypes.c_int64) == 5
+
+
 def test_an_empty_library_loads():
     Library({})
 

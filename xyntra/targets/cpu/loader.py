@@ -15,6 +15,7 @@ from xyntra.targets.cpu.llvm_backend import llvm
 from xyntra.targets.cpu.object_symbols import undefined_symbols
 from xyntra.targets.cpu.support import SOURCES, support_object
 
+_LIBRARIES_OF_AN_ENGINE = 32
 _numbers = count()
 
 
@@ -39,8 +40,10 @@ class Library:
             builder.export_symbol(name)
         for name, address in _imports(objects.values()).items():
             builder.import_symbol(name, address)
+        number = next(_numbers)
         try:
-            self._tracker = builder.link(_engine(), f"xyntra.{next(_numbers)}")
+            engine = _engine(number // _LIBRARIES_OF_AN_ENGINE)
+            self._tracker = builder.link(engine, f"xyntra.{number}")
         except RuntimeError as error:
             raise CompileError(
                 "object-load", "compiled kernels could not be loaded", cause=str(error)
@@ -60,7 +63,12 @@ class Library:
 
 
 @lru_cache(maxsize=1)
-def _engine() -> Any:
+def _engine(generation: int) -> Any:
+    """The engine that links new libraries, of which each keeps its own alive.
+
+    An engine keeps some memory for every library that it ever had. To link each with a new one
+    would take milliseconds.
+    """
     return llvm().create_lljit_compiler(use_jit_link=False, suppress_errors=True)
 
 

@@ -121,8 +121,8 @@ class _Context:
     """The memory and the argument table of one call at a time."""
 
     def __init__(self, program: CpuProgram, steps: Sequence[Step]) -> None:
+        # It keeps no reference to the program, which keeps it: a cycle would not be freed at once.
         self.plan = program.plan
-        self.program = program
         self.arena = allocate(program._layout.nbytes)
         indices = {id(step): index for index, step in enumerate(self.plan.steps)}
         slots: dict[int, list[tuple[int, int]]] = {}
@@ -131,7 +131,7 @@ class _Context:
             buffers = self._argument_buffers(step)
             for argument, buffer in enumerate(buffers):
                 slots.setdefault(buffer, []).append((position, argument))
-            addresses = [self._address(buffer) for buffer in buffers]
+            addresses = [self._address(program, buffer) for buffer in buffers]
             addresses += program._copies.addresses(step)
             scratch = program._layout.offsets.get(("scratch", indices[id(step)]), 0)
             addresses += [address_of(self.arena) + scratch, program.team.address]
@@ -150,11 +150,11 @@ class _Context:
     def _argument_buffers(self, step: Step) -> list[int]:
         return self.plan.argument_buffers(step)
 
-    def _address(self, buffer: int) -> int:
-        fixed = self.program._fixed.get(buffer)
+    def _address(self, program: CpuProgram, buffer: int) -> int:
+        fixed = program._fixed.get(buffer)
         if fixed is not None:
             return address_of(fixed)
-        offset = self.program._layout.offsets.get(("buffer", buffer))
+        offset = program._layout.offsets.get(("buffer", buffer))
         return 0 if offset is None else address_of(self.arena) + offset
 
 
