@@ -7,7 +7,7 @@ a nest of `scf.for` that carries its results, which bufferization turns into wri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from torch_mlir import ir
 
@@ -15,10 +15,17 @@ from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.scalar import Scalar, constant
 
 Body = Callable[[list[Scalar], list[Tensor]], Sequence[Tensor]]
+Carried = tuple[list[Tensor], list[Scalar]]
+"""What an iteration hands to the next one."""
+Step = Callable[[Scalar, list[Tensor], list[Scalar]], Carried]
 
 
 def for_each(
-    b: TensorBuilder, sizes: Sequence[int], state: Sequence[Tensor], body: Body
+    b: TensorBuilder,
+    sizes: Sequence[int],
+    state: Sequence[Tensor],
+    body: Body,
+    independent: Collection[int] = (),
 ) -> list[Tensor]:
     """Run `body` once for every index below `sizes`, in row-major order.
 
@@ -27,30 +34,50 @@ def for_each(
         sizes: trip counts, from the outermost loop to the innermost.
         state: the tensors that the loops update.
         body: takes the indices and the current tensors and returns the updated ones.
+        independent: loops whose iterations neither read nor write what another one writes.
 
     Returns:
         The tensors after the last iteration.
     """
     with b.insertion_point, b.location:
-        return _nest(list(sizes), [], list(state), body)
+        return _nest(sizes, [], list(state), body, independent)
 
 
-def _nest(sizes: list[int], indices: list[Scalar], state: list[Tensor], body: Body) -> list[Tensor]:
-    if not sizes:
+def _nest(
+    sizes: Sequence[int],
+    indices: list[Scalar],
+    state: list[Tensor],
+    body: Body,
+    independent: Collection[int],
+) -> list[Tensor]:
+    number = len(indices)
+    if number == len(sizes):
         return list(body(indices, state))
-    return for_range(sizes[0], state, lambda i, inner: _nest(sizes[1:], [*indices, i], inner, body))
+
+    def inside(i: Scalar, inner: list[Tensor]) -> list[Tensor]:
+        return _nest(sizes, [*indices, i], inner, body, independent)
+
+    return for_range(sizes[number], state, inside, parallel=number in independent)
 
 
 def for_range(
-    size: int, state: Sequence[Tensor], body: Callable[[Scalar, list[Tensor]], Sequence[Tensor]]
+    size: int,
+    state: Sequence[Tensor],
+    body: Callable[[Scalar, list[Tensor]], Sequence[Tensor]],
+    *,
+    parallel: bool = False,
 ) -> list[Tensor]:
-    """One loop from 0 to `size` at the current insertion point; only inside a body."""
+    """One loop from 0 to `size` at the current insertion point; only inside a body.
+
+    With `parallel`, no iteration reads or writes what another one writes.
+    """
     bounds = [constant(n, "index").value for n in (0, size, 1)]
     types = [tensor.value.type for tensor in state]
     op = ir.Operation.create(
         "scf.for",
         results=types,
         operands=[*bounds, *(tensor.value for tensor in state)],
+        attributes={"xyntra.parallel": ir.UnitAttr.get()} if parallel else {},
         regions=1,
     )
     location = op.location
@@ -62,6 +89,36 @@ def for_range(
         inner = [Tensor(value, old.dtype) for value, old in zip(values, state, strict=True)]
         _yield(body(Scalar(index, "index"), inner))
     return [Tensor(value, old.dtype) for value, old in zip(op.results, state, strict=True)]
+
+
+def carry_range(
+    size: Scalar, tensors: Sequence[Tensor], scalars: Sequence[Scalar], body: Step
+) -> Carried:
+    """One loop from 0 to `size` that hands on scalars, too; only inside a body."""
+    bounds = [constant(0, "index").value, size.value, constant(1, "index").value]
+    values = [each.value for each in (*tensors, *scalars)]
+    op = ir.Operation.create(
+        "scf.for",
+        results=[value.type for value in values],
+        operands=[*bounds, *values],
+        regions=1,
+    )
+    types = [ir.IndexType.get(), *(value.type for value in values)]
+    block = op.regions[0].blocks.append(*types, arg_locs=[op.location] * len(types))
+
+    def split(found: Sequence[ir.Value]) -> Carried:
+        count = len(tensors)
+        return (
+            [Tensor(v, old.dtype) for v, old in zip(found[:count], tensors, strict=True)],
+            [Scalar(v, old.dtype) for v, old in zip(found[count:], scalars, strict=True)],
+        )
+
+    with ir.InsertionPoint(block):
+        index, *inner = block.arguments
+        after = body(Scalar(index, "index"), *split(inner))
+        operands = [each.value for each in (*after[0], *after[1])]
+        ir.Operation.create("scf.yield", operands=operands)
+    return split(list(op.results))
 
 
 def when(

@@ -63,6 +63,42 @@ def test_top_k_of_many() -> None:
     check_node("TopK", {"x": x}, constants={"k": np.array([50])}, outputs=2)
 
 
+@pytest.mark.parametrize("length", [1, 2, 8, 9, 31, 33, 64, 100, 513])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8, np.uint8, np.int32, np.uint32])
+def test_sorting_whole_axes(length: int, dtype: type) -> None:
+    generator = np.random.default_rng(length)
+    x = generator.integers(0, 120, (2, length)).astype(dtype)
+    if np.dtype(dtype).kind != "u":
+        x -= np.array(60, dtype)
+    for largest in (0, 1):
+        options = {"constants": {"k": np.array([length])}, "outputs": 2, "largest": largest}
+        values, places = run(node_model("TopK", {"x": x}, **options), {"x": x})
+        wide = x.astype(np.float64)
+        expected = np.argsort(-wide if largest else wide, axis=1, kind="stable")
+        np.testing.assert_array_equal(places, expected)
+        np.testing.assert_array_equal(values, np.take_along_axis(x, expected, 1))
+
+
+def test_zeros_of_both_signs_are_equal() -> None:
+    x = np.array([0.0, -0.0, 1, 0.0, -0.0], np.float32)
+    values, places = run(
+        node_model("TopK", {"x": x}, constants={"k": np.array([5])}, outputs=2), {"x": x}
+    )
+    assert places.tolist() == [2, 0, 1, 3, 4]
+    assert np.signbit(values).tolist() == [False, False, True, False, True]
+
+
+@pytest.mark.parametrize(("length", "k"), [(31, 3), (32, 1), (33, 5), (1000, 7)])
+def test_the_best_of_many(length: int, k: int) -> None:
+    x = np.random.default_rng(length).standard_normal((3, length)).astype(np.float32)
+    x[0, ::3], x[1] = np.nan, np.nan
+    options = {"constants": {"k": np.array([k])}, "outputs": 2}
+    values, places = run(node_model("TopK", {"x": x}, **options), {"x": x})
+    order = np.where(np.isnan(x), np.inf, -x)
+    np.testing.assert_array_equal(places, np.argsort(order, axis=1, kind="stable")[:, :k])
+    np.testing.assert_array_equal(values, np.take_along_axis(x, places, 1))
+
+
 def test_top_k_by_attribute() -> None:
     x = np.random.default_rng(3).standard_normal((4, 7)).astype(np.float32)
     check_node("TopK", {"x": x}, opset=9, outputs=2, k=2)

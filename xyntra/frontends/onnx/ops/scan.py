@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from xyntra.dialects.builder import Tensor
-from xyntra.dialects.loops import for_each, insert
+from xyntra.dialects.loops import Carried, carry_range, for_each, insert
 from xyntra.dialects.reductions import Reduction, combine
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.frontends.onnx.node import Node, handles
@@ -28,6 +30,19 @@ def _cumulate(node: Node, kind: Reduction) -> Tensor:
         return x
     last, wide = x.shape[axis] - 1, accumulator_of(x.dtype)
     neutral = 0 if kind == "sum" else 1
+    independent = [d for d in range(x.rank) if d != axis]
+    start = Tensor(b.empty(x.shape, wide), wide)
+
+    def along(row: list[Scalar], state: list[Tensor]) -> list[Tensor]:
+        """Cumulate along the last axis, the sum so far being in a register."""
+
+        def step(number: Scalar, inner: list[Tensor], total: list[Scalar]) -> Carried:
+            at = constant(last, "index") - number if reverse else number
+            after = combine(kind, total[0], b.extract(x, [*row, at]).cast(wide))
+            return [insert(total[0] if exclusive else after, inner[0], [*row, at])], [after]
+
+        size = constant(x.shape[axis], "index")
+        return carry_range(size, state, [constant(neutral, wide)], step)[0]
 
     def body(indices: list[Scalar], state: list[Tensor]) -> list[Tensor]:
         step = indices[axis]
@@ -41,8 +56,11 @@ def _cumulate(node: Node, kind: Reduction) -> Tensor:
         carried = first.select(constant(neutral, wide), b.extract(state[0], previous))
         return [insert(combine(kind, carried, added), state[0], here)]
 
-    start = Tensor(b.fill(x.shape, wide, neutral), wide)
-    return cast(b, for_each(b, x.shape, [start], body)[0], x.dtype)
+    if axis == x.rank - 1 and prod(x.shape[:-1]) > 1:
+        result = for_each(b, x.shape[:-1], [start], along, independent)
+    else:
+        result = for_each(b, x.shape, [start], body, independent)
+    return cast(b, result[0], x.dtype)
 
 
 def _replaced(indices: list[Scalar], axis: int, at: Scalar) -> list[Scalar]:

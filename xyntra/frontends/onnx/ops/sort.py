@@ -7,6 +7,7 @@ from xyntra.dialects.builder import Tensor
 from xyntra.dialects.dtypes import is_float
 from xyntra.dialects.loops import for_each, for_range, insert, when
 from xyntra.dialects.scalar import Scalar, constant
+from xyntra.dialects.sorting import best_along, has_keys
 from xyntra.frontends.onnx.node import Node, handles
 
 
@@ -14,8 +15,7 @@ from xyntra.frontends.onnx.node import Node, handles
 def top_k(node: Node) -> list[Tensor]:
     """Values and their positions (int64), best first; among equals the lower position comes first.
 
-    NaN is worse than every number. Each element is inserted into a sorted list of `k`, after one
-    comparison with the worst of the list: n + k^2 log(n / k) steps for n elements in random order.
+    NaN is worse than every number.
     """
     x, b = node.tensor(0), node.b
     axis = node.axis(node.attribute("axis", -1), x.rank)
@@ -27,6 +27,19 @@ def top_k(node: Node) -> list[Tensor]:
     best = [Tensor(b.fill(shape, dtype, 0), dtype) for dtype in (x.dtype, "int64")]
     if 0 in shape:
         return best
+    if has_keys(x.dtype, x.shape[axis]):
+        return best_along(b, x, axis, k, largest)
+    return _by_insertion(node, x, axis, best, largest)
+
+
+def _by_insertion(
+    node: Node, x: Tensor, axis: int, best: list[Tensor], largest: bool
+) -> list[Tensor]:
+    """Insert each element into a sorted list of k, after one comparison with the worst of the list.
+
+    n + k^2 log(n / k) steps for n elements in random order.
+    """
+    b, k = node.b, best[0].shape[axis]
 
     def body(indices: list[Scalar], state: list[Tensor]) -> list[Tensor]:
         step, row = indices[-1], indices[:-1]

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The k best elements along an axis, through keys that hold a value's rank and its position.
+
+A key has 64 bits: above, the value as an unsigned integer that grows from the best value to the
+worst, NaN being the worst; below, the position. Keys are distinct, one comparison of integers
+orders them, and of equal values the one of lower position comes first.
+
+A few elements are kept in a sorted list: a block of the axis is looked at again only if its best
+value may enter. Many are sorted: runs of a few keys by insertion, then merged from both of their
+ends at a time, which needs no bounds (I. van den Hoven, *quadsort*, 2021).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil, log, prod
+
+from torch_mlir import ir
+
+from xyntra.dialects.builder import Tensor, TensorBuilder
+from xyntra.dialects.dtypes import bit_width, is_float, is_unsigned
+from xyntra.dialects.loops import Carried, carry_range, for_each, for_range, insert, when
+from xyntra.dialects.scalar import Scalar, constant, emit
+
+__all__ = ["best_along", "has_keys"]
+
+_BLOCK = 32  # elements that are looked at together
+_RUN = 8  # keys that are sorted by insertion, at most
+_WORST = (1 << 64) - 1
+_LOW = (1 << 32) - 1
+_SORT_COST = 4.0  # of a key in one merge, in steps of an insertion
+
+Read = Callable[[Scalar], Scalar]
+
+
+def has_keys(dtype: str, length: int) -> bool:
+    """Tell whether values of `dtype` and positions below `length` fit into keys."""
+    return bit_width(dtype) <= 32 and length < _LOW
+
+
+def best_along(b: TensorBuilder, x: Tensor, axis: int, k: int, largest: bool) -> list[Tensor]:
+    """The `k` largest or smallest elements of `x` along `axis`, and their positions (int64).
+
+    Args:
+        b: where to build.
+        x: a tensor that is not empty, of a dtype that `has_keys` accepts.
+        axis: a dimension, not negative.
+        k: from 1 to the extent of `axis`.
+        largest: whether larger values are better.
+    """
+    shape = [k if d == axis else n for d, n in enumerate(x.shape)]
+    best = [Tensor(b.fill(shape, dtype, 0), dtype) for dtype in (x.dtype, "int64")]
+    length = x.shape[axis]
+    few = k * k * (1 + log(length / k)) < _SORT_COST * length * max(1.0, log(length / _RUN, 2))
+    keys_of = _few_keys if few else _sorted_keys
+
+    def body(row: list[Scalar], state: list[Tensor]) -> list[Tensor]:
+        def read(place: Scalar) -> Scalar:
+            return b.extract(x, [*row[:axis], place, *row[axis:]])
+
+        keys = keys_of(b, read, length, k, largest)
+
+        def write(slot: Scalar, inner: list[Tensor]) -> list[Tensor]:
+            position = b.extract(keys, [slot]) & _LOW
+            found = (read(position.cast("index")), position.cast("int64"))
+            there = [*row[:axis], slot, *row[axis:]]
+            return [insert(value, t, there) for value, t in zip(found, inner, strict=True)]
+
+        return for_range(k, state, write)
+
+    rows = [n for d, n in enumerate(x.shape) if d != axis]
+    if prod(rows) > 1:
+        return for_each(b, rows, best, body, range(len(rows)))
+
+    def only(indices: list[Scalar], state: list[Tensor]) -> list[Tensor]:
+        zeros = [constant(0, "index") for _ in rows]
+        return when(indices[0].equals(0), state, lambda: body(zeros, state))
+
+    # Simplification would take a loop of one iteration apart, and a kernel is one operation.
+    return for_each(b, [2], best, only)
+
+
+def _rank(value: Scalar, largest: bool) -> Scalar:
+    """A uint32 that is the smaller the better `value` is."""
+    if not is_float(value.dtype):
+        wide = value.cast("uint32" if is_unsigned(value.dtype) else "int32")
+        ordered = wide if is_unsigned(value.dtype) else wide ^ -(1 << 31)
+        return (~ordered if largest else ordered).cast("uint32")
+    number = value.cast("float32") + 0.0  # both zeros are equal
+    bits = Scalar(emit("arith.bitcast", [number.value], constant(0, "int32").value.type), "int32")
+    ordered = bits ^ ((bits >> 31) | -(1 << 31))
+    rank = (~ordered if largest else ordered).cast("uint32")
+    return number.is_nan().select(constant(_LOW, "uint32"), rank)
+
+
+def _key(read: Read, place: Scalar, largest: bool) -> Scalar:
+    rank = _rank(read(place), largest).cast("uint64")
+    return (rank << 32) | place.cast("int64").cast("uint64")
+
+
+def _all_worst(b: TensorBuilder, length: int) -> Tensor:
+    empty = _empty(b, length)
+    worst = constant(_WORST, "uint64")
+    return for_range(length, [empty], lambda place, keys: [insert(worst, keys[0], [place])])[0]
+
+
+def _empty(b: TensorBuilder, length: int) -> Tensor:
+    """Keys at the current place, where `b.empty` would make them outside of all loops."""
+    op = ir.Operation.create("tensor.empty", results=[b.tensor_type([length], "uint64")])
+    return Tensor(op.results[0], "uint64")
+
+
+def _insert_key(b: TensorBuilder, keys: Tensor, key: Scalar, start: Scalar, count: int) -> Tensor:
+    """Sort `key` into the `count` sorted keys from `start` on; the worst of them drops out."""
+
+    def body(slot: Scalar, inner: list[Tensor], new: list[Scalar]) -> Carried:
+        old = b.extract(inner[0], [start + slot])
+        kept = insert(new[0].minimum(old), inner[0], [start + slot])
+        return [kept], [new[0].maximum(old)]
+
+    return carry_range(constant(count, "index"), [keys], [key], body)[0][0]
+
+
+def _few_keys(b: TensorBuilder, read: Read, length: int, k: int, largest: bool) -> Tensor:
+    """The `k` best keys, sorted."""
+    zero, last = constant(0, "index"), constant(k - 1, "index")
+
+    def element(place: Scalar, keys: list[Tensor]) -> list[Tensor]:
+        key = _key(read, place, largest)
+        may_enter = key < b.extract(keys[0], [last])
+        return when(may_enter, keys, lambda: [_insert_key(b, keys[0], key, zero, k)])
+
+    def block(first: Scalar, count: int, keys: list[Tensor]) -> list[Tensor]:
+        def better(step: Scalar, _: list[Tensor], best: list[Scalar]) -> Carried:
+            return [], [best[0].minimum(_rank(read(first + step), largest))]
+
+        size = constant(count, "index")
+        best = carry_range(size, [], [constant(_LOW, "uint32")], better)[1][0]
+        may_enter = best <= (b.extract(keys[0], [last]) >> 32).cast("uint32")
+        return when(
+            may_enter,
+            keys,
+            lambda: for_range(count, keys, lambda step, inner: element(first + step, inner)),
+        )
+
+    blocks, left = divmod(length, _BLOCK)
+    keys = [_all_worst(b, k)]
+    if blocks:
+        keys = for_range(blocks, keys, lambda i, inner: block(i * _BLOCK, _BLOCK, inner))
+    return block(constant(blocks * _BLOCK, "index"), left, keys)[0] if left else keys[0]
+
+
+def _sorted_keys(b: TensorBuilder, read: Read, length: int, k: int, largest: bool) -> Tensor:
+    """All keys, sorted, and some that are the worst behind them."""
+    levels = max(0, ceil(log(length / _RUN, 2)))
+    run = -(-length >> levels)
+    end = constant(length - 1, "index")
+
+    def fill(number: Scalar, keys: list[Tensor]) -> list[Tensor]:
+        def step(i: Scalar, inner: list[Tensor]) -> list[Tensor]:
+            place = number * run + i
+            inside = place <= end
+            key = _key(read, inside.select(place, end), largest)
+            chosen = inside.select(key, constant(_WORST, "uint64"))
+            return [_insert_key(b, inner[0], chosen, number * run, run)]
+
+        return for_range(run, keys, step)
+
+    (keys,) = for_range(1 << levels, [_all_worst(b, run << levels)], fill)
+    spare = _empty(b, run << levels)
+    for level in range(levels):
+        keys, spare = _merged(b, keys, spare, run << level), keys
+    return keys
+
+
+def _merged(b: TensorBuilder, keys: Tensor, target: Tensor, run: int) -> Tensor:
+    """Merge neighbouring sorted runs of `run` keys into `target`."""
+
+    def pair(number: Scalar, outer: list[Tensor]) -> list[Tensor]:
+        low = number * (2 * run)
+        high = low + (2 * run - 1)
+
+        def step(i: Scalar, inner: list[Tensor], at: list[Scalar]) -> Carried:
+            first, second, one, other = (b.extract(keys, [place]) for place in at)
+            into = insert(first.minimum(second), inner[0], [low + i])
+            into = insert(one.maximum(other), into, [high - i])
+            takes_first, takes_one = first < second, one > other
+            return [into], [
+                takes_first.select(at[0] + 1, at[0]),
+                takes_first.select(at[1], at[1] + 1),
+                takes_one.select(at[2] - 1, at[2]),
+                takes_one.select(at[3], at[3] - 1),
+            ]
+
+        starts = [low, low + run, low + (run - 1), high]
+        return carry_range(constant(run, "index"), outer, starts, step)[0]
+
+    return for_range(keys.shape[0] // (2 * run), [target], pair)[0]
