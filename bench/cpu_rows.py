@@ -53,24 +53,26 @@ class How:
 def model_row(spec: ModelSpec, how: How) -> Row:
     """One model. What failed has an `error`, beside what was measured."""
     row = _row(spec.name, spec.title)
-    try:
-        path = model_file(spec, how.folder, how.pace.timeout)
-        if how.cold:
-            row["cold_seconds"] = _cold_seconds(spec, path, how)
-    except MeasureError as error:
-        return row | {"error": str(error)}
     inputs = [spec.random_inputs(seed) for seed in range(MEASURED_SEEDS)]
-    for threads in how.threads:
-        entrants = model_entrants(spec, path, threads=threads, config=how.config, peers=how.peers)
-        row["threads"][str(threads)] = _contest(entrants, inputs, how.pace)
+    with tempfile.TemporaryDirectory(prefix="xyntra-cache-") as cache:
+        try:
+            path = model_file(spec, how.folder, how.pace.timeout)
+            if how.cold:
+                row["cold_seconds"] = _cold_seconds(spec, path, how, Path(cache))
+        except MeasureError as error:
+            return row | {"error": str(error)}
+        # What was compiled to take its time need not be compiled again.
+        config = {**how.config, "cache_dir": cache} if how.cold else how.config
+        for threads in how.threads:
+            entrants = model_entrants(spec, path, threads=threads, config=config, peers=how.peers)
+            row["threads"][str(threads)] = _contest(entrants, inputs, how.pace)
     return row
 
 
-def _cold_seconds(spec: ModelSpec, path: Path, how: How) -> float:
-    with tempfile.TemporaryDirectory(prefix="xyntra-cache-") as cache:
-        done = measure_compilations(
-            spec, path, Path(cache), cold=how.cold, cached=0, timeout=how.pace.timeout
-        )
+def _cold_seconds(spec: ModelSpec, path: Path, how: How, cache: Path) -> float:
+    done = measure_compilations(
+        spec, path, cache, cold=how.cold, cached=0, timeout=how.pace.timeout
+    )
     return done.median(done.cold)
 
 
