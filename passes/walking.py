@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from xyntra.dialects.mlir import ir
 
-__all__ = ["nested_operations"]
+__all__ = ["nested_operations", "outside_bodies"]
 
 
 def nested_operations(op: ir.Operation) -> Iterator[ir.Operation]:
@@ -17,3 +17,14 @@ def nested_operations(op: ir.Operation) -> Iterator[ir.Operation]:
             for view in block.operations:
                 yield view.operation
                 yield from nested_operations(view.operation)
+
+
+def outside_bodies(op: ir.Operation) -> Iterator[ir.Operation]:
+    """As `nested_operations`, without the scalar operations in bodies of a `linalg.generic`."""
+    for region in op.regions:
+        for block in region.blocks:
+            for view in block.operations:
+                inner = view.operation
+                yield inner
+                if inner.name != "linalg.generic":
+                    yield from outside_bodies(inner)

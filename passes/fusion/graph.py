@@ -123,17 +123,18 @@ class _Reader:
     def _add(
         self, value: ir.Value, kind: Kind, producer: int | None, source: int | None, static: bool
     ) -> int:
-        number = self._number(kind, producer)
+        number = self._number(kind, producer, kind.nbytes)
         self.seen[value] = _Seen(kind, number, number, producer, source, static)
         return number
 
-    def _number(self, kind: Kind, producer: int | None, nbytes: int | None = None) -> int:
+    def _number(self, kind: Kind, producer: int | None, nbytes: int) -> int:
         graph = self.graph
-        graph.nbytes.append(kind.nbytes if nbytes is None else nbytes)
+        number = len(graph.nbytes)
+        graph.nbytes.append(nbytes)
         graph.readers.append(0)
         graph.producer.append(producer)
         graph.kinds.append(kind.number)
-        return len(graph.nbytes) - 1
+        return number
 
     def _visit_generic(self, op: ir.Operation, results: list[ir.Value]) -> None:
         seen = [self.seen[value] for value in op.operands]
@@ -142,12 +143,12 @@ class _Reader:
         alike = self._alike(op, names, seen, len(results))
         about = alike.about
         index = len(self.graph.nodes)
-        node = Node(op, about.role, alike.shape, about.rows)
+        node = _node(op, about, alike.shape)
         self.graph.nodes.append(node)
         if about.role is Role.SOURCE:
             self._pass(index, node, results)
             return
-        self._read_operands(node, about, seen, alike.accesses, alike.destinations)
+        self._read_operands(node, seen, alike.accesses, alike.destinations)
         if about.gathers or about.role is Role.OPAQUE:
             holders = nested_operations(op) if about.role is Role.OPAQUE else gathering(block)
             self._read_in_body(node, holders)
@@ -185,7 +186,7 @@ class _Reader:
         is_known = name != "linalg.generic" and (is_tensor or name == "arith.constant")
         about = describe(op, name, shape) if is_known else OPAQUE
         index = len(self.graph.nodes)
-        node = Node(op, about.role, shape, about.rows)
+        node = _node(op, about, shape)
         self.graph.nodes.append(node)
         if about.role in PASSIVE:
             self._pass(index, node, results)
@@ -193,7 +194,7 @@ class _Reader:
         operands = [self.seen.get(value) for value in op.operands]
         accesses = [_access(node, position, seen) for position, seen in enumerate(operands)]
         places = name == "tensor.insert_slice" and about.role is Role.DATA
-        self._read_operands(node, about, operands, accesses, 1 if places else len(operands))
+        self._read_operands(node, operands, accesses, 1 if places else len(operands))
         if about.role is Role.OPAQUE:
             self._read_in_body(node, nested_operations(op))
         self._add_results(node, index, results, kinds)
@@ -228,7 +229,7 @@ class _Reader:
             sliced = kept if sliced is None else sliced & kept
         return _Seen(
             kind,
-            self._number(kind, inner.producer),
+            self._number(kind, inner.producer, kind.nbytes),
             inner.origin,
             inner.producer,
             inner.source,
@@ -240,25 +241,33 @@ class _Reader:
     def _read_operands(
         self,
         node: Node,
-        about: Description,
         operands: Sequence[_Seen | None],
         accesses: Sequence[Access],
         destinations: int,
     ) -> None:
-        """Note what the operation reads and what is cloned for it, and its work."""
-        node.matrix_flops, node.scalar_ops = about.matrix_flops, about.scalar_ops
-        node.moves_only = about.moves_only
-        node.static = True
+        """Note what the operation reads, and what is cloned for it."""
+        graph, op, reads, static = self.graph, node.op, node.reads, True
         self.read_by_node.clear()
         for position, seen in enumerate(operands):
             if seen is None:
                 continue
-            if seen.source is not None and not seen.views:
+            if seen.views:
+                self._add_read(
+                    node, seen, accesses[position], op, position, position >= destinations
+                )
+            elif seen.source is not None:
                 node.sources.append((position, seen.source))
                 continue
-            node.static = node.static and seen.static
-            found = accesses[position]
-            self._add_read(node, seen, found, node.op, position, position >= destinations)
+            else:  # as _add_read does, for the many reads that are as simple as that
+                tensor = seen.tensor
+                if tensor not in self.read_by_node:
+                    self.read_by_node.add(tensor)
+                    graph.readers[tensor] += 1
+                    node.nbytes += seen.kind.nbytes
+                access, initial = accesses[position], position >= destinations
+                reads.append(Read(seen.producer, tensor, tensor, access, op, position, (), initial))
+            static = static and seen.static
+        node.static = static
 
     def _read_in_body(self, node: Node, holders: Iterable[ir.Operation]) -> None:
         """Note what operations of the body read."""
@@ -299,6 +308,11 @@ class _Reader:
         node.reads.append(
             Read(producer, tensor, origin, found, holder, position, seen.views, initial)
         )
+
+
+def _node(op: ir.Operation, about: Description, shape: Shape) -> Node:
+    rows, flops, work = about.rows, about.matrix_flops, about.scalar_ops
+    return Node(op, about.role, shape, rows, (), flops, work, [], about.moves_only, False, 0, [])
 
 
 def _access(node: Node, position: int, seen: _Seen | None) -> Access:

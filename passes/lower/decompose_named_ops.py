@@ -21,6 +21,7 @@ from xyntra.dialects.scalar import Scalar, constant
 from xyntra.passes.diagnostics import PassFailure
 from xyntra.passes.lower.attention_as_linalg import decompose_attention
 from xyntra.passes.registry import register_pass
+from xyntra.passes.walking import outside_bodies
 
 __all__ = ["DecomposeNamedOps"]
 
@@ -43,14 +44,8 @@ class DecomposeNamedOps:
         Raises:
             PassFailure: an op has a dynamic shape.
         """
-        found: list[ir.Operation] = []
-
-        def visit(operation: ir.Operation) -> ir.WalkResult:
-            if operation.name in _OPS and self._wants(operation.name):
-                found.append(operation)
-            return ir.WalkResult.ADVANCE
-
-        module.walk(visit)
+        wanted = {name for name in _OPS if self._wants(name)}
+        found = [op for op in outside_bodies(module) if op.name in wanted]
         for operation in found:
             _rewrite(operation)
 

@@ -11,6 +11,7 @@ from xyntra.dialects.attention_layout import QUERY, VALUE_SIZE
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.positions import Position
 from xyntra.passes.recognize.attention_places import are_whole, linear, unflatten
+from xyntra.passes.reductions import Reductions
 
 __all__ = ["Output", "ends_only_in", "follow_output", "reductions_after"]
 
@@ -19,27 +20,28 @@ _BETWEEN = (*_RESHAPES, "tensor.extract_slice", "xyntra.softmax")
 _MOST_BETWEEN = 32
 
 
-def reductions_after(softmax: ir.Operation) -> Iterator[ir.Operation]:
+def reductions_after(softmax: ir.Operation, reductions: Reductions) -> Iterator[ir.Operation]:
     """Yield the operations with reductions that read probabilities, also through other steps.
 
     Yields twice, which no caller accepts, where probabilities go elsewhere.
     """
-    for _, user in zip(range(_MOST_BETWEEN), _users_below(softmax), strict=False):
-        if not _is_step(user):
+    below = _users_below(softmax, reductions)
+    for _, user in zip(range(_MOST_BETWEEN), below, strict=False):
+        if not _is_step(user, reductions):
             yield user
-            if not _reduces(user):
+            if user.name != "linalg.generic":
                 yield user
 
 
-def ends_only_in(first: ir.Operation, last: ir.Operation) -> bool:
+def ends_only_in(first: ir.Operation, last: ir.Operation, reductions: Reductions) -> bool:
     """Whether `last` and what leads to it are all that uses `first`, also in between."""
-    for number, user in enumerate(_users_below(first)):
-        if number > _MOST_BETWEEN or (not _is_step(user) and user != last):
+    for number, user in enumerate(_users_below(first, reductions)):
+        if number > _MOST_BETWEEN or (not _is_step(user, reductions) and user != last):
             return False
     return True
 
 
-def _users_below(first: ir.Operation) -> Iterator[ir.Operation]:
+def _users_below(first: ir.Operation, reductions: Reductions) -> Iterator[ir.Operation]:
     """Yield the users of `first` and of the steps among them, each once."""
     waiting, seen = [first], {first}
     while waiting:
@@ -49,16 +51,12 @@ def _users_below(first: ir.Operation) -> Iterator[ir.Operation]:
                 continue
             seen.add(user)
             yield user
-            if _is_step(user):
+            if _is_step(user, reductions):
                 waiting.append(user)
 
 
-def _is_step(op: ir.Operation) -> bool:
-    return op.name in _BETWEEN or (op.name == "linalg.generic" and not _reduces(op))
-
-
-def _reduces(op: ir.Operation) -> bool:
-    return op.name == "linalg.generic" and "reduction" in str(op.attributes["iterator_types"])
+def _is_step(op: ir.Operation, reductions: Reductions) -> bool:
+    return op.name in _BETWEEN or (op.name == "linalg.generic" and not reductions.has(op))
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,7 @@ def _following(output: Output) -> Output | None:
 
 def _moved(output: Output, op: ir.Operation) -> Output | None:
     """Through an operation that copies or converts every element to another place."""
-    if list(op.attributes["operandSegmentSizes"]) != [1, 1] or _reduces(op):
+    if list(op.attributes["operandSegmentSizes"]) != [1, 1] or Reductions().has(op):
         return None
     if op.operands[0] != output.value or not _copies(op.regions[0].blocks[0]):
         return None

@@ -22,6 +22,7 @@ from xyntra.passes.recognize.attention_uses import (
 )
 from xyntra.passes.recognize.dead_operations import erase_unused
 from xyntra.passes.recognize.expressions import ExpressionGraph
+from xyntra.passes.reductions import Reductions
 from xyntra.passes.registry import register_pass
 
 
@@ -55,22 +56,24 @@ def _blocks(module: ir.Operation) -> Iterator[ir.Block]:
 
 
 def _rewrite(block: ir.Block) -> None:
-    graph = ExpressionGraph()
+    graph, reductions = ExpressionGraph(), Reductions()
     matches = []
     for view in block.operations:
-        if view.operation.name == "xyntra.softmax":
-            match = _match(graph, view.operation)
+        if view.name == "xyntra.softmax":
+            match = _match(graph, view.operation, reductions)
             if match is not None:
                 matches.append(match)
     erase_unused([_replace(*match) for match in matches])
 
 
-def _match(graph: ExpressionGraph, softmax: ir.Operation) -> tuple[Match, Output] | None:
-    products = list(reductions_after(softmax))
+def _match(
+    graph: ExpressionGraph, softmax: ir.Operation, reductions: Reductions
+) -> tuple[Match, Output] | None:
+    products = list(reductions_after(softmax, reductions))
     if len(products) != 1:
         return None
     match = match_attention(graph, softmax, products[0])
-    if match is None or not ends_only_in(match.scores, products[0]):
+    if match is None or not ends_only_in(match.scores, products[0], reductions):
         return None
     element = ir.RankedTensorType(match.attention.query.value.type).element_type
     output = follow_output(products[0].results[0], match.attention, element)
