@@ -10,7 +10,7 @@ import numpy as np
 
 from bench.fusion_graphs import Graph, build, evaluate
 from bench.fusion_values import Known
-from xyntra.compiler.levels import kernel_sources
+from xyntra.compiler.levels import kernel_sources, with_code
 from xyntra.dialects.mlir import ir
 from xyntra.executable import Executable
 from xyntra.passes.fusion.legality.violation import IllegalFusion
@@ -126,12 +126,8 @@ class Checker:
             plan = build_plan(module.operation, len(graph.nodes))
             sources = kernel_sources(module, plan, self.opt_level)
         code = {source.name: self._code(source) for source in sources}
-        kernels = {
-            name: replace(plan.kernels[name], scratch=c.scratch_bytes, private=c.private_bytes)
-            for name, c in code.items()
-        }
         objects = {name: kernel.code for name, kernel in code.items()}
-        artifact = Artifact(replace(plan, kernels=kernels), objects, host_key(), "", b"")
+        artifact = Artifact(with_code(plan, code), objects, host_key(), "", b"")
         weights = graph.leaves("parameter")
         return Executable(artifact, CpuProgram(artifact, weights), weights)
 

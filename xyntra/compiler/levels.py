@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from torch_mlir import ir
@@ -19,7 +20,7 @@ from xyntra.plan.build import PARAMETERS, build_plan, nodes_of
 from xyntra.plan.build_source import build_source_graph
 from xyntra.plan.plan import Plan
 from xyntra.plan.source_graph import SourceGraph
-from xyntra.targets.cpu.kernels import KernelSource
+from xyntra.targets.cpu.kernels import CompiledKernel, KernelSource
 from xyntra.targets.cpu.parallel import compile_kernels
 
 _COUNTED = ("linalg.", "xyntra.", "tensor.", "scf.")
@@ -142,22 +143,28 @@ def kernel_sources(
     return sources
 
 
+def with_code(plan: Plan, compiled: Mapping[str, CompiledKernel]) -> Plan:
+    """The plan with the memory that its kernels turned out to need; other kernels are left out."""
+    kernels = {
+        name: replace(
+            plan.kernels[name],
+            scratch=code.scratch_bytes,
+            private=code.private_bytes,
+            prepared=code.prepared_bytes,
+        )
+        for name, code in compiled.items()
+    }
+    return replace(plan, kernels=kernels)
+
+
 def _artifact(
     request: Request, plan: Plan, sources: list[KernelSource], text: str, graph: SourceGraph
 ) -> Artifact:
     cache = DiskCache(request.cache_dir, request.cache_size) if request.cache_dir else None
     compiled = compile_kernels(sources, jobs=request.jobs, timeout=request.timeout, cache=cache)
-    kernels = {
-        source.name: replace(
-            plan.kernels[source.name],
-            scratch=code.scratch_bytes,
-            private=code.private_bytes,
-            prepared=code.prepared_bytes,
-        )
-        for source, code in zip(sources, compiled, strict=True)
-    }
-    objects = {source.name: code.code for source, code in zip(sources, compiled, strict=True)}
-    full = replace(plan, kernels=kernels)
+    code = {source.name: each for source, each in zip(sources, compiled, strict=True)}
+    objects = {name: each.code for name, each in code.items()}
+    full = with_code(plan, code)
     machine = CodeTarget(request.architecture).machine_key
     return Artifact(full, objects, machine, text, graph.to_bytes())
 
