@@ -201,7 +201,9 @@ class TensorBuilder:
 
     def fill(self, shape: Sequence[int], dtype: str, value: float | int) -> ir.Value:
         """A tensor whose elements all are `value`."""
-        return self.map(lambda: constant(value, dtype), dtype=dtype, shape=shape).value
+        with self.insertion_point, self.location:
+            number = constant(value, dtype)  # outside of the body, where canonicalization puts it
+        return self.map(lambda: number, dtype=dtype, shape=shape).value
 
     def view(
         self, source: Tensor, shape: Sequence[int], index: Callable[..., list[ir.AffineExpr]]
