@@ -8,6 +8,7 @@ from xyntra.errors import CompileError
 from xyntra.passes.lower.cpu.access_strides import loop_extents
 from xyntra.passes.lower.cpu.linear_nest import linear_nest
 from xyntra.passes.lower.cuda.contraction.simt import emit_simt
+from xyntra.passes.lower.cuda.general import emit_general, is_general
 from xyntra.passes.lower.cuda.pointwise import emit_pointwise
 from xyntra.passes.lower.cuda.reductions import emit_reduction
 from xyntra.passes.lower.cuda.rows import emit_rows
@@ -37,10 +38,13 @@ def emit_stage(stage: Stage, module: ir.Operation, name: str) -> LaunchShape | N
     first = stage.operations[0]
     if first.name == "linalg.generic" and 0 in loop_extents(first):
         return None
-    if not all(is_nest(op) for op in stage.operations):
-        return _SINGLE  # loops of any kind, which one thread runs
-    shared = SharedMemory(module, name)
     last = stage.operations[-1]
+    if not all(is_nest(op) for op in stage.operations):
+        if not is_general(last):
+            return _SINGLE  # loops of any kind, which one thread runs
+        with last.location, ir.InsertionPoint(last):
+            return emit_general(last)
+    shared = SharedMemory(module, name)
     nests = [linear_nest(op) for op in stage.operations]
     found = stage.contraction
     with last.location, ir.InsertionPoint(last):
@@ -59,6 +63,6 @@ def emit_stage(stage: Stage, module: ir.Operation, name: str) -> LaunchShape | N
 
 def erase_emitted(stage: Stage) -> None:
     """Erase the operations of a stage that `emit_stage` has emitted code for."""
-    if all(is_nest(op) for op in stage.operations):
+    if all(is_nest(op) or is_general(op) for op in stage.operations):
         for op in reversed(stage.operations):
             op.erase()

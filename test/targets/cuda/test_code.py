@@ -86,6 +86,39 @@ func.func @k(%x: tensor<{shape}x{dtype}>) -> tensor<{rows}x{dtype}> {{
   }} -> tensor<{rows}x{dtype}>
   return %r : tensor<{rows}x{dtype}>
 }}"""
+NEAREST = """
+func.func @k(%x: tensor<10x20xf32>) -> tensor<20x40xf32> {
+  %e = tensor.empty() : tensor<20x40xf32>
+  %r = linalg.generic {
+    indexing_maps = [affine_map<(i, j) -> (i floordiv 2, j floordiv 2)>,
+                     affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]}
+    ins(%x : tensor<10x20xf32>) outs(%e : tensor<20x40xf32>) {
+  ^bb0(%u: f32, %o: f32):
+    linalg.yield %u : f32
+  } -> tensor<20x40xf32>
+  return %r : tensor<20x40xf32>
+}"""
+PRODUCT = """
+func.func @k(%a: tensor<200x70xf32>, %b: tensor<70x300xf32>, %c: tensor<300xf32>)
+    -> tensor<200x300xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<200x300xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<200x300xf32>) -> tensor<200x300xf32>
+  %m = linalg.matmul ins(%a, %b : tensor<200x70xf32>, tensor<70x300xf32>)
+    outs(%f : tensor<200x300xf32>) -> tensor<200x300xf32>
+  %r = linalg.generic {
+    indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>,
+                     affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]}
+    ins(%m, %c : tensor<200x300xf32>, tensor<300xf32>) outs(%e : tensor<200x300xf32>) {
+  ^bb0(%u: f32, %v: f32, %o: f32):
+    %s = arith.addf %u, %v : f32
+    %t = math.tanh %s : f32
+    linalg.yield %t : f32
+  } -> tensor<200x300xf32>
+  return %r : tensor<200x300xf32>
+}"""
 ARCHITECTURES = ["sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100a", "sm_120"]
 
 
@@ -144,6 +177,22 @@ def test_a_softmax_is_one_launch_with_a_block_a_row():
     assert ".shared" in image.ptx
     assert "shfl.sync.bfly" in image.ptx
     assert image.scratch == ()
+
+
+def test_indices_that_are_not_linear_take_a_thread_an_output(tmp_path):
+    image = compiled(NEAREST)
+    (launch,) = image.launches
+    assert launch.grid * launch.block >= 800
+    assemble(image, "sm_90a", tmp_path)
+
+
+def test_a_product_and_what_follows_are_one_launch_of_tiles(tmp_path):
+    image = compiled(PRODUCT)
+    (launch,) = image.launches
+    assert launch.grid == 7 * 10  # tiles of 32 by 32
+    assert image.scratch == ()
+    spills = re.findall(r"(\d+) bytes spill", assemble(image, "sm_90a", tmp_path))
+    assert set(spills) == {"0"}
 
 
 @pytest.mark.parametrize(
