@@ -33,6 +33,9 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         type=parse_shape,
         help="shape of an input with free dimensions",
     )
+    parser.add_argument(
+        "--threads", metavar="N", type=int, help="threads that work on one call; one a core"
+    )
     parser.add_argument("--config", metavar="FILE", help="settings, a TOML file")
     parser.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
 
@@ -50,7 +53,11 @@ def parse_shape(text: str) -> tuple[str, tuple[int, ...]]:
 
 def settings_of(options: argparse.Namespace) -> Config:
     """The configuration that the options ask for."""
-    given: dict[str, object] = {"target": options.target, "precision": options.precision}
+    given: dict[str, object] = {
+        "target": options.target,
+        "precision": options.precision,
+        "threads": options.threads,
+    }
     if options.no_cache:
         given["cache"] = False
     return load_config(options.config, **{k: v for k, v in given.items() if v is not None})
@@ -75,7 +82,7 @@ def executable_of(options: argparse.Namespace) -> Executable:
                 place=options.model,
                 hint="leave out --shape, or compile the model again",
             )
-        return load_saved(options.model)
+        return load_saved(options.model, settings_of(options).threads)
     from xyntra.compiler.driver import compile_source
 
     settings = settings_of(options)

@@ -11,7 +11,8 @@ from xyntra.passes.lower.cpu.memrefs import VIEWS
 
 __all__ = ["can_move", "capture_values", "move_private_buffers"]
 
-_COPIED = VIEWS | {"arith.constant", "memref.get_global", "ub.poison", "vector.broadcast"}
+_COPIED = VIEWS | {"arith.constant", "memref.get_global"}
+_READS = frozenset(["vector.load", "vector.gather", "vector.maskedload", "vector.transfer_read"])
 
 
 def can_move(loop: ir.Operation) -> bool:
@@ -21,7 +22,7 @@ def can_move(loop: ir.Operation) -> bool:
     while waiting:
         value = waiting.pop()
         owner = value.owner
-        if not isinstance(owner, ir.Block) and owner.operation.name in _COPIED:
+        if not isinstance(owner, ir.Block) and _is_copied(owner.operation):
             waiting.extend(owner.operation.operands)
         elif not _fits_word(value.type):
             return False
@@ -49,8 +50,8 @@ def move_private_buffers(loop: ir.Operation, anchor: ir.Operation) -> None:
 def capture_values(function: ir.Operation) -> list[ir.Value]:
     """Make everything inside `function` read what is inside it, and return what that lacks.
 
-    Constants and views are made again at its start. For any other value from outside it gets a
-    further argument, in the order of the values that are returned.
+    Constants, views and computed vectors are made again at its start. For any other value from
+    outside it gets a further argument, in the order of the values that are returned.
     """
     block = entry_block(function)
     first = block.operations[0]
@@ -61,7 +62,7 @@ def capture_values(function: ir.Operation) -> list[ir.Value]:
         if value in mapped:
             return mapped[value]
         owner = value.owner
-        if not isinstance(owner, ir.Block) and owner.operation.name in _COPIED:
+        if not isinstance(owner, ir.Block) and _is_copied(owner.operation):
             operands = [inner(operand) for operand in owner.operation.operands]
             with ir.InsertionPoint(first):
                 copy = owner.operation.clone().operation
@@ -76,6 +77,14 @@ def capture_values(function: ir.Operation) -> list[ir.Value]:
     for op, number, value in _reads_from_outside(function):
         op.operands[number] = inner(value)
     return captured
+
+
+def _is_copied(op: ir.Operation) -> bool:
+    """Tell whether `op` is made again where its result is used: a view, a constant, a vector."""
+    if op.name in _COPIED:
+        return True
+    is_pure = op.name.startswith(("arith.", "math.", "ub.", "vector.")) and op.name not in _READS
+    return is_pure and len(op.results) == 1 and isinstance(op.results[0].type, ir.VectorType)
 
 
 def _reads_from_outside(function: ir.Operation) -> list[tuple[ir.Operation, int, ir.Value]]:

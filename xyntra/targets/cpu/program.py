@@ -138,14 +138,16 @@ class _Context:
             calls.append((program._library.address(step.kernel), addresses))
         self.table = StepTable(calls, active=program.team.active)
         ports = [*self.plan.inputs, *self.plan.outputs]
-        self.bound = [slots.get(port.buffer, []) for port in ports]
+        self.bound = [
+            [self.table.word(*place) for place in slots.get(port.buffer, [])] for port in ports
+        ]
 
     def bind(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         """Point the argument table at the arrays of a call."""
-        for array, places in zip((*inputs, *outputs), self.bound, strict=True):
+        for array, words in zip((*inputs, *outputs), self.bound, strict=True):
             address = address_of(array)
-            for step, argument in places:
-                self.table.set(step, argument, address)
+            for word in words:
+                word.value = address
 
     def _argument_buffers(self, step: Step) -> list[int]:
         return self.plan.argument_buffers(step)
