@@ -19,6 +19,7 @@ from xyntra.passes.lower.cpu.row_group import (
     with_row_buffers,
 )
 from xyntra.passes.lower.cpu.scalar_nest import emit_nest, is_scalar_code
+from xyntra.passes.lower.cpu.transposed_tiles import emit_transposed
 from xyntra.passes.lower.cpu.vector_nests import Vectors, emit_vector_nest, emit_vector_rows
 from xyntra.passes.registry import register_pass
 
@@ -102,7 +103,7 @@ def _shared_length(nests: Sequence[LinearNest]) -> int:
 def _emit(nests: Sequence[LinearNest], generics: Sequence[ir.Operation], vectors: Vectors) -> None:
     if len(nests) == 1:
         nest = collapsed(nests[0])
-        if not emit_vector_nest(nest, vectors):
+        if not emit_vector_nest(nest, vectors) and not emit_transposed(nest, vectors.bits):
             emit_nest(nest, {})
         return
     nests = aligned(nests)

@@ -76,8 +76,7 @@ _MEMORY: tuple[Pass, ...] = (ScratchAllocation(), LoopOrder())
 
 @dataclass(frozen=True)
 class LoweringOptions:
-    """What the lowering needs to know of the machine: its vector registers, what they can do, and
-    its caches."""
+    """What the lowering needs to know of the machine: its registers, instructions and caches."""
 
     vector_bits: int = 256
     vector_registers: int = 16

@@ -94,16 +94,36 @@ func.func @rows(%x: memref<4x256xf32>, %y: memref<4x256xf32>) {
   return
 }
 
-// Not in sequence, and an element that no vector holds: loops that LLVM sees to.
-// CHECK-LABEL: func.func @scalars(
-// CHECK-NOT: vector
+// A transposition loads rows, turns a tile in registers, and stores columns.
+// CHECK-LABEL: func.func @transposed(
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK-COUNT-8: vector.load {{.+}} vector<8xf32>
+// CHECK: vector.shuffle {{.+}} [0, 8, 1, 9, 4, 12, 5, 13]
+// CHECK: vector.shuffle {{.+}} [0, 1, 8, 9, 4, 5, 12, 13]
+// CHECK: vector.shuffle {{.+}} [0, 1, 2, 3, 8, 9, 10, 11]
+// CHECK-COUNT-8: vector.store
 // CHECK: return
-func.func @scalars(%x: memref<64x64xf32>, %y: memref<64x64xf32>, %a: memref<64xi1>, %b: memref<64xi1>) {
+func.func @transposed(%x: memref<64x64xf32>, %y: memref<64x64xf32>) {
   linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, #id],
                   iterator_types = ["parallel", "parallel"]}
       ins(%x : memref<64x64xf32>) outs(%y : memref<64x64xf32>) {
   ^bb0(%p: f32, %o: f32):
     linalg.yield %p : f32
+  }
+  return
+}
+
+// Wide elements out of sequence, and elements that no vector holds: loops that LLVM sees to.
+// CHECK-LABEL: func.func @scalars(
+// CHECK-NOT: vector
+// CHECK: return
+func.func @scalars(%x: memref<64x64xf64>, %y: memref<64x64xf64>, %a: memref<64xi1>, %b: memref<64xi1>) {
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, #id],
+                  iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<64x64xf64>) outs(%y : memref<64x64xf64>) {
+  ^bb0(%p: f64, %o: f64):
+    linalg.yield %p : f64
   }
   linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
                   iterator_types = ["parallel"]}
