@@ -69,6 +69,11 @@ class Child:
             self.end()
             raise
 
+    @property
+    def pid(self) -> int | None:
+        """The process's number."""
+        return self._process.pid
+
     def ask(self, message: Any, seconds: float) -> Any:
         """Return the answer to a message.
 

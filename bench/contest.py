@@ -2,7 +2,8 @@
 """Time several programs side by side, each in its own process, and compare what they compute.
 
 They run by turns, so that a change of clock or load meets all of them. Who is not running is
-stopped, so that a pool of threads that still spins takes nothing from the next.
+stopped, so that a pool of threads that still spins takes nothing from the next. A turn during which
+other programs kept the machine busy is repeated a few times.
 """
 
 from __future__ import annotations
@@ -18,12 +19,17 @@ import numpy as np
 
 from bench.accuracy import Difference, compare, worst
 from bench.child_process import Child, ChildError
+from bench.disturbance import Observer
 from bench.measure import error_in
 from bench.runners import Bind, Outputs, Time, make_runner
 
 __all__ = ["Entrant", "Outcome", "Pace", "contest"]
 
 _LEAST_CALLS = 2
+_ATTEMPTS = 4
+_DISTURBED = 0.15
+"""Processors that others may take during a turn; above that, it is tried again."""
+_PATIENCE = 0.25
 
 
 @dataclass(frozen=True)
@@ -65,12 +71,14 @@ class Outcome:
         outputs: for each of the inputs, by entrant.
         errors: the message of each entrant that failed.
         rounds: how many there were.
+        others: processors that other programs kept busy, on average over the turns that count.
     """
 
     seconds: dict[str, list[float]] = field(default_factory=dict)
     outputs: dict[str, list[list[np.ndarray]]] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     rounds: int = 0
+    others: float = 0.0
 
     def median(self, name: str) -> float:
         """Median seconds of a call."""
@@ -128,20 +136,36 @@ def _enter(
 
 def _rounds(running: dict[str, Child], pace: Pace, outcome: Outcome) -> None:
     end = time.perf_counter() + pace.seconds
+    others: list[float] = []
     while running and (outcome.rounds < pace.rounds or time.perf_counter() < end):
         names = list(running)
         first = outcome.rounds % len(names)
         for name in names[first:] + names[:first]:
             with _failing(name, running, outcome):
-                outcome.seconds[name] += _turn(running[name], pace)
+                times, share = _undisturbed_turn(running[name], pace)
+                outcome.seconds[name] += times
+                others.append(share)
         outcome.rounds += 1
+    outcome.others = statistics.fmean(others) if others else 0.0
 
 
-def _turn(child: Child, pace: Pace) -> list[float]:
+def _undisturbed_turn(child: Child, pace: Pace) -> tuple[list[float], float]:
+    """The times of a turn, and the processors that others took: the quietest of a few."""
+    found = []
+    for _ in range(_ATTEMPTS):
+        found.append(_turn(child, pace))
+        if found[-1][1] <= _DISTURBED:
+            break
+        time.sleep(_PATIENCE)
+    return min(found, key=lambda turn: turn[1])
+
+
+def _turn(child: Child, pace: Pace) -> tuple[list[float], float]:
+    observer = Observer(child.pid)
     child.go()
     times: list[float] = child.ask(Time(pace.turn, _LEAST_CALLS), pace.timeout)
     child.stop()
-    return times
+    return times, observer.processors()
 
 
 @contextmanager

@@ -31,6 +31,8 @@ __all__ = ["main"]
 
 RESULTS = ROOT / "bench" / "results"
 DOCUMENTS = (ROOT / "docs" / "performance.md", ROOT / "README.md")
+BUSY = 0.1
+"""Processors that others keep busy, from which on a measurement is to be doubted."""
 _KINDS = ("models", "operations")
 Result = dict[str, Any]
 
@@ -174,6 +176,8 @@ def _summary(row: Result) -> str:
         wrong = [name for name, close in entry.get("close", {}).items() if not close]
         lines.append(f"  {threads} threads, ms: {', '.join(times)}{share}")
         lines.append(f"    ours / theirs: {_ratios_text(entry.get('ratios', {}))}")
+        if entry["others"] > BUSY:
+            lines.append(f"    others kept {entry['others']:.2f} processors busy")
         lines += [f"    {name} FAILED: {error}" for name, error in entry["errors"].items()]
         lines += [f"    {name} is NOT CLOSE to {REFERENCE}" for name in wrong]
     return "\n".join(lines)

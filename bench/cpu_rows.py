@@ -118,6 +118,7 @@ def _contest(entrants: Sequence[Entrant], inputs: Sequence[Mapping[str, Any]], p
         "seconds": {name: outcome.median(name) for name in timed},
         "quartiles": {name: _quartiles(outcome.seconds[name]) for name in timed},
         "rounds": outcome.rounds,
+        "others": outcome.others,
         "errors": outcome.errors,
     }
     if REFERENCE in outcome.outputs:
