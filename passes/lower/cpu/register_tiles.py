@@ -21,7 +21,8 @@ from xyntra.passes.lower.cpu.loop_builder import Position, nested_loops
 from xyntra.passes.lower.cpu.preceding_nests import preceding_nests
 from xyntra.passes.lower.cpu.prepared_operands import is_constant
 from xyntra.passes.lower.cpu.row_group import aligned, shared_loops, with_row_buffers
-from xyntra.passes.lower.cpu.scalar_nest import emit_nest
+from xyntra.passes.lower.cpu.scalar_nest import emit_nest, is_scalar_code
+from xyntra.passes.lower.cpu.streamed_product import StreamedProduct
 from xyntra.passes.lower.cpu.tile_emitter import TileEmitter
 from xyntra.passes.lower.cpu.tile_plan import Registers, plan_tiles
 from xyntra.passes.lower.cpu.vector_body import is_vectorizable
@@ -60,6 +61,10 @@ class RegisterTiles:
         initial = terminator(fill.regions[0].blocks[0]).operands[0]
         if initial == fill.regions[0].blocks[0].arguments[0]:
             initial = fill.operands[0]
+        if self._stream(generic, initial):
+            for op in (generic, fill):
+                op.erase()
+            return
         following = following_elementwise(generic)
         producers = preceding_nests(fill, generic, following)
         for after in [following, None] if following is not None else [None]:
@@ -117,6 +122,18 @@ class RegisterTiles:
 
             nested_loops(loops, {}, emit_row, parallel=True)
         return True
+
+    def _stream(self, generic: ir.Operation, initial: ir.Value) -> bool:
+        """Emit `generic` as a product that is bound by reading a matrix, where it is one."""
+        with generic.context, generic.location, ir.InsertionPoint(generic):
+            nest = collapsed(linear_nest(generic))
+            if _constants(nest) or not is_scalar_code(nest.body):
+                return False
+            registers, item_bytes = self._registers(initial.type)
+            found = StreamedProduct.of(nest, registers.lanes, item_bytes)
+            if found is not None:
+                found.emit(initial)
+        return found is not None
 
     def _registers(self, element: ir.Type) -> tuple[Registers, int]:
         item_bytes = ITEM_BYTES[str(element)]

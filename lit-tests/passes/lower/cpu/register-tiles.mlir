@@ -126,3 +126,34 @@ func.func @long(%a: memref<32x8192xf32>, %b: memref<8192x32xf32>, %c: memref<32x
   }
   return
 }
+
+// One row by a large matrix: the matrix is read in the order in which it lies in memory, in parts
+// whose sums are added at the end.
+// CHECK-LABEL: func.func @vector(
+// CHECK-SAME: [[A:%[a-z0-9]+]]: memref<1x1024xf32>, [[B:%[a-z0-9]+]]: memref<1024x1024xf32>
+// CHECK: [[SUMS:%.+]] = memref.alloc() : memref<{{[0-9]+}}xf32>
+// CHECK-NOT: linalg.generic
+// CHECK: scf.for
+// CHECK-COUNT-4: memref.load {{.+}} : memref<1024xf32>
+// CHECK: scf.for
+// CHECK: vector.load [[SUMS]]
+// CHECK-COUNT-4: vector.load {{.+}} : memref<1048576xf32>
+// CHECK: vector.store {{.+}}, [[SUMS]]
+// CHECK: xyntra.parallel
+// CHECK: return
+func.func @vector(%a: memref<1x1024xf32>, %b: memref<1024x1024xf32>, %c: memref<1x1024xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.generic {indexing_maps = [#none, #out], iterator_types = ["parallel", "parallel"]}
+      ins(%zero : f32) outs(%c : memref<1x1024xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    linalg.yield %p : f32
+  }
+  linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : memref<1x1024xf32>, memref<1024x1024xf32>) outs(%c : memref<1x1024xf32>) {
+  ^bb0(%p: f32, %q: f32, %acc: f32):
+    %m = arith.mulf %p, %q : f32
+    %s = arith.addf %acc, %m : f32
+    linalg.yield %s : f32
+  }
+  return
+}
