@@ -47,7 +47,7 @@ PIPELINES: dict[str, Pipeline] = {
     ),
     "views": Pipeline(
         "slices, reshapes, transposes and copies folded into what reads or writes them",
-        ("fold-slices", "move-reshapes", "fold-transposes"),
+        ("fold-slices", "move-reshapes", "channels-last", "fold-transposes"),
     ),
     "fuse": Pipeline(
         "linalg on tensors to xyntra.fused regions",

@@ -175,7 +175,7 @@ def _tile_shape(
 
 def _shapes(rows: int, columns: int, registers: Registers) -> Iterator[tuple[int, int, int]]:
     lanes = registers.lanes
-    while lanes >= _MIN_LANES:
+    while lanes >= min(_MIN_LANES, columns) > 1:
         for vectors in (1, 2, 3):
             most = (registers.count - vectors - 1) // vectors
             if vectors * lanes <= columns:

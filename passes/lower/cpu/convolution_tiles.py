@@ -41,16 +41,14 @@ class ConvolutionTiles:
         waiting = operations_named(module, "linalg.generic")
         while waiting:
             generic = waiting.pop(0)
-            if _is_candidate(generic):
+            if is_candidate(generic):
                 self._rewrite(generic, waiting)
 
     def _rewrite(self, generic: ir.Operation, waiting: list[ir.Operation]) -> None:
         fill = fill_before(generic)
         if fill is None:
             return
-        initial = terminator(fill.regions[0].blocks[0]).operands[0]
-        if initial == fill.regions[0].blocks[0].arguments[0]:
-            initial = fill.operands[0]
+        initial = initial_of(fill)
         following = following_elementwise(generic)
         for after in [following, None] if following is not None else [None]:
             group = [fill, generic, *([after] if after is not None else [])]
@@ -87,7 +85,15 @@ def _reordered(code: Epilogue, order: Sequence[int]) -> Epilogue:
     )
 
 
-def _is_candidate(generic: ir.Operation) -> bool:
+def initial_of(fill: ir.Operation) -> ir.Value:
+    """Return the scalar that a fill writes everywhere."""
+    block = fill.regions[0].blocks[0]
+    value = terminator(block).operands[0]
+    return fill.operands[0] if value == block.arguments[0] else value
+
+
+def is_candidate(generic: ir.Operation) -> bool:
+    """Tell whether `generic` reduces floats of one type into one output, by arithmetic alone."""
     if str(generic.attributes["iterator_types"]).count("reduction") < 1:
         return False
     if generic.attributes["operandSegmentSizes"][1] != 1 or not is_linear(generic):

@@ -120,6 +120,26 @@ def without_units(nest: LinearNest, fixed: int = 0) -> LinearNest:
     return nest
 
 
+def with_loops(nest: LinearNest, loops: tuple[Loop, ...]) -> LinearNest | None:
+    """Return `nest` with loops of one iteration added, so that its loops are `loops`.
+
+    None where it has other loops than these.
+    """
+    if nest.loops == loops:
+        return nest
+    sources: list[int | None] = []
+    rest = iter(range(len(nest.loops)))
+    for loop in loops:
+        is_unit = loop.extent == 1 and not loop.is_reduction
+        sources.append(None if is_unit else next(rest, None))
+    found = [loop if i is None else nest.loops[i] for i, loop in zip(sources, loops, strict=True)]
+    if tuple(found) != loops or next(rest, None) is not None:
+        return None
+    return _with_loops(
+        nest, loops, lambda steps: tuple(0 if i is None else steps[i] for i in sources)
+    )
+
+
 def split(nest: LinearNest, number: int, inner: int) -> LinearNest:
     """Return an equal nest with loop `number` as two, the second of `inner` iterations.
 

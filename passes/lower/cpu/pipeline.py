@@ -13,6 +13,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
 from xyntra.passes.lower.cpu.attention_carrier import carry_attention
 from xyntra.passes.lower.cpu.blocked_attention import BlockedAttention
+from xyntra.passes.lower.cpu.channel_reductions import ChannelReductions
 from xyntra.passes.lower.cpu.convolution_tiles import ConvolutionTiles
 from xyntra.passes.lower.cpu.data_by_slices import DataBySlices
 from xyntra.passes.lower.cpu.defined_arithmetic import DefinedArithmetic
@@ -40,6 +41,7 @@ from xyntra.passes.lower.cpu.prepared_operands import prepared_bytes
 from xyntra.passes.lower.cpu.register_tiles import RegisterTiles
 from xyntra.passes.lower.cpu.scratch_allocation import ScratchAllocation
 from xyntra.passes.lower.cpu.strided_copies import StridedCopies
+from xyntra.passes.lower.cpu.window_tiles import WindowTiles
 from xyntra.passes.math.expand_math import expand_math
 from xyntra.passes.registry import Pass
 
@@ -147,6 +149,8 @@ def _lower(module: ir.Operation, options: LoweringOptions) -> ir.Operation:
     BlockedAttention(options.vector_bits, options.vector_registers).run(module)
     vectors = (options.vector_bits, options.vector_registers)
     IntegerTiles(*vectors, options.dot_products).run(module)
+    ChannelReductions(options.vector_bits).run(module)
+    WindowTiles(*vectors).run(module)
     ConvolutionTiles(*vectors).run(module)
     RegisterTiles(*vectors).run(module)
     NestLoops(options.vector_bits, options.cache_bytes).run(module)

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`channel-reductions`: reductions over positions compute on vectors of channels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch_mlir.dialects import scf
+
+from xyntra.dialects.dtypes import ITEM_BYTES
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cpu.convolution_tiles import initial_of, is_candidate
+from xyntra.passes.lower.cpu.epilogue import joined
+from xyntra.passes.lower.cpu.following_elementwise import following_elementwise
+from xyntra.passes.lower.cpu.kernel_function import operations_named
+from xyntra.passes.lower.cpu.linear_nest import LinearNest, collapsed
+from xyntra.passes.lower.cpu.loop_builder import (
+    Position,
+    carrying_loop,
+    index,
+    nested_loops,
+    offset,
+    plus,
+    tile_start,
+)
+from xyntra.passes.lower.cpu.register_tiles import fill_before
+from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
+from xyntra.passes.lower.cpu.tile_plan import TilePlan
+from xyntra.passes.lower.cpu.vector_body import broadcast, emit_on_vectors
+from xyntra.passes.registry import register_pass
+
+_MOST_VECTORS = 8
+_COLUMNS = -1  # key of a `Position` beside the numbers of the nest's loops
+
+
+@register_pass
+@dataclass(frozen=True)
+class ChannelReductions:
+    """Rewrite reductions on memrefs whose parallel dimension is innermost: a global pooling.
+
+    Applies to a linalg.generic of one input, in which neighbouring elements belong to neighbouring
+    elements of the output, which is filled with one value right before. Accumulators stay in vector
+    registers; what comes next element by element is done before they are stored.
+    """
+
+    name: ClassVar[str] = "channel-reductions"
+    vector_bits: int = 256
+
+    def run(self, module: ir.Operation) -> None:
+        """Rewrite what is of this form below `module`."""
+        waiting = operations_named(module, "linalg.generic")
+        while waiting:
+            generic = waiting.pop(0)
+            if is_candidate(generic) and generic.attributes["operandSegmentSizes"][0] == 1:
+                self._rewrite(generic, waiting)
+
+    def _rewrite(self, generic: ir.Operation, waiting: list[ir.Operation]) -> None:
+        fill = fill_before(generic)
+        if fill is None:
+            return
+        following = following_elementwise(generic)
+        for after in [following, None] if following is not None else [None]:
+            group = [fill, generic, *([after] if after is not None else [])]
+            with generic.context, generic.location, ir.InsertionPoint(group[-1]):
+                together = joined(fill, generic, after)
+                if together is None or together.is_in_place:
+                    continue
+                nest, code = together.parts(collapsed(together.nest))
+                companions = nest.outputs if code is None else code.accesses
+                plan = self._plan(nest)
+                if plan is None or any(
+                    each.strides[plan.column_loops[0]] not in (0, 1) for each in companions
+                ):
+                    continue
+                epilogue = TileEpilogue.of(plan, nest.outputs[0], code)
+                _Emitter(nest, initial_of(fill), epilogue).emit()
+            if after is not None:
+                waiting.remove(after)
+            for op in reversed(group):
+                op.erase()
+            return
+
+    def _plan(self, nest: LinearNest) -> TilePlan | None:
+        x, out = nest.inputs[0], nest.outputs[0]
+        columns = [
+            number
+            for number, loop in enumerate(nest.loops)
+            if not loop.is_reduction and x.strides[number] == out.strides[number] == 1
+        ]
+        if x.is_scalar or len(columns) != 1:
+            return None
+        extent = nest.loops[columns[0]].extent
+        lanes = self.vector_bits // (8 * ITEM_BYTES[str(ir.MemRefType(x.value.type).element_type)])
+        vectors = min(_MOST_VECTORS, extent // lanes)
+        if not vectors:
+            return None
+        # As few as compute the columns in as many tiles.
+        tiles = -(-extent // (vectors * lanes))
+        vectors = min(vectors, -(-extent // (tiles * lanes)))
+        return TilePlan(None, (columns[0],), 1, vectors, lanes, frozenset(), 0.0)
+
+
+@dataclass(frozen=True)
+class _Emitter:
+    nest: LinearNest
+    initial: ir.Value
+    epilogue: TileEpilogue
+
+    def emit(self) -> None:
+        """Emit all loops."""
+        plan, nest = self.epilogue.plan, self.nest
+        extent = nest.loops[plan.column_loops[0]].extent
+        outer = [
+            (number, each.extent)
+            for number, each in enumerate(nest.loops)
+            if not each.is_reduction and number not in plan.column_loops
+        ]
+        tiles = (_COLUMNS, -(-extent // plan.columns))
+
+        def tile(position: Position) -> None:
+            column = tile_start(position.pop(_COLUMNS), plan.columns, extent)
+            sums = [broadcast(self.initial, plan.lanes)] * plan.vectors
+            put = self.epilogue.at(position, column)
+            for vector, value in enumerate(self._reduced(nest.reductions, position, column, sums)):
+                put(value, 0, vector)
+
+        nested_loops([*outer, tiles], {}, tile, parallel=True)
+
+    def _reduced(
+        self, loops: Sequence[int], position: Position, column: ir.Value, sums: Sequence[ir.Value]
+    ) -> list[ir.Value]:
+        if not loops:
+            return self._step(position, column, sums)
+        built = carrying_loop(self.nest.loops[loops[0]].extent, sums)
+        with ir.InsertionPoint(built.body):
+            inside = position | {loops[0]: built.induction_variable}
+            scf.YieldOp(self._reduced(loops[1:], inside, column, list(built.inner_iter_args)))
+        return list(built.results)
+
+    def _step(
+        self, position: Position, column: ir.Value, sums: Sequence[ir.Value]
+    ) -> list[ir.Value]:
+        lanes, x = self.epilogue.plan.lanes, self.nest.inputs[0]
+        start = plus(offset(x, position), column)
+        kind = ir.VectorType.get([lanes], ir.MemRefType(x.value.type).element_type)
+        results = []
+        for vector, running in enumerate(sums):
+            place = plus(start, index(vector * lanes))
+            value = emit("vector.load", [x.value, place], kind)
+            results.append(emit_on_vectors(self.nest.body, [value, running], lanes))
+        return results

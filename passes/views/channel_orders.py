@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Decides which tensors of a block are stored with their channels innermost.
+
+Tensors that operations tie to each other (an elementwise operation its operands and result, a
+padding what it reads and writes) are stored alike. Such a group is stored with channels innermost
+if the convolutions and poolings at it gain more than the copies cost where it meets tensors that
+cannot be stored so: arguments, results, and what operations without indexing maps compute.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+
+from xyntra.dialects.dtypes import ITEM_BYTES
+from xyntra.dialects.mlir import ir
+from xyntra.passes.fusion.weights import StaticValues
+from xyntra.passes.views.layout import Layout
+from xyntra.passes.views.sliding_windows import Window
+from xyntra.passes.views.structured import Interned
+from xyntra.passes.views.ties import RESHAPES, Ties
+
+Order = tuple[int, ...]
+"""Dimension i of the stored tensor is dimension `order[i]` of the tensor."""
+
+_COPY_BYTES_PER_NS = 4.0  # of a transposing copy
+_FLOPS_PER_NS = 70.0
+_GAIN = 0.1  # of a convolution's time, from each of its two tensors
+_WINDOW_BYTES_PER_NS = 8.0
+_MIN_CHANNELS = 8  # fewer fill no vector
+
+
+def channels_last(rank: int, channels: int) -> Order:
+    """The order that has the `channels` dimensions behind the first one at the end."""
+    return (0, *range(channels + 1, rank), *range(1, channels + 1))
+
+
+@dataclass
+class _Group:
+    """Tensors that are stored alike.
+
+    Attributes:
+        channels: for every tensor how many of its dimensions are channels.
+        copied: tensors, in or outside, that are copied where the group is stored in another order.
+        gain: nanoseconds that windows gain.
+        valid: whether all tensors can be stored in another order at all.
+    """
+
+    channels: dict[ir.Value, int] = field(default_factory=dict)
+    copied: set[ir.Value] = field(default_factory=set)
+    gain: float = 0.0
+    valid: bool = True
+
+
+class ChannelOrders:
+    """The decisions for one block."""
+
+    def __init__(self, block: ir.Block) -> None:
+        self.block = block
+        self.interned = Interned()
+        self.ties = Ties(block, self.interned)
+        self.static = StaticValues(block)
+
+    def found(self) -> dict[ir.Value, Order]:
+        """The tensors to store in another order."""
+        seeds: list[tuple[ir.Value, int]] = []
+        for view in self.block.operations:
+            window = self.ties.window(view.operation)
+            if window is not None:
+                op = view.operation
+                seeds += [(op.results[0], window.outputs), (op.operands[0], window.inputs)]
+        if not seeds:
+            return {}
+        for index, view in enumerate(self.block.operations):
+            self.static.add(index, view.operation, view.operation.name)
+        orders: dict[ir.Value, Order] = {}
+        seen: set[ir.Value] = set()
+        for value, channels in seeds:
+            if value in seen or not self._can_change(value):
+                continue
+            group = self._grown(value, channels)
+            seen |= group.channels.keys()
+            if group.valid and group.gain > self._cost(group):
+                for member, count in group.channels.items():
+                    orders[member] = channels_last(len(member.type.shape), count)
+        return orders
+
+    def _grown(self, value: ir.Value, channels: int) -> _Group:
+        group = _Group({value: channels})
+        stack = [value]
+        while stack:
+            member = stack.pop()
+            uses = {use.owner.operation: None for use in member.uses}
+            for op in [member.owner.operation, *uses]:
+                stack += self._across(group, op, member)
+        return group
+
+    def _across(self, group: _Group, op: ir.Operation, value: ir.Value) -> list[ir.Value]:
+        """What joins `group` because `op` reads or writes `value`, one of it."""
+        channels = group.channels[value]
+        if op.block != self.block:
+            group.valid = False
+            return []
+        if op.name in RESHAPES:
+            return self._across_reshape(group, op, value, channels)
+        window = self.ties.window(op)
+        if window is not None:
+            group.gain += self._window_gain(op, window, value)
+        joined = []
+        for other in self.ties.tied(op, value):
+            if other in group.channels:
+                group.valid &= group.channels[other] == channels
+            elif self._can_change(other):
+                group.channels[other] = channels
+                joined.append(other)
+            else:
+                group.copied.add(other)
+        if not self.ties.has_maps(op) and not self.ties.tied(op, value):
+            group.copied.add(value)
+        return joined
+
+    def _across_reshape(
+        self, group: _Group, op: ir.Operation, value: ir.Value, channels: int
+    ) -> list[ir.Value]:
+        other = op.results[0] if value == op.operands[0] else op.operands[0]
+        count = self._through_reshape(value, other, channels)
+        if count is None or (count and not self._can_change(other)):
+            group.copied.add(value)
+            return []
+        if other in group.channels:
+            group.valid &= group.channels[other] == count
+            return []
+        if not count:
+            return []
+        group.channels[other] = count
+        return [other]
+
+    def _through_reshape(self, value: ir.Value, other: ir.Value, channels: int) -> int | None:
+        """How many dimensions of `other`, a reshape of `value`, are channels; None for a copy."""
+        shape, target = self.interned.shape_of(value), self.interned.shape_of(other)
+        if shape is None or target is None:
+            return None
+        layout = stored_layout(shape, channels_last(len(shape), channels)).reshaped(target)
+        if layout is None:
+            return None
+        if layout.is_row_major:
+            return 0
+        for count in range(1, len(target) - 1):
+            order = channels_last(len(target), count)
+            if layout.gathered(order, [target[d] for d in order]).is_row_major:
+                return count
+        return None
+
+    def _can_change(self, value: ir.Value) -> bool:
+        """Whether what makes `value` can write it in another order."""
+        if isinstance(value.owner, ir.Block) or self.interned.shape_of(value) is None:
+            return False
+        return len(value.type.shape) >= 3 and self.ties.can_write(value.owner.operation)
+
+    def _window_gain(self, op: ir.Operation, window: Window, value: ir.Value) -> float:
+        if value not in (op.operands[0], op.results[0]):
+            return 0.0
+        shape = tuple(value.type.shape)
+        count = window.inputs if value == op.operands[0] else window.outputs
+        if prod(shape[1 : 1 + count]) < _MIN_CHANNELS:
+            return 0.0
+        if not window.mixes:
+            return _bytes(value) / _WINDOW_BYTES_PER_NS
+        taps = prod(op.operands[1].type.shape) // shape[1] if value == op.results[0] else 0
+        taps = taps or prod(op.operands[1].type.shape) // op.results[0].type.shape[1]
+        return 2 * prod(op.results[0].type.shape) * taps / _FLOPS_PER_NS * _GAIN
+
+    def _cost(self, group: _Group) -> float:
+        """Nanoseconds that the copies take."""
+        total = 0.0
+        for value in group.copied:
+            shape = self.interned.shape_of(value)
+            if shape is None or value in self.static:
+                continue
+            order = channels_last(len(shape), group.channels.get(value, 1))
+            if not stored_layout(shape, order).is_row_major:
+                total += 2 * _bytes(value) / _COPY_BYTES_PER_NS
+        return total
+
+
+def stored_layout(shape: tuple[int, ...], order: Order) -> Layout:
+    """How a tensor of `shape` lies in one of row-major order that stores it in `order`."""
+    stored = Layout.row_major([shape[d] for d in order])
+    return stored.gathered([order.index(d) for d in range(len(order))], shape)
+
+
+def _bytes(value: ir.Value) -> int:
+    size: int = prod(value.type.shape)
+    return size * ITEM_BYTES[str(value.type.element_type)]

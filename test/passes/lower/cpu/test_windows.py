@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Depthwise convolutions and poolings with channels innermost, over ragged sizes and paddings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+RNG = np.random.default_rng(43)
+
+
+@dataclass(frozen=True)
+class Window:
+    """Windows over every channel of an image; `pads` are top, left, bottom, right."""
+
+    height: int
+    width: int
+    channels: int
+    taps: tuple[int, int] = (3, 3)
+    strides: tuple[int, int] = (1, 1)
+    dilations: tuple[int, int] = (1, 1)
+    pads: tuple[int, int, int, int] = (1, 1, 1, 1)
+    batch: int = 1
+    kind: str = "convolution"
+
+    @property
+    def outside(self) -> float:
+        return float("-inf") if self.kind == "maximum" else 0.0
+
+    @property
+    def size(self) -> tuple[int, int]:
+        whole = (
+            self.height + self.pads[0] + self.pads[2],
+            self.width + self.pads[1] + self.pads[3],
+        )
+        return tuple(
+            (extent - dilation * (taps - 1) - 1) // stride + 1
+            for extent, taps, stride, dilation in zip(
+                whole, self.taps, self.strides, self.dilations, strict=True
+            )
+        )
+
+    def text(self) -> str:
+        """A kernel that adds a third argument to every element."""
+        loops = "n, y, x, c, i, j"
+        at = [
+            f"{p} * {stride} + {t} * {dilation}"
+            for p, t, stride, dilation in zip("yx", "ij", self.strides, self.dilations, strict=True)
+        ]
+        y, x = self.size
+        top, left, bottom, right = self.pads
+        image = f"tensor<{self.batch}x{self.height}x{self.width}x{self.channels}xf32>"
+        padded = (
+            f"tensor<{self.batch}x{self.height + top + bottom}x{self.width + left + right}"
+            f"x{self.channels}xf32>"
+        )
+        weights = f"tensor<{self.channels}x{self.taps[0]}x{self.taps[1]}xf32>"
+        out = f"tensor<{self.batch}x{y}x{x}x{self.channels}xf32>"
+        plain = "affine_map<(n, y, x, c) -> (n, y, x, c)>"
+        maps = [f"n, {at[0]}, {at[1]}, c", "c, i, j", "n, y, x, c"]
+        indexing = ", ".join(f"affine_map<({loops}) -> ({each})>" for each in maps)
+        parallel = ", ".join(['"parallel"'] * 4)
+        initial = "0xFF800000" if self.kind == "maximum" else "0.0"
+        body = {
+            "convolution": "%m = arith.mulf %x, %y : f32\n%s = arith.addf %o, %m : f32",
+            "maximum": "%s = arith.maximumf %o, %x : f32",
+            "sum": "%s = arith.addf %o, %x : f32",
+        }[self.kind]
+        pad = f"""%p = tensor.pad %a low[0, {top}, {left}, 0] high[0, {bottom}, {right}, 0] {{
+          ^bb0(%i0: index, %i1: index, %i2: index, %i3: index):
+            tensor.yield %first : f32
+          }} : {image} to {padded}"""
+        return f"""
+        func.func @k(%a: {image}, %w: {weights} {{xyntra.constant}}, %r: {out}) -> {out} {{
+          %first = arith.constant {initial} : f32
+          {pad}
+          %e = tensor.empty() : {out}
+          %f = linalg.fill ins(%first: f32) outs(%e: {out}) -> {out}
+          %c = linalg.generic {{indexing_maps = [{indexing}],
+              iterator_types = [{parallel}, "reduction", "reduction"]}}
+            ins(%p, %w: {padded}, {weights}) outs(%f: {out}) {{
+          ^bb0(%x: f32, %y: f32, %o: f32):
+            {body}
+            linalg.yield %s : f32
+          }} -> {out}
+          %d = linalg.generic {{indexing_maps = [{plain}, {plain}, {plain}],
+              iterator_types = [{parallel}]}} ins(%c, %r: {out}, {out}) outs(%e: {out}) {{
+          ^bb0(%s: f32, %b: f32, %o: f32):
+            %t = arith.addf %s, %b : f32
+            linalg.yield %t : f32
+          }} -> {out}
+          return %d : {out}
+        }}"""
+
+    def expected(self, image: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """The result in float64."""
+        top, left, bottom, right = self.pads
+        frame = ((0, 0), (top, bottom), (left, right), (0, 0))
+        image = np.pad(image.astype(np.float64), frame, constant_values=self.outside)
+        rows, columns = self.size
+        total = np.full((self.batch, rows, columns, self.channels), self.outside)
+        for i, j in np.ndindex(self.taps):
+            part = image[:, i * self.dilations[0] :, j * self.dilations[1] :]
+            part = part[:, :: self.strides[0], :: self.strides[1]][:, :rows, :columns]
+            if self.kind == "maximum":
+                total = np.maximum(total, part)
+            else:
+                total += part * weights[:, i, j] if self.kind == "convolution" else part
+        return total
+
+
+CASES = {
+    "plain": Window(9, 11, 16),
+    "ragged": Window(7, 10, 21),
+    "few": Window(5, 6, 5),
+    "strided": Window(12, 13, 24, strides=(2, 2)),
+    "uneven": Window(9, 14, 16, strides=(2, 1), pads=(0, 2, 1, 0)),
+    "large": Window(11, 12, 20, taps=(5, 5), pads=(2, 2, 2, 2)),
+    "dilated": Window(13, 14, 8, dilations=(2, 3), pads=(2, 3, 2, 3)),
+    "narrow": Window(3, 2, 16, taps=(3, 5), pads=(1, 2, 1, 2)),
+    "outside": Window(3, 3, 8, pads=(4, 1, 4, 1)),
+    "no-padding": Window(9, 10, 40, pads=(0, 0, 0, 0)),
+    "one-row": Window(1, 17, 16, taps=(1, 3), pads=(0, 1, 0, 1)),
+    "batches": Window(6, 7, 12, batch=3),
+    "maximum": Window(13, 12, 24, strides=(2, 2), kind="maximum"),
+    "maximum-large": Window(10, 10, 16, taps=(5, 5), pads=(2, 2, 2, 2), kind="maximum"),
+    "sum": Window(8, 9, 17, strides=(3, 2), taps=(3, 2), pads=(0, 0, 0, 0), kind="sum"),
+    "padded-sum": Window(8, 9, 17, kind="sum"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_sizes(compiled, name):
+    case = CASES[name]
+    kernel = compiled(case.text())
+    image, weights, other = inputs(kernel)
+    result = kernel(image, weights, other)[0]
+    assert np.allclose(result, case.expected(image, weights) + other, rtol=1e-5, atol=1e-5)
+
+
+def test_padding_is_not_written(compiled):
+    kernel = compiled(CASES["plain"].text())
+    assert kernel.lowered.scratch_bytes == 0
+
+
+@pytest.mark.parametrize("name", ["plain", "strided", "large"])
+def test_over_the_residual(compiled, name):
+    """A result in the memory of what is added: no element may be computed twice."""
+    case = CASES[name]
+    head, tail = case.text().split(" {\n", 1)
+    kernel = compiled(f"{head} attributes {{xyntra.inplace = [[0, 2]]}} {{\n{tail}")
+    image, weights, other = inputs(kernel)
+    expected = case.expected(image, weights) + other
+    assert np.allclose(kernel(image, weights, other)[0], expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_maximum_of_special_values(compiled, value):
+    case = CASES["maximum"]
+    kernel = compiled(case.text())
+    image, weights, other = inputs(kernel)
+    image[0, 3, 4] = value
+    result = kernel(image, weights, other)[0]
+    assert np.allclose(result, case.expected(image, weights) + other, equal_nan=True)
+
+
+def inputs(kernel) -> list[np.ndarray]:
+    return [RNG.standard_normal(shape).astype(dtype) for shape, dtype in kernel.inputs]

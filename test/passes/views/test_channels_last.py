@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Random convolution networks keep their numbers when their tensors are stored channels last."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper
+
+import xyntra
+
+FLOAT = TensorProto.FLOAT
+
+
+class Network:
+    """Adds layers at random to an image of [N, C, *spatial]."""
+
+    def __init__(self, seed: int, rank: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.rank = rank
+        self.nodes: list[onnx.NodeProto] = []
+        self.weights: list[onnx.TensorProto] = []
+        spatial = [int(self.rng.integers(7, 14)) for _ in range(rank)]
+        self.shape = [int(self.rng.integers(1, 3)), int(self.rng.integers(1, 9)), *spatial]
+        self.input = list(self.shape)
+        self.last = "x"
+
+    def weight(self, *shape: int) -> str:
+        array = (self.rng.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))).astype(np.float32)
+        name = f"w{len(self.weights)}"
+        self.weights.append(onnx.numpy_helper.from_array(array, name))
+        return name
+
+    def add(self, kind: str, *inputs: str, **attributes: object) -> None:
+        name = f"t{len(self.nodes)}"
+        self.nodes.append(helper.make_node(kind, [self.last, *inputs], [name], **attributes))
+        self.last = name
+
+    def window(self, most_dilation: int = 2) -> dict[str, list[int]]:
+        """Attributes of a window that fits, with padding on either side."""
+        found: dict[str, list[int]] = {"kernel_shape": [], "strides": [], "dilations": []}
+        lows, highs = [], []
+        for axis in range(self.rank):
+            taps, stride = int(self.rng.integers(1, 4)), int(self.rng.integers(1, 3))
+            dilation = int(self.rng.integers(1, most_dilation + 1))
+            low, high = (int(n) for n in self.rng.integers(0, taps, 2))
+            whole = self.shape[2 + axis] + low + high
+            if whole < dilation * (taps - 1) + 1:
+                taps, dilation = 1, 1
+            found["kernel_shape"].append(taps)
+            found["strides"].append(stride)
+            found["dilations"].append(dilation)
+            lows.append(low if taps > 1 else 0)
+            highs.append(high if taps > 1 else 0)
+            whole = self.shape[2 + axis] + lows[-1] + highs[-1]
+            self.shape[2 + axis] = (whole - dilation * (taps - 1) - 1) // stride + 1
+        return found | {"pads": [*lows, *highs]}
+
+    def convolution(self) -> None:
+        channels, kind = self.shape[1], int(self.rng.integers(0, 3))
+        groups = 1 if kind == 0 else channels if kind == 1 else 2 if channels % 2 == 0 else 1
+        outputs = groups * int(self.rng.integers(1, max(2, 71 // groups)))
+        window = self.window()
+        weight = self.weight(outputs, channels // groups, *window["kernel_shape"])
+        self.add("Conv", weight, self.weight(outputs), group=groups, **window)
+        self.shape[1] = outputs
+
+    def pooling(self) -> None:
+        if self.rng.integers(0, 2):
+            self.add("MaxPool", **self.window())
+        else:
+            window = self.window(most_dilation=1)
+            del window["dilations"]
+            self.add("AveragePool", count_include_pad=int(self.rng.integers(0, 2)), **window)
+
+    def activation(self) -> None:
+        self.add(str(self.rng.choice(["Relu", "Sigmoid", "HardSwish"])))
+
+    def squeeze(self) -> None:
+        before, channels = self.last, self.shape[1]
+        self.add("GlobalAveragePool")
+        self.add("Conv", self.weight(channels, channels, *[1] * self.rank))
+        self.add("Sigmoid")
+        self.add("Mul", before)
+
+    def joined(self) -> None:
+        before = self.last
+        self.activation()
+        self.add("Concat", before, axis=1)
+        self.shape[1] *= 2
+
+    def model(self, layers: int) -> onnx.ModelProto:
+        self.convolution()
+        for _ in range(layers):
+            choices = [self.convolution, self.pooling, self.activation, self.squeeze, self.joined]
+            choices[int(self.rng.integers(0, len(choices)))]()
+        graph = helper.make_graph(
+            self.nodes,
+            "network",
+            [helper.make_tensor_value_info("x", FLOAT, self.input)],
+            [helper.make_tensor_value_info(self.last, FLOAT, None)],
+            self.weights,
+        )
+        opsets = [helper.make_opsetid("", 19)]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=9)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(6))
+def test_networks(seed, rank):
+    network = Network(seed, rank)
+    model = network.model(layers=5)
+    x = network.rng.standard_normal(network.input).astype(np.float32)
+    expected = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})[0]
+    result = xyntra.compile(model, config={"isolate": False, "jobs": 1, "cache": False})(x)
+    assert result.shape == expected.shape
+    assert np.allclose(result, expected, rtol=1e-3, atol=1e-4)
