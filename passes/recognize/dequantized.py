@@ -95,9 +95,16 @@ def dequantized(value: ir.Value) -> Dequantized | None:
     if isinstance(value.owner, ir.Block):
         return None
     op = value.owner.operation
-    if op.name != "linalg.generic" or len(op.results) != 1:
+    if op.name != "linalg.generic" or len(op.results) != 1 or not _reads_bytes(op):
         return None
     return _match(op, tuple(steps))
+
+
+def _reads_bytes(op: ir.Operation) -> bool:
+    """Whether a tensor of 8-bit integers is among the operands: of most operations, none is."""
+    types = [value.type for value in op.operands]
+    tensors = [type_ for type_ in types if isinstance(type_, ir.RankedTensorType)]
+    return any(str(tensor.element_type) == "i8" for tensor in tensors)
 
 
 def _is_step(op: ir.Operation) -> bool:

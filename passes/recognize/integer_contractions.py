@@ -78,7 +78,8 @@ class _Contraction:
 def _contraction(op: ir.Operation) -> _Contraction | None:
     if list(op.attributes["operandSegmentSizes"]) != [2, 1]:
         return None
-    if not _adds_products(op.regions[0].blocks[0]):
+    first = dequantized(op.operands[0])
+    if first is None or not _adds_products(op.regions[0].blocks[0]):
         return None
     initial = constant_of_fill(op.operands[2])
     if not isinstance(initial, ir.FloatAttr) or initial.value != 0:
@@ -92,9 +93,8 @@ def _contraction(op: ir.Operation) -> _Contraction | None:
     extents = _extents(op, maps)
     if extents is None or prod(extents[number] for number in reductions) > _MOST_PRODUCTS:
         return None
-    first = dequantized(op.operands[0])
-    second = dequantized(op.operands[1]) if first is not None else None
-    if first is None or second is None:
+    second = dequantized(op.operands[1])
+    if second is None:
         return None
     for factor, map_ in zip((first, second), maps, strict=False):
         if not _is_summable(factor, map_, reductions):
