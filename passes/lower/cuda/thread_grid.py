@@ -142,6 +142,20 @@ def strided_loop(
     return list(built.results)
 
 
+def rolled_loop(count: int, step: int, carried: Sequence[ir.Value]) -> scf.ForOp:
+    """Return a loop from 0 to `count` that is not unrolled; its body is empty.
+
+    Args:
+        count: where it ends.
+        step: how far one iteration moves on.
+        carried: what it hands on.
+    """
+    built = scf.ForOp(i32(0), i32(count), i32(step), list(carried))
+    annotation = ir.Attribute.parse("#llvm.loop_annotation<unroll = <disable = true>>")
+    built.operation.attributes["llvm.loop_annotation"] = annotation
+    return built
+
+
 def _like(number: ir.Value, constant: int) -> ir.Value:
     return index(constant) if isinstance(number.type, ir.IndexType) else i32(constant)
 

@@ -29,9 +29,11 @@ from xyntra.passes.lower.cuda.thread_grid import (
     block_number,
     delinearize,
     i32,
+    rolled_loop,
     thread_number,
 )
 
+_UNROLLED = 4  # steps of the reduction
 _ROW, _COLUMN = -1, -2  # keys of a position: the number of the tile
 
 
@@ -137,9 +139,14 @@ class _Tile:
         barrier()
 
     def _multiply(self, sums: Sequence[ir.Value]) -> list[ir.Value]:
-        for step in range(self.shape.depth):
-            sums = self._step(i32(step), sums)
-        return list(sums)
+        # Unrolled further, the reads of all steps come first and fill the registers.
+        loop = rolled_loop(self.shape.depth, _UNROLLED, sums)
+        with ir.InsertionPoint(loop.body):
+            inside: Sequence[ir.Value] = list(loop.inner_iter_args)
+            for step in range(_UNROLLED):
+                inside = self._step(arith.addi(loop.induction_variable, i32(step)), inside)
+            scf.YieldOp(inside)
+        return list(loop.results)
 
     def _last(self, sums: Sequence[ir.Value], count: int) -> list[ir.Value]:
         if count == self.shape.depth:

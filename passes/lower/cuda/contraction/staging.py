@@ -12,9 +12,12 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
 from xyntra.passes.lower.cpu.loop_builder import Position, load, offset, plus
+from xyntra.passes.lower.cpu.memrefs import view_offset
 from xyntra.passes.lower.cuda.contraction.roles import extents, size
+from xyntra.passes.lower.cuda.contraction.tile_shape import VECTOR
 from xyntra.passes.lower.cuda.thread_grid import as_index, delinearize, i32, thread_number
 
+_WIDEST_BITS = 128
 _PADDING = 4  # elements behind every step, so that steps start in different banks
 
 
@@ -51,8 +54,22 @@ class Staging:
 
     @property
     def count(self) -> int:
-        """Elements that one thread brings."""
-        return self.width * self.depth // self.threads
+        """Vectors that one thread brings."""
+        return self.width * self.depth // (self.threads * self.lanes)
+
+    @property
+    def lanes(self) -> int:
+        """Neighbours in memory that a thread takes at once."""
+        fast = (self.reductions if self.is_deep else self.loops)[-1:]
+        share = self.width * self.depth // self.threads
+        if not fast or share % VECTOR or self.nest.loops[fast[0]].extent % VECTOR:
+            return 1
+        others = [step for i, step in enumerate(self.access.strides) if i != fast[0]]
+        first = self.access.offset + view_offset(self.access.value)
+        element = ir.MemRefType(self.access.value.type).element_type
+        fits = VECTOR * element.width <= _WIDEST_BITS
+        aligned = all(place % VECTOR == 0 for place in [first, *others])
+        return VECTOR if fits and aligned and self.access.strides[fast[0]] == 1 else 1
 
     @property
     def is_deep(self) -> bool:
@@ -62,7 +79,7 @@ class Staging:
         return steps == 1 and wide != 1
 
     def starts(self, first: ir.Value, position: Position) -> list[ir.Value]:
-        """Return where each of the thread's elements is in the factor before the first step.
+        """Return where each of the thread's vectors is in the factor before the first step.
 
         Args:
             first: the tile's first row or column, an i32.
@@ -74,14 +91,15 @@ class Staging:
         for wide, _ in self._places():
             number = arith.addi(first, wide)
             if extent % self.width:
-                # Behind the end the last element is read again; nothing is made of it.
-                number = arith.minsi(number, i32(extent - 1))
+                # Behind the end the last elements are read again; nothing is made of them.
+                last = extent - (1 if self.is_deep else self.lanes)
+                number = arith.minsi(number, i32(last))
             inside = delinearize(number, extents(self.nest, self.loops))
             found.append(plus(base, _moved(self.access, inside)))
         return found
 
     def load(self, starts: Sequence[ir.Value], step: ir.Value, limit: int) -> list[ir.Value]:
-        """Return the thread's elements for the steps from `step`, an i32, on.
+        """Return the thread's vectors for the steps from `step`, an i32, on.
 
         Args:
             starts: what `starts` returned.
@@ -92,16 +110,37 @@ class Staging:
         for start, (_, deep) in zip(starts, self._places(), strict=True):
             number = arith.addi(step, deep)
             if limit % self.depth:
-                number = arith.minsi(number, i32(limit - 1))
+                last = limit - (self.lanes if self.is_deep else 1)
+                number = arith.minsi(number, i32(last))
             inside = delinearize(number, extents(self.nest, self.reductions))
-            values.append(load(self.access, plus(start, _moved(self.access, inside))))
+            values.append(self._fetch(plus(start, _moved(self.access, inside))))
         return values
 
+    def _fetch(self, place: ir.Value) -> ir.Value:
+        if self.lanes == 1:
+            return load(self.access, place)
+        element = ir.MemRefType(self.access.value.type).element_type
+        kind = ir.VectorType.get([self.lanes], element)
+        return emit("vector.load", [self.access.value, place], kind, alignment=_alignment(kind))
+
     def keep(self, values: Sequence[ir.Value]) -> None:
-        """Write the thread's elements to shared memory."""
+        """Write the thread's vectors to shared memory."""
+        pitch = self.width + _PADDING
         for value, (wide, deep) in zip(values, self._places(), strict=True):
-            place = arith.addi(arith.muli(deep, i32(self.width + _PADDING)), wide)
-            ir.Operation.create("memref.store", operands=[value, self.buffer, as_index(place)])
+            place = arith.addi(arith.muli(deep, i32(pitch)), wide)
+            if self.lanes == 1:
+                ir.Operation.create("memref.store", operands=[value, self.buffer, as_index(place)])
+            elif self.is_deep:
+                for number in range(self.lanes):
+                    below = as_index(arith.addi(place, i32(number * pitch)))
+                    operands = [_lane(value, number), self.buffer, below]
+                    ir.Operation.create("memref.store", operands=operands)
+            else:
+                ir.Operation.create(
+                    "vector.store",
+                    operands=[value, self.buffer, as_index(place)],
+                    attributes={"alignment": _alignment(value.type)},
+                )
 
     def read(self, step: ir.Value, wide: ir.Value, count: int) -> list[ir.Value]:
         """Return `count` neighbours of one step, an i32; `wide` is a multiple of `count`."""
@@ -111,22 +150,15 @@ class Staging:
         vector = emit(
             "vector.load", [self.buffer, as_index(place)], kind, alignment=_alignment(kind)
         )
-        return [
-            emit(
-                "vector.extract",
-                [vector],
-                element,
-                static_position=ir.DenseI64ArrayAttr.get([number]),
-            )
-            for number in range(count)
-        ]
+        return [_lane(vector, number) for number in range(count)]
 
     def _places(self) -> list[tuple[ir.Value, ir.Value]]:
-        """Return, for each element of a thread, its place in the tile and its step, i32s."""
-        inner = self.depth if self.is_deep else self.width
+        """Return, for each vector of a thread, its place in the tile and its step, i32s."""
+        inner = (self.depth if self.is_deep else self.width) // self.lanes
         found = []
         for number in range(self.count):
             low, high = _divided(number * self.threads, inner)
+            low = arith.muli(low, i32(self.lanes))
             found.append((high, low) if self.is_deep else (low, high))
         return found
 
@@ -144,6 +176,11 @@ def _divided(ahead: int, inner: int) -> tuple[ir.Value, ir.Value]:
 def _moved(access: Access, position: Position) -> ir.Value:
     """Return how far `position` moves `access` from its first element."""
     return offset(Access(access.value, 0, access.strides), position)
+
+
+def _lane(vector: ir.Value, number: int) -> ir.Value:
+    place = ir.DenseI64ArrayAttr.get([number])
+    return emit("vector.extract", [vector], vector.type.element_type, static_position=place)
 
 
 def _alignment(kind: ir.VectorType) -> ir.Attribute:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-_ENOUGH_BLOCKS = 132  # one for every multiprocessor of a large device
+_ENOUGH_BLOCKS = 120  # nearly one for every multiprocessor of a large device
+_MANY_BLOCKS = 200
 VECTOR = 4
 """Neighbours that a thread takes at once from shared memory."""
 
@@ -54,19 +55,24 @@ class TileShape:
         return [number * step for number in range(own // VECTOR)]
 
 
-_SHAPES = (
-    TileShape(128, 128, 8, 8, 8),
-    TileShape(64, 64, 16, 4, 8),
-    TileShape(64, 64, 16, 4, 4),
-    TileShape(32, 64, 16, 4, 4),
-    TileShape(32, 32, 16, 4, 4),
-)
+_LARGE = TileShape(64, 64, 16, 8, 8)
+_MIDDLE = TileShape(32, 64, 16, 4, 4)
+_SMALL = TileShape(32, 32, 16, 4, 4)
 
 
 def choose_shape(rows: int, columns: int, batch: int) -> TileShape:
-    """Return the largest tile that still gives every multiprocessor one, else the smallest."""
-    for shape in _SHAPES:
-        is_wasteful = shape.rows >= 2 * max(rows, 16) or shape.columns >= 2 * max(columns, 16)
-        if not is_wasteful and shape.blocks(rows, columns, batch) >= _ENOUGH_BLOCKS:
-            return shape
-    return _SHAPES[-1]
+    """Return the largest tile of which there are enough to occupy a large device.
+
+    Of seventeen shapes these three were within 5 % of the fastest on ten products from
+    128x768x768 to 4096x4096x4096, on one H100.
+    """
+    if _fits(_LARGE, rows, columns) and _LARGE.blocks(rows, columns, batch) >= _MANY_BLOCKS:
+        return _LARGE
+    if _fits(_MIDDLE, rows, columns) and _MIDDLE.blocks(rows, columns, batch) >= _ENOUGH_BLOCKS:
+        return _MIDDLE
+    return _SMALL
+
+
+def _fits(shape: TileShape, rows: int, columns: int) -> bool:
+    """Tell whether less than half of a tile would be outside of the output."""
+    return 2 * rows > shape.rows and 2 * columns > shape.columns
