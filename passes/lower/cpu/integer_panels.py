@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import gcd
 
 from torch_mlir.dialects import arith
 
@@ -265,42 +266,46 @@ class ColumnPanels:
         start = offset(self.copy.factor.access, position)
         with loop(count, parallel=True) as tile:
             first, target = first_column(tile), self.start(tile)
-            if self._by_vectors():
-                self._copy_groups(plus(start, self.copy.place(first)), target)
+            run = self._run()
+            if run > 1:
+                firsts = [arith.addi(first, index(n)) for n in range(0, self.columns, run)]
+                self._copy_groups([plus(start, self.copy.place(n)) for n in firsts], run, target)
             else:
                 self._copy_columns(start, first, target)
             if self.sums is not None:
                 self._add_up(self.sums, tile)
 
-    def _by_vectors(self) -> bool:
-        """Tell whether columns are neighbours, and groups of steps at equal distances."""
-        copy = self.copy
-        strides = copy.factor.access.strides
-        inner = copy.reductions[-1][1]
-        return (
-            len(copy.factor.loops) == 1
-            and strides[copy.factor.loops[0]] == 1
-            and inner % copy.dot.group == 0
-        )
+    def _run(self) -> int:
+        """How many columns are neighbours wherever a tile starts; 1 where groups are not regular.
 
-    def _copy_groups(self, place: ir.Value, target: ir.Value) -> None:
+        Groups are where their steps are those of one loop.
+        """
+        copy = self.copy
+        if not copy.factor.loops or copy.reductions[-1][1] % copy.dot.group:
+            return 1
+        if copy.factor.access.strides[copy.factor.loops[-1]] != 1:
+            return 1
+        if len(copy.factor.loops) == 1:
+            return self.columns
+        return gcd(copy.factor.extents[-1], self.columns)
+
+    def _copy_groups(self, places: list[ir.Value], run: int, target: ir.Value) -> None:
+        """Copy `run` columns from each of `places`, one group of steps after the other."""
         copy, access, group = self.copy, self.copy.factor.access, self.copy.dot.group
         *around, (inner, extent) = copy.reductions
-        kind = ir.VectorType.get([self.columns], ir.MemRefType(access.value.type).element_type)
+        kind = ir.VectorType.get([run], ir.MemRefType(access.value.type).element_type)
 
         def copy_group(steps: Position) -> None:
             steps = steps | {inner: arith.muli(steps[inner], index(group))}
-            start = plus(place, _moved(access, steps))
-            rows = [
-                emit(
-                    "vector.load",
-                    [access.value, plus(start, index(step * access.strides[inner]))],
-                    kind,
-                )
-                for step in range(group)
-            ]
+            moved = _moved(access, steps)
             to = plus(target, arith.muli(copy.flat(steps), index(self.columns)))
-            _store_vector(_interleaved([copy.widened(each) for each in rows]), self.memory, to)
+            for number, place in enumerate(places):
+                starts = [
+                    plus(place, moved, index(step * access.strides[inner])) for step in range(group)
+                ]
+                rows = [emit("vector.load", [access.value, start], kind) for start in starts]
+                values = _interleaved([copy.widened(row) for row in rows])
+                _store_vector(values, self.memory, plus(to, index(number * run * group)))
 
         nested_loops([*around, (inner, extent // group)], {}, copy_group)
 

@@ -21,6 +21,7 @@ from xyntra.passes.lower.cpu.prepared_operands import is_constant
 __all__ = ["Factor", "Product", "factor_types", "product_of"]
 
 _FAR = 1 << 62
+_GROUP = 4  # steps of a reduction that the largest group has
 _EXTENSIONS = {"arith.extsi": False, "arith.extui": True}
 
 
@@ -63,7 +64,8 @@ class Product:
         rows: the factor that rows are taken from.
         columns: the factor whose loops move the result by the smallest steps.
         outer: the other parallel loops.
-        reductions: the loops of k, outermost first; what `rows` reads in order comes last.
+        reductions: the loops of k, outermost first: what `rows` reads in order comes last, if its
+            steps make whole groups.
     """
 
     nest: LinearNest
@@ -178,4 +180,10 @@ def _one_walk(nest: LinearNest, own: list[int], alongside: Sequence[Access]) -> 
 
 
 def _in_order(nest: LinearNest, access: Access) -> tuple[int, ...]:
-    return tuple(sorted(nest.reductions, key=lambda number: -abs(access.strides[number])))
+    """The reductions by the distance that `access` moves; whole groups of steps come last."""
+    order = sorted(nest.reductions, key=lambda number: -abs(access.strides[number]))
+    whole = [number for number in order if nest.loops[number].extent % _GROUP == 0]
+    if whole and whole[-1] != order[-1]:
+        order.remove(whole[-1])
+        order.append(whole[-1])
+    return tuple(order)
