@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -46,17 +46,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"no such name; known: {', '.join([*REGISTRY, *OPERATIONS])}")
     machine = describe()
     path = options.json or RESULTS / f"cpu-{slug(machine)}.json"
-    result: Result = {"machine": machine, "settings": _settings(options)}
-    how = _how(options)
-    measured = {kind: list(_measure(kind, names[kind], how)) for kind in _KINDS}
-    if options.merge and path.exists():
-        before = json.loads(path.read_text(encoding="utf-8"))
-        result |= {kind: merged(before[kind], measured[kind]) for kind in _KINDS}
-    else:
-        result |= measured
-    result["geometric_means"] = geometric_means(result["models"])
-    _finish(result, options, path)
-    return 0 if all(_sound(row) for kind in _KINDS for row in measured[kind]) else 1
+    before = _before(path) if options.merge else {kind: [] for kind in _KINDS}
+    result: Result = {"machine": machine, "settings": _settings(options), **before}
+    whole = options.merge or not (options.names or options.ops_only or options.models_only)
+    sound = True
+    for kind, row in _measure(names, _how(options)):
+        print(_summary(row), flush=True)
+        sound &= _sound(row)
+        result[kind] = sorted(merged(result[kind], [row]), key=_place)
+        result["geometric_means"] = geometric_means(result["models"])
+        if options.json or whole:
+            # After every row: the next may take long.
+            write_json(path, result)
+    for threads, means in result["geometric_means"].items():
+        print(f"models, {threads} threads, geometric means:", _ratios_text(means))
+    if whole and options.documents:
+        update_documents(options.documents, result)
+        print(f"wrote {path}, {', '.join(map(str, options.documents))}")
+    return 0 if sound else 1
+
+
+def _before(path: Path) -> Result:
+    if not path.exists():
+        return {kind: [] for kind in _KINDS}
+    result = json.loads(path.read_text(encoding="utf-8"))
+    return {kind: result[kind] for kind in _KINDS}
+
+
+def _place(row: Result) -> int:
+    names = [*REGISTRY, *OPERATIONS]
+    return names.index(row["name"]) if row["name"] in names else len(names)
 
 
 def merged(before: Sequence[Result], measured: Sequence[Result]) -> list[Result]:
@@ -69,18 +88,6 @@ def merged(before: Sequence[Result], measured: Sequence[Result]) -> list[Result]
         old = rows.get(row["name"], {})
         rows[row["name"]] = old | row | {"threads": old.get("threads", {}) | row["threads"]}
     return list(rows.values())
-
-
-def _finish(result: Result, options: argparse.Namespace, path: Path) -> None:
-    for threads, means in result["geometric_means"].items():
-        print(f"models, {threads} threads, geometric means:", _ratios_text(means))
-    whole = options.merge or not (options.names or options.ops_only or options.models_only)
-    if options.json or whole:
-        write_json(path, result)
-        print(f"wrote {path}")
-    if whole and options.documents:
-        update_documents(options.documents, result)
-        print(f"wrote {', '.join(map(str, options.documents))}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -155,16 +162,12 @@ def _settings(options: argparse.Namespace) -> Result:
     }
 
 
-def _measure(kind: str, names: Sequence[str], how: How) -> Iterator[Result]:
-    row_of: Callable[[str], Result]
-    if kind == "models":
-        row_of = lambda name: model_row(REGISTRY[name], how)  # noqa: E731
-    else:
-        row_of = lambda name: operation_row(OPERATIONS[name], how)  # noqa: E731
-    for name in names:
-        row = row_of(name)
-        print(_summary(row), flush=True)
-        yield row
+def _measure(names: Mapping[str, Sequence[str]], how: How) -> Iterator[tuple[str, Result]]:
+    """The rows, each with its kind."""
+    for name in names["models"]:
+        yield "models", model_row(REGISTRY[name], how)
+    for name in names["operations"]:
+        yield "operations", operation_row(OPERATIONS[name], how)
 
 
 def _summary(row: Result) -> str:
