@@ -43,7 +43,7 @@ PIPELINES: dict[str, Pipeline] = {
     ),
     "weights": Pipeline(
         "work on weights that is done once, when the model is loaded",
-        ("fold-batch-norm", "merge-contractions"),
+        ("widen-contractions", "fold-batch-norm", "merge-contractions"),
     ),
     "views": Pipeline(
         "slices, reshapes, transposes and copies folded into what reads or writes them",

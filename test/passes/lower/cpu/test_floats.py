@@ -72,18 +72,50 @@ def test_double_to_bfloat16_rounds_once(run_elementwise):
     same(result, nearest_bfloat16(x))
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_all_bfloat16_values_survive_a_round_trip(run_elementwise):
-    x = np.arange(1 << 16, dtype=np.uint16).view(ml_dtypes.bfloat16)
-    body = "%w = arith.extf %x0 : bf16 to f32\n%r = arith.truncf %w : f32 to bf16"
-    same(run_elementwise(body, "bf16", x), x)
+def all_patterns(dtype: np.dtype) -> np.ndarray:
+    return np.arange(1 << 16, dtype=np.uint16).view(dtype)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_single_to_bfloat16(run_elementwise):
-    x = RNG.integers(0, 1 << 32, 4000, np.uint64).astype(np.uint32).view(np.float32)
-    result = run_elementwise("%r = arith.truncf %x0 : f32 to bf16", "f32", x, result="bf16")
-    same(result, x.astype(ml_dtypes.bfloat16))
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+def test_every_pattern_widens_exactly(run_elementwise, dtypes, kind):
+    """Subnormals, infinities and payloads of NaN included; a signalling NaN may become quiet."""
+    x = all_patterns(dtypes[kind])
+    wide = run_elementwise(f"%r = arith.extf %x0 : {kind} to f32", kind, x, result="f32")
+    quiet = np.where(np.isnan(x), np.uint32(1 << 22), np.uint32(0))
+    wanted = bits(x.astype(np.float32)) | quiet
+    np.testing.assert_array_equal(bits(wide) | quiet, wanted)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+def test_every_pattern_comes_back(run_elementwise, dtypes, kind):
+    x = all_patterns(dtypes[kind])
+    wide = x.astype(np.float32)
+    found = run_elementwise(f"%r = arith.truncf %x0 : f32 to {kind}", "f32", wide, result=kind)
+    same(found, x)
+    # A NaN keeps its sign and its payload, and is quiet.
+    nan, top = np.isnan(x), np.uint16(1 << (9 if kind == "f16" else 6))
+    np.testing.assert_array_equal(found.view(np.uint16)[nan], x.view(np.uint16)[nan] | top)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+def test_singles_round_to_nearest_even(run_elementwise, dtypes, kind):
+    """All midpoints between neighbours, what is next to them, and overflow; then random bits."""
+    dtype = dtypes[kind]
+    values = all_patterns(dtype).astype(np.float32)
+    values = np.sort(values[np.isfinite(values) & (values >= 0)])
+    middle = ((values[:-1].astype(np.float64) + values[1:]) / 2).astype(np.float32)
+    last = np.float32(values[-1] + (values[-1] - values[-2]) / 2)
+    exact = np.concatenate([middle, [last, np.float32(np.inf)]])
+    near = [exact, np.nextafter(exact, np.float32(np.inf)), np.nextafter(exact, np.float32(0))]
+    x = np.concatenate([*near, *(-each for each in near)]).astype(np.float32)
+    x = np.concatenate(
+        [x, RNG.integers(0, 1 << 32, 4000, np.uint64).astype(np.uint32).view(np.float32)]
+    )
+    result = run_elementwise(f"%r = arith.truncf %x0 : f32 to {kind}", "f32", x, result=kind)
+    same(result, x.astype(dtype))
 
 
 @pytest.mark.parametrize("target", FLOATS)
