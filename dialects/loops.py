@@ -43,6 +43,13 @@ def for_each(
         return _nest(sizes, [], list(state), body, independent)
 
 
+def nested(
+    sizes: Sequence[int], state: Sequence[Tensor], body: Body, independent: Collection[int] = ()
+) -> list[Tensor]:
+    """As `for_each`, at the current insertion point; only inside a body."""
+    return _nest(sizes, [], list(state), body, independent)
+
+
 def _nest(
     sizes: Sequence[int],
     indices: list[Scalar],

@@ -6,12 +6,13 @@ Module `indices` says what happens out of range.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from math import prod
 
 import numpy as np
 
 from xyntra.dialects.builder import Tensor
-from xyntra.dialects.loops import for_each, insert
+from xyntra.dialects.loops import for_each, insert, nested, when
 from xyntra.dialects.reductions import combine
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.frontends.onnx.node import Node, handles
@@ -24,9 +25,18 @@ Position = Callable[[list[Scalar]], tuple[list[Scalar], "Scalar | None"]]
 
 
 def _write_at(
-    node: Node, data: Tensor, updates: Tensor, loops: Sequence[int], position: Position
+    node: Node, data: Tensor, updates: Tensor, position: Position, slices: int = 0
 ) -> Tensor:
-    """`data` with every element of `updates`, whose shape is `loops`, combined into it."""
+    """`data` with every element of `updates` combined into it.
+
+    Args:
+        node: says how values combine.
+        data: where to write.
+        updates: what to write.
+        position: takes the indices of an update and says where it goes, and whether that is inside.
+        slices: trailing dimensions of both tensors that the positions do not depend on.
+    """
+    loops = updates.shape
     reduction = node.attribute("reduction", "none")
     if reduction not in ("none", *_REDUCTIONS):
         raise node.invalid(f"attribute 'reduction' is '{reduction}'")
@@ -42,7 +52,26 @@ def _write_at(
         value = new if inside is None else inside.select(new, old)
         return [insert(value, state[0], where)]
 
-    return for_each(b, loops, [data], body)[0]
+    outer = loops[: len(loops) - slices]
+
+    def rows(indices: list[Scalar], state: list[Tensor]) -> list[Tensor]:
+        start, inside = position([*indices, *[constant(0, "index") for _ in range(slices)]])
+
+        def row(inner: list[Scalar], tensors: list[Tensor]) -> list[Tensor]:
+            where = [*start[: len(start) - slices], *inner]
+            new = b.extract(updates, [*indices, *inner])
+            if reduction in _REDUCTIONS:
+                new = combine(_REDUCTIONS[reduction], b.extract(tensors[0], where), new)  # type: ignore[arg-type]
+            return [insert(new, tensors[0], where)]
+
+        def write() -> list[Tensor]:
+            return nested(loops[len(outer) :], state, row, range(slices))
+
+        return write() if inside is None else when(inside, state, write)
+
+    # Without a loop around it, a row would not be one operation, which a kernel is.
+    is_by_rows = slices > 0 and prod(outer) > 1
+    return for_each(b, outer if is_by_rows else loops, [data], rows if is_by_rows else body)[0]
 
 
 @handles("ScatterElements", "Scatter")
@@ -64,7 +93,7 @@ def scatter_elements(node: Node) -> Tensor:
         at, inside = address(node.b.extract(tensor, loops), data.shape[axis])
         return [at if d == axis else i for d, i in enumerate(loops)], inside
 
-    return _write_at(node, data, updates, shape, position)
+    return _write_at(node, data, updates, position)
 
 
 @handles("ScatterND")
@@ -93,7 +122,7 @@ def scatter_nd(node: Node) -> Tensor:
             inside = valid if inside is None else inside & valid
         return [*where, *loops[rank - 1 :]], inside
 
-    return _write_at(node, data, updates, loops, position)
+    return _write_at(node, data, updates, position, slices=data.rank - depth)
 
 
 @handles("TensorScatter")
