@@ -20,7 +20,7 @@ from typing import Any
 
 from bench.contest import Pace
 from bench.cpu_rows import MEASURED_SEEDS, How, geometric_means, model_row, operation_row
-from bench.cpu_text import update_documents
+from bench.cpu_text import BUSY, update_documents
 from bench.entrants import OURS, PEERS, REFERENCE
 from bench.machine import describe, slug
 from bench.measure import ROOT, write_json
@@ -31,8 +31,6 @@ __all__ = ["main"]
 
 RESULTS = ROOT / "bench" / "results"
 DOCUMENTS = (ROOT / "docs" / "performance.md", ROOT / "README.md")
-BUSY = 0.1
-"""Processors that others keep busy, from which on a measurement is to be doubted."""
 _KINDS = ("models", "operations")
 Result = dict[str, Any]
 
@@ -46,6 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"no such name; known: {', '.join([*REGISTRY, *OPERATIONS])}")
     machine = describe()
     path = options.json or RESULTS / f"cpu-{slug(machine)}.json"
+    if options.render:
+        update_documents(options.documents, json.loads(path.read_text(encoding="utf-8")))
+        return 0
     before = _before(path) if options.merge else {kind: [] for kind in _KINDS}
     result: Result = {"machine": machine, "settings": _settings(options), **before}
     whole = options.merge or not (options.names or options.ops_only or options.models_only)
@@ -107,6 +108,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--cache", type=Path, help="folder of compiled kernels (default: the user's)")
     add("--timeout", type=float, default=1200.0, help="seconds for a process")
     add("--merge", action="store_true", help="replace rows of the result that is there")
+    add("--render", action="store_true", help="measure nothing: write the tables of the result")
     add("--json", type=Path, help="default: bench/results/cpu-….json")
     add(
         "--documents", type=Path, nargs="*", default=list(DOCUMENTS),

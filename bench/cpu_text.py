@@ -10,11 +10,14 @@ from typing import Any
 from bench.entrants import BEST, OURS, REFERENCE, TORCH, TORCH_COMPILE
 from bench.markdown import Region, error_cell, machine_line, number, one_line, table
 
-__all__ = ["DETAILS", "SUMMARY", "render_details", "render_summary", "update_documents"]
+__all__ = ["BUSY", "DETAILS", "SUMMARY", "render_details", "render_summary", "update_documents"]
 
 Row = dict[str, Any]
 DETAILS = Region("python -m bench.cpu, details")
 SUMMARY = Region("python -m bench.cpu, summary")
+BUSY = 0.1
+"""Processors that others keep busy, from which on a measurement is to be doubted."""
+_DOUBT = "†"
 _GIGA = 1e-9
 _RATES = {"FLOP": "GFLOP/s", "B": "GB/s"}
 
@@ -63,6 +66,8 @@ def render_details(result: dict[str, Any]) -> str:
         lines += ["", f"### Models, {_said(n)}", "", *_models(result, n)]
     for n in _threads(result):
         lines += ["", f"### Operations, {_said(n)}", "", *_operations(result["operations"], n)]
+    if any(_DOUBT in text for text in lines):
+        lines += ["", f"{_DOUBT} Other programs kept more than {BUSY} processors busy meanwhile."]
     failed = list(_errors([*result["models"], *result["operations"]]))
     if failed:
         lines += ["", "What failed:", "", *failed]
@@ -111,7 +116,9 @@ def _said(n: str) -> str:
 
 def _milliseconds(entry: Row, name: str) -> str:
     seconds = entry.get("seconds", {}).get(name)
-    return number(seconds, 1e3, 2 if seconds is None or seconds >= 1e-3 else 3)
+    text = number(seconds, 1e3, 2 if seconds is None or seconds >= 1e-3 else 3)
+    doubted = name == OURS and entry.get("others", 0) > BUSY
+    return text + _DOUBT if doubted else text
 
 
 def _ratio(entry: Row, peer: str, limit: float | None = None) -> str:

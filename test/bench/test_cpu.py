@@ -121,7 +121,11 @@ def test_names_choose_and_are_merged(tmp_path: Path, command: list[str]) -> None
     assert main(["mag*", "--merge", "--cold", "0", *command]) == 0
     merge = json.loads(path.read_text())
     assert [row["name"] for row in merge["models"] + merge["operations"]] == ["magika", "tiny"]
-    assert "old" not in (tmp_path / "README.md").read_text()
+    summary = (tmp_path / "README.md").read_text()
+    assert "old" not in summary
+    (tmp_path / "README.md").write_text(f"{SUMMARY.begin}{SUMMARY.end}")
+    assert main([*command, "--render"]) == 0
+    assert (tmp_path / "README.md").read_text() in summary
 
 
 def test_what_was_not_measured_again_stays() -> None:
@@ -146,6 +150,7 @@ def test_what_is_above_its_limit_or_wrong_stands_out() -> None:
     entry = {
         "seconds": {"xyntra": 2e-3, "onnxruntime": 1e-3}, "ratios": {"onnxruntime": 2.0},
         "max_absolute_errors": {"xyntra": 0.5}, "close": {"xyntra": False}, "errors": {},
+        "others": 0.5,
     }  # fmt: skip
     row = {"name": "x", "title": "X", "limit": 1.0, "unit": "B", "threads": {"1": entry}}
     machine = {
@@ -157,7 +162,9 @@ def test_what_is_above_its_limit_or_wrong_stands_out() -> None:
         "machine": machine, "settings": settings, "models": [], "operations": [row],
         "geometric_means": {},
     }  # fmt: skip
-    assert "| X | **5.0e-01** | 2.00 | 1.00 |  | **2.00** | 1.00 |" in render_details(result)
+    text = render_details(result)
+    assert "| X | **5.0e-01** | 2.00† | 1.00 |  | **2.00** | 1.00 |" in text
+    assert "† Other programs" in text
 
 
 def test_the_documents_of_the_project_have_their_places() -> None:
