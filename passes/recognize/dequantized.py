@@ -197,8 +197,9 @@ class _Body:
         """Return a scale or zero point that comes from outside of the body."""
         if value not in self.arguments:
             number = _constant(value)
-            known = isinstance(number, (ir.FloatAttr, ir.IntegerAttr))
-            return Parameter(number.value) if known else None
+            if not isinstance(number, (ir.FloatAttr, ir.IntegerAttr)):
+                return None
+            return Parameter(number.value)
         position = self.arguments.index(value)
         operand, map_ = self.op.operands[position], self.maps[position]
         if not isinstance(operand.type, ir.RankedTensorType):

@@ -138,7 +138,9 @@ def test_sixteen_bits_wrap_around_and_do_not_saturate(
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("channels_last", [False, True])
-@pytest.mark.parametrize(("stride", "size", "inputs"), [(1, 9, 3), (2, 10, 8), (1, 5, 17), (1, 14, 4)])
+@pytest.mark.parametrize(
+    ("stride", "size", "inputs"), [(1, 9, 3), (2, 10, 8), (1, 5, 17), (1, 14, 4)]
+)
 def test_convolutions(
     compiled: Callable[..., object],
     kind: str,

@@ -15,7 +15,7 @@ import numpy as np
 from xyntra.dialects.builder import Operand, Tensor, broadcast_shapes
 from xyntra.dialects.scalar import Scalar
 from xyntra.dialects.slices import concatenate
-from xyntra.frontends.onnx.node import Node, handles
+from xyntra.frontends.onnx.node import Handler, Node, handles
 from xyntra.frontends.onnx.ops.activation import leaky_relu
 from xyntra.frontends.onnx.ops.elementwise import dtype_of, sigmoid
 from xyntra.frontends.onnx.ops.joins import concat_axis
@@ -85,10 +85,18 @@ def qlinear_mul(node: Node) -> Tensor:
     return _pair(node, lambda a, b: a * b)
 
 
-def _through(node: Node, function: Callable[[Node], Tensor], opset: int | None = None) -> Tensor:
+def _result(function: Handler, node: Node) -> Tensor:
+    """What another operator's importer, which gives one tensor, makes of `node`."""
+    result = function(node)
+    if not isinstance(result, Tensor):
+        raise TypeError("the operator has several results")
+    return result
+
+
+def _through(node: Node, function: Handler, opset: int | None = None) -> Tensor:
     """`function` of the float32 values of the first input, with the node's attributes."""
     inner = replace(node, operands=(_real(node, 0),), opset=opset or node.opset)
-    return _quantized(node, function(inner), 3, node.tensor(0).dtype)
+    return _quantized(node, _result(function, inner), 3, node.tensor(0).dtype)
 
 
 @handles("QLinearSigmoid", domain=MICROSOFT)
@@ -106,7 +114,7 @@ def qlinear_softmax(node: Node) -> Tensor:
     return _through(node, softmax, opset=int(node.required("opset")))
 
 
-def _pooled(node: Node, pool: Callable[[Node], Tensor]) -> Tensor:
+def _pooled(node: Node, pool: Handler) -> Tensor:
     if not node.attribute("channels_last", 0):
         return _through(node, pool)
     rank = node.tensor(0).rank
@@ -114,7 +122,7 @@ def _pooled(node: Node, pool: Callable[[Node], Tensor]) -> Tensor:
 
     def transposed(inner: Node) -> Tensor:
         first = inner.b.transpose(inner.tensor(0), [0, rank - 1, *range(1, rank - 1)])
-        return inner.b.transpose(pool(replace(inner, operands=(first,))), last)
+        return inner.b.transpose(_result(pool, replace(inner, operands=(first,))), last)
 
     return _through(node, transposed)
 
@@ -144,4 +152,6 @@ def qlinear_concat(node: Node) -> Tensor:
 @handles("QLinearWhere", domain=MICROSOFT)
 def qlinear_where(node: Node) -> Tensor:
     operands = (node.operand(0), _real(node, 1), _real(node, 4))
-    return _quantized(node, where(replace(node, operands=operands)), 7, node.tensor(1).dtype)
+    return _quantized(
+        node, _result(where, replace(node, operands=operands)), 7, node.tensor(1).dtype
+    )
