@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from harness import check_node, node_model, operators_model, run
@@ -143,6 +145,21 @@ def test_the_first_nan_wins() -> None:
     for op_type, function in (("ArgMax", np.argmax), ("ArgMin", np.argmin)):
         (found,) = run(node_model(op_type, {"x": x}, axis=1, keepdims=0), {"x": x})
         np.testing.assert_array_equal(found, function(x, axis=1))
+
+
+@pytest.mark.parametrize(("op_type", "function"), [("ArgMax", np.argmax), ("ArgMin", np.argmin)])
+@pytest.mark.parametrize("length", [31, 32, 45, 200])
+def test_arg_extremes_of_long_rows(op_type: str, function: Any, length: int) -> None:
+    x = np.random.default_rng(length).integers(-9, 9, (4, 2, length)).astype(np.float32)
+    x[0, 0, 7], x[0, 0, -1], x[0, 1] = np.nan, np.nan, np.nan
+    x[1, 0], x[1, 1] = np.inf, -np.inf
+    x[2, 0] = np.where(np.arange(length) % 2, 0.0, -0.0)
+    (found,) = run(node_model(op_type, {"x": x}, axis=-1, keepdims=0), {"x": x})
+    np.testing.assert_array_equal(found, function(x, axis=-1))
+    for dtype in (np.float64, np.int8, np.uint8, np.int64):
+        whole = np.nan_to_num(x, posinf=9, neginf=-9).astype(dtype)
+        (found,) = run(node_model(op_type, {"x": whole}, axis=-1, keepdims=0), {"x": whole})
+        np.testing.assert_array_equal(found, function(whole, axis=-1))
 
 
 def test_arg_extreme_of_nothing() -> None:

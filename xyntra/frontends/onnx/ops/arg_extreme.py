@@ -12,6 +12,9 @@ from xyntra.dialects.dtypes import is_float
 from xyntra.dialects.reductions import identity_of
 from xyntra.dialects.scalar import Scalar
 from xyntra.frontends.onnx.node import Node, handles
+from xyntra.frontends.onnx.ops.precision import cast
+
+_LONG = 32  # elements of a row that pay for looking at it twice
 
 
 def arg_extreme(
@@ -28,6 +31,8 @@ def arg_extreme(
         largest: look for the maximum; otherwise for the minimum.
         last: take the last of equal elements.
     """
+    if axis == x.rank - 1 and not last and _LONG <= x.shape[axis] < 1 << 31:
+        return _first_equal(b, x, largest)
     kept = [d for d in range(x.rank) if d != axis]
     shape = [x.shape[d] for d in kept]
     with b.location:
@@ -42,6 +47,28 @@ def arg_extreme(
         return [better.select(v, best), better.select(index, position)]
 
     return b.generic([(x, b.identity(x.rank))], outputs, iterators, body)[1]
+
+
+def _first_equal(b: TensorBuilder, x: Tensor, largest: bool) -> Tensor:
+    """The extremes of rows, then where each occurs first: two loops that vectors do well.
+
+    One that carries both has to compare, and to wait, element by element.
+    """
+    axis, length = x.rank - 1, x.shape[-1]
+    best = b.reduce(x, [axis], "max" if largest else "min", keepdims=False)
+    with b.location:
+        rows = ir.AffineMap.get(x.rank, 0, [ir.AffineDimExpr.get(d) for d in range(axis)])
+    start = b.fill(x.shape[:-1], "int32", length)
+    iterators: list[Iterator] = [*["parallel"] * axis, "reduction"]
+
+    def body(v: Scalar, extreme: Scalar, position: Scalar) -> list[Scalar]:
+        found = v.equals(extreme) | v.is_nan() if is_float(v.dtype) else v.equals(extreme)
+        here = found.select(b.index(axis).cast("int32"), length)
+        return [position.minimum(here)]
+
+    inputs = [(x, b.identity(x.rank)), (best, rows)]
+    position = b.generic(inputs, [(start, "int32", rows)], iterators, body)[0]
+    return cast(b, position, "int64")
 
 
 def _is_better(v: Scalar, best: Scalar, largest: bool, last: bool) -> Scalar:
