@@ -166,9 +166,10 @@ class ChannelOrders:
             return 0.0
         if not window.mixes:
             return _bytes(value) / _WINDOW_BYTES_PER_NS
-        taps = prod(op.operands[1].type.shape) // shape[1] if value == op.results[0] else 0
-        taps = taps or prod(op.operands[1].type.shape) // op.results[0].type.shape[1]
-        return 2 * prod(op.results[0].type.shape) * taps / _FLOPS_PER_NS * _GAIN
+        written = tuple(op.results[0].type.shape)
+        steps = prod(op.operands[1].type.shape) // prod(written[1 : 1 + window.outputs])
+        flops: int = 2 * prod(written) * steps
+        return flops / _FLOPS_PER_NS * _GAIN
 
     def _cost(self, group: _Group) -> float:
         """Nanoseconds that the copies take."""

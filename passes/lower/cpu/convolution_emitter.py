@@ -91,7 +91,7 @@ class ConvolutionEmitter:
         steps = prod(nest.loops[number].extent for number in nest.reductions)
         columns = nest.loops[self._row + 1].extent
         weights = steps * columns * item
-        image = ir.MemRefType(nest.inputs[self.plan.image].value.type).shape[0] * item
+        image: int = ir.MemRefType(nest.inputs[self.plan.image].value.type).shape[0] * item
         by_rows = image + weights * (_tiles(self._tiles, _TILES) if weights > _NEAR_BYTES else 1)
         by_columns = weights + image * (_tiles(columns, tile.columns) if image > _NEAR_BYTES else 1)
         return by_rows < by_columns
