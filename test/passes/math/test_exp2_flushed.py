@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The power of two of a softmax: its error over all arguments, and what it makes of special ones."""
+"""The power of two of a softmax: its error over all arguments, and special ones."""
 
 from __future__ import annotations
 

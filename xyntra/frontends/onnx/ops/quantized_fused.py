@@ -11,7 +11,7 @@ from xyntra.frontends.onnx.ops.quantize import MICROSOFT, quantize_dynamically, 
 from xyntra.frontends.onnx.ops.quantized_contraction import integer_product, row_parameter
 
 
-def _scaled(
+def scaled_sums(
     node: Node, total: Tensor, scales: tuple[Operand, Operand], bias: Operand | None
 ) -> Tensor:
     """Integer sums in float32, times both scales, plus an optional bias."""
@@ -35,14 +35,14 @@ def matmul_integer_to_float(node: Node) -> Tensor:
     rows = None if a_zero is None else row_parameter(node, a_zero)
     total = integer_product(node, node.tensor(0), node.tensor(1), rows, node.optional(5))
     scales = (row_parameter(node, node.operand(2)), node.operand(3))
-    return _scaled(node, total, scales, node.optional(6))
+    return scaled_sums(node, total, scales, node.optional(6))
 
 
 @handles("DynamicQuantizeMatMul", domain=MICROSOFT)
 def dynamic_quantize_matmul(node: Node) -> Tensor:
     a, scale, zero = quantize_dynamically(node, node.tensor(0))
     total = integer_product(node, a, node.tensor(1), zero, node.optional(3))
-    return _scaled(node, total, (scale, node.operand(2)), node.optional(4))
+    return scaled_sums(node, total, (scale, node.operand(2)), node.optional(4))
 
 
 @handles("QGemm", domain=MICROSOFT)
