@@ -176,3 +176,27 @@ def test_conversions_of_the_domain() -> None:
     check("QuantizeLinear", inputs, atol=0)
     inputs["x"] = integers(0, 60000, 3, 4, dtype="uint16")
     check("DequantizeLinear", inputs, rtol=1e-6)
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("zeros", [False, True])
+@pytest.mark.parametrize("steps", [64, 41])
+def test_weights_of_few_bits(bits: int, zeros: bool, steps: int) -> None:
+    block, columns = 16, 6
+    blocks = -(-steps // block)
+    inputs = {
+        "a": normal(2, 3, steps),
+        "b": bytes_(columns, blocks, block * bits // 8),
+        "scales": positive(columns * blocks),
+    }
+    if zeros:
+        inputs["zeros"] = bytes_(columns * -(-blocks * bits // 8), seed=3)
+    options = {"K": steps, "N": columns, "bits": bits, "block_size": block}
+    size = float(2 ** (bits - 4))
+    check("MatMulNBits", inputs, atol=1e-3 * size, rtol=1e-4, **options)
+
+
+def test_weights_of_three_bits_are_unsupported() -> None:
+    inputs = {"a": normal(2, 16), "b": bytes_(6, 1, 6), "scales": positive(6)}
+    options = {"K": 16, "N": 6, "bits": 3, "block_size": 16}
+    check_unsupported("MatMulNBits", inputs, "3 bits", domain=DOMAIN, **options)
