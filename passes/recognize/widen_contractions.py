@@ -11,6 +11,7 @@ from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.passes.fusion.functions import function_blocks
 from xyntra.passes.recognize.dead_operations import erase_unused
+from xyntra.passes.reductions import Reductions
 from xyntra.passes.registry import register_pass
 
 __all__ = ["WidenContractions"]
@@ -33,10 +34,11 @@ class WidenContractions:
     def run(self, module: ir.Operation) -> None:
         """Rewrite every function of `module`."""
         replaced = []
+        reductions = Reductions()
         for block in function_blocks(module):
             known: dict[ir.Value, Tensor] = {}
-            for view in list(block.operations):
-                op = view.operation
+            generics = [view for view in block.operations if view.name == "linalg.generic"]
+            for op in [view.operation for view in generics if reductions.has(view.operation)]:
                 if _is_narrow_contraction(op):
                     with op.context, op.location:
                         result = _widened(op, known)
@@ -46,9 +48,7 @@ class WidenContractions:
 
 
 def _is_narrow_contraction(op: ir.Operation) -> bool:
-    if op.name != "linalg.generic" or list(op.attributes["operandSegmentSizes"]) != [2, 1]:
-        return False
-    if not any("reduction" in str(kind) for kind in op.attributes["iterator_types"]):
+    if list(op.attributes["operandSegmentSizes"]) != [2, 1]:
         return False
     block = op.regions[0].blocks[0]
     first, second, running = block.arguments
