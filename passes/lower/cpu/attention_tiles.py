@@ -21,7 +21,6 @@ from xyntra.passes.lower.cpu.vector_body import broadcast
 
 __all__ = ["Factor", "Panels", "Sums", "multiply"]
 
-Extent = int | ir.Value
 _UNROLL = 4
 
 
@@ -53,7 +52,7 @@ class Sums:
 
 def multiply(
     plan: AttentionPlan,
-    extents: tuple[Extent, Extent, Extent],
+    extents: tuple[int | ir.Value, int | ir.Value, int | ir.Value],
     left: Factor,
     right: Panels,
     out: Sums,
@@ -86,7 +85,7 @@ class _Tile:
     row: ir.Value
     column: ir.Value
 
-    def emit(self, depth: Extent) -> None:
+    def emit(self, depth: int | ir.Value) -> None:
         first = plus(arith.muli(self.row, index(self.out.row)), self.column)
         places = [
             plus(first, index(row * self.out.row + lane))
@@ -107,7 +106,7 @@ class _Tile:
         return broadcast(arith.constant(ir.F32Type.get(), 0.0), self.plan.lanes)
 
     def _steps(
-        self, count: Extent, first: ir.Value, unroll: int, sums: list[ir.Value]
+        self, count: int | ir.Value, first: ir.Value, unroll: int, sums: list[ir.Value]
     ) -> list[ir.Value]:
         built = carrying_loop(count, sums)
         with ir.InsertionPoint(built.body):
@@ -142,12 +141,12 @@ class _Tile:
         return results
 
 
-def _unrolled(depth: Extent) -> tuple[Extent, int]:
+def _unrolled(depth: int | ir.Value) -> tuple[int | ir.Value, int]:
     """How many times `_UNROLL` steps are taken, and how many single ones after them."""
     if isinstance(depth, int):
         return divmod(depth, _UNROLL)
     return arith.divui(depth, index(_UNROLL)), 0
 
 
-def _value(extent: Extent) -> ir.Value:
+def _value(extent: int | ir.Value) -> ir.Value:
     return index(extent) if isinstance(extent, int) else extent

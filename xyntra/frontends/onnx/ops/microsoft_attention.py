@@ -93,7 +93,8 @@ def _projected_attention(
         spans = ([0, 0, start], [*product.shape[:2], size], [1, 1, 1])
         parts.append(_split(node, node.b.slice(product, *spans)))
         start += size
-    heads = _Heads(*parts)
+    query, key, value = parts
+    heads = _Heads(query, key, value)
     before = 0
     if node.has(past):
         cache = node.tensor(past)
@@ -139,20 +140,22 @@ def _inputs(node: Node) -> _Heads:
     """Query, key and value of MultiHeadAttention with their bias, in any of their layouts."""
     query = node.tensor(0)
     if query.rank == 5:
-        return _Heads(*_unpacked(node, query, 3))
+        query, key, value = _unpacked(node, query, 3)
+        return _Heads(query, key, value)
     if query.rank != 3:
         raise node.invalid(f"the query has shape {query.shape}")
     key = node.tensor(1)
     if key.rank == 5:
-        return _Heads(_split(node, query), *_unpacked(node, key, 2))
+        key, value = _unpacked(node, key, 2)
+        return _Heads(_split(node, query), key, value)
     value = node.tensor(2)
     if key.rank != value.rank or key.rank not in (3, 4):
         raise node.invalid(f"key {key.shape} and value {value.shape} do not fit")
     if key.rank == 4:
         biased = _biased(node, [query], 0)
         return _Heads(_split(node, biased[0]), key, value, _BY_HEAD)
-    parts = _biased(node, [query, key, value], 0)
-    return _Heads(*(_split(node, part) for part in parts))
+    query, key, value = (_split(node, x) for x in _biased(node, [query, key, value], 0))
+    return _Heads(query, key, value)
 
 
 def _unpacked(node: Node, packed: Tensor, count: int) -> list[Tensor]:
@@ -190,12 +193,12 @@ def _split(node: Node, x: Tensor) -> Tensor:
 
 def _with_past(node: Node, heads: _Heads, key: Tensor, value: Tensor) -> _Heads:
     """With earlier keys and values, [batch, heads, positions, size], in front."""
-    joined = []
+    joined: list[Tensor] = []
     for past, now in zip((key, value), _cached(node, heads), strict=True):
         if (*past.shape[:2], past.shape[3]) != (*now.shape[:2], now.shape[3]):
             raise node.invalid(f"a past of {past.shape} does not fit {now.shape}")
         joined.append(concatenate(node.b, [past, now], 2))
-    return _Heads(heads.query, *joined, _BY_HEAD)
+    return _Heads(heads.query, joined[0], joined[1], _BY_HEAD)
 
 
 def _cached(node: Node, heads: _Heads) -> list[Tensor]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from xyntra.dialects.builder import Tensor
 from xyntra.dialects.scalar import Scalar
-from xyntra.frontends.onnx.node import Node, handles
+from xyntra.frontends.onnx.node import Handler, Node, handles
 from xyntra.frontends.onnx.ops.conv import conv
 from xyntra.frontends.onnx.ops.elementwise import logistic
 from xyntra.frontends.onnx.ops.matmul import gemm
@@ -26,6 +26,14 @@ _ACTIVATIONS: dict[str, tuple[list[float], _Activation]] = {
     "HardSigmoid": ([0.2, 0.5], lambda x, p: (x * p[0] + p[1]).minimum(1).maximum(0)),
 }
 """Functions by name, with the default of each parameter."""
+
+
+def _tensor(node: Node, handler: Handler) -> Tensor:
+    """The result of a handler with one tensor."""
+    result = handler(node)
+    if not isinstance(result, Tensor):
+        raise node.unsupported("a result that is no tensor")
+    return result
 
 
 def _activated(node: Node, x: Tensor, parameters: list[float]) -> Tensor:
@@ -48,12 +56,12 @@ def fused_gemm(node: Node) -> Tensor:
     if name == "LeakyRelu" and node.attribute("leaky_relu_alpha", None) is not None:
         alpha = node.attribute("leaky_relu_alpha")
     parameters = [float(value) for value in (alpha, beta) if value is not None]
-    return _activated(node, gemm(node), parameters)
+    return _activated(node, _tensor(node, gemm), parameters)
 
 
 @handles("FusedConv", domain=MICROSOFT)
 def fused_conv(node: Node) -> Tensor:
-    result = conv(node)
+    result = _tensor(node, conv)
     if node.has(3):
         addend = node.tensor(3)
         if addend.shape != result.shape:
@@ -65,7 +73,7 @@ def fused_conv(node: Node) -> Tensor:
 @handles("TransposeMatMul", domain=MICROSOFT)
 def transpose_matmul(node: Node) -> Tensor:
     """The former name of FusedMatMul."""
-    return fused_matmul(node)
+    return _tensor(node, fused_matmul)
 
 
 @handles("BiasAdd", domain=MICROSOFT)
