@@ -103,7 +103,7 @@ def carry_range(
 ) -> Carried:
     """One loop from 0 to `size` that hands on scalars, too; only inside a body."""
     bounds = [constant(0, "index").value, size.value, constant(1, "index").value]
-    values = [each.value for each in (*tensors, *scalars)]
+    values = _values(tensors, scalars)
     op = ir.Operation.create(
         "scf.for",
         results=[value.type for value in values],
@@ -123,9 +123,12 @@ def carry_range(
     with ir.InsertionPoint(block):
         index, *inner = block.arguments
         after = body(Scalar(index, "index"), *split(inner))
-        operands = [each.value for each in (*after[0], *after[1])]
-        ir.Operation.create("scf.yield", operands=operands)
+        ir.Operation.create("scf.yield", operands=_values(*after))
     return split(list(op.results))
+
+
+def _values(tensors: Sequence[Tensor], scalars: Sequence[Scalar]) -> list[ir.Value]:
+    return [*(tensor.value for tensor in tensors), *(scalar.value for scalar in scalars)]
 
 
 def when(

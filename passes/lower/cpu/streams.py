@@ -46,7 +46,7 @@ class Streams:
     def fits(kind: ir.Type) -> bool:
         """Tell whether a vector is wide enough for a store past the caches."""
         vector = ir.VectorType(kind)
-        return prod(vector.shape) * _bytes(vector.element_type) >= _ALIGNMENT
+        return bool(prod(vector.shape) * _bytes(vector.element_type) >= _ALIGNMENT)
 
     def aligned(self, accesses: Sequence[Access], position: Position) -> ir.Value:
         """Return whether the rows of all `accesses` start where such stores can."""
@@ -140,7 +140,7 @@ def _is_pure(nest: LinearNest) -> bool:
 
 def _size(memory: ir.Value) -> int:
     kind = ir.MemRefType(memory.type)
-    return prod(kind.shape) * _bytes(kind.element_type)
+    return int(prod(kind.shape)) * _bytes(kind.element_type)
 
 
 def _bytes(element: ir.Type) -> int:

@@ -59,7 +59,7 @@ def _first_equal(b: TensorBuilder, x: Tensor, largest: bool) -> Tensor:
     with b.location:
         rows = ir.AffineMap.get(x.rank, 0, [ir.AffineDimExpr.get(d) for d in range(axis)])
     start = b.fill(x.shape[:-1], "int32", length)
-    iterators: list[Iterator] = [*["parallel"] * axis, "reduction"]
+    iterators: list[Iterator] = ["reduction" if d == axis else "parallel" for d in range(x.rank)]
 
     def body(v: Scalar, extreme: Scalar, position: Scalar) -> list[Scalar]:
         found = v.equals(extreme) | v.is_nan() if is_float(v.dtype) else v.equals(extreme)
