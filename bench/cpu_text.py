@@ -51,7 +51,8 @@ def render_summary(result: dict[str, Any]) -> str:
     rows.append(["geometric mean", *(cell for pair in means for cell in pair)])
     machine = result["machine"]
     said = f"{machine['date'][:10]}, {machine['cpu']}, {machine['cores_allowed']} cores:"
-    return "\n".join([said, "", *table(header, rows)]) + "\n"
+    lines = [said, "", *table(header, rows)]
+    return "\n".join(lines + _footnote(lines)) + "\n"
 
 
 def render_details(result: dict[str, Any]) -> str:
@@ -66,12 +67,17 @@ def render_details(result: dict[str, Any]) -> str:
         lines += ["", f"### Models, {_said(n)}", "", *_models(result, n)]
     for n in _threads(result):
         lines += ["", f"### Operations, {_said(n)}", "", *_operations(result["operations"], n)]
-    if any(_DOUBT in text for text in lines):
-        lines += ["", f"{_DOUBT} Other programs kept more than {BUSY} processors busy meanwhile."]
+    lines += _footnote(lines)
     failed = list(_errors([*result["models"], *result["operations"]]))
     if failed:
         lines += ["", "What failed:", "", *failed]
     return "\n".join(lines) + "\n"
+
+
+def _footnote(lines: Sequence[str]) -> list[str]:
+    if not any(_DOUBT in text for text in lines):
+        return []
+    return ["", f"{_DOUBT} Other programs kept more than {BUSY} processors busy meanwhile."]
 
 
 def _models(result: dict[str, Any], n: str) -> list[str]:
