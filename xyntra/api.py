@@ -67,8 +67,7 @@ def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Executa
     """
     from xyntra.compiler.saved import load_saved
 
-    given = {} if threads is None else {"threads": threads}
-    return load_saved(path, load_config(**given).threads)
+    return load_saved(path, load_config(threads=threads).threads)
 
 
 def devices() -> list[Device]:

@@ -142,7 +142,7 @@ def pool_objects() -> dict[str, bytes]:
     """Compile the native code: object code by symbol name, for a `Library` to hold."""
     from xyntra.targets.cpu.codegen import compile_object
 
-    return {"xyntra.parallel_for": compile_object(pool_source(), opt_level=1)}
+    return {"xyntra.parallel_for": compile_object(pool_source(), opt_level=0)}
 
 
 @lru_cache(maxsize=1)
