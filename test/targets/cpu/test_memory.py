@@ -8,6 +8,11 @@ import pytest
 
 from xyntra.targets.cpu.memory import _data_member, _interface_data, address_of, allocate
 
+
+class Labelled(np.ndarray):
+    """An array of a class of its own."""
+
+
 ARRAYS = [
     np.arange(12.0),
     np.arange(12.0)[5:],
@@ -17,7 +22,7 @@ ARRAYS = [
     np.array(3, np.float16),
     np.frombuffer(b"abcdefgh", np.int16),
     np.zeros(2, [("a", "i4"), ("b", "f8")])["b"],
-    np.matrix([[1, 2]]),
+    np.arange(12.0).view(Labelled),
 ]
 
 
