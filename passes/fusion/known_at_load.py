@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
@@ -18,26 +18,26 @@ CONSTANT = "xyntra.constant"
 class KnownAtLoad:
     """Weights, constants, and what is computed from these alone.
 
+    What is computed in one operation with something that the function returns, looking through
+    views, is computed in every call, and so is not known.
+
     Attributes:
         values: those found so far.
-        returned: what the function returns, looking through views; computed in every call.
     """
 
     values: set[ir.Value]
-    returned: frozenset[ir.Value]
 
     @classmethod
     def of(cls, function: ir.Operation) -> KnownAtLoad:
         """Start with the parameters of `function`, which has one block."""
         block = function.regions[0].blocks[0]
-        values = {block.arguments[position] for position in weight_positions(block)}
-        return cls(values, _returned(block))
+        return cls({block.arguments[position] for position in weight_positions(block)})
 
     def follow(self, op: ir.Operation) -> None:
         """Add the results of `op`, the next operation, if its operands are all known."""
         if op.name not in VIEWS and op.name not in ("func.call", "arith.constant"):
             return
-        if self.values.issuperset(op.operands) and self.returned.isdisjoint(op.results):
+        if self.values.issuperset(op.operands) and not _are_returned(op.results):
             self.values.update(op.results)
 
     def mark(
@@ -51,7 +51,7 @@ class KnownAtLoad:
             results: what the call returns.
         """
         known = [value in self.values for value in operands]
-        if not any(known) or (all(known) and self.returned.isdisjoint(results)):
+        if not any(known) or (all(known) and not _are_returned(results)):
             return
         unit = ir.UnitAttr.get(kernel.context)
         kernel.attributes["arg_attrs"] = ir.ArrayAttr.get(
@@ -60,12 +60,13 @@ class KnownAtLoad:
         )
 
 
-def _returned(block: ir.Block) -> frozenset[ir.Value]:
-    found = set()
-    last = block.operations[len(block.operations) - 1].operation
-    for value in last.operands:
-        found.add(value)
-        while not isinstance(value.owner, ir.Block) and value.owner.name in VIEWS:
-            value = value.owner.operands[0]
-            found.add(value)
-    return frozenset(found)
+def _are_returned(values: Iterable[ir.Value]) -> bool:
+    """Tell whether a function returns one of `values`, or a view of one."""
+    for value in values:
+        for use in value.uses:
+            reader = use.owner.operation
+            if reader.name == "func.return":
+                return True
+            if reader.name in VIEWS and _are_returned(reader.results):
+                return True
+    return False

@@ -155,7 +155,7 @@ def _plans(
     item_bytes: int,
     constant: frozenset[int],
 ) -> Iterator[TilePlan]:
-    prepared = _prepared_inputs(nest, column_loops, constant)
+    prepared = _prepared_inputs(nest, row, column_loops, constant)
     packed = _packed_inputs(nest, row, column_loops, item_bytes, prepared)
     if packed is None:
         return
@@ -187,14 +187,21 @@ def column_run(nest: LinearNest, access: Access, column_loops: tuple[int, ...], 
 
 
 def _prepared_inputs(
-    nest: LinearNest, column_loops: tuple[int, ...], constant: frozenset[int]
+    nest: LinearNest, row: int | None, column_loops: tuple[int, ...], constant: frozenset[int]
 ) -> frozenset[int]:
-    """Return the constant inputs that have an element for every column and reduction."""
+    """Return the constant inputs that have an element for every column and reduction.
+
+    All rows of a tile read one panel: an input that moves with them has none.
+    """
     if len(column_loops) > 1:
         return frozenset()
     loops = (*column_loops, *nest.reductions)
     strides = {number: nest.inputs[number].strides for number in constant}
-    return frozenset(i for i, steps in strides.items() if all(steps[loop] for loop in loops))
+    return frozenset(
+        number
+        for number, steps in strides.items()
+        if all(steps[loop] for loop in loops) and (row is None or not steps[row])
+    )
 
 
 def _packed_inputs(
