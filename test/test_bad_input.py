@@ -138,7 +138,7 @@ CONFIGS: dict[str, tuple[dict[str, Any], type[XyntraError], str, str]] = {
     "missing file": ({"config": "gone.toml"}, ConfigError, "config-unreadable", "gone.toml"),
     "no target": ({"target": "!"}, ConfigError, "config-value", "target"),
     "unknown target": ({"target": "abacus"}, UnsupportedError, "target-unsupported", "abacus"),
-    "later target": ({"target": "cuda:1"}, UnsupportedError, "target-unsupported", "cuda:1"),
+    "later target": ({"target": "webgpu"}, UnsupportedError, "target-unsupported", "webgpu"),
     "no precision": ({"precision": "f99"}, ConfigError, "config-value", "precision"),
     "later precision": ({"precision": "f16"}, UnsupportedError, "precision-unsupported", "f16"),
 }

@@ -14,6 +14,7 @@ from bad_models import edited
 from onnx_models import chain
 
 import xyntra
+from xyntra.compiler.code_target import CodeTarget
 from xyntra.compiler.driver import make_request
 from xyntra.compiler.request import Level, Request
 from xyntra.compiler.source import open_source
@@ -25,7 +26,7 @@ from xyntra.worker import compile_isolated, unexpected
 
 def request(level: Level = "linalg", model: bytes | None = None) -> Request:
     source = open_source(model or chain().SerializeToString())
-    return make_request(source, {}, load_config({"cache": False}), level)
+    return make_request(source, {}, load_config({"cache": False}), level, CodeTarget())
 
 
 def fake_worker(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
@@ -52,7 +53,7 @@ def test_requests_survive_the_journey() -> None:
     one = request()
     assert Request.from_bytes(one.to_bytes()) == one
     odd = Request(
-        "mlir", b"\n\x00{}\n", "p\n", {"x": (1, 2), "#0": ()}, "artifact", fuse=False,
+        "mlir", b"\n\x00{}\n", "p\n", {"x": (1, 2), "#0": ()}, "artifact", "sm_90a", fuse=False,
         egraph=True, fast_math=False, opt_level=0,
         jobs=None, timeout=0.5, max_tensor_bytes=1, cache_dir=None, cache_size=1,
     )  # fmt: skip
