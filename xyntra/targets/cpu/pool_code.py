@@ -70,6 +70,7 @@ declare i32 @pthread_setaffinity_np(i64, i64, ptr)
 declare i64 @syscall(i64, ptr, i64, i64, ptr, ptr, i64)
 declare void @$declared
 declare i64 @llvm.smin.i64(i64, i64)
+declare i64 @llvm.smax.i64(i64, i64)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
 define void @xyntra.parallel_for(ptr %team, ptr %function, ptr %environment, i64 %count, i64 %grain)
@@ -82,7 +83,8 @@ entry:
   %active.slot = getelementptr i8, ptr %pool, i64 $active
   %active = load atomic i32, ptr %active.slot monotonic, align 4
   %calls = zext i32 %active to i64
-  %others = sub i64 %calls, 1
+  %all.others = sub i64 %calls, 1
+  %others = call i64 @llvm.smax.i64(i64 %all.others, i64 0)
   %free = sub i64 %threads, %others
   %grain.less = sub i64 %grain, 1
   %padded = add i64 %count, %grain.less
