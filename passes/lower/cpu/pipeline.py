@@ -4,10 +4,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 from torch_mlir.dialects import llvm
-from torch_mlir.passmanager import PassManager
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
@@ -23,7 +21,6 @@ from xyntra.passes.lower.cpu.fast_math import FastMath
 from xyntra.passes.lower.cpu.forward_copies import ForwardCopies
 from xyntra.passes.lower.cpu.inplace_results import InplaceResults
 from xyntra.passes.lower.cpu.integer_tiles import IntegerTiles
-from xyntra.passes.lower.cpu.isolated_buffers import IsolatedBuffers, is_needed
 from xyntra.passes.lower.cpu.kernel_function import (
     check_contract,
     function_name,
@@ -42,19 +39,10 @@ from xyntra.passes.lower.cpu.register_tiles import RegisterTiles
 from xyntra.passes.lower.cpu.scratch_allocation import ScratchAllocation
 from xyntra.passes.lower.cpu.strided_copies import StridedCopies
 from xyntra.passes.lower.cpu.window_tiles import WindowTiles
+from xyntra.passes.lower.upstream import WIDEN, bufferize, check_lowered, run_upstream
 from xyntra.passes.math.expand_math import expand_math
 from xyntra.passes.registry import Pass
 
-# f16 stays: LLVM converts around every operation where the processor computes in f32.
-_WIDEN = (
-    "linalg-generalize-named-ops,math-extend-to-supported-types,"
-    "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}"
-)
-_BUFFERIZE = (
-    "eliminate-empty-tensors,empty-tensor-to-alloc-tensor,one-shot-bufferize{"
-    "bufferize-function-boundaries=1 function-boundary-type-conversion=identity-layout-map},"
-    "canonicalize,cse,linalg-generalize-named-ops"
-)
 _CLEAN = "canonicalize,cse"  # drops the buffers that were replaced
 _LLVM = (
     "convert-linalg-to-loops,fold-memref-alias-ops,expand-strided-metadata,lower-affine,"
@@ -137,13 +125,13 @@ def _lower(module: ir.Operation, options: LoweringOptions) -> ir.Operation:
     """Lower a module to the LLVM dialect; returns it, or the copy that took its place."""
     carry_attention(module)
     DataBySlices().run(module)
-    _run(module, _WIDEN)
+    run_upstream(module, WIDEN)
     for step in _SCALARS:
         step.run(module)
     expand_math(module)
     for step in _CONVERSIONS:
         step.run(module)
-    module = _bufferize(module)
+    module = bufferize(module)
     for step in _BUFFERS:
         step.run(module)
     BlockedAttention(options.vector_bits, options.vector_registers).run(module)
@@ -154,50 +142,12 @@ def _lower(module: ir.Operation, options: LoweringOptions) -> ir.Operation:
     ConvolutionTiles(*vectors).run(module)
     RegisterTiles(*vectors).run(module)
     NestLoops(options.vector_bits, options.cache_bytes).run(module)
-    _run(module, _CLEAN)
+    run_upstream(module, _CLEAN)
     ParallelLoops().run(module)
     if task_functions(module):
-        _run(module, _CLEAN)
+        run_upstream(module, _CLEAN)
     for step in _MEMORY:
         step.run(module)
-    _run(module, _LLVM)
-    _check_lowered(module)
+    run_upstream(module, _LLVM)
+    check_lowered(module, ("llvm",), "CPU")
     return module
-
-
-def _check_lowered(module: ir.Operation) -> None:
-    # Translation to LLVM IR kills the process when it meets an operation of another dialect.
-    left: set[str] = set()
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if not op.name.startswith("llvm.") and op.name != "builtin.module":
-            left.add(op.name)
-        return ir.WalkResult.ADVANCE
-
-    module.walk(visit)
-    if left:
-        names = ", ".join(sorted(left))
-        raise CompileError("kernel-operation", f"a kernel holds what has no CPU code: {names}")
-
-
-def _bufferize(module: ir.Operation) -> ir.Operation:
-    spare = module.clone(ip=False).operation if is_needed(module) else None
-    try:
-        _run(module, _BUFFERIZE)
-    except ir.MLIRError:
-        if spare is None:
-            raise
-        module = spare
-        IsolatedBuffers().run(module)
-        _run(module, _BUFFERIZE)
-    return module
-
-
-def _run(module: ir.Operation, passes: str) -> None:
-    _pass_manager(module.context, passes).run(module)
-
-
-@lru_cache(maxsize=8)
-def _pass_manager(context: ir.Context, passes: str) -> PassManager:
-    # A pass manager that is used again keeps the rewrite patterns that it has collected.
-    return PassManager.parse(f"builtin.module({passes})", context)

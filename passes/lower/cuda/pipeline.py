@@ -4,10 +4,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 from torch_mlir.dialects import llvm
-from torch_mlir.passmanager import PassManager
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
@@ -18,7 +16,6 @@ from xyntra.passes.lower.cpu.empty_arguments import EmptyArguments
 from xyntra.passes.lower.cpu.fast_math import FastMath
 from xyntra.passes.lower.cpu.forward_copies import ForwardCopies
 from xyntra.passes.lower.cpu.inplace_results import InplaceResults
-from xyntra.passes.lower.cpu.isolated_buffers import IsolatedBuffers, is_needed
 from xyntra.passes.lower.cpu.kernel_function import (
     check_contract,
     function_name,
@@ -27,23 +24,15 @@ from xyntra.passes.lower.cpu.kernel_function import (
 from xyntra.passes.lower.cpu.narrow_floats import NarrowFloats
 from xyntra.passes.lower.cpu.scratch_allocation import ScratchAllocation
 from xyntra.passes.lower.cpu.strided_copies import StridedCopies
-from xyntra.passes.lower.cuda.device_functions import DeviceFunction, mark_kernels, outline
+from xyntra.passes.lower.cuda.device_functions import mark_kernels, outline
 from xyntra.passes.lower.cuda.device_math import check_math
 from xyntra.passes.lower.cuda.emit_stage import emit_stage, erase_emitted
 from xyntra.passes.lower.cuda.stages import erase_unused_memory, form_stages
 from xyntra.passes.lower.cuda.thread_grid import LaunchShape
+from xyntra.passes.lower.upstream import WIDEN, bufferize, check_lowered, run_upstream
 from xyntra.passes.math.expand_math import expand_math
 from xyntra.passes.registry import Pass
 
-_WIDEN = (
-    "linalg-generalize-named-ops,math-extend-to-supported-types,"
-    "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}"
-)
-_BUFFERIZE = (
-    "eliminate-empty-tensors,empty-tensor-to-alloc-tensor,one-shot-bufferize{"
-    "bufferize-function-boundaries=1 function-boundary-type-conversion=identity-layout-map},"
-    "canonicalize,cse,linalg-generalize-named-ops"
-)
 _LLVM = (
     "convert-linalg-to-loops,fold-memref-alias-ops,expand-strided-metadata,lower-affine,"
     "canonicalize,cse,convert-vector-to-llvm,convert-scf-to-cf,convert-math-to-llvm,"
@@ -127,66 +116,25 @@ def _lower(module: ir.Operation) -> LoweredCudaKernel:
     erase_unused_memory(function)
     ScratchAllocation().run(module)
     devices = outline(module, [stage.region for stage in stages], shapes)
-    _run(module, _LLVM)
+    run_upstream(module, _LLVM)
     mark_kernels(module, devices)
-    _check_lowered(module)
+    check_lowered(module, ("llvm", "nvvm"), "GPU")
     text = llvm.translate_module_to_llvmir(module)
     launches = tuple(Launch(each.name, each.shape.grid, each.shape.block) for each in devices)
-    return LoweredCudaKernel(text, launches, _scratch(devices, module))
-
-
-def _scratch(devices: list[DeviceFunction], module: ir.Operation) -> tuple[int, ...]:
-    return devices[0].scratch if devices else ()
+    return LoweredCudaKernel(text, launches, devices[0].scratch if devices else ())
 
 
 def _to_buffers(module: ir.Operation) -> ir.Operation:
     """Lower tensors to memory; returns the module, or the copy that took its place."""
     DataBySlices().run(module)
-    _run(module, _WIDEN)
+    run_upstream(module, WIDEN)
     FastMath().run(module)
     DefinedArithmetic().run(module)
     expand_math(module)
     check_math(module)
     for step in _TENSORS:
         step.run(module)
-    module = _bufferize(module)
+    module = bufferize(module)
     for step in _BUFFERS:
         step.run(module)
     return module
-
-
-def _bufferize(module: ir.Operation) -> ir.Operation:
-    spare = module.clone(ip=False).operation if is_needed(module) else None
-    try:
-        _run(module, _BUFFERIZE)
-    except ir.MLIRError:
-        if spare is None:
-            raise
-        module = spare
-        IsolatedBuffers().run(module)
-        _run(module, _BUFFERIZE)
-    return module
-
-
-def _check_lowered(module: ir.Operation) -> None:
-    # Translation to LLVM IR kills the process when it meets an operation of another dialect.
-    left: set[str] = set()
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if not op.name.startswith(("llvm.", "nvvm.")) and op.name != "builtin.module":
-            left.add(op.name)
-        return ir.WalkResult.ADVANCE
-
-    module.walk(visit)
-    if left:
-        names = ", ".join(sorted(left))
-        raise CompileError("kernel-operation", f"a kernel holds what has no GPU code: {names}")
-
-
-def _run(module: ir.Operation, passes: str) -> None:
-    _pass_manager(module.context, passes).run(module)
-
-
-@lru_cache(maxsize=8)
-def _pass_manager(context: ir.Context, passes: str) -> PassManager:
-    return PassManager.parse(f"builtin.module({passes})", context)

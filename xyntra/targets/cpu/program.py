@@ -10,7 +10,8 @@ import numpy as np
 
 from xyntra.errors import CompileError
 from xyntra.plan.artifact import Artifact
-from xyntra.plan.memory import Lifetime, place
+from xyntra.plan.lifetimes import lifetimes
+from xyntra.plan.memory import place
 from xyntra.plan.plan import Plan, Step
 from xyntra.targets.cpu.loader import Library
 from xyntra.targets.cpu.memory import address_of, allocate
@@ -98,20 +99,7 @@ class _Layout:
     """Offsets of temporaries and of every step's scratch memory in the arena."""
 
     def __init__(self, plan: Plan, threads: int) -> None:
-        lives: dict[int, list[int]] = {}
-        for index, step in enumerate(plan.steps):
-            for buffer in (*step.inputs, *step.outputs):
-                if plan.buffers[buffer].kind == "temporary":
-                    lives.setdefault(buffer, []).append(index)
-        blocks = {
-            ("buffer", buffer): Lifetime(plan.buffers[buffer].nbytes, uses[0], uses[-1])
-            for buffer, uses in lives.items()
-        }
-        for index, step in enumerate(plan.steps):
-            kernel = plan.kernels[step.kernel]
-            scratch = kernel.scratch + threads * kernel.private
-            if scratch:
-                blocks["scratch", index] = Lifetime(scratch, index, index)
+        blocks = lifetimes(plan, lambda kernel: kernel.scratch + threads * kernel.private)
         arena = place(list(blocks.values()))
         self.nbytes = arena.nbytes
         self.offsets = dict(zip(blocks, arena.offsets, strict=True))

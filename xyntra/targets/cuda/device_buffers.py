@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from xyntra.errors import CompileError
-from xyntra.plan.memory import Lifetime, place
+from xyntra.plan.lifetimes import lifetimes
+from xyntra.plan.memory import place
 from xyntra.plan.plan import Buffer, Plan, Step
 from xyntra.targets.cuda.memory import DeviceMemory, upload
 
@@ -32,10 +33,10 @@ class DeviceBuffers:
         self._steps = {id(step): index for index, step in enumerate(plan.steps)}
         self._offsets, nbytes = _lasting(plan)
         self._block = DeviceMemory(nbytes)
-        self._lives = _lifetimes(plan)
-        arena = place(list(self._lives.values()))
+        lives = lifetimes(plan, lambda kernel: kernel.scratch)
+        arena = place(list(lives.values()))
         self._arena = DeviceMemory(arena.nbytes)
-        self._places = dict(zip(self._lives, arena.offsets, strict=True))
+        self._places = dict(zip(lives, arena.offsets, strict=True))
         self._sources: list[Array] = []  # what is copied must stay until the stream was waited for
         for index, buffer in enumerate(plan.buffers):
             source = _contents(buffer, weights)
@@ -51,9 +52,7 @@ class DeviceBuffers:
 
     def arguments(self, step: Step) -> tuple[list[int], int]:
         """Return the addresses that a launch of `step` is given, and that of its scratch memory."""
-        shared = {result for result, _ in self._plan.kernels[step.kernel].inplace}
-        outputs = [buffer for index, buffer in enumerate(step.outputs) if index not in shared]
-        pointers = [self.address(buffer) for buffer in (*step.inputs, *outputs)]
+        pointers = [self.address(buffer) for buffer in self._plan.argument_buffers(step)]
         scratch = self._places.get(("scratch", self._steps[id(step)]), 0)
         return pointers, self._arena.address + scratch
 
@@ -67,23 +66,6 @@ def _lasting(plan: Plan) -> tuple[dict[int, int], int]:
             offsets[index] = total
             total += -(-buffer.nbytes // _ALIGNMENT) * _ALIGNMENT
     return offsets, total
-
-
-def _lifetimes(plan: Plan) -> dict[tuple[str, int], Lifetime]:
-    uses: dict[int, list[int]] = {}
-    for index, step in enumerate(plan.steps):
-        for buffer in (*step.inputs, *step.outputs):
-            if plan.buffers[buffer].kind == "temporary":
-                uses.setdefault(buffer, []).append(index)
-    found = {
-        ("buffer", buffer): Lifetime(plan.buffers[buffer].nbytes, steps[0], steps[-1])
-        for buffer, steps in uses.items()
-    }
-    for index, step in enumerate(plan.steps):
-        scratch = plan.kernels[step.kernel].scratch
-        if scratch:
-            found["scratch", index] = Lifetime(scratch, index, index)
-    return found
 
 
 def _contents(buffer: Buffer, weights: Mapping[str, Array]) -> Array | None:
