@@ -12,8 +12,9 @@ from torch_mlir.dialects import scf
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.convolution_tiles import initial_of, is_candidate
+from xyntra.passes.lower.cpu.convolution_tiles import is_candidate
 from xyntra.passes.lower.cpu.epilogue import joined
+from xyntra.passes.lower.cpu.fills import fill_before, initial_of
 from xyntra.passes.lower.cpu.following_elementwise import following_elementwise
 from xyntra.passes.lower.cpu.kernel_function import operations_named
 from xyntra.passes.lower.cpu.linear_nest import LinearNest, collapsed
@@ -26,7 +27,6 @@ from xyntra.passes.lower.cpu.loop_builder import (
     plus,
     tile_start,
 )
-from xyntra.passes.lower.cpu.register_tiles import fill_before
 from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
 from xyntra.passes.lower.cpu.tile_plan import TilePlan
 from xyntra.passes.lower.cpu.vector_body import broadcast, emit_on_vectors

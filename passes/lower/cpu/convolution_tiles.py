@@ -12,10 +12,10 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.convolution_emitter import ConvolutionEmitter
 from xyntra.passes.lower.cpu.convolution_plan import plan_convolution, reordered
 from xyntra.passes.lower.cpu.epilogue import Epilogue, Joined, joined
+from xyntra.passes.lower.cpu.fills import fill_before, initial_of
 from xyntra.passes.lower.cpu.following_elementwise import following_elementwise
-from xyntra.passes.lower.cpu.kernel_function import operations_named, terminator
+from xyntra.passes.lower.cpu.kernel_function import operations_named
 from xyntra.passes.lower.cpu.linear_nest import collapsed, is_linear
-from xyntra.passes.lower.cpu.register_tiles import fill_before
 from xyntra.passes.lower.cpu.tile_plan import Registers
 from xyntra.passes.lower.cpu.vector_body import is_vectorizable
 from xyntra.passes.registry import register_pass
@@ -83,13 +83,6 @@ def _reordered(code: Epilogue, order: Sequence[int]) -> Epilogue:
         outputs=tuple(reordered(each, order) for each in code.outputs),
         result=None if code.result is None else reordered(code.result, order),
     )
-
-
-def initial_of(fill: ir.Operation) -> ir.Value:
-    """Return the scalar that a fill writes everywhere."""
-    block = fill.regions[0].blocks[0]
-    value = terminator(block).operands[0]
-    return fill.operands[0] if value == block.arguments[0] else value
 
 
 def is_candidate(generic: ir.Operation) -> bool:

@@ -9,12 +9,12 @@ from typing import ClassVar
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.epilogue import Joined, joined
+from xyntra.passes.lower.cpu.fills import fill_before, initial_of, is_arithmetic_reduction
 from xyntra.passes.lower.cpu.following_elementwise import following_elementwise
-from xyntra.passes.lower.cpu.kernel_function import operations_named, terminator
+from xyntra.passes.lower.cpu.kernel_function import operations_named
 from xyntra.passes.lower.cpu.linear_nest import (
     LinearNest,
     collapsed,
-    is_linear,
     linear_nest,
 )
 from xyntra.passes.lower.cpu.loop_builder import Position, nested_loops
@@ -25,7 +25,6 @@ from xyntra.passes.lower.cpu.scalar_nest import emit_nest, is_scalar_code
 from xyntra.passes.lower.cpu.streamed_product import StreamedProduct
 from xyntra.passes.lower.cpu.tile_emitter import TileEmitter
 from xyntra.passes.lower.cpu.tile_plan import Registers, plan_tiles
-from xyntra.passes.lower.cpu.vector_body import is_vectorizable
 from xyntra.passes.registry import register_pass
 
 _MAX_SLOWDOWN = 1.1  # of a contraction whose tiles suit what follows, against the best tiles
@@ -51,16 +50,14 @@ class RegisterTiles:
         waiting = operations_named(module, "linalg.generic")
         while waiting:
             generic = waiting.pop(0)
-            if _is_candidate(generic):
+            if is_arithmetic_reduction(generic):
                 self._rewrite(generic, waiting)
 
     def _rewrite(self, generic: ir.Operation, waiting: list[ir.Operation]) -> None:
         fill = fill_before(generic)
         if fill is None:
             return
-        initial = terminator(fill.regions[0].blocks[0]).operands[0]
-        if initial == fill.regions[0].blocks[0].arguments[0]:
-            initial = fill.operands[0]
+        initial = initial_of(fill)
         if self._stream(generic, initial):
             for op in (generic, fill):
                 op.erase()
@@ -142,50 +139,3 @@ class RegisterTiles:
 
 def _constants(nest: LinearNest) -> frozenset[int]:
     return frozenset(i for i, access in enumerate(nest.inputs) if is_constant(access))
-
-
-def _is_candidate(generic: ir.Operation) -> bool:
-    if "reduction" not in str(generic.attributes["iterator_types"]):
-        return False
-    if generic.attributes["operandSegmentSizes"][1] != 1 or not is_linear(generic):
-        return False
-    body = generic.regions[0].blocks[0]
-    # In memory a boolean is a byte, in a vector a bit.
-    kinds = [str(argument.type) for argument in body.arguments]
-    return all(kind in ITEM_BYTES and kind != "i1" for kind in kinds) and is_vectorizable(body)
-
-
-def fill_before(generic: ir.Operation) -> ir.Operation | None:
-    """Return the fill of `generic`'s output that directly precedes it, as far as memory goes."""
-    output = generic.operands[-1]
-    found = None
-    for view in generic.parent.regions[0].blocks[0].operations:
-        op = view.operation
-        if op == generic:
-            return found
-        if _is_fill(op) and op.operands[-1] == output:
-            found = op
-        elif found is not None and _may_touch_memory(op):
-            found = None
-    return None
-
-
-def _is_fill(op: ir.Operation) -> bool:
-    if op.name != "linalg.generic" or len(op.operands) > 2:
-        return False
-    inputs = list(op.operands)[:-1]
-    if any(isinstance(value.type, ir.MemRefType) for value in inputs):
-        return False
-    body = op.regions[0].blocks[0]
-    if len(list(body.operations)) != 1:
-        return False
-    yielded = terminator(body).operands[0]
-    return yielded != body.arguments[len(inputs)] and "reduction" not in str(
-        op.attributes["iterator_types"]
-    )
-
-
-def _may_touch_memory(op: ir.Operation) -> bool:
-    return op.name not in ("arith.constant", "memref.alloc") and not op.name.startswith(
-        ("memref.subview", "memref.expand", "memref.collapse", "memref.reinterpret")
-    )

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import takewhile
 
 from torch_mlir.dialects import arith, scf
@@ -70,7 +70,7 @@ def _outer_loops(
             _outer_loops(nest, outer[1:], inner, position | {outer[0]: step})
         return
     places = [offset(each, position) for each in nest.outputs]
-    results = _reduce(nest, inner, position, _present(nest, inner, places))
+    results = emit_reductions(nest, inner, position, _present(nest, inner, places))
     for value, output, place in zip(results, nest.outputs, places, strict=True):
         store(value, output, place)
 
@@ -83,15 +83,23 @@ def _present(nest: LinearNest, inner: Sequence[int], places: Sequence[ir.Value])
     return [load(*each) for each in zip(nest.outputs, places, strict=True)]
 
 
-def _reduce(
+def emit_reductions(
     nest: LinearNest, loops: Sequence[int], position: Position, carried: Sequence[ir.Value]
 ) -> list[ir.Value]:
+    """Emit `loops` around the body of `nest` and return what the last iteration yields.
+
+    Args:
+        nest: its body satisfies `is_scalar_code`.
+        loops: the reductions that `position` lacks, outermost first.
+        position: an iteration of all other loops.
+        carried: what the outputs hold before.
+    """
     if not loops:
         return emit_body(nest, position, carried)
     built = carrying_loop(nest.loops[loops[0]].extent, carried)
     with ir.InsertionPoint(built.body):
         inside = position | {loops[0]: built.induction_variable}
-        scf.YieldOp(_reduce(nest, loops[1:], inside, list(built.inner_iter_args)))
+        scf.YieldOp(emit_reductions(nest, loops[1:], inside, list(built.inner_iter_args)))
     return list(built.results)
 
 
@@ -113,14 +121,27 @@ def emit_body(nest: LinearNest, position: Position, carried: Sequence[ir.Value])
     values = [
         each.value if each.is_scalar else load(each, offset(each, position)) for each in nest.inputs
     ]
-    mapped = dict(zip(nest.body.arguments, [*values, *carried], strict=False))
-    ending = terminator(nest.body)
-    for view in nest.body.operations:
+    return repeat_body(nest.body, [*values, *carried], lambda loop: _index(nest, loop, position))
+
+
+def repeat_body(
+    body: ir.Block, arguments: Sequence[ir.Value], index_of: Callable[[int], ir.Value]
+) -> list[ir.Value]:
+    """Clone the operations of `body` to the insertion point and return what they yield.
+
+    Args:
+        body: satisfies `is_scalar_code`.
+        arguments: for the arguments of `body`, at least for those that are used.
+        index_of: returns the number of the iteration along a dimension, for linalg.index.
+    """
+    mapped: dict[ir.Value, ir.Value] = dict(zip(body.arguments, arguments, strict=False))
+    ending = terminator(body)
+    for view in body.operations:
         op = view.operation
         if op == ending:
             break
         if op.name == "linalg.index":
-            mapped[op.result] = _index(nest, ir.IntegerAttr(op.attributes["dim"]).value, position)
+            mapped[op.result] = index_of(ir.IntegerAttr(op.attributes["dim"]).value)
             continue
         copy = op.clone()
         for number, operand in enumerate(op.operands):

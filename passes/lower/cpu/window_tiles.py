@@ -8,15 +8,15 @@ from typing import ClassVar
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.convolution_tiles import initial_of, is_candidate
+from xyntra.passes.lower.cpu.convolution_tiles import is_candidate
 from xyntra.passes.lower.cpu.epilogue import Joined, joined
+from xyntra.passes.lower.cpu.fills import fill_before, initial_of
 from xyntra.passes.lower.cpu.following_elementwise import following_elementwise
 from xyntra.passes.lower.cpu.kernel_function import operations_named, terminator
 from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, linear_nest, with_loops
 from xyntra.passes.lower.cpu.loop_builder import Position, load, nested_loops, offset, store
 from xyntra.passes.lower.cpu.memrefs import allocate, root
 from xyntra.passes.lower.cpu.prepared_operands import is_constant, prepared
-from xyntra.passes.lower.cpu.register_tiles import fill_before
 from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
 from xyntra.passes.lower.cpu.tile_plan import TilePlan
 from xyntra.passes.lower.cpu.window_emitter import WindowEmitter

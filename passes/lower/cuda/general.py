@@ -11,9 +11,8 @@ from torch_mlir.dialects import scf
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.access_strides import loop_extents
-from xyntra.passes.lower.cpu.kernel_function import terminator
 from xyntra.passes.lower.cpu.loop_builder import Position, carrying_loop, index
-from xyntra.passes.lower.cpu.scalar_nest import is_scalar_code
+from xyntra.passes.lower.cpu.scalar_nest import is_scalar_code, repeat_body
 from xyntra.passes.lower.cuda.thread_grid import (
     LaunchShape,
     below,
@@ -79,21 +78,7 @@ def _reduce(
 def _body(generic: ir.Operation, position: Position, carried: Sequence[ir.Value]) -> list[ir.Value]:
     values = [_load(generic, operand, position) for operand in range(_inputs(generic))]
     body = generic.regions[0].blocks[0]
-    mapped = dict(zip(body.arguments, [*values, *carried], strict=True))
-    ending = terminator(body)
-    for view in body.operations:
-        op = view.operation
-        if op == ending:
-            break
-        if op.name == "linalg.index":
-            mapped[op.result] = position[ir.IntegerAttr(op.attributes["dim"]).value]
-            continue
-        copy = op.clone()
-        for number, operand in enumerate(op.operands):
-            if operand in mapped:
-                copy.operation.operands[number] = mapped[operand]
-        mapped.update(zip(op.results, copy.operation.results, strict=True))
-    return [mapped.get(value, value) for value in ending.operands]
+    return repeat_body(body, [*values, *carried], position.__getitem__)
 
 
 def _indices(generic: ir.Operation, operand: int, position: Position) -> list[ir.Value]:

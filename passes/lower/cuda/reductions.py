@@ -6,18 +6,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from torch_mlir.dialects import arith, scf
+from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.linear_nest import LinearNest, collapsed
 from xyntra.passes.lower.cpu.loop_builder import (
     Position,
-    carrying_loop,
     load,
     offset,
     store,
 )
-from xyntra.passes.lower.cpu.scalar_nest import emit_body
+from xyntra.passes.lower.cpu.scalar_nest import emit_body, emit_reductions
 from xyntra.passes.lower.cuda.block_reduce import block_reduce
 from xyntra.passes.lower.cuda.combiner import Combiner
 from xyntra.passes.lower.cuda.pointwise import coalesced_order
@@ -98,7 +97,7 @@ def reduce_in_thread(nest: LinearNest, position: Position) -> None:
     """Compute one element of every output in one thread, at `position` of the parallel loops."""
     places = [offset(each, position) for each in nest.outputs]
     present = [load(*each) for each in zip(nest.outputs, places, strict=True)]
-    results = _serial(nest, nest.reductions, position, present)
+    results = emit_reductions(nest, nest.reductions, position, present)
     for value, output, place in zip(results, nest.outputs, places, strict=True):
         store(value, output, place)
 
@@ -109,18 +108,6 @@ def _thread_each(nest: LinearNest, order: Sequence[int], outputs: int) -> Launch
     with below(number, outputs, always=outputs % _THREADS == 0):
         reduce_in_thread(nest, delinearize(number, _extents(nest, order)))
     return shape
-
-
-def _serial(
-    nest: LinearNest, loops: Sequence[int], position: Position, carried: Sequence[ir.Value]
-) -> list[ir.Value]:
-    if not loops:
-        return emit_body(nest, position, carried)
-    built = carrying_loop(nest.loops[loops[0]].extent, carried)
-    with ir.InsertionPoint(built.body):
-        inside = position | {loops[0]: built.induction_variable}
-        scf.YieldOp(_serial(nest, loops[1:], inside, list(built.inner_iter_args)))
-    return list(built.results)
 
 
 def _suits_threads(nest: LinearNest, order: Sequence[int], outputs: int) -> bool:

@@ -6,14 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.epilogue import Epilogue, joined
+from xyntra.passes.lower.cpu.fills import initial_of, is_arithmetic_reduction, is_fill
 from xyntra.passes.lower.cpu.following_elementwise import following_elementwise
-from xyntra.passes.lower.cpu.kernel_function import terminator
-from xyntra.passes.lower.cpu.linear_nest import LinearNest, collapsed, is_linear
+from xyntra.passes.lower.cpu.linear_nest import LinearNest, collapsed
 from xyntra.passes.lower.cpu.memrefs import root
-from xyntra.passes.lower.cpu.vector_body import is_vectorizable
 from xyntra.passes.lower.cuda.contraction.roles import Roles, size
 
 _MIN_REDUCTION = 8
@@ -51,7 +49,7 @@ def contraction_group(
         free: what may become part of the group.
     """
     generic = work[position]
-    if not _is_candidate(generic):
+    if not is_arithmetic_reduction(generic):
         return None
     fill = _fill_before(work[:position], generic)
     if fill is None or fill not in free:
@@ -67,18 +65,8 @@ def contraction_group(
         if roles is None or not _is_worth_it(nest, roles):
             continue
         operations = (fill, generic) if after is None else (fill, generic, after)
-        return ContractionGroup(operations, nest, roles, _value(fill), epilogue)
+        return ContractionGroup(operations, nest, roles, initial_of(fill), epilogue)
     return None
-
-
-def _is_candidate(op: ir.Operation) -> bool:
-    if op.name != "linalg.generic" or "reduction" not in str(op.attributes["iterator_types"]):
-        return False
-    if op.attributes["operandSegmentSizes"][1] != 1 or not is_linear(op):
-        return False
-    body = op.regions[0].blocks[0]
-    kinds = [str(argument.type) for argument in body.arguments]
-    return all(kind in ITEM_BYTES and kind != "i1" for kind in kinds) and is_vectorizable(body)
 
 
 def _is_worth_it(nest: LinearNest, roles: Roles) -> bool:
@@ -97,7 +85,7 @@ def _fill_before(earlier: Sequence[ir.Operation], generic: ir.Operation) -> ir.O
     for op in reversed(earlier):
         if not any(root(value) == root(output) for value in _memory(op)):
             continue
-        return op if _is_fill(op) and op.operands[-1] == output else None
+        return op if is_fill(op) and op.operands[-1] == output else None
     return None
 
 
@@ -109,24 +97,3 @@ def _memory(op: ir.Operation) -> list[ir.Value]:
             for view in block.operations:
                 found += _memory(view.operation)
     return found
-
-
-def _is_fill(op: ir.Operation) -> bool:
-    if op.name != "linalg.generic" or len(op.operands) > 2:
-        return False
-    inputs = list(op.operands)[:-1]
-    if any(isinstance(value.type, ir.MemRefType) for value in inputs):
-        return False
-    body = op.regions[0].blocks[0]
-    yielded = terminator(body).operands[0]
-    return (
-        len(list(body.operations)) == 1
-        and yielded != body.arguments[len(inputs)]
-        and "reduction" not in str(op.attributes["iterator_types"])
-    )
-
-
-def _value(fill: ir.Operation) -> ir.Value:
-    body = fill.regions[0].blocks[0]
-    yielded = terminator(body).operands[0]
-    return fill.operands[0] if yielded == body.arguments[0] else yielded
