@@ -21,6 +21,7 @@ from xyntra.executable import Executable
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 ALLOWED = 1 << 20
 """Bytes by which the resident set may grow: less than any leak of 11 bytes in 100,000 calls."""
+ROUNDS = 4
 X = np.arange(16, dtype=np.float32).reshape(4, 4)
 
 
@@ -31,13 +32,22 @@ def resident_bytes() -> int:
 
 
 def growth(work: Callable[[], object], times: int, warmup: int) -> int:
-    """Bytes by which the resident set grows when `work` is repeated."""
+    """Bytes by which the resident set grows each time that `work` is repeated.
+
+    A leak grows in every round. What happens once does not: an allocator that opens another arena
+    for a thread, or a page of code that is read for the first time.
+    """
     for _ in range(warmup):
         work()
-    before = resident_bytes()
-    for _ in range(times):
-        work()
-    return resident_bytes() - before
+    least = ALLOWED
+    for _ in range(ROUNDS):
+        before = resident_bytes()
+        for _ in range(times):
+            work()
+        least = min(least, resident_bytes() - before)
+        if least < ALLOWED:
+            break
+    return least
 
 
 @pytest.fixture(params=[1, 2], ids=["1 thread", "2 threads"])
