@@ -173,8 +173,9 @@ def _kernel_llvm(source: KernelSource) -> str:
     from xyntra.passes.lower import cpu, cuda
 
     module = ir.Module.parse(source.mlir)
-    lower = cuda.lower_kernel if source.architecture else cpu.lower_kernel
-    return lower(module).llvm_ir
+    if source.architecture:
+        return cuda.lower_kernel(module, source.architecture).llvm_ir
+    return cpu.lower_kernel(module).llvm_ir
 
 
 def _llvm_text(sources: list[KernelSource]) -> bytes:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.kernel_function import (
@@ -14,6 +14,7 @@ from xyntra.passes.lower.cpu.kernel_function import (
     kernel_function,
     operations_named,
 )
+from xyntra.passes.lower.cuda.tensor_map import MAP_ALIGNMENT, MAP_BYTES, pass_maps
 from xyntra.passes.lower.cuda.thread_grid import LaunchShape
 
 BUFFER_ALIGNMENT = 16
@@ -27,7 +28,7 @@ class DeviceFunction:
     Attributes:
         name: its symbol.
         shape: the launch.
-        readonly: which of its pointers it only reads.
+        readonly: which of its pointers it only reads; tensor maps come behind them.
         scratch: bytes of the scratch slots, the last of its pointers.
     """
 
@@ -61,6 +62,7 @@ def outline(
         for place, region in enumerate(operations_named(copy, "scf.execute_region")):
             if place != number:
                 region.erase()
+        shape = replace(shape, maps=pass_maps(copy, shape.maps))
         found.append(DeviceFunction(f"{name}_{number}", shape, readonly, scratch))
     function.erase()
     return found
@@ -74,10 +76,16 @@ def mark_kernels(module: ir.Operation, functions: Sequence[DeviceFunction]) -> N
         device = known.get(function_name(op))
         if device is None:
             continue
-        block = ir.DenseI32ArrayAttr.get([device.shape.block, 1, 1])
         op.attributes["nvvm.kernel"] = unit
-        op.attributes["nvvm.reqntid"] = block
-        op.attributes["arg_attrs"] = _argument_attributes(device.readonly)
+        op.attributes["nvvm.reqntid"] = ir.DenseI32ArrayAttr.get([device.shape.block, 1, 1])
+        if device.shape.resident:
+            word = ir.IntegerType.get_signless(32)
+            op.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(word, device.shape.resident)
+        if device.shape.cluster > 1:
+            cluster = ir.DenseI32ArrayAttr.get([device.shape.cluster, 1, 1])
+            op.attributes["nvvm.cluster_dim"] = cluster
+        maps = len(device.shape.maps)
+        op.attributes["arg_attrs"] = _argument_attributes(device.readonly, maps)
 
 
 def _readonly(function: ir.Operation) -> tuple[bool, ...]:
@@ -87,8 +95,15 @@ def _readonly(function: ir.Operation) -> tuple[bool, ...]:
     return tuple(number < inputs and number not in written for number in range(count))
 
 
-def _argument_attributes(readonly: Sequence[bool]) -> ir.ArrayAttr:
+def _argument_attributes(readonly: Sequence[bool], maps: int) -> ir.ArrayAttr:
     unit = ir.UnitAttr.get()
+    passed = ir.DictAttr.get(
+        {
+            "llvm.byval": ir.TypeAttr.get(ir.Type.parse(f"!llvm.array<{MAP_BYTES} x i8>")),
+            "llvm.align": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), MAP_ALIGNMENT),
+            "nvvm.grid_constant": unit,
+        }
+    )
     alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), BUFFER_ALIGNMENT)
     common = {"llvm.noalias": unit, "llvm.noundef": unit, "llvm.align": alignment}
     return ir.ArrayAttr.get(
@@ -96,4 +111,5 @@ def _argument_attributes(readonly: Sequence[bool]) -> ir.ArrayAttr:
             ir.DictAttr.get(common | ({"llvm.readonly": unit} if is_read else {}))
             for is_read in readonly
         ]
+        + [passed] * maps
     )

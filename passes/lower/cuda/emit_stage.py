@@ -19,7 +19,9 @@ from xyntra.passes.lower.cuda.thread_grid import MAX_GRID, LaunchShape
 _SINGLE = LaunchShape(1, 1)
 
 
-def emit_stage(stage: Stage, module: ir.Operation, name: str) -> LaunchShape | None:
+def emit_stage(
+    stage: Stage, module: ir.Operation, name: str, architecture: str
+) -> LaunchShape | None:
     """Emit the code of one thread behind the operations of `stage`.
 
     What it replaces is left to be erased by `erase_emitted`, once no more code is made.
@@ -28,6 +30,7 @@ def emit_stage(stage: Stage, module: ir.Operation, name: str) -> LaunchShape | N
         stage: part of the kernel function of `module`.
         module: where shared memory is declared.
         name: prefix of new symbols.
+        architecture: what the code may use, such as "sm_90a".
 
     Returns:
         The launch that runs the code; None where there is nothing to do.

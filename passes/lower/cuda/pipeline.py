@@ -38,7 +38,8 @@ _LLVM = (
     "canonicalize,cse,convert-vector-to-llvm,convert-scf-to-cf,convert-math-to-llvm,"
     "convert-vector-to-llvm,convert-arith-to-llvm,convert-index-to-llvm,"
     "finalize-memref-to-llvm,convert-func-to-llvm{use-bare-ptr-memref-call-conv=1},"
-    "convert-cf-to-llvm,convert-ub-to-llvm,reconcile-unrealized-casts,canonicalize,cse"
+    "convert-cf-to-llvm,convert-ub-to-llvm,convert-nvvm-to-llvm,reconcile-unrealized-casts,"
+    "canonicalize,cse"
 )
 _TENSORS: tuple[Pass, ...] = (NarrowFloats(), DestinationPassing())
 _BUFFERS: tuple[Pass, ...] = (
@@ -55,13 +56,11 @@ class Launch:
 
     Attributes:
         entry: symbol of the entry point.
-        grid: blocks.
-        block: threads of a block.
+        shape: threads, shared memory, and the tensor maps that it takes behind the pointers.
     """
 
     entry: str
-    grid: int
-    block: int
+    shape: LaunchShape
 
 
 @dataclass(frozen=True)
@@ -80,8 +79,12 @@ class LoweredCudaKernel:
     scratch: tuple[int, ...]
 
 
-def lower_kernel(module: ir.Module) -> LoweredCudaKernel:
+def lower_kernel(module: ir.Module, architecture: str) -> LoweredCudaKernel:
     """Lower the kernel function of `module` to LLVM IR; `module` cannot be used afterwards.
+
+    Args:
+        module: holds one kernel function.
+        architecture: what the code may use, such as "sm_90a".
 
     Raises:
         CompileError: the function breaks the kernel contract, or a pass failed on it.
@@ -92,7 +95,7 @@ def lower_kernel(module: ir.Module) -> LoweredCudaKernel:
     place = f"kernel '{function_name(function)}'"
     try:
         with operation.context, operation.location:
-            return _lower(operation)
+            return _lower(operation, architecture)
     except CompileError as error:
         error.place = place
         raise
@@ -101,7 +104,7 @@ def lower_kernel(module: ir.Module) -> LoweredCudaKernel:
         raise CompileError("kernel-lowering", message, place=place, cause=str(error)) from error
 
 
-def _lower(module: ir.Operation) -> LoweredCudaKernel:
+def _lower(module: ir.Operation, architecture: str) -> LoweredCudaKernel:
     module.context.get_dialect_descriptor("nvvm")  # loads it
     module = _to_buffers(module)
     function = kernel_function(module)
@@ -110,7 +113,7 @@ def _lower(module: ir.Operation) -> LoweredCudaKernel:
     shapes: list[LaunchShape | None] = []
     for number, stage in enumerate(stages):
         with module.context:
-            shapes.append(emit_stage(stage, module, f"{name}_{number}"))
+            shapes.append(emit_stage(stage, module, f"{name}_{number}", architecture))
     for stage in stages:
         erase_emitted(stage)
     erase_unused_memory(function)
@@ -120,7 +123,7 @@ def _lower(module: ir.Operation) -> LoweredCudaKernel:
     mark_kernels(module, devices)
     check_lowered(module, ("llvm", "nvvm"), "GPU")
     text = llvm.translate_module_to_llvmir(module)
-    launches = tuple(Launch(each.name, each.shape.grid, each.shape.block) for each in devices)
+    launches = tuple(Launch(each.name, each.shape) for each in devices)
     return LoweredCudaKernel(text, launches, devices[0].scratch if devices else ())
 
 

@@ -10,6 +10,8 @@ from xyntra.dialects.mlir import ir
 
 STATIC_BYTES = 48 << 10
 """What every device gives a block without asking for more."""
+DYNAMIC_ALIGNMENT = 1 << 10
+"""Bytes; what the tensor memory accelerator's widest pattern of 128 bytes repeats after."""
 _SPACE = 3
 _RESERVED = 2 << 10  # for the words of reductions
 
@@ -48,6 +50,32 @@ class SharedMemory:
         name = ir.FlatSymbolRefAttr.get(symbol)
         return ir.Operation.create(
             "memref.get_global", results=[kind], attributes={"name": name}
+        ).result
+
+    def dynamic(self) -> ir.Value:
+        """Return, as an LLVM pointer, where the dynamic shared memory of the launch begins.
+
+        How much there is says `LaunchShape.shared`. It may be asked for once.
+        """
+        symbol = f"{self.name}_dynamic"
+        kind = ir.Type.parse("!llvm.array<0 x i8>")
+        number = ir.IntegerType.get_signless
+        with ir.InsertionPoint.at_block_begin(self.module.regions[0].blocks[0]):
+            ir.Operation.create(
+                "llvm.mlir.global",
+                attributes={
+                    "sym_name": ir.StringAttr.get(symbol),
+                    "global_type": ir.TypeAttr.get(kind),
+                    "linkage": ir.Attribute.parse("#llvm.linkage<external>"),
+                    "addr_space": ir.IntegerAttr.get(number(32), _SPACE),
+                    "alignment": ir.IntegerAttr.get(number(64), DYNAMIC_ALIGNMENT),
+                },
+                regions=1,
+            )
+        name = ir.FlatSymbolRefAttr.get(symbol)
+        pointer = ir.Type.parse(f"!llvm.ptr<{_SPACE}>")
+        return ir.Operation.create(
+            "llvm.mlir.addressof", results=[pointer], attributes={"global_name": name}
         ).result
 
     def row(self, size: int, element: ir.Type) -> ir.Value | None:

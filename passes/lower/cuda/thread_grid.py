@@ -12,6 +12,7 @@ from torch_mlir.dialects import arith, scf
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.loop_builder import Position, index
+from xyntra.passes.lower.cuda.tensor_map import TensorMap
 
 WARP = 32
 """Threads that execute one instruction together."""
@@ -21,15 +22,27 @@ MAX_GRID = (1 << 31) - 1
 
 @dataclass(frozen=True)
 class LaunchShape:
-    """How many threads a launch has.
+    """How many threads a launch has, and what it asks of the hardware.
 
     Attributes:
-        grid: blocks.
+        grid: blocks, a multiple of `cluster`.
         block: threads of a block.
+        shared: bytes of dynamic shared memory of a block.
+        cluster: neighbouring blocks that run together and reach each other's shared memory.
+        maps: what `map_argument` refers to by number.
+        programmatic: the launch may begin before the one ahead of it has ended; its code waits
+            with `griddepcontrol.wait` before it touches what that one writes.
+        resident: blocks that one multiprocessor holds at once at least, which bounds registers; 0
+            to leave that to the assembler.
     """
 
     grid: int
     block: int
+    shared: int = 0
+    cluster: int = 1
+    maps: tuple[TensorMap, ...] = ()
+    programmatic: bool = False
+    resident: int = 0
 
 
 def thread_number() -> ir.Value:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from xyntra.errors import CompileError
-from xyntra.targets.cuda.kernel_image import KernelImage
+from xyntra.targets.cuda.kernel_image import ImageLaunch, ImageMap, KernelImage
 from xyntra.targets.cuda.kernels import compile_image
 
 POINTWISE = """
@@ -223,6 +223,13 @@ def test_functions_of_f64_are_refused_by_name():
 def test_an_image_survives_being_written():
     image = compiled(SOFTMAX)
     assert KernelImage.from_bytes(memoryview(image.to_bytes())) == image
+
+
+def test_what_a_launch_asks_for_survives_being_written():
+    tensor = ImageMap("f16", (64, 8), (128,), (64, 8), swizzle=128, offset=32, argument=1)
+    launch = ImageLaunch("k_0", 8, 384, 200 << 10, 2, (tensor,), programmatic=True, resident=1)
+    image = KernelImage((launch,), (64,), "// ptx")
+    assert KernelImage.from_bytes(image.to_bytes()) == image
 
 
 def test_damaged_images_are_refused():

@@ -9,6 +9,35 @@ from typing import Any
 
 
 @dataclass(frozen=True)
+class ImageMap:
+    """A tensor map that a launch takes by value, as the driver encodes it.
+
+    Attributes:
+        element: f16, bf16, f32, tf32, i8 or i32.
+        sizes: elements of every dimension, innermost first.
+        strides: bytes, of every dimension but the innermost.
+        box: elements that one copy moves, in every dimension.
+        swizzle: bytes of the pattern that shared memory is permuted in: 0, 32, 64 or 128.
+        offset: byte of the argument at which the tensor starts.
+        argument: number of the pointer among the launch's.
+    """
+
+    element: str
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    box: tuple[int, ...]
+    swizzle: int
+    offset: int
+    argument: int
+
+    @classmethod
+    def from_fields(cls, fields: dict[str, Any]) -> ImageMap:
+        """Rebuild it from what `asdict` and JSON make of it."""
+        lists = {name: tuple(fields[name]) for name in ("sizes", "strides", "box")}
+        return cls(**{**fields, **lists})
+
+
+@dataclass(frozen=True)
 class ImageLaunch:
     """One launch of an entry point.
 
@@ -16,11 +45,27 @@ class ImageLaunch:
         entry: its symbol.
         grid: blocks.
         block: threads of a block.
+        shared: bytes of dynamic shared memory of a block.
+        cluster: blocks of a cluster; 1 for none.
+        maps: tensor maps, which the entry point takes behind the pointers.
+        programmatic: it may begin before the launch ahead of it has ended.
+        resident: blocks that a multiprocessor holds at once at least; 0 where nothing is said.
     """
 
     entry: str
     grid: int
     block: int
+    shared: int = 0
+    cluster: int = 1
+    maps: tuple[ImageMap, ...] = ()
+    programmatic: bool = False
+    resident: int = 0
+
+    @classmethod
+    def from_fields(cls, fields: dict[str, Any]) -> ImageLaunch:
+        """Rebuild it from what `asdict` and JSON make of it."""
+        maps = tuple(ImageMap.from_fields(each) for each in fields["maps"])
+        return cls(**{**fields, "maps": maps})
 
 
 @dataclass(frozen=True)
@@ -48,5 +93,5 @@ class KernelImage:
         """What `to_bytes` wrote; KeyError, TypeError or ValueError if it is something else."""
         head, _, ptx = bytes(data).partition(b"\n")
         fields: dict[str, Any] = json.loads(head)
-        launches = tuple(ImageLaunch(**entry) for entry in fields["launches"])
+        launches = tuple(ImageLaunch.from_fields(entry) for entry in fields["launches"])
         return cls(launches, tuple(map(int, fields["scratch"])), ptx.decode())

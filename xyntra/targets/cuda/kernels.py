@@ -18,6 +18,8 @@ def compile_image(mlir: str, place: str, architecture: str) -> KernelImage:
     Raises:
         CompileError: the text is not a kernel, or a library below failed on it.
     """
+    from dataclasses import asdict
+
     from xyntra.dialects.mlir import ir
     from xyntra.errors import CompileError
     from xyntra.passes.lower.cuda import lower_kernel
@@ -29,7 +31,10 @@ def compile_image(mlir: str, place: str, architecture: str) -> KernelImage:
         except ir.MLIRError as error:
             message = "the text of a kernel does not parse"
             raise CompileError("kernel-text", message, place=place, cause=str(error)) from error
-        lowered = lower_kernel(module)
-    launches = tuple(ImageLaunch(each.entry, each.grid, each.block) for each in lowered.launches)
+        lowered = lower_kernel(module, architecture)
+    launches = tuple(
+        ImageLaunch.from_fields({"entry": each.entry, **asdict(each.shape)})
+        for each in lowered.launches
+    )
     ptx = to_ptx(lowered.llvm_ir, architecture) if launches else ""
     return KernelImage(launches, lowered.scratch, ptx)

@@ -11,6 +11,10 @@ from typing import Any
 from xyntra.errors import CompileError
 from xyntra.targets.cuda.driver import checked, driver
 from xyntra.targets.cuda.kernel_image import ImageLaunch, KernelImage
+from xyntra.targets.cuda.tensor_maps import MAP_ALIGNMENT, MAP_BYTES, encode_map
+
+_POINTER = 8  # bytes
+_PORTABLE_CLUSTER = 8  # blocks; larger clusters exist on some GPUs only
 
 
 class LoadedKernel:
@@ -30,6 +34,7 @@ class LoadedKernel:
         for launch in image.launches:
             result = cuda.cuModuleGetFunction(self._module, launch.entry.encode())
             self.functions.append(checked(result, "loading a kernel", name))
+            self._allow(self.functions[-1], launch)
 
     def bind(self, pointers: Sequence[int], scratch: int) -> list[BoundLaunch]:
         """Return the launches with their arguments.
@@ -46,9 +51,22 @@ class LoadedKernel:
             for function, launch in zip(self.functions, self.image.launches, strict=True)
         ]
 
+    def _allow(self, function: Any, launch: ImageLaunch) -> None:
+        """Let a function have what it must ask for: shared memory, large clusters."""
+        cuda = driver()
+        names = cuda.CUfunction_attribute
+        wanted = {}
+        if launch.shared:
+            wanted[names.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES] = launch.shared
+        if launch.cluster > _PORTABLE_CLUSTER:
+            wanted[names.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED] = 1
+        for attribute, value in wanted.items():
+            result = cuda.cuFuncSetAttribute(function, attribute, value)
+            checked(result, "loading a kernel", self.name)
+
 
 class BoundLaunch:
-    """One launch: a function, its grid, and the pointers that it is given."""
+    """One launch: a function, its grid, and the pointers and tensor maps that it is given."""
 
     def __init__(
         self, kernel: str, function: Any, launch: ImageLaunch, arguments: Sequence[int]
@@ -56,19 +74,54 @@ class BoundLaunch:
         self.kernel = kernel
         self._function = function
         self._launch = launch
-        self._values = (ctypes.c_uint64 * max(len(arguments), 1))(*arguments)
+        count = len(arguments)
+        self._values = (ctypes.c_uint64 * max(count, 1))(*arguments)
         start = ctypes.addressof(self._values)
-        places = [start + 8 * number for number in range(len(arguments))]
-        self._pointers = (ctypes.c_void_p * max(len(arguments), 1))(*places)
+        places = [start + _POINTER * number for number in range(count)]
+        self._maps = ctypes.create_string_buffer(MAP_BYTES * len(launch.maps) + MAP_ALIGNMENT)
+        first = -(-ctypes.addressof(self._maps) // MAP_ALIGNMENT) * MAP_ALIGNMENT
+        for number, each in enumerate(launch.maps):
+            places.append(first + MAP_BYTES * number)
+            encode_map(each, arguments[each.argument], places[-1], kernel)
+        self._pointers = (ctypes.c_void_p * max(len(places), 1))(*places)
+        self._config = _configured(launch) if launch.cluster > 1 or launch.programmatic else None
 
     def __call__(self, stream: Any) -> None:
         """Put the launch on a stream."""
-        grid, block = self._launch.grid, self._launch.block
-        arguments = ctypes.addressof(self._pointers)
-        result = driver().cuLaunchKernel(
-            self._function, grid, 1, 1, block, 1, 1, 0, stream, arguments, 0
-        )
+        launch, arguments = self._launch, ctypes.addressof(self._pointers)
+        if self._config is not None:
+            self._config.hStream = stream
+            result = driver().cuLaunchKernelEx(self._config, self._function, arguments, 0)
+        else:
+            blocks, threads = (launch.grid, 1, 1), (launch.block, 1, 1)
+            result = driver().cuLaunchKernel(
+                self._function, *blocks, *threads, launch.shared, stream, arguments, 0
+            )
         checked(result, "launching a kernel", self.kernel)
+
+
+def _configured(launch: ImageLaunch) -> Any:
+    """Return the driver's description of a launch with a cluster or a programmatic order."""
+    cuda = driver()
+    config = cuda.CUlaunchConfig()
+    config.gridDimX, config.gridDimY, config.gridDimZ = launch.grid, 1, 1
+    config.blockDimX, config.blockDimY, config.blockDimZ = launch.block, 1, 1
+    config.sharedMemBytes = launch.shared
+    names, attributes = cuda.CUlaunchAttributeID, []
+    if launch.cluster > 1:
+        cluster = cuda.CUlaunchAttribute()
+        cluster.id = names.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+        value = cluster.value.clusterDim
+        value.x, value.y, value.z = launch.cluster, 1, 1
+        attributes.append(cluster)
+    if launch.programmatic:
+        order = cuda.CUlaunchAttribute()
+        order.id = names.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+        order.value.programmaticStreamSerializationAllowed = 1
+        attributes.append(order)
+    config.attrs = attributes
+    config.numAttrs = len(attributes)
+    return config
 
 
 def load_kernels(objects: Mapping[str, bytes | memoryview]) -> dict[str, LoadedKernel]:
