@@ -101,11 +101,16 @@ def expand(name: str) -> tuple[str, ...]:
     return tuple(elements)
 
 
-def fusion_pipeline(*, egraph: bool, fast_math: bool) -> tuple[str, ...]:
-    """Return the elements of `fuse`, with the e-graph stage as the settings want it."""
+def fusion_pipeline(*, egraph: bool, fast_math: bool, widen: bool = True) -> tuple[str, ...]:
+    """Return the elements of `fuse`, with the e-graph stage as the settings want it.
+
+    Args:
+        egraph: whether there is such a stage.
+        fast_math: whether it may change the results' rounding.
+        widen: factors of 16-bit floats become f32, for targets that multiply nothing narrower.
+    """
     simplify = SIMPLIFY.replace("}", " math=fast}") if fast_math else SIMPLIFY
-    stage = (simplify,) if egraph else ()
-    elements: list[str] = []
-    for element in expand("fuse"):
-        elements += stage if element == SIMPLIFY else (element,)
-    return tuple(elements)
+    stages = {SIMPLIFY: (simplify,) if egraph else ()}
+    if not widen:
+        stages["widen-contractions"] = ()
+    return tuple(each for name in expand("fuse") for each in stages.get(name, (name,)))

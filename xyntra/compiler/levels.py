@@ -65,7 +65,11 @@ def compile_request(request: Request) -> bytes:
 def _pipelines(request: Request) -> list[str]:
     """What leads from a frontend's output to the level of `request`, or to kernel functions."""
     form = ("form",)
-    fuse = fusion_pipeline(egraph=request.egraph, fast_math=request.fast_math)
+    fuse = fusion_pipeline(
+        egraph=request.egraph,
+        fast_math=request.fast_math,
+        widen=not request.architecture,  # tensor cores take 16-bit factors
+    )
     stages = [("prepare",), fuse if request.fuse else form, ("kernels",)]
     wanted = stages[: _TEXT_LEVELS.get(request.level, len(stages))]
     return [element for stage in wanted for element in stage]
