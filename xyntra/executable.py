@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -18,7 +19,7 @@ from xyntra.plan.container import write_container
 from xyntra.plan.files import replace_file
 from xyntra.plan.kernel import Kernel, kernels_at_load, kernels_of
 from xyntra.plan.plan import Plan, Port, numpy_dtype
-from xyntra.targets.base import Program
+from xyntra.targets.base import DeviceProgram, Future, Program
 
 Array = np.ndarray[Any, Any]
 WEIGHT = "weight/"
@@ -34,6 +35,8 @@ class Executable:
     def __init__(self, artifact: Artifact, program: Program, weights: Mapping[str, Array]) -> None:
         self.artifact = artifact
         self._program = program
+        self._device = program if isinstance(program, DeviceProgram) else None
+        self._worker: ThreadPoolExecutor | None = None
         self._weights = weights
         self._checked = InputChecks(artifact.plan.inputs)
         self._names = [port.name for port in artifact.plan.inputs]
@@ -69,12 +72,16 @@ class Executable:
         """Every launch that computes from weights alone: it happens once, when the model loads."""
         return kernels_at_load(self.plan)
 
-    def __call__(self, *arrays: Any, out: Sequence[Array] | None = None) -> Any:
+    def __call__(self, *arrays: Any, out: Sequence[Any] | None = None) -> Any:
         """Run the model on inputs given in order.
 
+        A model for a GPU takes arrays on that GPU where they lie, and runs on the stream that their
+        library uses; its outputs are then there as well, as `DeviceArray`, and nothing is waited
+        for.
+
         Args:
-            arrays: one array an input: numpy, or anything with DLPack on the CPU; dtype and shape
-                must be those of the input.
+            arrays: one array an input: numpy, or anything with DLPack; dtype and shape must be
+                those of the input.
             out: arrays to write the outputs into; fresh ones where not given.
 
         Returns:
@@ -82,18 +89,34 @@ class Executable:
 
         Raises:
             InputError: an array does not fit; the message names the input.
+            DeviceError: the GPU is missing, or failed.
         """
-        if len(arrays) != len(self.artifact.plan.inputs):
-            names = ", ".join(port.name for port in self.inputs)
-            raise InputError(
-                "input-count",
-                f"the model takes {len(self.inputs)} inputs, {len(arrays)} were given",
-                cause=f"its inputs are {names or 'none'}",
-            )
+        self._check_count(arrays)
         results = self._run(arrays, out)
         return results[0] if len(results) == 1 else tuple(results)
 
-    def run(self, inputs: Mapping[str, Any]) -> dict[str, Array]:
+    def submit(self, *arrays: Any) -> Future:
+        """Start a call and return at once; `result(timeout)` of what is returned waits.
+
+        Several calls may be on their way; they run in order. On a GPU, numpy arrays have been read
+        when this returns, and the fifth call of these waits for the first. Arrays on the GPU, and
+        on the CPU target all, must not change before the call has finished.
+
+        Args:
+            arrays: as for a call.
+
+        Raises:
+            InputError: an array does not fit (on the CPU target, `result` raises it).
+            DeviceError: the GPU is missing, or failed.
+        """
+        self._check_count(arrays)
+        if self._device is not None:
+            return self._device.submit(arrays)
+        if self._worker is None:
+            self._worker = ThreadPoolExecutor(1, "xyntra-submit")
+        return self._worker.submit(self, *arrays)
+
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Run the model on inputs given by name and return its outputs by name.
 
         Raises:
@@ -128,7 +151,19 @@ class Executable:
             raise InputError("missing-input", f"input '{missing[0]}' is missing")
         return [inputs[name] for name in known]
 
-    def _run(self, arrays: Sequence[Any], out: Sequence[Array] | None) -> list[Array]:
+    def _check_count(self, arrays: Sequence[Any]) -> None:
+        if len(arrays) == len(self.artifact.plan.inputs):
+            return
+        names = ", ".join(port.name for port in self.inputs)
+        raise InputError(
+            "input-count",
+            f"the model takes {len(self.inputs)} inputs, {len(arrays)} were given",
+            cause=f"its inputs are {names or 'none'}",
+        )
+
+    def _run(self, arrays: Sequence[Any], out: Sequence[Any] | None) -> Sequence[Any]:
+        if self._device is not None:
+            return self._device.call(arrays, out)
         prepared, results = self._arguments(arrays, out)
         self._program.run(prepared, results)
         return results

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 
 class Device(Protocol):
@@ -38,3 +38,28 @@ class Program(Protocol):
 
     def time_steps(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> list[int]:
         """Run once and return the nanoseconds of every step of the plan."""
+
+
+class Future(Protocol):
+    """The results of a call that may not have finished."""
+
+    def done(self) -> bool:
+        """Tell whether `result` would return, or raise, at once."""
+
+    def result(self, timeout: float | None = None) -> Any:
+        """Wait, for `timeout` seconds at most, and return what calling the model returns.
+
+        Raises:
+            TimeoutError: the call has not finished.
+        """
+
+
+@runtime_checkable
+class DeviceProgram(Program, Protocol):
+    """A program that also takes arrays in the memory of its device, and checks them itself."""
+
+    def call(self, arrays: Sequence[Any], out: Sequence[Any] | None = None) -> Sequence[Any]:
+        """Run once and return the outputs: on the device where an input was, or those of `out`."""
+
+    def submit(self, arrays: Sequence[Any]) -> Future:
+        """Start a call; its inputs have been read, or are used in the order of their stream."""

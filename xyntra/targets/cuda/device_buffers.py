@@ -12,57 +12,74 @@ from xyntra.errors import CompileError
 from xyntra.plan.lifetimes import lifetimes
 from xyntra.plan.memory import place
 from xyntra.plan.plan import Buffer, Plan, Step
-from xyntra.targets.cuda.memory import DeviceMemory, upload
+from xyntra.targets.cuda.memory import DeviceMemory
+from xyntra.targets.cuda.transfers import Transfers
 
 Array = np.ndarray[Any, Any]
 _ALIGNMENT = 256  # bytes: what the driver's own allocations have
-_LASTING = ("input", "output", "parameter", "constant", "prepared")
+_PORTS = ("input", "output")
+_LASTING = ("parameter", "constant", "prepared")
 
 
 class DeviceBuffers:
-    """One block for everything that lasts, and one arena for temporaries and scratch memory.
+    """One block for weights, one for inputs and outputs, and one arena for everything else.
 
     Args:
         plan: whose buffers.
         weights: the plan's parameters by name, contiguous.
-        stream: what constants and weights are copied on; they are there once it was waited for.
+        transfers: copies constants and weights.
+        stream: in whose order they are copied.
     """
 
-    def __init__(self, plan: Plan, weights: Mapping[str, Array], stream: Any) -> None:
+    def __init__(
+        self, plan: Plan, weights: Mapping[str, Array], transfers: Transfers, stream: int
+    ) -> None:
         self._plan = plan
         self._steps = {id(step): index for index, step in enumerate(plan.steps)}
-        self._offsets, nbytes = _lasting(plan)
-        self._block = DeviceMemory(nbytes)
+        self._offsets, nbytes = _offsets(plan, _LASTING)
+        self._lasting = DeviceMemory(nbytes)
+        self._port_offsets, self._port_bytes = _offsets(plan, _PORTS)
+        self._ports: DeviceMemory | None = None
         lives = lifetimes(plan, lambda kernel: kernel.scratch)
         arena = place(list(lives.values()))
         self._arena = DeviceMemory(arena.nbytes)
         self._places = dict(zip(lives, arena.offsets, strict=True))
-        self._sources: list[Array] = []  # what is copied must stay until the stream was waited for
         for index, buffer in enumerate(plan.buffers):
             source = _contents(buffer, weights)
             if source is not None:
-                self._sources.append(source)
-                upload(source, self.address(index), stream)
+                transfers.upload(source, self.address(index), stream)
 
     def address(self, buffer: int) -> int:
-        """Return where a buffer lies."""
+        """Return where a buffer lies; the memory of inputs and outputs is made when asked for."""
         if buffer in self._offsets:
-            return self._block.address + self._offsets[buffer]
+            return self._lasting.address + self._offsets[buffer]
+        if buffer in self._port_offsets:
+            if self._ports is None:
+                self._ports = DeviceMemory(self._port_bytes)
+            return self._ports.address + self._port_offsets[buffer]
         return self._arena.address + self._places.get(("buffer", buffer), 0)
 
-    def arguments(self, step: Step) -> tuple[list[int], int]:
-        """Return the addresses that a launch of `step` is given, and that of its scratch memory."""
-        pointers = [self.address(buffer) for buffer in self._plan.argument_buffers(step)]
+    def arguments(self, step: Step, ports: Mapping[int, int]) -> tuple[list[int], int]:
+        """Return the addresses that a launch of `step` is given, and that of its scratch memory.
+
+        Args:
+            step: a step of the plan.
+            ports: addresses of buffers that take the place of their own memory.
+        """
+        pointers = [
+            ports[buffer] if buffer in ports else self.address(buffer)
+            for buffer in self._plan.argument_buffers(step)
+        ]
         scratch = self._places.get(("scratch", self._steps[id(step)]), 0)
         return pointers, self._arena.address + scratch
 
 
-def _lasting(plan: Plan) -> tuple[dict[int, int], int]:
-    """Return where every buffer that outlives a call lies in its block, and the block's bytes."""
+def _offsets(plan: Plan, kinds: tuple[str, ...]) -> tuple[dict[int, int], int]:
+    """Return where every buffer of some kinds lies in their block, and the block's bytes."""
     offsets: dict[int, int] = {}
     total = 0
     for index, buffer in enumerate(plan.buffers):
-        if buffer.kind in _LASTING:
+        if buffer.kind in kinds:
             offsets[index] = total
             total += -(-buffer.nbytes // _ALIGNMENT) * _ALIGNMENT
     return offsets, total

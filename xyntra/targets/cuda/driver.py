@@ -66,8 +66,7 @@ def checked(result: tuple[Any, ...], what: str, place: str | None = None) -> Any
 
 def failure(status: int, what: str, place: str | None = None) -> DeviceError:
     """Return the error for a status that is not zero; arguments as those of `checked`."""
-    bindings = driver()
-    cause = _words(bindings, bindings.CUresult(status))
+    cause = _cause(driver(), status)
     if status == _OUT_OF_MEMORY:
         message = f"{what} failed: the GPU is out of memory"
         return DeviceError("gpu-memory", message, place=place, cause=cause)
@@ -109,6 +108,13 @@ def _too_old(cause: str, place: str | None = None) -> DeviceError:
         cause=cause,
         hint="update the driver; CUDA 12.8 or newer runs code for every architecture",
     )
+
+
+def _cause(bindings: Any, status: int) -> str:
+    try:
+        return _words(bindings, bindings.CUresult(status))
+    except ValueError:  # a driver newer than the bindings
+        return f"status {status}"
 
 
 def _words(bindings: Any, status: Any) -> str:

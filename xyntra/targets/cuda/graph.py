@@ -1,42 +1,44 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""A sequence of launches as a CUDA graph, which one call of the driver replays."""
+"""Work of a stream as a CUDA graph, which one call of the driver replays."""
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable
 
+from xyntra.targets.cuda.direct import Direct
 from xyntra.targets.cuda.driver import checked, driver
-from xyntra.targets.cuda.launches import BoundLaunch
 
 
 class LaunchGraph:
-    """Launches in order, captured once.
+    """Launches and copies in order, captured once.
 
     Args:
-        launches: what to replay; their arguments must stay where they are.
+        work: puts them on the stream that it is given; what they use must stay where it is.
         stream: used for the capture; nothing else may be put on it meanwhile.
+        direct: the driver's functions.
     """
 
-    def __init__(self, launches: Sequence[BoundLaunch], stream: Any) -> None:
+    def __init__(self, work: Callable[[int], None], stream: int, direct: Direct) -> None:
         cuda = driver()
-        self._launches = launches  # their argument blocks must outlive the capture
+        self._direct = direct
+        self._work = work  # argument blocks must outlive the capture
         mode = cuda.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
         checked(cuda.cuStreamBeginCapture(stream, mode), "capturing launches")
         try:
-            for launch in launches:
-                launch(stream)
+            work(stream)
         finally:
             captured = cuda.cuStreamEndCapture(stream)
         graph = checked(captured, "capturing launches")
         try:
-            self._graph = checked(cuda.cuGraphInstantiate(graph, 0), "building a CUDA graph")
+            instance = checked(cuda.cuGraphInstantiate(graph, 0), "building a CUDA graph")
         finally:
             cuda.cuGraphDestroy(graph)
-        self._release = weakref.finalize(self, cuda.cuGraphExecDestroy, self._graph)
+        self._graph = int(instance)
+        self._release = weakref.finalize(self, cuda.cuGraphExecDestroy, instance)
         self._release.atexit = False
+        checked(cuda.cuGraphUpload(instance, stream), "building a CUDA graph")
 
-    def __call__(self, stream: Any) -> None:
-        """Put all launches on a stream."""
-        checked(driver().cuGraphLaunch(self._graph, stream), "replaying launches")
+    def __call__(self, stream: int) -> None:
+        """Put everything on a stream."""
+        self._direct.launch_graph(self._graph, stream)

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Memory of a GPU, and copies to and from it."""
+"""Memory of a GPU, and memory of the host that a GPU copies from and to by itself."""
 
 from __future__ import annotations
 
+import ctypes
 import weakref
 from typing import Any
 
 import numpy as np
 
-from xyntra.targets.cpu.memory import address_of
 from xyntra.targets.cuda.driver import checked, driver
 
 Array = np.ndarray[Any, Any]
+_PORTABLE = 1  # CU_MEMHOSTALLOC_PORTABLE: for every context of the process
 
 
 class DeviceMemory:
@@ -31,15 +32,48 @@ class DeviceMemory:
         self._release.atexit = False
 
 
-def upload(array: Array, address: int, stream: Any) -> None:
-    """Copy a contiguous array to the GPU; the array may change once the stream was waited for."""
-    if array.nbytes:
-        result = driver().cuMemcpyHtoDAsync(address, address_of(array), array.nbytes, stream)
-        checked(result, "copying to the GPU")
+class PinnedMemory:
+    """Page-locked bytes of the host, which go back when the object is collected.
+
+    Args:
+        nbytes: how many; at least one is allocated.
+    """
+
+    def __init__(self, nbytes: int) -> None:
+        cuda = driver()
+        self.nbytes = max(nbytes, 1)
+        result = cuda.cuMemHostAlloc(self.nbytes, _PORTABLE)
+        pointer = checked(result, f"allocating {self.nbytes:,} bytes of pinned memory")
+        self.address = int(pointer)
+        self._release = weakref.finalize(self, cuda.cuMemFreeHost, pointer)
+        self._release.atexit = False
+
+    def array(
+        self, shape: tuple[int, ...], dtype: np.dtype[Any], start: int = 0, owner: object = None
+    ) -> Array:
+        """Return an array over the bytes from `start` on, which keeps `owner`, or the memory."""
+        nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        if not nbytes:
+            return np.empty(shape, dtype)
+        block = (ctypes.c_uint8 * nbytes).from_address(self.address + start)
+        block.owner = owner or self  # type: ignore[attr-defined]
+        return np.frombuffer(block, dtype).reshape(shape)
 
 
-def download(address: int, array: Array, stream: Any) -> None:
-    """Copy from the GPU into a contiguous array, which is filled once the stream is waited for."""
-    if array.nbytes:
-        result = driver().cuMemcpyDtoHAsync(address_of(array), address, array.nbytes, stream)
-        checked(result, "copying from the GPU")
+class Event:
+    """A point in the work of a stream; times are not taken."""
+
+    def __init__(self) -> None:
+        cuda = driver()
+        flags = cuda.CUevent_flags.CU_EVENT_DISABLE_TIMING
+        event = checked(cuda.cuEventCreate(flags.value), "creating an event")
+        self.handle = int(event)
+        self._release = weakref.finalize(self, cuda.cuEventDestroy, event)
+        self._release.atexit = False
+
+
+def new_stream() -> int:
+    """Return a stream of the current GPU that waits for no other one."""
+    cuda = driver()
+    flags = cuda.CUstream_flags.CU_STREAM_NON_BLOCKING
+    return int(checked(cuda.cuStreamCreate(flags.value), "creating a stream"))

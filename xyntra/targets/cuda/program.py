@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""An artifact loaded onto a GPU: code, weights, an arena and a graph of launches."""
+"""An artifact loaded onto a GPU, and its calls."""
 
 from __future__ import annotations
 
@@ -10,15 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from xyntra.errors import ArchiveError
+from xyntra.errors import ArchiveError, DeviceError
 from xyntra.plan.artifact import Artifact
-from xyntra.plan.plan import Step
 from xyntra.targets.cuda.device import cuda_device
-from xyntra.targets.cuda.device_buffers import DeviceBuffers
-from xyntra.targets.cuda.driver import checked, driver
-from xyntra.targets.cuda.graph import LaunchGraph
-from xyntra.targets.cuda.launches import BoundLaunch, load_kernels
-from xyntra.targets.cuda.memory import download, upload
+from xyntra.targets.cuda.gpu import Gpu, gpu
+from xyntra.targets.cuda.loaded_model import LoadedModel
+from xyntra.targets.cuda.pending import Pending
 
 Array = np.ndarray[Any, Any]
 
@@ -27,7 +24,8 @@ class CudaProgram:
     """Runs a plan on a GPU.
 
     Nothing touches the GPU before the first run, so that code may be generated and saved where
-    there is none. Calls from several threads are safe, and run one after the other.
+    there is none. Calls from several threads are safe: their launches run one after the other, and
+    the threads wait side by side.
 
     Args:
         artifact: what to run.
@@ -40,7 +38,8 @@ class CudaProgram:
         self._weights = weights
         self._ordinal = ordinal
         self._lock = threading.Lock()
-        self._loaded: _Loaded | None = None
+        self._gpu: Gpu | None = None
+        self._loaded: LoadedModel | None = None
 
     def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         """Run the plan once on contiguous arrays in the memory of the host.
@@ -48,8 +47,33 @@ class CudaProgram:
         Raises:
             DeviceError: there is no such GPU, or it failed.
         """
+        self.call(inputs, outputs)
+
+    def call(self, arrays: Sequence[Any], out: Sequence[Any] | None = None) -> Sequence[Any]:
+        """Run the plan once and return its outputs.
+
+        Args:
+            arrays: one an input, in the memory of the host or of the GPU.
+            out: where to write the outputs. Where not given, they are new: arrays on the GPU if
+                one of `arrays` is there, else numpy's.
+
+        Raises:
+            InputError: an array does not fit.
+            DeviceError: there is no such GPU, or it failed.
+        """
         with self._ready() as loaded:
-            loaded.run(inputs, outputs)
+            started = loaded.start(arrays, out)
+        return started.wait() if isinstance(started, Pending) else started
+
+    def submit(self, arrays: Sequence[Any]) -> Pending:
+        """Start a call as `call` does, and return at once.
+
+        Raises:
+            InputError: an array does not fit.
+            DeviceError: there is no such GPU, or it failed.
+        """
+        with self._ready() as loaded:
+            return loaded.submit(arrays)
 
     def time_steps(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> list[int]:
         """Run the plan once and return each step's nanoseconds; zero for those done at load.
@@ -61,73 +85,29 @@ class CudaProgram:
             return loaded.time_steps(inputs, outputs)
 
     @contextmanager
-    def _ready(self) -> Iterator[_Loaded]:
-        with self._lock, _context(self._ordinal):
-            if self._loaded is None:
-                _check_architecture(self._artifact, self._ordinal)
-                self._loaded = _Loaded(self._artifact, self._weights)
-            yield self._loaded
+    def _ready(self) -> Iterator[LoadedModel]:
+        with self._lock:
+            used = self._gpu or self._open()
+            used.check()
+            entered = used.direct.enter(used.context)
+            try:
+                yield self._loaded or self._load(used)
+            except DeviceError as error:
+                used.note(error)
+                raise
+            finally:
+                if entered:
+                    used.direct.leave()
 
+    def _open(self) -> Gpu:
+        found = gpu(self._ordinal)
+        _check_architecture(self._artifact, self._ordinal)
+        self._gpu = found
+        return found
 
-class _Loaded:
-    """The part of a program that lives on the GPU, in the current context."""
-
-    def __init__(self, artifact: Artifact, weights: Mapping[str, Array]) -> None:
-        cuda = driver()
-        self.plan = artifact.plan
-        flags = cuda.CUstream_flags.CU_STREAM_NON_BLOCKING
-        self.stream = checked(cuda.cuStreamCreate(flags.value), "creating a stream")
-        self.kernels = load_kernels(artifact.objects)
-        self.buffers = DeviceBuffers(self.plan, weights, self.stream)
-        prepare = [each for step in self.plan.steps if step.once for each in self._bind(step)]
-        for launch in prepare:
-            launch(self.stream)
-        self._wait()
-        self.steps = [(step, self._bind(step)) for step in self.plan.steps]
-        calls = [each for step, bound in self.steps if not step.once for each in bound]
-        self.graph = LaunchGraph(calls, self.stream)
-
-    def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
-        self._upload(inputs)
-        self.graph(self.stream)
-        self._download(outputs)
-
-    def time_steps(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> list[int]:
-        self._upload(inputs)
-        times = []
-        for step, launches in self.steps:
-            times.append(0 if step.once else self._time(launches))
-        self._download(outputs)
-        return times
-
-    def _time(self, launches: Sequence[BoundLaunch]) -> int:
-        cuda = driver()
-        events = [checked(cuda.cuEventCreate(0), "creating an event") for _ in range(2)]
-        checked(cuda.cuEventRecord(events[0], self.stream), "timing")
-        for launch in launches:
-            launch(self.stream)
-        checked(cuda.cuEventRecord(events[1], self.stream), "timing")
-        self._wait()
-        milliseconds = checked(cuda.cuEventElapsedTime(*events), "timing")
-        for event in events:
-            cuda.cuEventDestroy(event)
-        return int(milliseconds * 1e6)
-
-    def _bind(self, step: Step) -> list[BoundLaunch]:
-        pointers, scratch = self.buffers.arguments(step)
-        return self.kernels[step.kernel].bind(pointers, scratch)
-
-    def _upload(self, inputs: Sequence[Array]) -> None:
-        for array, port in zip(inputs, self.plan.inputs, strict=True):
-            upload(array, self.buffers.address(port.buffer), self.stream)
-
-    def _download(self, outputs: Sequence[Array]) -> None:
-        for array, port in zip(outputs, self.plan.outputs, strict=True):
-            download(self.buffers.address(port.buffer), array, self.stream)
-        self._wait()
-
-    def _wait(self) -> None:
-        checked(driver().cuStreamSynchronize(self.stream), "running the model")
+    def _load(self, used: Gpu) -> LoadedModel:
+        self._loaded = LoadedModel(self._artifact, self._weights, used)
+        return self._loaded
 
 
 def _check_architecture(artifact: Artifact, ordinal: int) -> None:
@@ -140,17 +120,3 @@ def _check_architecture(artifact: Artifact, ordinal: int) -> None:
             cause=f"it was compiled for {wanted}; {device.name} is {device.architecture}",
             hint="compile the model for this GPU",
         )
-
-
-@contextmanager
-def _context(ordinal: int) -> Iterator[None]:
-    """Make the primary context of a GPU current, which other libraries use as well."""
-    cuda = driver()
-    cuda_device(ordinal)  # a clear error where there is none
-    handle = checked(cuda.cuDeviceGet(ordinal), "opening a GPU")
-    context = checked(cuda.cuDevicePrimaryCtxRetain(handle), "opening a GPU")
-    checked(cuda.cuCtxPushCurrent(context), "opening a GPU")
-    try:
-        yield
-    finally:
-        cuda.cuCtxPopCurrent()

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""A GPU in use by this process: its context, and what all programs on it share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+
+from xyntra.errors import DeviceError
+from xyntra.targets.cuda.device import cuda_device
+from xyntra.targets.cuda.device_blocks import DeviceBlocks
+from xyntra.targets.cuda.direct import direct
+from xyntra.targets.cuda.driver import LOST, checked, driver, lost_again
+from xyntra.targets.cuda.transfers import Transfers
+
+
+class Gpu:
+    """The primary context of a GPU, which other libraries use as well.
+
+    Attributes:
+        ordinal: the GPU.
+        context: its handle.
+        direct: the driver's functions.
+        blocks: memory that device arrays take and give back.
+        transfers: copies from and to pageable memory.
+    """
+
+    def __init__(self, ordinal: int) -> None:
+        self.device = cuda_device(ordinal)  # a clear error where there is none
+        self.ordinal = ordinal
+        self.direct = direct()
+        cuda = driver()
+        handle = checked(cuda.cuDeviceGet(ordinal), "opening a GPU")
+        self.context = int(checked(cuda.cuDevicePrimaryCtxRetain(handle), "opening a GPU"))
+        self.blocks = DeviceBlocks()
+        self.transfers = Transfers(self.direct, self.context)
+        self._lost: DeviceError | None = None
+
+    def check(self) -> None:
+        """Raise if an earlier error has made the GPU unusable to this process."""
+        if self._lost is not None:
+            raise lost_again(self._lost)
+
+    def note(self, error: DeviceError) -> None:
+        """Remember an error after which the context cannot be used any more."""
+        if error.hint is not None and error.hint.startswith(LOST) and self._lost is None:
+            self._lost = error
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """Make the context current in this thread."""
+        self.check()
+        entered = self.direct.enter(self.context)
+        try:
+            yield
+        except DeviceError as error:
+            self.note(error)
+            raise
+        finally:
+            if entered:
+                self.direct.leave()
+
+
+@lru_cache(maxsize=16)
+def gpu(ordinal: int) -> Gpu:
+    """Return a GPU by its number.
+
+    Raises:
+        DeviceError: there is none of that number, or no driver.
+        UnsupportedError: no code can be generated for it.
+    """
+    return Gpu(ordinal)

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Calls whose arrays lie in the memory of the host."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from xyntra.plan.plan import Plan, numpy_dtype
+from xyntra.targets.cpu.memory import address_of
+from xyntra.targets.cuda.device_buffers import DeviceBuffers
+from xyntra.targets.cuda.gpu import Gpu
+from xyntra.targets.cuda.pending import Pending
+from xyntra.targets.cuda.pinned_arrays import PinnedArrays
+from xyntra.targets.cuda.replays import Replays
+from xyntra.targets.cuda.staging import Slot
+from xyntra.targets.cuda.stream_order import StreamOrder
+
+Array = np.ndarray[Any, Any]
+_SLOTS = 4  # calls in flight; the next one waits for the oldest
+_REMEMBERED = 4 * _SLOTS
+
+
+class HostCalls:
+    """Stages arrays, launches and fetches results.
+
+    Every call in flight has a slot of page-locked memory of its own, and all share the plan's
+    memory on the GPU, in the order of one stream.
+
+    Args:
+        plan: what is run.
+        gpu: where.
+        replays: its launches.
+        buffers: its memory.
+        order: of calls on several streams.
+        place: the kernels, for errors.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        gpu: Gpu,
+        replays: Replays,
+        buffers: DeviceBuffers,
+        order: StreamOrder,
+        place: str | None,
+    ) -> None:
+        self._plan = plan
+        self._gpu = gpu
+        self._replays = replays
+        self._buffers = buffers
+        self._order = order
+        self._place = place
+        self._pinned = PinnedArrays()
+        self._free: list[Slot] = []
+        self._flying: deque[Pending] = deque()
+        self._count = 0
+
+    def start(self, inputs: Sequence[Array], out: Sequence[Array] | None) -> Pending:
+        """Launch a call on arrays that fit the plan; it has read `inputs` on return."""
+        stream, direct = self._order.own, self._gpu.direct
+        slot = self._slot()
+        self._order.enter(stream)
+        for staged, array, place in zip(slot.inputs, inputs, slot.input_places, strict=True):
+            if staged is not None:
+                np.copyto(staged, array)
+            else:
+                self._gpu.transfers.upload(array, place, stream)
+        slot.graph(stream)
+        results: list[Array | None] = [None] * len(slot.outputs) if out is None else list(out)
+        if slot.has_large_outputs:
+            self._fetch(slot, results, stream)
+        direct.record(slot.event.handle, stream)
+
+        def take() -> list[Array]:
+            taken = [_taken(*each) for each in zip(slot.outputs, results, strict=True)]
+            self._free.append(slot)
+            return taken
+
+        pending = Pending(self._gpu, slot.event, take, self._place)
+        self._flying.append(pending)
+        return pending
+
+    def _slot(self) -> Slot:
+        while not self._free:
+            if self._count < _SLOTS:
+                self._count += 1
+                return self._new_slot()
+            self._flying.popleft().wait()
+        if len(self._flying) > _REMEMBERED:
+            self._flying = deque(each for each in self._flying if not each.is_taken)
+        return self._free.pop()
+
+    def _new_slot(self) -> Slot:
+        plan, address = self._plan, self._buffers.address
+        places = (
+            [address(port.buffer) for port in plan.inputs],
+            [address(port.buffer) for port in plan.outputs],
+        )
+        launches = self._replays.launches([*places[0], *places[1]])
+
+        def launch(stream: int) -> None:
+            for each in launches:
+                each(stream)
+
+        return Slot(
+            (plan.inputs, plan.outputs), places, launch, self._replays.capture, self._gpu.direct
+        )
+
+    def _fetch(self, slot: Slot, results: list[Array | None], stream: int) -> None:
+        """Copy large outputs, which the next call on the stream overwrites."""
+        for number, port in enumerate(self._plan.outputs):
+            if slot.outputs[number] is not None:
+                continue
+            place = slot.output_places[number]
+            array = results[number]
+            pinned = self._pinned.new(port) if array is None else None
+            if pinned is not None:
+                self._gpu.direct.to_host(address_of(pinned), place, port.nbytes, stream)
+                results[number] = pinned
+                continue
+            if array is None:
+                array = results[number] = np.empty(port.shape, numpy_dtype(port.dtype))
+            self._gpu.transfers.download(place, array, stream)
+
+
+def _taken(staged: Array | None, result: Array | None) -> Array:
+    """Return an output: a copy of what was staged, or the array that it was fetched into."""
+    if result is None:
+        return np.array(staged)
+    if staged is not None:
+        np.copyto(result, staged)
+    return result

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The part of a program that lives on a GPU: code, weights, an arena, graphs of launches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from xyntra.errors import DeviceError, InputError
+from xyntra.plan.arguments import InputChecks, check_output
+from xyntra.plan.artifact import Artifact
+from xyntra.targets.cuda.device_buffers import DeviceBuffers
+from xyntra.targets.cuda.device_calls import DeviceCalls
+from xyntra.targets.cuda.driver import checked, driver
+from xyntra.targets.cuda.foreign_arrays import library_of
+from xyntra.targets.cuda.gpu import Gpu
+from xyntra.targets.cuda.host_calls import HostCalls
+from xyntra.targets.cuda.launches import BoundLaunch, load_kernels
+from xyntra.targets.cuda.memory import Event, new_stream
+from xyntra.targets.cuda.pending import Pending
+from xyntra.targets.cuda.replays import Replays
+from xyntra.targets.cuda.stream_order import StreamOrder
+
+Array = np.ndarray[Any, Any]
+
+
+class LoadedModel:
+    """A plan ready to be launched; one thread uses it at a time, in the context of its GPU.
+
+    Args:
+        artifact: the plan and its code.
+        weights: the plan's parameters by name, contiguous.
+        gpu: where it lives.
+    """
+
+    def __init__(self, artifact: Artifact, weights: Mapping[str, Array], gpu: Gpu) -> None:
+        self.plan = artifact.plan
+        self._gpu = gpu
+        self._stream = new_stream()
+        self._places = _places(artifact)
+        try:
+            self._load(artifact, weights)
+        except DeviceError as error:
+            raise self._named(error) from None
+        self._checks = InputChecks(self.plan.inputs)
+        order = StreamOrder(gpu.direct, self._stream)
+        whole = _whole(self._places)
+        self._host = HostCalls(self.plan, gpu, self._replays, self._buffers, order, whole)
+        self._device = DeviceCalls(self.plan, gpu, self._replays, self._buffers, order)
+
+    def start(self, arrays: Sequence[Any], out: Sequence[Any] | None) -> Pending | Sequence[Any]:
+        """Launch a call; arrays of the GPU are returned at once, a `Pending` for others."""
+        try:
+            libraries = [library_of(each) for each in arrays]
+            if any(libraries) and self._device.are_on_gpu(arrays, libraries):
+                return self._device.start(arrays, libraries, out)
+            if out is not None and not all(isinstance(each, np.ndarray) for each in out):
+                return self._device.start(arrays, libraries, out)
+            prepared = self._checks(arrays)
+            if out is not None:
+                self._check_outputs(out, prepared)
+            return self._host.start(prepared, out)
+        except DeviceError as error:
+            raise self._named(error) from None
+
+    def submit(self, arrays: Sequence[Any]) -> Pending:
+        """Launch a call whose results are asked for later."""
+        started = self.start(arrays, None)
+        if isinstance(started, Pending):
+            return started
+        event = Event()
+        self._gpu.direct.record(event.handle, self._device.stream)
+        return Pending(self._gpu, event, lambda: started, _whole(self._places))
+
+    def time_steps(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> list[int]:
+        """Run the plan once and return each step's nanoseconds; zero for those done at load."""
+        transfers, address = self._gpu.transfers, self._buffers.address
+        for array, port in zip(inputs, self.plan.inputs, strict=True):
+            transfers.upload(array, address(port.buffer), self._stream)
+        times = []
+        for step in self.plan.steps:
+            place = self._places[step.kernel]
+            times.append(0 if step.once else self._time(self._replays.bind(step), place))
+        for array, port in zip(outputs, self.plan.outputs, strict=True):
+            transfers.download(address(port.buffer), array, self._stream)
+        return times
+
+    def _load(self, artifact: Artifact, weights: Mapping[str, Array]) -> None:
+        direct = self._gpu.direct
+        kernels = load_kernels(artifact.objects)
+        self._buffers = DeviceBuffers(self.plan, weights, self._gpu.transfers, self._stream)
+        self._replays = Replays(self.plan, kernels, self._buffers, new_stream(), direct)
+        for step in self.plan.steps:
+            if step.once:
+                for launch in self._replays.bind(step):
+                    launch(self._stream)
+        checked(driver().cuStreamSynchronize(self._stream), "preparing the model's weights")
+
+    def _time(self, launches: Sequence[BoundLaunch], place: str) -> int:
+        cuda = driver()
+        events = [checked(cuda.cuEventCreate(0), "creating an event") for _ in range(2)]
+        checked(cuda.cuEventRecord(events[0], self._stream), "timing", place)
+        for launch in launches:
+            launch(self._stream)
+        checked(cuda.cuEventRecord(events[1], self._stream), "timing", place)
+        checked(cuda.cuStreamSynchronize(self._stream), "running a kernel", place)
+        milliseconds = checked(cuda.cuEventElapsedTime(*events), "timing", place)
+        for event in events:
+            cuda.cuEventDestroy(event)
+        return int(milliseconds * 1e6)
+
+    def _check_outputs(self, out: Sequence[Any], inputs: Sequence[Array]) -> None:
+        if len(out) != len(self.plan.outputs):
+            count = len(self.plan.outputs)
+            message = f"the model has {count} outputs, out= has {len(out)}"
+            raise InputError("output-count", message)
+        for index, (array, port) in enumerate(zip(out, self.plan.outputs, strict=True)):
+            check_output(array, port, inputs, out[:index])
+
+    def _named(self, error: DeviceError) -> DeviceError:
+        """Name the nodes of a kernel that an error is about."""
+        error.place = self._places.get(error.place or "", error.place)
+        return error
+
+
+def _places(artifact: Artifact) -> dict[str, str]:
+    """Return, for every kernel, its name and the source nodes that it holds."""
+    nodes: dict[str, list[str]] = {}
+    for step in artifact.plan.steps:
+        nodes.setdefault(step.kernel, []).extend(step.nodes)
+    return {
+        name: f"kernel '{name}' ({', '.join(dict.fromkeys(found)) or 'no nodes'})"
+        for name, found in nodes.items()
+    }
+
+
+def _whole(places: Mapping[str, str]) -> str | None:
+    """Return what to name for an error of a graph, which does not say which launch failed."""
+    names = list(places.values())
+    if len(names) <= 1:
+        return names[0] if names else None
+    listed = "\n".join(names[:8] + ["…"] * (len(names) > 8))
+    return f"one of {len(names)} kernels (exe.time_kernels names it in a new process):\n{listed}"

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The launches of a plan for every set of addresses that its inputs and outputs are seen at.
+
+Launches hold the addresses of their arrays, and so do graphs. Allocators hand out the same memory
+again and again, so that a few sets of addresses come back: those that do get a graph of their own.
+That is cheaper than pointing a graph at other arrays, which takes a call of the driver for each
+launch that uses one, and tensor maps to be encoded anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from xyntra.plan.plan import Plan, Step
+from xyntra.targets.cuda.device_buffers import DeviceBuffers
+from xyntra.targets.cuda.direct import Direct
+from xyntra.targets.cuda.graph import LaunchGraph
+from xyntra.targets.cuda.launches import BoundLaunch, LoadedKernel
+
+_GRAPHS = 8
+_SEEN = 64
+_FEW = 8  # launches that are bound in less time than a graph of the others would save
+
+Addresses = tuple[int, ...]
+
+
+class Replays:
+    """Graphs by the addresses of inputs and outputs, the least recently used dropped first.
+
+    Args:
+        plan: what is launched.
+        kernels: its code.
+        buffers: its memory.
+        capture: a stream for captures alone; other threads may use other streams meanwhile.
+        direct: the driver's functions.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        kernels: Mapping[str, LoadedKernel],
+        buffers: DeviceBuffers,
+        capture: int,
+        direct: Direct,
+    ) -> None:
+        self._kernels = kernels
+        self._buffers = buffers
+        self.capture = capture
+        self._direct = direct
+        self._graphs: dict[Addresses, LaunchGraph] = {}
+        self._seen: dict[Addresses, None] = {}
+        self._ports = [port.buffer for port in (*plan.inputs, *plan.outputs)]
+        touched = set(self._ports)
+        self._steps = [step for step in plan.steps if not step.once]
+        self._fixed = [
+            None if touched & set(plan.argument_buffers(step)) else self.bind(step)
+            for step in self._steps
+        ]
+        self.count = sum(len(kernels[step.kernel].functions) for step in self._steps)
+
+    def bind(self, step: Step, ports: Mapping[int, int] | None = None) -> list[BoundLaunch]:
+        """Return the launches of a step; `ports` are addresses other than the plan's own."""
+        pointers, scratch = self._buffers.arguments(step, ports or {})
+        return self._kernels[step.kernel].bind(pointers, scratch)
+
+    def launches(self, addresses: Sequence[int]) -> list[BoundLaunch]:
+        """Return all launches of a call, for addresses of inputs and outputs in order."""
+        ports = dict(zip(self._ports, addresses, strict=True))
+        found: list[BoundLaunch] = []
+        for step, fixed in zip(self._steps, self._fixed, strict=True):
+            found += self.bind(step, ports) if fixed is None else fixed
+        return found
+
+    def find(self, addresses: Addresses) -> Callable[[int], None] | None:
+        """Return what puts the launches for some addresses on a stream.
+
+        None where they are new and the launches many: copying the arrays to the plan's own memory
+        takes less time than binding the launches would.
+        """
+        graph = self._graphs.pop(addresses, None)
+        if graph is None and addresses not in self._seen:
+            self._note(addresses)
+            return None if self.count > _FEW else self._each(addresses)
+        if graph is None:
+            graph = LaunchGraph(self._each(addresses), self.capture, self._direct)
+            if len(self._graphs) == _GRAPHS:
+                del self._graphs[next(iter(self._graphs))]
+        self._graphs[addresses] = graph
+        return graph
+
+    def _note(self, addresses: Addresses) -> None:
+        if len(self._seen) == _SEEN:
+            del self._seen[next(iter(self._seen))]
+        self._seen[addresses] = None
+
+    def _each(self, addresses: Addresses) -> Callable[[int], None]:
+        launches = self.launches(addresses)
+
+        def run(stream: int) -> None:
+            for launch in launches:
+                launch(stream)
+
+        return run
