@@ -19,15 +19,21 @@ class NarrowFloats:
     """Rewrite conversions that most processors lack as integer arithmetic.
 
     Results are rounded to nearest even, once; NaN stays NaN and keeps its sign.
+
+    Attributes:
+        singles: also those between bf16 and f32, which every GPU that we generate code for has.
     """
 
     name: ClassVar[str] = "narrow-floats"
+    singles: bool = True
 
     def run(self, module: ir.Operation) -> None:
         """Rewrite every scalar `arith.extf` and `arith.truncf` below `module` that needs it."""
         for op in operations_named(module, "arith.extf", "arith.truncf"):
             source, target = str(op.operands[0].type), str(op.result.type)
             if "bf16" not in (source, target) and (source, target) != ("f64", "f16"):
+                continue
+            if not self.singles and {source, target} == {"bf16", "f32"}:
                 continue
             with op.context, op.location, ir.InsertionPoint(op):
                 value = _convert(op.operands[0], source, target)

@@ -7,7 +7,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
 from xyntra.passes.lower.cpu.access_strides import loop_extents
 from xyntra.passes.lower.cpu.linear_nest import linear_nest
-from xyntra.passes.lower.cuda.contraction.simt import emit_simt
+from xyntra.passes.lower.cuda.contraction.select import emit_contraction
 from xyntra.passes.lower.cuda.general import emit_general, is_general
 from xyntra.passes.lower.cuda.pointwise import emit_pointwise
 from xyntra.passes.lower.cuda.reductions import emit_reduction
@@ -52,7 +52,7 @@ def emit_stage(
     found = stage.contraction
     with last.location, ir.InsertionPoint(last):
         if found is not None:
-            shape = emit_simt(found.nest, found.roles, found.initial, found.epilogue, shared)
+            shape = emit_contraction(found, shared, architecture)
         elif len(nests) > 1:
             shape = emit_rows(nests, stage.operations, shared)
         elif nests[0].reductions:

@@ -41,7 +41,7 @@ _LLVM = (
     "convert-cf-to-llvm,convert-ub-to-llvm,convert-nvvm-to-llvm,reconcile-unrealized-casts,"
     "canonicalize,cse"
 )
-_TENSORS: tuple[Pass, ...] = (NarrowFloats(), DestinationPassing())
+_TENSORS: tuple[Pass, ...] = (NarrowFloats(singles=False), DestinationPassing())
 _BUFFERS: tuple[Pass, ...] = (
     InplaceResults(),
     EmptyArguments(),

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Recognises contractions that tensor cores compute: sums of products of 16-bit floats in f32."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.kernel_function import terminator
+from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
+from xyntra.passes.lower.cuda.contraction.roles import Roles
+
+_FACTORS = ("f16", "bf16")
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """Steps of one length through a buffer.
+
+    Attributes:
+        extent: how many.
+        stride: elements that one of them moves on.
+    """
+
+    extent: int
+    stride: int
+
+
+@dataclass(frozen=True)
+class Product:
+    """A contraction as a batch of matrix products.
+
+    Loops are given by number, outermost first. Those of one axis walk through the factor that has
+    the axis as one longer loop.
+
+    Attributes:
+        nest: the contraction.
+        left: the factor with the rows.
+        right: the factor with the columns.
+        batch: loops of the batch, among them those of rows and columns that do not continue.
+        rows: loops of the rows.
+        columns: loops of the columns.
+        depth: loops that are summed over.
+        element: type of both factors.
+    """
+
+    nest: LinearNest
+    left: Access
+    right: Access
+    batch: tuple[int, ...]
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    depth: tuple[int, ...]
+    element: str
+
+    def size(self, loops: Sequence[int]) -> int:
+        """Return how many iterations `loops` have together."""
+        return prod(self.nest.loops[number].extent for number in loops)
+
+    def dimensions(self, access: Access, loops: Sequence[int]) -> list[Dimension]:
+        """Return how `loops` walk through `access`, innermost first, in as few as possible."""
+        found: list[Dimension] = []
+        for number in reversed(loops):
+            extent, stride = self.nest.loops[number].extent, access.strides[number]
+            if found and stride == found[-1].stride * found[-1].extent:
+                found[-1] = Dimension(found[-1].extent * extent, found[-1].stride)
+            else:
+                found.append(Dimension(extent, stride))
+        return found
+
+
+def product_of(nest: LinearNest, roles: Roles, initial: ir.Value) -> Product | None:
+    """Return `nest` as matrix products; None where it is something else.
+
+    Args:
+        nest: a contraction with one output.
+        roles: of its loops.
+        initial: what every element of the output starts from.
+    """
+    left, right = nest.inputs[roles.left], nest.inputs[roles.right]
+    kinds = {str(ir.MemRefType(each.value.type).element_type) for each in (left, right)}
+    if len(kinds) > 1 or not kinds <= set(_FACTORS) or not roles.rows or not roles.columns:
+        return None
+    if not _sums_products(nest, roles) or not _is_zero(initial):
+        return None
+    outer_rows, rows = _continued(nest, left, roles.rows)
+    outer_columns, columns = _continued(nest, right, roles.columns)
+    if any(_continued(nest, each, roles.reductions)[0] for each in (left, right)):
+        return None
+    batch = (*roles.batch, *outer_rows, *outer_columns)
+    return Product(nest, left, right, batch, rows, columns, roles.reductions, kinds.pop())
+
+
+def _continued(
+    nest: LinearNest, access: Access, loops: tuple[int, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Split `loops` into those before, and those that walk through `access` as one."""
+    start = len(loops) - 1
+    while start > 0:
+        outer, inner = loops[start - 1], loops[start]
+        if access.strides[outer] != access.strides[inner] * nest.loops[inner].extent:
+            break
+        start -= 1
+    return loops[:start], loops[start:]
+
+
+def _sums_products(nest: LinearNest, roles: Roles) -> bool:
+    """Tell whether the body adds the product of the two factors, each made f32, to its output."""
+    body = nest.body
+    if str(body.arguments[len(nest.inputs)].type) != "f32":
+        return False
+    ending = terminator(body)
+    total = ending.operands[0]
+    terms = _operands(total, "arith.addf")
+    rest = [each for each in terms if each != body.arguments[len(nest.inputs)]]
+    if len(terms) != 2 or len(rest) != 1:
+        return False
+    factors = _operands(rest[0], "arith.mulf")
+    found = [_narrow(each) for each in factors]
+    wanted = [body.arguments[roles.left], body.arguments[roles.right]]
+    return found in (wanted, wanted[::-1])
+
+
+def _operands(value: ir.Value, name: str) -> list[ir.Value]:
+    """Return the operands of the operation `name` that made `value`; none where another did."""
+    if isinstance(value.owner, ir.Block) or value.owner.operation.name != name:
+        return []
+    return list(value.owner.operation.operands)
+
+
+def _narrow(value: ir.Value) -> ir.Value | None:
+    """Return the 16-bit float that `value` is in f32."""
+    found = _operands(value, "arith.extf")
+    return found[0] if found and str(found[0].type) in _FACTORS else None
+
+
+def _is_zero(value: ir.Value) -> bool:
+    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "arith.constant":
+        return False
+    attribute = value.owner.operation.attributes["value"]
+    return isinstance(attribute, ir.FloatAttr) and attribute.value == 0.0

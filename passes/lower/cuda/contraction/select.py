@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Chooses what computes a contraction: tensor cores where they can, else every thread by itself."""
+
+from __future__ import annotations
+
+from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
+from xyntra.passes.lower.cuda.contraction.product import product_of
+from xyntra.passes.lower.cuda.contraction.simt import emit_simt
+from xyntra.passes.lower.cuda.contraction.wgmma import emit_wgmma
+from xyntra.passes.lower.cuda.shared_memory import SharedMemory
+from xyntra.passes.lower.cuda.thread_grid import LaunchShape
+
+WGMMA_ARCHITECTURES: frozenset[str] = frozenset()
+"""Architectures whose warpgroups multiply."""
+
+
+def emit_contraction(
+    group: ContractionGroup, shared: SharedMemory, architecture: str
+) -> LaunchShape:
+    """Emit a contraction and what belongs to it for a launch of the returned shape.
+
+    Args:
+        group: the contraction.
+        shared: of the launch.
+        architecture: what the code may use.
+    """
+    product = product_of(group.nest, group.roles, group.initial)
+    if product is not None and architecture in WGMMA_ARCHITECTURES:
+        shape = emit_wgmma(product, group.epilogue, shared)
+        if shape is not None:
+            return shape
+    return emit_simt(group.nest, group.roles, group.initial, group.epilogue, shared)

@@ -1,0 +1,404 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Matrix products on Hopper's tensor cores.
+
+One warpgroup, the producer, lets TMA copy stages of both factors into a ring in shared memory; one
+or two others, the consumers, multiply 64 rows each and write results. Blocks stay on their
+multiprocessor and take tile after tile, so that the producer already brings the next tile's stages
+while results are written. Two barriers a stage hand it over: `full` counts the bytes that arrived,
+`empty` the warps that have read. (The scheme of CUTLASS's warp-specialised persistent kernels, for
+sizes that are known when compiling.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from torch_mlir.dialects import arith, nvvm, scf
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.epilogue import Epilogue
+from xyntra.passes.lower.cpu.loop_builder import Position
+from xyntra.passes.lower.cuda.contraction.product import Product
+from xyntra.passes.lower.cuda.contraction.roles import extents
+from xyntra.passes.lower.cuda.contraction.wgmma_ops import (
+    address,
+    advanced,
+    copy_in,
+    descriptor,
+    multiply,
+    pointer,
+    prefetch_map,
+    same_in_warp,
+    wait_for_phase,
+    wait_for_products,
+)
+from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
+    DEPTH,
+    MULTIPROCESSORS,
+    SWIZZLE,
+    WARPGROUP,
+    WARPGROUP_ROWS,
+    Operand,
+    Tile,
+    choose_tile,
+    operand,
+    stages,
+)
+from xyntra.passes.lower.cuda.contraction.wgmma_results import Place, Results
+from xyntra.passes.lower.cuda.shared_memory import SharedMemory
+from xyntra.passes.lower.cuda.tensor_map import map_argument
+from xyntra.passes.lower.cuda.thread_grid import (
+    WARP,
+    LaunchShape,
+    barrier,
+    block_number,
+    delinearize,
+    i32,
+    thread_number,
+    when,
+)
+
+_STEP = 16  # of the reduction, in one wgmma
+_ROWS_APART = 8 * SWIZZLE  # bytes from one group of eight rows to the next
+_BLOCK_BYTES = DEPTH * SWIZZLE  # 64 steps of 64 neighbouring rows or columns
+_BARRIER = 8  # bytes
+_PRODUCER_REGISTERS = 40
+_CONSUMER_REGISTERS = 232
+
+
+def emit_wgmma(
+    product: Product, epilogue: Epilogue | None, shared: SharedMemory, tile: Tile | None = None
+) -> LaunchShape | None:
+    """Emit a product for a launch of the returned shape; None where TMA cannot copy its factors.
+
+    Args:
+        product: what is computed.
+        epilogue: what happens to each element before it is stored, if anything.
+        shared: of the launch.
+        tile: how it is cut; None to choose.
+    """
+    tile = tile or choose_tile(product)
+    left = operand(product, product.left, tile.rows, is_left=True)
+    right = operand(product, product.right, tile.columns, is_left=False)
+    results = Results.of(product, epilogue, tile)
+    if left is None or right is None or results is None:
+        return None
+    count = stages(tile, results.staging_bytes)
+    maps = (left.map, right.map, *results.maps)
+    kernel = _Kernel.begun(product, tile, count, left, right, results, shared)
+    kernel.emit()
+    grid = min(kernel.order.count, MULTIPROCESSORS)
+    nbytes = kernel.barriers + 2 * _BARRIER * count
+    return LaunchShape(grid, tile.threads, nbytes, maps=maps, resident=1)
+
+
+@dataclass(frozen=True)
+class _Order:
+    """In which order blocks take tiles.
+
+    Attributes:
+        product: what is computed.
+        tile: how it is cut.
+    """
+
+    product: Product
+    tile: Tile
+
+    @property
+    def down(self) -> int:
+        """Tiles along the rows."""
+        return -(-self.product.size(self.product.rows) // self.tile.rows)
+
+    @property
+    def across(self) -> int:
+        """Tiles along the columns."""
+        return -(-self.product.size(self.product.columns) // self.tile.columns)
+
+    @property
+    def count(self) -> int:
+        """Tiles in all."""
+        return self.down * self.across * self.product.size(self.product.batch)
+
+    def place(self, number: ir.Value) -> Place:
+        """Return where the tile `number`, an i32, lies.
+
+        Tiles that are near in this order use the same columns, or rows that are near, so that L2
+        still has them.
+        """
+        each = self.down * self.across
+        batch: Position = {}
+        if self.product.batch:
+            outer = arith.divui(number, i32(each))
+            batch = delinearize(outer, extents(self.product.nest, self.product.batch))
+            number = arith.remui(number, i32(each))
+        height: ir.Value = i32(min(self.tile.group, self.down))
+        first: ir.Value = i32(0)
+        if self.down > self.tile.group:
+            step = i32(self.across * self.tile.group)
+            first = arith.muli(arith.divui(number, step), i32(self.tile.group))
+            number = arith.remui(number, step)
+            height = arith.minui(arith.subi(i32(self.down), first), height)
+        row = arith.addi(first, arith.remui(number, height))
+        column = arith.divui(number, height)
+        rows, columns = i32(self.tile.rows), i32(self.tile.columns)
+        return Place(batch, arith.muli(row, rows), arith.muli(column, columns))
+
+
+@dataclass(frozen=True)
+class _Kernel:
+    """One launch; offsets are bytes of its dynamic shared memory.
+
+    Attributes:
+        order: of the tiles.
+        stages: of the ring.
+        left: the left factor.
+        right: the right factor.
+        results: what consumers write.
+        maps: of the factors and results, as LLVM pointers.
+        memory: address of the shared memory, an i32.
+    """
+
+    order: _Order
+    stages: int
+    left: Operand
+    right: Operand
+    results: Results
+    maps: tuple[ir.Value, ...]
+    memory: ir.Value
+
+    @classmethod
+    def begun(
+        cls,
+        product: Product,
+        tile: Tile,
+        count: int,
+        left: Operand,
+        right: Operand,
+        results: Results,
+        shared: SharedMemory,
+    ) -> _Kernel:
+        buffers = [product.left.value, product.right.value, *results.mapped_buffers]
+        maps = tuple(map_argument(value, number) for number, value in enumerate(buffers))
+        memory = address(shared.dynamic())
+        return cls(_Order(product, tile), count, left, right, results, maps, memory)
+
+    @property
+    def tile(self) -> Tile:
+        return self.order.tile
+
+    @property
+    def product(self) -> Product:
+        return self.order.product
+
+    @property
+    def steps(self) -> int:
+        """Stages that a tile takes."""
+        return -(-self.product.size(self.product.depth) // DEPTH)
+
+    @property
+    def rights(self) -> int:
+        """Where the stages of the right factor start."""
+        return self.stages * self.tile.rows * SWIZZLE
+
+    @property
+    def staging(self) -> int:
+        """Where results pass through."""
+        return self.stages * self.tile.stage_bytes
+
+    @property
+    def barriers(self) -> int:
+        """Where the barriers start."""
+        return self.staging + self.results.staging_bytes
+
+    def emit(self) -> None:
+        group = same_in_warp(arith.shrui(thread_number(), i32(WARPGROUP.bit_length() - 1)))
+        is_first = arith.cmpi(arith.CmpIPredicate.eq, thread_number(), i32(0))
+        with when(is_first):
+            self._prepare()
+        barrier()
+        is_producer = arith.cmpi(arith.CmpIPredicate.eq, group, i32(0))
+        roles = scf.IfOp(is_producer, has_else=True)
+        with ir.InsertionPoint(roles.then_block):
+            self._set_registers(_PRODUCER_REGISTERS, "decrease")
+            with when(is_first):
+                self._tiles(self._bring)
+            scf.YieldOp([])
+        with ir.InsertionPoint(roles.else_block):
+            self._set_registers(_CONSUMER_REGISTERS, "increase")
+            self._consume(arith.subi(group, i32(1)))
+            scf.YieldOp([])
+
+    def _prepare(self) -> None:
+        for each in self.maps:
+            prefetch_map(each)
+        warps = self.tile.consumers * WARPGROUP // WARP
+        for stage in range(self.stages):
+            nvvm.mbarrier_init(self._full(i32(stage)), i32(1))
+            nvvm.mbarrier_init(self._empty(i32(stage)), i32(warps))
+        nvvm.fence_mbarrier_init()
+
+    def _set_registers(self, count: int, action: str) -> None:
+        """Let consumers have registers of the producer, where two would have too few."""
+        if self.tile.consumers > 1:
+            nvvm.setmaxregister(count, getattr(nvvm.SetMaxRegisterAction, action))
+
+    def _tiles(self, body: Callable[[Place, Sequence[ir.Value]], Sequence[ir.Value]]) -> None:
+        """Let the block take its tiles; `body` is given stage and parity, and returns the next."""
+        last, step = i32(self.order.count), i32(min(self.order.count, MULTIPROCESSORS))
+        loop = scf.ForOp(block_number(), last, step, [i32(0), i32(0)])
+        with ir.InsertionPoint(loop.body):
+            place = self.order.place(loop.induction_variable)
+            scf.YieldOp(list(body(place, list(loop.inner_iter_args))))
+
+    def _bring(self, place: Place, ring: Sequence[ir.Value]) -> Sequence[ir.Value]:
+        """Copy the stages of a tile, each as soon as it is empty."""
+        loop = _rolled(0, self.steps, ring)
+        with ir.InsertionPoint(loop.body):
+            stage, parity = loop.inner_iter_args
+            wait_for_phase(self._empty(stage), arith.xori(parity, i32(1)))
+            full = self._full(stage)
+            nvvm.mbarrier_arrive_expect_tx(full, i32(self.tile.stage_bytes))
+            step = arith.muli(loop.induction_variable, i32(DEPTH))
+            start = self._at(i32(0), stage, self.tile.rows * SWIZZLE)
+            _copy(self.left, self.maps[0], start, (place.row, step), place.batch, full)
+            start = self._at(i32(self.rights), stage, self.tile.columns * SWIZZLE)
+            _copy(self.right, self.maps[1], start, (place.column, step), place.batch, full)
+            scf.YieldOp(self._next(stage, parity))
+        return list(loop.results)
+
+    def _consume(self, number: ir.Value) -> None:
+        """Multiply and write as consumer `number`, an i32."""
+
+        def work(place: Place, ring: Sequence[ir.Value]) -> Sequence[ir.Value]:
+            sums, following = self._multiply(number, ring)
+            first = arith.addi(place.row, arith.muli(number, i32(WARPGROUP_ROWS)))
+            self.results.write(
+                Place(place.batch, first, place.column),
+                sums,
+                number,
+                arith.addi(self.memory, i32(self.staging)),
+                self.maps[2:],
+            )
+            return following
+
+        self._tiles(work)
+        self.results.finish()
+
+    def _multiply(
+        self, number: ir.Value, ring: Sequence[ir.Value]
+    ) -> tuple[list[ir.Value], list[ir.Value]]:
+        """Return a tile's sums, and stage and parity behind it."""
+        before = ring[0]
+        # The first stage is by itself: it starts the sums.
+        sums, ring = self._stage(number, ring, None)
+        count = len(sums)
+        loop = _rolled(1, self.steps, [*sums, *ring, before])
+        with ir.InsertionPoint(loop.body):
+            inside = list(loop.inner_iter_args)
+            sums, following = self._stage(number, inside[count : count + 2], inside[:count])
+            nvvm.wgmma_wait_group_sync_aligned(1)
+            self._release(inside[-1])  # its multiplications have ended
+            scf.YieldOp([*sums, *following, inside[count]])
+        results = list(loop.results)
+        sums = wait_for_products(results[:count])
+        self._release(results[-1])
+        return sums, results[count : count + 2]
+
+    def _stage(
+        self, number: ir.Value, ring: Sequence[ir.Value], sums: Sequence[ir.Value] | None
+    ) -> tuple[list[ir.Value], list[ir.Value]]:
+        stage, parity = ring
+        wait_for_phase(self._full(stage), parity)
+        nvvm.wgmma_fence_aligned()
+        own = self._at(i32(0), stage, self.tile.rows * SWIZZLE)
+        own = arith.addi(own, arith.muli(number, i32(_BLOCK_BYTES)))
+        left = descriptor(own, _blocks_apart(self.left), _ROWS_APART)
+        both = self._at(i32(self.rights), stage, self.tile.columns * SWIZZLE)
+        right = descriptor(both, _blocks_apart(self.right), _ROWS_APART)
+        found: list[ir.Value] = []
+        for step in range(DEPTH // _STEP):
+            found = multiply(
+                found or sums,
+                advanced(left, step * _step_bytes(self.left)),
+                advanced(right, step * _step_bytes(self.right)),
+                self.tile.columns,
+                self.product.element,
+                left_is_deep=self.left.is_deep,
+                right_is_deep=self.right.is_deep,
+            )
+        nvvm.wgmma_commit_group_sync_aligned()
+        return found, self._next(stage, parity)
+
+    def _release(self, stage: ir.Value) -> None:
+        lane = arith.andi(thread_number(), i32(WARP - 1))
+        with when(arith.cmpi(arith.CmpIPredicate.eq, lane, i32(0))):
+            nvvm.mbarrier_arrive(self._empty(stage), results=[])
+
+    def _next(self, stage: ir.Value, parity: ir.Value) -> list[ir.Value]:
+        """Return the stage behind this one, and the parity of its phase."""
+        following = arith.addi(stage, i32(1))
+        wraps = arith.cmpi(arith.CmpIPredicate.eq, following, i32(self.stages))
+        return [
+            arith.select(wraps, i32(0), following),
+            arith.select(wraps, arith.xori(parity, i32(1)), parity),
+        ]
+
+    def _at(self, start: ir.Value, number: ir.Value, nbytes: int) -> ir.Value:
+        """Return the address of item `number` of `nbytes` each, behind byte `start`."""
+        place = arith.addi(start, arith.muli(number, i32(nbytes)))
+        return arith.addi(self.memory, place)
+
+    def _full(self, stage: ir.Value) -> ir.Value:
+        return pointer(self._at(i32(self.barriers), stage, _BARRIER))
+
+    def _empty(self, stage: ir.Value) -> ir.Value:
+        start = i32(self.barriers + _BARRIER * self.stages)
+        return pointer(self._at(start, stage, _BARRIER))
+
+
+def _rolled(first: int, end: int, carried: Sequence[ir.Value]) -> scf.ForOp:
+    """Return a loop that is not unrolled: what is in flight must end where it began."""
+    loop = scf.ForOp(i32(first), i32(end), i32(1), list(carried))
+    loop.operation.attributes["llvm.loop_annotation"] = ir.Attribute.parse(
+        "#llvm.loop_annotation<unroll = <disable = true>>"
+    )
+    return loop
+
+
+def _blocks_apart(factor: Operand) -> int:
+    """Return how far apart blocks of 64 rows or columns are; any number if rows hold steps."""
+    return _STEP if factor.is_deep else _BLOCK_BYTES
+
+
+def _step_bytes(factor: Operand) -> int:
+    """Return how far apart in shared memory the steps of two successive wgmma are."""
+    return _STEP * 2 if factor.is_deep else _STEP * SWIZZLE
+
+
+def _copy(
+    factor: Operand,
+    tensor: ir.Value,
+    target: ir.Value,
+    corner: tuple[ir.Value, ir.Value],
+    batch: Position,
+    full: ir.Value,
+) -> None:
+    """Copy one stage of a factor.
+
+    Args:
+        factor: which.
+        tensor: its map.
+        target: address in shared memory, an i32.
+        corner: the first row or column, and the first step.
+        batch: position of the batch.
+        full: the barrier that counts the bytes.
+    """
+    wide, deep = corner
+    word = ir.IntegerType.get_signless(32)
+    others = [arith.index_castui(word, batch[number]) for number in factor.batch]
+    for number in range(factor.copies):
+        start = pointer(arith.addi(target, i32(number * _BLOCK_BYTES)))
+        near = arith.addi(wide, i32(number * DEPTH))
+        first = [deep, wide] if factor.is_deep else [near, deep]
+        copy_in(start, tensor, [*first, *others], full)

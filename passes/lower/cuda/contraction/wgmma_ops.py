@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Builders for Hopper's asynchronous instructions (PTX ISA: wgmma, mbarrier, cp.async.bulk)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch_mlir.dialects import arith, llvm, nvvm
+
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cuda.thread_grid import i32
+
+_TRY_TICKS = 10_000_000  # how long one attempt to wait may take before it is repeated
+_SWIZZLE_128 = 1 << 62  # the descriptor's code for rows of 128 bytes, permuted
+_ADDRESS_BITS = 0x3FFFF
+_UNIT = 4  # descriptors count in 16 bytes
+
+
+def attribute(text: str) -> ir.Attribute:
+    """Return a parsed attribute."""
+    return ir.Attribute.parse(text)
+
+
+def i64(number: int) -> ir.Value:
+    """Return a constant."""
+    kind = ir.IntegerType.get_signless(64)
+    return emit("arith.constant", [], kind, value=ir.IntegerAttr.get(kind, number))
+
+
+def address(pointer: ir.Value) -> ir.Value:
+    """Return a pointer to shared memory as an i32."""
+    return llvm.ptrtoint(ir.IntegerType.get_signless(32), pointer)
+
+
+def pointer(place: ir.Value) -> ir.Value:
+    """Return the pointer of an address in shared memory, an i32."""
+    return llvm.inttoptr(ir.Type.parse("!llvm.ptr<3>"), place)
+
+
+def descriptor(place: ir.Value, leading: int, stride: int) -> ir.Value:
+    """Return the descriptor of a matrix in shared memory with rows of 128 bytes, permuted.
+
+    Args:
+        place: its address, an i32; advanced within a row by steps of 32 bytes.
+        leading: bytes from one block of 64 columns to the next, where columns are neighbours.
+        stride: bytes from one group of eight rows to the next.
+    """
+    low = arith.shrui(arith.andi(place, i32(_ADDRESS_BITS)), i32(_UNIT))
+    wide = arith.extui(ir.IntegerType.get_signless(64), low)
+    fixed = _SWIZZLE_128 | ((stride >> _UNIT) << 32) | ((leading >> _UNIT) << 16)
+    return arith.ori(wide, i64(fixed))
+
+
+def advanced(matrix: ir.Value, nbytes: int) -> ir.Value:
+    """Return the descriptor of a matrix that lies `nbytes` further on."""
+    return arith.addi(matrix, i64(nbytes >> _UNIT)) if nbytes else matrix
+
+
+def multiply(
+    sums: Sequence[ir.Value] | None,
+    left: ir.Value,
+    right: ir.Value,
+    columns: int,
+    element: str,
+    *,
+    left_is_deep: bool,
+    right_is_deep: bool,
+) -> list[ir.Value]:
+    """Issue one wgmma of 64 rows by `columns` by 16 steps, and return its sums.
+
+    Args:
+        sums: what the product is added to; None to start from zero. (Cleared registers in its place
+            make the assembler run multiplications one by one.)
+        left: descriptor of the left factor.
+        right: descriptor of the right factor.
+        columns: a multiple of eight, up to 256.
+        element: f16 or bf16.
+        left_is_deep: steps of the reduction are neighbours in the left factor.
+        right_is_deep: the same of the right factor.
+    """
+    count = columns // 2
+    kind = ir.Type.parse(f"!llvm.struct<({', '.join(['f32'] * count)})>")
+    packed = llvm.mlir_poison(kind)
+    for number, value in enumerate(sums or [llvm.mlir_poison(ir.F32Type.get())] * count):
+        packed = llvm.insertvalue(packed, value, [number])
+    factor = attribute(f"#nvvm.wgmma_type<{element}>")
+    one = attribute("#nvvm.wgmma_scale_in<one>")
+    result = nvvm.wgmma_mma_async(
+        kind,
+        packed,
+        left,
+        right,
+        attribute(f"#nvvm.shape<m=64,n={columns},k=16>"),
+        factor,
+        factor,
+        attribute("#nvvm.wgmma_type<f32>"),
+        attribute(f"#nvvm.wgmma_scale_out<{'zero' if sums is None else 'one'}>"),
+        one,
+        one,
+        attribute(f"#nvvm.mma_layout<{'row' if left_is_deep else 'col'}>"),
+        attribute(f"#nvvm.mma_layout<{'col' if right_is_deep else 'row'}>"),
+    )
+    return _unpacked(result, count)
+
+
+def wait_for_products(sums: Sequence[ir.Value]) -> list[ir.Value]:
+    """Wait for every wgmma that was issued, and return the finished sums.
+
+    The sums pass through the instruction, so that nothing that reads them moves before it.
+    """
+    count = len(sums)
+    kind = ir.Type.parse(f"!llvm.struct<({', '.join(['f32'] * count)})>")
+    constraints = ["=f"] * count + [str(number) for number in range(count)] + ["~{memory}"]
+    result = llvm.inline_asm(
+        kind,
+        list(sums),
+        "wgmma.wait_group.sync.aligned 0;",
+        ",".join(constraints),
+        has_side_effects=True,
+    )
+    return _unpacked(result, count)
+
+
+def _unpacked(value: ir.Value, count: int) -> list[ir.Value]:
+    return [llvm.extractvalue(ir.F32Type.get(), value, [number]) for number in range(count)]
+
+
+def wait_for_phase(barrier: ir.Value, parity: ir.Value) -> None:
+    """Wait until the phase of a barrier with this parity, an i32, is complete."""
+    nvvm.mbarrier_try_wait_parity(barrier, parity, i32(_TRY_TICKS))
+
+
+def copy_in(
+    target: ir.Value, tensor: ir.Value, coordinates: Sequence[ir.Value], barrier: ir.Value
+) -> None:
+    """Copy a box of a tensor to shared memory; the barrier counts its bytes as they arrive."""
+    cluster = llvm.addrspacecast(ir.Type.parse("!llvm.ptr<7>"), target)
+    nvvm.cp_async_bulk_tensor_shared_cluster_global(cluster, tensor, list(coordinates), barrier, [])
+
+
+def copy_out(tensor: ir.Value, source: ir.Value, coordinates: Sequence[ir.Value]) -> None:
+    """Copy a box from shared memory to a tensor, but for what is outside of it."""
+    nvvm.cp_async_bulk_tensor_global_shared_cta(tensor, source, list(coordinates))
+
+
+def publish_to_copies() -> None:
+    """Let copies see what this thread has written to shared memory."""
+    nvvm.fence_proxy(
+        attribute("#nvvm.proxy_kind<async.shared>"), space=attribute("#nvvm.shared_space<cta>")
+    )
+
+
+def prefetch_map(tensor: ir.Value) -> None:
+    """Bring a tensor map into the cache of the copies."""
+    llvm.inline_asm(None, [tensor], "prefetch.tensormap [$0];", "l", has_side_effects=True)
+
+
+def store_matrices(target: ir.Value, words: Sequence[ir.Value]) -> None:
+    """Store four matrices of 8 by 8 16-bit elements; lanes hold the addresses of their rows.
+
+    Args:
+        target: of row `lane % 8` of matrix `lane / 8`, in this thread.
+        words: a pair of elements of each matrix, i32s.
+    """
+    nvvm.stmatrix(
+        target,
+        list(words),
+        attribute("#nvvm.mma_layout<row>"),
+        attribute("#nvvm.ld_st_matrix_shape<m=8,n=8>"),
+        attribute("#nvvm.ld_st_matrix_elt_type<b16>"),
+    )
+
+
+def same_in_warp(value: ir.Value) -> ir.Value:
+    """Return an i32 of the warp's first lane, which the compiler then knows to be one for all."""
+    kind = attribute("#nvvm<shfl_kind idx>")
+    word = ir.IntegerType.get_signless(32)
+    return emit("nvvm.shfl.sync", [i32(-1), value, i32(0), i32(31)], word, kind=kind)

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""How a matrix product is cut for Hopper's tensor cores: tiles, stages, what TMA copies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xyntra.dialects.dtypes import ITEM_BYTES
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.linear_nest import Access
+from xyntra.passes.lower.cpu.memrefs import view_offset
+from xyntra.passes.lower.cuda.contraction.product import Dimension, Product
+from xyntra.passes.lower.cuda.tensor_map import TensorMap
+
+SWIZZLE = 128
+"""Bytes of a row in shared memory, and of the pattern that its chunks are permuted in."""
+WARPGROUP = 128
+"""Threads that issue one wgmma together."""
+WARPGROUP_ROWS = 64
+"""Rows of one wgmma."""
+DEPTH = 64
+"""Steps of the reduction in one stage: a row of shared memory of 16-bit elements."""
+SHARED_BYTES = 227 << 10
+"""Shared memory that a block of sm_90 may have."""
+MULTIPROCESSORS = 132
+_MAX_RANK = 5
+_ALIGNMENT = 16  # bytes, of strides and addresses of TMA
+_MAX_STAGES = 8
+_BARRIER_BYTES = 1024
+
+
+@dataclass(frozen=True)
+class Tile:
+    """What one block computes at a time.
+
+    Attributes:
+        rows: 64 for every warpgroup that multiplies, of which there are one or two.
+        columns: a multiple of 64, up to 256.
+        group: rows of tiles that are walked through together, so that they share columns in L2.
+    """
+
+    rows: int
+    columns: int
+    group: int = 8
+
+    @property
+    def consumers(self) -> int:
+        """Warpgroups that multiply."""
+        return self.rows // WARPGROUP_ROWS
+
+    @property
+    def threads(self) -> int:
+        """Of a block: one warpgroup more, which copies."""
+        return (self.consumers + 1) * WARPGROUP
+
+    @property
+    def stage_bytes(self) -> int:
+        """Shared memory of one stage."""
+        return (self.rows + self.columns) * SWIZZLE
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A factor as TMA copies it.
+
+    Attributes:
+        is_deep: steps of the reduction are neighbours in memory; else rows or columns are.
+        batch: loops of the batch that move it, which follow the two dimensions of the matrix.
+        map: of the tensor; one copy moves 64 neighbours of one dimension.
+        copies: of which a stage needs as many.
+    """
+
+    is_deep: bool
+    batch: tuple[int, ...]
+    map: TensorMap
+    copies: int
+
+
+def operand(product: Product, access: Access, width: int, *, is_left: bool) -> Operand | None:
+    """Return how TMA copies a factor; None where its strides do not allow it.
+
+    Args:
+        product: the matrix product.
+        access: the factor.
+        width: rows or columns of a tile.
+        is_left: which of the two it is.
+    """
+    wide = product.dimensions(access, product.rows if is_left else product.columns)
+    deep = product.dimensions(access, product.depth)
+    batch = tuple(number for number in product.batch if access.strides[number])
+    if len(wide) != 1 or len(deep) != 1 or len(batch) + 2 > _MAX_RANK:
+        return None
+    is_deep = deep[0].stride == 1
+    inner, outer = (deep[0], wide[0]) if is_deep else (wide[0], deep[0])
+    loops = product.nest.loops
+    others = [Dimension(loops[number].extent, access.strides[number]) for number in batch]
+    box = (DEPTH, width if is_deep else DEPTH)
+    found = tensor_map(access, [inner, outer, *others], box)
+    if found is None:
+        return None
+    return Operand(is_deep, batch, found, 1 if is_deep else width // DEPTH)
+
+
+def tensor_map(
+    access: Access, dimensions: list[Dimension], box: tuple[int, int]
+) -> TensorMap | None:
+    """Return the map of a tensor; None where TMA cannot copy it.
+
+    Args:
+        access: the buffer.
+        dimensions: innermost first.
+        box: elements that one copy moves in the first two of them.
+    """
+    element = str(ir.MemRefType(access.value.type).element_type)
+    nbytes = ITEM_BYTES[element]
+    strides = [each.stride * nbytes for each in dimensions[1:]]
+    offset = (access.offset + view_offset(access.value)) * nbytes
+    if dimensions[0].stride != 1 or len(dimensions) > _MAX_RANK:
+        return None
+    if any(place <= 0 or place % _ALIGNMENT for place in strides) or offset % _ALIGNMENT:
+        return None
+    sizes = tuple(each.extent for each in dimensions)
+    full_box = (*box, *[1] * (len(dimensions) - 2))
+    return TensorMap(element, sizes, tuple(strides), full_box, SWIZZLE, offset)
+
+
+def stages(tile: Tile, staging: int) -> int:
+    """Return how many stages of the reduction fit beside `staging` bytes for the results."""
+    left = SHARED_BYTES - staging - _BARRIER_BYTES
+    return min(left // tile.stage_bytes, _MAX_STAGES)
+
+
+def choose_tile(product: Product) -> Tile:
+    """Return the tile with which a product takes the fewest cycles, as a simple model has it.
+
+    A block's tiles take their multiplications (a warpgroup does 64 rows by 8 columns by 16 steps in
+    four cycles) and, behind them, the results; blocks work in waves.
+    """
+    return min(_TILES, key=lambda tile: _cycles(product, tile))
+
+
+_TILES = (
+    Tile(128, 256),
+    Tile(128, 192),
+    Tile(128, 128),
+    Tile(128, 64),
+    Tile(64, 256),
+    Tile(64, 128),
+    Tile(64, 64),
+)
+_STEP_CYCLES = 300  # at least, of one stage: what bringing it from L2 takes
+_TILE_CYCLES = 2500  # before the first multiplication of a wave's first tile
+_RESULT_CYCLES = 0.12  # an element of the tile
+
+
+def _cycles(product: Product, tile: Tile) -> float:
+    rows, columns = product.size(product.rows), product.size(product.columns)
+    steps = -(-product.size(product.depth) // DEPTH)
+    tiles = -(-rows // tile.rows) * -(-columns // tile.columns)
+    tiles *= prod(product.nest.loops[number].extent for number in product.batch)
+    waves = -(-tiles // MULTIPROCESSORS)
+    multiply = tile.rows * tile.columns * DEPTH / 2048
+    loads = tile.stage_bytes / 60  # bytes a cycle of one multiprocessor from L2
+    results = tile.rows * tile.columns * _RESULT_CYCLES
+    return waves * (steps * max(multiply, loads) + results) + _TILE_CYCLES + _STEP_CYCLES

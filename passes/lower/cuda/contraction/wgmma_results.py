@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What becomes of a tile's sums: the epilogue, in registers, and the way to memory.
+
+A thread holds pairs of neighbouring columns: of each eight columns those at twice its number in a
+group of four lanes, in two rows that lie eight apart (PTX ISA, "Register fragments for wgmma").
+Where TMA can write an output, 64 rows by 128 bytes at a time pass through shared memory; else every
+thread writes its own elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from torch_mlir.dialects import arith, llvm, nvvm
+
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cpu.epilogue import Epilogue
+from xyntra.passes.lower.cpu.linear_nest import Access
+from xyntra.passes.lower.cpu.loop_builder import Position
+from xyntra.passes.lower.cpu.vector_body import (
+    broadcast,
+    emit_results_on_vectors,
+    is_vectorizable,
+)
+from xyntra.passes.lower.cuda.contraction.fragment import COLUMN_STEP, Fragment
+from xyntra.passes.lower.cuda.contraction.product import Product
+from xyntra.passes.lower.cuda.contraction.wgmma_ops import (
+    copy_out,
+    pointer,
+    publish_to_copies,
+    store_matrices,
+)
+from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
+    SWIZZLE,
+    WARPGROUP,
+    WARPGROUP_ROWS,
+    Tile,
+    tensor_map,
+)
+from xyntra.passes.lower.cuda.tensor_map import TensorMap
+from xyntra.passes.lower.cuda.thread_grid import i32, thread_number, when
+
+_WIDTH = 64  # columns that are written together
+_PART_BYTES = WARPGROUP_ROWS * SWIZZLE
+_ITEM_BYTES = {"f16": 2, "bf16": 2, "f32": 4}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a tile starts.
+
+    Attributes:
+        batch: position of the batch loops.
+        row: the first row, an i32.
+        column: the first column, an i32.
+    """
+
+    batch: Position
+    row: ir.Value
+    column: ir.Value
+
+
+@dataclass(frozen=True)
+class Target:
+    """An output.
+
+    Attributes:
+        access: where it lies.
+        element: its type.
+        map: for TMA, which writes `part_columns` by 64 rows; None where every thread writes its own.
+    """
+
+    access: Access
+    element: str
+    map: TensorMap | None
+
+    @classmethod
+    def of(cls, product: Product, access: Access) -> Target | None:
+        """Return an output of `product`; None where its type has no code here."""
+        element = str(ir.MemRefType(access.value.type).element_type)
+        if element not in _ITEM_BYTES:
+            return None
+        rows = product.dimensions(access, product.rows)
+        columns = product.dimensions(access, product.columns)
+        width = SWIZZLE // _ITEM_BYTES[element]
+        whole = (len(columns) == 1 or columns[0].extent % width == 0) and (
+            len(rows) == 1 or rows[0].extent % WARPGROUP_ROWS == 0
+        )
+        batch = [product.dimensions(access, [number])[0] for number in product.batch]
+        found = None
+        if whole:
+            others = [*columns[1:], *rows[1:], *batch]
+            box = (width, WARPGROUP_ROWS)
+            found = tensor_map(access, [columns[0], rows[0], *others], box)
+        return cls(access, element, found)
+
+    @property
+    def part_columns(self) -> int:
+        """Columns of 128 bytes."""
+        return SWIZZLE // _ITEM_BYTES[self.element]
+
+    @property
+    def parts(self) -> int:
+        """Boxes that TMA writes of 64 columns."""
+        return _WIDTH // self.part_columns if self.map else 0
+
+
+@dataclass(frozen=True)
+class Results:
+    """The outputs of a product.
+
+    Attributes:
+        product: what is computed.
+        epilogue: what happens to each element before it is stored, if anything.
+        tile: how the product is cut.
+        targets: the outputs; the sums themselves last, where those are kept as well.
+    """
+
+    product: Product
+    epilogue: Epilogue | None
+    tile: Tile
+    targets: tuple[Target, ...]
+
+    @classmethod
+    def of(cls, product: Product, epilogue: Epilogue | None, tile: Tile) -> Results | None:
+        """Return the outputs; None where a type or an operation has no code here."""
+        if epilogue is None:
+            accesses = list(product.nest.outputs)
+        else:
+            kept = [] if epilogue.result is None else [epilogue.result]
+            accesses = [*epilogue.outputs, *kept]
+            if not is_vectorizable(epilogue.body):
+                return None
+        targets = [Target.of(product, each) for each in accesses]
+        found = [each for each in targets if each is not None]
+        return cls(product, epilogue, tile, tuple(found)) if len(found) == len(targets) else None
+
+    @property
+    def maps(self) -> list[TensorMap]:
+        """Tensor maps of the outputs that TMA writes."""
+        return [each.map for each in self.targets if each.map is not None]
+
+    @property
+    def mapped_buffers(self) -> list[ir.Value]:
+        """The memory of these maps."""
+        return [each.access.value for each in self.targets if each.map is not None]
+
+    @property
+    def parts(self) -> int:
+        """Boxes that a consumer writes for 64 columns."""
+        return sum(each.parts for each in self.targets)
+
+    @property
+    def buffers(self) -> int:
+        """Times that shared memory holds the boxes of 64 columns, for writes to overlap.
+
+        It divides how often 64 columns are written, so that the order is the same in every tile.
+        """
+        times = self.tile.columns // _WIDTH
+        return next(each for each in (2, 3, 1) if times % each == 0) if self.parts == 1 else 1
+
+    @property
+    def staging_bytes(self) -> int:
+        """Shared memory that results of all consumers pass through."""
+        return self.tile.consumers * self.buffers * self.parts * _PART_BYTES
+
+    def write(
+        self,
+        place: Place,
+        sums: Sequence[ir.Value],
+        consumer: ir.Value,
+        staging: ir.Value,
+        maps: Sequence[ir.Value],
+    ) -> None:
+        """Write what a consumer has computed.
+
+        Args:
+            place: where the consumer's 64 rows start.
+            sums: of this thread.
+            consumer: its number, an i32.
+            staging: address of `staging_bytes` of shared memory, an i32.
+            maps: of the outputs that TMA writes.
+        """
+        fragment = Fragment.of(self.product, self.tile, place.batch, place.row, place.column)
+        own = arith.muli(consumer, i32(self.buffers * self.parts * _PART_BYTES))
+        staging = arith.addi(staging, own)
+        for number, first in enumerate(range(0, self.tile.columns, _WIDTH)):
+            turn = number % self.buffers * self.parts * _PART_BYTES
+            start = arith.addi(staging, i32(turn))
+            if self.parts:
+                self._wait_for_space(consumer)
+            for column in range(first, first + _WIDTH, 2 * COLUMN_STEP):
+                self._store(fragment, column, sums, start)
+            if self.parts:
+                self._send(place, first, consumer, start, maps)
+
+    def finish(self) -> None:
+        """Wait, as a consumer, until everything is written."""
+        if self.parts:
+            with _leader():
+                nvvm.cp_async_bulk_wait_group(0)
+
+    def _wait_for_space(self, consumer: ir.Value) -> None:
+        with _leader():
+            nvvm.cp_async_bulk_wait_group(self.buffers - 1, read=True)
+        _consumer_barrier(consumer)
+
+    def _store(
+        self, fragment: Fragment, column: int, sums: Sequence[ir.Value], start: ir.Value
+    ) -> None:
+        """Store sixteen columns of the tile, from `column` on."""
+        values: list[list[ir.Value]] = [[] for _ in self.targets]
+        for first in (column, column + COLUMN_STEP):
+            for half in range(2):
+                number = first // COLUMN_STEP * 4 + half * 2
+                pair = _pair(sums[number], sums[number + 1])
+                found = self._finished(fragment, first, half, pair)
+                for each, value in zip(values, found, strict=True):
+                    each.append(value)
+        part = 0
+        for target, four in zip(self.targets, values, strict=True):
+            if target.map is None:
+                _store_directly(fragment, target, column, four)
+                continue
+            inside = column % _WIDTH
+            box = part + inside // target.part_columns
+            place = arith.addi(start, i32(box * _PART_BYTES))
+            _store_part(fragment, place, inside % target.part_columns, four)
+            part += target.parts
+
+    def _finished(
+        self, fragment: Fragment, column: int, half: int, pair: ir.Value
+    ) -> list[ir.Value]:
+        """Return, for each target, a pair of elements."""
+        if self.epilogue is None:
+            return [pair]
+        inputs = [
+            pair
+            if each is None
+            else broadcast(each.value, 2)
+            if each.is_scalar
+            else fragment.load(each, column, half)
+            for each in self.epilogue.inputs
+        ]
+        results = emit_results_on_vectors(self.epilogue.body, inputs, 2)
+        return results if self.epilogue.result is None else [*results, pair]
+
+    def _send(
+        self,
+        place: Place,
+        first: int,
+        consumer: ir.Value,
+        start: ir.Value,
+        maps: Sequence[ir.Value],
+    ) -> None:
+        """Let TMA write 64 columns of the tile, from `first` on."""
+        publish_to_copies()
+        _consumer_barrier(consumer)
+        mapped = [each for each in self.targets if each.map is not None]
+        with _leader():
+            number = 0
+            for target, tensor in zip(mapped, maps, strict=True):
+                for part in range(target.parts):
+                    column = arith.addi(place.column, i32(first + part * target.part_columns))
+                    source = pointer(arith.addi(start, i32(number * _PART_BYTES)))
+                    copy_out(tensor, source, self._coordinates(target, place, column))
+                    number += 1
+            nvvm.cp_async_bulk_commit_group()
+
+    def _coordinates(self, target: Target, place: Place, column: ir.Value) -> list[ir.Value]:
+        columns = self.product.dimensions(target.access, self.product.columns)
+        rows = self.product.dimensions(target.access, self.product.rows)
+        across = _split(column, [each.extent for each in columns])
+        down = _split(place.row, [each.extent for each in rows])
+        word = ir.IntegerType.get_signless(32)
+        batch = [arith.index_castui(word, place.batch[each]) for each in self.product.batch]
+        return [across[0], down[0], *across[1:], *down[1:], *batch]
+
+
+def _split(number: ir.Value, extents: Sequence[int]) -> list[ir.Value]:
+    """Split a number into steps of each extent, innermost first; the last one has no limit."""
+    found = []
+    for extent in extents[:-1]:
+        found.append(arith.remui(number, i32(extent)))
+        number = arith.divui(number, i32(extent))
+    return [*found, number]
+
+
+def _store_part(
+    fragment: Fragment, start: ir.Value, column: int, values: Sequence[ir.Value]
+) -> None:
+    """Store sixteen columns, from `column` on, to rows of 128 bytes whose chunks are permuted."""
+    if str(ir.VectorType(values[0].type).element_type) != "f32":
+        word = ir.IntegerType.get_signless(32)
+        words = [llvm.bitcast(word, value) for value in values]
+        store_matrices(pointer(fragment.matrix_address(start, column)), words)
+        return
+    for number, value in enumerate(values):
+        first = column + number // 2 * COLUMN_STEP
+        place = fragment.pair_address(start, first, number % 2)
+        llvm.store(value, pointer(place), alignment=8)
+
+
+def _store_directly(
+    fragment: Fragment, target: Target, column: int, values: Sequence[ir.Value]
+) -> None:
+    for number, value in enumerate(values):
+        first = column + number // 2 * COLUMN_STEP
+        fragment.store(value, target.access, first, number % 2)
+
+
+def _pair(first: ir.Value, second: ir.Value) -> ir.Value:
+    kind = ir.VectorType.get([2], first.type)
+    return emit("vector.from_elements", [first, second], kind)
+
+
+def _leader() -> AbstractContextManager[None]:
+    """Emit what follows for one thread of a consumer."""
+    own = arith.andi(thread_number(), i32(WARPGROUP - 1))
+    return when(arith.cmpi(arith.CmpIPredicate.eq, own, i32(0)))
+
+
+def _consumer_barrier(consumer: ir.Value) -> None:
+    """Wait for the threads of a consumer; barrier 0 is that of the whole block."""
+    number = arith.addi(consumer, i32(1))
+    nvvm.barrier(barrier_id=number, number_of_threads=i32(WARPGROUP))
