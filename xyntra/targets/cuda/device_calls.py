@@ -67,8 +67,9 @@ class DeviceCalls:
         self, arrays: Sequence[Any], libraries: _Libraries, out: Sequence[Any] | None
     ) -> list[Any]:
         """Launch a call and return its outputs."""
-        stream = self.stream = self._stream_of([*arrays, *(out or ())])
-        self._release()
+        stream = self.stream = self._stream_of(arrays, libraries, out)
+        if self._held:
+            self._release()
         self._order.enter(stream)
         keep: list[Any] = []
         addresses = [
@@ -76,24 +77,31 @@ class DeviceCalls:
             for array, library, port in zip(arrays, libraries, self._plan.inputs, strict=True)
         ]
         results = self._new_outputs() if out is None else self._checked_outputs(out)
-        targets = [
-            self._output(*each, keep) for each in zip(results, self._plan.outputs, strict=True)
-        ]
-        self._check_apart(addresses, targets)
+        if out is None:
+            targets = [each.address for each in results]
+        else:
+            ports = self._plan.outputs
+            targets = [self._output(*each, keep) for each in zip(results, ports, strict=True)]
+        if out is not None:
+            self._check_apart(addresses, targets)
         self._launch(addresses, targets)
         self._order.leave(stream)
-        self._fetch(results)
+        if out is not None:
+            self._fetch(results)
         if keep:
             event = Event()
             self._gpu.direct.record(event.handle, stream)
             self._held.append((event, keep))
         return results
 
-    def _stream_of(self, arrays: Sequence[Any]) -> int:
+    def _stream_of(
+        self, arrays: Sequence[Any], libraries: _Libraries, out: Sequence[Any] | None
+    ) -> int:
         """Return the stream that the caller uses: that of a library, or of an earlier result."""
         own: int | None = None
-        for array in arrays:
-            library = library_of(array)
+        if out is not None:
+            arrays, libraries = [*arrays, *out], [*libraries, *map(library_of, out)]
+        for array, library in zip(arrays, libraries, strict=True):
             ordinal = None if library is None else library.ordinal(array)
             if library is None or ordinal is None:
                 continue

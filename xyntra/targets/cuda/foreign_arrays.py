@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from xyntra.errors import InputError
-from xyntra.plan.plan import Port
+from xyntra.plan.plan import Port, numpy_dtype
 from xyntra.targets.cuda.device_array import DeviceArray
 from xyntra.targets.cuda.dlpack import CUDA, CUDA_MANAGED, LEGACY_STREAM, describe
 
@@ -85,7 +85,7 @@ class _Own:
     def read(
         self, array: DeviceArray, port: Port, stream: int, *, is_output: bool = False
     ) -> Given:
-        if array.dtype.name != port.dtype or array.shape != port.shape:
+        if array.shape != port.shape or array.dtype != numpy_dtype(port.dtype):
             raise _wrong(port, array.dtype.name, array.shape)
         array.make_visible(stream)
         return Given(array.address, None if stream == array.stream else array)

@@ -16,7 +16,7 @@ from xyntra.targets.cuda.gpu import Gpu
 from xyntra.targets.cuda.pending import Pending
 from xyntra.targets.cuda.pinned_arrays import PinnedArrays
 from xyntra.targets.cuda.replays import Replays
-from xyntra.targets.cuda.staging import Slot
+from xyntra.targets.cuda.staging import Slot, is_staged
 from xyntra.targets.cuda.stream_order import StreamOrder
 
 Array = np.ndarray[Any, Any]
@@ -29,6 +29,9 @@ class HostCalls:
 
     Every call in flight has a slot of page-locked memory of its own, and all share the plan's
     memory on the GPU, in the order of one stream.
+
+    Attributes:
+        is_small: whether all arrays are staged by the graph.
 
     Args:
         plan: what is run.
@@ -58,6 +61,25 @@ class HostCalls:
         self._free: list[Slot] = []
         self._flying: deque[Pending] = deque()
         self._count = 0
+        self.is_small = all(map(is_staged, (*plan.inputs, *plan.outputs)))
+
+    def launch(self, inputs: Sequence[Array]) -> Slot:
+        """Launch a call on small arrays that fit the plan; `finish` takes what this returns."""
+        stream = self._order.own
+        slot = self._slot()
+        self._order.enter(stream)
+        for staged, array in zip(slot.inputs, inputs, strict=True):
+            np.copyto(staged, array)
+        slot.graph(stream)
+        self._gpu.direct.record(slot.event.handle, stream)
+        return slot
+
+    def finish(self, slot: Slot) -> list[Array]:
+        """Wait for a call and return its outputs; other calls may be launched meanwhile."""
+        self._gpu.direct.synchronize(slot.event.handle, "running the model", self._place)
+        results = [np.array(staged) for staged in slot.outputs]
+        self._free.append(slot)
+        return results
 
     def start(self, inputs: Sequence[Array], out: Sequence[Array] | None) -> Pending:
         """Launch a call on arrays that fit the plan; it has read `inputs` on return."""
@@ -81,6 +103,8 @@ class HostCalls:
             return taken
 
         pending = Pending(self._gpu, slot.event, take, self._place)
+        if len(self._flying) >= _REMEMBERED:
+            self._flying = deque(each for each in self._flying if not each.is_taken)
         self._flying.append(pending)
         return pending
 
@@ -89,9 +113,10 @@ class HostCalls:
             if self._count < _SLOTS:
                 self._count += 1
                 return self._new_slot()
+            if not self._flying:  # calls of other threads, which do not submit
+                self._count -= 1
+                continue
             self._flying.popleft().wait()
-        if len(self._flying) > _REMEMBERED:
-            self._flying = deque(each for each in self._flying if not each.is_taken)
         return self._free.pop()
 
     def _new_slot(self) -> Slot:

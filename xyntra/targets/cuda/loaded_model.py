@@ -29,6 +29,10 @@ Array = np.ndarray[Any, Any]
 class LoadedModel:
     """A plan ready to be launched; one thread uses it at a time, in the context of its GPU.
 
+    Attributes:
+        checks: makes arrays of the host fit the inputs.
+        host: runs calls on such arrays.
+
     Args:
         artifact: the plan and its code.
         weights: the plan's parameters by name, contiguous.
@@ -37,18 +41,22 @@ class LoadedModel:
 
     def __init__(self, artifact: Artifact, weights: Mapping[str, Array], gpu: Gpu) -> None:
         self.plan = artifact.plan
-        self._gpu = gpu
+        self.gpu = gpu
         self._stream = new_stream()
         self._places = _places(artifact)
         try:
             self._load(artifact, weights)
         except DeviceError as error:
-            raise self._named(error) from None
-        self._checks = InputChecks(self.plan.inputs)
+            raise self.named(error) from None
+        self.checks = InputChecks(self.plan.inputs)
         order = StreamOrder(gpu.direct, self._stream)
         whole = _whole(self._places)
-        self._host = HostCalls(self.plan, gpu, self._replays, self._buffers, order, whole)
+        self.host = HostCalls(self.plan, gpu, self._replays, self._buffers, order, whole)
         self._device = DeviceCalls(self.plan, gpu, self._replays, self._buffers, order)
+
+    def is_staged(self, arrays: Sequence[Any]) -> bool:
+        """Tell whether a call takes small arrays of numpy's and returns such."""
+        return self.host.is_small and all(type(each) is np.ndarray for each in arrays)
 
     def start(self, arrays: Sequence[Any], out: Sequence[Any] | None) -> Pending | Sequence[Any]:
         """Launch a call; arrays of the GPU are returned at once, a `Pending` for others."""
@@ -58,12 +66,12 @@ class LoadedModel:
                 return self._device.start(arrays, libraries, out)
             if out is not None and not all(isinstance(each, np.ndarray) for each in out):
                 return self._device.start(arrays, libraries, out)
-            prepared = self._checks(arrays)
+            prepared = self.checks(arrays)
             if out is not None:
                 self._check_outputs(out, prepared)
-            return self._host.start(prepared, out)
+            return self.host.start(prepared, out)
         except DeviceError as error:
-            raise self._named(error) from None
+            raise self.named(error) from None
 
     def submit(self, arrays: Sequence[Any]) -> Pending:
         """Launch a call whose results are asked for later."""
@@ -71,12 +79,12 @@ class LoadedModel:
         if isinstance(started, Pending):
             return started
         event = Event()
-        self._gpu.direct.record(event.handle, self._device.stream)
-        return Pending(self._gpu, event, lambda: started, _whole(self._places))
+        self.gpu.direct.record(event.handle, self._device.stream)
+        return Pending(self.gpu, event, lambda: started, _whole(self._places))
 
     def time_steps(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> list[int]:
         """Run the plan once and return each step's nanoseconds; zero for those done at load."""
-        transfers, address = self._gpu.transfers, self._buffers.address
+        transfers, address = self.gpu.transfers, self._buffers.address
         for array, port in zip(inputs, self.plan.inputs, strict=True):
             transfers.upload(array, address(port.buffer), self._stream)
         times = []
@@ -88,9 +96,9 @@ class LoadedModel:
         return times
 
     def _load(self, artifact: Artifact, weights: Mapping[str, Array]) -> None:
-        direct = self._gpu.direct
+        direct = self.gpu.direct
         kernels = load_kernels(artifact.objects)
-        self._buffers = DeviceBuffers(self.plan, weights, self._gpu.transfers, self._stream)
+        self._buffers = DeviceBuffers(self.plan, weights, self.gpu.transfers, self._stream)
         self._replays = Replays(self.plan, kernels, self._buffers, new_stream(), direct)
         for step in self.plan.steps:
             if step.once:
@@ -119,7 +127,7 @@ class LoadedModel:
         for index, (array, port) in enumerate(zip(out, self.plan.outputs, strict=True)):
             check_output(array, port, inputs, out[:index])
 
-    def _named(self, error: DeviceError) -> DeviceError:
+    def named(self, error: DeviceError) -> DeviceError:
         """Name the nodes of a kernel that an error is about."""
         error.place = self._places.get(error.place or "", error.place)
         return error
