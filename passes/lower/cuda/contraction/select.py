@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
+from xyntra.passes.lower.cuda.contraction.mma import emit_mma, plan_mma
 from xyntra.passes.lower.cuda.contraction.product import product_of
 from xyntra.passes.lower.cuda.contraction.simt import emit_simt
 from xyntra.passes.lower.cuda.contraction.wgmma import emit_wgmma
@@ -12,6 +13,8 @@ from xyntra.passes.lower.cuda.thread_grid import LaunchShape
 
 WGMMA_ARCHITECTURES: frozenset[str] = frozenset()
 """Architectures whose warpgroups multiply."""
+MMA_ARCHITECTURES: frozenset[str] = frozenset()
+"""Architectures whose warps multiply on tensor cores."""
 
 
 def emit_contraction(
@@ -29,4 +32,8 @@ def emit_contraction(
         shape = emit_wgmma(product, group.epilogue, shared)
         if shape is not None:
             return shape
+    if architecture in MMA_ARCHITECTURES:
+        plan = plan_mma(group.nest, group.roles, architecture)
+        if plan is not None:
+            return emit_mma(plan, group.initial, group.epilogue, shared)
     return emit_simt(group.nest, group.roles, group.initial, group.epilogue, shared)

@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Contractions on tensor cores by `mma.sync`, for any shape, stride and alignment (from sm_80 on).
+
+A block computes a tile of the output. Parts of both factors, 128 bytes of every row, go through
+shared memory in a ring of stages: while warps multiply one stage, copies bring the ones behind it
+(`cp.async`). A convolution on channels-last tensors is a contraction like any other here: its rows
+are output positions, its steps taps and channels, and every address is the sum of a row's and a
+step's. Where there are few tiles, the blocks of a cluster share the reduction of each, and add
+their sums in a fixed order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+
+from torch_mlir.dialects import arith, scf
+
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cpu.epilogue import Epilogue
+from xyntra.passes.lower.cpu.linear_nest import LinearNest
+from xyntra.passes.lower.cuda.contraction.mma_copies import MmaCopies
+from xyntra.passes.lower.cuda.contraction.mma_factor import MmaFactor
+from xyntra.passes.lower.cuda.contraction.mma_fragments import MmaFragments
+from xyntra.passes.lower.cuda.contraction.mma_instructions import (
+    commit_copies,
+    multiply,
+    wait_for_copies,
+)
+from xyntra.passes.lower.cuda.contraction.mma_kind import STEP_BYTES, MmaKind, mma_kind
+from xyntra.passes.lower.cuda.contraction.mma_result import MmaPlace, MmaResult
+from xyntra.passes.lower.cuda.contraction.mma_tiles import ROW_BYTES, MmaTile, choose_mma_tile
+from xyntra.passes.lower.cuda.contraction.roles import Roles, extents, size
+from xyntra.passes.lower.cuda.shared_memory import SharedMemory
+from xyntra.passes.lower.cuda.thread_grid import (
+    WARP,
+    LaunchShape,
+    barrier,
+    block_number,
+    delinearize,
+    i32,
+    thread_number,
+    when,
+)
+
+_MIN_REDUCTION = 16
+_MIN_WIDTH = 16
+_GROUP = 8  # tiles above each other that run at one time, so that their columns stay in the cache
+_FIRST_CLUSTERS = 90  # the first architecture with clusters
+
+
+@dataclass(frozen=True)
+class MmaPlan:
+    """A contraction that tensor cores compute.
+
+    Attributes:
+        nest: the contraction.
+        roles: of its loops, the reductions in the order in which the factors run.
+        kind: the instruction.
+        tile: the tiles.
+        left: the left factor.
+        right: the right factor.
+    """
+
+    nest: LinearNest
+    roles: Roles
+    kind: MmaKind
+    tile: MmaTile
+    left: MmaFactor
+    right: MmaFactor
+
+
+def plan_mma(
+    nest: LinearNest,
+    roles: Roles,
+    architecture: str,
+    *,
+    tf32: bool = False,
+    tile: MmaTile | None = None,
+) -> MmaPlan | None:
+    """Return how tensor cores compute `nest`; None where they do not, or where it is too small.
+
+    Args:
+        nest: a contraction.
+        roles: of its loops.
+        architecture: such as "sm_90a".
+        tf32: factors of f32 may be rounded to 10 bits of mantissa.
+        tile: the tiles; None to choose them.
+    """
+    kind = mma_kind(nest, roles, tf32=tf32)
+    if kind is None:
+        return None
+    rows, columns, batch, steps = (
+        size(nest, loops) for loops in (roles.rows, roles.columns, roles.batch, roles.reductions)
+    )
+    if max(rows, columns) < _MIN_WIDTH or steps < _MIN_REDUCTION:
+        return None
+    roles = replace(roles, reductions=_order(nest, roles))
+    parts = -(-steps * kind.item // ROW_BYTES)
+    clusters = _number(architecture) >= _FIRST_CLUSTERS
+    tile = tile or choose_mma_tile(rows, columns, batch, parts, clusters=clusters)
+    left = _factor(nest, roles, roles.left, roles.rows, tile.rows, kind)
+    right = _factor(nest, roles, roles.right, roles.columns, tile.columns, kind)
+    return MmaPlan(nest, roles, kind, tile, left, right) if left.fits and right.fits else None
+
+
+def emit_mma(
+    plan: MmaPlan, initial: ir.Value, epilogue: Epilogue | None, shared: SharedMemory
+) -> LaunchShape:
+    """Emit a contraction for a launch of the returned shape.
+
+    Args:
+        plan: how it is computed.
+        initial: what every element of the output starts from.
+        epilogue: what happens to each element before it is stored, if anything.
+        shared: where parts of the factors are kept.
+    """
+    block = _Block.placed(plan, _address(shared.dynamic()))
+    sums = block.sums()
+    start = None if _is_zero(initial) else initial
+    result = MmaResult(plan.nest, plan.roles, epilogue, start, plan.tile, block.shared)
+    result.write(block.place, block.corner, sums)
+    sizes = [size(plan.nest, loops) for loops in _outputs(plan.roles)]
+    tile = plan.tile
+    return LaunchShape(tile.tiles(*sizes) * tile.split, tile.threads, tile.shared_bytes, tile.split)
+
+
+@dataclass(frozen=True)
+class _Block:
+    """What one block computes."""
+
+    plan: MmaPlan
+    shared: ir.Value
+    place: MmaPlace
+    corner: tuple[ir.Value, ir.Value]
+    copies: tuple[MmaCopies, MmaCopies]
+
+    @classmethod
+    def placed(cls, plan: MmaPlan, shared: ir.Value) -> _Block:
+        tile, roles = plan.tile, plan.roles
+        number, rank = block_number(), None
+        if tile.split > 1:
+            rank = arith.remui(number, i32(tile.split))
+            number = arith.divui(number, i32(tile.split))
+        batch, row, column = _tile_number(number, plan)
+        row, column = arith.muli(row, i32(tile.rows)), arith.muli(column, i32(tile.columns))
+        position = delinearize(batch, extents(plan.nest, roles.batch))
+        warp = arith.divui(thread_number(), i32(WARP))
+        corner = (
+            arith.muli(arith.remui(warp, i32(tile.warp_rows)), i32(tile.own_rows)),
+            arith.muli(arith.divui(warp, i32(tile.warp_rows)), i32(tile.own_columns)),
+        )
+        copies = (
+            MmaCopies.of(plan.left, tile.threads, batch, row),
+            MmaCopies.of(plan.right, tile.threads, batch, column),
+        )
+        return cls(plan, shared, MmaPlace(position, row, column, rank), corner, copies)
+
+    def sums(self) -> list[ir.Value]:
+        """Emit the reduction; returns the thread's fragments."""
+        tile = self.plan.tile
+        first, end = self._slice()
+        ahead = tile.stages - 1
+        for number in range(ahead):
+            part = arith.addi(first, i32(number))
+            present = nullcontext() if number < self._least else when(_is_less(part, end))
+            with present:
+                self._bring(part, i32(number * tile.stage_bytes), moves=True)
+            commit_copies()
+        count = tile.own_rows * tile.own_columns // WARP
+        zeros = [_zero(self.plan.kind)] * count
+        ring = [i32(0), i32(ahead * tile.stage_bytes)]
+        loop = scf.ForOp(first, end, i32(1), [*zeros, *ring])
+        with ir.InsertionPoint(loop.body):
+            *totals, reading, writing = list(loop.inner_iter_args)
+            wait_for_copies(tile.stages - 2)
+            barrier()
+            part = arith.addi(loop.induction_variable, i32(ahead))
+            self._copy_ahead(part, end, writing)
+            totals = self._multiply(totals, reading)
+            self._move_ahead(part, end, writing)
+            scf.YieldOp([*totals, self._next(reading), self._next(writing)])
+        wait_for_copies(0)
+        return list(loop.results)[:count]
+
+    @property
+    def _parts(self) -> int:
+        return -(-size(self.plan.nest, self.plan.roles.reductions) // self.plan.left.depth)
+
+    @property
+    def _least(self) -> int:
+        """Parts that every block has at least."""
+        most = -(-self._parts // self.plan.tile.split)
+        return self._parts - most * (self.plan.tile.split - 1)
+
+    def _slice(self) -> tuple[ir.Value, ir.Value]:
+        """Return the first of the block's parts, and the first behind them."""
+        rank, each = self.place.rank, -(-self._parts // self.plan.tile.split)
+        if rank is None:
+            return i32(0), i32(self._parts)
+        first = arith.muli(rank, i32(each))
+        return first, arith.minsi(arith.addi(first, i32(each)), i32(self._parts))
+
+    def _next(self, stage: ir.Value) -> ir.Value:
+        tile = self.plan.tile
+        following = arith.addi(stage, i32(tile.stage_bytes))
+        is_end = arith.cmpi(arith.CmpIPredicate.eq, following, i32(tile.stages * tile.stage_bytes))
+        return arith.select(is_end, i32(0), following)
+
+    def _copy_ahead(self, part: ir.Value, end: ir.Value, stage: ir.Value) -> None:
+        if any(each.factor.is_copied for each in self.copies):
+            with when(_is_less(part, end)):
+                self._bring(part, stage, moves=False)
+        commit_copies()
+
+    def _move_ahead(self, part: ir.Value, end: ir.Value, stage: ir.Value) -> None:
+        if all(each.factor.is_copied for each in self.copies):
+            return
+        with when(_is_less(part, end)):
+            step = arith.muli(part, i32(self.plan.left.depth))
+            for copies, target in zip(self.copies, self._places(stage), strict=True):
+                if not copies.factor.is_copied:
+                    copies.move(target, step)
+
+    def _bring(self, part: ir.Value, stage: ir.Value, *, moves: bool) -> None:
+        step = arith.muli(part, i32(self.plan.left.depth))
+        for copies, target in zip(self.copies, self._places(stage), strict=True):
+            if copies.factor.is_copied:
+                copies.copy(target, step)
+            elif moves:
+                copies.move(target, step)
+
+    def _places(self, stage: ir.Value) -> tuple[ir.Value, ir.Value]:
+        """Return where both factors' parts of a stage are."""
+        left = arith.addi(self.shared, stage)
+        return left, arith.addi(left, i32(self.plan.tile.rows * ROW_BYTES))
+
+    def _multiply(self, sums: Sequence[ir.Value], stage: ir.Value) -> list[ir.Value]:
+        tile, places = self.plan.tile, self._places(stage)
+        left = MmaFragments(self.plan.left, True, self.corner[0], tile.own_rows // 16)
+        right = MmaFragments(self.plan.right, False, self.corner[1], tile.own_columns // 16)
+        totals = list(sums)
+        for number in range(ROW_BYTES // STEP_BYTES):
+            lefts, rights = left.read(places[0], number), right.read(places[1], number)
+            pairs = [(one, other) for one in lefts for other in rights]
+            for place, (one, other) in enumerate(pairs):
+                own = slice(4 * place, 4 * place + 4)
+                totals[own] = multiply(self.plan.kind, one, other, totals[own])
+        return totals
+
+
+def _tile_number(number: ir.Value, plan: MmaPlan) -> tuple[ir.Value, ir.Value, ir.Value]:
+    """Return which output of the batch a tile is of, and which row and column of tiles, i32s."""
+    rows, columns, _ = (size(plan.nest, loops) for loops in _outputs(plan.roles))
+    down, across = -(-rows // plan.tile.rows), -(-columns // plan.tile.columns)
+    batch = arith.divui(number, i32(down * across))
+    number = arith.remui(number, i32(down * across))
+    if down <= _GROUP:
+        return batch, arith.remui(number, i32(down)), arith.divui(number, i32(down))
+    group = arith.muli(arith.divui(number, i32(_GROUP * across)), i32(_GROUP))
+    inside = arith.remui(number, i32(_GROUP * across))
+    height: ir.Value = i32(_GROUP)
+    if down % _GROUP:
+        height = arith.minsi(arith.subi(i32(down), group), height)
+    return batch, arith.addi(group, arith.remui(inside, height)), arith.divui(inside, height)
+
+
+def _factor(
+    nest: LinearNest,
+    roles: Roles,
+    number: int,
+    loops: tuple[int, ...],
+    width: int,
+    kind: MmaKind,
+) -> MmaFactor:
+    access = nest.inputs[number]
+    return MmaFactor(nest, access, roles.batch, loops, roles.reductions, width, kind)
+
+
+def _order(nest: LinearNest, roles: Roles) -> tuple[int, ...]:
+    """Return the reductions, last the one along which the most factors are contiguous."""
+    factors = [nest.inputs[roles.left], nest.inputs[roles.right]]
+
+    def key(number: int) -> tuple[int, int, int]:
+        steps = [each.strides[number] for each in factors]
+        extent = nest.loops[number].extent
+        return (steps.count(1), extent if 1 in steps else 0, -max(steps))
+
+    return tuple(sorted(roles.reductions, key=key))
+
+
+def _outputs(roles: Roles) -> tuple[tuple[int, ...], ...]:
+    return roles.rows, roles.columns, roles.batch
+
+
+def _is_less(part: ir.Value, end: ir.Value) -> ir.Value:
+    return arith.cmpi(arith.CmpIPredicate.slt, part, end)
+
+
+def _zero(kind: MmaKind) -> ir.Value:
+    if kind.is_integer:
+        return i32(0)
+    f32 = ir.F32Type.get()
+    return emit("arith.constant", [], f32, value=ir.FloatAttr.get(f32, 0.0))
+
+
+def _is_zero(value: ir.Value) -> bool:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
+        return False
+    attribute = owner.operation.attributes["value"]
+    kind = ir.FloatAttr if isinstance(value.type, ir.F32Type) else ir.IntegerAttr
+    return bool(kind(attribute).value == 0)
+
+
+def _address(pointer: ir.Value) -> ir.Value:
+    return emit("llvm.ptrtoint", [pointer], ir.IntegerType.get_signless(32))
+
+
+def _number(architecture: str) -> int:
+    return int("".join(letter for letter in architecture if letter.isdigit()))

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Brings parts of one factor into shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from torch_mlir.dialects import arith, scf
+
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cpu.linear_nest import Access
+from xyntra.passes.lower.cpu.loop_builder import load
+from xyntra.passes.lower.cpu.memrefs import view_offset
+from xyntra.passes.lower.cuda.contraction.mma_factor import MmaFactor
+from xyntra.passes.lower.cuda.contraction.mma_instructions import copy_async, store_word
+from xyntra.passes.lower.cuda.contraction.roles import size
+from xyntra.passes.lower.cuda.thread_grid import as_index, i32, thread_number, when
+
+_BATCH = 8  # loads of a thread that are under way at once, where they are no copies
+
+
+@dataclass(frozen=True)
+class MmaCopies:
+    """Copies parts of a factor for one tile.
+
+    Attributes:
+        factor: the factor.
+        threads: of the block.
+        start: its first element for this output, an i32.
+        first: the tile's first row or column, an i32.
+        limit: steps of the whole reduction; zeros stand for those behind it.
+    """
+
+    factor: MmaFactor
+    threads: int
+    start: ir.Value
+    first: ir.Value
+    limit: int
+
+    @classmethod
+    def of(cls, factor: MmaFactor, threads: int, batch: ir.Value, first: ir.Value) -> MmaCopies:
+        """Return what copies for one tile.
+
+        Args:
+            factor: the factor.
+            threads: of the block.
+            batch: number of the output, an i32.
+            first: the tile's first row or column, an i32.
+        """
+        start = arith.addi(i32(factor.start), factor.batch_offset(batch))
+        return cls(factor, threads, start, first, size(factor.nest, factor.reductions))
+
+    def copy(self, target: ir.Value, step: ir.Value) -> None:
+        """Begin to bring the part whose first step is `step` to the shared address `target`.
+
+        Both are i32s.
+        """
+        factor = self.factor
+        base = _address(factor.access.value)
+        nbytes = factor.lanes * factor.kind.item
+        for ahead in range(0, factor.pieces, self.threads):
+            with self._present(ahead):
+                place, offset, inside = self._piece(thread_number(), ahead, step)
+                present = None
+                if inside is not None:
+                    present = arith.select(inside, i32(nbytes), i32(0))
+                source = arith.addi(base, _bytes(offset, factor.kind.item))
+                copy_async(arith.addi(target, place), source, nbytes, present)
+
+    def move(self, target: ir.Value, step: ir.Value) -> None:
+        """As `copy`, by loads and stores, for what copies cannot bring."""
+        pieces = self.factor.pieces
+        each = min(self.threads * _BATCH, pieces)
+        loop = scf.ForOp(i32(0), i32(pieces), i32(each), [])
+        with ir.InsertionPoint(loop.body):
+            number = arith.addi(thread_number(), loop.induction_variable)
+            found = []
+            for ahead in range(0, each, self.threads):
+                place, offset, inside = self._piece(number, ahead, step)
+                found.append((arith.addi(target, place), self._load(offset, inside)))
+            for address, value in found:
+                store_word(address, value)
+            scf.YieldOp([])
+
+    @contextmanager
+    def _present(self, ahead: int) -> Iterator[None]:
+        """Emit what follows for the threads that have a piece `ahead`."""
+        left = self.factor.pieces - ahead
+        if left >= self.threads:
+            yield
+            return
+        with when(_is_below(thread_number(), left)):
+            yield
+
+    def _piece(
+        self, number: ir.Value, ahead: int, step: ir.Value
+    ) -> tuple[ir.Value, ir.Value, ir.Value | None]:
+        """Return a piece's place in shared memory, its element, and whether it is inside."""
+        factor = self.factor
+        row, deep = factor.piece(number, ahead)
+        place = factor.shared_place(row, deep)
+        row, deep = arith.addi(self.first, row), arith.addi(step, deep)
+        inside = None
+        extent = size(factor.nest, factor.loops)
+        if extent % factor.width:
+            inside = _is_below(row, extent)
+        if self.limit % factor.depth:
+            is_step = _is_below(deep, self.limit)
+            inside = is_step if inside is None else arith.andi(inside, is_step)
+        return place, arith.addi(self.start, factor.offset(row, deep)), inside
+
+    def _load(self, offset: ir.Value, inside: ir.Value | None) -> ir.Value:
+        """Return an element as an integer; zero where it is not inside."""
+        access = self.factor.access
+        if inside is not None:
+            offset = arith.select(inside, offset, i32(self.factor.start))
+        place = as_index(arith.subi(offset, i32(view_offset(access.value))))
+        value = load(Access(access.value, 0, access.strides), place)
+        bits = ir.IntegerType.get_signless(8 * self.factor.kind.item)
+        word = value if value.type == bits else emit("arith.bitcast", [value], bits)
+        if inside is None:
+            return word
+        zero = emit("arith.constant", [], bits, value=ir.IntegerAttr.get(bits, 0))
+        return arith.select(inside, word, zero)
+
+
+def _address(value: ir.Value) -> ir.Value:
+    """Return where the memory of a memref begins, an i64."""
+    found = emit("memref.extract_aligned_pointer_as_index", [value], ir.IndexType.get())
+    return arith.index_cast(ir.IntegerType.get_signless(64), found)
+
+
+def _bytes(offset: ir.Value, item: int) -> ir.Value:
+    kind = ir.IntegerType.get_signless(64)
+    wide = arith.extui(kind, offset)
+    return arith.muli(wide, emit("arith.constant", [], kind, value=ir.IntegerAttr.get(kind, item)))
+
+
+def _is_below(number: ir.Value, limit: int) -> ir.Value:
+    return arith.cmpi(arith.CmpIPredicate.ult, number, i32(limit))

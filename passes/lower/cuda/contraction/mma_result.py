@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Writes a tile's sums, after what follows the contraction element by element.
+
+Sums pass through shared memory as rows, so that neighbouring threads write neighbouring vectors
+and the code of the epilogue is there once. The blocks of a cluster each write a share of their
+common tile; all add the partial sums in the order of the blocks' ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch_mlir.dialects import arith, scf
+
+from xyntra.dialects.dtypes import ITEM_BYTES
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cpu.epilogue import Epilogue
+from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
+from xyntra.passes.lower.cpu.loop_builder import Position, load, offset, store
+from xyntra.passes.lower.cpu.memrefs import view_offset
+from xyntra.passes.lower.cpu.vector_body import broadcast, emit_results_on_vectors
+from xyntra.passes.lower.cuda.contraction.mma_instructions import (
+    cluster_barrier,
+    load_remote,
+    load_vector,
+    store_word,
+)
+from xyntra.passes.lower.cuda.contraction.mma_tiles import MmaTile
+from xyntra.passes.lower.cuda.contraction.roles import Roles, extents, size
+from xyntra.passes.lower.cuda.scalar_body import emit_on_scalars
+from xyntra.passes.lower.cuda.thread_grid import barrier, delinearize, i32, thread_number, when
+
+_WORD = 4  # bytes of a sum
+_VECTOR_BYTES = 16  # the widest access of one thread
+_MOST_LANES = 8
+
+
+@dataclass(frozen=True)
+class MmaPlace:
+    """Where a block's tile lies.
+
+    Attributes:
+        position: of the batch loops.
+        row: the first row, an i32.
+        column: the first column, an i32.
+        rank: of the block in its cluster, an i32; None where it is alone.
+    """
+
+    position: Position
+    row: ir.Value
+    column: ir.Value
+    rank: ir.Value | None
+
+
+@dataclass(frozen=True)
+class MmaResult:
+    """Where the elements of a contraction go.
+
+    Attributes:
+        nest: the contraction.
+        roles: of its loops.
+        epilogue: what happens to each element before it is stored, if anything.
+        initial: what every sum starts from; None for zero.
+        tile: the tiles.
+        shared: where the block's shared memory begins, an i32.
+    """
+
+    nest: LinearNest
+    roles: Roles
+    epilogue: Epilogue | None
+    initial: ir.Value | None
+    tile: MmaTile
+    shared: ir.Value
+
+    def write(
+        self, place: MmaPlace, corner: tuple[ir.Value, ir.Value], sums: Sequence[ir.Value]
+    ) -> None:
+        """Store what the threads have computed, where it is inside of the output.
+
+        Args:
+            place: where the tile lies.
+            corner: first row and column of the warp's part of the tile.
+            sums: the thread's fragments, four words for each 16 rows of 8 columns, row by row.
+        """
+        barrier()  # the last parts have been read by all
+        self._exchange(corner, sums)
+        if place.rank is None:
+            barrier()
+        else:
+            cluster_barrier()
+        self._write_share(place, sums[0].type)
+        if place.rank is not None:
+            cluster_barrier()  # shared memory must be there until all have read it
+
+    def _exchange(self, corner: tuple[ir.Value, ir.Value], sums: Sequence[ir.Value]) -> None:
+        lane = arith.andi(thread_number(), i32(31))
+        row = arith.addi(corner[0], arith.divui(lane, i32(4)))
+        pair = arith.muli(arith.andi(lane, i32(3)), i32(2))
+        first = self._address(row, arith.addi(corner[1], pair))
+        kind = ir.VectorType.get([2], sums[0].type)
+        across = self.tile.own_columns // 8
+        for number in range(0, len(sums), 2):
+            fragment, half = divmod(number // 2, 2)
+            down, right = divmod(fragment, across)
+            ahead = (down * 16 + half * 8) * self.tile.pitch + right * 8
+            value = emit("vector.from_elements", list(sums[number : number + 2]), kind)
+            store_word(arith.addi(first, i32(ahead * _WORD)), value)
+
+    def _address(self, row: ir.Value, column: ir.Value) -> ir.Value:
+        word = arith.addi(arith.muli(row, i32(self.tile.pitch)), column)
+        return arith.addi(self.shared, arith.muli(word, i32(_WORD)))
+
+    def _write_share(self, place: MmaPlace, element: ir.Type) -> None:
+        """Write the vectors of the tile that are this block's."""
+        lanes, tile = self.lanes, self.tile
+        count = tile.rows * tile.columns // lanes
+        first, step = thread_number(), tile.threads
+        if place.rank is not None:
+            first = arith.addi(first, arith.muli(place.rank, i32(step)))
+            step *= tile.split
+        loop = scf.ForOp(first, i32(count), i32(step), [])
+        with ir.InsertionPoint(loop.body):
+            across = i32(tile.columns // lanes)
+            row = arith.divui(loop.induction_variable, across)
+            column = arith.muli(arith.remui(loop.induction_variable, across), i32(lanes))
+            inside = arith.andi(
+                _is_below(arith.addi(place.row, row), size(self.nest, self.roles.rows)),
+                _is_below(arith.addi(place.column, column), size(self.nest, self.roles.columns)),
+            )
+            with when(inside):
+                self._write_vector(place, row, column, element)
+            scf.YieldOp([])
+
+    def _write_vector(
+        self, place: MmaPlace, row: ir.Value, column: ir.Value, element: ir.Type
+    ) -> None:
+        address = self._address(row, column)
+        row, column = arith.addi(place.row, row), arith.addi(place.column, column)
+        position = place.position | delinearize(row, extents(self.nest, self.roles.rows))
+        position |= delinearize(column, extents(self.nest, self.roles.columns))
+        if self.lanes > 1:
+            self._store_vectors(self._total(address, element), position)
+            return
+        total = self._total(address, element)
+        value = emit("vector.extract", [total], element, static_position=_at(0))
+        self._store_scalars(value, position)
+
+    def _total(self, address: ir.Value, element: ir.Type) -> ir.Value:
+        """Return the sums of all blocks of the cluster at an address, added by rank."""
+        add = arith.addi if isinstance(element, ir.IntegerType) else arith.addf
+        if self.tile.split == 1:
+            total = load_vector(address, self.lanes, element)
+        else:
+            total = load_remote(address, i32(0), self.lanes, element)
+            for rank in range(1, self.tile.split):
+                total = add(total, load_remote(address, i32(rank), self.lanes, element))
+        if self.initial is None:
+            return total
+        return add(broadcast(self.initial, self.lanes), total)
+
+    @property
+    def lanes(self) -> int:
+        """Neighbours of a row that a thread writes at once."""
+        columns = self.roles.columns
+        accesses = [*self._outputs, *self._inputs]
+        sizes = {ITEM_BYTES.get(_element(each), 0) for each in accesses}
+        if not columns or "i1" in map(_element, accesses) or 0 in sizes:
+            return 1
+        inner, lanes = columns[-1], min(_MOST_LANES, _VECTOR_BYTES // max(sizes))
+        if any(each.strides[inner] != 1 for each in self._outputs):
+            return 1
+        while lanes > 1 and not all(self._is_aligned(each, inner, lanes) for each in accesses):
+            lanes //= 2
+        return lanes
+
+    @property
+    def _outputs(self) -> list[Access]:
+        if self.epilogue is None:
+            return [self.nest.outputs[0]]
+        kept = self.epilogue.result
+        return [*self.epilogue.outputs, *([] if kept is None else [kept])]
+
+    @property
+    def _inputs(self) -> list[Access]:
+        inputs = () if self.epilogue is None else self.epilogue.inputs
+        return [each for each in inputs if each is not None and not each.is_scalar]
+
+    def _is_aligned(self, access: Access, inner: int, lanes: int) -> bool:
+        if access.strides[inner] == 0:
+            return True
+        others = [step for number, step in enumerate(access.strides) if number != inner]
+        start = access.offset + view_offset(access.value)
+        places = [self.nest.loops[inner].extent, start, *others]
+        return access.strides[inner] == 1 and all(place % lanes == 0 for place in places)
+
+    def _store_vectors(self, value: ir.Value, position: Position) -> None:
+        if self.epilogue is None:
+            self._store_vector(value, self.nest.outputs[0], position)
+            return
+        inputs = [self._vector(each, value, position) for each in self.epilogue.inputs]
+        results = emit_results_on_vectors(self.epilogue.body, inputs, self.lanes)
+        if self.epilogue.result is not None:
+            self._store_vector(value, self.epilogue.result, position)
+        for result, output in zip(results, self.epilogue.outputs, strict=True):
+            self._store_vector(result, output, position)
+
+    def _vector(self, access: Access | None, value: ir.Value, position: Position) -> ir.Value:
+        if access is None:
+            return value
+        if access.is_scalar:
+            return broadcast(access.value, self.lanes)
+        place = offset(access, position)
+        if access.strides[self.roles.columns[-1]] == 0:
+            return broadcast(load(access, place), self.lanes)
+        kind = ir.VectorType.get([self.lanes], ir.MemRefType(access.value.type).element_type)
+        alignment = self._alignment(access)
+        return emit("vector.load", [access.value, place], kind, alignment=alignment)
+
+    def _store_vector(self, value: ir.Value, access: Access, position: Position) -> None:
+        ir.Operation.create(
+            "vector.store",
+            operands=[value, access.value, offset(access, position)],
+            attributes={"alignment": self._alignment(access)},
+        )
+
+    def _alignment(self, access: Access) -> ir.Attribute:
+        i64 = ir.IntegerType.get_signless(64)
+        return ir.IntegerAttr.get(i64, self.lanes * ITEM_BYTES[_element(access)])
+
+    def _store_scalars(self, value: ir.Value, position: Position) -> None:
+        if self.epilogue is None:
+            store(value, self.nest.outputs[0], offset(self.nest.outputs[0], position))
+            return
+        inputs = [_operand(each, value, position) for each in self.epilogue.inputs]
+        results = emit_on_scalars(self.epilogue.body, inputs)
+        if self.epilogue.result is not None:
+            kept = self.epilogue.result
+            store(value, kept, offset(kept, position))
+        for result, output in zip(results, self.epilogue.outputs, strict=True):
+            store(result, output, offset(output, position))
+
+
+def _operand(access: Access | None, value: ir.Value, position: Position) -> ir.Value:
+    if access is None:
+        return value
+    return access.value if access.is_scalar else load(access, offset(access, position))
+
+
+def _element(access: Access) -> str:
+    return str(ir.MemRefType(access.value.type).element_type)
+
+
+def _at(number: int) -> ir.Attribute:
+    return ir.DenseI64ArrayAttr.get([number])
+
+
+def _is_below(number: ir.Value, limit: int) -> ir.Value:
+    return arith.cmpi(arith.CmpIPredicate.ult, number, i32(limit))

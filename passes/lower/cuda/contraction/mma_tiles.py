@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""How a contraction on tensor cores is cut into tiles, stages and slices of the reduction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+ROW_BYTES = 128
+"""Bytes of a row of either factor that one stage holds."""
+_SHARED = 227 << 10  # bytes that the blocks of one multiprocessor have
+_RESERVED = 1 << 10  # that the system takes of them for each block
+_PROCESSORS = 132
+_THREADS = 1024  # of one multiprocessor at a time, at 64 registers
+_SPLITS = (1, 2, 4, 8)
+_MIN_PARTS = 2  # of a slice of the reduction
+_STAGES_BYTES = 100 << 10  # of all stages, so that two blocks fit
+_MOST_STAGES = 6
+_PADDING = 8  # f32s behind each row of the result, so that rows start in different banks
+
+# What the estimate knows of one multiprocessor of an H100.
+_MULTIPLY_BYTES = 1.7e6  # of the rows of both factors, times 16 columns, in a microsecond
+_COPY_BYTES = 30e3  # in a microsecond, while all others copy as well
+_LATENCY = 0.8  # microseconds from the start of a copy to its end
+_START, _CLUSTER = 2.0, 1.2  # microseconds of a block, and of a cluster's exchange
+
+
+@dataclass(frozen=True)
+class MmaTile:
+    """A part of the output that one block computes, and the warps that share it.
+
+    Attributes:
+        rows: of the tile.
+        columns: of the tile.
+        warp_rows: warps above each other.
+        warp_columns: warps side by side.
+        stages: parts of the factors that are in shared memory at once.
+        split: blocks that share the reduction of a tile, one cluster.
+    """
+
+    rows: int
+    columns: int
+    warp_rows: int
+    warp_columns: int
+    stages: int = 3
+    split: int = 1
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return 32 * self.warp_rows * self.warp_columns
+
+    @property
+    def own_rows(self) -> int:
+        """Rows of one warp, a multiple of 16."""
+        return self.rows // self.warp_rows
+
+    @property
+    def own_columns(self) -> int:
+        """Columns of one warp, a multiple of 16."""
+        return self.columns // self.warp_columns
+
+    @property
+    def stage_bytes(self) -> int:
+        """Bytes of one stage: rows of the left factor, behind them those of the right one."""
+        return (self.rows + self.columns) * ROW_BYTES
+
+    @property
+    def pitch(self) -> int:
+        """Words from one row of the result to the next in shared memory."""
+        return self.columns + _PADDING
+
+    @property
+    def shared_bytes(self) -> int:
+        """Bytes of shared memory: the stages, and afterwards in their place the result."""
+        return max(self.stages * self.stage_bytes, self.rows * self.pitch * 4)
+
+    @property
+    def resident(self) -> int:
+        """Blocks that one multiprocessor holds at once."""
+        return min(_SHARED // (self.shared_bytes + _RESERVED), _THREADS // self.threads)
+
+    def tiles(self, rows: int, columns: int, batch: int) -> int:
+        """Return how many tiles cover `batch` outputs of `rows` by `columns`."""
+        return batch * -(-rows // self.rows) * -(-columns // self.columns)
+
+    def microseconds(self, rows: int, columns: int, batch: int, parts: int) -> float:
+        """Estimate how long a contraction of `parts` parts takes on a large device."""
+        blocks = self.tiles(rows, columns, batch) * self.split
+        together = min(self.resident, -(-blocks // _PROCESSORS))
+        waves = -(-blocks // (_PROCESSORS * self.resident))
+        work = max(
+            self.rows * self.columns * ROW_BYTES / 16 / _MULTIPLY_BYTES,
+            self.stage_bytes / _COPY_BYTES,
+        )
+        step = max(together * work, _LATENCY / (self.stages - 1))
+        exchange = _CLUSTER if self.split > 1 else 0.0
+        return waves * (-(-parts // self.split) * step + _START + exchange)
+
+
+_SHAPES = (
+    MmaTile(128, 128, 2, 4),
+    MmaTile(128, 64, 4, 2),
+    MmaTile(64, 128, 2, 4),
+    MmaTile(64, 64, 2, 2),
+    MmaTile(64, 32, 4, 1),
+    MmaTile(32, 64, 2, 2),
+    MmaTile(32, 32, 2, 2),
+    MmaTile(16, 128, 1, 4),
+    MmaTile(16, 64, 1, 4),
+    MmaTile(128, 16, 4, 1),
+    MmaTile(64, 16, 4, 1),
+)
+
+
+def mma_shapes() -> tuple[MmaTile, ...]:
+    """Return every tile that `choose_mma_tile` may choose, with the fewest stages."""
+    return _SHAPES
+
+
+def choose_mma_tile(rows: int, columns: int, batch: int, parts: int, *, clusters: bool) -> MmaTile:
+    """Return the tile with the shortest estimate.
+
+    Args:
+        rows: of the output.
+        columns: of the output.
+        batch: outputs.
+        parts: of the reduction, each as long as a stage.
+        clusters: blocks may share a reduction.
+    """
+    splits = [
+        split
+        for split in (_SPLITS if clusters else _SPLITS[:1])
+        if split == 1 or parts // split >= _MIN_PARTS
+    ]
+    candidates = [_staged(shape, split, parts) for shape, split in product(_SHAPES, splits)]
+    return min(candidates, key=lambda tile: tile.microseconds(rows, columns, batch, parts))
+
+
+def _staged(shape: MmaTile, split: int, parts: int) -> MmaTile:
+    """Return `shape` with as many stages as its slice of the reduction has use for."""
+    most = min(_MOST_STAGES, _STAGES_BYTES // shape.stage_bytes)
+    stages = max(2, min(most, -(-parts // split) + 1))
+    return MmaTile(shape.rows, shape.columns, shape.warp_rows, shape.warp_columns, stages, split)
