@@ -24,6 +24,7 @@ class Pipeline:
 
 
 SIMPLIFY = "simplify-expressions{optional=true}"
+_LAST_VIEW = "fold-transposes"
 _ELEMENTWISE = "decompose-named-ops{only=gelu,silu}"  # for fusion these are arithmetic
 
 PIPELINES: dict[str, Pipeline] = {
@@ -107,10 +108,11 @@ def fusion_pipeline(*, egraph: bool, fast_math: bool, widen: bool = True) -> tup
     Args:
         egraph: whether there is such a stage.
         fast_math: whether it may change the results' rounding.
-        widen: factors of 16-bit floats become f32, for targets that multiply nothing narrower.
+        widen: factors of 16-bit floats become f32, for targets that multiply nothing narrower;
+            else weights are stored for tensor cores, which take them as they are.
     """
     simplify = SIMPLIFY.replace("}", " math=fast}") if fast_math else SIMPLIFY
     stages = {SIMPLIFY: (simplify,) if egraph else ()}
     if not widen:
-        stages["widen-contractions"] = ()
+        stages |= {"widen-contractions": (), _LAST_VIEW: (_LAST_VIEW, "order-weights")}
     return tuple(each for name in expand("fuse") for each in stages.get(name, (name,)))
