@@ -38,10 +38,7 @@ _FORMATS = {
     "double": _Format(64, 52),
 }
 _INTRINSIC_DECLARATION = re.compile(r"^declare [^\n]*@llvm\.[^\n]*\n", re.MULTILINE)
-_LINE_WITH_CONSTANT = re.compile(
-    r"^[^\n]*\b(?:half|bfloat|float|double)\b[^\n]*(?:\d\.\d|f0x|[+-](?:inf|[qs]?nan))[^\n]*$",
-    re.MULTILINE,
-)
+_MAYBE_CONSTANT = re.compile(r"\d\.\d|f0x|[+-](?:inf|[qs]?nan)")
 # Strings, comments and names come first, so that what looks like a constant inside them is skipped.
 _TOKEN = re.compile(
     r"""
@@ -61,7 +58,9 @@ _TOKEN = re.compile(
 def to_llvm22(text: str) -> str:
     """Return LLVM 24's `text` in a form that LLVM 22 reads as the same module."""
     text = _INTRINSIC_DECLARATION.sub("", text)
-    return _LINE_WITH_CONSTANT.sub(lambda line: _rewrite_line(line[0]), text)
+    return "\n".join(
+        _rewrite_line(line) if _MAYBE_CONSTANT.search(line) else line for line in text.split("\n")
+    )
 
 
 def constant_bits(kind: str, literal: str) -> int:

@@ -70,7 +70,7 @@ class Target:
     Attributes:
         access: where it lies.
         element: its type.
-        map: for TMA, which writes `part_columns` by 64 rows; None where every thread writes its own.
+        map: for TMA, which writes `part_columns` by 64 rows; None where threads write their own.
     """
 
     access: Access
