@@ -20,8 +20,9 @@ from xyntra.plan.build import PARAMETERS, build_plan, nodes_of
 from xyntra.plan.build_source import build_source_graph
 from xyntra.plan.plan import Plan
 from xyntra.plan.source_graph import SourceGraph
+from xyntra.targets.cpu.fork_server import ForkServer
 from xyntra.targets.cpu.kernels import CompiledKernel, KernelSource
-from xyntra.targets.cpu.parallel import compile_kernels
+from xyntra.targets.cpu.parallel import compile_kernels, compiler_server
 
 _COUNTED = ("linalg.", "xyntra.", "tensor.", "scf.")
 _UNCOUNTED = frozenset(
@@ -44,6 +45,13 @@ def compile_request(request: Request) -> bytes:
     Raises:
         XyntraError: the model is wrong or cannot be compiled.
     """
+    if request.level == "artifact":
+        with compiler_server(request.architecture) as server:
+            return _compile(request, server)
+    return _compile(request, None)
+
+
+def _compile(request: Request, server: ForkServer | None) -> bytes:
     with make_context() as context, ir.Location.unknown():
         module = _import(request, context)
         operations = count_operations(module.operation)
@@ -59,7 +67,8 @@ def compile_request(request: Request) -> bytes:
         sources = kernel_sources(module, plan, request.opt_level, request.architecture)
         if request.level == "llvm":
             return _llvm_text(sources)
-        return _artifact(request, plan, sources, text, graph).to_bytes()
+        compiled = _compile_kernels(request, sources, server)
+        return _artifact(request, plan, compiled, text, graph).to_bytes()
 
 
 def _pipelines(request: Request) -> list[str]:
@@ -161,12 +170,20 @@ def with_code(plan: Plan, compiled: Mapping[str, CompiledKernel]) -> Plan:
     return replace(plan, kernels=kernels)
 
 
-def _artifact(
-    request: Request, plan: Plan, sources: list[KernelSource], text: str, graph: SourceGraph
-) -> Artifact:
+def _compile_kernels(
+    request: Request, sources: list[KernelSource], server: ForkServer | None
+) -> dict[str, CompiledKernel]:
+    """Compile kernels; returns them by name."""
     cache = DiskCache(request.cache_dir, request.cache_size) if request.cache_dir else None
-    compiled = compile_kernels(sources, jobs=request.jobs, timeout=request.timeout, cache=cache)
-    code = {source.name: each for source, each in zip(sources, compiled, strict=True)}
+    compiled = compile_kernels(
+        sources, jobs=request.jobs, timeout=request.timeout, cache=cache, server=server
+    )
+    return {source.name: each for source, each in zip(sources, compiled, strict=True)}
+
+
+def _artifact(
+    request: Request, plan: Plan, code: dict[str, CompiledKernel], text: str, graph: SourceGraph
+) -> Artifact:
     objects = {name: each.code for name, each in code.items()}
     full = with_code(plan, code)
     machine = CodeTarget(request.architecture).machine_key

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Forked child processes that compile one kernel at a time and may crash.
+"""Child processes that compile one kernel at a time and may crash.
 
 A child gets one kernel and answers before it gets the next, so neither side ever waits with a full
 pipe. What it writes to standard error is kept: LLVM says there why it aborts.
@@ -8,20 +8,18 @@ pipe. What it writes to standard error is kept: LLVM says there why it aborts.
 from __future__ import annotations
 
 import json
-import multiprocessing
-import os
 import signal
 import tempfile
 import time
-import warnings
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from xyntra.errors import WorkerError, XyntraError
+from xyntra.targets.cpu.fork_server import ForkServer
 from xyntra.targets.cpu.kernels import CompiledKernel, KernelSource
 
 _DONE, _FAILED = b"d", b"f"
@@ -32,7 +30,8 @@ _STDERR_LINES = 12
 class Child:
     """A process and the kernel that it is at; `key` is empty while it has none."""
 
-    process: Any
+    server: ForkServer
+    pid: int
     pipe: Connection
     stderr: BinaryIO
     key: str = ""
@@ -67,20 +66,18 @@ class Child:
             "kernel-timeout", "compiling a kernel took too long", place=self.kernel.place
         )
 
-    def stop(self) -> None:
-        """End the process, whatever it does."""
+    def close(self) -> None:
+        """Let go of the process; it ends when it has nothing to do, or with its server."""
         self.pipe.close()
-        self.process.kill()
-        self.process.join()
         self.stderr.close()
 
     def _crash(self) -> WorkerError:
-        self.process.join()
+        status = self.server.exit_status(self.pid)
         self.stderr.seek(0)
         lines = self.stderr.read().decode("utf-8", "replace").splitlines()
         return WorkerError(
             "kernel-crash",
-            f"the compiler died of {_exit_reason(self.process.exitcode)} on a kernel",
+            f"the compiler died of {_exit_reason(status)} on a kernel",
             place=self.kernel.place,
             cause="\n".join(lines[-_STDERR_LINES:]) or None,
         )
@@ -96,49 +93,35 @@ def ready(busy: list[Child]) -> list[Child]:
 
 
 @contextmanager
-def child_processes(
-    count: int, compile_one: Callable[[KernelSource], CompiledKernel]
-) -> Iterator[list[Child]]:
-    """Start `count` processes that call `compile_one`; kill them on the way out."""
+def child_processes(server: ForkServer, count: int) -> Iterator[list[Child]]:
+    """Start `count` children of `server`, which `serve_kernels`; close them on the way out.
+
+    Raises:
+        WorkerError: the server died.
+    """
     children: list[Child] = []
     try:
         for _ in range(count):
-            children.append(_start_child(children, compile_one))
+            children.append(_start_child(server))
         yield children
     finally:
         for child in children:
-            child.stop()
+            child.close()
 
 
-def _start_child(
-    others: Sequence[Child], compile_one: Callable[[KernelSource], CompiledKernel]
-) -> Child:
-    context = multiprocessing.get_context("fork")
-    ours, theirs = context.Pipe()
-    stderr = tempfile.TemporaryFile()  # noqa: SIM115  (closed by Child.stop)
-    # A child that kept the parent's ends would never see them close.
-    inherited = [ours, *(other.pipe for other in others)]
-    process = context.Process(
-        target=_serve, args=(theirs, inherited, stderr.fileno(), compile_one), daemon=True
-    )
-    with warnings.catch_warnings():
-        # The threads of numpy's linear algebra are asleep, and no child calls it.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        process.start()
-    theirs.close()
-    return Child(process, ours, stderr)
+def _start_child(server: ForkServer) -> Child:
+    stderr = tempfile.TemporaryFile()  # noqa: SIM115  (closed by Child.close)
+    try:
+        return Child(server, *server.fork(stderr.fileno()), stderr)
+    except OSError as error:
+        stderr.close()
+        raise WorkerError(
+            "worker-crashed", "the process that loads the compiler died", cause=str(error)
+        ) from error
 
 
-def _serve(
-    pipe: Connection,
-    inherited: list[Connection],
-    stderr: int,
-    compile_one: Callable[[KernelSource], CompiledKernel],
-) -> None:
-    for other in inherited:
-        other.close()
-    os.dup2(stderr, 2)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def serve_kernels(pipe: Connection, compile_one: Callable[[KernelSource], CompiledKernel]) -> None:
+    """Compile what comes through `pipe` until its other end is closed."""
     while True:
         try:
             kernel = pipe.recv()
@@ -154,7 +137,5 @@ def _answer(kernel: KernelSource, compile_one: Callable[[KernelSource], Compiled
         return _FAILED + json.dumps(error.to_dict()).encode()
 
 
-def _exit_reason(code: int | None) -> str:
-    if code is not None and code < 0:
-        return signal.Signals(-code).name
-    return f"exit status {code}"
+def _exit_reason(code: int) -> str:
+    return signal.Signals(-code).name if code < 0 else f"exit status {code}"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import struct
 from dataclasses import dataclass
@@ -13,6 +14,12 @@ from typing import Any
 from xyntra.cache import DiskCache, cache_key
 
 _HEADER = struct.Struct("<QQQ")
+_FIRST = """
+func.func @first(%a: tensor<16x16xf32>) -> tensor<16x16xf32> {
+  %e = tensor.empty() : tensor<16x16xf32>
+  %r = linalg.negf ins(%a: tensor<16x16xf32>) outs(%e: tensor<16x16xf32>) -> tensor<16x16xf32>
+  return %r : tensor<16x16xf32>
+}"""
 
 
 @dataclass(frozen=True)
@@ -132,6 +139,12 @@ def _compile_for_gpu(kernel: KernelSource) -> CompiledKernel:
 
     image = compile_image(kernel.mlir, kernel.place, kernel.architecture)
     return CompiledKernel(image.to_bytes(), sum(image.scratch))
+
+
+def load_compiler(architecture: str = "") -> None:
+    """Load what `compile_kernel` needs, and use it once: processes forked later find it ready."""
+    compile_kernel(KernelSource("first", _FIRST, architecture=architecture))
+    gc.freeze()
 
 
 @lru_cache(maxsize=1)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Compiles many kernels at once, each in a child process that may crash.
 
-llvmlite holds a lock while LLVM works, so threads would not help. Children are forked: they share
-the libraries that the parent has loaded, and start in a few milliseconds.
+llvmlite holds a lock while LLVM works, so threads would not help. Children are forked from one
+that loads the compiler while the model goes through the levels above.
 """
 
 from __future__ import annotations
@@ -10,18 +10,39 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from multiprocessing.connection import Connection
 
 from xyntra.cache import DiskCache
 from xyntra.errors import CompileError, XyntraError
-from xyntra.targets.cpu.child_processes import child_processes, ready
+from xyntra.targets.cpu.child_processes import child_processes, ready, serve_kernels
+from xyntra.targets.cpu.fork_server import ForkServer
 from xyntra.targets.cpu.kernels import (
     CompiledKernel,
     KernelSource,
     compile_kernel,
-    compiler_context,
     kernel_key,
     load_cached,
+    load_compiler,
 )
+
+
+@contextmanager
+def compiler_server(architecture: str = "") -> Iterator[ForkServer | None]:
+    """Start loading the compiler of kernels; None where processes cannot be forked.
+
+    Args:
+        architecture: of the GPU to generate code for; "" for this processor.
+    """
+    if not hasattr(os, "fork"):
+        yield None
+        return
+    server = ForkServer(partial(load_compiler, architecture), _serve)
+    try:
+        yield server
+    finally:
+        server.stop()
 
 
 def compile_kernels(
@@ -30,6 +51,7 @@ def compile_kernels(
     jobs: int | None = None,
     timeout: float = 300.0,
     cache: DiskCache | None = None,
+    server: ForkServer | None = None,
 ) -> list[CompiledKernel]:
     """Compile `kernels`, equal ones once, and return their machine code in order.
 
@@ -38,6 +60,7 @@ def compile_kernels(
         jobs: child processes at most; as many as there are processors where not given.
         timeout: seconds for one kernel.
         cache: where machine code is looked up before lowering, and kept.
+        server: of `compiler_server`; one of its own where not given.
 
     Raises:
         WorkerError: a child crashed or took too long; names the kernel and its nodes.
@@ -54,7 +77,8 @@ def compile_kernels(
             missing[key] = kernel
         else:
             done[key] = cached
-    for key, compiled in _compile_missing(missing, _job_count(jobs, len(missing)), timeout):
+    count = _job_count(jobs, len(missing))
+    for key, compiled in _compile_missing(missing, count, timeout, server):
         done[key] = compiled
         if cache is not None:
             cache.put(key, compiled.to_bytes())
@@ -68,23 +92,24 @@ def _job_count(jobs: int | None, kernels: int) -> int:
 
 
 def _compile_missing(
-    missing: dict[str, KernelSource], jobs: int, timeout: float
+    missing: dict[str, KernelSource], jobs: int, timeout: float, server: ForkServer | None
 ) -> Iterator[tuple[str, CompiledKernel]]:
     if not missing:
         return
-    if not hasattr(os, "fork"):
-        yield from ((key, _compile_named(kernel)) for key, kernel in missing.items())
-        return
-    _import_compiler()
     # The largest first, so that no child is left alone with a long kernel at the end.
     queue = deque(sorted(missing.items(), key=lambda item: -len(item[1].mlir)))
-    with child_processes(jobs, _compile_named) as children:
-        for child in children:
-            child.start_next(queue, timeout)
-        while busy := [child for child in children if child.key]:
-            for child in ready(busy):
-                yield child.key, child.receive()
+    architecture = queue[0][1].architecture
+    with nullcontext(server) if server else compiler_server(architecture) as used:
+        if used is None:
+            yield from ((key, _compile_named(kernel)) for key, kernel in queue)
+            return
+        with child_processes(used, jobs) as children:
+            for child in children:
                 child.start_next(queue, timeout)
+            while busy := [child for child in children if child.key]:
+                for child in ready(busy):
+                    yield child.key, child.receive()
+                    child.start_next(queue, timeout)
 
 
 def _compile_named(kernel: KernelSource) -> CompiledKernel:
@@ -102,10 +127,5 @@ def _compile_named(kernel: KernelSource) -> CompiledKernel:
         ) from error
 
 
-def _import_compiler() -> None:
-    """Load before forking what every child needs."""
-    from xyntra.passes.lower.cpu import pipeline  # noqa: F401
-    from xyntra.targets.cpu import codegen
-
-    compiler_context()
-    codegen.target_key()
+def _serve(pipe: Connection) -> None:
+    serve_kernels(pipe, _compile_named)

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""A process that loads what its children need, and forks them.
+
+It is started early and loads while its owner does something else. The children share the memory of
+what it has loaded, and start in a few milliseconds. It ends, and ends them, as soon as its owner
+closes the socket between the two, or dies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import socket
+import struct
+import traceback
+import warnings
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Any
+
+__all__ = ["ForkServer"]
+
+_MESSAGE = struct.Struct("<cq")
+_ANSWER = struct.Struct("<q")
+_FORK, _WAIT = b"f", b"w"
+_FAILED = 1
+
+Serve = Callable[[Connection], None]
+
+
+class ForkServer:
+    """Forks children on request; not for several threads at once.
+
+    Args:
+        load: runs once in the server; what it raises is left to the children to meet again.
+        serve: what a child does with its end of the pipe.
+    """
+
+    def __init__(self, load: Callable[[], None], serve: Serve) -> None:
+        self._control, theirs = socket.socketpair()
+        context = multiprocessing.get_context("fork")
+        arguments = theirs, self._control, load, serve
+        self._process: Any = context.Process(target=_run, args=arguments, daemon=True)
+        self._has_children = False
+        with warnings.catch_warnings():
+            # The threads of numpy's linear algebra are asleep, and no child calls it.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self._process.start()
+        theirs.close()
+
+    def fork(self, stderr: int) -> tuple[int, Connection]:
+        """Start a child whose standard error is the file `stderr`, after loading has ended.
+
+        Returns:
+            Its number, and the owner's end of a pipe to it.
+
+        Raises:
+            OSError: the server has died.
+        """
+        ours, theirs = multiprocessing.Pipe()
+        self._has_children = True
+        socket.send_fds(self._control, [_MESSAGE.pack(_FORK, 0)], [theirs.fileno(), stderr])
+        theirs.close()
+        return self._answer(), ours
+
+    def exit_status(self, pid: int) -> int:
+        """Wait for a child to end; returns its exit status, or minus the signal that ended it.
+
+        Raises:
+            OSError: the server has died.
+        """
+        self._control.sendall(_MESSAGE.pack(_WAIT, pid))
+        return self._answer()
+
+    def stop(self) -> None:
+        """End the server and its children, whatever they do."""
+        self._control.close()
+        if not self._has_children:
+            self._process.kill()
+        self._process.join()
+
+    def _answer(self) -> int:
+        data = self._control.recv(_ANSWER.size)
+        if len(data) < _ANSWER.size:
+            raise ConnectionResetError("the process that forks children has died")
+        return int(_ANSWER.unpack(data)[0])
+
+
+def _run(
+    control: socket.socket, other: socket.socket, load: Callable[[], None], serve: Serve
+) -> None:
+    other.close()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with contextlib.suppress(Exception):
+        load()
+    children: set[int] = set()
+    try:
+        _answer_requests(control, serve, children)
+    finally:
+        for pid in children:
+            os.kill(pid, signal.SIGKILL)
+
+
+def _answer_requests(control: socket.socket, serve: Serve, children: set[int]) -> None:
+    while True:
+        data, descriptors, _, _ = socket.recv_fds(control, _MESSAGE.size, 2)
+        if len(data) < _MESSAGE.size:
+            return
+        command, pid = _MESSAGE.unpack(data)
+        if command == _FORK:
+            answer = _fork(control, serve, *descriptors)
+            children.add(answer)
+        else:
+            answer = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+            children.discard(pid)
+        control.sendall(_ANSWER.pack(answer))
+
+
+def _fork(control: socket.socket, serve: Serve, pipe: int, stderr: int) -> int:
+    pid = os.fork()
+    if pid:
+        os.close(pipe)
+        os.close(stderr)
+        return pid
+    try:
+        control.close()
+        os.dup2(stderr, 2)
+        os.close(stderr)
+        serve(Connection(pipe))
+        os._exit(0)
+    except BaseException:  # nothing of the server's may run in a child
+        os.write(2, traceback.format_exc().encode())
+        os._exit(_FAILED)
