@@ -20,10 +20,11 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.epilogue import Epilogue
 from xyntra.passes.lower.cpu.loop_builder import Position
 from xyntra.passes.lower.cuda.contraction.product import Product
-from xyntra.passes.lower.cuda.contraction.roles import extents
+from xyntra.passes.lower.cuda.contraction.tile_order import TileOrder
 from xyntra.passes.lower.cuda.contraction.wgmma_ops import (
     address,
     advanced,
+    arrive,
     copy_in,
     descriptor,
     multiply,
@@ -53,7 +54,6 @@ from xyntra.passes.lower.cuda.thread_grid import (
     LaunchShape,
     barrier,
     block_number,
-    delinearize,
     i32,
     thread_number,
     when,
@@ -63,6 +63,7 @@ _STEP = 16  # of the reduction, in one wgmma
 _ROWS_APART = 8 * SWIZZLE  # bytes from one group of eight rows to the next
 _BLOCK_BYTES = DEPTH * SWIZZLE  # 64 steps of 64 neighbouring rows or columns
 _BARRIER = 8  # bytes
+_FOLLOWING = 3  # number of a barrier; those before it are the block's and the consumers'
 _PRODUCER_REGISTERS = 40
 _CONSUMER_REGISTERS = 232
 
@@ -94,58 +95,6 @@ def emit_wgmma(
 
 
 @dataclass(frozen=True)
-class _Order:
-    """In which order blocks take tiles.
-
-    Attributes:
-        product: what is computed.
-        tile: how it is cut.
-    """
-
-    product: Product
-    tile: Tile
-
-    @property
-    def down(self) -> int:
-        """Tiles along the rows."""
-        return -(-self.product.size(self.product.rows) // self.tile.rows)
-
-    @property
-    def across(self) -> int:
-        """Tiles along the columns."""
-        return -(-self.product.size(self.product.columns) // self.tile.columns)
-
-    @property
-    def count(self) -> int:
-        """Tiles in all."""
-        return self.down * self.across * self.product.size(self.product.batch)
-
-    def place(self, number: ir.Value) -> Place:
-        """Return where the tile `number`, an i32, lies.
-
-        Tiles that are near in this order use the same columns, or rows that are near, so that L2
-        still has them.
-        """
-        each = self.down * self.across
-        batch: Position = {}
-        if self.product.batch:
-            outer = arith.divui(number, i32(each))
-            batch = delinearize(outer, extents(self.product.nest, self.product.batch))
-            number = arith.remui(number, i32(each))
-        height: ir.Value = i32(min(self.tile.group, self.down))
-        first: ir.Value = i32(0)
-        if self.down > self.tile.group:
-            step = i32(self.across * self.tile.group)
-            first = arith.muli(arith.divui(number, step), i32(self.tile.group))
-            number = arith.remui(number, step)
-            height = arith.minui(arith.subi(i32(self.down), first), height)
-        row = arith.addi(first, arith.remui(number, height))
-        column = arith.divui(number, height)
-        rows, columns = i32(self.tile.rows), i32(self.tile.columns)
-        return Place(batch, arith.muli(row, rows), arith.muli(column, columns))
-
-
-@dataclass(frozen=True)
 class _Kernel:
     """One launch; offsets are bytes of its dynamic shared memory.
 
@@ -159,7 +108,7 @@ class _Kernel:
         memory: address of the shared memory, an i32.
     """
 
-    order: _Order
+    order: TileOrder
     stages: int
     left: Operand
     right: Operand
@@ -181,7 +130,7 @@ class _Kernel:
         buffers = [product.left.value, product.right.value, *results.mapped_buffers]
         maps = tuple(map_argument(value, number) for number, value in enumerate(buffers))
         memory = address(shared.dynamic())
-        return cls(_Order(product, tile), count, left, right, results, maps, memory)
+        return cls(TileOrder(product, tile), count, left, right, results, maps, memory)
 
     @property
     def tile(self) -> Tile:
@@ -290,6 +239,7 @@ class _Kernel:
     ) -> tuple[list[ir.Value], list[ir.Value]]:
         """Return a tile's sums, and stage and parity behind it."""
         before = ring[0]
+        self._stay_behind(number)
         # The first stage is by itself: it starts the sums.
         sums, ring = self._stage(number, ring, None)
         count = len(sums)
@@ -299,6 +249,7 @@ class _Kernel:
             sums, following = self._stage(number, inside[count : count + 2], inside[:count])
             nvvm.wgmma_wait_group_sync_aligned(1)
             self._release(inside[-1])  # its multiplications have ended
+            self._let_follow(number, loop.induction_variable)
             scf.YieldOp([*sums, *following, inside[count]])
         results = list(loop.results)
         sums = wait_for_products(results[:count])
@@ -329,6 +280,26 @@ class _Kernel:
             )
         nvvm.wgmma_commit_group_sync_aligned()
         return found, self._next(stage, parity)
+
+    @property
+    def _lag(self) -> int:
+        lag = min(self.tile.lag, self.stages - 1, self.steps - 1)
+        return lag if self.tile.consumers > 1 else 0
+
+    def _stay_behind(self, number: ir.Value) -> None:
+        """Wait, as the second consumer, until the first one is some stages ahead in this tile."""
+        if self._lag:
+            with when(arith.cmpi(arith.CmpIPredicate.eq, number, i32(1))):
+                threads = i32(2 * WARPGROUP)
+                nvvm.barrier(barrier_id=i32(_FOLLOWING), number_of_threads=threads)
+
+    def _let_follow(self, number: ir.Value, step: ir.Value) -> None:
+        """Let the second consumer begin, as the first one, at a step of the tile."""
+        if self._lag:
+            is_first = arith.cmpi(arith.CmpIPredicate.eq, number, i32(0))
+            is_time = arith.cmpi(arith.CmpIPredicate.eq, step, i32(self._lag))
+            with when(arith.andi(is_first, is_time)):
+                arrive(_FOLLOWING, 2 * WARPGROUP)
 
     def _release(self, stage: ir.Value) -> None:
         lane = arith.andi(thread_number(), i32(WARP - 1))

@@ -172,6 +172,13 @@ def store_matrices(target: ir.Value, words: Sequence[ir.Value]) -> None:
     )
 
 
+def arrive(number: int, threads: int) -> None:
+    """Arrive at a barrier of the block, of `threads` in all, without waiting there."""
+    llvm.inline_asm(
+        None, [], f"bar.arrive {number}, {threads};", "~{memory}", has_side_effects=True
+    )
+
+
 def same_in_warp(value: ir.Value) -> ir.Value:
     """Return an i32 of the warp's first lane, which the compiler then knows to be one for all."""
     kind = attribute("#nvvm<shfl_kind idx>")

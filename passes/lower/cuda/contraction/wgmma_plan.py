@@ -38,11 +38,14 @@ class Tile:
         rows: 64 for every warpgroup that multiplies, of which there are one or two.
         columns: a multiple of 64, up to 256.
         group: rows of tiles that are walked through together, so that they share columns in L2.
+        lag: stages that the second of two consumers stays behind the first, so that one multiplies
+            while the other writes results; less than there are stages.
     """
 
     rows: int
     columns: int
     group: int = 8
+    lag: int = 0
 
     @property
     def consumers(self) -> int:

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Matrix products for warpgroups: what is copied, what is issued, and what ptxas says."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from xyntra.passes.lower.cuda.contraction import select, wgmma
+from xyntra.passes.lower.cuda.contraction.wgmma_plan import Tile
+from xyntra.targets.cuda.kernel_image import KernelImage
+from xyntra.targets.cuda.kernels import compile_image
+
+PRODUCT = """
+func.func @k(%a: tensor<{a}x{dtype}>, %b: tensor<{b}x{dtype}>, %c: tensor<{columns}x{dtype}>)
+    -> tensor<{o}x{result}> {{
+  %zero = arith.constant {initial} : f32
+  %e = tensor.empty() : tensor<{o}xf32>
+  %g = tensor.empty() : tensor<{o}x{result}>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<{o}xf32>) -> tensor<{o}xf32>
+  %m = linalg.generic {{
+    indexing_maps = [affine_map<(x, i, j, k) -> ({amap})>, affine_map<(x, i, j, k) -> ({bmap})>,
+                     affine_map<(x, i, j, k) -> (x, i, j)>],
+    iterator_types = ["parallel", "parallel", "parallel", "reduction"]}}
+    ins(%a, %b : tensor<{a}x{dtype}>, tensor<{b}x{dtype}>) outs(%f : tensor<{o}xf32>) {{
+  ^bb0(%u: {dtype}, %v: {dtype}, %w: f32):
+    %p = arith.extf %u : {dtype} to f32
+    %q = arith.extf %v : {dtype} to f32
+    %r = arith.mulf %p, %q : f32
+    %s = arith.{combine} %w, %r : f32
+    linalg.yield %s : f32
+  }} -> tensor<{o}xf32>
+  %r = linalg.generic {{
+    indexing_maps = [affine_map<(x, i, j) -> (x, i, j)>, affine_map<(x, i, j) -> (j)>,
+                     affine_map<(x, i, j) -> (x, i, j)>],
+    iterator_types = ["parallel", "parallel", "parallel"]}}
+    ins(%m, %c : tensor<{o}xf32>, tensor<{columns}x{dtype}>) outs(%g : tensor<{o}x{result}>) {{
+  ^bb0(%u: f32, %v: {dtype}, %o: {result}):
+    %t = arith.extf %v : {dtype} to f32
+    %s = arith.addf %u, %t : f32
+    {finish}
+    linalg.yield %y : {result}
+  }} -> tensor<{o}x{result}>
+  return %r : tensor<{o}x{result}>
+}}"""
+
+
+def product(
+    rows: int,
+    columns: int,
+    depth: int,
+    *,
+    batch: int = 1,
+    dtype: str = "bf16",
+    result: str = "",
+    layout: str = "kk",
+    initial: str = "0.0",
+    combine: str = "addf",
+) -> str:
+    """The text of a product; `layout` says which dimension is contiguous in each factor."""
+    result = result or dtype
+    left = (rows, depth) if layout[0] == "k" else (depth, rows)
+    right = (columns, depth) if layout[1] == "k" else (depth, columns)
+    narrow = f"%y = arith.truncf %s : f32 to {result}"
+    return PRODUCT.format(
+        a="x".join(map(str, (batch, *left))),
+        b="x".join(map(str, (batch, *right))),
+        o=f"{batch}x{rows}x{columns}",
+        amap="x, i, k" if layout[0] == "k" else "x, k, i",
+        bmap="x, j, k" if layout[1] == "k" else "x, k, j",
+        columns=columns,
+        dtype=dtype,
+        result=result,
+        initial=initial,
+        combine=combine,
+        finish=narrow
+        if result != "f32"
+        else "%zz = arith.constant 0.0 : f32\n    %y = arith.maximumf %s, %zz : f32",
+    )
+
+
+@pytest.fixture(autouse=True)
+def _warpgroups(monkeypatch):
+    monkeypatch.setattr(select, "WGMMA_ARCHITECTURES", frozenset({"sm_90a"}))
+
+
+def compiled(text: str, architecture: str = "sm_90a") -> KernelImage:
+    return compile_image(text, "kernel 'k'", architecture)
+
+
+def assemble(image: KernelImage, folder: Path) -> str:
+    """What ptxas reports about the code."""
+    found = sorted((Path(sys.prefix) / "lib").glob("python3*/site-packages/nvidia/cu*/bin/ptxas"))
+    program = str(found[-1]) if found else shutil.which("ptxas")
+    if program is None:
+        pytest.skip("ptxas is not installed")
+    source = folder / "k.ptx"
+    source.write_text(image.ptx)
+    command = [program, "-v", "-arch=sm_90a", str(source), "-o", str(folder / "k.cubin")]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("tile", [Tile(128, 256), Tile(128, 192), Tile(64, 64), Tile(64, 256)])
+@pytest.mark.parametrize("layout", ["kk", "mn"])
+def test_tiles_assemble_without_spills_or_serialised_products(tile, layout, monkeypatch, tmp_path):
+    monkeypatch.setattr(wgmma, "choose_tile", lambda _: tile)
+    image = compiled(product(512, 768, 512, layout=layout))
+    report = assemble(image, tmp_path)
+    assert set(re.findall(r"(\d+) bytes spill", report)) == {"0"}
+    assert not re.search(r"C75\d\d|warning", report, re.IGNORECASE)
+    registers = int(re.search(r"Used (\d+) registers", report)[1])
+    assert registers == 168 if tile.consumers == 2 else registers <= 255
+    assert f"wgmma.mma_async.sync.aligned.m64n{tile.columns}k16.f32.bf16.bf16" in image.ptx
+    assert image.ptx.count("setmaxnreg") == (2 if tile.consumers == 2 else 0)
+
+
+def test_rows_of_both_factors_are_copied_by_tma():
+    (launch,) = compiled(product(200, 136, 72, batch=3, dtype="f16")).launches
+    left, right, output = launch.maps
+    assert (left.element, left.sizes, left.strides) == ("f16", (72, 200, 3), (144, 28800))
+    assert (right.sizes, right.strides) == ((72, 136, 3), (144, 19584))
+    assert (output.sizes, output.strides) == ((136, 200, 3), (272, 54400))
+    assert [each.argument for each in launch.maps] == [0, 1, 3]
+    assert {each.swizzle for each in launch.maps} == {128}
+    assert launch.shared <= 227 << 10
+
+
+def test_transposed_factors_are_read_as_they_lie():
+    text = compiled(product(128, 128, 128, layout="mn")).ptx
+    issued = set(re.findall(r"(?<=, p, )1,  ?1, \d,  \d(?=;)", text))
+    assert issued == {"1,  1, 1,  1"}
+    text = compiled(product(128, 128, 128, layout="kk")).ptx
+    assert set(re.findall(r"(?<=, p, )1,  ?1, \d,  \d(?=;)", text)) == {"1,  1, 0,  0"}
+
+
+def test_results_of_any_row_length_are_written():
+    image = compiled(product(65, 77, 64))
+    assert len(image.launches[0].maps) == 2
+    assert "st.global.b16" in image.ptx
+    image = compiled(product(65, 80, 64, result="f32"))
+    assert len(image.launches[0].maps) == 3
+    assert "cp.async.bulk.tensor.2d.global.shared::cta" in image.ptx
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        product(128, 128, 68),  # rows of 136 bytes
+        product(128, 128, 64, initial="1.0"),
+        product(128, 128, 64, combine="maximumf"),
+    ],
+    ids=["unaligned rows", "another start", "another combination"],
+)
+def test_what_tensor_cores_or_copies_cannot_do_takes_another_way(text):
+    assert "wgmma" not in compiled(text).ptx
+
+
+def test_other_architectures_take_another_way():
+    assert "wgmma" not in compiled(product(128, 128, 64), "sm_80").ptx
