@@ -7,6 +7,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
 from xyntra.passes.lower.cpu.access_strides import loop_extents
 from xyntra.passes.lower.cpu.linear_nest import linear_nest
+from xyntra.passes.lower.cuda.attention.emit import emit_attention
 from xyntra.passes.lower.cuda.contraction.select import emit_contraction
 from xyntra.passes.lower.cuda.general import emit_general, is_general
 from xyntra.passes.lower.cuda.pointwise import emit_pointwise
@@ -42,12 +43,15 @@ def emit_stage(
     if first.name == "linalg.generic" and 0 in loop_extents(first):
         return None
     last = stage.operations[-1]
+    shared = SharedMemory(module, name)
+    if stage.attention is not None:
+        with last.location, ir.InsertionPoint(last):
+            return _checked(emit_attention(stage.attention.problem(), shared, architecture))
     if not all(is_nest(op) for op in stage.operations):
         if not is_general(last):
             return _SINGLE  # loops of any kind, which one thread runs
         with last.location, ir.InsertionPoint(last):
             return emit_general(last)
-    shared = SharedMemory(module, name)
     nests = [linear_nest(op) for op in stage.operations]
     found = stage.contraction
     with last.location, ir.InsertionPoint(last):
@@ -59,6 +63,10 @@ def emit_stage(
             shape = emit_reduction(nests[0], shared)
         else:
             shape = emit_pointwise(nests[0])
+    return _checked(shape)
+
+
+def _checked(shape: LaunchShape) -> LaunchShape:
     if shape.grid > MAX_GRID:
         raise CompileError("kernel-grid", f"a kernel needs {shape.grid:,} blocks of threads")
     return shape

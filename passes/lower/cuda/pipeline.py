@@ -24,6 +24,7 @@ from xyntra.passes.lower.cpu.kernel_function import (
 from xyntra.passes.lower.cpu.narrow_floats import NarrowFloats
 from xyntra.passes.lower.cpu.scratch_allocation import ScratchAllocation
 from xyntra.passes.lower.cpu.strided_copies import StridedCopies
+from xyntra.passes.lower.cuda.attention.carrier import carry_attention
 from xyntra.passes.lower.cuda.device_functions import mark_kernels, outline
 from xyntra.passes.lower.cuda.device_math import check_math
 from xyntra.passes.lower.cuda.emit_stage import emit_stage, erase_emitted
@@ -129,6 +130,7 @@ def _lower(module: ir.Operation, architecture: str) -> LoweredCudaKernel:
 
 def _to_buffers(module: ir.Operation) -> ir.Operation:
     """Lower tensors to memory; returns the module, or the copy that took its place."""
+    carry_attention(module)
     DataBySlices().run(module)
     run_upstream(module, WIDEN)
     FastMath().run(module)

@@ -15,6 +15,7 @@ from xyntra.passes.lower.cpu.linear_nest import is_linear, linear_nest
 from xyntra.passes.lower.cpu.memrefs import VIEWS, identity_map, root
 from xyntra.passes.lower.cpu.row_group import aligned, exchange_values, shared_loops
 from xyntra.passes.lower.cpu.scalar_nest import is_scalar_code
+from xyntra.passes.lower.cuda.attention.group import AttentionGroup, attention_group
 from xyntra.passes.lower.cuda.contraction.group import ContractionGroup, contraction_group
 
 _PASSIVE = VIEWS | {"memref.alloc", "memref.load", "memref.get_global", "func.return"}
@@ -28,11 +29,13 @@ class Stage:
         region: the `scf.execute_region` around them.
         operations: the operations.
         contraction: what is known of them where they are a contraction for tiles.
+        attention: likewise where they are attention.
     """
 
     region: ir.Operation
     operations: tuple[ir.Operation, ...]
     contraction: ContractionGroup | None = None
+    attention: AttentionGroup | None = None
 
 
 def form_stages(function: ir.Operation) -> list[Stage]:
@@ -50,9 +53,11 @@ def form_stages(function: ir.Operation) -> list[Stage]:
     work = [view.operation for view in entry_block(function).operations]
     work = [op for op in work if not _is_passive(op)]
     _check_loads(function, work)
-    groups = _contractions(work)
-    taken = [op for group in groups for op in group.operations]
-    stages = [_wrap(group.operations, group) for group in groups]
+    attentions = _attentions(work)
+    groups = _contractions([op for op in work if not _is_of(op, attentions)])
+    stages = [_wrap(each.operations, attention=each) for each in attentions]
+    stages += [_wrap(group.operations, group) for group in groups]
+    taken = [op for group in (*attentions, *groups) for op in group.operations]
     for run in _runs(work, taken):
         stages += [_wrap(group) for group in list(_groups(run))]
     positions = {view.operation: i for i, view in enumerate(entry_block(function).operations)}
@@ -75,6 +80,15 @@ def is_nest(op: ir.Operation) -> bool:
 
 def _is_passive(op: ir.Operation) -> bool:
     return op.name in _PASSIVE or op.name.startswith("arith.")
+
+
+def _attentions(work: Sequence[ir.Operation]) -> list[AttentionGroup]:
+    found = [attention_group(work, position) for position in range(len(work))]
+    return [group for group in found if group is not None]
+
+
+def _is_of(op: ir.Operation, groups: Sequence[AttentionGroup]) -> bool:
+    return any(op in group.operations for group in groups)
 
 
 def _contractions(work: Sequence[ir.Operation]) -> list[ContractionGroup]:
@@ -123,7 +137,11 @@ def _shared_length(work: Sequence[ir.Operation]) -> int:
     return len(nests) if len(nests) > 1 and exchange_values(nests) else 1
 
 
-def _wrap(group: Sequence[ir.Operation], contraction: ContractionGroup | None = None) -> Stage:
+def _wrap(
+    group: Sequence[ir.Operation],
+    contraction: ContractionGroup | None = None,
+    attention: AttentionGroup | None = None,
+) -> Stage:
     last = group[-1]
     with last.location, ir.InsertionPoint(last):
         region = ir.Operation.create("scf.execute_region", regions=1)
@@ -133,7 +151,7 @@ def _wrap(group: Sequence[ir.Operation], contraction: ContractionGroup | None = 
             ending = scf.YieldOp([]).operation
     for op in group:
         op.move_before(ending)
-    return Stage(region, tuple(group), contraction)
+    return Stage(region, tuple(group), contraction, attention=attention)
 
 
 def _as_generic(copy: ir.Operation) -> None:

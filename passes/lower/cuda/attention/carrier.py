@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Takes `xyntra.attention` through bufferization as the linalg.generic that `carried` finds."""
+
+from __future__ import annotations
+
+from xyntra.dialects.attention import OP
+from xyntra.dialects.attention_layout import KEY_SIZE, VALUE_SIZE
+from xyntra.dialects.builder import Iterator, Tensor, TensorBuilder
+from xyntra.dialects.dtypes import default_dtype
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import Scalar, constant
+from xyntra.passes.lower.attention_as_linalg import decompose_attention
+from xyntra.passes.lower.cpu.kernel_function import operations_named
+from xyntra.passes.lower.cuda.attention.plan import LARGEST_SIZE
+
+_DTYPES = ("float32", "float16", "bfloat16")
+
+
+def carry_attention(module: ir.Operation) -> None:
+    """Rewrite every attention of `module`: as a carrier, or as linalg where no kernel takes it.
+
+    Other than on the CPU, operands keep their element type.
+    """
+    for op in operations_named(module, OP):
+        b = TensorBuilder(ir.InsertionPoint(op), op.location)
+        with op.context, op.location:
+            result = _carrier(op, b) if _has_kernel(op) else decompose_attention(op, b)
+        op.results[0].replace_all_uses_with(result.value)
+        op.erase()
+
+
+def _has_kernel(op: ir.Operation) -> bool:
+    sizes = list(op.attributes["sizes"])
+    largest = max(sizes[KEY_SIZE], sizes[VALUE_SIZE])
+    return _tensor(op.results[0]).dtype in _DTYPES and largest <= LARGEST_SIZE
+
+
+def _tensor(value: ir.Value) -> Tensor:
+    return Tensor(value, default_dtype(ir.RankedTensorType(value.type).element_type))
+
+
+def _carrier(op: ir.Operation, b: TensorBuilder) -> Tensor:
+    """A generic with the operands and the result of `op`, whose attributes it carries.
+
+    Every dimension of every operand is a loop of its own, so that nothing moves or merges them.
+    """
+    inputs = [_tensor(value) for value in op.operands]
+    result = _tensor(op.results[0])
+    ranks = [tensor.rank for tensor in (result, *inputs)]
+    starts = [sum(ranks[:number]) for number in range(len(ranks))]
+    written, *read = (
+        ir.AffineMap.get(sum(ranks), 0, [ir.AffineDimExpr.get(first + d) for d in range(rank)])
+        for first, rank in zip(starts, ranks, strict=True)
+    )
+    kinds: list[Iterator] = ["parallel"] * result.rank
+    kinds += ["reduction"] * (sum(ranks) - result.rank)
+    outputs = [(b.empty(result.shape, result.dtype), result.dtype, written)]
+
+    def body(*scalars: Scalar) -> Scalar:
+        """Uses all inputs, so that none is dropped; never computed."""
+        total = constant(0.0, result.dtype)
+        for each in scalars[:-1]:
+            total = total + each.cast(result.dtype)
+        return total
+
+    pairs = list(zip(inputs, read, strict=True))
+    carrier = b.generic(pairs, outputs, kinds, body)[0]
+    carrier.value.owner.operation.attributes[OP] = ir.DictAttr.get(dict(op.attributes.items()))
+    return carrier

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Chooses the kernel of an attention."""
+
+from __future__ import annotations
+
+from xyntra.passes.lower.cuda.attention.flash import emit_flash
+from xyntra.passes.lower.cuda.attention.hopper import emit_hopper
+from xyntra.passes.lower.cuda.attention.hopper_plan import plan_hopper
+from xyntra.passes.lower.cuda.attention.problem import Problem
+from xyntra.passes.lower.cuda.shared_memory import SharedMemory
+from xyntra.passes.lower.cuda.thread_grid import LaunchShape
+
+
+def emit_attention(problem: Problem, shared: SharedMemory, architecture: str) -> LaunchShape:
+    """Emit an attention for a launch of the returned shape.
+
+    Args:
+        problem: what is to be computed.
+        shared: memory of the block.
+        architecture: what the code may use, such as "sm_90a".
+    """
+    plan = plan_hopper(problem, architecture)
+    if plan is not None:
+        return emit_hopper(problem, plan, shared)
+    return emit_flash(problem, shared)

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""An attention with the arithmetic that makes its masks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xyntra.dialects.attention import OP, Access
+from xyntra.dialects.attention_layout import KEY, QUERY
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.positions import Position
+from xyntra.passes.lower.cpu.attention_carrier import attention_of
+from xyntra.passes.lower.cpu.attention_operands import Matrix
+from xyntra.passes.lower.cpu.linear_nest import Access as NestAccess
+from xyntra.passes.lower.cpu.linear_nest import LinearNest, is_linear, linear_nest
+from xyntra.passes.lower.cpu.memrefs import has_static_layout, identity_map, is_private, root
+from xyntra.passes.lower.cpu.vector_body import is_vectorizable
+from xyntra.passes.lower.cuda.attention.problem import Located, Problem, Term, describe
+
+
+@dataclass(frozen=True)
+class AttentionGroup:
+    """A carrier of attention and what computes its masks, which nothing else reads.
+
+    Attributes:
+        carrier: the linalg.generic that stands for the attention.
+        keep: what makes its mask, if that is computed with it.
+        bias: what makes its bias, likewise.
+    """
+
+    carrier: ir.Operation
+    keep: ir.Operation | None
+    bias: ir.Operation | None
+
+    @property
+    def operations(self) -> tuple[ir.Operation, ...]:
+        """All of it; the carrier comes last."""
+        return tuple(op for op in (self.keep, self.bias, self.carrier) if op is not None)
+
+    def problem(self) -> Problem:
+        """What is to be computed; views of memory are made at the insertion point."""
+        op = attention_of(self.carrier)
+        written = list(self.carrier.operands)[-1]
+        keep = None if op.keep is None else _term(self.keep, op.keep)
+        bias = None if op.bias is None else _term(self.bias, op.bias)
+        return describe(op, written, keep, bias)
+
+
+def is_attention(op: ir.Operation) -> bool:
+    """Tell whether `op` stands for an attention."""
+    return op.name == "linalg.generic" and OP in op.attributes
+
+
+def attention_group(work: Sequence[ir.Operation], position: int) -> AttentionGroup | None:
+    """The group of `work[position]` if that is attention whose memory is known when compiling."""
+    carrier = work[position]
+    if not is_attention(carrier) or not all(map(has_static_layout, carrier.operands)):
+        return None
+    op = attention_of(carrier)
+    before = work[:position]
+    keep = None if op.keep is None else _maker(op.keep.value, before, carrier)
+    bias = None if op.bias is None else _maker(op.bias.value, before, carrier)
+    return AttentionGroup(carrier, keep, None if bias == keep else bias)
+
+
+def _maker(
+    mask: ir.Value, before: Sequence[ir.Operation], carrier: ir.Operation
+) -> ir.Operation | None:
+    """What computes `mask` element by element, from memory that does not change afterwards."""
+    for number, op in reversed(list(enumerate(before))):
+        if not any(root(value) == root(mask) for value in op.operands):
+            continue
+        between = before[number + 1 :]
+        is_maker = _is_simple(op) and list(op.operands)[-1] == mask
+        is_ours = is_maker and is_private(root(mask), [op, carrier])
+        return op if is_ours and not _touches(op, between) else None
+    return None
+
+
+def _is_simple(op: ir.Operation) -> bool:
+    """Whether `op` is arithmetic on linear accesses, with one output in the order of its loops."""
+    if op.name != "linalg.generic" or OP in op.attributes or not is_linear(op):
+        return False
+    if list(op.attributes["operandSegmentSizes"])[1] != 1:
+        return False
+    body = op.regions[0].blocks[0]
+    kinds = [str(kind) for kind in op.attributes["iterator_types"]]
+    *_, written = op.attributes["indexing_maps"]
+    is_plain = not list(body.arguments[len(body.arguments) - 1].uses)
+    return (
+        is_plain
+        and is_vectorizable(body)
+        and not any("reduction" in kind for kind in kinds)
+        and written == identity_map(len(kinds))
+    )
+
+
+def _touches(op: ir.Operation, others: Sequence[ir.Operation]) -> bool:
+    """Whether one of `others` may write what `op` reads."""
+    read = [root(value) for value in op.operands if isinstance(value.type, ir.MemRefType)]
+    return any(
+        root(value) in read
+        for other in others
+        for value in other.operands
+        if isinstance(value.type, ir.MemRefType)
+    )
+
+
+def _term(maker: ir.Operation | None, mask: Access) -> Term | None:
+    if maker is None:
+        return None
+    nest = linear_nest(maker)
+    return Term(tuple(_input(each, nest, mask.positions) for each in nest.inputs), nest.body)
+
+
+def _input(
+    access: NestAccess, nest: LinearNest, positions: Sequence[Position]
+) -> Located | ir.Value:
+    """An input of what computes a mask, over the loops of the attention."""
+    if access.is_scalar:
+        return access.value
+    total = Position(constant=access.offset)
+    for position, step in zip(positions, access.strides, strict=True):
+        total += position * step
+    inner = {digit.loop: factor for digit, factor in total.terms if digit.loop >= QUERY}
+    outer = tuple(term for term in total.terms if term[0].loop < QUERY)
+    return Located(Matrix(access.value, total.constant, outer, inner), QUERY, KEY)

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Attention on Hopper: one warpgroup's thread copies, the others multiply (`wgmma`).
+
+Blocks stay on their multiprocessors and take several tiles of queries; the next tile's first
+product is issued behind this one's last. The division of work among warpgroups follows Shah et al.,
+"FlashAttention-3" (2024).
+"""
+
+from __future__ import annotations
+
+from torch_mlir.dialects import scf
+
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import Scalar
+from xyntra.passes.lower.cuda.attention.hopper_block import HopperBlock, count_tiles
+from xyntra.passes.lower.cuda.attention.hopper_consumer import Consumer
+from xyntra.passes.lower.cuda.attention.hopper_machine import (
+    fetch_map,
+    same_in_warp,
+    set_registers,
+)
+from xyntra.passes.lower.cuda.attention.hopper_plan import (
+    GROUP_ROWS,
+    KEYS,
+    MULTIPROCESSORS,
+    HopperPlan,
+    tensor_map,
+)
+from xyntra.passes.lower.cuda.attention.hopper_producer import Producer
+from xyntra.passes.lower.cuda.attention.machine import shared_address, when
+from xyntra.passes.lower.cuda.attention.problem import Problem
+from xyntra.passes.lower.cuda.shared_memory import SharedMemory
+from xyntra.passes.lower.cuda.tensor_map import TensorMap, map_argument
+from xyntra.passes.lower.cuda.thread_grid import (
+    LaunchShape,
+    barrier,
+    block_number,
+    thread_number,
+)
+
+_GROUP = 128  # threads of a warpgroup
+
+
+def emit_hopper(problem: Problem, plan: HopperPlan, shared: SharedMemory) -> LaunchShape:
+    """Emit an attention for a launch of the returned shape."""
+    grid = min(count_tiles(problem, plan), MULTIPROCESSORS)
+    memory = [operand.matrix.memory for operand in (problem.query, problem.key, problem.value)]
+    query, key, value = (map_argument(each, number) for number, each in enumerate(memory))
+    place = shared_address(shared.dynamic())
+    number = Scalar(block_number(), "uint32")
+    _emit(HopperBlock(problem, plan, grid, number, place, (query, key, value)))
+    return LaunchShape(grid, plan.threads, shared=plan.shared, maps=_maps(problem), resident=1)
+
+
+def _maps(problem: Problem) -> tuple[TensorMap, ...]:
+    _, _, s, t, d, e = problem.sizes
+    return (
+        tensor_map(problem.query, GROUP_ROWS, s, d),
+        tensor_map(problem.key, KEYS, t, d),
+        tensor_map(problem.value, KEYS, t, e),
+    )
+
+
+def _emit(block: HopperBlock) -> None:
+    thread = Scalar(thread_number(), "uint32")
+    group = same_in_warp(thread / _GROUP)
+    with when(thread.equals(0)):
+        for map_ in block.maps:
+            fetch_map(map_)
+        block.barriers.begin()
+    barrier()
+    computing, copying = block.plan.registers
+    branch = scf.IfOp(group.equals(0).value, has_else=True)
+    with ir.InsertionPoint(branch.then_block):
+        set_registers(copying, more=False)
+        with when(thread.equals(0)):
+            Producer(block).run()
+        scf.YieldOp([])
+    with ir.InsertionPoint(branch.else_block):
+        set_registers(computing, more=True)
+        Consumer(block, group - 1, thread & (_GROUP - 1)).run()
+        scf.YieldOp([])

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What the warps of a block on Hopper share: the order of tiles, slots and their barriers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import Scalar
+from xyntra.passes.lower.cuda.attention.hopper_machine import begin_barrier, publish_barriers
+from xyntra.passes.lower.cuda.attention.hopper_plan import KEYS, HopperPlan, heads_together
+from xyntra.passes.lower.cuda.attention.machine import Registers, number
+from xyntra.passes.lower.cuda.attention.problem import Outer, Problem, outer_of
+
+_WARPS = 4  # of a warpgroup
+
+
+@dataclass(frozen=True)
+class Ring:
+    """The place of one side in a ring of slots.
+
+    Attributes:
+        slots: how many there are.
+        slot: the current one, uint32.
+        phase: the parity of the round, uint32: 0 in the first.
+    """
+
+    slots: int
+    slot: Scalar
+    phase: Scalar
+
+    @staticmethod
+    def first(slots: int) -> Ring:
+        """The first slot in the first round."""
+        return Ring(slots, number(0, "uint32"), number(0, "uint32"))
+
+    @staticmethod
+    def at(slots: int, count: Scalar) -> Ring:
+        """After `count` slots, a uint32; `slots` is a power of two."""
+        shift = slots.bit_length() - 1
+        return Ring(slots, count & (slots - 1), count >> shift & 1)
+
+    @property
+    def registers(self) -> Registers:
+        """Both numbers."""
+        return [self.slot, self.phase]
+
+    def next(self) -> Ring:
+        """The following slot."""
+        following = self.slot + 1
+        wraps = following.equals(self.slots)
+        slot = wraps.select(number(0, "uint32"), following)
+        return Ring(self.slots, slot, wraps.select(self.phase ^ 1, self.phase))
+
+
+@dataclass(frozen=True)
+class Barriers:
+    """Addresses of the barriers: for every slot one that it is full, and one that it is empty."""
+
+    plan: HopperPlan
+    shared: Scalar
+
+    def key(self, slot: Scalar, *, full: bool) -> Scalar:
+        """Of a tile of keys."""
+        return self._at(0, self.plan.key_slots, slot, full)
+
+    def value(self, slot: Scalar, *, full: bool) -> Scalar:
+        """Of a tile of values."""
+        return self._at(2 * self.plan.key_slots, self.plan.value_slots, slot, full)
+
+    def query(self, group: Scalar, slot: Scalar, *, full: bool) -> Scalar:
+        """Of the queries of a warpgroup."""
+        plan = self.plan
+        before = 2 * (plan.key_slots + plan.value_slots)
+        place = group * plan.query_slots + slot
+        return self._at(before, plan.groups * plan.query_slots, place, full)
+
+    def begin(self) -> None:
+        """Make all of them; one thread does."""
+        plan = self.plan
+        everyone = _WARPS * plan.groups
+        counts = [1] * plan.key_slots + [everyone] * plan.key_slots
+        counts += [1] * plan.value_slots + [everyone] * plan.value_slots
+        queries = plan.groups * plan.query_slots
+        counts += [1] * queries + [_WARPS] * queries
+        for place, count in enumerate(counts):
+            begin_barrier(self.shared + (plan.barrier_start + 8 * place), count)
+        publish_barriers()
+
+    def _at(self, before: int, slots: int, slot: Scalar, full: bool) -> Scalar:
+        first = before if full else before + slots
+        return self.shared + slot * 8 + (self.plan.barrier_start + 8 * first)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Queries of one head.
+
+    Attributes:
+        outer: the batch and the head.
+        first: the first query, int32.
+        steps: tiles of keys that its queries see, at least one, int32.
+    """
+
+    outer: Outer
+    first: Scalar
+    steps: Scalar
+
+
+@dataclass(frozen=True)
+class HopperBlock:
+    """One block, which computes several tiles one after the other.
+
+    Attributes:
+        problem: the attention.
+        plan: the sizes.
+        grid: blocks of the launch.
+        block: the number of the block, uint32.
+        shared: address of shared memory.
+        maps: of queries, keys and values.
+    """
+
+    problem: Problem
+    plan: HopperPlan
+    grid: int
+    block: Scalar
+    shared: Scalar
+    maps: tuple[ir.Value, ir.Value, ir.Value]
+
+    @property
+    def barriers(self) -> Barriers:
+        """The block's barriers."""
+        return Barriers(self.plan, self.shared)
+
+    @property
+    def tiles(self) -> int:
+        """Tiles of all blocks."""
+        return count_tiles(self.problem, self.plan)
+
+    def count(self) -> Scalar:
+        """Tiles of this block, an int32."""
+        whole, rest = divmod(self.tiles, self.grid)
+        place = self._place(number(whole, "uint32"))
+        return (place < rest).select(number(whole + 1), whole)
+
+    def _place(self, turn: Scalar) -> Scalar:
+        """The place of the block in a turn: back and forth where tiles take longer and longer."""
+        if not self.problem.skips_keys:
+            return self.block
+        back = number(self.grid - 1, "uint32") - self.block
+        return (turn & 1).equals(0).select(self.block, back)
+
+    def tile(self, turn: Scalar) -> Tile:
+        """The block's tile number `turn`, a uint32.
+
+        Heads follow each other in groups whose keys stay in the cache; in a group, tiles with the
+        most keys come first.
+        """
+        problem, plan = self.problem, self.plan
+        b, h, s, t, _, _ = problem.sizes
+        rows = -(-s // plan.rows)
+        together = heads_together(problem)
+        flat = turn * self.grid + self._place(turn)
+        group, inside = flat / (rows * together), flat % (rows * together)
+        first_head = group * together
+        count = (number(b * h, "uint32") - first_head).minimum(together)
+        head = first_head + inside % count
+        row = number(rows - 1, "uint32") - inside / count
+        first = (row * plan.rows).cast("int32")
+        outer = outer_of((head / h).cast("int32"), (head % h).cast("int32"))
+        return Tile(outer, first, self._steps(first, -(-t // KEYS)))
+
+    def _steps(self, first: Scalar, whole: int) -> Scalar:
+        if not self.problem.skips_keys:
+            return number(whole)
+        seen = first + (self.plan.rows + (self.problem.op.causal_offset or 0))
+        return ((seen.maximum(1) + (KEYS - 1)) / KEYS).minimum(whole)
+
+
+def count_tiles(problem: Problem, plan: HopperPlan) -> int:
+    """Tiles of queries of all heads."""
+    b, h, s, _, _, _ = problem.sizes
+    return b * h * -(-s // plan.rows)

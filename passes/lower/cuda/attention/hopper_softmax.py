@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The running softmax of a warpgroup's rows, between the two products of a step.
+
+A row's reference follows its maximum only when that has grown by more than 2^8: sums and weights
+stay far from overflow, and mostly nothing needs to be scaled. Whether a row has grown is seen from
+the bits of its scores, which as integers are in the order of the numbers above zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import Scalar, emit
+from xyntra.passes.lower.cuda.attention.hopper_machine import any_lane
+from xyntra.passes.lower.cuda.attention.machine import (
+    Registers,
+    across,
+    exp2,
+    fused,
+    larger,
+    real,
+    replaced_when,
+)
+
+NONE_YET = 1e30
+"""The negated reference of a row without a score above -inf: its weights come out as 0."""
+_GROWTH = 8.0
+_CHAINS = 2
+_LANES = 4
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """What is known of a thread's two rows.
+
+    Attributes:
+        shift: the negated references, in powers of two.
+        total: the lane's sums of weights.
+        sums: weighted values; register i belongs to row `i // 2 % 2`.
+    """
+
+    shift: Registers
+    total: Registers
+    sums: Registers
+
+    @property
+    def registers(self) -> Registers:
+        """All of it."""
+        return [*self.shift, *self.total, *self.sums]
+
+    @staticmethod
+    def of(values: Registers) -> Softmax:
+        """From what `registers` gave."""
+        return Softmax(values[:2], values[2:4], values[4:])
+
+    @staticmethod
+    def empty(count: int) -> Softmax:
+        """Before the first key, for `count` sums."""
+        return Softmax([real(NONE_YET)] * 2, [real(0.0)] * 2, [real(0.0)] * count)
+
+
+def rows_of(scores: Registers) -> list[Registers]:
+    """A thread's scores by row."""
+    return [[each for i, each in enumerate(scores) if i // 2 % 2 == row] for row in (0, 1)]
+
+
+def renewed(state: Softmax, scores: Registers, unit: float) -> Softmax:
+    """The state with references that are close enough to the maxima of `scores`.
+
+    Args:
+        state: before.
+        scores: of the thread; multiplied by `unit` they are exponents of two.
+        unit: a positive number.
+    """
+    rows = rows_of(scores)
+    grown = [_has_grown(row, shift, unit) for row, shift in zip(rows, state.shift, strict=True)]
+
+    def exact(values: Registers) -> Registers:
+        return _rescaled(Softmax.of(values), rows, unit).registers
+
+    return Softmax.of(replaced_when(any_lane(grown[0] | grown[1]), state.registers, exact))
+
+
+def _has_grown(row: Registers, shift: Scalar, unit: float) -> Scalar:
+    """Whether a score is far above the reference, or may be: below zero, bits do not tell."""
+    half = len(row) // _CHAINS
+    chains = [_largest_bits(row[k * half : (k + 1) * half]) for k in range(_CHAINS)]
+    bits = reduce(lambda a, b: a.maximum(b), chains)
+    is_above = fused(_as(bits, "float32"), real(unit), shift) > _GROWTH
+    is_unsure = (bits <= 0) & (shift > _GROWTH)
+    return is_above | is_unsure
+
+
+def _largest_bits(values: Registers) -> Scalar:
+    # In threes, for which there is one instruction.
+    numbers = [_as(each, "int32") for each in values]
+    total = numbers[0]
+    for k in range(1, len(numbers) - 1, 2):
+        total = total.maximum(numbers[k]).maximum(numbers[k + 1])
+    return total.maximum(numbers[-1]) if len(numbers) % 2 == 0 else total
+
+
+def _as(value: Scalar, dtype: str) -> Scalar:
+    kind = ir.F32Type.get() if dtype == "float32" else ir.IntegerType.get_signless(32)
+    return Scalar(emit("arith.bitcast", [value.value], kind), dtype)
+
+
+def _rescaled(state: Softmax, rows: list[Registers], unit: float) -> Softmax:
+    """The state with the maxima as references."""
+    shifts, factors = [], []
+    for row, old in zip(rows, state.shift, strict=True):
+        top = across(_largest(row), _LANES, larger)
+        new = _smaller(old, _smaller(fused(top, real(-unit), real(-0.0)), real(NONE_YET)))
+        shifts.append(new)
+        factors.append(exp2(new - old))
+    totals = [total * factor for total, factor in zip(state.total, factors, strict=True)]
+    sums = [each * factors[i // 2 % 2] for i, each in enumerate(state.sums)]
+    return Softmax(shifts, totals, sums)
+
+
+def _largest(values: Registers) -> Scalar:
+    chains = values[:_CHAINS]
+    for place, value in enumerate(values[_CHAINS:]):
+        chains[place % _CHAINS] = larger(chains[place % _CHAINS], value)
+    return reduce(larger, chains)
+
+
+def _smaller(a: Scalar, b: Scalar) -> Scalar:
+    return Scalar(emit("arith.minnumf", [a.value, b.value], a.value.type), a.dtype)

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The end of a block: results of its warps are put together, divided and written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+
+from torch_mlir.dialects import arith
+
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import Scalar
+from xyntra.passes.lower.cuda.attention.fragments import Layout
+from xyntra.passes.lower.cuda.attention.machine import (
+    Registers,
+    across,
+    exp2,
+    fused,
+    larger,
+    load_shared,
+    packed,
+    real,
+    store_global,
+    store_shared,
+    when,
+)
+from xyntra.passes.lower.cuda.attention.plan import FlashPlan
+from xyntra.passes.lower.cuda.attention.problem import Located, Outer, Problem
+from xyntra.passes.lower.cuda.attention.softmax import RowState, finite, unit
+from xyntra.passes.lower.cuda.thread_grid import barrier, strided_loop
+
+_ITEM = 4
+_VECTOR_BYTES = 16
+
+
+@dataclass(frozen=True)
+class Merge:
+    """Writes the rows of a block.
+
+    Attributes:
+        problem: the attention.
+        plan: sizes of the block.
+        shared: address of the block's shared memory, which nothing else needs any more.
+        outer: the batch and the head.
+        first: the block's first query, int32.
+    """
+
+    problem: Problem
+    plan: FlashPlan
+    shared: Scalar
+    outer: Outer
+    first: Scalar
+
+    def leave(self, layout: Layout, state: RowState, row: Scalar, key_warp: Scalar) -> None:
+        """Put a warp's results where `collect` finds them.
+
+        Args:
+            layout: of the warp.
+            state: of the thread.
+            row: the thread's first row within the block, uint32.
+            key_warp: the number of the warp among those that share the rows.
+        """
+        line = key_warp * self.plan.rows + row
+        column = layout.column.cast("uint32")
+        start = self.shared + (line * self.plan.sum_pitch + column) * _ITEM
+        totals = self.shared + self.plan.total_start + line * (2 * _ITEM)
+        for place, distance in enumerate(layout.rows):
+            target = start + distance * self.plan.sum_pitch * _ITEM
+            for k in range(0, len(layout.columns), layout.pair):
+                values = state.sums[place][k : k + layout.pair]
+                store_shared(target + layout.columns[k] * _ITEM, values)
+            total = across(state.total[place], layout.lanes, lambda a, b: a + b)
+            store_shared(totals + distance * 2 * _ITEM, [state.top[place], total])
+
+    def collect(self) -> None:
+        """Write the block's rows, once all warps have left theirs."""
+        barrier()
+        size = self.problem.sizes[5]
+        item = self.problem.result.item_bytes
+        chunk = _VECTOR_BYTES // item
+        chunks = -(-size // chunk)
+
+        def write(place: ir.Value) -> tuple[()]:
+            flat = Scalar(place, "uint32")
+            self._write(flat / chunks, flat % chunks, chunk)
+            return ()
+
+        strided_loop(self.plan.rows * chunks, self.plan.threads, [], write)
+
+    def _write(self, row: Scalar, number_: Scalar, chunk: int) -> None:
+        query = self.first + row.cast("int32")
+        with when(query < self.problem.sizes[2]):
+            values = self._combined(row, number_ * chunk, chunk)
+            self._store(values, query, number_, chunk)
+
+    def _combined(self, row: Scalar, column: Scalar, chunk: int) -> Registers:
+        """Neighbouring elements of a row of the result."""
+        factors, divide = self._factors(row)
+        sums: Registers = []
+        for warp, factor in enumerate(factors):
+            line = row + warp * self.plan.rows
+            start = self.shared + (line * self.plan.sum_pitch + column) * _ITEM
+            found = [each for k in range(0, chunk, 4) for each in load_shared(start + k * _ITEM, 4)]
+            if len(factors) == 1:
+                sums = found
+            elif not sums:
+                sums = [each * factor for each in found]
+            else:
+                sums = [fused(a, factor, b) for a, b in zip(found, sums, strict=True)]
+        return [divide(each) for each in sums]
+
+    def _factors(self, row: Scalar) -> tuple[Registers, _Division]:
+        tops, totals = [], []
+        for warp in range(self.plan.key_warps):
+            line = row + warp * self.plan.rows
+            address = self.shared + self.plan.total_start + line * (2 * _ITEM)
+            top, total = load_shared(address, 2)
+            tops.append(top)
+            totals.append(total)
+        if len(tops) == 1:
+            return [real(1.0)], _Division(self.problem.op.masked_rows, totals[0])
+        reference = finite(reduce(larger, tops))
+        factors = [exp2((top - reference) * unit(self.problem)) for top in tops]
+        parts = zip(totals, factors, strict=True)
+        total = reduce(lambda a, b: a + b, [a * b for a, b in parts])
+        return factors, _Division(self.problem.op.masked_rows, total)
+
+    def _store(self, values: Registers, query: Scalar, number_: Scalar, chunk: int) -> None:
+        result, size = self.problem.result, self.problem.sizes[5]
+        down, along = result.strides
+        first = query.cast("uint32").cast("uint64") * down
+        place = first + (number_ * chunk).cast("uint64") * along
+        if size % chunk == 0 and result.access_bytes == _VECTOR_BYTES:
+            address = result.address(self.outer) + place * result.item_bytes
+            store_global(address, _words(values, result.dtype))
+            return
+        start = result.start(self.outer) + place
+        for k, value in enumerate(values):
+            with when(number_ * chunk + k < size):
+                _store_one(result, start + k * along, value)
+
+
+def _words(values: Registers, dtype: str) -> Registers:
+    if dtype == "float32":
+        return values
+    return [packed(values[k], values[k + 1], dtype) for k in range(0, len(values), 2)]
+
+
+def _store_one(result: Located, place: Scalar, value: Scalar) -> None:
+    if result.dtype != "float32":
+        word = packed(value, real(0.0), result.dtype)
+        bits = arith.trunci(ir.IntegerType.get_signless(16), word.value)
+        value = Scalar(arith.bitcast(_element(result), bits), result.dtype)
+    operands = [value.value, result.matrix.memory, place.cast("index").value]
+    ir.Operation.create("memref.store", operands=operands)
+
+
+def _element(result: Located) -> ir.Type:
+    return ir.MemRefType(result.matrix.memory.type).element_type
+
+
+class _Division:
+    """Divides by a row's total: NaN, or 0, where the row has none.
+
+    Without a score above -inf a total is 0; a NaN or +inf among them makes it NaN.
+    """
+
+    def __init__(self, masked_rows: str, total: Scalar) -> None:
+        is_strict = masked_rows == "zero"
+        self._is_good = total > 0.0 if is_strict else total.differs(0.0)
+        self._factor = real(1.0) / total
+        self._other = real(float("nan") if masked_rows == "nan" else 0.0)
+
+    def __call__(self, value: Scalar) -> Scalar:
+        return self._is_good.select(value * self._factor, self._other)

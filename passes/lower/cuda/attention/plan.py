@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""How many queries and keys a block, and each of its warps, works on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xyntra.passes.lower.cuda.attention.problem import Problem
+
+ROWS = 16
+"""Queries of a warp."""
+LARGEST_SIZE = 256
+"""Elements of a key or value: more do not fit into registers."""
+_LANES = 32
+_PADDING = 16  # bytes behind a row, so that eight rows lie in different banks
+_SHARED = 99 << 10  # what a block may have on every architecture since sm_80
+_MULTIPROCESSORS = 132
+_FEW_KEYS = 128
+_STEP = 16  # keys
+_APART = 8  # f32s behind a row of a warp's own results
+
+
+@dataclass(frozen=True)
+class FlashPlan:
+    """Sizes of one block.
+
+    Attributes:
+        row_warps: warps along the queries, 16 each.
+        key_warps: warps that share the keys of the same queries.
+        warp_keys: keys that a warp looks at in one step, a multiple of 16.
+        stages: tiles of keys, and of values, that shared memory holds.
+        key_bytes: bytes of a row of the query or key that are used, with zeros behind the last.
+        value_bytes: likewise of a value.
+        value_size: elements of a value with those zeros.
+        own_bytes: shared memory of each warp by itself.
+    """
+
+    row_warps: int
+    key_warps: int
+    warp_keys: int
+    stages: int
+    key_bytes: int
+    value_bytes: int
+    value_size: int
+    own_bytes: int
+
+    @property
+    def rows(self) -> int:
+        """Queries of a block."""
+        return ROWS * self.row_warps
+
+    @property
+    def keys(self) -> int:
+        """Keys of one step."""
+        return self.warp_keys * self.key_warps
+
+    @property
+    def warps(self) -> int:
+        """Warps of a block."""
+        return self.row_warps * self.key_warps
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return _LANES * self.warps
+
+    @property
+    def key_pitch(self) -> int:
+        """Bytes from row to row of queries and keys."""
+        return self.key_bytes + _PADDING
+
+    @property
+    def value_pitch(self) -> int:
+        """Bytes from row to row of values."""
+        return self.value_bytes + _PADDING
+
+    @property
+    def key_start(self) -> int:
+        """Byte at which keys begin, behind the queries."""
+        return self.rows * self.key_pitch
+
+    @property
+    def value_start(self) -> int:
+        """Byte at which values begin."""
+        return self.key_start + self.stages * self.keys * self.key_pitch
+
+    @property
+    def own_start(self) -> int:
+        """Byte at which the memory of the first warp begins."""
+        return self.value_start + self.stages * self.keys * self.value_pitch
+
+    @property
+    def sum_pitch(self) -> int:
+        """Elements from row to row of the warps' results."""
+        return self.value_size + _APART
+
+    @property
+    def total_start(self) -> int:
+        """Byte at which maxima and totals of rows begin, behind the warps' results."""
+        return 4 * self.key_warps * self.rows * self.sum_pitch
+
+    @property
+    def shared(self) -> int:
+        """Bytes of shared memory; results take the place of what was read."""
+        results = self.total_start + 8 * self.key_warps * self.rows
+        return max(self.own_start + self.warps * self.own_bytes, results)
+
+
+def plan_flash(problem: Problem) -> FlashPlan:
+    """Choose blocks, of which there should be at least one for every multiprocessor.
+
+    With few of them, warps share the keys of sixteen queries.
+    """
+    return next(each for each in _candidates(problem) if each.shared <= _SHARED)
+
+
+def _candidates(problem: Problem) -> Iterator[FlashPlan]:
+    for row_warps, key_warps in _warps(problem):
+        widest = _warp_keys(problem, key_warps)
+        for stages in _stages(problem, key_warps * widest):
+            for keys in sorted({widest, 32, 16}, reverse=True):
+                if keys <= widest and (keys == widest or stages == 2 or row_warps == 1):
+                    yield _plan(problem, row_warps, key_warps, keys, stages)
+    for keys in (32, 16):
+        yield _plan(problem, 1, 1, keys, 1)
+
+
+def _warps(problem: Problem) -> list[tuple[int, int]]:
+    b, h, s, t, _, _ = problem.sizes
+    shared_keys = (1, 4 if t <= _FEW_KEYS else 8)
+    choices = [shared_keys, (1, 4), (1, 2)]
+    if b * h * -(-s // 32) >= _MULTIPROCESSORS:
+        choices = [(2, 2), *choices]
+    if b * h * -(-s // 64) >= _MULTIPROCESSORS:
+        choices = [(4, 1), *choices]
+    return choices
+
+
+def _warp_keys(problem: Problem, key_warps: int) -> int:
+    _, _, _, t, d, e = problem.sizes
+    widest = 64 if max(d, e) <= 128 else 32
+    return min(widest, -(-t // (_STEP * key_warps)) * _STEP)
+
+
+def _stages(problem: Problem, keys: int) -> tuple[int, ...]:
+    return (1,) if problem.sizes[3] <= keys else (2, 1)
+
+
+def _plan(problem: Problem, row_warps: int, key_warps: int, keys: int, stages: int) -> FlashPlan:
+    item = problem.query.item_bytes
+    _, _, _, _, d, e = problem.sizes
+    is_wide = item == 4
+    stages = min(stages, max(_stages(problem, keys * key_warps)))
+    value_size = _rounded(e, 32 if is_wide else 16)
+    return FlashPlan(
+        row_warps,
+        key_warps,
+        keys,
+        stages,
+        _rounded(d, 8 if is_wide else 16) * item,
+        value_size * item,
+        value_size,
+        4 * ROWS * (keys + _APART) if is_wide else 0,
+    )
+
+
+def _rounded(size: int, step: int) -> int:
+    return -(-size // step) * step

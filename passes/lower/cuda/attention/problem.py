@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What one attention computes, and where its operands lie in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xyntra.dialects.attention import Access as Operand
+from xyntra.dialects.attention import Attention
+from xyntra.dialects.attention_layout import BATCH, HEAD, KEY, KEY_SIZE, QUERY, VALUE_SIZE
+from xyntra.dialects.dtypes import ITEM_BYTES, default_dtype
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import Scalar
+from xyntra.passes.lower.cpu.attention_operands import Matrix, locate
+from xyntra.passes.lower.cpu.memrefs import view_offset
+from xyntra.passes.lower.cuda.attention.machine import global_address, number
+
+_WIDEST = 16
+"""Bytes that one thread moves at once."""
+
+Outer = dict[int, Scalar]
+"""The batch and the head, int32, of a block."""
+
+
+@dataclass(frozen=True)
+class Located:
+    """A matrix of one head in global memory, with rows along `row` and columns along `column`.
+
+    Attributes:
+        matrix: the operand.
+        row: the loop over its rows.
+        column: the loop over its columns.
+    """
+
+    matrix: Matrix
+    row: int
+    column: int
+
+    @property
+    def dtype(self) -> str:
+        """Of its elements."""
+        return default_dtype(ir.MemRefType(self.matrix.memory.type).element_type)
+
+    @property
+    def item_bytes(self) -> int:
+        """Bytes of an element."""
+        return ITEM_BYTES[str(ir.MemRefType(self.matrix.memory.type).element_type)]
+
+    @property
+    def strides(self) -> tuple[int, int]:
+        """Elements from row to row, and from column to column."""
+        return self.matrix.stride(self.row), self.matrix.stride(self.column)
+
+    @property
+    def access_bytes(self) -> int:
+        """The most bytes that neighbouring columns can be moved in; one element if they are apart.
+
+        Every buffer starts at a multiple of 16 bytes.
+        """
+        down, along = self.strides
+        first = self.matrix.first + view_offset(self.matrix.memory)
+        places = [first, down, *(factor for _, factor in self.matrix.outer)]
+        nbytes = _WIDEST if along == 1 else self.item_bytes
+        while nbytes > self.item_bytes and any(p * self.item_bytes % nbytes for p in places):
+            nbytes //= 2
+        return nbytes
+
+    def start(self, outer: Outer) -> Scalar:
+        """The element, a uint64, at which the matrix of one head starts, within its buffer."""
+        total = number(self.matrix.first, "uint64")
+        for digit, factor in self.matrix.outer:
+            value = outer[digit.loop].cast("uint32")
+            if digit.divisor > 1:
+                value = value / digit.divisor
+            total = total + (value % digit.extent).cast("uint64") * factor
+        return total
+
+    def address(self, outer: Outer) -> Scalar:
+        """The address, a uint64, at which the matrix of one head starts."""
+        base = global_address(self.matrix.memory, self.item_bytes)
+        return base + self.start(outer) * self.item_bytes
+
+
+@dataclass(frozen=True)
+class Term:
+    """A mask or bias: an operand, or what `body` computes from several.
+
+    Attributes:
+        inputs: matrices over queries and keys, or scalars.
+        body: scalar code on one element of each; None where the only input is the term itself.
+    """
+
+    inputs: tuple[Located | ir.Value, ...]
+    body: ir.Block | None = None
+
+    @property
+    def moves_with_queries(self) -> bool:
+        """Whether queries have different values."""
+        return any(isinstance(each, Located) and each.strides[0] for each in self.inputs)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One attention on buffers.
+
+    Attributes:
+        op: its sizes and attributes.
+        query: rows of `op.sizes[QUERY]`.
+        key: rows of keys.
+        value: rows of values.
+        result: what is written.
+        keep: where scores are kept, if there is such a mask.
+        bias: what is added to scores, if anything.
+    """
+
+    op: Attention
+    query: Located
+    key: Located
+    value: Located
+    result: Located
+    keep: Term | None
+    bias: Term | None
+
+    @property
+    def dtype(self) -> str:
+        """Of queries, keys, values and the result."""
+        return self.query.dtype
+
+    @property
+    def sizes(self) -> tuple[int, int, int, int, int, int]:
+        """Batches, heads, queries, keys, elements of a key and of a value."""
+        b, h, s, t, d, e = self.op.sizes
+        return b, h, s, t, d, e
+
+    @property
+    def skips_keys(self) -> bool:
+        """Whether keys behind the last one that a query sees need not be looked at."""
+        return self.op.causal_offset is not None and self.op.fill == float("-inf")
+
+    @property
+    def is_raw(self) -> bool:
+        """Whether scores can stay products, to be scaled inside of the exponential."""
+        plain = self.op.fill == float("-inf") or (self.keep is None and not self.is_causal)
+        return self.bias is None and plain and self.op.scale > 0
+
+    @property
+    def is_causal(self) -> bool:
+        """Whether queries see the keys up to their own position, or one at a fixed distance."""
+        return self.op.causal_offset is not None
+
+
+def describe(op: Attention, written: ir.Value, keep: Term | None, bias: Term | None) -> Problem:
+    """Locate the operands of an attention on memrefs, at the insertion point.
+
+    Args:
+        op: its operands are memrefs of static layout.
+        written: the memref of the result.
+        keep: the mask where it is computed here; else it is read.
+        bias: the bias, likewise.
+    """
+    return Problem(
+        op,
+        Located(locate(op.query), QUERY, KEY_SIZE),
+        Located(locate(op.key), KEY, KEY_SIZE),
+        Located(locate(op.value), KEY, VALUE_SIZE),
+        Located(locate(Operand(written, op.written)), QUERY, VALUE_SIZE),
+        keep or _read(op.keep),
+        bias or _read(op.bias),
+    )
+
+
+def _read(operand: Operand | None) -> Term | None:
+    return None if operand is None else Term((Located(locate(operand), QUERY, KEY),))
+
+
+def outer_of(batch: Scalar, head: Scalar) -> Outer:
+    """The loops outside of a block, by number."""
+    return {BATCH: batch, HEAD: head}
+
+
+__all__: Sequence[str] = ("Located", "Outer", "Problem", "Term", "describe", "outer_of")

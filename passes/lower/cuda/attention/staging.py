@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Tiles of rows on their way from global to shared memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xyntra.dialects.scalar import Scalar
+from xyntra.passes.lower.cuda.attention.machine import (
+    assembly,
+    copy_async,
+    number,
+    store_shared,
+    when,
+)
+from xyntra.passes.lower.cuda.attention.problem import Located, Outer
+
+_SMALLEST = 4  # bytes that can be copied without passing through registers
+
+
+@dataclass(frozen=True)
+class Staging:
+    """Copies `rows` rows at a time, with zeros where the operand has none.
+
+    Attributes:
+        operand: what is read.
+        outer: the batch and the head.
+        rows: of one tile.
+        limit: rows of the operand.
+        size: elements of a row of the operand.
+        row_bytes: bytes of a row in shared memory, a multiple of 16.
+        pitch: bytes from row to row there.
+        thread: the number of the thread, uint32.
+        threads: how many there are.
+    """
+
+    operand: Located
+    outer: Outer
+    rows: int
+    limit: int
+    size: int
+    row_bytes: int
+    pitch: int
+    thread: Scalar
+    threads: int
+
+    def begin(self, target: Scalar, first: Scalar) -> None:
+        """Begin to copy a tile.
+
+        Args:
+            target: where it goes in shared memory.
+            first: its first row, an int32 that is not negative.
+        """
+        step = self.operand.access_bytes
+        chunks = self.row_bytes // step
+        total = self.rows * chunks
+        base = self.operand.address(self.outer)
+        for start in range(0, total, self.threads):
+            row, chunk = self._place(start, chunks)
+            if total - start >= self.threads:
+                self._copy(base, target, first, row, chunk)
+            else:
+                with when(self.thread < total - start):
+                    self._copy(base, target, first, row, chunk)
+
+    def _place(self, start: int, chunks: int) -> tuple[Scalar, Scalar]:
+        """The row and chunk of the thread's copy, where the first thread does number `start`."""
+        if start % chunks == 0:
+            return self.thread / chunks + start // chunks, self.thread % chunks
+        flat = self.thread + start
+        return flat / chunks, flat % chunks
+
+    def _copy(
+        self, base: Scalar, target: Scalar, first: Scalar, row: Scalar, chunk: Scalar
+    ) -> None:
+        step, item = self.operand.access_bytes, self.operand.item_bytes
+        place = first.cast("uint32") + row
+        has_row = place < self.limit
+        down, along = self.operand.strides
+        count = step // item
+        column = chunk * count
+        left = number(self.size, "uint32") - column
+        used = (column < self.size).select(left, 0)
+        used = (used < count).select(used, count)
+        valid = has_row.select(used, 0) * item
+        safe = valid.differs(0)
+        moved = place.cast("uint64") * (down * item) + column.cast("uint64") * (along * item)
+        source = base + safe.select(moved, 0)
+        goal = target + row * self.pitch + chunk * step
+        if step >= _SMALLEST:
+            copy_async(goal, source, step, valid)
+        else:
+            self._copy_one(goal, source, safe)
+
+    def _copy_one(self, goal: Scalar, source: Scalar, is_there: Scalar) -> None:
+        """Copy one 16-bit element."""
+        value = assembly("ld.global.b16 $0, [$1];", ["uint16"], [source])[0]
+        store_shared(goal, [is_there.select(value, 0)])
