@@ -39,6 +39,8 @@ def emit_stage(
     Raises:
         CompileError: the launch would need more blocks than there can be.
     """
+    if stage.is_needless:
+        return None
     first = stage.operations[0]
     if first.name == "linalg.generic" and 0 in loop_extents(first):
         return None

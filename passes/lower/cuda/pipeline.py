@@ -25,9 +25,11 @@ from xyntra.passes.lower.cpu.narrow_floats import NarrowFloats
 from xyntra.passes.lower.cpu.scratch_allocation import ScratchAllocation
 from xyntra.passes.lower.cpu.strided_copies import StridedCopies
 from xyntra.passes.lower.cuda.attention.carrier import carry_attention
+from xyntra.passes.lower.cuda.contraction.unpadded import without_padding
 from xyntra.passes.lower.cuda.device_functions import mark_kernels, outline
 from xyntra.passes.lower.cuda.device_math import check_math
 from xyntra.passes.lower.cuda.emit_stage import emit_stage, erase_emitted
+from xyntra.passes.lower.cuda.one_plus_erf import expand_one_plus_erf, hide_one_plus_erf
 from xyntra.passes.lower.cuda.stages import erase_unused_memory, form_stages
 from xyntra.passes.lower.cuda.thread_grid import LaunchShape
 from xyntra.passes.lower.upstream import WIDEN, bufferize, check_lowered, run_upstream
@@ -109,7 +111,7 @@ def _lower(module: ir.Operation, architecture: str) -> LoweredCudaKernel:
     module.context.get_dialect_descriptor("nvvm")  # loads it
     module = _to_buffers(module)
     function = kernel_function(module)
-    stages = form_stages(function)
+    stages = without_padding(form_stages(function), architecture)
     name = function_name(function)
     shapes: list[LaunchShape | None] = []
     for number, stage in enumerate(stages):
@@ -135,8 +137,10 @@ def _to_buffers(module: ir.Operation) -> ir.Operation:
     run_upstream(module, WIDEN)
     FastMath().run(module)
     DefinedArithmetic().run(module)
+    hide_one_plus_erf(module)
     expand_math(module)
     check_math(module)
+    expand_one_plus_erf(module)
     for step in _TENSORS:
         step.run(module)
     module = bufferize(module)

@@ -30,12 +30,14 @@ class Stage:
         operations: the operations.
         contraction: what is known of them where they are a contraction for tiles.
         attention: likewise where they are attention.
+        is_needless: nothing reads what they compute.
     """
 
     region: ir.Operation
     operations: tuple[ir.Operation, ...]
     contraction: ContractionGroup | None = None
     attention: AttentionGroup | None = None
+    is_needless: bool = False
 
 
 def form_stages(function: ir.Operation) -> list[Stage]:

@@ -12,6 +12,7 @@ from xyntra.passes.lower.cpu.fills import initial_of, is_arithmetic_reduction, i
 from xyntra.passes.lower.cpu.following_elementwise import following_elementwise
 from xyntra.passes.lower.cpu.linear_nest import LinearNest, collapsed
 from xyntra.passes.lower.cpu.memrefs import root
+from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
 from xyntra.passes.lower.cuda.contraction.roles import Roles, size
 
 _MIN_REDUCTION = 8
@@ -29,6 +30,8 @@ class ContractionGroup:
         roles: of its loops.
         initial: what every element of the output starts from.
         epilogue: what follows.
+        image: number of the factor that is read in place of a padded buffer; None for none.
+        windows: the dimensions in which that factor may be read outside of its memory, for zeros.
     """
 
     operations: tuple[ir.Operation, ...]
@@ -36,6 +39,8 @@ class ContractionGroup:
     roles: Roles
     initial: ir.Value
     epilogue: Epilogue | None
+    image: int | None = None
+    windows: tuple[Window, ...] = ()
 
 
 def contraction_group(

@@ -11,7 +11,7 @@ their sums in a fixed order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
@@ -21,6 +21,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.epilogue import Epilogue
 from xyntra.passes.lower.cpu.linear_nest import LinearNest
+from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
 from xyntra.passes.lower.cuda.contraction.mma_copies import MmaCopies
 from xyntra.passes.lower.cuda.contraction.mma_factor import MmaFactor
 from xyntra.passes.lower.cuda.contraction.mma_fragments import MmaFragments
@@ -79,6 +80,7 @@ def plan_mma(
     *,
     tf32: bool = False,
     tile: MmaTile | None = None,
+    windows: Mapping[int, tuple[Window, ...]] | None = None,
 ) -> MmaPlan | None:
     """Return how tensor cores compute `nest`; None where they do not, or where it is too small.
 
@@ -88,6 +90,8 @@ def plan_mma(
         architecture: such as "sm_90a".
         tf32: factors of f32 may be rounded to 10 bits of mantissa.
         tile: the tiles; None to choose them.
+        windows: for the factors that may be read outside of their memory, for zeros, in which
+            dimensions.
     """
     kind = mma_kind(nest, roles, tf32=tf32)
     if kind is None:
@@ -101,8 +105,23 @@ def plan_mma(
     parts = -(-steps * kind.item // ROW_BYTES)
     clusters = _number(architecture) >= _FIRST_CLUSTERS
     tile = tile or choose_mma_tile(rows, columns, batch, parts, clusters=clusters)
-    left = _factor(nest, roles, roles.left, roles.rows, tile.rows, kind)
-    right = _factor(nest, roles, roles.right, roles.columns, tile.columns, kind)
+    known = windows or {}
+    left, right = (
+        MmaFactor(
+            nest,
+            nest.inputs[number],
+            roles.batch,
+            loops,
+            roles.reductions,
+            width,
+            kind,
+            known.get(number, ()),
+        )
+        for number, loops, width in (
+            (roles.left, roles.rows, tile.rows),
+            (roles.right, roles.columns, tile.columns),
+        )
+    )
     return MmaPlan(nest, roles, kind, tile, left, right) if left.fits and right.fits else None
 
 
@@ -265,18 +284,6 @@ def _tile_number(number: ir.Value, plan: MmaPlan) -> tuple[ir.Value, ir.Value, i
     if down % _GROUP:
         height = arith.minsi(arith.subi(i32(down), group), height)
     return batch, arith.addi(group, arith.remui(inside, height)), arith.divui(inside, height)
-
-
-def _factor(
-    nest: LinearNest,
-    roles: Roles,
-    number: int,
-    loops: tuple[int, ...],
-    width: int,
-    kind: MmaKind,
-) -> MmaFactor:
-    access = nest.inputs[number]
-    return MmaFactor(nest, access, roles.batch, loops, roles.reductions, width, kind)
 
 
 def _order(nest: LinearNest, roles: Roles) -> tuple[int, ...]:

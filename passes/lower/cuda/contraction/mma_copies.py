@@ -6,14 +6,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
 
 from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.linear_nest import Access
-from xyntra.passes.lower.cpu.loop_builder import load
+from xyntra.passes.lower.cpu.loop_builder import Position, load
 from xyntra.passes.lower.cpu.memrefs import view_offset
+from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
 from xyntra.passes.lower.cuda.contraction.mma_factor import MmaFactor
 from xyntra.passes.lower.cuda.contraction.mma_instructions import copy_async, store_word
 from xyntra.passes.lower.cuda.contraction.roles import size
@@ -29,14 +31,14 @@ class MmaCopies:
     Attributes:
         factor: the factor.
         threads: of the block.
-        start: its first element for this output, an i32.
+        batch: position of the batch loops, i32s.
         first: the tile's first row or column, an i32.
         limit: steps of the whole reduction; zeros stand for those behind it.
     """
 
     factor: MmaFactor
     threads: int
-    start: ir.Value
+    batch: Position
     first: ir.Value
     limit: int
 
@@ -50,8 +52,8 @@ class MmaCopies:
             batch: number of the output, an i32.
             first: the tile's first row or column, an i32.
         """
-        start = arith.addi(i32(factor.start), factor.batch_offset(batch))
-        return cls(factor, threads, start, first, size(factor.nest, factor.reductions))
+        position = factor.position(batch, factor.batch)
+        return cls(factor, threads, position, first, size(factor.nest, factor.reductions))
 
     def copy(self, target: ir.Value, step: ir.Value) -> None:
         """Begin to bring the part whose first step is `step` to the shared address `target`.
@@ -103,20 +105,23 @@ class MmaCopies:
         row, deep = factor.piece(number, ahead)
         place = factor.shared_place(row, deep)
         row, deep = arith.addi(self.first, row), arith.addi(step, deep)
-        inside = None
+        position = self.batch | factor.position(row, factor.loops)
+        position |= factor.position(deep, factor.reductions)
+        conditions = [_in_window(window, position) for window in factor.windows]
         extent = size(factor.nest, factor.loops)
         if extent % factor.width:
-            inside = _is_below(row, extent)
+            conditions.append(_is_below(row, extent))
         if self.limit % factor.depth:
-            is_step = _is_below(deep, self.limit)
-            inside = is_step if inside is None else arith.andi(inside, is_step)
-        return place, arith.addi(self.start, factor.offset(row, deep)), inside
+            conditions.append(_is_below(deep, self.limit))
+        inside = reduce(arith.andi, conditions) if conditions else None
+        return place, arith.addi(i32(factor.start), factor.distance(position)), inside
 
     def _load(self, offset: ir.Value, inside: ir.Value | None) -> ir.Value:
         """Return an element as an integer; zero where it is not inside."""
         access = self.factor.access
         if inside is not None:
-            offset = arith.select(inside, offset, i32(self.factor.start))
+            first = i32(view_offset(access.value))  # there is always one
+            offset = arith.select(inside, offset, first)
         place = as_index(arith.subi(offset, i32(view_offset(access.value))))
         value = load(Access(access.value, 0, access.strides), place)
         bits = ir.IntegerType.get_signless(8 * self.factor.kind.item)
@@ -137,6 +142,14 @@ def _bytes(offset: ir.Value, item: int) -> ir.Value:
     kind = ir.IntegerType.get_signless(64)
     wide = arith.extui(kind, offset)
     return arith.muli(wide, emit("arith.constant", [], kind, value=ir.IntegerAttr.get(kind, item)))
+
+
+def _in_window(window: Window, position: Position) -> ir.Value:
+    """Tell whether `position` is inside of the memory in one dimension."""
+    place: ir.Value = i32(window.first)
+    for loop, step in window.steps:
+        place = arith.addi(place, arith.muli(position[loop], i32(step)))
+    return _is_below(place, window.size)  # as unsigned numbers, negative ones are large
 
 
 def _is_below(number: ir.Value, limit: int) -> ir.Value:

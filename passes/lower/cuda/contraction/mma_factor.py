@@ -16,7 +16,9 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
+from xyntra.passes.lower.cpu.loop_builder import Position
 from xyntra.passes.lower.cpu.memrefs import view_offset
+from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
 from xyntra.passes.lower.cuda.contraction.mma_kind import MmaKind
 from xyntra.passes.lower.cuda.contraction.mma_tiles import ROW_BYTES
 from xyntra.passes.lower.cuda.thread_grid import i32
@@ -40,6 +42,7 @@ class MmaFactor:
         reductions: the loops of the reduction, outermost first.
         width: the tile's extent along `loops`.
         kind: the instruction.
+        windows: dimensions in which it may be read outside of its memory, where zeros are meant.
     """
 
     nest: LinearNest
@@ -49,6 +52,7 @@ class MmaFactor:
     reductions: tuple[int, ...]
     width: int
     kind: MmaKind
+    windows: tuple[Window, ...] = ()
 
     @property
     def depth(self) -> int:
@@ -116,22 +120,21 @@ class MmaFactor:
             lanes //= 2
         return lanes
 
-    def batch_offset(self, number: ir.Value) -> ir.Value:
-        """Return how far along the factor an output of the batch lies, both i32s."""
-        return self._distance(number, self.batch)
-
-    def offset(self, row: ir.Value, step: ir.Value) -> ir.Value:
-        """Return how far along the factor an element lies, all i32s."""
-        return arith.addi(self._distance(row, self.loops), self._distance(step, self.reductions))
-
-    def _distance(self, number: ir.Value, loops: Sequence[int]) -> ir.Value:
-        total: ir.Value = i32(0)
+    def position(self, number: ir.Value, loops: Sequence[int]) -> Position:
+        """Return the iteration of each of `loops` that together are at `number`; all i32s."""
+        found: Position = {}
         for place in reversed(range(len(loops))):
-            extent, step = self.nest.loops[loops[place]].extent, self.access.strides[loops[place]]
-            rest = arith.remui(number, i32(extent)) if place else number
-            total = arith.addi(total, arith.muli(rest, i32(step)))
+            extent = i32(self.nest.loops[loops[place]].extent)
+            found[loops[place]] = arith.remui(number, extent) if place else number
             if place:
-                number = arith.divui(number, i32(extent))
+                number = arith.divui(number, extent)
+        return found
+
+    def distance(self, position: Position) -> ir.Value:
+        """Return how many elements `position` moves on from the first one, an i32."""
+        total: ir.Value = i32(0)
+        for loop, number in position.items():
+            total = arith.addi(total, arith.muli(number, i32(self.access.strides[loop])))
         return total
 
     def piece(self, number: ir.Value, ahead: int) -> tuple[ir.Value, ir.Value]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
-from xyntra.passes.lower.cuda.contraction.mma import emit_mma, plan_mma
+from xyntra.passes.lower.cuda.contraction.mma import MmaPlan, emit_mma, plan_mma
 from xyntra.passes.lower.cuda.contraction.product import product_of
 from xyntra.passes.lower.cuda.contraction.simt import emit_simt
 from xyntra.passes.lower.cuda.contraction.wgmma import emit_wgmma
@@ -27,13 +27,22 @@ def emit_contraction(
         shared: of the launch.
         architecture: what the code may use.
     """
+    plan = plan_on_warps(group, architecture)
+    if plan is not None and group.windows:
+        return emit_mma(plan, group.initial, group.epilogue, shared)
     product = product_of(group.nest, group.roles, group.initial)
     if product is not None and architecture in WGMMA_ARCHITECTURES:
         shape = emit_wgmma(product, group.epilogue, shared)
         if shape is not None:
             return shape
-    if architecture in MMA_ARCHITECTURES:
-        plan = plan_mma(group.nest, group.roles, architecture)
-        if plan is not None:
-            return emit_mma(plan, group.initial, group.epilogue, shared)
+    if plan is not None:
+        return emit_mma(plan, group.initial, group.epilogue, shared)
     return emit_simt(group.nest, group.roles, group.initial, group.epilogue, shared)
+
+
+def plan_on_warps(group: ContractionGroup, architecture: str) -> MmaPlan | None:
+    """Return how warps compute a contraction on tensor cores; None where they do not."""
+    if architecture not in MMA_ARCHITECTURES:
+        return None
+    windows = {} if group.image is None else {group.image: group.windows}
+    return plan_mma(group.nest, group.roles, architecture, windows=windows)

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Finds images that are padded with zeros for one convolution, which can read around the padding.
+
+The lowering fills a buffer with zeros and copies the image to its middle. A convolution whose
+copies to shared memory can put zeros in place of what lies outside reads the image itself; the
+fill and the copy then need not be made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.fills import initial_of, is_fill
+from xyntra.passes.lower.cpu.kernel_function import terminator
+from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, is_linear, linear_nest, split
+from xyntra.passes.lower.cpu.memrefs import flattened, is_private, root, view_offset
+from xyntra.passes.lower.row_major import row_major_steps
+
+
+@dataclass(frozen=True)
+class Padding:
+    """What a padded buffer is made of.
+
+    Attributes:
+        operations: the fill and the copy that make it.
+        shape: of the buffer.
+        low: elements in front of the image, in every dimension.
+        image: the image; its loops are the dimensions.
+        sizes: of the image.
+    """
+
+    operations: tuple[ir.Operation, ir.Operation]
+    shape: tuple[int, ...]
+    low: tuple[int, ...]
+    image: Access
+    sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Window:
+    """A position in one dimension of an image, which may lie outside of it.
+
+    Attributes:
+        steps: loops with how far each moves the position.
+        first: the position of the first iteration, from the start of the image.
+        size: of the image.
+    """
+
+    steps: tuple[tuple[int, int], ...]
+    first: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Unpadded:
+    """A contraction that reads an image in place of a padded buffer.
+
+    Attributes:
+        nest: the contraction, a loop that crosses dimensions as two.
+        splits: those loops with the inner extents, as they were split one after the other.
+        windows: the dimensions in which the image was padded.
+    """
+
+    nest: LinearNest
+    splits: tuple[tuple[int, int], ...]
+    windows: tuple[Window, ...]
+
+
+def padding_of(
+    work: Sequence[ir.Operation],
+    contraction: ir.Operation,
+    operand: int,
+    outputs: Sequence[ir.Value],
+) -> Padding | None:
+    """Return what an input of a contraction was padded from; None where it is no such buffer.
+
+    Args:
+        work: everything that the kernel computes, in order.
+        contraction: a linalg.generic on memrefs.
+        operand: number of the input.
+        outputs: what the launch of the contraction writes.
+    """
+    whole = root(contraction.operands[operand])
+    makers = _makers(work[: work.index(contraction)], whole)
+    if makers is None or not is_private(whole, [*makers, contraction]):
+        return None
+    fill, copy = makers
+    if not _is_zero(initial_of(fill)) or fill.operands[-1] != whole or not _is_copy(copy):
+        return None
+    shape = tuple(ir.MemRefType(whole.type).shape)
+    nest = linear_nest(copy)
+    target, steps = nest.outputs[0], row_major_steps(shape)
+    if len(nest.loops) != len(shape) or list(target.strides) != steps:
+        return None
+    between = work[work.index(copy) + 1 : work.index(contraction)]
+    written = [*outputs, *(value for op in between for value in written_by(op))]
+    if any(root(value) == root(copy.operands[0]) for value in written):
+        return None
+    with contraction.location, ir.InsertionPoint(contraction):
+        image = replace(nest.inputs[0], value=flattened(copy.operands[0]))
+    low = _digits(target.offset + view_offset(target.value), steps)
+    sizes = tuple(loop.extent for loop in nest.loops)
+    return Padding((fill, copy), shape, low, image, sizes)
+
+
+def unpadded(nest: LinearNest, number: int, padding: Padding) -> Unpadded | None:
+    """Return `nest` with the image as its input `number`; None where loops cross dimensions.
+
+    Strides of the buffer are read as a number's digits in the mixed radix of its shape; they are
+    positions in the dimensions as long as no dimension is left, which makes the reading unique.
+    """
+    splits: list[tuple[int, int]] = []
+    steps = row_major_steps(padding.shape)
+    crossing = _crossing(nest, number, padding.shape, steps)
+    while crossing is not None:
+        loop, inner = crossing
+        nest = split(nest, loop, inner)
+        splits.append(crossing)
+        crossing = _crossing(nest, number, padding.shape, steps)
+    access = nest.inputs[number]
+    first = _digits(access.offset + view_offset(access.value), steps)
+    moves = [_digits(step, steps) for step in access.strides]
+    strides, windows, start = [0] * len(nest.loops), [], padding.image.offset
+    for dimension, size in enumerate(padding.shape):
+        own = tuple((loop, each[dimension]) for loop, each in enumerate(moves) if each[dimension])
+        last = sum((nest.loops[loop].extent - 1) * step for loop, step in own)
+        if first[dimension] + last >= size:
+            return None
+        step, ahead = padding.image.strides[dimension], first[dimension] - padding.low[dimension]
+        start += ahead * step
+        for loop, count in own:
+            strides[loop] += count * step
+        if padding.sizes[dimension] < size:
+            windows.append(Window(own, ahead, padding.sizes[dimension]))
+    inputs = list(nest.inputs)
+    inputs[number] = Access(padding.image.value, start, tuple(strides))
+    return Unpadded(replace(nest, inputs=tuple(inputs)), tuple(splits), tuple(windows))
+
+
+def _crossing(
+    nest: LinearNest, number: int, shape: Sequence[int], steps: Sequence[int]
+) -> tuple[int, int] | None:
+    """Return a loop that walks through several dimensions, and the size of the innermost."""
+    strides = nest.inputs[number].strides
+    for loop, step in enumerate(strides):
+        extent = nest.loops[loop].extent
+        for size, distance in zip(shape, steps, strict=True):
+            if step == distance and extent > size and extent % size == 0 and size > 1:
+                return loop, size
+    return None
+
+
+def _digits(number: int, steps: Sequence[int]) -> tuple[int, ...]:
+    digits = []
+    for step in steps:
+        digits.append(number // step)
+        number %= step
+    return tuple(digits)
+
+
+def _makers(
+    earlier: Sequence[ir.Operation], whole: ir.Value
+) -> tuple[ir.Operation, ir.Operation] | None:
+    """Return the two operations of `earlier` that write `whole`: a fill, then another."""
+    found = [op for op in earlier if any(root(value) == whole for value in written_by(op))]
+    if len(found) != 2 or not all(op.name == "linalg.generic" for op in found):
+        return None
+    return (found[0], found[1]) if is_fill(found[0]) and is_linear(found[1]) else None
+
+
+def _is_copy(op: ir.Operation) -> bool:
+    body = op.regions[0].blocks[0]
+    return (
+        len(op.operands) == 2
+        and isinstance(op.operands[0].type, ir.MemRefType)
+        and "reduction" not in str(op.attributes["iterator_types"])
+        and terminator(body).operands[0] == body.arguments[0]
+        and len(list(body.operations)) == 1
+    )
+
+
+def written_by(op: ir.Operation) -> list[ir.Value]:
+    """Return what `op` may write."""
+    values = list(op.operands)
+    if op.name.startswith("linalg."):
+        values = values[op.attributes["operandSegmentSizes"][0] :]
+    return [value for value in values if isinstance(value.type, ir.MemRefType)]
+
+
+def _is_zero(value: ir.Value) -> bool:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
+        return False
+    attribute = owner.operation.attributes["value"]
+    return isinstance(attribute, ir.FloatAttr | ir.IntegerAttr) and attribute.value == 0

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Lets convolutions on tensor cores read images that would be padded for them alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.epilogue import Epilogue
+from xyntra.passes.lower.cpu.fills import is_arithmetic_reduction
+from xyntra.passes.lower.cpu.linear_nest import Access
+from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
+from xyntra.passes.lower.cuda.contraction.implicit_padding import (
+    Padding,
+    padding_of,
+    unpadded,
+    written_by,
+)
+from xyntra.passes.lower.cuda.contraction.roles import Roles
+from xyntra.passes.lower.cuda.contraction.select import plan_on_warps
+from xyntra.passes.lower.cuda.stages import Stage
+
+
+def without_padding(stages: Sequence[Stage], architecture: str) -> list[Stage]:
+    """Return `stages` with those marked needless that only pad an image for one contraction.
+
+    Args:
+        stages: of a kernel, in order.
+        architecture: what the code may use, such as "sm_90a".
+    """
+    found = list(stages)
+    work = [op for stage in stages for op in stage.operations]
+    for number, stage in enumerate(stages):
+        made = _unpadded(stage, work, architecture)
+        if made is None:
+            continue
+        padding, reading = made
+        makers = [
+            place
+            for place, each in enumerate(found)
+            if any(op in padding.operations for op in each.operations)
+        ]
+        if all(op in padding.operations for place in makers for op in found[place].operations):
+            found[number] = replace(stage, contraction=reading)
+            for place in makers:
+                found[place] = replace(found[place], is_needless=True)
+    return found
+
+
+def _unpadded(
+    stage: Stage, work: Sequence[ir.Operation], architecture: str
+) -> tuple[Padding, ContractionGroup] | None:
+    """Return what one factor was padded from, and the contraction that reads that instead."""
+    group = stage.contraction
+    if group is None or plan_on_warps(group, architecture) is None:
+        return None
+    for factor in (group.roles.left, group.roles.right):
+        found = _unpadded_factor(stage, group, work, factor, architecture)
+        if found is not None:
+            return found
+    return None
+
+
+def _unpadded_factor(
+    stage: Stage,
+    group: ContractionGroup,
+    work: Sequence[ir.Operation],
+    factor: int,
+    architecture: str,
+) -> tuple[Padding, ContractionGroup] | None:
+    contraction = next(op for op in stage.operations if is_arithmetic_reduction(op))
+    written = [value for op in stage.operations for value in written_by(op)]
+    padding = padding_of(work, contraction, factor, written)
+    found = None if padding is None else unpadded(group.nest, factor, padding)
+    if found is None or padding is None:
+        return None
+    roles = Roles.of(found.nest)
+    if roles is None:
+        return None
+    epilogue = group.epilogue
+    for loop, inner in found.splits:
+        epilogue = _split(epilogue, loop, inner)
+    reading = replace(
+        group,
+        nest=found.nest,
+        roles=roles,
+        epilogue=epilogue,
+        image=factor,
+        windows=found.windows,
+    )
+    plan = plan_on_warps(reading, architecture)
+    if plan is None:
+        return None
+    # An image in another order is better brought into this one, once, by the copy.
+    image = plan.left if plan.roles.left == factor else plan.right
+    return (padding, reading) if image.is_copied and image.runs_deep else None
+
+
+def _split(epilogue: Epilogue | None, loop: int, inner: int) -> Epilogue | None:
+    """Return `epilogue` for a nest with `loop` as two, the second of `inner` iterations."""
+    if epilogue is None:
+        return None
+
+    def cut(access: Access) -> Access:
+        own = access.strides[loop]
+        strides = (*access.strides[:loop], own * inner, own, *access.strides[loop + 1 :])
+        return replace(access, strides=strides)
+
+    return replace(
+        epilogue,
+        inputs=tuple(None if each is None else cut(each) for each in epilogue.inputs),
+        outputs=tuple(map(cut, epilogue.outputs)),
+        result=None if epilogue.result is None else cut(epilogue.result),
+    )
