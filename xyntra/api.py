@@ -33,7 +33,8 @@ def compile(  # noqa: A001  (the name that users expect)
         target: where it runs: "auto", "cpu", "cuda" (the first GPU), "cuda:1", or "cuda:sm_90a",
             which is code for an architecture and needs no GPU.
         inputs: shapes or example arrays of inputs with free dimensions, by name or in order.
-        precision: what contractions compute in: "f32".
+        precision: what contractions of f32 compute in: "f32", which is exact, or on an NVIDIA GPU
+            "tf32", which rounds their factors to 11 bits.
         threads: how many threads work on one call; `XYNTRA_THREADS`, or one for each core that this
             process may use, where not given. The results do not depend on it.
         config: further settings: a `Config`, a mapping, or the path of a TOML file.

@@ -30,9 +30,9 @@ def compile_source(source: Source, shapes: Shapes, config: Config) -> Executable
     Raises:
         XyntraError: the model is wrong or cannot be compiled.
     """
-    check_supported(config)
     with _placed(source):
         target = CodeTarget.of(config.target)
+        check_supported(config, target)
         artifact = _artifact(source, shapes, config, target)
         return load_artifact(artifact, source, target, config.threads)
 
@@ -43,9 +43,9 @@ def emit_level(source: Source, shapes: Shapes, config: Config, level: Level) -> 
     Raises:
         XyntraError: the model is wrong or cannot be compiled that far.
     """
-    check_supported(config)
     with _placed(source):
         target = CodeTarget.of(config.target)
+        check_supported(config, target)
         return run_request(make_request(source, shapes, config, level, target), config)
 
 
@@ -85,17 +85,19 @@ def _parameters(name: str, source: Source) -> Source:
     return replace(open_onnx(path), kind=source.kind, model=source.model)
 
 
-def check_supported(config: Config) -> None:
-    """Refuse precisions that do not exist yet.
+def check_supported(config: Config, target: CodeTarget) -> None:
+    """Refuse precisions that a target does not have.
 
     Raises:
         UnsupportedError: `precision-unsupported`.
     """
-    if config.precision != "f32":
+    known = ("f32", "tf32") if target.architecture else ("f32",)
+    if config.precision not in known:
         raise UnsupportedError(
             "precision-unsupported",
             f"precision '{config.precision}' is not supported",
-            hint="models are computed in their own types: leave out precision",
+            hint="models are computed in their own types: leave out precision"
+            + ("" if target.architecture else "; tf32 is for NVIDIA GPUs"),
         )
 
 
@@ -115,6 +117,7 @@ def make_request(
         egraph=config.egraph,
         fast_math=config.fast_math,
         opt_level=config.opt_level,
+        precision=config.precision,
         jobs=config.jobs,
         timeout=config.compile_timeout,
         max_tensor_bytes=config.max_tensor_bytes,

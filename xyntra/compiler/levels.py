@@ -64,7 +64,9 @@ def _compile(request: Request, server: ForkServer | None) -> bytes:
         plan = build_plan(module.operation, operations)
         _check_sizes(plan, request.max_tensor_bytes)
         text = module_text(module).decode()
-        sources = kernel_sources(module, plan, request.opt_level, request.architecture)
+        sources = kernel_sources(
+            module, plan, request.opt_level, request.architecture, request.precision
+        )
         if request.level == "llvm":
             return _llvm_text(sources)
         compiled = _compile_kernels(request, sources, server)
@@ -138,7 +140,11 @@ def count_operations(module: ir.Operation) -> int:
 
 
 def kernel_sources(
-    module: ir.Module, plan: Plan, opt_level: int, architecture: str = ""
+    module: ir.Module,
+    plan: Plan,
+    opt_level: int,
+    architecture: str = "",
+    precision: str = "f32",
 ) -> list[KernelSource]:
     """Every kernel as a module of its own, with its operations made one loop nest where they can.
 
@@ -150,6 +156,8 @@ def kernel_sources(
     for view in module.body.operations:
         name = view.operation.attributes["sym_name"].value
         if name in plan.kernels:
+            if precision != "f32":
+                view.operation.attributes["xyntra.precision"] = ir.StringAttr.get(precision)
             nodes = tuple(nodes_of(plan.steps, name))
             text = view.operation.get_asm(use_local_scope=True)
             sources.append(KernelSource(name, text, nodes, opt_level, architecture))

@@ -25,6 +25,7 @@ class Request:
         egraph: whether expressions are rewritten before, where egglog is installed.
         fast_math: whether these rewrites may change results beyond rounding.
         opt_level: LLVM's optimisation level.
+        precision: what contractions of f32 compute in: "f32", or "tf32" on a GPU.
         jobs: kernels compiled at the same time; None for one a core.
         timeout: seconds that one kernel may take.
         max_tensor_bytes: refuse models with a larger tensor.
@@ -42,6 +43,7 @@ class Request:
     egraph: bool
     fast_math: bool
     opt_level: int
+    precision: str
     jobs: int | None
     timeout: float
     max_tensor_bytes: int

@@ -162,5 +162,22 @@ def test_what_tensor_cores_or_copies_cannot_do_takes_another_way(text):
     assert "wgmma" not in compiled(text).ptx
 
 
+def test_factors_of_f32_are_rounded_only_where_that_is_allowed(tmp_path):
+    narrow = product(128, 128, 96, layout="kk")
+    body = re.sub(r"%[pqt] = arith.extf (%[uv]) : .*", r"", narrow).replace("bf16", "f32")
+    body = body.replace("%p, %q", "%u, %v").replace("%u, %t", "%u, %v")
+    text = body.replace("arith.truncf %s : f32 to f32", "math.absf %s : f32")
+    assert "wgmma" not in compiled(text).ptx
+    allowed = text.replace(
+        "tensor<1x128x128xf32> {",
+        'tensor<1x128x128xf32> attributes {xyntra.precision = "tf32"} {',
+        1,
+    )
+    image = compiled(allowed)
+    assert "wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32" in image.ptx
+    assert [each.element for each in image.launches[0].maps] == ["tf32", "tf32", "f32"]
+    assert set(re.findall(r"(\d+) bytes spill", assemble(image, tmp_path))) == {"0"}
+
+
 def test_other_architectures_take_another_way():
     assert "wgmma" not in compiled(product(128, 128, 64), "sm_80").ptx

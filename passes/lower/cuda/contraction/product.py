@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Recognises contractions that tensor cores compute: sums of products of 16-bit floats in f32."""
+"""Recognises contractions that tensor cores compute: sums, in f32, of products of narrow floats."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from xyntra.passes.lower.cpu.kernel_function import terminator
 from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
 from xyntra.passes.lower.cuda.contraction.roles import Roles
 
-_FACTORS = ("f16", "bf16")
+_NARROW = ("f16", "bf16")
+_ITEM_BYTES = {"f16": 2, "bf16": 2, "tf32": 4}
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Product:
         rows: loops of the rows.
         columns: loops of the columns.
         depth: loops that are summed over.
-        element: type of both factors.
+        element: type of both factors: f16, bf16, or tf32, which lies in memory as f32.
     """
 
     nest: LinearNest
@@ -54,6 +55,11 @@ class Product:
     columns: tuple[int, ...]
     depth: tuple[int, ...]
     element: str
+
+    @property
+    def item_bytes(self) -> int:
+        """Bytes of an element of a factor."""
+        return _ITEM_BYTES[self.element]
 
     def size(self, loops: Sequence[int]) -> int:
         """Return how many iterations `loops` have together."""
@@ -71,17 +77,21 @@ class Product:
         return found
 
 
-def product_of(nest: LinearNest, roles: Roles, initial: ir.Value) -> Product | None:
+def product_of(
+    nest: LinearNest, roles: Roles, initial: ir.Value, *, tf32: bool = False
+) -> Product | None:
     """Return `nest` as matrix products; None where it is something else.
 
     Args:
         nest: a contraction with one output.
         roles: of its loops.
         initial: what every element of the output starts from.
+        tf32: factors of f32 may be rounded to 11 bits.
     """
     left, right = nest.inputs[roles.left], nest.inputs[roles.right]
     kinds = {str(ir.MemRefType(each.value.type).element_type) for each in (left, right)}
-    if len(kinds) > 1 or not kinds <= set(_FACTORS) or not roles.rows or not roles.columns:
+    allowed = {*_NARROW, "f32"} if tf32 else {*_NARROW}
+    if len(kinds) > 1 or not kinds <= allowed or not roles.rows or not roles.columns:
         return None
     if not _sums_products(nest, roles) or not _is_zero(initial):
         return None
@@ -90,7 +100,8 @@ def product_of(nest: LinearNest, roles: Roles, initial: ir.Value) -> Product | N
     if any(_continued(nest, each, roles.reductions)[0] for each in (left, right)):
         return None
     batch = (*roles.batch, *outer_rows, *outer_columns)
-    return Product(nest, left, right, batch, rows, columns, roles.reductions, kinds.pop())
+    element = kinds.pop().replace("f32", "tf32")
+    return Product(nest, left, right, batch, rows, columns, roles.reductions, element)
 
 
 def _continued(
@@ -131,9 +142,9 @@ def _operands(value: ir.Value, name: str) -> list[ir.Value]:
 
 
 def _narrow(value: ir.Value) -> ir.Value | None:
-    """Return the 16-bit float that `value` is in f32."""
+    """Return the 16-bit float that `value` is in f32, or `value` itself."""
     found = _operands(value, "arith.extf")
-    return found[0] if found and str(found[0].type) in _FACTORS else None
+    return found[0] if found and str(found[0].type) in _NARROW else value
 
 
 def _is_zero(value: ir.Value) -> bool:

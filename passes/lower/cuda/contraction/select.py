@@ -8,6 +8,7 @@ from xyntra.passes.lower.cuda.contraction.mma import MmaPlan, emit_mma, plan_mma
 from xyntra.passes.lower.cuda.contraction.product import product_of
 from xyntra.passes.lower.cuda.contraction.simt import emit_simt
 from xyntra.passes.lower.cuda.contraction.wgmma import emit_wgmma
+from xyntra.passes.lower.cuda.precision import allows_tf32
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import LaunchShape
 
@@ -30,7 +31,8 @@ def emit_contraction(
     plan = plan_on_warps(group, architecture)
     if plan is not None and group.windows:
         return emit_mma(plan, group.initial, group.epilogue, shared)
-    product = product_of(group.nest, group.roles, group.initial)
+    tf32 = allows_tf32(group.operations[-1])
+    product = product_of(group.nest, group.roles, group.initial, tf32=tf32)
     if product is not None and architecture in WGMMA_ARCHITECTURES:
         shape = emit_wgmma(product, group.epilogue, shared)
         if shape is not None:
@@ -45,4 +47,5 @@ def plan_on_warps(group: ContractionGroup, architecture: str) -> MmaPlan | None:
     if architecture not in MMA_ARCHITECTURES:
         return None
     windows = {} if group.image is None else {group.image: group.windows}
-    return plan_mma(group.nest, group.roles, architecture, windows=windows)
+    tf32 = allows_tf32(group.operations[-1])
+    return plan_mma(group.nest, group.roles, architecture, tf32=tf32, windows=windows)

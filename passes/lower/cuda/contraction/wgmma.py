@@ -35,7 +35,7 @@ from xyntra.passes.lower.cuda.contraction.wgmma_ops import (
     wait_for_products,
 )
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
-    DEPTH,
+    BLOCK,
     MULTIPROCESSORS,
     SWIZZLE,
     WARPGROUP,
@@ -43,6 +43,7 @@ from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
     Operand,
     Tile,
     choose_tile,
+    depth,
     operand,
     stages,
 )
@@ -59,10 +60,12 @@ from xyntra.passes.lower.cuda.thread_grid import (
     when,
 )
 
-_STEP = 16  # of the reduction, in one wgmma
+_STEP_BYTES = 32  # of the reduction, in one wgmma
+_STEPS = 16  # of 16-bit elements
 _ROWS_APART = 8 * SWIZZLE  # bytes from one group of eight rows to the next
-_BLOCK_BYTES = DEPTH * SWIZZLE  # 64 steps of 64 neighbouring rows or columns
+_BLOCK_BYTES = BLOCK * SWIZZLE  # 64 rows of either factor, or 64 steps of 64 neighbouring ones
 _BARRIER = 8  # bytes
+_UNUSED = 16  # bytes
 _FOLLOWING = 3  # number of a barrier; those before it are the block's and the consumers'
 _PRODUCER_REGISTERS = 40
 _CONSUMER_REGISTERS = 232
@@ -143,7 +146,7 @@ class _Kernel:
     @property
     def steps(self) -> int:
         """Stages that a tile takes."""
-        return -(-self.product.size(self.product.depth) // DEPTH)
+        return -(-self.product.size(self.product.depth) // depth(self.product))
 
     @property
     def rights(self) -> int:
@@ -208,7 +211,7 @@ class _Kernel:
             wait_for_phase(self._empty(stage), arith.xori(parity, i32(1)))
             full = self._full(stage)
             nvvm.mbarrier_arrive_expect_tx(full, i32(self.tile.stage_bytes))
-            step = arith.muli(loop.induction_variable, i32(DEPTH))
+            step = arith.muli(loop.induction_variable, i32(depth(self.product)))
             start = self._at(i32(0), stage, self.tile.rows * SWIZZLE)
             _copy(self.left, self.maps[0], start, (place.row, step), place.batch, full)
             start = self._at(i32(self.rights), stage, self.tile.columns * SWIZZLE)
@@ -268,7 +271,7 @@ class _Kernel:
         both = self._at(i32(self.rights), stage, self.tile.columns * SWIZZLE)
         right = descriptor(both, _blocks_apart(self.right), _ROWS_APART)
         found: list[ir.Value] = []
-        for step in range(DEPTH // _STEP):
+        for step in range(SWIZZLE // _STEP_BYTES):
             found = multiply(
                 found or sums,
                 advanced(left, step * _step_bytes(self.left)),
@@ -339,12 +342,12 @@ def _rolled(first: int, end: int, carried: Sequence[ir.Value]) -> scf.ForOp:
 
 def _blocks_apart(factor: Operand) -> int:
     """Return how far apart blocks of 64 rows or columns are; any number if rows hold steps."""
-    return _STEP if factor.is_deep else _BLOCK_BYTES
+    return _UNUSED if factor.is_deep else _BLOCK_BYTES
 
 
 def _step_bytes(factor: Operand) -> int:
     """Return how far apart in shared memory the steps of two successive wgmma are."""
-    return _STEP * 2 if factor.is_deep else _STEP * SWIZZLE
+    return _STEP_BYTES if factor.is_deep else _STEPS * SWIZZLE
 
 
 def _copy(
@@ -370,6 +373,6 @@ def _copy(
     others = [arith.index_castui(word, batch[number]) for number in factor.batch]
     for number in range(factor.copies):
         start = pointer(arith.addi(target, i32(number * _BLOCK_BYTES)))
-        near = arith.addi(wide, i32(number * DEPTH))
+        near = arith.addi(wide, i32(number * BLOCK))
         first = [deep, wide] if factor.is_deep else [near, deep]
         copy_in(start, tensor, [*first, *others], full)

@@ -67,7 +67,7 @@ def multiply(
     left_is_deep: bool,
     right_is_deep: bool,
 ) -> list[ir.Value]:
-    """Issue one wgmma of 64 rows by `columns` by 16 steps, and return its sums.
+    """Issue one wgmma of 64 rows by `columns` by 32 bytes of steps, and return its sums.
 
     Args:
         sums: what the product is added to; None to start from zero. (Cleared registers in its place
@@ -75,7 +75,7 @@ def multiply(
         left: descriptor of the left factor.
         right: descriptor of the right factor.
         columns: a multiple of eight, up to 256.
-        element: f16 or bf16.
+        element: f16, bf16 or tf32.
         left_is_deep: steps of the reduction are neighbours in the left factor.
         right_is_deep: the same of the right factor.
     """
@@ -91,7 +91,7 @@ def multiply(
         packed,
         left,
         right,
-        attribute(f"#nvvm.shape<m=64,n={columns},k=16>"),
+        attribute(f"#nvvm.shape<m=64,n={columns},k={8 if element == 'tf32' else 16}>"),
         factor,
         factor,
         attribute("#nvvm.wgmma_type<f32>"),

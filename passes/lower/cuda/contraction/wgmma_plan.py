@@ -19,8 +19,8 @@ WARPGROUP = 128
 """Threads that issue one wgmma together."""
 WARPGROUP_ROWS = 64
 """Rows of one wgmma."""
-DEPTH = 64
-"""Steps of the reduction in one stage: a row of shared memory of 16-bit elements."""
+BLOCK = 64
+"""Rows or columns that one copy takes where they are neighbours, and its steps of the reduction."""
 SHARED_BYTES = 227 << 10
 """Shared memory that a block of sm_90 may have."""
 MULTIPROCESSORS = 132
@@ -70,7 +70,7 @@ class Operand:
     Attributes:
         is_deep: steps of the reduction are neighbours in memory; else rows or columns are.
         batch: loops of the batch that move it, which follow the two dimensions of the matrix.
-        map: of the tensor; one copy moves 64 neighbours of one dimension.
+        map: of the tensor; one copy moves 128 bytes of neighbours.
         copies: of which a stage needs as many.
     """
 
@@ -78,6 +78,11 @@ class Operand:
     batch: tuple[int, ...]
     map: TensorMap
     copies: int
+
+
+def depth(product: Product) -> int:
+    """Return the steps of the reduction in one stage: a row of shared memory."""
+    return SWIZZLE // product.item_bytes
 
 
 def operand(product: Product, access: Access, width: int, *, is_left: bool) -> Operand | None:
@@ -95,18 +100,20 @@ def operand(product: Product, access: Access, width: int, *, is_left: bool) -> O
     if len(wide) != 1 or len(deep) != 1 or len(batch) + 2 > _MAX_RANK:
         return None
     is_deep = deep[0].stride == 1
+    if not is_deep and product.element == "tf32":
+        return None  # the hardware transposes 16-bit elements alone
     inner, outer = (deep[0], wide[0]) if is_deep else (wide[0], deep[0])
     loops = product.nest.loops
     others = [Dimension(loops[number].extent, access.strides[number]) for number in batch]
-    box = (DEPTH, width if is_deep else DEPTH)
-    found = tensor_map(access, [inner, outer, *others], box)
+    box = (depth(product), width) if is_deep else (BLOCK, BLOCK)
+    found = tensor_map(access, [inner, outer, *others], box, product.element)
     if found is None:
         return None
-    return Operand(is_deep, batch, found, 1 if is_deep else width // DEPTH)
+    return Operand(is_deep, batch, found, 1 if is_deep else width // BLOCK)
 
 
 def tensor_map(
-    access: Access, dimensions: list[Dimension], box: tuple[int, int]
+    access: Access, dimensions: list[Dimension], box: tuple[int, int], element: str = ""
 ) -> TensorMap | None:
     """Return the map of a tensor; None where TMA cannot copy it.
 
@@ -114,9 +121,10 @@ def tensor_map(
         access: the buffer.
         dimensions: innermost first.
         box: elements that one copy moves in the first two of them.
+        element: what they become in shared memory; as they are where not given.
     """
-    element = str(ir.MemRefType(access.value.type).element_type)
-    nbytes = ITEM_BYTES[element]
+    stored = str(ir.MemRefType(access.value.type).element_type)
+    nbytes = ITEM_BYTES[stored]
     strides = [each.stride * nbytes for each in dimensions[1:]]
     offset = (access.offset + view_offset(access.value)) * nbytes
     if dimensions[0].stride != 1 or len(dimensions) > _MAX_RANK:
@@ -125,7 +133,7 @@ def tensor_map(
         return None
     sizes = tuple(each.extent for each in dimensions)
     full_box = (*box, *[1] * (len(dimensions) - 2))
-    return TensorMap(element, sizes, tuple(strides), full_box, SWIZZLE, offset)
+    return TensorMap(element or stored, sizes, tuple(strides), full_box, SWIZZLE, offset)
 
 
 def stages(tile: Tile, staging: int) -> int:
@@ -152,6 +160,7 @@ _TILES = (
     Tile(64, 128),
     Tile(64, 64),
 )
+_BYTES_A_CYCLE = 4096  # of rows, for every column, that a multiprocessor multiplies
 _STEP_CYCLES = 300  # at least, of one stage: what bringing it from L2 takes
 _TILE_CYCLES = 2500  # before the first multiplication of a wave's first tile
 _RESULT_CYCLES = 0.12  # an element of the tile
@@ -159,11 +168,11 @@ _RESULT_CYCLES = 0.12  # an element of the tile
 
 def _cycles(product: Product, tile: Tile) -> float:
     rows, columns = product.size(product.rows), product.size(product.columns)
-    steps = -(-product.size(product.depth) // DEPTH)
+    steps = -(-product.size(product.depth) // depth(product))
     tiles = -(-rows // tile.rows) * -(-columns // tile.columns)
     tiles *= prod(product.nest.loops[number].extent for number in product.batch)
     waves = -(-tiles // MULTIPROCESSORS)
-    multiply = tile.rows * tile.columns * DEPTH / 2048
+    multiply = tile.rows * tile.columns * SWIZZLE / _BYTES_A_CYCLE
     loads = tile.stage_bytes / 60  # bytes a cycle of one multiprocessor from L2
     results = tile.rows * tile.columns * _RESULT_CYCLES
     return waves * (steps * max(multiply, loads) + results) + _TILE_CYCLES + _STEP_CYCLES
