@@ -97,7 +97,7 @@ def _plan(
         return None
     rows = _rows(nest, x, weights, companions)
     extent = prod(nest.loops[i].extent for i in rows)
-    shape = _tile_shape(extent, nest.loops[columns[0]].extent, registers, exact=exact)
+    shape = tile_shape(extent, nest.loops[columns[0]].extent, registers, exact=exact)
     if extent < _MIN_ROWS or shape is None:
         return None
     outer = [i for i in parallel if i not in rows and i not in columns]
@@ -156,14 +156,15 @@ def _reordered(nest: LinearNest, order: Sequence[int]) -> LinearNest:
     )
 
 
-def _tile_shape(
+def tile_shape(
     rows: int, columns: int, registers: Registers, *, exact: bool
 ) -> tuple[int, int, int] | None:
     """The rows, vectors and lanes that compute the whole output in the fewest cycles."""
 
     def cost(shape: tuple[int, int, int]) -> float:
         height, vectors, lanes = shape
-        return _tiles(rows, height) * _tiles(columns, vectors * lanes) * _cycles(height, vectors)
+        tiles = _tiles(rows, height) * _tiles(columns, vectors * lanes)
+        return tiles * step_cycles(height, vectors)
 
     shapes = [
         shape
@@ -183,7 +184,8 @@ def _shapes(rows: int, columns: int, registers: Registers) -> Iterator[tuple[int
         lanes //= 2
 
 
-def _cycles(height: int, vectors: int) -> float:
+def step_cycles(height: int, vectors: int) -> float:
+    """Estimate the cycles of one step of the reduction for a tile."""
     work = max(height * vectors / 2, _LOAD_CYCLES * (height + vectors), _LATENCY_CYCLES)
     return work + _STEP_CYCLES
 

@@ -39,6 +39,7 @@ from xyntra.passes.lower.cpu.register_tiles import RegisterTiles
 from xyntra.passes.lower.cpu.scratch_allocation import ScratchAllocation
 from xyntra.passes.lower.cpu.strided_copies import StridedCopies
 from xyntra.passes.lower.cpu.window_tiles import WindowTiles
+from xyntra.passes.lower.cpu.winograd_tiles import WinogradTiles
 from xyntra.passes.lower.upstream import WIDEN, bufferize, check_lowered, run_upstream
 from xyntra.passes.math.expand_math import expand_math
 from xyntra.passes.registry import Pass
@@ -139,6 +140,7 @@ def _lower(module: ir.Operation, options: LoweringOptions) -> ir.Operation:
     IntegerTiles(*vectors, options.dot_products).run(module)
     ChannelReductions(options.vector_bits).run(module)
     WindowTiles(*vectors).run(module)
+    WinogradTiles(*vectors).run(module)
     ConvolutionTiles(*vectors).run(module)
     RegisterTiles(*vectors).run(module)
     NestLoops(options.vector_bits, options.cache_bytes).run(module)

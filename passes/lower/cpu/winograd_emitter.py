@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Emits a convolution of 3 x 3 taps as Winograd's F(2x2, 3x3) with channels innermost.
+
+A block of tiles of the image is transformed into 16 matrices of tiles by channels; each is
+multiplied by its matrix of transformed weights; what comes out is transformed back tile by tile.
+One loop over blocks is shared by threads, or, where one block is all, the loops inside of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import product
+
+from torch_mlir.dialects import arith
+
+from xyntra.dialects.dtypes import ITEM_BYTES
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cpu.epilogue import Epilogue
+from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, Loop
+from xyntra.passes.lower.cpu.loop_builder import (
+    Position,
+    index,
+    loop,
+    nested_loops,
+    plus,
+    tile_start,
+)
+from xyntra.passes.lower.cpu.memrefs import allocate
+from xyntra.passes.lower.cpu.micro_kernel import MicroKernel, Operand
+from xyntra.passes.lower.cpu.vector_body import broadcast
+from xyntra.passes.lower.cpu.winograd_image import Image, PaddedTiles
+from xyntra.passes.lower.cpu.winograd_plan import WinogradPlan
+from xyntra.passes.lower.cpu.winograd_results import WinogradResults
+from xyntra.passes.lower.cpu.winograd_transforms import OUTPUTS, POINTS, transformed_inputs
+from xyntra.passes.lower.cpu.winograd_weights import WinogradWeights
+
+_SQUARE = POINTS * POINTS
+_POINT, _PANEL = -1, -2  # keys of a `Position` beside the numbers of the nest's loops
+_LINE_BYTES = 64
+
+
+@dataclass(frozen=True)
+class Matrices:
+    """16 matrices in scratch memory, a row for every tile of a block.
+
+    Attributes:
+        memory: of one dimension.
+        columns: elements of one row.
+        point: elements from one matrix to the next. A line more than there are, or a row of all
+            matrices would lie in one set of the first-level cache.
+    """
+
+    memory: ir.Value
+    columns: int
+    point: int
+
+    @classmethod
+    def allocated(cls, rows: int, columns: int, element: ir.Type) -> Matrices:
+        """Allocate at the insertion point."""
+        point = rows * columns + _LINE_BYTES // ITEM_BYTES[str(element)]
+        return cls(allocate(_SQUARE * point, element), columns, point)
+
+    def places(self, row: ir.Value, column: ir.Value) -> list[ir.Value]:
+        """Where one element of each matrix is."""
+        first = arith.addi(arith.muli(row, index(self.columns)), column)
+        return [arith.addi(first, index(number * self.point)) for number in range(_SQUARE)]
+
+
+@dataclass(frozen=True)
+class WinogradEmitter:
+    """Writes one convolution at the current insertion point.
+
+    Attributes:
+        plan: its tiles.
+        source: the image.
+        initial: the scalar that every element of the output starts from.
+        code: what happens to each element of the result before it is stored, if anything.
+    """
+
+    plan: WinogradPlan
+    source: Image
+    initial: ir.Value
+    code: Epilogue | None
+
+    def emit(self) -> None:
+        """Emit all loops."""
+        plan = self.plan
+        weights = WinogradWeights.filled(plan)
+        if plan.block == plan.tiles:
+            self._block(weights, index(0), index(plan.tiles))
+            return
+        with loop(-(-plan.tiles // plan.block), parallel=True) as number:
+            first = arith.muli(number, index(plan.block))
+            left = arith.subi(index(plan.tiles), first)
+            self._block(weights, first, arith.minsi(index(plan.block), left))
+
+    def _block(self, weights: WinogradWeights, first: ir.Value, count: ir.Value) -> None:
+        """Do the `count` tiles from number `first` on."""
+        plan, element = self.plan, self.initial.type
+        rows = -(-plan.block // plan.tile.rows) * plan.tile.rows
+        image = Matrices.allocated(rows, plan.channels, element)
+        sums = Matrices.allocated(rows, plan.panels * plan.tile.columns, element)
+        padded = PaddedTiles(plan, self.source)
+        with loop(count, parallel=True) as number:
+            self._transform(padded, arith.addi(first, number), image, number)
+        self._multiply(weights, image, sums, count)
+        results = WinogradResults(plan, padded, self.initial, self.code)
+        with loop(count, parallel=True) as number:
+            column = index(0)
+            results.emit(
+                self.position(arith.addi(first, number)), sums.memory, sums.places(number, column)
+            )
+
+    def position(self, number: ir.Value) -> Position:
+        """Where a tile is: its place along the loops around, and its first row and column."""
+        plan = self.plan
+        found: Position = {}
+        keys = [*plan.outer, *plan.positions]
+        for key, extent in reversed(list(zip(keys, plan.grid, strict=True))):
+            is_last = key == keys[0]
+            found[key] = number if is_last else arith.remui(number, index(extent))
+            number = number if is_last else arith.divui(number, index(extent))
+        for key in plan.positions:
+            found[key] = arith.muli(found[key], index(OUTPUTS))
+        return found
+
+    def _transform(
+        self, padded: PaddedTiles, number: ir.Value, image: Matrices, row: ir.Value
+    ) -> None:
+        """Transform the inputs of one tile into one row of every matrix."""
+
+        def transform(memory: ir.Value, start: ir.Value, down: int, along: int) -> None:
+            lanes, channels = self.plan.tile.lanes, self.plan.channels
+            kind = ir.VectorType.get([lanes], self.initial.type)
+            with loop(-(-channels // lanes)) as vector:
+                channel = tile_start(vector, lanes, channels)
+                base = arith.addi(start, channel)
+                places = [
+                    arith.addi(base, index(i * down + j * along))
+                    for i, j in product(range(POINTS), repeat=2)
+                ]
+                inputs = [emit("vector.load", [memory, place], kind) for place in places]
+                values = transformed_inputs(inputs)
+                for value, place in zip(values, image.places(row, channel), strict=True):
+                    ir.Operation.create("vector.store", operands=[value, image.memory, place])
+
+        padded.visit(self.position(number), transform)
+
+    def _multiply(
+        self, weights: WinogradWeights, image: Matrices, sums: Matrices, count: ir.Value
+    ) -> None:
+        """Multiply every matrix of the image by the weights of its point."""
+        plan, tile = self.plan, self.plan.tile
+        kernel, operands = self._kernel(weights, image)
+        zero = emit(
+            "arith.constant", [], self.initial.type, value=ir.FloatAttr.get(self.initial.type, 0.0)
+        )
+        strips = arith.ceildivui(count, index(tile.rows))
+
+        def panel(position: Position) -> None:
+            point, number = position[_POINT], position[_PANEL]
+            start = arith.muli(number, index(weights.panel))
+            with loop(strips) as strip:
+                row = arith.muli(strip, index(tile.rows))
+                values = kernel.sums(
+                    {0: point, 1: row},
+                    operands(start),
+                    [broadcast(zero, tile.lanes)] * kernel.accumulators,
+                )
+                column = arith.muli(number, index(tile.columns))
+                base = plus(
+                    arith.muli(point, index(sums.point)),
+                    arith.muli(row, index(sums.columns)),
+                    column,
+                )
+                for each, value in enumerate(values):
+                    r, v = divmod(each, tile.vectors)
+                    place = arith.addi(base, index(r * sums.columns + v * tile.lanes))
+                    ir.Operation.create("vector.store", operands=[value, sums.memory, place])
+
+        nested_loops([(_POINT, _SQUARE), (_PANEL, plan.panels)], {}, panel, parallel=True)
+
+    def _kernel(
+        self, weights: WinogradWeights, image: Matrices
+    ) -> tuple[MicroKernel, Callable[[ir.Value], list[Operand]]]:
+        """The products of all points as one contraction, and its operands for a panel."""
+        plan, tile = self.plan, self.plan.tile
+        extents = (_SQUARE, plan.block, tile.columns, plan.channels)
+        loops = tuple(
+            Loop(extent, is_reduction=number == 3) for number, extent in enumerate(extents)
+        )
+        rows = Access(image.memory, 0, (image.point, image.columns, 0, 1))
+        columns = Access(weights.memory, 0, (weights.point, 0, 1, tile.columns))
+        inputs = (rows, columns) if plan.image == 0 else (columns, rows)
+        nest = LinearNest(loops, inputs, (), plan.nest.body)
+
+        def operands(start: ir.Value) -> list[Operand]:
+            return [
+                Operand(each, start, 1) if each is columns else Operand(each, index(0), 0)
+                for each in inputs
+            ]
+
+        return MicroKernel(nest, replace(tile, row_loop=1, column_loops=(2,))), operands
