@@ -108,6 +108,7 @@ _SHAPES = (
     MmaTile(32, 32, 2, 2),
     MmaTile(16, 128, 1, 4),
     MmaTile(16, 64, 1, 4),
+    MmaTile(16, 32, 1, 2),
     MmaTile(128, 16, 4, 1),
     MmaTile(64, 16, 4, 1),
 )
