@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
 from xyntra.errors import CompileError
+from xyntra.targets.cuda.cubins import machine_codes
 from xyntra.targets.cuda.driver import checked, driver
+from xyntra.targets.cuda.gpu import Gpu
 from xyntra.targets.cuda.kernel_image import ImageLaunch, KernelImage
 from xyntra.targets.cuda.tensor_maps import MAP_ALIGNMENT, MAP_BYTES, encode_map
 
@@ -18,18 +20,24 @@ _PORTABLE_CLUSTER = 8  # blocks; larger clusters exist on some GPUs only
 
 
 class LoadedKernel:
-    """The code of one kernel on the current GPU."""
+    """The code of one kernel on the current GPU.
 
-    def __init__(self, name: str, image: KernelImage) -> None:
+    Args:
+        name: of the kernel.
+        image: its launches and PTX.
+        code: machine code; the driver assembles the PTX where it is not given.
+    """
+
+    def __init__(self, name: str, image: KernelImage, code: bytes | None = None) -> None:
         self.name = name
         self.image = image
         self.functions: list[Any] = []
         if not image.launches:
             return
         cuda = driver()
-        code = ctypes.create_string_buffer(image.ptx.encode())
+        text = ctypes.create_string_buffer(code or image.ptx.encode())
         self._module = checked(
-            cuda.cuModuleLoadData(ctypes.addressof(code)), "loading a kernel", name
+            cuda.cuModuleLoadData(ctypes.addressof(text)), "loading a kernel", name
         )
         for launch in image.launches:
             result = cuda.cuModuleGetFunction(self._module, launch.entry.encode())
@@ -124,20 +132,24 @@ def _configured(launch: ImageLaunch) -> Any:
     return config
 
 
-def load_kernels(objects: Mapping[str, bytes | memoryview]) -> dict[str, LoadedKernel]:
-    """Load the kernels of an artifact onto the current GPU.
+def load_kernels(objects: Mapping[str, bytes | memoryview], gpu: Gpu) -> dict[str, LoadedKernel]:
+    """Load the kernels of an artifact onto a GPU, whose context is current.
 
     Raises:
         CompileError: the code is damaged.
         DeviceError: the driver refuses it.
     """
-    found = {}
-    for name, code in objects.items():
-        try:
-            image = KernelImage.from_bytes(code)
-        except (KeyError, TypeError, ValueError) as error:
-            raise CompileError(
-                "object-load", "compiled kernels could not be loaded", cause=repr(error)
-            ) from error
-        found[name] = LoadedKernel(name, image)
-    return found
+    try:
+        images = {name: KernelImage.from_bytes(code) for name, code in objects.items()}
+    except (KeyError, TypeError, ValueError) as error:
+        raise CompileError(
+            "object-load", "compiled kernels could not be loaded", cause=repr(error)
+        ) from error
+
+    def in_context(work: Callable[[], None]) -> None:
+        with gpu.entered():
+            work()
+
+    ptx = {name: image.ptx for name, image in images.items() if image.launches}
+    codes = machine_codes(ptx, gpu.device.architecture, in_context)
+    return {name: LoadedKernel(name, image, codes.get(name)) for name, image in images.items()}

@@ -97,7 +97,7 @@ class LoadedModel:
 
     def _load(self, artifact: Artifact, weights: Mapping[str, Array]) -> None:
         direct = self.gpu.direct
-        kernels = load_kernels(artifact.objects)
+        kernels = load_kernels(artifact.objects, self.gpu)
         self._buffers = DeviceBuffers(self.plan, weights, self.gpu.transfers, self._stream)
         self._replays = Replays(self.plan, kernels, self._buffers, new_stream(), direct)
         for step in self.plan.steps:
