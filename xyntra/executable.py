@@ -13,6 +13,7 @@ import numpy as np
 
 from xyntra.errors import InputError
 from xyntra.observe.explain import explain
+from xyntra.observe.launch_table import launch_table
 from xyntra.plan.arguments import InputChecks, check_output
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.container import write_container
@@ -195,6 +196,19 @@ class Executable:
         prepared, results = self._arguments(self._in_order(inputs), None)
         times = self._program.time_steps(prepared, results)
         return [t for t, step in zip(times, self.plan.steps, strict=True) if not step.once]
+
+    def explain_launches(self, nanoseconds: Sequence[int] | None = None) -> str:
+        """A table of what every launch on a GPU occupies, and how fast it was; "" on the CPU.
+
+        Args:
+            nanoseconds: measured times, from `time_kernels`.
+
+        Raises:
+            DeviceError: the GPU is missing, or failed.
+        """
+        if self._device is None:
+            return ""
+        return launch_table(self._device.launch_resources(), self.kernels, nanoseconds)
 
     def explain(self, nanoseconds: Sequence[int] | None = None) -> str:
         """A report of what was fused into which kernel, what was not, and why.

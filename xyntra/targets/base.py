@@ -63,3 +63,6 @@ class DeviceProgram(Program, Protocol):
 
     def submit(self, arrays: Sequence[Any]) -> Future:
         """Start a call; its inputs have been read, or are used in the order of their stream."""
+
+    def launch_resources(self) -> Sequence[Any]:
+        """Return what every launch of a call occupies of the device, in order."""

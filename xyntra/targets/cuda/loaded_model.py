@@ -21,6 +21,7 @@ from xyntra.targets.cuda.launches import BoundLaunch, load_kernels
 from xyntra.targets.cuda.memory import Event, new_stream
 from xyntra.targets.cuda.pending import Pending
 from xyntra.targets.cuda.replays import Replays
+from xyntra.targets.cuda.resources import LaunchResources, launch_resources
 from xyntra.targets.cuda.stream_order import StreamOrder
 
 Array = np.ndarray[Any, Any]
@@ -95,11 +96,16 @@ class LoadedModel:
             transfers.download(address(port.buffer), array, self._stream)
         return times
 
+    def launch_resources(self) -> list[LaunchResources]:
+        """Return what every launch of a call occupies of the GPU, in order."""
+        steps = [step for step in self.plan.steps if not step.once]
+        return launch_resources(steps, self._kernels, self.gpu.ordinal)
+
     def _load(self, artifact: Artifact, weights: Mapping[str, Array]) -> None:
         direct = self.gpu.direct
-        kernels = load_kernels(artifact.objects, self.gpu)
+        self._kernels = load_kernels(artifact.objects, self.gpu)
         self._buffers = DeviceBuffers(self.plan, weights, self.gpu.transfers, self._stream)
-        self._replays = Replays(self.plan, kernels, self._buffers, new_stream(), direct)
+        self._replays = Replays(self.plan, self._kernels, self._buffers, new_stream(), direct)
         for step in self.plan.steps:
             if step.once:
                 for launch in self._replays.bind(step):

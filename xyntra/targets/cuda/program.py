@@ -16,6 +16,7 @@ from xyntra.targets.cuda.device import cuda_device
 from xyntra.targets.cuda.gpu import Gpu, gpu
 from xyntra.targets.cuda.loaded_model import LoadedModel
 from xyntra.targets.cuda.pending import Pending
+from xyntra.targets.cuda.resources import LaunchResources
 
 Array = np.ndarray[Any, Any]
 
@@ -86,6 +87,15 @@ class CudaProgram:
         """
         with self._ready() as loaded:
             return loaded.time_steps(inputs, outputs)
+
+    def launch_resources(self) -> list[LaunchResources]:
+        """Return what every launch of a call occupies of the GPU, in order.
+
+        Raises:
+            DeviceError: there is no such GPU, or it failed.
+        """
+        with self._ready() as loaded:
+            return loaded.launch_resources()
 
     def _call_staged(self, loaded: LoadedModel, arrays: Sequence[Any]) -> Sequence[Array]:
         """As `call`, for small arrays of the host, with as little in between as can be."""
