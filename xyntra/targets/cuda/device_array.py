@@ -39,7 +39,9 @@ class DeviceArray:
         shape: tuple[int, ...],
         dtype: np.dtype[Any],
         stream: int,
+        source: str | None = None,
     ) -> None:
+        self._source = source  # the kernels that write it, for errors
         self._gpu = gpu
         self._memory = memory
         self._readers: set[int] = set()  # other streams that were given the memory
@@ -61,8 +63,12 @@ class DeviceArray:
             DeviceError: what computes the array failed.
         """
         array = np.empty(self.shape, self.dtype)
-        with self._gpu.entered():
-            self._gpu.transfers.download(self.address, array, self.stream)
+        try:
+            with self._gpu.entered():
+                self._gpu.transfers.download(self.address, array, self.stream)
+        except DeviceError as error:
+            error.place = error.place or self._source
+            raise
         return array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:

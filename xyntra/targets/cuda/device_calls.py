@@ -41,11 +41,19 @@ class DeviceCalls:
         replays: its launches.
         buffers: its memory.
         order: of calls on several streams.
+        place: the kernels, for errors.
     """
 
     def __init__(
-        self, plan: Plan, gpu: Gpu, replays: Replays, buffers: DeviceBuffers, order: StreamOrder
+        self,
+        plan: Plan,
+        gpu: Gpu,
+        replays: Replays,
+        buffers: DeviceBuffers,
+        order: StreamOrder,
+        place: str | None,
     ) -> None:
+        self._place = place
         self.stream = order.own
         self._plan = plan
         self._gpu = gpu
@@ -138,6 +146,7 @@ class DeviceCalls:
                 port.shape,
                 dtype,
                 self.stream,
+                self._place,
             )
             for port, dtype in zip(self._plan.outputs, self._dtypes, strict=True)
         ]

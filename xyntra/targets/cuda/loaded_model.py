@@ -53,7 +53,7 @@ class LoadedModel:
         order = StreamOrder(gpu.direct, self._stream)
         whole = _whole(self._places)
         self.host = HostCalls(self.plan, gpu, self._replays, self._buffers, order, whole)
-        self._device = DeviceCalls(self.plan, gpu, self._replays, self._buffers, order)
+        self._device = DeviceCalls(self.plan, gpu, self._replays, self._buffers, order, whole)
 
     def is_staged(self, arrays: Sequence[Any]) -> bool:
         """Tell whether a call takes small arrays of numpy's and returns such."""
