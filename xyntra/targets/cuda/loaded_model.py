@@ -96,6 +96,10 @@ class LoadedModel:
             transfers.download(address(port.buffer), array, self._stream)
         return times
 
+    def launches(self, addresses: Sequence[int]) -> list[BoundLaunch]:
+        """Return the launches of a call, for addresses of inputs and outputs in order."""
+        return self._replays.launches(addresses)
+
     def launch_resources(self) -> list[LaunchResources]:
         """Return what every launch of a call occupies of the GPU, in order."""
         steps = [step for step in self.plan.steps if not step.once]

@@ -14,6 +14,7 @@ from xyntra.errors import ArchiveError, DeviceError
 from xyntra.plan.artifact import Artifact
 from xyntra.targets.cuda.device import cuda_device
 from xyntra.targets.cuda.gpu import Gpu, gpu
+from xyntra.targets.cuda.launches import BoundLaunch
 from xyntra.targets.cuda.loaded_model import LoadedModel
 from xyntra.targets.cuda.pending import Pending
 from xyntra.targets.cuda.resources import LaunchResources
@@ -87,6 +88,19 @@ class CudaProgram:
         """
         with self._ready() as loaded:
             return loaded.time_steps(inputs, outputs)
+
+    def launches(self, addresses: Sequence[int]) -> list[BoundLaunch]:
+        """Return the launches of a call, to be put on streams, or into graphs, of one's own.
+
+        Args:
+            addresses: of inputs and outputs on the GPU, in order, multiples of 16 bytes. They, and
+                the program, must be there as long as the launches are used.
+
+        Raises:
+            DeviceError: there is no such GPU, or it failed.
+        """
+        with self._ready() as loaded:
+            return loaded.launches(addresses)
 
     def launch_resources(self) -> list[LaunchResources]:
         """Return what every launch of a call occupies of the GPU, in order.
