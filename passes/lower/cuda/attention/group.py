@@ -61,7 +61,7 @@ def attention_group(work: Sequence[ir.Operation], position: int) -> AttentionGro
     before = work[:position]
     keep = None if op.keep is None else _maker(op.keep.value, before, carrier)
     bias = None if op.bias is None else _maker(op.bias.value, before, carrier)
-    return AttentionGroup(carrier, keep, None if bias == keep else bias)
+    return AttentionGroup(carrier, keep, bias)
 
 
 def _maker(

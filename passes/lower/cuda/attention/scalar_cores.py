@@ -25,6 +25,7 @@ _ACROSS = 8  # lanes along the keys
 _DOWN = 4  # lanes along the queries
 _GROUP = 4  # f32s that are read at once
 _ITEM = 4
+_PASS = 16  # columns of a thread
 _PADDING = 8
 
 
@@ -75,28 +76,34 @@ class ScalarCores:
 
     def weighted(self, weights: Matrix, values: Scalar, sums: Matrix) -> Matrix:
         """See `Multiplier`."""
-        plan, shape = self._plan, self.layout
         self._hand_over(weights)
+        rows: Matrix = [[] for _ in sums]
+        for first in range(0, len(self.layout.columns), _PASS):
+            part = [row[first : first + _PASS] for row in sums]
+            for row, more in zip(rows, self._pass(values, first, part), strict=True):
+                row += more
+        return rows
+
+    def _pass(self, values: Scalar, first: int, sums: Matrix) -> Matrix:
+        """`weighted` for some of the columns: all at once would take too many registers."""
+        plan, shape, width = self._plan, self.layout, len(sums[0])
         mine = self._own + self._y * self._pitch
-        start = values + self._x * (_ITEM * _GROUP)
-        groups = range(0, plan.value_bytes, _ITEM * _GROUP * _ACROSS)
+        start = values + self._x * (_ITEM * _GROUP) + shape.columns[first] * _ITEM
 
         def step(place: Scalar, totals: Registers) -> Registers:
-            first = place.cast("uint32") * _GROUP
-            left = [self._four(mine + first * _ITEM, r * self._pitch) for r in shape.rows]
-            rows = _by_rows(totals, len(shape.columns))
-            for key in range(_GROUP):
-                line = start + (first + key) * plan.value_pitch
-                right = [each for group in groups for each in self._four(line, group)]
-                rows = [
-                    [fused(left[r][key], b, total) for b, total in zip(right, row, strict=True)]
-                    for r, row in enumerate(rows)
-                ]
+            key = place.cast("uint32") * _GROUP
+            left = [self._four(mine + key * _ITEM, r * self._pitch) for r in shape.rows]
+            rows = _by_rows(totals, width)
+            for ahead in range(_GROUP):
+                line = start + (key + ahead) * plan.value_pitch
+                factors = [four[ahead] for four in left]
+                for column in range(0, width, _GROUP):
+                    right = self._four(line, column * _ITEM * _ACROSS)
+                    _add(rows, factors, right, column)
             return [each for row in rows for each in row]
 
-        flat = [each for row in sums for each in row]
-        flat = loop(number(plan.warp_keys // _GROUP), flat, step)
-        return _by_rows(flat, len(shape.columns))
+        flat = loop(number(plan.warp_keys // _GROUP), [each for row in sums for each in row], step)
+        return _by_rows(flat, width)
 
     def _hand_over(self, weights: Matrix) -> None:
         """Show the weights to the whole warp."""
@@ -117,6 +124,13 @@ def _dot(a: Registers, b: Registers, total: Scalar) -> Scalar:
     for x, y in zip(a, b, strict=True):
         total = fused(x, y, total)
     return total
+
+
+def _add(rows: Matrix, weights: Registers, values: Registers, first: int) -> None:
+    """Add neighbouring values, weighted, to the columns of every row from `first` on."""
+    for row, weight in zip(rows, weights, strict=True):
+        for place, value in enumerate(values, first):
+            row[place] = fused(weight, value, row[place])
 
 
 def _by_rows(flat: Registers, width: int) -> Matrix:

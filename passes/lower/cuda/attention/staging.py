@@ -7,14 +7,17 @@ from dataclasses import dataclass
 
 from xyntra.dialects.scalar import Scalar
 from xyntra.passes.lower.cuda.attention.machine import (
+    Registers,
     assembly,
     copy_async,
+    loop,
     number,
     store_shared,
     when,
 )
 from xyntra.passes.lower.cuda.attention.problem import Located, Outer
 
+_UNROLLED = 8  # copies of a thread
 _SMALLEST = 4  # bytes that can be copied without passing through registers
 
 
@@ -51,17 +54,28 @@ class Staging:
             target: where it goes in shared memory.
             first: its first row, an int32 that is not negative.
         """
-        step = self.operand.access_bytes
-        chunks = self.row_bytes // step
-        total = self.rows * chunks
+        chunks = self.row_bytes // self.operand.access_bytes
         base = self.operand.address(self.outer)
-        for start in range(0, total, self.threads):
-            row, chunk = self._place(start, chunks)
-            if total - start >= self.threads:
-                self._copy(base, target, first, row, chunk)
-            else:
-                with when(self.thread < total - start):
-                    self._copy(base, target, first, row, chunk)
+        whole, rest = divmod(self.rows * chunks, self.threads)
+
+        def copy(flat: Scalar) -> None:
+            self._copy(base, target, first, flat / chunks, flat % chunks)
+
+        def several(place: Scalar, _: Registers) -> Registers:
+            start = self.thread + place.cast("uint32") * (_UNROLLED * self.threads)
+            for turn in range(_UNROLLED):
+                copy(start + turn * self.threads)
+            return []
+
+        turns = whole // _UNROLLED if whole > _UNROLLED else 0
+        if turns:  # the addresses of all copies would fill the registers
+            loop(number(turns), [], several)
+        for turn in range(turns * _UNROLLED, whole):
+            row, chunk = self._place(turn * self.threads, chunks)
+            self._copy(base, target, first, row, chunk)
+        if rest:
+            with when(self.thread < rest):
+                copy(self.thread + whole * self.threads)
 
     def _place(self, start: int, chunks: int) -> tuple[Scalar, Scalar]:
         """The row and chunk of the thread's copy, where the first thread does number `start`."""
