@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from xyntra.errors import InputError
+from xyntra.errors import InputError, UnsupportedError
 from xyntra.observe.explain import explain
 from xyntra.observe.launch_table import launch_table
 from xyntra.plan.arguments import InputChecks, check_output
@@ -196,6 +196,23 @@ class Executable:
         prepared, results = self._arguments(self._in_order(inputs), None)
         times = self._program.time_steps(prepared, results)
         return [t for t, step in zip(times, self.plan.steps, strict=True) if not step.once]
+
+    def launches(self, addresses: Sequence[int]) -> Sequence[Any]:
+        """Return what a call puts on a stream of a GPU, for graphs of one's own.
+
+        Each is called with the handle of a stream; in order, they compute the outputs.
+
+        Args:
+            addresses: of inputs and outputs on the GPU, in order, multiples of 16 bytes. They, and
+                this executable, must be there as long as the launches are used.
+
+        Raises:
+            UnsupportedError: `target-unsupported`: the model is for the CPU.
+            DeviceError: the GPU is missing, or failed.
+        """
+        if self._device is None:
+            raise UnsupportedError("target-unsupported", "the CPU has no launches")
+        return self._device.launches(addresses)
 
     def explain_launches(self, nanoseconds: Sequence[int] | None = None) -> str:
         """A table of what every launch on a GPU occupies, and how fast it was; "" on the CPU.

@@ -64,5 +64,8 @@ class DeviceProgram(Program, Protocol):
     def submit(self, arrays: Sequence[Any]) -> Future:
         """Start a call; its inputs have been read, or are used in the order of their stream."""
 
+    def launches(self, addresses: Sequence[int]) -> Sequence[Any]:
+        """Return the launches of a call, for addresses of inputs and outputs in order."""
+
     def launch_resources(self) -> Sequence[Any]:
         """Return what every launch of a call occupies of the device, in order."""

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The CUDA target against PyTorch: `python -m bench.cuda prepare DIR`, then `… run DIR` at the GPU.
+
+`prepare` compiles, on any machine, what `run` measures where the GPU is: there, neither ONNX nor a
+compiler is needed, but PyTorch. All entrants are captured in CUDA graphs and replayed by turns;
+results are compared with those of f64. What `run` finds is JSON in bench/results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from bench.cuda_operations import HOST_MODEL, OPERATIONS, Operation, file_name
+from bench.machine import describe
+from bench.measure import ROOT, write_json
+
+__all__ = ["main"]
+
+RESULTS = ROOT / "bench" / "results"
+_ARCHITECTURE = "cuda:sm_90a"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns 0 if every result was right."""
+    options = _parser().parse_args(arguments)
+    chosen = [
+        operation
+        for name, operation in OPERATIONS.items()
+        if any(fnmatch(name, pattern) for pattern in options.names or ["*"])
+    ]
+    if options.command == "prepare":
+        return _prepare(chosen, options)
+    return _run(chosen, options)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m bench.cuda", description=__doc__)
+    parser.add_argument("command", choices=("prepare", "run"))
+    parser.add_argument("artifacts", type=Path, metavar="DIR", help="what prepare writes")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="operations (default: all)")
+    add = parser.add_argument
+    add("--target", default=_ARCHITECTURE, help=f"of prepare (default {_ARCHITECTURE})")
+    add("--rounds", type=int, default=9, help="of turns (default 9)")
+    add("--autotune", action="store_true", help="torch.compile with max-autotune, too")
+    add("--no-compile", action="store_true", help="no torch.compile")
+    add("--json", type=Path, help="default: bench/results/cuda-….json")
+    return parser
+
+
+def _prepare(chosen: Sequence[Operation], options: argparse.Namespace) -> int:
+    import xyntra
+    from bench.cuda_graphs import host_model, onnx_model
+
+    options.artifacts.mkdir(parents=True, exist_ok=True)
+    xyntra.compile(host_model(), target=options.target).save(options.artifacts / HOST_MODEL)
+    for operation in chosen:
+        executable = xyntra.compile(onnx_model(operation), target=options.target)
+        executable.save(options.artifacts / file_name(operation))
+        print(f"{operation.name}: {len(executable.kernels)} kernels", flush=True)
+    return 0
+
+
+def _run(chosen: Sequence[Operation], options: argparse.Namespace) -> int:
+    from bench.cuda_host import host_costs
+    from bench.cuda_rows import How, operation_row
+    from bench.cuda_timing import copy_bandwidth
+    from xyntra.targets.cuda.device import cuda_device
+
+    device = cuda_device(0)
+    bandwidth = copy_bandwidth(options.rounds)
+    how = How(
+        options.artifacts, options.rounds, not options.no_compile, options.autotune, bandwidth
+    )
+    result: dict[str, Any] = {
+        "machine": {**describe(), "gpu": device.name},
+        "copy_bytes_per_second": bandwidth,
+        "rows": [],
+        "host": host_costs(options.artifacts, options.rounds),
+    }
+    slug = "-".join(device.name.lower().split())
+    path = options.json or RESULTS / f"cuda-{slug}.json"
+    for operation in chosen:
+        try:
+            row = operation_row(operation, how)
+        except Exception as error:
+            row = {"name": operation.name, "group": operation.group, "error": str(error)}
+        result["rows"].append(row)
+        print(_summary(row), flush=True)
+        write_json(path, result)  # after every row: the next may end the process
+    for name, value in result["host"].items():
+        print(f"{name}: {value:.4g}")
+    return int(any(row.get("wrong") or "error" in row for row in result["rows"]))
+
+
+def _summary(row: dict[str, Any]) -> str:
+    if "error" in row:
+        return f"{row['name']}: FAILED: {row['error']}"
+    times = ", ".join(f"{name} {us:.1f}" for name, us in row["microseconds"].items())
+    wrong = f" {row['wrong']} elements are WRONG" if row["wrong"] else ""
+    rate = f"{row['share_of_copy']:.3f} of a copy, {row['flops_per_second'] / 1e12:.0f} TFLOP/s"
+    return f"{row['name']}: us: {times}; {rate}, host {row['host_microseconds']:.1f} us{wrong}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The operations of `bench.cuda` as ONNX models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import onnx
+
+from bench.cuda_operations import Operation
+
+__all__ = ["host_model", "onnx_model"]
+
+_TYPES = {
+    "f32": onnx.TensorProto.FLOAT,
+    "f16": onnx.TensorProto.FLOAT16,
+    "bf16": onnx.TensorProto.BFLOAT16,
+}
+_OPSET = 23
+Nodes = list[onnx.NodeProto]
+Constants = list[onnx.TensorProto]
+
+
+def onnx_model(operation: Operation) -> onnx.ModelProto:
+    """Return the model; its inputs are a, b, c … and its output is y."""
+    names = [chr(ord("a") + number) for number in range(len(operation.inputs))]
+    nodes, constants = _BUILDERS[operation.kind](operation, names)
+    kind = _TYPES[operation.dtype]
+    value = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph(
+        nodes,
+        operation.kind,
+        [value(name, kind, shape) for name, shape in zip(names, operation.inputs, strict=True)],
+        [value("y", kind, operation.output)],
+        constants,
+    )
+    return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", _OPSET)])
+
+
+def host_model() -> onnx.ModelProto:
+    """Return a small model of several kernels: a dozen times a product, GELU, sum and norm."""
+    rng = np.random.default_rng(0)
+    size, node = 128, onnx.helper.make_node
+    nodes: Nodes = []
+    weights: dict[str, np.ndarray] = {}
+    last = "x"
+    for number in range(12):
+        w, g, b = (f"{name}{number}" for name in "wgb")
+        weights[w] = (rng.integers(-8, 8, (size, size)) / 64).astype(np.float32)
+        weights[g], weights[b] = np.ones(size, np.float32), np.zeros(size, np.float32)
+        p, q, r, y = (f"{name}{number}" for name in "pqry")
+        nodes += [
+            node("MatMul", [last, w], [p]),
+            node("Gelu", [p], [q]),
+            node("Add", [q, last], [r]),
+            node("LayerNormalization", [r, g, b], [y], axis=-1),
+        ]
+        last = y
+    value = onnx.helper.make_tensor_value_info
+    shape = (size, size)
+    graph = onnx.helper.make_graph(
+        nodes,
+        "host-model",
+        [value("x", onnx.TensorProto.FLOAT, shape)],
+        [value(last, onnx.TensorProto.FLOAT, shape)],
+        [onnx.numpy_helper.from_array(array, name) for name, array in weights.items()],
+    )
+    return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", _OPSET)])
+
+
+def _chain(_: Operation, names: Sequence[str]) -> tuple[Nodes, Constants]:
+    x, a, b, c = names
+    node = onnx.helper.make_node
+    nodes = [
+        node("Mul", [x, a], ["p"]),
+        node("Add", ["p", b], ["q"]),
+        node("Gelu", ["q"], ["r"]),
+        node("Mul", ["r", c], ["y"]),
+    ]
+    return nodes, []
+
+
+def _softmax(_: Operation, names: Sequence[str]) -> tuple[Nodes, Constants]:
+    return [onnx.helper.make_node("Softmax", list(names), ["y"], axis=-1)], []
+
+
+def _layer_norm(_: Operation, names: Sequence[str]) -> tuple[Nodes, Constants]:
+    return [onnx.helper.make_node("LayerNormalization", list(names), ["y"], axis=-1)], []
+
+
+def _rms_norm(_: Operation, names: Sequence[str]) -> tuple[Nodes, Constants]:
+    return [onnx.helper.make_node("RMSNormalization", list(names), ["y"], axis=-1)], []
+
+
+def _matmul(_: Operation, names: Sequence[str]) -> tuple[Nodes, Constants]:
+    return [onnx.helper.make_node("MatMul", list(names), ["y"])], []
+
+
+def _matmul_bias_gelu(_: Operation, names: Sequence[str]) -> tuple[Nodes, Constants]:
+    node = onnx.helper.make_node
+    nodes = [
+        node("MatMul", list(names[:2]), ["p"]),
+        node("Add", ["p", names[2]], ["q"]),
+        node("Gelu", ["q"], ["y"]),
+    ]
+    return nodes, []
+
+
+def _attention(operation: Operation, names: Sequence[str]) -> tuple[Nodes, Constants]:
+    q, k, v = names
+    node = onnx.helper.make_node
+    scale = np.array(operation.inputs[0][-1] ** -0.5, np.float32)
+    nodes = [
+        node("Transpose", [k], ["t"], perm=[0, 1, 3, 2]),
+        node("MatMul", [q, "t"], ["s"]),
+        node("Cast", ["scale"], ["f"], to=_TYPES[operation.dtype]),
+        node("Mul", ["s", "f"], ["m"]),
+        node("Softmax", ["m"], ["p"], axis=-1),
+        node("MatMul", ["p", v], ["y"]),
+    ]
+    return nodes, [onnx.numpy_helper.from_array(scale, "scale")]
+
+
+_BUILDERS: dict[str, Callable[[Operation, Sequence[str]], tuple[Nodes, Constants]]] = {
+    "chain": _chain,
+    "softmax": _softmax,
+    "layer_norm": _layer_norm,
+    "rms_norm": _rms_norm,
+    "matmul": _matmul,
+    "matmul_bias_gelu": _matmul_bias_gelu,
+    "attention": _attention,
+}

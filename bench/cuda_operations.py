@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The operations that `bench.cuda` measures: shapes, dtypes and what has to be done at least."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+__all__ = ["HOST_MODEL", "ITEM_BYTES", "OPERATIONS", "Operation", "file_name"]
+
+ITEM_BYTES = {"f32": 4, "f16": 2, "bf16": 2}
+HOST_MODEL = "host-model.xyn"
+"""The artifact of a small model of several kernels, with one input and one output."""
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One row of the tables.
+
+    Attributes:
+        name: of the row.
+        group: elementwise, rows, contractions or attention.
+        kind: which function; `bench.cuda_graphs` and `bench.cuda_peers` know it.
+        dtype: f32, f16 or bf16, of all arrays.
+        inputs: shape of every input.
+        output: shape of the result.
+        flops: multiplications and additions of contractions; 0 where memory is the limit.
+    """
+
+    name: str
+    group: str
+    kind: str
+    dtype: str
+    inputs: tuple[Shape, ...]
+    output: Shape
+    flops: int = 0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that must be read and written."""
+        return ITEM_BYTES[self.dtype] * sum(map(prod, (*self.inputs, self.output)))
+
+
+def _elementwise() -> Iterator[Operation]:
+    for dtype, shape in (("f32", (16384, 4096)), ("bf16", (32768, 4096))):
+        yield Operation(f"chain {dtype}", "elementwise", "chain", dtype, (shape,) * 4, shape)
+
+
+def _rows() -> Iterator[Operation]:
+    wide, narrow = (8192, 4096), (32768, 768)
+    for kind, shape, dtypes in (
+        ("softmax", wide, ("f32", "bf16")),
+        ("softmax", (16384, 2048), ("bf16",)),
+        ("softmax", (2048, 2048), ("f32",)),
+        ("softmax", (512, 65536), ("f32", "bf16")),
+        ("layer_norm", wide, ("f32", "bf16")),
+        ("layer_norm", narrow, ("bf16",)),
+        ("rms_norm", wide, ("f32", "bf16")),
+    ):
+        row = (shape[-1],)
+        inputs = {"softmax": (shape,), "layer_norm": (shape, row, row), "rms_norm": (shape, row)}
+        for dtype in dtypes:
+            name = f"{kind} {shape[0]}x{shape[1]} {dtype}"
+            yield Operation(name, "rows", kind, dtype, inputs[kind], shape)
+
+
+def _contractions() -> Iterator[Operation]:
+    for m, n, k in (
+        (4096, 4096, 4096), (8192, 8192, 8192), (8192, 3072, 768), (8192, 768, 3072),
+        (128, 3072, 768), (1, 4096, 4096), (16, 4096, 4096), (1000, 777, 520),
+    ):  # fmt: skip
+        for kind, bias in (("matmul", ()), ("matmul_bias_gelu", ((n,),))):
+            name = f"{kind} {m}x{n}x{k} bf16"
+            shapes = ((m, k), (k, n), *bias)
+            flops = 2 * m * n * k
+            yield Operation(name, "contractions", kind, "bf16", shapes, (m, n), flops)
+    cube = (4096, 4096)
+    yield Operation(
+        "matmul 4096x4096x4096 f32",
+        "contractions",
+        "matmul",
+        "f32",
+        (cube, cube),
+        cube,
+        2 * 4096**3,
+    )
+
+
+def _attention() -> Iterator[Operation]:
+    for batch, heads, length, size in (
+        (8, 16, 2048, 128), (4, 16, 8192, 128), (8, 16, 2048, 64), (4, 16, 8192, 64),
+        (1, 12, 128, 64), (32, 12, 128, 64),
+    ):  # fmt: skip
+        shape = (batch, heads, length, size)
+        name = f"attention b{batch} h{heads} s{length} d{size} bf16"
+        flops = 4 * batch * heads * length * length * size
+        yield Operation(name, "attention", "attention", "bf16", (shape,) * 3, shape, flops)
+
+
+OPERATIONS: dict[str, Operation] = {
+    each.name: each
+    for group in (_elementwise, _rows, _contractions, _attention)
+    for each in group()
+}
+
+
+def file_name(operation: Operation) -> str:
+    """Return the name of an operation's artifact."""
+    return operation.name.replace(" ", "_") + ".xyn"

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The operations of `bench.cuda` as users of PyTorch write them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.nn import functional
+
+from bench.cuda_operations import Operation
+
+__all__ = ["DTYPES", "function_of", "reference", "tolerance"]
+
+DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
+_EPSILON = 1e-5
+_ROUNDING = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
+Function = Callable[..., Any]
+
+
+def function_of(operation: Operation) -> Function:
+    """Return the function of an operation."""
+    return _FUNCTIONS[operation.kind]
+
+
+def reference(operation: Operation, inputs: list[Any]) -> Any:
+    """Return the result in f64."""
+    return function_of(operation)(*(each.double() for each in inputs))
+
+
+def tolerance(operation: Operation, expected: Any) -> Any:
+    """Return how far elements may be from `expected`: rounding, also of sums of many products."""
+    length = operation.inputs[0][-1] if operation.flops else 1
+    rounding = _ROUNDING[operation.dtype] * 8 + 2.0**-24 * 16 * length**0.5
+    floor = expected.abs().mean() if operation.group != "rows" else 1e-6
+    return rounding * expected.abs().clamp(min=float(floor))
+
+
+def _rms_norm(x: Any, weight: Any) -> Any:
+    return functional.rms_norm(x, (x.shape[-1],), weight, _EPSILON)
+
+
+def _layer_norm(x: Any, weight: Any, bias: Any) -> Any:
+    return functional.layer_norm(x, (x.shape[-1],), weight, bias, _EPSILON)
+
+
+_FUNCTIONS: dict[str, Function] = {
+    "chain": lambda x, a, b, c: functional.gelu(x * a + b) * c,
+    "softmax": lambda x: torch.softmax(x, -1),
+    "layer_norm": _layer_norm,
+    "rms_norm": _rms_norm,
+    "matmul": lambda a, b: a @ b,
+    "matmul_bias_gelu": lambda a, b, c: functional.gelu(a @ b + c),
+    "attention": functional.scaled_dot_product_attention,
+}

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The rows of `bench.cuda`: an operation of ours beside those of PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+import xyntra
+from bench.cuda_operations import Operation, file_name
+from bench.cuda_peers import DTYPES, function_of, reference, tolerance
+from bench.cuda_timing import captured, host_microseconds, take_turns
+
+__all__ = ["How", "operation_row"]
+
+OURS = "xyntra"
+_REPEATS = 10  # pieces of work in one graph
+_CALLS = 12
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class How:
+    """How rows are measured.
+
+    Attributes:
+        artifacts: the folder that `prepare` has filled.
+        rounds: of turns.
+        compiled: whether torch.compile takes part.
+        autotuned: whether its max-autotune does.
+        bandwidth: bytes a second of a copy on this GPU.
+    """
+
+    artifacts: Path
+    rounds: int
+    compiled: bool
+    autotuned: bool
+    bandwidth: float
+
+
+def operation_row(operation: Operation, how: How) -> Row:
+    """Measure one operation and compare its result with that of f64."""
+    torch.manual_seed(0)
+    dtype = DTYPES[operation.dtype]
+    inputs = [torch.randn(shape, device="cuda").to(dtype) for shape in operation.inputs]
+    # What is not written shows.
+    output = torch.full(operation.output, float("nan"), device="cuda", dtype=dtype)
+    executable = xyntra.load(how.artifacts / file_name(operation))
+    row: Row = {"name": operation.name, "group": operation.group, "errors": {}}
+    entrants = {OURS: _ours(executable, inputs, output)}
+    entrants[OURS]()
+    row["wrong"] = _wrong(operation, inputs, output)
+    for name, make in _peers(operation, how).items():
+        _enter(entrants, row, name, make, inputs)
+    graphs = {name: captured(work, _REPEATS) for name, work in entrants.items()}
+    row["microseconds"] = take_turns(graphs, _REPEATS, how.rounds)
+    call = host_microseconds(lambda: executable(*inputs, out=[output]), _CALLS, how.rounds)
+    row["host_microseconds"] = call
+    return row | _rates(operation, row["microseconds"][OURS], how)
+
+
+def _ours(executable: Any, inputs: list[Any], output: Any) -> Callable[[], None]:
+    addresses = [each.data_ptr() for each in (*inputs, output)]
+    launches = executable.launches(addresses)
+
+    def work() -> None:
+        stream = torch.cuda.current_stream().cuda_stream
+        for launch in launches:
+            launch(stream)
+
+    return work
+
+
+def _peers(operation: Operation, how: How) -> dict[str, Callable[[], Any]]:
+    plain = function_of(operation)
+    peers: dict[str, Callable[[], Any]] = {"torch": lambda: plain}
+    if operation.group == "attention":
+        peers["cuDNN"] = lambda: _with_cudnn(plain)
+    if how.compiled and operation.group != "attention":
+        peers["torch.compile"] = lambda: torch.compile(plain, dynamic=False)
+    if how.autotuned and operation.group != "attention":
+        mode = "max-autotune-no-cudagraphs"  # it is put into a graph like the others
+        peers["max-autotune"] = lambda: torch.compile(plain, dynamic=False, mode=mode)
+    return peers
+
+
+def _with_cudnn(function: Callable[..., Any]) -> Callable[..., Any]:
+    def work(*inputs: Any) -> Any:
+        with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+            return function(*inputs)
+
+    return work
+
+
+def _enter(
+    entrants: dict[str, Callable[[], Any]],
+    row: Row,
+    name: str,
+    make: Callable[[], Any],
+    inputs: list[Any],
+) -> None:
+    try:
+        function = make()
+        function(*inputs)
+        torch.cuda.synchronize()
+    except Exception as error:
+        row["errors"][name] = f"{type(error).__name__}: {error}"[:300]
+        return
+    entrants[name] = lambda: function(*inputs)
+
+
+def _wrong(operation: Operation, inputs: list[Any], output: Any) -> int:
+    """Return how many elements are further from the result of f64 than rounding explains."""
+    expected = reference(operation, inputs)
+    far = (output.double() - expected).abs() > tolerance(operation, expected)
+    return int((far | ~torch.isfinite(output)).sum())
+
+
+def _rates(operation: Operation, microseconds: float, how: How) -> Row:
+    moved = operation.nbytes / microseconds * 1e6
+    return {
+        "bytes_per_second": moved,
+        "share_of_copy": moved / how.bandwidth,
+        "flops_per_second": operation.flops / microseconds * 1e6,
+    }
