@@ -17,8 +17,7 @@ _READS = frozenset(["vector.load", "vector.gather", "vector.maskedload", "vector
 
 def can_move(loop: ir.Operation) -> bool:
     """Tell whether every value that `loop` takes from outside fits a word or can be made again."""
-    inside = dict.fromkeys(_nested(loop))
-    waiting = [value for op in inside for value in op.operands if not _is_in(value, inside)]
+    waiting = [value for _, _, value in _reads_from_outside(loop)]
     while waiting:
         value = waiting.pop()
         owner = value.owner
@@ -32,7 +31,7 @@ def can_move(loop: ir.Operation) -> bool:
 def move_private_buffers(loop: ir.Operation, anchor: ir.Operation) -> None:
     """Move before `anchor` the buffers, with their views, that nothing but `loop` touches."""
     inside = dict.fromkeys(_nested(loop))
-    waiting = [value for op in inside for value in op.operands if not _is_in(value, inside)]
+    waiting = [value for _, _, value in _reads_from_outside(loop)]
     moved: list[ir.Operation] = []
     while waiting:
         owner = waiting.pop().owner
@@ -88,17 +87,19 @@ def _is_copied(op: ir.Operation) -> bool:
 
 
 def _reads_from_outside(function: ir.Operation) -> list[tuple[ir.Operation, int, ir.Value]]:
-    """The operations and their operands that are not of `function`.
-
-    They are found before any is changed, because the hash of an operation depends on its operands.
-    """
-    inside = dict.fromkeys(_nested(function))
-    return [
-        (op, number, value)
-        for op in inside
-        for number, value in enumerate(op.operands)
-        if not _is_in(value, inside)
-    ]
+    """Operations in `function`, or itself, with the operands that come from outside."""
+    inside: set[ir.Value] = set()
+    found = []
+    # What is inside comes before what reads it.
+    for op in _nested(function):
+        for number, value in enumerate(op.operands):
+            if value not in inside:
+                found.append((op, number, value))
+        inside.update(op.results)
+        for region in op.regions:
+            for block in region.blocks:
+                inside.update(block.arguments)
+    return found
 
 
 def _with_views(buffer: ir.Operation, inside: Container[ir.Operation]) -> list[ir.Operation]:
@@ -122,11 +123,6 @@ def _nested(op: ir.Operation) -> Iterator[ir.Operation]:
         for block in region.blocks:
             for view in block.operations:
                 yield from _nested(view.operation)
-
-
-def _is_in(value: ir.Value, inside: Container[ir.Operation]) -> bool:
-    owner = value.owner
-    return (owner.owner if isinstance(owner, ir.Block) else owner).operation in inside
 
 
 def _fits_word(kind: ir.Type) -> bool:

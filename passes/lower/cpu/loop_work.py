@@ -7,7 +7,6 @@ from math import prod
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.kernel_function import terminator
 
 __all__ = ["block_work", "constant_of", "constant_trips", "upper_bound", "work_of"]
 
@@ -96,7 +95,7 @@ def _combined(op: ir.Operation, first: int, second: int) -> int | None:
 
 
 def _operation(op: ir.Operation) -> float:
-    if op == terminator(op.block) or (not len(op.results) and op.name != "memref.store"):
+    if not len(op.results) and op.name != "memref.store":
         return _VECTOR if op.name.startswith("vector.") else 0.0
     kind = (op.results[0] if len(op.results) else op.operands[0]).type
     if isinstance(kind, (ir.IndexType, ir.MemRefType)) or op.name == "arith.constant":

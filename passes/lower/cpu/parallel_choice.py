@@ -92,7 +92,9 @@ def _shared_plans(loop: ir.Operation, work: float) -> list[_Plan]:
     extents: list[int] = []
     following: ir.Operation | None = loop
     count = 1
-    while following is not None and _may_share(following) and can_move(loop):
+    if not (_may_share(loop) and can_move(loop)):
+        return []
+    while following is not None and _may_share(following):
         loops.append(following)
         extents.append(constant_trips(following) or 1)
         count *= extents[-1]
