@@ -63,6 +63,8 @@ class PackedEntry:
             _add_entry(body, module)
             if prepare is not None:
                 _add_entry(prepare, module)
+                # It copies memory, once: unrolling it would take longer than it saves.
+                prepare.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("optsize")])
 
 
 def _add_entry(body: ir.Operation, module: ir.Operation) -> None:
