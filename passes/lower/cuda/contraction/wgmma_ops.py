@@ -174,9 +174,21 @@ def store_matrices(target: ir.Value, words: Sequence[ir.Value]) -> None:
 
 def arrive(number: int, threads: int) -> None:
     """Arrive at a barrier of the block, of `threads` in all, without waiting there."""
-    llvm.inline_asm(
-        None, [], f"bar.arrive {number}, {threads};", "~{memory}", has_side_effects=True
-    )
+    _ordered(f"bar.arrive {number}, {threads};")
+
+
+def wait_for_launch_before() -> None:
+    """Wait until the launch before this one has ended and its writes are visible."""
+    _ordered("griddepcontrol.wait;")
+
+
+def let_launch_behind_begin() -> None:
+    """Let the next launch begin, as far as it goes without waiting for this one."""
+    _ordered("griddepcontrol.launch_dependents;")
+
+
+def _ordered(instruction: str) -> None:
+    llvm.inline_asm(None, [], instruction, "~{memory}", has_side_effects=True)
 
 
 def same_in_warp(value: ir.Value) -> ir.Value:
