@@ -82,7 +82,7 @@ class WindowTiles:
             return False
         nest, code = together.parts(whole)
         window = read_window(generic, nest, padding)
-        if window is None:
+        if window is None or not _weights_are_shared(nest, window):
             return False
         companions = nest.outputs if code is None else code.accesses
         if any(each.strides[window.channel] not in (0, 1) for each in companions):
@@ -112,6 +112,14 @@ class WindowTiles:
             rows = max(1, min(8 // vectors, len(slide.inner), most))
             return TilePlan(slide.place, (window.channel,), rows, vectors, lanes, frozenset(), 0.0)
         return None
+
+
+def _weights_are_shared(nest: LinearNest, window: Window) -> bool:
+    """Tell whether there is one weight for every tap and channel, or none, at all positions."""
+    if not list(nest.body.arguments[1].uses):
+        return True
+    used = {window.channel, *(slide.tap for slide in window.slides)}
+    return not any(step for loop, step in enumerate(nest.inputs[1].strides) if loop not in used)
 
 
 def _weights(nest: LinearNest, window: Window) -> Access | None:

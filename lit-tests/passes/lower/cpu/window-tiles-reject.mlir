@@ -62,3 +62,27 @@ func.func @channels_first(%x: memref<1x16x12x12xf32>, %w: memref<16x3x3xf32>, %y
   }
   return
 }
+
+#column = affine_map<(g, m, y, x, i) -> (g, y + i, x)>
+#groups = affine_map<(g, m, y, x, i) -> (g, m, i)>
+#image = affine_map<(g, m, y, x, i) -> (g, m, y, x)>
+
+// Weights are those of groups and channels; the loop that elements are neighbours along is neither.
+// CHECK-LABEL: func.func @weights_of_groups(
+// CHECK-COUNT-2: linalg.generic
+// CHECK: return
+func.func @weights_of_groups(%x: memref<4x5x16xf32>, %w: memref<4x2x2xf32>, %y: memref<4x2x4x16xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%y : memref<4x2x4x16xf32>) {
+  ^bb0(%o: f32):
+    linalg.yield %zero : f32
+  }
+  linalg.generic {indexing_maps = [#column, #groups, #image], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]}
+      ins(%x, %w : memref<4x5x16xf32>, memref<4x2x2xf32>) outs(%y : memref<4x2x4x16xf32>) {
+  ^bb0(%a: f32, %b: f32, %acc: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %acc, %m : f32
+    linalg.yield %s : f32
+  }
+  return
+}

@@ -168,3 +168,30 @@ def test_maximum_of_special_values(compiled, value):
 
 def inputs(kernel) -> list[np.ndarray]:
     return [RNG.standard_normal(shape).astype(dtype) for shape, dtype in kernel.inputs]
+
+
+def test_weights_of_groups(compiled):
+    """Elements are neighbours along a loop that is no channel: weights move with other loops."""
+    maps = ["g, y + i, x", "g, m, i", "g, m, y, x"]
+    indexing = ", ".join(f"affine_map<(g, m, y, x, i) -> ({each})>" for each in maps)
+    out = "tensor<4x2x4x19xf32>"
+    text = f"""
+    func.func @k(%a: tensor<4x5x19xf32>, %w: tensor<4x2x2xf32> {{xyntra.constant}}) -> {out} {{
+      %zero = arith.constant 0.0 : f32
+      %e = tensor.empty() : {out}
+      %f = linalg.fill ins(%zero: f32) outs(%e: {out}) -> {out}
+      %c = linalg.generic {{indexing_maps = [{indexing}], iterator_types =
+          ["parallel", "parallel", "parallel", "parallel", "reduction"]}}
+        ins(%a, %w: tensor<4x5x19xf32>, tensor<4x2x2xf32>) outs(%f: {out}) {{
+      ^bb0(%x: f32, %y: f32, %o: f32):
+        %p = arith.mulf %x, %y : f32
+        %s = arith.addf %o, %p : f32
+        linalg.yield %s : f32
+      }} -> {out}
+      return %c : {out}
+    }}"""
+    kernel = compiled(text)
+    image, weights = (RNG.standard_normal(s).astype(dtype) for s, dtype in kernel.inputs)
+    windows = np.lib.stride_tricks.sliding_window_view(image, 2, axis=1)
+    expected = np.einsum("gyxi,gmi->gmyx", windows, weights)
+    assert np.allclose(kernel(image, weights)[0], expected, rtol=1e-5, atol=1e-5)
