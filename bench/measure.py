@@ -20,6 +20,7 @@ __all__ = ["ROOT", "MeasureError", "error_in", "fresh", "run_module", "write_jso
 
 ROOT = Path(__file__).resolve().parents[1]
 _LAST_WORDS = 2000
+_NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
 # As `python -m MODULE`, which would look in the current folder first: the sources of xyntra that
 # lie there need not be the ones that are installed, nor are they a complete package.
 _RUN = """\
@@ -64,7 +65,8 @@ def fresh(module: str, job: Mapping[str, object], timeout: float) -> dict[str, A
 def run_module(module: str, *arguments: str, timeout: float) -> None:
     """Run a module of `bench` as a program, with the xyntra that is installed.
 
-    When it takes too long, it is ended together with every process that it started.
+    It may keep the bytecode of what it imports: an installed package has it. When it takes too
+    long, it is ended together with every process that it started.
 
     Raises:
         MeasureError: it failed, was killed, or took too long.
@@ -79,6 +81,7 @@ def _run(command: Sequence[str], timeout: float) -> tuple[int, str]:
     with subprocess.Popen(
         command,
         cwd=ROOT,
+        env={name: value for name, value in os.environ.items() if name != _NO_BYTECODE},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
