@@ -15,10 +15,12 @@ from xyntra.passes.lower.cpu.epilogue import Epilogue, Joined, joined
 from xyntra.passes.lower.cpu.fills import fill_before, initial_of
 from xyntra.passes.lower.cpu.following_elementwise import following_elementwise
 from xyntra.passes.lower.cpu.kernel_function import operations_named
-from xyntra.passes.lower.cpu.linear_nest import collapsed, is_linear
+from xyntra.passes.lower.cpu.linear_nest import LinearNest, collapsed, is_linear
 from xyntra.passes.lower.cpu.tile_plan import Registers
 from xyntra.passes.lower.cpu.vector_body import is_vectorizable
 from xyntra.passes.registry import register_pass
+
+_MATRIX_LOOPS = 3
 
 
 @register_pass
@@ -27,9 +29,10 @@ class ConvolutionTiles:
     """Rewrite convolutions on memrefs whose output channels are innermost as register tiles.
 
     Applies to a linalg.generic that sums products of an input with constant weights, whose output
-    is filled with one value right before. Output positions are the rows of a tile, channels its
-    columns; the weights are brought into that order when the model is loaded. What comes next and
-    computes on the output element by element is done to a tile before it is stored.
+    is filled with one value right before; a product of two matrices is left to `register-tiles`.
+    Output positions are the rows of a tile, channels its columns; the weights are brought into that
+    order when the model is loaded. What comes next and computes on the output element by element is
+    done to a tile before it is stored.
     """
 
     name: ClassVar[str] = "convolution-tiles"
@@ -64,6 +67,8 @@ class ConvolutionTiles:
 
     def _emit(self, together: Joined, initial: ir.Value) -> bool:
         nest, epilogue = together.parts(collapsed(together.nest))
+        if _is_plain_product(nest):
+            return False
         companions = nest.outputs if epilogue is None else epilogue.accesses
         item_bytes = ITEM_BYTES[str(initial.type)]
         registers = Registers(self.vector_registers, self.vector_bits // (8 * item_bytes))
@@ -83,6 +88,11 @@ def _reordered(code: Epilogue, order: Sequence[int]) -> Epilogue:
         outputs=tuple(reordered(each, order) for each in code.outputs),
         result=None if code.result is None else reordered(code.result, order),
     )
+
+
+def _is_plain_product(nest: LinearNest) -> bool:
+    """Tell whether `nest` multiplies two matrices, for which `register-tiles` has its blocks."""
+    return len(nest.loops) <= _MATRIX_LOOPS and len(nest.reductions) == 1
 
 
 def is_candidate(generic: ir.Operation) -> bool:

@@ -19,6 +19,10 @@ _SUMS_BYTES = 128 << 10
 _MAX_WIDTH = 8  # tiles beside each other; more would leave little to share among threads
 _PACKED_BYTES = 1 << 20
 _MIN_REUSE = 3  # tiles of rows that share a panel, from which on it should stay in a cache
+# Of an operand whose panels are all there from the start.
+_NEAR_PANEL_BYTES = 30 << 10  # nearly a first-level cache
+_NEAR_ROWS_BYTES = 384 << 10  # most of a second-level cache
+_LEAST_ROWS = 32  # tiles below each other, for which a panel is brought from memory once
 
 
 @dataclass(frozen=True)
@@ -29,11 +33,13 @@ class Blocking:
         rows: tiles below each other.
         columns: tiles beside each other.
         steps: of the outermost reduction; None for all of them.
+        rows_outside: whether the loop over blocks below each other is the outer one.
     """
 
     rows: int
     columns: int
     steps: int | None = None
+    rows_outside: bool = False
 
 
 def choose_blocking(nest: LinearNest, plan: TilePlan, item_bytes: int) -> Blocking:
@@ -44,10 +50,11 @@ def choose_blocking(nest: LinearNest, plan: TilePlan, item_bytes: int) -> Blocki
         plan: its tiles.
         item_bytes: bytes of one element.
     """
+    if plan.prepared and not plan.packed and len(nest.reductions) == 1:
+        return _around_prepared(nest, plan, item_bytes)
     extents = [nest.loops[number].extent for number in nest.reductions]
     length = prod(extents)
-    rows = 1 if plan.row_loop is None else nest.loops[plan.row_loop].extent
-    row_tiles = _tiles(rows, plan.rows)
+    row_tiles = _row_tiles(nest, plan)
     column_tiles = _tiles(plan.extent(nest), plan.columns)
     steps = None
     in_cache = _PANEL_BYTES // (plan.columns * item_bytes)
@@ -64,6 +71,33 @@ def choose_blocking(nest: LinearNest, plan: TilePlan, item_bytes: int) -> Blocki
     if steps == extents[0]:
         steps = None
     return Blocking(height, _even(column_tiles, width), steps)
+
+
+def _around_prepared(nest: LinearNest, plan: TilePlan, item_bytes: int) -> Blocking:
+    """Return blocks of one panel, which is read part by part.
+
+    One part stays in the first-level cache, and the rows of a block in the second-level cache;
+    meanwhile the next part comes from further away.
+    """
+    length = nest.loops[nest.reductions[0]].extent
+    row_tiles, column_tiles = _row_tiles(nest, plan), _tiles(plan.extent(nest), plan.columns)
+    in_cache = _NEAR_PANEL_BYTES // (plan.columns * item_bytes)
+    steps = None
+    if row_tiles >= _MIN_REUSE and length > in_cache * 5 // 4:
+        steps = _even(length, in_cache)
+    tile_bytes = length * plan.rows * item_bytes
+    height = _even(row_tiles, max(_LEAST_ROWS, _NEAR_ROWS_BYTES // tile_bytes))
+    rows_bytes = row_tiles * tile_bytes
+    panels_bytes = column_tiles * length * plan.columns * item_bytes
+    # What does not stay in the second-level cache is read once for every block of the other.
+    rows_outside = rows_bytes + panels_bytes * _tiles(row_tiles, height)
+    columns_outside = panels_bytes + rows_bytes * column_tiles
+    return Blocking(height, 1, steps, rows_outside <= columns_outside)
+
+
+def _row_tiles(nest: LinearNest, plan: TilePlan) -> int:
+    rows = 1 if plan.row_loop is None else nest.loops[plan.row_loop].extent
+    return _tiles(rows, plan.rows)
 
 
 def _even(extent: int, most: int) -> int:

@@ -27,9 +27,11 @@ from xyntra.passes.lower.cpu.loop_builder import (
     index,
     loop,
     nested_loops,
+    offset,
     tile_start,
 )
 from xyntra.passes.lower.cpu.micro_kernel import MicroKernel, Operand, Steps
+from xyntra.passes.lower.cpu.panel_prefetch import PanelPrefetch
 from xyntra.passes.lower.cpu.panels import Block, Panels, block_of
 from xyntra.passes.lower.cpu.partial_sums import PartialSums
 from xyntra.passes.lower.cpu.tile_blocking import Blocking, choose_blocking
@@ -37,6 +39,8 @@ from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
 from xyntra.passes.lower.cpu.tile_plan import TilePlan
 from xyntra.passes.lower.cpu.tile_writer import Tile, TileWriter
 from xyntra.passes.lower.cpu.vector_body import broadcast
+
+_ROWS, _COLUMNS = -1, -2  # keys of a `Position` beside the numbers of the nest's loops
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,7 @@ class _Column:
         number: which tile of its block it is.
         operands: the inputs.
         part: the part of the reduction; None for all of it.
+        ahead: what the tiles ask for that is read next.
     """
 
     position: Position
@@ -113,6 +118,7 @@ class _Column:
     number: ir.Value
     operands: Sequence[Operand]
     part: _Part | None
+    ahead: Sequence[PanelPrefetch]
 
 
 @dataclass(frozen=True)
@@ -143,12 +149,20 @@ class _Blocks:
         """Emit everything inside the loops of `position`."""
         tiles = _tiles(self.plan.extent(self.nest), self.plan.columns)
         rows = _tiles(self._row_extent, self.plan.rows)
-        with loop(_tiles(tiles, self.blocking.columns), parallel=True) as number:
-            columns = block_of(number, self.blocking.columns, tiles)
+        column_blocks = _tiles(tiles, self.blocking.columns)
+        row_blocks = (_ROWS, _tiles(rows, self.blocking.rows))
+
+        def emit_block(place: Position) -> None:
+            columns = block_of(place[_COLUMNS], self.blocking.columns, tiles)
+            self._parts(position, columns, block_of(place[_ROWS], self.blocking.rows, rows))
+
+        if self.blocking.rows_outside:
+            nested_loops([row_blocks, (_COLUMNS, column_blocks)], {}, emit_block, parallel=True)
+            return
+        with loop(column_blocks, parallel=True) as number:
             for each in self.packed.values():
-                each.fill(position, columns)
-            with loop(_tiles(rows, self.blocking.rows), parallel=True) as number:
-                self._parts(position, columns, block_of(number, self.blocking.rows, rows))
+                each.fill(position, block_of(number, self.blocking.columns, tiles))
+            nested_loops([row_blocks], {_COLUMNS: number}, emit_block, parallel=True)
 
     @property
     def _row_extent(self) -> int:
@@ -176,7 +190,25 @@ class _Blocks:
             operands = [
                 self._operand(each, number, tile, first) for each in range(len(self.nest.inputs))
             ]
-            self._strips(_Column(position, first, number, operands, part), rows)
+            ahead = self._ahead(position, tile, part)
+            self._strips(_Column(position, first, number, operands, part, ahead), rows)
+
+    def _ahead(self, position: Position, tile: ir.Value, part: _Part | None) -> list[PanelPrefetch]:
+        """What comes after a part of the panels of `tile`, where every panel is a block."""
+        if self.blocking.columns > 1:
+            return []
+        found = []
+        for whole in self.prepared.values():
+            step = whole.first.strides[self.nest.reductions[0]]
+            size, done = whole.size, index(whole.size)
+            if part is not None:
+                size = step * (self.blocking.steps or 0)
+                done = arith.addi(part.steps.first, part.steps.count)
+                done = arith.muli(done, index(step))
+            start = arith.addi(offset(whole.first, position), done)
+            start = arith.addi(start, arith.muli(tile, index(whole.size)))
+            found.append(PanelPrefetch.planned(whole.first, start, size, self.blocking.rows))
+        return [each for each in found if each is not None]
 
     def _operand(self, number: int, panel: ir.Value, tile: ir.Value, first: ir.Value) -> Operand:
         if number in self.packed:
@@ -210,7 +242,10 @@ class _Blocks:
         place = self._at_row(column.position, row)
         kernel = MicroKernel(self.nest, self.plan)
         tile = Tile(place, column.first, arith.subi(row, strip))
-        self.writer.epilogue.prefetch(place, column.first)
+        with _where(column.part):
+            self.writer.epilogue.prefetch(place, column.first)
+        for each in column.ahead:
+            each.ask(number)
         if column.part is None or self.waiting is None:
             initial = [broadcast(self.initial, self.plan.lanes)] * kernel.accumulators
             self.writer.write(tile, kernel.sums(place, column.operands, initial))

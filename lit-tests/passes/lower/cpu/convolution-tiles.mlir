@@ -40,12 +40,12 @@ func.func @convolution(%x: memref<1x9x9x8xf32>, %w: memref<16x8x3x3xf32> {xyntra
 // -----
 
 #out = affine_map<(m, n) -> (m, n)>
-#a = affine_map<(m, n, k) -> (m, k)>
-#b = affine_map<(m, n, k) -> (n, k)>
-#c = affine_map<(m, n, k) -> (m, n)>
+#a = affine_map<(m, n, i, k) -> (m, i, k)>
+#b = affine_map<(m, n, i, k) -> (n, k, i)>
+#c = affine_map<(m, n, i, k) -> (m, n)>
 
 // A long reduction is cut; its tiles wait in a strip, and are stored with what follows.
-// CHECK-LABEL: func.func @product(
+// CHECK-LABEL: func.func @two_taps(
 // CHECK: [[STRIP:%.+]] = memref.alloc() {{.*}}: memref<{{[0-9]+}}xf32>
 // CHECK: memref.prefetch
 // CHECK: vector.store {{.+}}, [[STRIP]]
@@ -54,15 +54,15 @@ func.func @convolution(%x: memref<1x9x9x8xf32>, %w: memref<16x8x3x3xf32> {xyntra
 // CHECK: vector.store [[Y]]
 // CHECK-NOT: linalg.generic
 // CHECK: return
-func.func @product(%x: memref<32x1024xf32>, %w: memref<64x1024xf32> {xyntra.constant}, %z: memref<32x64xf32>) attributes {xyntra.kernel = #xyntra.kernel<{kind = "contraction"}>} {
+func.func @two_taps(%x: memref<32x2x512xf32>, %w: memref<64x512x2xf32> {xyntra.constant}, %z: memref<32x64xf32>) attributes {xyntra.kernel = #xyntra.kernel<{kind = "contraction"}>} {
   %zero = arith.constant 0.0 : f32
   %y = memref.alloc() : memref<32x64xf32>
   linalg.generic {indexing_maps = [#out], iterator_types = ["parallel", "parallel"]} outs(%y : memref<32x64xf32>) {
   ^bb0(%o: f32):
     linalg.yield %zero : f32
   }
-  linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
-      ins(%x, %w : memref<32x1024xf32>, memref<64x1024xf32>) outs(%y : memref<32x64xf32>) {
+  linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+      ins(%x, %w : memref<32x2x512xf32>, memref<64x512x2xf32>) outs(%y : memref<32x64xf32>) {
   ^bb0(%p: f32, %q: f32, %acc: f32):
     %m = arith.mulf %p, %q : f32
     %s = arith.addf %acc, %m : f32

@@ -110,3 +110,11 @@ def test_a_long_reduction_in_parts(compiled, layout, kind, constant):
     kernel = compiled(text if constant else text.replace(" {xyntra.constant}", ""))
     a, b = operands(*size, layout, np.float32 if kind == "f32" else np.float64)
     check(kernel(a, b)[0], a, b, layout)
+
+
+@pytest.mark.parametrize("size", [(130, 97, 700), (9, 51, 1300), (200, 24, 401), (517, 33, 96)])
+@pytest.mark.parametrize(("bits", "registers"), [(256, 16), (512, 32)])
+def test_blocks_of_rows_and_parts_of_panels(compiled, size, bits, registers):
+    kernel = compiled(product(*size, "transposed"), options=LoweringOptions(bits, registers))
+    a, b = operands(*size, "transposed")
+    check(kernel(a, b)[0], a, b, "transposed")
