@@ -16,6 +16,9 @@ from xyntra.dialects.dtypes import bit_width, is_float, is_unsigned, mlir_type
 
 Number = int | float | bool
 
+AT_MOST_ZERO = "xyntra.at_most_zero"
+"""Unit attribute of a math.exp whose operand is at most 0, or NaN."""
+
 _FLOAT_PREDICATES = {"eq": 1, "gt": 2, "ge": 3, "lt": 4, "le": 5, "ne": 13}
 _SIGNED_PREDICATES = {"eq": 0, "ne": 1, "lt": 2, "le": 3, "gt": 4, "ge": 5}
 _UNSIGNED_PREDICATES = {"eq": 0, "ne": 1, "lt": 6, "le": 7, "gt": 8, "ge": 9}
@@ -161,6 +164,11 @@ class Scalar:
         """Apply operation `math.<name>`, as in `x.math("erf")`."""
         operands = [self.value, *(self._lift(other).value for other in others)]
         return Scalar(emit(f"math.{name}", operands, self.value.type), self.dtype)
+
+    def exp_at_most_zero(self) -> Scalar:
+        """The exponential of this value, which is at most 0, or NaN."""
+        value = emit("math.exp", [self.value], self.value.type, **{AT_MOST_ZERO: ir.UnitAttr.get()})
+        return Scalar(value, self.dtype)
 
     def select(self, if_true: Scalar, if_false: Scalar | Number) -> Scalar:
         """`if_true` where this boolean holds, else `if_false`."""

@@ -27,7 +27,7 @@ def decompose_attention(op: ir.Operation, b: TensorBuilder) -> Tensor:
     parts = _Parts(Attention.of(op), b)
     scores = parts.scores()
     top = b.reduce(scores, [3], "max")
-    exponents = b.map(lambda x, m: (x - m).math("exp"), scores, top, dtype=parts.wide)
+    exponents = b.map(lambda x, m: (x - m).exp_at_most_zero(), scores, top, dtype=parts.wide)
     total = b.reduce(exponents, [3], "sum")
     probabilities = b.map(parts.divide, exponents, total, top, dtype=parts.wide)
     values = parts.load(parts.op.value, (BATCH, HEAD, KEY, VALUE_SIZE))

@@ -153,14 +153,14 @@ def _in_place(operation: ir.Operation, present: list[Tensor]) -> Iterator[Tensor
 
 
 def _softmax(op: _Named) -> Tensor:
-    exponent = op.map(lambda x, top: (x - top).math("exp"), op.x, op.reduce(op.x, "max"))
+    exponent = op.map(lambda x, top: (x - top).exp_at_most_zero(), op.x, op.reduce(op.x, "max"))
     total = op.reduce(exponent, "sum")
     return op.finish(lambda x, sum_: x * (constant(1.0, sum_.dtype) / sum_), exponent, total)
 
 
 def _log_softmax(op: _Named) -> Tensor:
     shifted = op.map(lambda x, top: x - top, op.x, op.reduce(op.x, "max"))
-    total = op.reduce(shifted, "sum", lambda x: x.math("exp"))
+    total = op.reduce(shifted, "sum", lambda x: x.exp_at_most_zero())
     return op.finish(lambda x, sum_: x - sum_.math("log"), shifted, total)
 
 

@@ -12,10 +12,20 @@ may merge the two parts of ln 2, or the two factors of a denormal result.
 
 from __future__ import annotations
 
-from xyntra.passes.math.exponent import power_of_two, scale
+from collections.abc import Sequence
+
+from xyntra.passes.math.exponent import power_of_two
 from xyntra.passes.math.values import Float, Int, fma, polynomial
 
-__all__ = ["exp", "exp2", "exp2_flushed", "expm1", "reduce_by_ln2", "reduce_sum_by_ln2"]
+__all__ = [
+    "exp",
+    "exp2",
+    "exp2_flushed",
+    "exp_at_most_zero",
+    "expm1",
+    "reduce_by_ln2",
+    "reduce_sum_by_ln2",
+]
 
 LOG2_E = 1.4426950408889634
 # 0x1.62e400p-1 has 9 trailing zero bits: its product with |n| < 512 is exact.
@@ -46,6 +56,13 @@ _HIGHEST_EXPONENT = 128.0
 _FLUSHED = -127.0
 # Adding it rounds to an integer, whose sum with the bias of exponents is in the low bits.
 _ROUNDING = 1.5 * 2.0**23 + 127
+# The same with twice the bias, for two factors.
+_ROUNDING_TWICE = 1.5 * 2.0**23 + 254
+# 2**64 times the power, which keeps the least one above the denormal numbers.
+_ROUNDING_RAISED = 1.5 * 2.0**23 + 127 + 64
+# exp overflows from 88.7228 on, and exp2 from 128; where x is larger, n stays at 128.
+_EXP_HIGHEST = 88.8
+_EXP2_HIGHEST = 128.0
 # exp(x) - 1 rounds to -1 below -17.33.
 _EXPM1_LOWEST = -18.0
 # exp(x) - 1 rounds to x below, and -0 stays -0.
@@ -54,31 +71,58 @@ _EXPM1_IS_IDENTITY = 2.0**-25
 
 def exp(x: Float) -> Float:
     """Return e**x; 0 at -inf, denormal results rounded correctly, +inf above 88.7228."""
-    n, r = reduce_by_ln2(x.at_least(_EXP_LOWEST))
-    return scale(polynomial(r, EXP), n)
+    bounded = x.at_least(_EXP_LOWEST)
+    # Above the bound r grows without limit and the polynomial, all of whose coefficients are
+    # positive, takes the result to +inf.
+    shifted = fma(bounded.at_most(_EXP_HIGHEST), LOG2_E, x.build.float(_ROUNDING_TWICE))
+    n = shifted - _ROUNDING_TWICE
+    r = fma(n, -LN2_LOW, fma(n, -LN2_HIGH, bounded))
+    return _scaled(polynomial(r, EXP), shifted)
+
+
+def exp_at_most_zero(x: Float) -> Float:
+    """Return e**x for x <= 0; as `exp`, with one factor and a shorter chain of operations."""
+    bounded = x.at_least(_EXP_LOWEST)
+    shifted = fma(bounded, LOG2_E, x.build.float(_ROUNDING_RAISED))
+    n = shifted - _ROUNDING_RAISED
+    r = fma(n, -LN2_LOW, fma(n, -LN2_HIGH, bounded))
+    power = (shifted.bits() << 23).as_float()
+    return fma(power * r, _split(r, EXP), power) * 2.0**-64
+
+
+def _split(r: Float, coefficients: Sequence[float]) -> Float:
+    """Return (P(r) - 1) / r for a polynomial of degree 6 (Estrin)."""
+    low, middle, high = (
+        fma(r, coefficients[i + 1], r.build.float(coefficients[i])) for i in (1, 3, 5)
+    )
+    square = r * r
+    return fma(square, fma(square, high, middle), low)
 
 
 def exp2_flushed(x: Float) -> Float:
-    """Return 2**x for x <= 127, but 0 below -126.5; NaN stays NaN.
-
-    Half the work of `exp2`. The polynomial is split (Estrin) for shorter chains of operations.
-    """
+    """Return 2**x for x <= 127, but 0 below -126.5; NaN stays NaN. Half the work of `exp2`."""
     bounded = x.at_least(_FLUSHED)
     shifted = bounded + _ROUNDING
     power = (shifted.bits() << 23).as_float()
     r = bounded - (shifted - _ROUNDING)
-    low, middle, high = (fma(r, EXP2[i + 1], r.build.float(EXP2[i])) for i in (1, 3, 5))
-    square = r * r
-    return fma(power * r, fma(square, fma(square, high, middle), low), power)
+    return fma(power * r, _split(r, EXP2), power)
 
 
 def exp2(x: Float) -> Float:
     """Return 2**x; exact for integers, 0 at -inf, +inf from 128."""
     bounded = x.at_least(_EXP2_LOWEST)
-    # Above the bound r grows without limit and the polynomial, all of whose coefficients are
-    # positive, takes the result to +inf.
-    n = bounded.number_at_most(_HIGHEST_EXPONENT).round_even()
-    return scale(polynomial(bounded - n, EXP2), n.to_int())
+    shifted = bounded.at_most(_EXP2_HIGHEST) + _ROUNDING_TWICE
+    return _scaled(polynomial(bounded - (shifted - _ROUNDING_TWICE), EXP2), shifted)
+
+
+def _scaled(x: Float, shifted: Float) -> Float:
+    """Return x * 2**n, rounded once, given n + _ROUNDING_TWICE; otherwise as `scale`.
+
+    The low bits of `shifted` hold n and twice the bias: their halves encode the two factors.
+    """
+    both = shifted.bits()
+    half = both.shift_right_logical(1)
+    return x * (half << 23).as_float() * ((both - half) << 23).as_float()
 
 
 def expm1(x: Float) -> Float:

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import ClassVar
 
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import AT_MOST_ZERO
 from xyntra.errors import ConfigError
+from xyntra.passes.math.exp import exp_at_most_zero
 from xyntra.passes.math.integer_power import exponent_operand
 from xyntra.passes.math.table import EXPANSIONS, OTHER_TYPES
 from xyntra.passes.math.values import Builder, Float, Int
@@ -90,9 +92,15 @@ def _expand(op: ir.Operation) -> list[ir.Value]:
     if rewrite is not None:
         return [rewrite(op)]
     build = Builder(type_)
-    emitted = EXPANSIONS[op.name].emit(*(_operand(build, value) for value in op.operands))
+    emitted = _emitter(op)(*(_operand(build, value) for value in op.operands))
     results = emitted if isinstance(emitted, tuple) else (emitted,)
     return [_narrow(result, type_) for result in results]
+
+
+def _emitter(op: ir.Operation) -> Callable[..., Float | tuple[Float, ...]]:
+    if op.name == "math.exp" and AT_MOST_ZERO in op.attributes:
+        return exp_at_most_zero
+    return EXPANSIONS[op.name].emit
 
 
 def _operand(build: Builder, value: ir.Value) -> Float | Int:

@@ -4,10 +4,10 @@
 // CHECK-LABEL: func.func @scalar
 // CHECK-SAME: ([[X:%.+]]: f32)
 // CHECK-NOT: math.exp
-// CHECK: [[SCALED:%.+]] = arith.mulf {{%.+}}, {{%.+}} : f32
-// CHECK: [[N:%.+]] = math.roundeven {{%.+}} : f32
+// CHECK: [[SHIFTED:%.+]] = math.fma {{%.+}}, {{%.+}}, {{%.+}} : f32
+// CHECK: [[N:%.+]] = arith.subf [[SHIFTED]], {{%.+}} : f32
 // CHECK: math.fma [[N]]
-// CHECK: arith.fptosi [[N]] : f32 to i32
+// CHECK: arith.bitcast [[SHIFTED]] : f32 to i32
 // CHECK-NOT: fastmath
 // The factor 2**n comes in two parts, for denormal results.
 // CHECK: [[FIRST:%.+]] = arith.bitcast {{%.+}} : i32 to f32
@@ -19,6 +19,16 @@
 // KEEP-NEXT: math.exp
 func.func @scalar(%x: f32) -> f32 {
   %0 = math.exp %x : f32
+  return %0 : f32
+}
+
+// One factor is enough where results are at most 1.
+// CHECK-LABEL: func.func @at_most_zero
+// CHECK-COUNT-1: arith.shli
+// CHECK-NOT: arith.shli
+// CHECK: return
+func.func @at_most_zero(%x: f32) -> f32 {
+  %0 = math.exp %x {xyntra.at_most_zero} : f32
   return %0 : f32
 }
 

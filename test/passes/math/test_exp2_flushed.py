@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The power of two of a softmax: its error over all arguments, and special ones."""
+"""The exponentials of a softmax: their error over all arguments, and special ones."""
 
 from __future__ import annotations
 
@@ -72,3 +72,28 @@ def test_special_values(power: Power) -> None:
     assert np.isnan(power(nan)).all()
     whole = np.arange(-126, 128).astype("f4")
     np.testing.assert_array_equal(power(whole), np.exp2(whole.astype("f8")).astype("f4"))
+
+
+@pytest.fixture(scope="module")
+def exponential() -> Power:
+    """exp of what is at most 0."""
+    body = "%y = math.exp %x0 {xyntra.at_most_zero} : f32"
+    compiled = compile_kernels({"f": Kernel(body, ("f32",), "f32")})
+    return lambda x: compiled("f", x)
+
+
+def test_error_of_exp_at_most_zero(exponential: Power) -> None:
+    """1 ULP over every 97th f32 from -110 to -0, through denormal results."""
+    x = np.arange(0x80000000, np.float32(-110.0).view("u4"), 97).astype("u4").view("f4")
+    assert ulp_error(exponential(x), np.exp(x.astype("f8"))).max() < 1.0
+
+
+def test_exp_at_most_zero_against_high_precision(exponential: Power) -> None:
+    x = np.random.default_rng(2).uniform(-103, 0, 500).astype("f4")
+    exact: Array = np.array([float(mpmath.exp(mpmath.mpf(float(v)))) for v in x])
+    assert ulp_error(exponential(x), exact).max() < 1.0
+
+
+def test_special_values_of_exp_at_most_zero(exponential: Power) -> None:
+    x = np.array([0.0, -0.0, -104.1, -1e30, -np.inf, np.nan], "f4")
+    np.testing.assert_array_equal(exponential(x), np.array([1, 1, 0, 0, 0, np.nan], "f4"))
