@@ -59,7 +59,7 @@ def form_stages(function: ir.Operation) -> list[Stage]:
     groups = _contractions([op for op in work if not _is_of(op, attentions)])
     stages = [_wrap(each.operations, attention=each) for each in attentions]
     stages += [_wrap(group.operations, group) for group in groups]
-    taken = [op for group in (*attentions, *groups) for op in group.operations]
+    taken = [op for stage in stages for op in stage.operations]
     for run in _runs(work, taken):
         stages += [_wrap(group) for group in list(_groups(run))]
     positions = {view.operation: i for i, view in enumerate(entry_block(function).operations)}

@@ -67,6 +67,13 @@ LONG = {
     "64": attention((8, 16, 2048, 2048, 64, 64), "f16"),
     "64 causal": attention((8, 16, 2048, 2048, 64, 64), "f16", CAUSAL),
     "ragged": attention((4, 16, 2001, 1999, 80, 96), "bf16"),
+    "256 causal": attention((4, 16, 2048, 2048, 256, 256), "bf16", CAUSAL),
+    "160 and 192": attention((4, 16, 2048, 2048, 160, 192), "f16"),
+    "key mask": attention((8, 16, 2048, 2048, 64, 64), "f16", masks={"keep": "b, t"}),
+    "bias": attention((8, 16, 2048, 2048, 128, 128), "bf16", masks={"bias": "s, t"}),
+    "both masks": attention(
+        (8, 16, 2048, 2000, 128, 128), "f16", CAUSAL, masks={"keep": "b, t", "bias": "t"}
+    ),
     "more keys": attention((4, 16, 1000, 3000, 32, 32), "f16", CAUSAL + "causal_offset = 2000, "),
 }
 

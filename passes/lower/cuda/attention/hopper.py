@@ -21,7 +21,6 @@ from xyntra.passes.lower.cuda.attention.hopper_machine import (
 )
 from xyntra.passes.lower.cuda.attention.hopper_plan import (
     GROUP_ROWS,
-    KEYS,
     MULTIPROCESSORS,
     HopperPlan,
     tensor_map,
@@ -49,15 +48,17 @@ def emit_hopper(problem: Problem, plan: HopperPlan, shared: SharedMemory) -> Lau
     place = shared_address(shared.dynamic())
     number = Scalar(block_number(), "uint32")
     _emit(HopperBlock(problem, plan, grid, number, place, (query, key, value)))
-    return LaunchShape(grid, plan.threads, shared=plan.shared, maps=_maps(problem), resident=1)
+    return LaunchShape(
+        grid, plan.threads, shared=plan.shared, maps=_maps(problem, plan), resident=1
+    )
 
 
-def _maps(problem: Problem) -> tuple[TensorMap, ...]:
+def _maps(problem: Problem, plan: HopperPlan) -> tuple[TensorMap, ...]:
     _, _, s, t, d, e = problem.sizes
     return (
         tensor_map(problem.query, GROUP_ROWS, s, d),
-        tensor_map(problem.key, KEYS, t, d),
-        tensor_map(problem.value, KEYS, t, e),
+        tensor_map(problem.key, plan.keys, t, d),
+        tensor_map(problem.value, plan.keys, t, e),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
 from xyntra.passes.lower.cuda.attention.hopper_machine import begin_barrier, publish_barriers
-from xyntra.passes.lower.cuda.attention.hopper_plan import KEYS, HopperPlan, heads_together
+from xyntra.passes.lower.cuda.attention.hopper_plan import HopperPlan, heads_together
 from xyntra.passes.lower.cuda.attention.machine import Registers, number
 from xyntra.passes.lower.cuda.attention.problem import Outer, Problem, outer_of
 
@@ -168,13 +168,14 @@ class HopperBlock:
         row = number(rows - 1, "uint32") - inside / count
         first = (row * plan.rows).cast("int32")
         outer = outer_of((head / h).cast("int32"), (head % h).cast("int32"))
-        return Tile(outer, first, self._steps(first, -(-t // KEYS)))
+        return Tile(outer, first, self._steps(first, -(-t // plan.keys)))
 
     def _steps(self, first: Scalar, whole: int) -> Scalar:
         if not self.problem.skips_keys:
             return number(whole)
         seen = first + (self.plan.rows + (self.problem.op.causal_offset or 0))
-        return ((seen.maximum(1) + (KEYS - 1)) / KEYS).minimum(whole)
+        step = self.plan.keys
+        return ((seen.maximum(1) + (step - 1)) / step).minimum(whole)
 
 
 def count_tiles(problem: Problem, plan: HopperPlan) -> int:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from xyntra.dialects.scalar import Scalar
+from xyntra.passes.lower.cuda.attention.fragments import Layout
 from xyntra.passes.lower.cuda.attention.hopper_block import HopperBlock, Ring, Tile
 from xyntra.passes.lower.cuda.attention.hopper_machine import (
     ROW_BYTES,
@@ -28,25 +29,24 @@ from xyntra.passes.lower.cuda.attention.hopper_machine import (
     wait_for_phase,
     wait_for_products,
 )
-from xyntra.passes.lower.cuda.attention.hopper_plan import CHUNK, GROUP_ROWS, KEYS
+from xyntra.passes.lower.cuda.attention.hopper_plan import CHUNK, GROUP_ROWS
 from xyntra.passes.lower.cuda.attention.hopper_result import write_rows
-from xyntra.passes.lower.cuda.attention.hopper_softmax import Softmax, renewed
+from xyntra.passes.lower.cuda.attention.hopper_softmax import Scale, Softmax, renewed, rows_of
 from xyntra.passes.lower.cuda.attention.machine import (
     Registers,
     exp2,
-    fused,
     loop,
     number,
-    packed,
+    packed_pairs,
     real,
     replaced_when,
     when,
 )
+from xyntra.passes.lower.cuda.attention.masks import Masks
 from xyntra.passes.lower.cuda.attention.softmax import unit
 
 _K = 16  # steps of the reduction of one product
 _PART = 2  # products whose weights are computed at a time
-_SCORES = KEYS // 2  # registers of a thread
 _ITEM = 2
 
 
@@ -75,8 +75,8 @@ class Flow:
     def restored(self, values: Registers) -> Flow:
         """From what `registers` gave."""
         keys, others = Ring(self.keys.slots, *values[:2]), Ring(self.values.slots, *values[2:4])
-        rest = values[4:]
-        return Flow(Softmax.of(rest[_SCORES:]), rest[:_SCORES], keys, others)
+        rest, count = values[4:], len(self.scores)
+        return Flow(Softmax.of(rest[count:]), rest[:count], keys, others)
 
 
 class Consumer:
@@ -96,7 +96,11 @@ class Consumer:
         own = shared + group * (plan.query_slots * plan.query_bytes)
         self._queries = descriptor(own, 16)
         self._keys = descriptor(shared + plan.key_start, 16)
-        self._values = descriptor(shared + plan.value_start, KEYS * ROW_BYTES)
+        self._values = descriptor(shared + plan.value_start, plan.keys * ROW_BYTES)
+        self._scores = plan.keys // 2  # registers
+        problem = block.problem
+        self._scale = Scale(unit(problem), problem.is_raw)
+        self._has_masks = problem.keep is not None or not problem.is_raw
 
     def run(self) -> None:
         """Emit the loop over the block's tiles."""
@@ -116,7 +120,7 @@ class Consumer:
             after = self._tile(turn, (turn + 1) < count, inside)
             return after.registers[: len(carried)]
 
-        loop(count, flow.registers[: 4 + _SCORES], body)
+        loop(count, flow.registers[: 4 + self._scores], body)
 
     def _tile(self, turn: Scalar, has_next: Scalar, flow: Flow) -> Flow:
         tile = self._block.tile(turn.cast("uint32"))
@@ -188,7 +192,7 @@ class Consumer:
             release: gives its keys back.
         """
         barriers = self._block.barriers
-        softmax = renewed(flow.softmax, flow.scores, unit(self._block.problem))
+        softmax = renewed(flow.softmax, flow.scores, self._scale)
         wait_for_phase(barriers.value(flow.values.slot, full=True), flow.values.phase)
         softmax = self._weigh(softmax, flow.scores, flow.values.slot)
         commit_products()
@@ -204,18 +208,17 @@ class Consumer:
     def _weigh(self, state: Softmax, scores: Registers, slot: Scalar) -> Softmax:
         """Issue the products of weights and values, part by part."""
         plan, dtype = self._plan, self._block.problem.dtype
-        factor = real(unit(self._block.problem))
         start = self._values + slot.cast("uint64") * (plan.value_bytes >> 4)
         sums = state.sums
         totals: list[list[Scalar | None]] = [[None, None], [None, None]]
-        for first in range(0, KEYS // _K, _PART):
+        for first in range(0, plan.keys // _K, _PART):
             weights = []
             for i in range(8 * first, 8 * (first + _PART)):
                 row, chain = i // 2 % 2, i // 4 % 2
-                weights.append(exp2(fused(scores[i], factor, state.shift[row])))
+                weights.append(exp2(self._scale.exponent(scores[i], state.shift[row])))
                 before = totals[row][chain]
                 totals[row][chain] = weights[-1] if before is None else before + weights[-1]
-            pairs = [packed(*weights[k : k + 2], dtype) for k in range(0, len(weights), 2)]
+            pairs = packed_pairs(weights, dtype)
             if first == 0:
                 together = fence([*sums, *pairs])
                 sums, pairs = together[: self._sums], together[self._sums :]
@@ -238,8 +241,8 @@ class Consumer:
         for step in range(0, plan.key_chunks * CHUNK, _K):
             chunk, inside = divmod(step, CHUNK)
             a = advanced(left, chunk * GROUP_ROWS * ROW_BYTES + inside * _ITEM)
-            b = advanced(right, chunk * KEYS * ROW_BYTES + inside * _ITEM)
-            sums = multiply_shared(sums, a, b, KEYS, self._block.problem.dtype)
+            b = advanced(right, chunk * plan.keys * ROW_BYTES + inside * _ITEM)
+            sums = multiply_shared(sums, a, b, plan.keys, self._block.problem.dtype)
         commit_products()
         return sums or []
 
@@ -258,10 +261,13 @@ class Consumer:
         The first step is masked apart from these, where that is needed.
         """
         keys = self._block.problem.sizes[3]
-        whole = max(1, keys // KEYS)
+        step = self._plan.keys
+        if self._has_masks:
+            return number(1), True
+        whole = max(1, keys // step)
         if not self._block.problem.skips_keys:
-            return number(whole), whole < -(-keys // KEYS)
-        seen = self._fewest(tile) / KEYS
+            return number(whole), whole < -(-keys // step)
+        seen = self._fewest(tile) / step
         return seen.minimum(whole).minimum(tile.steps).maximum(1), True
 
     def _fewest(self, tile: Tile) -> Scalar:
@@ -274,12 +280,12 @@ class Consumer:
         """Hide scores of the first step where not all of its keys are seen."""
         problem = self._block.problem
         zero = number(0)
-        if problem.skips_keys:
-            is_partial = self._fewest(tile).minimum(problem.sizes[3]) < KEYS
+        if not self._has_masks and problem.skips_keys:
+            is_partial = self._fewest(tile).minimum(problem.sizes[3]) < self._plan.keys
             scores = replaced_when(
                 is_partial, flow.scores, lambda values: self._hidden(tile, zero, values)
             )
-        elif problem.sizes[3] < KEYS:
+        elif self._has_masks or problem.sizes[3] < self._plan.keys:
             scores = self._hidden(tile, zero, flow.scores)
         else:
             return flow
@@ -287,7 +293,9 @@ class Consumer:
 
     def _hidden(self, tile: Tile, step: Scalar, scores: Registers) -> Registers:
         problem, keys = self._block.problem, self._block.problem.sizes[3]
-        column = ((self._lane & 3) << 1).cast("int32") + step * KEYS
+        if self._has_masks:
+            return self._masked(tile, step, scores)
+        column = ((self._lane & 3) << 1).cast("int32") + step * self._plan.keys
         found = list(scores)
         for row in (0, 1):
             limit = number(keys)
@@ -295,8 +303,19 @@ class Consumer:
                 offset = (problem.op.causal_offset or 0) + 1 + 8 * row
                 limit = (self._first_row(tile) + offset).minimum(keys)
             left = limit - column
-            for i in range(_SCORES):
+            for i in range(len(scores)):
                 if i // 2 % 2 == row:
                     is_seen = left > (i // 4 * 8 + i % 2)
                     found[i] = is_seen.select(scores[i], real(float("-inf")))
         return found
+
+    def _masked(self, tile: Tile, step: Scalar, scores: Registers) -> Registers:
+        """Apply the masks of a step, which are read from memory."""
+        keys = self._plan.keys
+        pair = ((self._lane & 3) << 1).cast("int32")
+        ahead = tuple(8 * j + e for j in range(keys // 8) for e in (0, 1))
+        layout = Layout((self._lane >> 2).cast("int32"), (0, 8), pair, ahead, pair, (), 2, 4)
+        masks = Masks(self._block.problem, tile.outer, layout, self._first_row(tile), keys, keys)
+        first = step * keys
+        rows = masks.apply(rows_of(scores), masks.read(first + pair), first + pair, first)
+        return [rows[i // 2 % 2][i // 4 * 2 + i % 2] for i in range(len(scores))]

@@ -12,13 +12,11 @@ from xyntra.passes.lower.cuda.tensor_map import TensorMap
 
 CHUNK = 64
 """Elements of a row of 128 bytes."""
-KEYS = 128
-"""Keys of a step."""
 GROUP_ROWS = 64
 """Queries of a warpgroup."""
 MULTIPROCESSORS = 132
 _ARCHITECTURE = "sm_90a"
-_LARGEST = 128
+_LARGEST = 256
 _FEWEST = 128  # queries, and keys
 _MUCH = 1 << 24  # scores
 _CACHED = 32 << 20  # bytes of keys and values that should stay in the second-level cache
@@ -39,6 +37,7 @@ class HopperPlan:
         key_chunks: rows of 128 bytes that a key takes.
         value_chunks: likewise a value.
         registers: of a thread that computes, and of one that copies.
+        keys: keys of a step.
     """
 
     groups: int
@@ -48,6 +47,7 @@ class HopperPlan:
     key_chunks: int
     value_chunks: int
     registers: tuple[int, int]
+    keys: int = 128
 
     @property
     def rows(self) -> int:
@@ -67,12 +67,12 @@ class HopperPlan:
     @property
     def key_bytes(self) -> int:
         """Bytes of a tile of keys."""
-        return KEYS * self.key_chunks * ROW_BYTES
+        return self.keys * self.key_chunks * ROW_BYTES
 
     @property
     def value_bytes(self) -> int:
         """Bytes of a tile of values."""
-        return KEYS * self.value_chunks * ROW_BYTES
+        return self.keys * self.value_chunks * ROW_BYTES
 
     @property
     def value_size(self) -> int:
@@ -111,16 +111,19 @@ def plan_hopper(problem: Problem, architecture: str) -> HopperPlan | None:
     b, h, s, t, d, e = problem.sizes
     if architecture != _ARCHITECTURE or problem.dtype not in _ELEMENTS or max(d, e) > _LARGEST:
         return None
-    if not problem.is_raw or problem.keep is not None or min(s, t) < _FEWEST:
+    if min(s, t) < _FEWEST:
         return None
     if b * h * s * t < _MUCH or e % 8 or problem.result.access_bytes != _ALIGNED:
         return None
     if not all(map(_has_map, (problem.query, problem.key, problem.value))):
         return None
     chunks = (-(-d // CHUNK), -(-e // CHUNK))
-    if max(chunks) == 1:
+    has_masks = problem.keep is not None or not problem.is_raw
+    if max(chunks) == 1 and not has_masks:
         return HopperPlan(3, 4, 3, 2, *chunks, (160, 32))
-    return HopperPlan(2, 2, 2, 2, *chunks, (232, 40))
+    if max(chunks) <= 2:
+        return HopperPlan(2, 2, 2, 2, *chunks, (232, 40))
+    return HopperPlan(2, 2, 2, 1, *chunks, (240, 24), keys=64)
 
 
 def heads_together(problem: Problem) -> int:

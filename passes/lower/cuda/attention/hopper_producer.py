@@ -14,7 +14,7 @@ from xyntra.passes.lower.cuda.attention.hopper_machine import (
     expect,
     wait_for_phase,
 )
-from xyntra.passes.lower.cuda.attention.hopper_plan import CHUNK, GROUP_ROWS, KEYS
+from xyntra.passes.lower.cuda.attention.hopper_plan import CHUNK, GROUP_ROWS
 from xyntra.passes.lower.cuda.attention.machine import Registers, loop, number
 from xyntra.passes.lower.cuda.attention.problem import Located
 
@@ -63,8 +63,9 @@ class Producer:
         full = barriers.key(ring.slot, full=True)
         expect(full, plan.key_bytes)
         target = self.block.shared + ring.slot * plan.key_bytes + plan.key_start
-        row = step * KEYS
-        self._copy(1, tile, self.block.problem.key, (target, KEYS, plan.key_chunks), row, full)
+        row = step * plan.keys
+        box = (target, plan.keys, plan.key_chunks)
+        self._copy(1, tile, self.block.problem.key, box, row, full)
         return ring.next()
 
     def _values(self, tile: Tile, step: Scalar, ring: Ring) -> Ring:
@@ -73,8 +74,10 @@ class Producer:
         full = barriers.value(ring.slot, full=True)
         expect(full, plan.value_bytes)
         target = self.block.shared + ring.slot * plan.value_bytes + plan.value_start
-        row = step * KEYS
-        self._copy(2, tile, self.block.problem.value, (target, KEYS, plan.value_chunks), row, full)
+        row = step * plan.keys
+        self._copy(
+            2, tile, self.block.problem.value, (target, plan.keys, plan.value_chunks), row, full
+        )
         return ring.next()
 
     def _queries(self, tile: Tile, turn: Scalar, group: int) -> None:

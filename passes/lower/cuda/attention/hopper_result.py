@@ -9,7 +9,7 @@ from xyntra.passes.lower.cuda.attention.machine import (
     Registers,
     across,
     exchanged,
-    packed,
+    packed_pairs,
     real,
     store_global,
     when,
@@ -39,7 +39,7 @@ def write_rows(problem: Problem, outer: Outer, first: Scalar, lane: Scalar, stat
     flags = ((lane & 1).equals(1), (lane & 2).equals(2))
     for row in (0, 1):
         values = _divided(problem, state, row)
-        words = [packed(*values[k : k + 2], problem.dtype) for k in range(0, len(values), 2)]
+        words = packed_pairs(values, problem.dtype)
         place = first + _APART * row
         quads = [_transposed(words[k : k + _WORDS], flags) for k in range(0, len(words), _WORDS)]
         down = place.cast("uint32").cast("uint64") * (result.strides[0] * result.item_bytes)

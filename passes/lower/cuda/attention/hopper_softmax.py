@@ -24,11 +24,46 @@ from xyntra.passes.lower.cuda.attention.machine import (
     replaced_when,
 )
 
-NONE_YET = 1e30
+NONE_YET = (2 - 2.0**-23) * 2.0**127
 """The negated reference of a row without a score above -inf: its weights come out as 0."""
-_GROWTH = 8.0
+_GROWTH = 8.0  # in powers of two
 _CHAINS = 2
 _LANES = 4
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How scores become exponents.
+
+    Raw scores are products of queries and keys, and their references are in powers of two. Others
+    may be the lowest numbers there are, so that the reference is subtracted first.
+
+    Attributes:
+        unit: scores times `unit` are exponents of two.
+        is_raw: see above; `unit` is positive then.
+    """
+
+    unit: float
+    is_raw: bool
+
+    def exponent(self, score: Scalar, shift: Scalar) -> Scalar:
+        """The exponent of two of a weight."""
+        if self.is_raw:
+            return fused(score, real(self.unit), shift)
+        return (score + shift) * self.unit
+
+    def factor(self, change: Scalar) -> Scalar:
+        """What a change of the shift multiplies sums by."""
+        return exp2(change if self.is_raw else change * self.unit)
+
+    def reference(self, top: Scalar) -> Scalar:
+        """The shift that makes the weight of a score 1."""
+        return fused(top, real(-self.unit), real(-0.0)) if self.is_raw else -top
+
+    @property
+    def growth(self) -> float:
+        """How far a score may exceed the reference."""
+        return _GROWTH if self.is_raw else _GROWTH / self.unit
 
 
 @dataclass(frozen=True)
@@ -36,7 +71,7 @@ class Softmax:
     """What is known of a thread's two rows.
 
     Attributes:
-        shift: the negated references, in powers of two.
+        shift: the negated references.
         total: the lane's sums of weights.
         sums: weighted values; register i belongs to row `i // 2 % 2`.
     """
@@ -66,30 +101,30 @@ def rows_of(scores: Registers) -> list[Registers]:
     return [[each for i, each in enumerate(scores) if i // 2 % 2 == row] for row in (0, 1)]
 
 
-def renewed(state: Softmax, scores: Registers, unit: float) -> Softmax:
+def renewed(state: Softmax, scores: Registers, scale: Scale) -> Softmax:
     """The state with references that are close enough to the maxima of `scores`.
 
     Args:
         state: before.
-        scores: of the thread; multiplied by `unit` they are exponents of two.
-        unit: a positive number.
+        scores: of the thread.
+        scale: what makes exponents of them.
     """
     rows = rows_of(scores)
-    grown = [_has_grown(row, shift, unit) for row, shift in zip(rows, state.shift, strict=True)]
+    grown = [_has_grown(row, shift, scale) for row, shift in zip(rows, state.shift, strict=True)]
 
     def exact(values: Registers) -> Registers:
-        return _rescaled(Softmax.of(values), rows, unit).registers
+        return _rescaled(Softmax.of(values), rows, scale).registers
 
     return Softmax.of(replaced_when(any_lane(grown[0] | grown[1]), state.registers, exact))
 
 
-def _has_grown(row: Registers, shift: Scalar, unit: float) -> Scalar:
+def _has_grown(row: Registers, shift: Scalar, scale: Scale) -> Scalar:
     """Whether a score is far above the reference, or may be: below zero, bits do not tell."""
     half = len(row) // _CHAINS
     chains = [_largest_bits(row[k * half : (k + 1) * half]) for k in range(_CHAINS)]
     bits = reduce(lambda a, b: a.maximum(b), chains)
-    is_above = fused(_as(bits, "float32"), real(unit), shift) > _GROWTH
-    is_unsure = (bits <= 0) & (shift > _GROWTH)
+    is_above = scale.exponent(_as(bits, "float32"), shift) > _GROWTH
+    is_unsure = (bits <= 0) & (shift > scale.growth)
     return is_above | is_unsure
 
 
@@ -107,14 +142,14 @@ def _as(value: Scalar, dtype: str) -> Scalar:
     return Scalar(emit("arith.bitcast", [value.value], kind), dtype)
 
 
-def _rescaled(state: Softmax, rows: list[Registers], unit: float) -> Softmax:
+def _rescaled(state: Softmax, rows: list[Registers], scale: Scale) -> Softmax:
     """The state with the maxima as references."""
     shifts, factors = [], []
     for row, old in zip(rows, state.shift, strict=True):
         top = across(_largest(row), _LANES, larger)
-        new = _smaller(old, _smaller(fused(top, real(-unit), real(-0.0)), real(NONE_YET)))
+        new = _smaller(old, _smaller(scale.reference(top), real(NONE_YET)))
         shifts.append(new)
-        factors.append(exp2(new - old))
+        factors.append(scale.factor(new - old))
     totals = [total * factor for total, factor in zip(state.total, factors, strict=True)]
     sums = [each * factors[i // 2 % 2] for i, each in enumerate(state.sums)]
     return Softmax(shifts, totals, sums)

@@ -97,6 +97,11 @@ def packed(low: Scalar, high: Scalar, dtype: str) -> Scalar:
     return assembly(f"cvt.rn.{kind}.f32 $0, $1, $2;", ["uint32"], [high, low], pure=True)[0]
 
 
+def packed_pairs(values: Registers, dtype: str) -> Registers:
+    """Neighbours of an even number of f32, rounded, two in a register."""
+    return [packed(values[k], values[k + 1], dtype) for k in range(0, len(values), 2)]
+
+
 def load_matrices(address: Scalar, *, transposed: bool = False) -> Registers:
     """Four matrices of 8 rows of 16 bytes; lane i gives the address of row i (`ldmatrix.x4`)."""
     middle = ".trans" if transposed else ""

@@ -61,11 +61,13 @@ class Masks:
             if found and not term.moves_with_queries:
                 found.append(found[0])
                 continue
-            row = _at_most(self.row + distance, queries - 1)
+            row = (self.row + distance).minimum(queries - 1)
             starts = [_start(each, self.outer, row) for each in term.inputs]
             line = []
             for ahead in self.layout.keys:
-                key = _at_most(first + ahead, keys - 1)
+                key = first + ahead
+                if keys % self.step_keys:
+                    key = key.minimum(keys - 1)
                 line.append(_element(term, starts, key, dtype))
             found.append(line)
         return found
@@ -156,10 +158,6 @@ def _cut_row(row: list[Scalar], keys: tuple[int, ...], limit: Scalar) -> list[Sc
 
 def _of(rows: Matrix | None, row: int, column: int) -> Scalar | None:
     return None if rows is None else rows[row][column]
-
-
-def _at_most(value: Scalar, limit: int) -> Scalar:
-    return value.minimum(limit)
 
 
 def _start(each: Located | ir.Value, outer: Outer, row: Scalar) -> Scalar | ir.Value:

@@ -19,6 +19,7 @@ from xyntra.passes.lower.cuda.attention.machine import (
     larger,
     load_shared,
     packed,
+    packed_pairs,
     real,
     store_global,
     store_shared,
@@ -143,7 +144,7 @@ class Merge:
 def _words(values: Registers, dtype: str) -> Registers:
     if dtype == "float32":
         return values
-    return [packed(values[k], values[k + 1], dtype) for k in range(0, len(values), 2)]
+    return packed_pairs(values, dtype)
 
 
 def _store_one(result: Located, place: Scalar, value: Scalar) -> None:
