@@ -17,6 +17,7 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cpu.convolution_emitter import prefetch
 from xyntra.passes.lower.cpu.epilogue import Epilogue
 from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, Loop
 from xyntra.passes.lower.cpu.loop_builder import (
@@ -39,6 +40,7 @@ from xyntra.passes.lower.cpu.winograd_weights import WinogradWeights
 _SQUARE = POINTS * POINTS
 _POINT, _PANEL = -1, -2  # keys of a `Position` beside the numbers of the nest's loops
 _LINE_BYTES = 64
+_NEAR_BYTES = 1 << 20  # of weights, which a second-level cache may hold beside
 
 
 @dataclass(frozen=True)
@@ -164,6 +166,7 @@ class WinogradEmitter:
             start = arith.muli(number, index(weights.panel))
             with loop(strips) as strip:
                 row = arith.muli(strip, index(tile.rows))
+                self._prefetch(weights, plus(arith.muli(point, index(weights.point)), start), strip)
                 values = kernel.sums(
                     {0: point, 1: row},
                     operands(start),
@@ -181,6 +184,19 @@ class WinogradEmitter:
                     ir.Operation.create("vector.store", operands=[value, sums.memory, place])
 
         nested_loops([(_POINT, _SQUARE), (_PANEL, plan.panels)], {}, panel, parallel=True)
+
+    def _prefetch(self, weights: WinogradWeights, panel: ir.Value, strip: ir.Value) -> None:
+        """Ask for the panel behind `panel`, for every strip of tiles a share of it."""
+        size = ir.MemRefType(weights.memory.type).shape[0]
+        line = _LINE_BYTES // ITEM_BYTES[str(self.initial.type)]
+        if size * ITEM_BYTES[str(self.initial.type)] < _NEAR_BYTES:
+            return
+        strips = -(-self.plan.block // self.plan.tile.rows)
+        share = -(-weights.panel // (line * strips))
+        first = plus(panel, index(weights.panel), arith.muli(strip, index(share * line)))
+        with loop(share) as number:
+            place = arith.addi(first, arith.muli(number, index(line)))
+            prefetch(Access(weights.memory, 0, ()), arith.minsi(place, index(size - 1)))
 
     def _kernel(
         self, weights: WinogradWeights, image: Matrices

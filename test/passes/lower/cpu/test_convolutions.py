@@ -88,8 +88,8 @@ ADD = "%t = arith.addf %s, %b : f32"
 CASES = {
     "narrow": Convolution(9, 9, 8, 16),
     "ragged": Convolution(7, 11, 5, 21),
-    "long": Convolution(9, 8, 64, 24),
-    "very-long": Convolution(5, 6, 200, 40),
+    "long": Convolution(9, 8, 36, 24, taps=4),
+    "very-long": Convolution(6, 7, 120, 40, taps=4),
     "strided": Convolution(13, 12, 16, 12, stride=2),
     "dilated": Convolution(12, 13, 24, 9, dilation=3),
     "dilated-long": Convolution(9, 9, 80, 17, dilation=2),

@@ -124,6 +124,7 @@ CASES = {
     "batches": Convolution(7, 7, 48, 64, SAME, batch=3),
     "many-tiles": Convolution(44, 40, 64, 64, SAME),
     "many-channels": Convolution(10, 10, 200, 136, SAME),
+    "far-weights": Convolution(7, 7, 136, 150, SAME),
     "wide-padding": Convolution(20, 17, 32, 32, (4, 4, 4, 4)),
     "border": Convolution(12, 12, 32, 32, SAME, border=0.75),
     "initial": Convolution(12, 12, 32, 32, SAME, initial=-2.5),
