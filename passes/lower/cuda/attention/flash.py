@@ -17,6 +17,7 @@ from xyntra.passes.lower.cuda.attention.machine import (
     commit_copies,
     loop,
     number,
+    overlap_launches,
     shared_address,
     wait_copies,
     when,
@@ -37,16 +38,28 @@ from xyntra.passes.lower.cuda.thread_grid import (
     thread_number,
 )
 
+PROGRAMMATIC = False
+"""Whether a launch begins while the one before it ends."""
+_FIRST_PROGRAMMATIC = 90
 _LANES = 32
 
 
-def emit_flash(problem: Problem, shared: SharedMemory) -> LaunchShape:
-    """Emit an attention for a launch of the returned shape."""
+def emit_flash(problem: Problem, shared: SharedMemory, architecture: str) -> LaunchShape:
+    """Emit an attention for a launch of the returned shape.
+
+    Args:
+        problem: what is to be computed.
+        shared: memory of the block.
+        architecture: what the code may use, such as "sm_90a".
+    """
     plan = plan_flash(problem)
+    overlaps = PROGRAMMATIC and int(architecture.strip("sm_a")) >= _FIRST_PROGRAMMATIC
+    if overlaps:
+        overlap_launches()
     b, h, s, _, _, _ = problem.sizes
     _Block.placed(problem, plan, shared_address(shared.dynamic())).emit()
     blocks = b * h * -(-s // plan.rows)
-    return LaunchShape(blocks, plan.threads, shared=plan.shared)
+    return LaunchShape(blocks, plan.threads, shared=plan.shared, programmatic=overlaps)
 
 
 @dataclass(frozen=True)
