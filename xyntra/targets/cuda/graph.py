@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 
 from xyntra.targets.cuda.direct import Direct
 from xyntra.targets.cuda.driver import checked, driver
+from xyntra.targets.cuda.memory import release_with
 
 
 class LaunchGraph:
@@ -35,8 +35,7 @@ class LaunchGraph:
         finally:
             cuda.cuGraphDestroy(graph)
         self._graph = int(instance)
-        self._release = weakref.finalize(self, cuda.cuGraphExecDestroy, instance)
-        self._release.atexit = False
+        release_with(self, cuda.cuGraphExecDestroy, instance)
         checked(cuda.cuGraphUpload(instance, stream), "building a CUDA graph")
 
     def __call__(self, stream: int) -> None:

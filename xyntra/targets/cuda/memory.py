@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,23 @@ from xyntra.targets.cuda.driver import checked, driver
 
 Array = np.ndarray[Any, Any]
 _PORTABLE = 1  # CU_MEMHOSTALLOC_PORTABLE: for every context of the process
+
+
+def release_with(owner: object, release: Callable[[Any], Any], handle: Any) -> None:
+    """Let the driver take back what was made in the current context when `owner` is collected.
+
+    That may happen in a thread that has no context, or another one.
+    """
+    cuda = driver()
+    context = checked(cuda.cuCtxGetCurrent(), "asking for the context")
+
+    def free() -> None:
+        cuda.cuCtxPushCurrent(context)
+        release(handle)
+        cuda.cuCtxPopCurrent()
+
+    # The driver may be gone before Python's last objects are.
+    weakref.finalize(owner, free).atexit = False
 
 
 class DeviceMemory:
@@ -27,9 +45,7 @@ class DeviceMemory:
         self.nbytes = max(nbytes, 1)
         pointer = checked(cuda.cuMemAlloc(self.nbytes), f"allocating {self.nbytes:,} bytes")
         self.address = int(pointer)
-        self._release = weakref.finalize(self, cuda.cuMemFree, pointer)
-        # The driver may be gone before Python's last objects are.
-        self._release.atexit = False
+        release_with(self, cuda.cuMemFree, pointer)
 
 
 class PinnedMemory:
@@ -45,8 +61,7 @@ class PinnedMemory:
         result = cuda.cuMemHostAlloc(self.nbytes, _PORTABLE)
         pointer = checked(result, f"allocating {self.nbytes:,} bytes of pinned memory")
         self.address = int(pointer)
-        self._release = weakref.finalize(self, cuda.cuMemFreeHost, pointer)
-        self._release.atexit = False
+        release_with(self, cuda.cuMemFreeHost, pointer)
 
     def array(
         self, shape: tuple[int, ...], dtype: np.dtype[Any], start: int = 0, owner: object = None
@@ -68,8 +83,7 @@ class Event:
         flags = cuda.CUevent_flags.CU_EVENT_DISABLE_TIMING
         event = checked(cuda.cuEventCreate(flags.value), "creating an event")
         self.handle = int(event)
-        self._release = weakref.finalize(self, cuda.cuEventDestroy, event)
-        self._release.atexit = False
+        release_with(self, cuda.cuEventDestroy, event)
 
 
 def new_stream() -> int:
