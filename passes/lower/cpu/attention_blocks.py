@@ -12,19 +12,18 @@ from dataclasses import dataclass
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.attention import Attention
-from xyntra.dialects.attention_layout import BATCH, HEAD, KEY, KEY_SIZE, QUERY
+from xyntra.dialects.attention_layout import BATCH, HEAD, KEY, KEY_SIZE, QUERY, VALUE_SIZE
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.attention_masks import Masks, RowMask
 from xyntra.passes.lower.cpu.attention_operands import Matrix, Outer, locate
-from xyntra.passes.lower.cpu.attention_packing import Source, scaled_copy, zero
+from xyntra.passes.lower.cpu.attention_packing import Source, copy_rows, zero
 from xyntra.passes.lower.cpu.attention_panels import HeadPanels
 from xyntra.passes.lower.cpu.attention_plan import AttentionPlan
-from xyntra.passes.lower.cpu.attention_result import write_row
-from xyntra.passes.lower.cpu.attention_softmax import RowState, chunk_softmax
+from xyntra.passes.lower.cpu.attention_result import Quotients, write_row
+from xyntra.passes.lower.cpu.attention_softmax import ChunkSoftmax, RowState
 from xyntra.passes.lower.cpu.attention_tiles import Factor, Sums, multiply
 from xyntra.passes.lower.cpu.loop_builder import Position, index, loop, nested_loops, plus
 from xyntra.passes.lower.cpu.memrefs import allocate
-from xyntra.passes.math.exp import LOG2_E
 from xyntra.passes.math.values import Float
 
 __all__ = ["AttentionEmitter"]
@@ -36,9 +35,8 @@ _MANY_GROUPS = 8  # as many occupy every worker without blocks of queries being 
 
 @dataclass(frozen=True)
 class _Scratch:
-    """Memory for one block: queries, scores, and what is known of the rows."""
+    """Memory for one block: scores, and what is known of the rows."""
 
-    queries: ir.Value
     scores: ir.Value
     state: RowState
     masks: Masks
@@ -92,21 +90,22 @@ class AttentionEmitter:
 
     def _allocate(self, panels: HeadPanels) -> _Scratch:
         plan, f32 = self.plan, ir.F32Type.get()
-        several = plan.chunks > 1
         wide = plan.rows * plan.lanes
         columns = panels.value_columns
         state = RowState(
             total=allocate(wide, f32),
-            reference=allocate(wide, f32) if several else None,
-            sums=allocate(plan.rows * columns, f32),
+            reference=allocate(wide, f32),
+            sums=None if self._is_direct else allocate(plan.rows * columns, f32),
             columns=columns,
         )
-        return _Scratch(
-            allocate(plan.rows * self.op.sizes[KEY_SIZE], f32),
-            allocate(plan.rows * (plan.keys), f32),
-            state,
-            self._masks(),
-        )
+        return _Scratch(allocate(plan.rows * plan.keys, f32), state, self._masks())
+
+    @property
+    def _is_direct(self) -> bool:
+        """Whether tiles of the result are divided and written from registers."""
+        plan, width = self.plan, self.op.sizes[VALUE_SIZE]
+        is_whole = width % plan.panel == 0 and self.result.stride(VALUE_SIZE) == 1
+        return plan.chunks == 1 and plan.has_full_tiles and is_whole
 
     def _masks(self) -> Masks:
         f32 = ir.F32Type.get()
@@ -123,19 +122,28 @@ class AttentionEmitter:
         head = plus(arith.muli(at[_GROUP], index(panels.shared)), at[HEAD])
         outer = {BATCH: at[BATCH], HEAD: head}
         first = arith.muli(at[QUERY], index(plan.rows))
-        rows = arith.minsi(index(plan.rows), arith.subi(index(op.sizes[QUERY]), first))
-        query = locate(op.query)
-        start = plus(query.start(outer), arith.muli(first, index(query.stride(QUERY))))
-        source = Source(
-            query.memory, start, plan.rows, op.sizes[KEY_SIZE], query.stride(QUERY),
-            query.stride(KEY_SIZE),
-        )  # fmt: skip
-        scaled_copy(source, rows, scratch.queries, op.scale * LOG2_E, plan.lanes)
-        tiles = arith.ceildivui(rows, index(plan.tile_rows))
-        block = _Block(self, panels, scratch, outer, first, rows, tiles)
+        rows = index(plan.rows)
+        if plan.last_rows != plan.rows:
+            rows = arith.minsi(rows, arith.subi(index(op.sizes[QUERY]), first))
+        queries = self._queries(outer, first, rows)
+        block = _Block(self, panels, scratch, outer, first, rows, queries)
         block.emit()
+        if scratch.state.sums is None:
+            return
         with loop(rows) as row:
             write_row(op, plan, self.result, outer, plus(first, row), row, scratch.state)
+
+    def _queries(self, outer: Outer, first: ir.Value, rows: ir.Value) -> Factor:
+        """The queries of a block: where they lie, or a copy with rows to spare."""
+        plan, size = self.plan, self.op.sizes[KEY_SIZE]
+        query = locate(self.op.query)
+        steps = query.stride(QUERY), query.stride(KEY_SIZE)
+        start = plus(query.start(outer), arith.muli(first, index(steps[0])))
+        if plan.has_full_tiles and steps[1] == 1:
+            return Factor(query.memory, steps[0], start)
+        copy = allocate(plan.rows * size, ir.F32Type.get())
+        copy_rows(Source(query.memory, start, plan.rows, size, *steps), rows, copy, plan.lanes)
+        return Factor(copy, size)
 
 
 @dataclass(frozen=True)
@@ -148,7 +156,7 @@ class _Block:
     outer: Outer
     first: ir.Value
     rows: ir.Value
-    tiles: ir.Value
+    queries: Factor
 
     def emit(self) -> None:
         """Emit all chunks of keys: first those that need no masks for their position."""
@@ -184,10 +192,10 @@ class _Block:
 
     def _clear(self) -> None:
         state = self.scratch.state
-        zero(state.sums)
+        if state.sums is not None:
+            zero(state.sums)
         zero(state.total)
-        if state.reference is not None:
-            zero(state.reference, _NEGATIVE_INFINITY)
+        zero(state.reference, _NEGATIVE_INFINITY)
 
     def _keys_seen(self, key: ir.Value) -> ir.Value:
         """How far from `key` on a query of the block sees keys, up to the end of the chunk."""
@@ -209,10 +217,11 @@ class _Block:
         count = arith.ceildivui(seen, index(plan.width))
         depth = self.emitter.op.sizes[KEY_SIZE]
         multiply(
-            plan, (panels, self.tiles, depth), Factor(scratch.queries, depth),
-            self.panels.keys_from(key), Sums(scratch.scores, plan.keys),
+            plan, (panels, self.rows, depth), self.queries, self.panels.keys_from(key),
+            Sums(scratch.scores, plan.keys),
         )  # fmt: skip
         masks.read(self.outer, self.first, key, shared=True)
+        softmax = ChunkSoftmax(plan, scratch.scores, count, scratch.state)
         with loop(self.rows) as row:
             here = plus(self.first, row)
             masks.read(self.outer, here, key, shared=False)
@@ -220,11 +229,21 @@ class _Block:
             def apply(score: Float, column: ir.Value) -> Float:
                 return masks.apply(score, here, key, column)
 
-            mask = apply if masks.is_needed else None
-            chunk_softmax(plan, scratch.scores, row, count, scratch.state, mask)
+            softmax.refer(row, apply if masks.is_needed else None)
+        with loop(self.rows) as row:
+            softmax.exponentiate(row)
         steps = arith.muli(panels, index(plan.panel))
-        sums = Sums(scratch.state.sums, self.panels.value_columns, plan.chunks > 1)
         multiply(
-            plan, (self.panels.value_panels, self.tiles, steps),
-            Factor(scratch.scores, plan.keys), self.panels.values_from(key), sums,
+            plan, (self.panels.value_panels, self.rows, steps),
+            Factor(scratch.scores, plan.keys), self.panels.values_from(key), self._sums(),
         )  # fmt: skip
+
+    def _sums(self) -> Sums:
+        """Where weighted values are summed up."""
+        state, result = self.scratch.state, self.emitter.result
+        if state.sums is not None:
+            return Sums(state.sums, state.columns, self.emitter.plan.chunks > 1)
+        step = result.stride(QUERY)
+        start = plus(result.start(self.outer), arith.muli(self.first, index(step)))
+        finish = Quotients(self.emitter.op, self.emitter.plan, state)
+        return Sums(result.memory, step, start=start, finish=finish)

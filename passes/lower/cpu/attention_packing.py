@@ -13,9 +13,10 @@ from xyntra.passes.lower.cpu.attention_operands import load_vector, store_vector
 from xyntra.passes.lower.cpu.attention_tiles import Panels
 from xyntra.passes.lower.cpu.linear_nest import Access
 from xyntra.passes.lower.cpu.loop_builder import index, load, loop, plus, store
+from xyntra.passes.lower.cpu.streams import Streams
 from xyntra.passes.lower.cpu.vector_body import broadcast
 
-__all__ = ["Source", "clear_rest", "pack_columns", "scaled_copy", "zero"]
+__all__ = ["Source", "clear_rest", "copy_rows", "pack_columns", "zero"]
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,10 @@ class Source:
         return plus(self.start, down, arith.muli(column, index(self.column_stride)))
 
 
-def pack_columns(source: Source, target: Panels, depth: int, panel: int, lanes: int) -> None:
-    """Copy a matrix into panels of `panel` columns, each with `depth` rows.
+def pack_columns(
+    source: Source, target: Panels, depth: int, panel: int, lanes: int, scale: float = 1.0
+) -> None:
+    """Copy a matrix, times `scale`, into panels of `panel` columns, each with `depth` rows.
 
     Args:
         source: what is copied; its rows may be fewer than `depth`.
@@ -44,8 +47,9 @@ def pack_columns(source: Source, target: Panels, depth: int, panel: int, lanes: 
         depth: rows of a panel.
         panel: columns of a panel.
         lanes: elements of a vector, which `panel` is a multiple of.
+        scale: what elements are multiplied with.
     """
-    _Packing(source, target, depth, panel, lanes).emit()
+    _Packing(source, target, depth, panel, lanes, scale).emit()
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,7 @@ class _Packing:
     depth: int
     panel: int
     lanes: int
+    scale: float
 
     def emit(self) -> None:
         """Emit vectors as far as they reach, and single elements for the columns that remain."""
@@ -81,7 +86,8 @@ class _Packing:
             panel = arith.divui(column, index(self.panel))
             lane = arith.remui(column, index(self.panel))
             value = load(Access(self.source.memory, 0, ()), self.source.place(row, column))
-            store(value, Access(self.target.memory, 0, ()), self._packed(row, panel, lane))
+            place = self._packed(row, panel, lane)
+            store(self._scaled(value), Access(self.target.memory, 0, ()), place)
 
     def _lines(self, whole: int, vectors: int) -> None:
         """Columns are neighbours: each row is read from end to end."""
@@ -95,7 +101,15 @@ class _Packing:
     def _line(self, row: ir.Value, panel: ir.Value, lane: int) -> None:
         column = plus(arith.muli(panel, index(self.panel)), index(lane))
         value = load_vector(self.source.memory, self.source.place(row, column), self.lanes)
-        store_vector(value, self.target.memory, self._packed(row, panel, index(lane)))
+        place = self._packed(row, panel, index(lane))
+        store_vector(self._scaled(value), self.target.memory, place)
+
+    def _scaled(self, value: ir.Value) -> ir.Value:
+        if self.scale == 1.0:
+            return value
+        factor = arith.constant(ir.F32Type.get(), self.scale)
+        is_vector = isinstance(value.type, ir.VectorType)
+        return arith.mulf(value, broadcast(factor, self.lanes) if is_vector else factor)
 
     def _squares(self, whole: int, vectors: int) -> None:
         """Columns lie far apart and rows are neighbours: turn square blocks."""
@@ -118,7 +132,11 @@ class _Packing:
             vectors = []
             for lane in range(self.lanes):
                 place = self.source.place(row, plus(first, index(start + lane)))
-                vectors.append(load_vector(self.source.memory, place, self.lanes))
+                # Rows that lie apart look like no stream to the processor.
+                below = plus(place, index(self.panel * self.source.column_stride))
+                Streams.fetch(self.source.memory, below, 1)
+                value = load_vector(self.source.memory, place, self.lanes)
+                vectors.append(self._scaled(value))
             for lane, vector in enumerate(_transposed(vectors)):
                 place = self._packed(plus(row, index(lane)), panel, index(start))
                 store_vector(vector, self.target.memory, place)
@@ -144,10 +162,8 @@ def _shuffle(first: ir.Value, second: ir.Value, mask: list[int]) -> ir.Value:
     return emit("vector.shuffle", [first, second], first.type, mask=ir.DenseI64ArrayAttr.get(mask))
 
 
-def scaled_copy(source: Source, rows: ir.Value, target: ir.Value, scale: float, lanes: int) -> None:
-    """Copy the first `rows` rows of a matrix, row after row, times `scale`."""
-    element = ir.MemRefType(target.type).element_type
-    factor = arith.constant(element, scale)
+def copy_rows(source: Source, rows: ir.Value, target: ir.Value, lanes: int) -> None:
+    """Copy the first `rows` rows of a matrix, row after row."""
     whole = source.columns // lanes if source.column_stride == 1 else 0
     with loop(rows) as row:
         line = arith.muli(row, index(source.columns))
@@ -155,12 +171,11 @@ def scaled_copy(source: Source, rows: ir.Value, target: ir.Value, scale: float, 
             with loop(whole) as number:
                 column = arith.muli(number, index(lanes))
                 value = load_vector(source.memory, source.place(row, column), lanes)
-                product = arith.mulf(value, broadcast(factor, lanes))
-                store_vector(product, target, plus(line, column))
+                store_vector(value, target, plus(line, column))
         with loop(source.columns - whole * lanes) as number:
             column = plus(index(whole * lanes), number)
             value = load(Access(source.memory, 0, ()), source.place(row, column))
-            store(arith.mulf(value, factor), Access(target, 0, ()), plus(line, column))
+            store(value, Access(target, 0, ()), plus(line, column))
 
 
 def zero(memory: ir.Value, value: float = 0.0) -> None:

@@ -17,6 +17,7 @@ from xyntra.passes.lower.cpu.attention_plan import AttentionPlan
 from xyntra.passes.lower.cpu.attention_tiles import Panels
 from xyntra.passes.lower.cpu.loop_builder import index, plus
 from xyntra.passes.lower.cpu.memrefs import allocate
+from xyntra.passes.math.exp import LOG2_E
 
 __all__ = ["HeadPanels"]
 
@@ -24,6 +25,8 @@ __all__ = ["HeadPanels"]
 @dataclass(frozen=True)
 class HeadPanels:
     """Memory for keys [panel][size][column] and values [panel][key][column], head after head.
+
+    Keys are scaled, so that scores are exponents of two.
 
     Attributes:
         op: the attention.
@@ -80,7 +83,9 @@ class HeadPanels:
             key.memory, key.start(outer), sizes[KEY_SIZE], sizes[KEY],
             key.stride(KEY_SIZE), key.stride(KEY),
         )  # fmt: skip
-        pack_columns(keys, own.keys_from(index(0)), sizes[KEY_SIZE], plan.panel, plan.lanes)
+        scale = self.op.scale * LOG2_E
+        target = own.keys_from(index(0))
+        pack_columns(keys, target, sizes[KEY_SIZE], plan.panel, plan.lanes, scale)
         values = Source(
             value.memory, value.start(outer), sizes[KEY], sizes[VALUE_SIZE],
             value.stride(KEY), value.stride(VALUE_SIZE),

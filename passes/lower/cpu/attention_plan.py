@@ -10,7 +10,7 @@ __all__ = ["AttentionPlan", "plan_attention"]
 _MOST_KEYS = 128
 _MOST_ROWS = 48
 _VECTORS = 2
-_CHAINS = 4  # vectors of exponentials that are computed at a time, which hides their latency
+_CHAINS = 2  # vectors of exponentials that are computed at a time, which hides their latency
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,7 @@ class AttentionPlan:
         tile_rows: rows of a register tile, of `panel` columns.
         panel: columns of a register tile; keys and values are packed in panels of as many.
         rows: queries of a block, a multiple of `tile_rows`; the last block may have fewer.
+        last_rows: queries of the last block.
         width: neighbouring scores of which exponentials are computed at a time.
         keys: keys of a chunk, a multiple of `width` and `panel`.
         chunks: chunks of keys; the last one may reach beyond the keys that there are.
@@ -32,6 +33,7 @@ class AttentionPlan:
     panel: int
     width: int
     rows: int
+    last_rows: int
     keys: int
     chunks: int
 
@@ -39,6 +41,11 @@ class AttentionPlan:
     def padded_keys(self) -> int:
         """Keys with those that only fill the last chunk."""
         return self.keys * self.chunks
+
+    @property
+    def has_full_tiles(self) -> bool:
+        """Whether every block has as many rows as a tile, so that its last tile can move back."""
+        return self.last_rows >= self.tile_rows
 
 
 def plan_attention(queries: int, keys: int, lanes: int, registers: int) -> AttentionPlan:
@@ -59,7 +66,8 @@ def plan_attention(queries: int, keys: int, lanes: int, registers: int) -> Atten
     chunk = _rounded(-(-keys // chunks), width)
     blocks = -(-queries // max(tile_rows, _MOST_ROWS // tile_rows * tile_rows))
     rows = _rounded(-(-queries // blocks), tile_rows)
-    return AttentionPlan(lanes, tile_rows, panel, width, rows, chunk, chunks)
+    last_rows = queries - (-(-queries // rows) - 1) * rows
+    return AttentionPlan(lanes, tile_rows, panel, width, rows, last_rows, chunk, chunks)
 
 
 def _rounded(size: int, step: int) -> int:

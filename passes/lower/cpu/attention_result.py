@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.attention import Attention
@@ -16,7 +19,7 @@ from xyntra.passes.lower.cpu.linear_nest import Access
 from xyntra.passes.lower.cpu.loop_builder import index, load, loop, plus, store
 from xyntra.passes.lower.cpu.vector_body import broadcast
 
-__all__ = ["write_row"]
+__all__ = ["Quotients", "write_row"]
 
 
 def write_row(
@@ -39,8 +42,10 @@ def write_row(
         row: its number in the block.
         state: sums and totals of the block.
     """
-    total = load_vector(state.total, arith.muli(row, index(plan.lanes)), plan.lanes)
-    divide = _Division(op, plan, sum_of_lanes(total))
+    divide = Quotients(op, plan, state)(row)
+    sums = state.sums
+    if sums is None:
+        raise ValueError("there are no sums in memory")
     start = plus(result.start(outer), arith.muli(query, index(result.stride(QUERY))))
     line = arith.muli(row, index(state.columns))
     size, step = op.sizes[VALUE_SIZE], result.stride(VALUE_SIZE)
@@ -48,44 +53,60 @@ def write_row(
     if whole:
         with loop(whole) as number:
             column = arith.muli(number, index(plan.lanes))
-            value = load_vector(state.sums, plus(line, column), plan.lanes)
+            value = load_vector(sums, plus(line, column), plan.lanes)
             store_vector(divide(value), result.memory, plus(start, column))
     if size == whole * plan.lanes:
         return
     with loop(size - whole * plan.lanes) as number:
         column = plus(index(whole * plan.lanes), number)
-        value = load(Access(state.sums, 0, ()), plus(line, column))
+        value = load(Access(sums, 0, ()), plus(line, column))
         place = plus(start, arith.muli(column, index(step)))
         store(divide(value), Access(result.memory, 0, ()), place)
 
 
-class _Division:
-    """Divides by a row's total: NaN, or 0, where the row has none."""
+@dataclass(frozen=True)
+class Quotients:
+    """Divides rows by their totals: NaN, or 0, where a row has none.
 
-    def __init__(self, op: Attention, plan: AttentionPlan, total: ir.Value) -> None:
-        """`total` is a vector, the same in every lane."""
-        f32 = ir.F32Type.get()
+    Attributes:
+        op: the attention.
+        plan: its blocks.
+        state: totals of the block.
+    """
 
-        def wide(value: float) -> ir.Value:
-            return broadcast(arith.constant(f32, value), plan.lanes)
+    op: Attention
+    plan: AttentionPlan
+    state: RowState
 
-        # Without a score above -inf a total is 0; a NaN or +inf among them makes it NaN.
-        is_strict = op.masked_rows == "zero"
+    def __call__(self, row: ir.Value) -> Callable[[ir.Value], ir.Value]:
+        """Return what divides a vector or a number of a row."""
+        lanes = self.plan.lanes
+        place = arith.muli(row, index(lanes))
+        total = sum_of_lanes(load_vector(self.state.total, place, lanes))
+        factor = arith.divf(_wide(1.0, lanes), total)
+        if self.op.masked_rows == "nan":
+            # Without a score above -inf a total is 0, and so are all sums: 0 times infinity.
+            return lambda value: arith.mulf(value, _like(value, factor))
+        # A NaN or +inf among scores makes a total NaN.
+        is_strict = self.op.masked_rows == "zero"
         predicate = arith.CmpFPredicate.OGT if is_strict else arith.CmpFPredicate.UNE
-        self._is_good = arith.cmpf(predicate, total, wide(0.0))
-        self._factor = arith.divf(wide(1.0), total)
-        self._other = wide(float("nan") if op.masked_rows == "nan" else 0.0)
+        is_good = arith.cmpf(predicate, total, _wide(0.0, lanes))
 
-    def __call__(self, value: ir.Value) -> ir.Value:
-        """Return the quotient of a vector or a number."""
-        operands = [self._is_good, self._factor, self._other]
-        if not isinstance(value.type, ir.VectorType):
-            operands = [_first(each) for each in operands]
-        is_good, factor, other = operands
-        return arith.select(is_good, arith.mulf(value, factor), other)
+        def divide(value: ir.Value) -> ir.Value:
+            good, by, none = (_like(value, v) for v in (is_good, factor, _wide(0.0, lanes)))
+            return arith.select(good, arith.mulf(value, by), none)
+
+        return divide
 
 
-def _first(vector: ir.Value) -> ir.Value:
+def _wide(value: float, lanes: int) -> ir.Value:
+    return broadcast(arith.constant(ir.F32Type.get(), value), lanes)
+
+
+def _like(value: ir.Value, vector: ir.Value) -> ir.Value:
+    """A vector of equal lanes, or the number in its first where `value` is one."""
+    if isinstance(value.type, ir.VectorType):
+        return vector
     element = ir.VectorType(vector.type).element_type
     first = ir.DenseI64ArrayAttr.get([0])
     return emit("vector.extract", [vector], element, static_position=first)

@@ -21,7 +21,7 @@ from xyntra.passes.lower.cpu.loop_builder import carrying_loop, index, loop, plu
 from xyntra.passes.math.exp import exp2_flushed
 from xyntra.passes.math.values import Builder, Float
 
-__all__ = ["Masking", "RowState", "chunk_softmax", "sum_of_lanes"]
+__all__ = ["ChunkSoftmax", "Masking", "RowState", "sum_of_lanes"]
 
 Masking = Callable[[Float, ir.Value], Float]
 """Masks a vector of scores, given its first column."""
@@ -36,45 +36,58 @@ class RowState:
 
     Attributes:
         total: sums of exponentials, lane by lane.
-        reference: what scores are reduced by, in every lane; None where there is one chunk.
-        sums: weighted values so far, one row of `columns` elements a row.
+        reference: what scores are reduced by, in every lane.
+        sums: weighted values so far, one row of `columns` elements a row; None where they go from
+            registers into the result.
         columns: elements of a row of `sums`.
     """
 
     total: ir.Value
-    reference: ir.Value | None
-    sums: ir.Value
+    reference: ir.Value
+    sums: ir.Value | None
     columns: int
 
 
-def chunk_softmax(
-    plan: AttentionPlan,
-    scores: ir.Value,
-    row: ir.Value,
-    count: ir.Value,
-    state: RowState,
-    mask: Masking | None,
-) -> None:
-    """Turn one row of a chunk of scores into exponentials, and renew `state`.
+@dataclass(frozen=True)
+class ChunkSoftmax:
+    """Turns rows of a chunk of scores into exponentials, and renews what is known of them.
 
-    Args:
+    References of all rows come before exponentials of any: no row waits for the maximum of its own.
+
+    Attributes:
         plan: the sizes.
         scores: a flat buffer, a row of `plan.keys` for each query of a block.
-        row: the number of the row.
-        count: how many vectors of `plan.width` scores there are.
+        count: how many vectors of `plan.width` scores there are in a row.
         state: what is known of the rows.
-        mask: what becomes of scores first, if anything.
     """
-    line = _Row(plan, scores, arith.muli(row, index(plan.keys)), count)
-    largest = _masked_maximum(line, mask)
-    place = arith.muli(row, index(plan.lanes))
-    if state.reference is None:
-        total = _exponentials(line, _finite(largest))
-    else:
-        reference = _renewed(plan, state, state.reference, row, largest)
-        total = _exponentials(line, _finite(reference))
-        total = arith.addf(load_vector(state.total, place, plan.lanes), total)
-    store_vector(total, state.total, place)
+
+    plan: AttentionPlan
+    scores: ir.Value
+    count: ir.Value
+    state: RowState
+
+    def refer(self, row: ir.Value, mask: Masking | None) -> None:
+        """Find out what the scores of a row are reduced by; `mask` changes them first, if given."""
+        largest = _masked_maximum(self._line(row), mask)
+        if self.plan.chunks == 1:
+            store_vector(largest, self.state.reference, self._place(row))
+        else:
+            _renew(self.plan, self.state, row, largest)
+
+    def exponentiate(self, row: ir.Value) -> None:
+        """Replace the scores of a row by exponentials, and add these to its total."""
+        place, lanes = self._place(row), self.plan.lanes
+        reference = load_vector(self.state.reference, place, lanes)
+        total = _exponentials(self._line(row), _finite(reference))
+        if self.plan.chunks > 1:
+            total = arith.addf(load_vector(self.state.total, place, lanes), total)
+        store_vector(total, self.state.total, place)
+
+    def _line(self, row: ir.Value) -> _Row:
+        return _Row(self.plan, self.scores, arith.muli(row, index(self.plan.keys)), self.count)
+
+    def _place(self, row: ir.Value) -> ir.Value:
+        return arith.muli(row, index(self.plan.lanes))
 
 
 @dataclass(frozen=True)
@@ -117,26 +130,22 @@ def _finite(largest: ir.Value) -> ir.Value:
     return top.equals(_NEGATIVE_INFINITY).select(0.0, top).value
 
 
-def _renewed(
-    plan: AttentionPlan, state: RowState, references: ir.Value, row: ir.Value, largest: ir.Value
-) -> ir.Value:
-    """The new reference of a row; sums so far are brought to it where it is another."""
+def _renew(plan: AttentionPlan, state: RowState, row: ir.Value, largest: ir.Value) -> None:
+    """Renew the reference of a row; where it is another, sums so far are brought to it."""
     place = arith.muli(row, index(plan.lanes))
-    old = load_vector(references, place, plan.lanes)
+    old = load_vector(state.reference, place, plan.lanes)
     bound = arith.addf(_first(old), arith.constant(ir.F32Type.get(), _MOST_RISE))
     rises = arith.cmpf(arith.CmpFPredicate.OGT, _first(largest), bound)
-    branch = scf.IfOp(rises, [largest.type], has_else=True)
+    branch = scf.IfOp(rises)
     with ir.InsertionPoint(branch.then_block):
         build = Builder(largest.type)
         factor = exp2_flushed(Float(build, old) - Float(build, largest)).value
         _scale(plan, state.total, place, 1, factor)
         start = arith.muli(row, index(state.columns))
-        _scale(plan, state.sums, start, state.columns // plan.lanes, factor)
-        store_vector(largest, references, place)
-        scf.YieldOp([largest])
-    with ir.InsertionPoint(branch.else_block):
-        scf.YieldOp([old])
-    return branch.results[0]
+        if state.sums is not None:
+            _scale(plan, state.sums, start, state.columns // plan.lanes, factor)
+        store_vector(largest, state.reference, place)
+        scf.YieldOp([])
 
 
 def _scale(

@@ -2,12 +2,13 @@
 """A product of a block of rows with panels of columns, as tiles that stay in registers.
 
 One panel at a time meets all rows of the block, so that it is read from the first-level cache by
-all tiles but the first.
+all tiles but the first. Tiles are as high as registers allow, or one row less, so that few rows are
+computed in vain; where that does not come out even, the last tiles overlap.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from torch_mlir.dialects import arith, scf
@@ -22,14 +23,19 @@ from xyntra.passes.lower.cpu.vector_body import broadcast
 __all__ = ["Factor", "Panels", "Sums", "multiply"]
 
 _UNROLL = 4
+_LEAST_ROWS = 4  # of a tile that hides the latency of its sums
+
+Finish = Callable[[ir.Value], Callable[[ir.Value], ir.Value]]
+"""Given a row, what becomes of each of its vectors before they are stored."""
 
 
 @dataclass(frozen=True)
 class Factor:
-    """The rows: a flat buffer, and how many elements lie between two rows."""
+    """The rows: a flat buffer, elements between two rows, and where the first one starts."""
 
     memory: ir.Value
     row: int
+    start: ir.Value | None = None
 
 
 @dataclass(frozen=True)
@@ -43,11 +49,21 @@ class Panels:
 
 @dataclass(frozen=True)
 class Sums:
-    """What is computed: a flat buffer, its distance of rows, and whether it is added to."""
+    """What is computed.
+
+    Attributes:
+        memory: a flat buffer.
+        row: elements between two rows.
+        accumulates: whether it is added to.
+        start: where the first row starts.
+        finish: what happens to rows before they are stored, if anything.
+    """
 
     memory: ir.Value
     row: int
     accumulates: bool = False
+    start: ir.Value | None = None
+    finish: Finish | None = None
 
 
 def multiply(
@@ -59,26 +75,47 @@ def multiply(
 ) -> None:
     """Emit out[row][column] (+)= sum over k of left[row][k] * right[column / panel][k][column].
 
+    Rows beyond the last one of a block are touched where `plan.has_full_tiles` does not hold, or
+    where sums are added to; they are at most as many as fill up `plan.rows`.
+
     Args:
         plan: the sizes of a tile.
-        extents: panels; tiles of `plan.tile_rows` rows below each other; steps of the sum, a
-            multiple of 4 if known only at run time.
+        extents: panels; rows; steps of the sum, a multiple of 4 if known only at run time.
         left: what is broadcast.
         right: what is read as vectors, in panels of `plan.panel` columns.
         out: what is written.
     """
-    panels, tiles, depth = extents
+    panels, rows, depth = extents
+    heights = _heights(plan, _value(rows))
     with loop(panels) as panel:
         first = plus(right.start, arith.muli(panel, index(right.panel)))
         column = arith.muli(panel, index(plan.panel))
-        with loop(tiles) as tile:
-            row = arith.muli(tile, index(plan.tile_rows))
-            _Tile(plan, left, Panels(right.memory, first, 0), out, row, column).emit(depth)
+        top = index(0)
+        for height, count in heights:
+            with loop(count) as tile:
+                row = plus(top, arith.muli(tile, index(height)))
+                if plan.has_full_tiles and not out.accumulates:
+                    row = arith.minsi(row, arith.subi(_value(rows), index(height)))
+                panel_from = Panels(right.memory, first, 0)
+                _Tile(plan, height, left, panel_from, out, row, column).emit(depth)
+            top = plus(top, arith.muli(count, index(height)))
+
+
+def _heights(plan: AttentionPlan, rows: ir.Value) -> list[tuple[int, ir.Value]]:
+    """Heights of tiles, and how many there are of each."""
+    most = plan.tile_rows
+    tiles = arith.ceildivui(rows, index(most))
+    if most <= _LEAST_ROWS or plan.rows % most == plan.last_rows % most == 0:
+        return [(most, tiles)]
+    missing = arith.subi(arith.muli(tiles, index(most)), rows)
+    lower = arith.minui(missing, tiles)
+    return [(most, arith.subi(tiles, lower)), (most - 1, lower)]
 
 
 @dataclass(frozen=True)
 class _Tile:
     plan: AttentionPlan
+    height: int
     left: Factor
     right: Panels
     out: Sums
@@ -86,10 +123,10 @@ class _Tile:
     column: ir.Value
 
     def emit(self, depth: int | ir.Value) -> None:
-        first = plus(arith.muli(self.row, index(self.out.row)), self.column)
+        first = plus(_line(self.row, self.out), self.column)
         places = [
             plus(first, index(row * self.out.row + lane))
-            for row in range(self.plan.tile_rows)
+            for row in range(self.height)
             for lane in range(0, self.plan.panel, self.plan.lanes)
         ]
         sums = [self._initial(place) for place in places]
@@ -97,8 +134,18 @@ class _Tile:
         sums = self._steps(whole, index(0), _UNROLL, sums)
         if rest:
             sums = self._steps(rest, arith.muli(index(_UNROLL), _value(whole)), 1, sums)
-        for value, place in zip(sums, places, strict=True):
+        for value, place in zip(self._finished(sums), places, strict=True):
             store_vector(value, self.out.memory, place)
+
+    def _finished(self, sums: list[ir.Value]) -> list[ir.Value]:
+        if self.out.finish is None:
+            return sums
+        vectors = len(sums) // self.height
+        finished = []
+        for row in range(self.height):
+            change = self.out.finish(plus(self.row, index(row)))
+            finished += [change(value) for value in sums[row * vectors : (row + 1) * vectors]]
+        return finished
 
     def _initial(self, place: ir.Value) -> ir.Value:
         if self.out.accumulates:
@@ -128,9 +175,9 @@ class _Tile:
             )
             for lane in range(0, plan.panel, plan.lanes)
         ]
-        corner = plus(arith.muli(self.row, index(self.left.row)), step)
+        corner = plus(_line(self.row, self.left), step)
         results = []
-        for row in range(plan.tile_rows):
+        for row in range(self.height):
             place = plus(corner, index(row * self.left.row + number))
             scalar = load(Access(self.left.memory, 0, ()), place)
             wide = broadcast(scalar, plan.lanes)
@@ -139,6 +186,12 @@ class _Tile:
                 total = sums[row * len(columns) + vector]
                 results.append(arith.addf(total, product, fastmath=contract))
         return results
+
+
+def _line(row: ir.Value, matrix: Factor | Sums) -> ir.Value:
+    """Where a row starts."""
+    place = arith.muli(row, index(matrix.row))
+    return place if matrix.start is None else plus(matrix.start, place)
 
 
 def _unrolled(depth: int | ir.Value) -> tuple[int | ir.Value, int]:

@@ -140,6 +140,21 @@ def test_rows_without_keys(masked_rows: str, keys: int) -> None:
     check(case, arrays)
 
 
+@pytest.mark.parametrize("masked_rows", ["nan", "zero", "zero_if_empty"])
+@pytest.mark.parametrize("queries", [4, 6, 49])
+def test_rows_divided_in_registers(masked_rows: str, queries: int) -> None:
+    """Values fill whole panels: rows without keys, and rows with a NaN or infinite score."""
+    mask, bias = ((queries, 21), "s, t"), ((queries, 21), "s, t")
+    case = heads_first(1, 2, queries, 21, 8, 32, keep=mask, bias=bias, masked_rows=masked_rows)
+    arrays = case.random(11)
+    arrays[3][0] = False
+    arrays[4][1, 3] = np.nan
+    arrays[4][2] = -np.inf
+    arrays[4][3, 5] = np.inf
+    arrays[3][1:4] = True
+    check(case, arrays)
+
+
 @pytest.mark.parametrize("bias", [float("-inf"), float("inf"), float("nan"), -3.4e38, 1e30])
 @pytest.mark.parametrize("keys", [21, 600])
 def test_unusual_biases(bias: float, keys: int) -> None:
