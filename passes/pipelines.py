@@ -75,7 +75,7 @@ PIPELINES: dict[str, Pipeline] = {
     ),
     "gpu-kernel-loops": Pipeline(
         "the same for GPUs",
-        ("decompose-named-ops", "merge-elementwise", "merge-reductions"),
+        ("decompose-named-ops{keep=attention}", "merge-elementwise", "merge-reductions"),
     ),
     "decompose": Pipeline(
         "named ops to linalg on tensors",

@@ -9,8 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
 
+import xyntra
 from xyntra.targets.cuda.kernel_image import KernelImage
 from xyntra.targets.cuda.kernels import compile_image
 
@@ -169,3 +172,43 @@ def test_a_mask_is_computed_where_it_is_needed():
 def test_f64_and_wide_heads_are_decomposed():
     assert len(compiled(attention((1, 2, 64, 64, 264, 64), "f16")).launches) > 1
     assert len(compiled(attention((1, 2, 64, 64, 16, 16), "f32")).launches) == 1
+
+
+def attention_block() -> onnx.ModelProto:
+    """A projection to queries, keys and values, and attention of 4 heads with a mask of keys."""
+    rng = np.random.default_rng(0)
+    weights = {name: rng.standard_normal((128, 128), np.float32) / 11 for name in "abc"}
+    weights |= {"heads": np.array([0, 0, 4, 32]), "rows": np.array([0, 0, 128])}
+    weights["scale"] = np.float32(32**-0.5)
+    node = onnx.helper.make_node
+    nodes = []
+    for name, order in (("a", [0, 2, 1, 3]), ("b", [0, 2, 3, 1]), ("c", [0, 2, 1, 3])):
+        nodes += [
+            node("MatMul", ["x", name], [f"{name}1"]),
+            node("Reshape", [f"{name}1", "heads"], [f"{name}2"]),
+            node("Transpose", [f"{name}2"], [f"{name}3"], perm=order),
+        ]
+    nodes += [
+        node("MatMul", ["a3", "b3"], ["s"]),
+        node("Mul", ["s", "scale"], ["t"]),
+        node("Add", ["t", "m"], ["u"]),
+        node("Softmax", ["u"], ["p"], axis=-1),
+        node("MatMul", ["p", "c3"], ["o"]),
+        node("Transpose", ["o"], ["r"], perm=[0, 2, 1, 3]),
+        node("Reshape", ["r", "rows"], ["y"]),
+    ]
+    kind, value = onnx.TensorProto.FLOAT, onnx.helper.make_tensor_value_info
+    inputs = [value("x", kind, (2, 48, 128)), value("m", kind, (2, 1, 1, 48))]
+    initializers = [onnx.numpy_helper.from_array(np.asarray(v), k) for k, v in weights.items()]
+    graph = onnx.helper.make_graph(
+        nodes, "g", inputs, [value("y", kind, (2, 48, 128))], initializers
+    )
+    return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)])
+
+
+def test_the_attention_of_a_model_is_one_launch(settings):
+    executable = xyntra.compile(attention_block(), target="cuda:sm_90a", config=settings)
+    (name,) = [kernel.name for kernel in executable.kernels if kernel.kind == "attention"]
+    image = KernelImage.from_bytes(executable.artifact.objects[name])
+    assert len(image.launches) == 1
+    assert image.scratch == ()
