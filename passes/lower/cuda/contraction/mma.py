@@ -72,6 +72,10 @@ class MmaPlan:
     left: MmaFactor
     right: MmaFactor
 
+    def factor(self, number: int) -> MmaFactor:
+        """Return the factor that is input `number` of the nest."""
+        return self.left if number == self.roles.left else self.right
+
 
 def plan_mma(
     nest: LinearNest,

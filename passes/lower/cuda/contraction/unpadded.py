@@ -53,35 +53,34 @@ def _unpadded(
 ) -> tuple[Padding, ContractionGroup] | None:
     """Return what one factor was padded from, and the contraction that reads that instead."""
     group = stage.contraction
-    if group is None or plan_on_warps(group, architecture) is None:
+    plan = None if group is None else plan_on_warps(group, architecture)
+    if group is None or plan is None:
         return None
+    contraction = next(op for op in stage.operations if is_arithmetic_reduction(op))
+    written = [value for op in stage.operations for value in written_by(op)]
     for factor in (group.roles.left, group.roles.right):
-        found = _unpadded_factor(stage, group, work, factor, architecture)
-        if found is not None:
-            return found
+        padding = padding_of(work, contraction, factor, written)
+        reading = None if padding is None else _reading(group, factor, padding)
+        around = None if reading is None else plan_on_warps(reading, architecture)
+        if padding is None or reading is None or around is None:
+            continue
+        # An image in another order is better brought into this one, once, by the copy.
+        before, after = plan.factor(factor), around.factor(factor)
+        if after.lanes >= before.lanes and after.runs_deep == before.runs_deep:
+            return padding, reading
     return None
 
 
-def _unpadded_factor(
-    stage: Stage,
-    group: ContractionGroup,
-    work: Sequence[ir.Operation],
-    factor: int,
-    architecture: str,
-) -> tuple[Padding, ContractionGroup] | None:
-    contraction = next(op for op in stage.operations if is_arithmetic_reduction(op))
-    written = [value for op in stage.operations for value in written_by(op)]
-    padding = padding_of(work, contraction, factor, written)
-    found = None if padding is None else unpadded(group.nest, factor, padding)
-    if found is None or padding is None:
-        return None
-    roles = Roles.of(found.nest)
-    if roles is None:
+def _reading(group: ContractionGroup, factor: int, padding: Padding) -> ContractionGroup | None:
+    """Return `group` with the image as one of its factors; None where that cannot be read."""
+    found = unpadded(group.nest, factor, padding)
+    roles = None if found is None else Roles.of(found.nest)
+    if found is None or roles is None:
         return None
     epilogue = group.epilogue
     for loop, inner in found.splits:
         epilogue = _split(epilogue, loop, inner)
-    reading = replace(
+    return replace(
         group,
         nest=found.nest,
         roles=roles,
@@ -89,12 +88,6 @@ def _unpadded_factor(
         image=factor,
         windows=found.windows,
     )
-    plan = plan_on_warps(reading, architecture)
-    if plan is None:
-        return None
-    # An image in another order is better brought into this one, once, by the copy.
-    image = plan.left if plan.roles.left == factor else plan.right
-    return (padding, reading) if image.is_copied and image.runs_deep else None
 
 
 def _split(epilogue: Epilogue | None, loop: int, inner: int) -> Epilogue | None:
