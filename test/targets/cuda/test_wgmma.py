@@ -49,6 +49,51 @@ func.func @k(%a: tensor<{a}x{dtype}>, %b: tensor<{b}x{dtype}>, %c: tensor<{colum
   return %r : tensor<{o}x{result}>
 }}"""
 
+SLICED = """
+func.func @k(%a: tensor<100x64xf16>, %b: tensor<64x384xf16>, %c: tensor<128xf16>)
+    -> (tensor<100x128xf16>, tensor<100x{second}xf16>) {{
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<100x384xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<100x384xf32>) -> tensor<100x384xf32>
+  %m = linalg.generic {{
+    indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>,
+                     affine_map<(i, j, k) -> (i, j)>],
+    iterator_types = ["parallel", "parallel", "reduction"]}}
+    ins(%a, %b : tensor<100x64xf16>, tensor<64x384xf16>) outs(%f : tensor<100x384xf32>) {{
+  ^bb0(%u: f16, %v: f16, %w: f32):
+    %p = arith.extf %u : f16 to f32
+    %q = arith.extf %v : f16 to f32
+    %r = arith.mulf %p, %q : f32
+    %s = arith.addf %w, %r : f32
+    linalg.yield %s : f32
+  }} -> tensor<100x384xf32>
+  %l = tensor.extract_slice %m[0, 0] [100, 128] [1, 1]
+    : tensor<100x384xf32> to tensor<100x128xf32>
+  %x = tensor.empty() : tensor<100x128xf16>
+  %n = linalg.generic {{
+    indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>,
+                     affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]}}
+    ins(%l, %c : tensor<100x128xf32>, tensor<128xf16>) outs(%x : tensor<100x128xf16>) {{
+  ^bb0(%u: f32, %v: f16, %o: f16):
+    %t = arith.truncf %u : f32 to f16
+    %y = arith.addf %t, %v : f16
+    linalg.yield %y : f16
+  }} -> tensor<100x128xf16>
+  %h = tensor.extract_slice %m[0, {start}] [100, {second}] [1, 1]
+    : tensor<100x384xf32> to tensor<100x{second}xf32>
+  %z = tensor.empty() : tensor<100x{second}xf16>
+  %o = linalg.generic {{
+    indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]}}
+    ins(%h : tensor<100x{second}xf32>) outs(%z : tensor<100x{second}xf16>) {{
+  ^bb0(%u: f32, %o: f16):
+    %t = arith.truncf %u : f32 to f16
+    linalg.yield %t : f16
+  }} -> tensor<100x{second}xf16>
+  return %n, %o : tensor<100x128xf16>, tensor<100x{second}xf16>
+}}"""
+
 
 def product(
     rows: int,
@@ -110,7 +155,7 @@ def assemble(image: KernelImage, folder: Path) -> str:
 @pytest.mark.parametrize("tile", [Tile(128, 256), Tile(128, 192), Tile(64, 64), Tile(64, 256)])
 @pytest.mark.parametrize("layout", ["kk", "mn"])
 def test_tiles_assemble_without_spills_or_serialised_products(tile, layout, monkeypatch, tmp_path):
-    monkeypatch.setattr(wgmma, "choose_tile", lambda _: tile)
+    monkeypatch.setattr(wgmma, "choose_tile", lambda *_: tile)
     image = compiled(product(512, 768, 512, layout=layout))
     report = assemble(image, tmp_path)
     assert set(re.findall(r"(\d+) bytes spill", report)) == {"0"}
@@ -177,6 +222,19 @@ def test_factors_of_f32_are_rounded_only_where_that_is_allowed(tmp_path):
     assert "wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32" in image.ptx
     assert [each.element for each in image.launches[0].maps] == ["tf32", "tf32", "f32"]
     assert set(re.findall(r"(\d+) bytes spill", assemble(image, tmp_path))) == {"0"}
+
+
+def test_what_takes_slices_of_the_columns_is_one_launch(tmp_path):
+    image = compiled(SLICED.format(start=128, second=256))
+    (launch,) = image.launches
+    assert [each.argument for each in launch.maps] == [0, 1, 3, 4]
+    assert image.scratch == ()
+    assert set(re.findall(r"(\d+) bytes spill", assemble(image, tmp_path))) == {"0"}
+
+
+@pytest.mark.parametrize(("start", "second"), [(100, 284), (192, 192)])
+def test_slices_that_overlap_or_leave_columns_out_stay_apart(start, second):
+    assert len(compiled(SLICED.format(start=start, second=second)).launches) == 3
 
 
 def test_other_architectures_take_another_way():

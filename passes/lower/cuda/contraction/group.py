@@ -21,6 +21,21 @@ _MIN_OUTPUTS = 256
 
 
 @dataclass(frozen=True)
+class Slice:
+    """What follows some of a contraction's columns.
+
+    Attributes:
+        start: the first of them.
+        columns: how many.
+        epilogue: what follows, with `start` as column 0.
+    """
+
+    start: int
+    columns: int
+    epilogue: Epilogue
+
+
+@dataclass(frozen=True)
 class ContractionGroup:
     """A contraction that tiles compute.
 
@@ -32,6 +47,7 @@ class ContractionGroup:
         epilogue: what follows.
         image: number of the factor that is read in place of a padded buffer; None for none.
         windows: the dimensions in which that factor may be read outside of its memory, for zeros.
+        slices: what follows in place of `epilogue`, where that differs from column to column.
     """
 
     operations: tuple[ir.Operation, ...]
@@ -41,6 +57,7 @@ class ContractionGroup:
     epilogue: Epilogue | None
     image: int | None = None
     windows: tuple[Window, ...] = ()
+    slices: tuple[Slice, ...] = ()
 
 
 def contraction_group(

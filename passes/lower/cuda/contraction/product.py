@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.kernel_function import terminator
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
+from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, Loop
 from xyntra.passes.lower.cuda.contraction.roles import Roles
 
 _NARROW = ("f16", "bf16")
@@ -64,6 +64,12 @@ class Product:
     def size(self, loops: Sequence[int]) -> int:
         """Return how many iterations `loops` have together."""
         return prod(self.nest.loops[number].extent for number in loops)
+
+    def narrowed(self, columns: int) -> Product:
+        """Return the product for `columns` of the columns, which are one loop."""
+        loops = list(self.nest.loops)
+        loops[self.columns[-1]] = Loop(columns, is_reduction=False)
+        return replace(self, nest=replace(self.nest, loops=tuple(loops)))
 
     def dimensions(self, access: Access, loops: Sequence[int]) -> list[Dimension]:
         """Return how `loops` walk through `access`, innermost first, in as few as possible."""

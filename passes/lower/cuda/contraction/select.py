@@ -7,7 +7,7 @@ from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
 from xyntra.passes.lower.cuda.contraction.mma import MmaPlan, emit_mma, plan_mma
 from xyntra.passes.lower.cuda.contraction.product import product_of
 from xyntra.passes.lower.cuda.contraction.simt import emit_simt
-from xyntra.passes.lower.cuda.contraction.wgmma import emit_wgmma
+from xyntra.passes.lower.cuda.contraction.wgmma import WgmmaPlan, emit_wgmma, plan_wgmma
 from xyntra.passes.lower.cuda.precision import allows_tf32
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import LaunchShape
@@ -31,15 +31,26 @@ def emit_contraction(
     plan = plan_on_warps(group, architecture)
     if plan is not None and group.windows:
         return emit_mma(plan, group.initial, group.epilogue, shared)
-    tf32 = allows_tf32(group.operations[-1])
-    product = product_of(group.nest, group.roles, group.initial, tf32=tf32)
-    if product is not None and architecture in WGMMA_ARCHITECTURES:
-        shape = emit_wgmma(product, group.epilogue, shared)
-        if shape is not None:
-            return shape
+    warpgroups = _plan_on_warpgroups(group, architecture)
+    if warpgroups is not None:
+        return emit_wgmma(warpgroups, shared)
     if plan is not None:
         return emit_mma(plan, group.initial, group.epilogue, shared)
     return emit_simt(group.nest, group.roles, group.initial, group.epilogue, shared)
+
+
+def takes_slices(group: ContractionGroup, architecture: str) -> bool:
+    """Tell whether a contraction can be followed by another operation from column to column."""
+    on_warps = plan_on_warps(group, architecture) if group.windows else None
+    return on_warps is None and _plan_on_warpgroups(group, architecture) is not None
+
+
+def _plan_on_warpgroups(group: ContractionGroup, architecture: str) -> WgmmaPlan | None:
+    if architecture not in WGMMA_ARCHITECTURES:
+        return None
+    tf32 = allows_tf32(group.operations[-1])
+    product = product_of(group.nest, group.roles, group.initial, tf32=tf32)
+    return None if product is None else plan_wgmma(product, group.epilogue, group.slices)
 
 
 def plan_on_warps(group: ContractionGroup, architecture: str) -> MmaPlan | None:

@@ -12,6 +12,7 @@ sizes that are known when compiling.)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from torch_mlir.dialects import arith, nvvm, scf
@@ -19,6 +20,7 @@ from torch_mlir.dialects import arith, nvvm, scf
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.epilogue import Epilogue
 from xyntra.passes.lower.cpu.loop_builder import Position
+from xyntra.passes.lower.cuda.contraction.group import Slice
 from xyntra.passes.lower.cuda.contraction.product import Product
 from xyntra.passes.lower.cuda.contraction.tile_order import TileOrder
 from xyntra.passes.lower.cuda.contraction.wgmma_ops import (
@@ -51,7 +53,7 @@ from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
 )
 from xyntra.passes.lower.cuda.contraction.wgmma_results import Place, Results
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
-from xyntra.passes.lower.cuda.tensor_map import map_argument
+from xyntra.passes.lower.cuda.tensor_map import TensorMap, map_argument
 from xyntra.passes.lower.cuda.thread_grid import (
     WARP,
     LaunchShape,
@@ -75,30 +77,88 @@ _PRODUCER_REGISTERS = 40
 _CONSUMER_REGISTERS = 232
 
 
-def emit_wgmma(
-    product: Product, epilogue: Epilogue | None, shared: SharedMemory, tile: Tile | None = None
-) -> LaunchShape | None:
-    """Emit a product for a launch of the returned shape; None where TMA cannot copy its factors.
+@dataclass(frozen=True)
+class WgmmaPlan:
+    """How warpgroups compute a product.
+
+    Attributes:
+        order: of the tiles.
+        left: the left factor.
+        right: the right factor.
+        results: what consumers write, each from its first column on.
+    """
+
+    order: TileOrder
+    left: Operand
+    right: Operand
+    results: tuple[tuple[int, Results], ...]
+
+    @property
+    def staging_bytes(self) -> int:
+        """Shared memory that results pass through."""
+        return max(each.staging_bytes for _, each in self.results)
+
+    @property
+    def stages(self) -> int:
+        """Of the ring."""
+        return stages(self.order.tile, self.staging_bytes)
+
+    @property
+    def maps(self) -> tuple[TensorMap, ...]:
+        """Of the factors and results."""
+        results = [each for _, result in self.results for each in result.maps]
+        return (self.left.map, self.right.map, *results)
+
+
+def plan_wgmma(
+    product: Product,
+    epilogue: Epilogue | None,
+    slices: Sequence[Slice] = (),
+    tile: Tile | None = None,
+) -> WgmmaPlan | None:
+    """Return how a product is computed; None where TMA cannot copy its factors.
 
     Args:
         product: what is computed.
         epilogue: what happens to each element before it is stored, if anything.
-        shared: of the launch.
-        tile: how it is cut; None to choose.
+        slices: what happens in its place, where that differs from column to column.
+        tile: how the product is cut; None to choose.
     """
-    tile = tile or choose_tile(product)
+    tile = tile or choose_tile(product, [each.start for each in slices])
     left = operand(product, product.left, tile.rows, is_left=True)
     right = operand(product, product.right, tile.columns, is_left=False)
-    results = Results.of(product, epilogue, tile)
-    if left is None or right is None or results is None:
+    whole = [(0, product, epilogue)]
+    parts = [(each.start, product.narrowed(each.columns), each.epilogue) for each in slices]
+    results = [(start, Results.of(part, own, tile)) for start, part, own in parts or whole]
+    found = tuple((start, each) for start, each in results if each is not None)
+    if left is None or right is None or len(found) < len(results):
         return None
-    count = stages(tile, results.staging_bytes)
-    maps = (left.map, right.map, *results.maps)
-    kernel = _Kernel.begun(product, tile, count, left, right, results, shared)
+    if len({each.parts for _, each in found}) > 1:
+        return None  # they take turns in shared memory
+    return WgmmaPlan(TileOrder(product, tile), left, right, found)
+
+
+def emit_wgmma(plan: WgmmaPlan, shared: SharedMemory) -> LaunchShape:
+    """Emit a product for a launch of the returned shape.
+
+    Args:
+        plan: how it is computed.
+        shared: of the launch.
+    """
+    product, results = plan.order.product, [each for _, each in plan.results]
+    written = [value for each in results for value in each.mapped_buffers]
+    buffers = [product.left.value, product.right.value, *written]
+    maps = tuple(map_argument(value, number) for number, value in enumerate(buffers))
+    kernel = _Kernel(plan, maps, address(shared.dynamic()))
     kernel.emit()
-    grid = min(kernel.order.count, MULTIPROCESSORS)
-    nbytes = kernel.barriers + 2 * _BARRIER * count
-    return LaunchShape(grid, tile.threads, nbytes, maps=maps, programmatic=PROGRAMMATIC, resident=1)
+    return LaunchShape(
+        min(plan.order.count, MULTIPROCESSORS),
+        plan.order.tile.threads,
+        kernel.barriers + 2 * _BARRIER * plan.stages,
+        maps=plan.maps,
+        programmatic=PROGRAMMATIC,
+        resident=1,
+    )
 
 
 @dataclass(frozen=True)
@@ -106,38 +166,30 @@ class _Kernel:
     """One launch; offsets are bytes of its dynamic shared memory.
 
     Attributes:
-        order: of the tiles.
-        stages: of the ring.
-        left: the left factor.
-        right: the right factor.
-        results: what consumers write.
+        plan: of the product.
         maps: of the factors and results, as LLVM pointers.
         memory: address of the shared memory, an i32.
     """
 
-    order: TileOrder
-    stages: int
-    left: Operand
-    right: Operand
-    results: Results
+    plan: WgmmaPlan
     maps: tuple[ir.Value, ...]
     memory: ir.Value
 
-    @classmethod
-    def begun(
-        cls,
-        product: Product,
-        tile: Tile,
-        count: int,
-        left: Operand,
-        right: Operand,
-        results: Results,
-        shared: SharedMemory,
-    ) -> _Kernel:
-        buffers = [product.left.value, product.right.value, *results.mapped_buffers]
-        maps = tuple(map_argument(value, number) for number, value in enumerate(buffers))
-        memory = address(shared.dynamic())
-        return cls(TileOrder(product, tile), count, left, right, results, maps, memory)
+    @property
+    def order(self) -> TileOrder:
+        return self.plan.order
+
+    @property
+    def left(self) -> Operand:
+        return self.plan.left
+
+    @property
+    def right(self) -> Operand:
+        return self.plan.right
+
+    @property
+    def stages(self) -> int:
+        return self.plan.stages
 
     @property
     def tile(self) -> Tile:
@@ -165,7 +217,7 @@ class _Kernel:
     @property
     def barriers(self) -> int:
         """Where the barriers start."""
-        return self.staging + self.results.staging_bytes
+        return self.staging + self.plan.staging_bytes
 
     def emit(self) -> None:
         group = same_in_warp(arith.shrui(thread_number(), i32(WARPGROUP.bit_length() - 1)))
@@ -232,17 +284,25 @@ class _Kernel:
         def work(place: Place, ring: Sequence[ir.Value]) -> Sequence[ir.Value]:
             sums, following = self._multiply(number, ring)
             first = arith.addi(place.row, arith.muli(number, i32(WARPGROUP_ROWS)))
-            self.results.write(
-                Place(place.batch, first, place.column),
-                sums,
-                number,
-                arith.addi(self.memory, i32(self.staging)),
-                self.maps[2:],
-            )
+            self._write(Place(place.batch, first, place.column), sums, number)
             return following
 
         self._tiles(work)
-        self.results.finish()
+        self.plan.results[0][1].finish()
+
+    def _write(self, place: Place, sums: Sequence[ir.Value], number: ir.Value) -> None:
+        """Write a consumer's rows of a tile, which is in one of the slices."""
+        staging = arith.addi(self.memory, i32(self.staging))
+        maps = list(self.maps[2:])
+        for start, results in self.plan.results:
+            own = [maps.pop(0) for _ in results.maps]
+            column = arith.subi(place.column, i32(start))
+            extent = i32(results.product.size(results.product.columns))
+            is_inside = arith.cmpi(arith.CmpIPredicate.ult, column, extent)
+            always = len(self.plan.results) == 1
+            with nullcontext() if always else when(is_inside):
+                within = Place(place.batch, place.row, column)
+                results.write(within, sums, number, staging, own)
 
     def _multiply(
         self, number: ir.Value, ring: Sequence[ir.Value]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -142,13 +143,18 @@ def stages(tile: Tile, staging: int) -> int:
     return min(left // tile.stage_bytes, _MAX_STAGES)
 
 
-def choose_tile(product: Product) -> Tile:
+def choose_tile(product: Product, starts: Sequence[int] = ()) -> Tile:
     """Return the tile with which a product takes the fewest cycles, as a simple model has it.
 
     A block's tiles take their multiplications (a warpgroup does 64 rows by 8 columns by 16 steps in
     four cycles) and, behind them, the results; blocks work in waves.
+
+    Args:
+        product: what is computed.
+        starts: columns, multiples of 64, at which a tile must start.
     """
-    return min(_TILES, key=lambda tile: _cycles(product, tile))
+    fitting = [tile for tile in _TILES if all(start % tile.columns == 0 for start in starts)]
+    return min(fitting, key=lambda tile: _cycles(product, tile))
 
 
 _TILES = (
