@@ -12,6 +12,7 @@ from xyntra.passes.lower.cuda.contraction.select import emit_contraction
 from xyntra.passes.lower.cuda.general import emit_general, is_general
 from xyntra.passes.lower.cuda.pointwise import emit_pointwise
 from xyntra.passes.lower.cuda.reductions import emit_reduction
+from xyntra.passes.lower.cuda.register_rows import emit_register_rows
 from xyntra.passes.lower.cuda.rows import emit_rows
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.stages import Stage, is_nest
@@ -60,7 +61,8 @@ def emit_stage(
         if found is not None:
             shape = emit_contraction(found, shared, architecture)
         elif len(nests) > 1:
-            shape = emit_rows(nests, stage.operations, shared)
+            shape = emit_register_rows(nests, stage.operations, shared)
+            shape = shape or emit_rows(nests, stage.operations, shared)
         elif nests[0].reductions:
             shape = emit_reduction(nests[0], shared)
         else:

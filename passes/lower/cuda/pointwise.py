@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from math import prod
 
 from torch_mlir.dialects import arith
@@ -21,14 +22,23 @@ from xyntra.passes.lower.cpu.vector_body import (
     is_vectorizable,
 )
 from xyntra.passes.lower.cuda.thread_grid import (
+    MAX_GRID,
     LaunchShape,
+    as_index,
     below,
+    block_number,
     delinearize,
     global_thread,
+    like,
+    thread_number,
+    when,
 )
 
 _THREADS = 256
 _VECTOR_BYTES = 16  # the widest access of one thread
+_STEPS = 4  # vectors of a thread at most
+_LOADS = 16  # of a thread, on their way together
+_BLOCKS = 1024  # several for each multiprocessor
 
 
 def emit_pointwise(nest: LinearNest) -> LaunchShape:
@@ -42,18 +52,49 @@ def emit_pointwise(nest: LinearNest) -> LaunchShape:
     extents = [nest.loops[number].extent for number in order]
     if lanes > 1:
         extents[-1] //= lanes
+        return _emit_by_vectors(nest, list(zip(order, extents, strict=True)), lanes)
     count = prod(extents)
     shape = LaunchShape(-(-count // _THREADS), _THREADS)
     number = global_thread(shape)
     with below(number, count, always=count % _THREADS == 0):
-        position = delinearize(number, list(zip(order, extents, strict=True)))
-        if lanes > 1:
-            inner = order[-1]
-            position[inner] = arith.muli(position[inner], index(lanes))
-            _emit_vectors(nest, inner, lanes, position)
-        else:
-            emit_element(nest, position)
+        emit_element(nest, delinearize(number, list(zip(order, extents, strict=True))))
     return shape
+
+
+def _emit_by_vectors(nest: LinearNest, loops: Sequence[tuple[int, int]], lanes: int) -> LaunchShape:
+    """Emit `nest` with loops of vectors; a thread takes several, a block neighbouring ones."""
+    count = prod(extent for _, extent in loops)
+    steps = _steps(nest, count)
+    tile = _THREADS * steps
+    shape = LaunchShape(-(-count // tile), _THREADS)
+    wide = shape.grid * tile > MAX_GRID
+    block, thread = block_number(), thread_number()
+    if wide:
+        block, thread = as_index(block), as_index(thread)
+    first = arith.addi(arith.muli(block, like(block, tile)), thread)
+    inner = loops[-1][0]
+    places = []
+    for step in range(steps):
+        number, inside = arith.addi(first, like(first, step * _THREADS)), None
+        if count % tile:
+            last = like(number, count - 1)
+            inside = arith.cmpi(arith.CmpIPredicate.ule, number, last)
+            # What lies behind the end is computed from the last vector, and not stored.
+            number = arith.minui(number, last)
+        position = delinearize(number, loops)
+        position[inner] = arith.muli(position[inner], index(lanes))
+        places.append((position, inside))
+    _emit_vectors(nest, inner, lanes, places)
+    return shape
+
+
+def _steps(nest: LinearNest, count: int) -> int:
+    """Return how many vectors a thread takes: more where there is enough for all, and room."""
+    moving = sum(1 for each in nest.inputs if not each.is_scalar)
+    steps = _STEPS
+    while steps > 1 and (steps * max(moving, 1) > _LOADS or count < steps * _THREADS * _BLOCKS):
+        steps //= 2
+    return steps
 
 
 def coalesced_order(nest: LinearNest) -> list[int]:
@@ -111,29 +152,51 @@ def emit_element(nest: LinearNest, position: Position) -> None:
         store(value, output, place)
 
 
-def _emit_vectors(nest: LinearNest, inner: int, lanes: int, position: Position) -> None:
-    kept = list(nest.body.arguments)[len(nest.inputs) :]
-    reads_outputs = any(list(argument.uses) for argument in kept)
-    accesses = nest.accesses if reads_outputs else nest.inputs
-    arguments = [_load_vector(each, inner, lanes, position) for each in accesses]
-    results = emit_results_on_vectors(nest.body, arguments, lanes)
-    for value, output in zip(results, nest.outputs, strict=True):
-        ir.Operation.create(
-            "vector.store",
-            operands=[value, output.value, offset(output, position)],
-            attributes={"alignment": _alignment(output, lanes)},
-        )
+def _emit_vectors(
+    nest: LinearNest, inner: int, lanes: int, steps: Sequence[tuple[Position, ir.Value | None]]
+) -> None:
+    """Compute a vector of every output for each step: its position, and whether there is one."""
+    accesses = nest.accesses if reads_outputs(nest) else nest.inputs
+    # All loads come first, so that they are on their way together.
+    arguments = [
+        [_operand(each, inner, lanes, position) for each in accesses] for position, _ in steps
+    ]
+    results = [emit_results_on_vectors(nest.body, each, lanes) for each in arguments]
+    for (position, inside), values in zip(steps, results, strict=True):
+        with nullcontext() if inside is None else when(inside):
+            for value, output in zip(values, nest.outputs, strict=True):
+                store_vector(value, output, lanes, offset(output, position))
 
 
-def _load_vector(access: Access, inner: int, lanes: int, position: Position) -> ir.Value:
+def _operand(access: Access, inner: int, lanes: int, position: Position) -> ir.Value:
     if access.is_scalar:
         return broadcast(access.value, lanes)
     place = offset(access, position)
     if access.strides[inner] == 0:
         return broadcast(load(access, place), lanes)
+    return load_vector(access, lanes, place)
+
+
+def load_vector(access: Access, lanes: int, place: ir.Value) -> ir.Value:
+    """Return `lanes` neighbours; the first one's address is a multiple of their size."""
     element = ir.MemRefType(access.value.type).element_type
     kind = ir.VectorType.get([lanes], element)
     return emit("vector.load", [access.value, place], kind, alignment=_alignment(access, lanes))
+
+
+def store_vector(value: ir.Value, access: Access, lanes: int, place: ir.Value) -> None:
+    """Write a vector; its address is a multiple of its size."""
+    ir.Operation.create(
+        "vector.store",
+        operands=[value, access.value, place],
+        attributes={"alignment": _alignment(access, lanes)},
+    )
+
+
+def reads_outputs(nest: LinearNest) -> bool:
+    """Tell whether the body looks at what its outputs hold before."""
+    kept = list(nest.body.arguments)[len(nest.inputs) :]
+    return any(list(argument.uses) for argument in kept)
 
 
 def _alignment(access: Access, lanes: int) -> ir.Attribute:

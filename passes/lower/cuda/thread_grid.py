@@ -96,7 +96,7 @@ def delinearize(number: ir.Value, loops: Sequence[tuple[int, int]]) -> Position:
         if extent == 1:
             position[key] = index(0)
             continue
-        size = _like(number, extent)
+        size = like(number, extent)
         rest = number if place == 0 else arith.remui(number, size)
         position[key] = rest if isinstance(rest.type, ir.IndexType) else as_index(rest)
         if place:
@@ -116,7 +116,7 @@ def below(number: ir.Value, count: int, always: bool) -> Iterator[None]:
     if always:
         yield
         return
-    condition = arith.cmpi(arith.CmpIPredicate.ult, number, _like(number, count))
+    condition = arith.cmpi(arith.CmpIPredicate.ult, number, like(number, count))
     with when(condition):
         yield
 
@@ -169,7 +169,8 @@ def rolled_loop(count: int, step: int, carried: Sequence[ir.Value]) -> scf.ForOp
     return built
 
 
-def _like(number: ir.Value, constant: int) -> ir.Value:
+def like(number: ir.Value, constant: int) -> ir.Value:
+    """Return a constant of the type of `number`, an i32 or index."""
     return index(constant) if isinstance(number.type, ir.IndexType) else i32(constant)
 
 

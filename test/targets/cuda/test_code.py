@@ -4,16 +4,12 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from gpu_code import assemble, compiled
 
 from xyntra.errors import CompileError
 from xyntra.targets.cuda.kernel_image import ImageLaunch, ImageMap, KernelImage
-from xyntra.targets.cuda.kernels import compile_image
 
 POINTWISE = """
 func.func @k(%x: tensor<{shape}xf32>, %b: tensor<{last}xf32>) -> tensor<{shape}xf32> {{
@@ -122,29 +118,6 @@ func.func @k(%a: tensor<200x70xf32>, %b: tensor<70x300xf32>, %c: tensor<300xf32>
 ARCHITECTURES = ["sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100a", "sm_120"]
 
 
-def compiled(text: str, architecture: str = "sm_90a") -> KernelImage:
-    return compile_image(text, "kernel 'k'", architecture)
-
-
-def ptxas() -> str | None:
-    folder = Path(sys.prefix) / "lib"
-    found = sorted(folder.glob("python3*/site-packages/nvidia/cu*/bin/ptxas"))
-    return str(found[-1]) if found else shutil.which("ptxas")
-
-
-def assemble(image: KernelImage, architecture: str, folder: Path) -> str:
-    """What ptxas reports about the code."""
-    program = ptxas()
-    if program is None:
-        pytest.skip("ptxas is not installed")
-    source = folder / "k.ptx"
-    source.write_text(image.ptx)
-    command = [program, "-v", f"-arch={architecture}", str(source), "-o", str(folder / "k.cubin")]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
-    return result.stderr
-
-
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_every_architecture_takes_the_code_without_spills(architecture, tmp_path):
     image = compiled(SOFTMAX, architecture)
@@ -170,11 +143,11 @@ def test_rows_that_are_no_multiple_of_a_vector_are_taken_element_by_element():
     assert ".v4" not in image.ptx
 
 
-def test_a_softmax_is_one_launch_with_a_block_a_row():
+def test_a_softmax_is_one_launch_with_a_warp_a_row():
     image = compiled(SOFTMAX)
     (launch,) = image.launches
-    assert launch.grid == 64
-    assert ".shared" in image.ptx
+    assert launch.grid * launch.block == 64 * 32
+    assert ".shared" not in image.ptx
     assert "shfl.sync.bfly" in image.ptx
     assert image.scratch == ()
 

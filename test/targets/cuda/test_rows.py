@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Rows in registers: who shares a row, what is read and written, and what goes another way."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from gpu_code import assemble, compiled
+
+NORM = """
+func.func @k(%x: tensor<{rows}x{size}x{dtype}>, %w: tensor<{size}x{dtype}>)
+    -> tensor<{rows}x{size}x{dtype}> {{
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %count = arith.constant {size}.0 : f32
+  %e = tensor.empty() : tensor<{rows}x{size}x{dtype}>
+  %r = tensor.empty() : tensor<{rows}xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%r : tensor<{rows}xf32>) -> tensor<{rows}xf32>
+  %s = linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+    iterator_types = ["parallel", "reduction"]}}
+    ins(%x : tensor<{rows}x{size}x{dtype}>) outs(%f : tensor<{rows}xf32>) {{
+  ^bb0(%u: {dtype}, %o: f32):
+    {widen}
+    %p = arith.mulf %v, %v : f32
+    %a = arith.addf %p, %o : f32
+    linalg.yield %a : f32
+  }} -> tensor<{rows}xf32>
+  %q = linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>,
+    affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]}}
+    ins(%x, %s, %w : tensor<{rows}x{size}x{dtype}>, tensor<{rows}xf32>, tensor<{size}x{dtype}>)
+    outs(%e : tensor<{rows}x{size}x{dtype}>) {{
+  ^bb0(%u: {dtype}, %t: f32, %g: {dtype}, %o: {dtype}):
+    {widen}
+    %m = arith.divf %t, %count : f32
+    %d = math.sqrt %m : f32
+    %i = arith.divf %one, %d : f32
+    %n = arith.mulf %v, %i : f32
+    {narrow}
+    %y = arith.mulf %z, %g : {dtype}
+    linalg.yield %y : {dtype}
+  }} -> tensor<{rows}x{size}x{dtype}>
+  return %q : tensor<{rows}x{size}x{dtype}>
+}}"""
+WIDEN = {
+    "f32": "%v = arith.addf %u, %zero : f32",
+    "bf16": "%v = arith.extf %u : bf16 to f32",
+    "f16": "%v = arith.extf %u : f16 to f32",
+}
+NARROW = {
+    "f32": "%z = arith.addf %n, %zero : f32",
+    "bf16": "%z = arith.truncf %n : f32 to bf16",
+    "f16": "%z = arith.truncf %n : f32 to f16",
+}
+
+
+def norm(rows, size, dtype="f32"):
+    return compiled(
+        NORM.format(rows=rows, size=size, dtype=dtype, widen=WIDEN[dtype], narrow=NARROW[dtype])
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "size", "dtype", "grid", "block"),
+    [(100, 512, "f32", 25, 128), (7, 96, "bf16", 2, 128), (5, 33, "f32", 2, 128),
+     (100, 4096, "f32", 100, 256), (100, 8192, "bf16", 100, 256), (3, 16384, "f32", 3, 1024)],
+)  # fmt: skip
+def test_short_rows_take_a_warp_and_longer_ones_a_block(rows, size, dtype, grid, block, tmp_path):
+    image = norm(rows, size, dtype)
+    (launch,) = image.launches
+    assert (launch.grid, launch.block) == (grid, block)
+    assert image.scratch == ()
+    assert set(re.findall(r"(\d+) bytes spill", assemble(image, "sm_90a", tmp_path))) == {"0"}
+
+
+def test_rows_are_read_and_written_once_in_whole_vectors():
+    ptx = norm(100, 4096).ptx
+    assert len(re.findall(r"ld\.global\S*\.v4", ptx)) == 8  # 4 of the row, 4 of the weights
+    assert len(re.findall(r"st\.global\S*\.v4", ptx)) == 4
+    assert not re.findall(r"(?:ld|st)\.global\S*b32 \S* ?%r", ptx)
+
+
+def test_a_warp_needs_neither_barriers_nor_shared_memory():
+    ptx = norm(100, 512).ptx
+    assert "bar.sync" not in ptx
+    assert ".shared" not in ptx
+    assert "shfl.sync.bfly" in ptx
+
+
+def test_only_the_last_vector_of_a_thread_may_lie_behind_the_row():
+    assert "min.u32" not in norm(4, 1024).ptx
+    ptx = norm(4, 1000).ptx
+    assert len(re.findall(r"min\.u32", ptx)) == 1
+
+
+def test_rows_that_no_block_can_hold_stay_in_memory():
+    image = norm(3, 1 << 17)
+    (launch,) = image.launches
+    assert launch.grid == 3
+    assert not re.findall(r"ld\.global\S*\.v4", image.ptx)
+
+
+@pytest.mark.parametrize("size", [31, 32, 257, 4095])
+def test_ragged_rows_assemble_without_spills(size, tmp_path):
+    report = assemble(norm(9, size), "sm_90a", tmp_path)
+    assert set(re.findall(r"(\d+) bytes spill", report)) == {"0"}
