@@ -12,7 +12,7 @@ from xyntra.passes.lower.cuda.precision import allows_tf32
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import LaunchShape
 
-WGMMA_ARCHITECTURES: frozenset[str] = frozenset()
+WGMMA_ARCHITECTURES = frozenset({"sm_90a"})
 """Architectures whose warpgroups multiply."""
 MMA_ARCHITECTURES: frozenset[str] = frozenset()
 """Architectures whose warps multiply on tensor cores."""
