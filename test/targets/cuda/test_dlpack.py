@@ -69,9 +69,12 @@ def test_whoever_takes_a_capsule_keeps_the_owner_until_it_calls_the_deleter():
     owner = Owner()
     watched = weakref.ref(owner)
     capsule = capsule_of(owner, 4096, 0, "float32", 4, (2,))
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer(id(capsule), b"dltensor")
-    rename = ctypes.pythonapi.PyCapsule_SetName
-    rename.argtypes = (ctypes.py_object, ctypes.c_char_p)
+    of_capsule = (ctypes.py_object, ctypes.c_char_p)
+    pointer_in = ctypes.PYFUNCTYPE(ctypes.c_void_p, *of_capsule)(
+        ("PyCapsule_GetPointer", ctypes.pythonapi)
+    )
+    rename = ctypes.PYFUNCTYPE(ctypes.c_int, *of_capsule)(("PyCapsule_SetName", ctypes.pythonapi))
+    pointer = pointer_in(capsule, b"dltensor")
     name = b"used_dltensor"
     rename(capsule, name)
     del owner, capsule
@@ -86,3 +89,10 @@ def test_whoever_takes_a_capsule_keeps_the_owner_until_it_calls_the_deleter():
 def test_what_is_no_capsule_is_refused():
     with pytest.raises(ValueError, match="capsule"):
         describe(object())
+
+
+def test_prototypes_that_others_set_do_not_matter(monkeypatch):
+    foreign = ctypes.pythonapi.PyCapsule_GetPointer
+    monkeypatch.setattr(foreign, "argtypes", (ctypes.py_object, ctypes.c_char_p))
+    array = np.zeros(3, np.float32)
+    assert describe(array.__dlpack__()).address == array.ctypes.data

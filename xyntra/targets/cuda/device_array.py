@@ -44,7 +44,7 @@ class DeviceArray:
         self._source = source  # the kernels that write it, for errors
         self._gpu = gpu
         self._memory = memory
-        self._readers: set[int] = set()  # other streams that were given the memory
+        self._readers: set[int] | None = None  # other streams that were given the memory
         self.shape = shape
         self.dtype = dtype
         self.stream = stream
@@ -114,14 +114,18 @@ class DeviceArray:
             return
         with self._gpu.entered():
             self._order(first=self.stream, then=stream)
-        self._readers.add(stream)
+        self._read_on(stream)
 
     def written_on(self, stream: int) -> None:
         """Note that work on `stream`, which waits for the array already, overwrites it."""
         if stream != self.stream:
-            self._readers.add(self.stream)
-            self._readers.discard(stream)
+            self._read_on(self.stream)
             self.stream = stream
+
+    def _read_on(self, stream: int) -> None:
+        if self._readers is None:
+            self._readers = set()
+        self._readers.add(stream)
 
     def __repr__(self) -> str:
         shape = ",".join(map(str, self.shape))
@@ -136,7 +140,7 @@ class DeviceArray:
         if self._readers:
             # Work that reuses the memory must not overtake what still reads it elsewhere.
             with self._gpu.entered():
-                for reader in self._readers:
+                for reader in self._readers - {self.stream}:
                     self._order(first=reader, then=self.stream)
         self._gpu.blocks.give_back(self._memory, self.stream)
 

@@ -78,7 +78,7 @@ class DeviceCalls:
         stream = self.stream = self._stream_of(arrays, libraries, out)
         if self._held:
             self._release()
-        self._order.enter(stream)
+        self._order.enter(stream, lasts=False)
         keep: list[Any] = []
         addresses = [
             self._input(array, library, port, keep)
@@ -93,7 +93,7 @@ class DeviceCalls:
         if out is not None:
             self._check_apart(addresses, targets)
         self._launch(addresses, targets)
-        self._order.leave(stream)
+        self._order.leave()
         if out is not None:
             self._fetch(results)
         if keep:

@@ -49,13 +49,16 @@ class _Managed(ctypes.Structure):
     )
 
 
-_api = ctypes.pythonapi
-_api.PyCapsule_New.restype = ctypes.py_object
-_api.PyCapsule_New.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
-_api.PyCapsule_IsValid.restype = ctypes.c_int
-_api.PyCapsule_IsValid.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
-_api.PyCapsule_GetPointer.restype = ctypes.c_void_p
-_api.PyCapsule_GetPointer.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
+# Prototypes of our own: those of `ctypes.pythonapi` belong to every module of the process.
+_new_capsule = ctypes.PYFUNCTYPE(
+    ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
+)(("PyCapsule_New", ctypes.pythonapi))
+_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(
+    ("PyCapsule_IsValid", ctypes.pythonapi)
+)
+_pointer_in = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
 
 
 @dataclass(frozen=True)
@@ -83,9 +86,9 @@ def describe(capsule: Any) -> Described:
     Raises:
         ValueError: it is no capsule of DLPack, or was used before.
     """
-    if not _api.PyCapsule_IsValid(id(capsule), _NAME):
+    if not _is_valid(id(capsule), _NAME):
         raise ValueError("not a capsule of DLPack")
-    pointer = _api.PyCapsule_GetPointer(id(capsule), _NAME)
+    pointer = _pointer_in(id(capsule), _NAME)
     tensor = _Managed.from_address(pointer).tensor
     shape = tuple(tensor.shape[: tensor.rank])
     strides = tuple(tensor.strides[: tensor.rank]) if tensor.strides else None
@@ -134,7 +137,7 @@ def capsule_of(
     managed.deleter = ctypes.cast(_delete, ctypes.c_void_p)
     place = ctypes.addressof(managed)
     _exported[place] = (managed, sizes, owner)
-    return _api.PyCapsule_New(place, _NAME, ctypes.cast(_destroy, ctypes.c_void_p))
+    return _new_capsule(place, _NAME, ctypes.cast(_destroy, ctypes.c_void_p))
 
 
 def _dtype_name(dtype: _Type) -> str:
@@ -160,5 +163,5 @@ def _delete(managed: int) -> None:
 @ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 def _destroy(capsule: int) -> None:
     """Called by Python for a capsule that goes; nobody took it if it still has its name."""
-    if _api.PyCapsule_IsValid(capsule, _NAME):
-        _exported.pop(_api.PyCapsule_GetPointer(capsule, _NAME), None)
+    if _is_valid(capsule, _NAME):
+        _exported.pop(_pointer_in(capsule, _NAME), None)

@@ -134,6 +134,14 @@ def library_of(value: Any) -> Library | None:
         return found
 
 
+def usable_torch(libraries: Sequence[Library | None]) -> Any:
+    """Return PyTorch's module if it is among some libraries and can use a GPU, else None."""
+    if not any(isinstance(each, _Torch) for each in libraries):
+        return None
+    torch = sys.modules["torch"]
+    return torch if torch.cuda.is_available() else None
+
+
 def _find(value: Any) -> Library | None:
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):

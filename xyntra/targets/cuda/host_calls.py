@@ -67,7 +67,7 @@ class HostCalls:
         """Launch a call on small arrays that fit the plan; `finish` takes what this returns."""
         stream = self._order.own
         slot = self._slot()
-        self._order.enter(stream)
+        self._order.enter(stream, lasts=True)
         for staged, array in zip(slot.inputs, inputs, strict=True):
             np.copyto(staged, array)
         slot.graph(stream)
@@ -85,7 +85,7 @@ class HostCalls:
         """Launch a call on arrays that fit the plan; it has read `inputs` on return."""
         stream, direct = self._order.own, self._gpu.direct
         slot = self._slot()
-        self._order.enter(stream)
+        self._order.enter(stream, lasts=True)
         for staged, array, place in zip(slot.inputs, inputs, slot.input_places, strict=True):
             if staged is not None:
                 np.copyto(staged, array)

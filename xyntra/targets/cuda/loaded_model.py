@@ -14,7 +14,7 @@ from xyntra.plan.artifact import Artifact
 from xyntra.targets.cuda.device_buffers import DeviceBuffers
 from xyntra.targets.cuda.device_calls import DeviceCalls
 from xyntra.targets.cuda.driver import checked, driver
-from xyntra.targets.cuda.foreign_arrays import library_of
+from xyntra.targets.cuda.foreign_arrays import library_of, usable_torch
 from xyntra.targets.cuda.gpu import Gpu
 from xyntra.targets.cuda.host_calls import HostCalls
 from xyntra.targets.cuda.launches import BoundLaunch, load_kernels
@@ -23,6 +23,7 @@ from xyntra.targets.cuda.pending import Pending
 from xyntra.targets.cuda.replays import Replays
 from xyntra.targets.cuda.resources import LaunchResources, launch_resources
 from xyntra.targets.cuda.stream_order import StreamOrder
+from xyntra.targets.cuda.torch_calls import TorchCalls
 
 Array = np.ndarray[Any, Any]
 
@@ -33,6 +34,7 @@ class LoadedModel:
     Attributes:
         checks: makes arrays of the host fit the inputs.
         host: runs calls on such arrays.
+        torch: runs calls on PyTorch's tensors, once there was one; None where there is no PyTorch.
 
     Args:
         artifact: the plan and its code.
@@ -53,16 +55,22 @@ class LoadedModel:
         order = StreamOrder(gpu.direct, self._stream)
         whole = _whole(self._places)
         self.host = HostCalls(self.plan, gpu, self._replays, self._buffers, order, whole)
+        self._order = order
+        self.torch: TorchCalls | None = None
         self._device = DeviceCalls(self.plan, gpu, self._replays, self._buffers, order, whole)
 
     def is_staged(self, arrays: Sequence[Any]) -> bool:
         """Tell whether a call takes small arrays of numpy's and returns such."""
-        return self.host.is_small and all(type(each) is np.ndarray for each in arrays)
+        if not self.host.is_small:
+            return False
+        return all(type(each) is np.ndarray for each in arrays)
 
     def start(self, arrays: Sequence[Any], out: Sequence[Any] | None) -> Pending | Sequence[Any]:
         """Launch a call; arrays of the GPU are returned at once, a `Pending` for others."""
         try:
             libraries = [library_of(each) for each in arrays]
+            if self.torch is None and (torch := usable_torch(libraries)) is not None:
+                self.torch = TorchCalls(torch, self.plan, self.gpu, self._replays, self._order)
             if any(libraries) and self._device.are_on_gpu(arrays, libraries):
                 return self._device.start(arrays, libraries, out)
             if out is not None and not all(isinstance(each, np.ndarray) for each in out):

@@ -18,6 +18,7 @@ from xyntra.targets.cuda.launches import BoundLaunch
 from xyntra.targets.cuda.loaded_model import LoadedModel
 from xyntra.targets.cuda.pending import Pending
 from xyntra.targets.cuda.resources import LaunchResources
+from xyntra.targets.cuda.torch_calls import TorchCalls
 
 Array = np.ndarray[Any, Any]
 
@@ -64,8 +65,13 @@ class CudaProgram:
             DeviceError: there is no such GPU, or it failed.
         """
         loaded = self._loaded
-        if out is None and loaded is not None and loaded.is_staged(arrays):
-            return self._call_staged(loaded, arrays)
+        if loaded is not None:
+            if out is None and loaded.is_staged(arrays):
+                return self._call_staged(loaded, arrays)
+            if loaded.torch is not None:
+                results = self._call_torch(loaded, loaded.torch, arrays, out)
+                if results is not None:
+                    return results
         with self._ready() as loaded:
             started = loaded.start(arrays, out)
         return started.wait() if isinstance(started, Pending) else started
@@ -88,6 +94,27 @@ class CudaProgram:
         """
         with self._ready() as loaded:
             return loaded.time_steps(inputs, outputs)
+
+    def _call_torch(
+        self,
+        loaded: LoadedModel,
+        calls: TorchCalls,
+        arrays: Sequence[Any],
+        out: Sequence[Any] | None,
+    ) -> Sequence[Any] | None:
+        """As `call`, for tensors of the usual kind; None for others."""
+        used = loaded.gpu
+        used.check()
+        entered = used.direct.enter(used.context)
+        try:
+            with self._lock:
+                return calls.start(arrays, out)
+        except DeviceError as error:
+            used.note(error)
+            raise loaded.named(error) from None
+        finally:
+            if entered:
+                used.direct.leave()
 
     def launches(self, addresses: Sequence[int]) -> list[BoundLaunch]:
         """Return the launches of a call, to be put on streams, or into graphs, of one's own.

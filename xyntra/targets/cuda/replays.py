@@ -71,6 +71,13 @@ class Replays:
             found += self.bind(step, ports) if fixed is None else fixed
         return found
 
+    def known(self, addresses: Addresses) -> LaunchGraph | None:
+        """Return the graph for some addresses, if there is one."""
+        graph = self._graphs.pop(addresses, None)
+        if graph is not None:
+            self._graphs[addresses] = graph
+        return graph
+
     def find(self, addresses: Addresses) -> Callable[[int], None] | None:
         """Return what puts the launches for some addresses on a stream.
 

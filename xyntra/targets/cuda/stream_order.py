@@ -18,18 +18,26 @@ class StreamOrder:
         self._direct = direct
         self.own = own
         self._last = own
+        self._lasts = True
         self._fence = Event()
 
-    def enter(self, stream: int) -> None:
-        """Begin a call on a stream."""
+    def enter(self, stream: int, *, lasts: bool) -> None:
+        """Begin a call on a stream.
+
+        Args:
+            stream: its handle.
+            lasts: the stream is there as long as the process; else every call marks its end, as
+                the stream may be gone when the next call asks.
+        """
         if stream == self._last:
             return
-        if self._last == self.own:
-            self._direct.record(self._fence.handle, self.own)
+        if self._lasts:
+            self._direct.record(self._fence.handle, self._last)
         self._direct.wait(stream, self._fence.handle)
         self._last = stream
+        self._lasts = lasts or stream == self.own
 
-    def leave(self, stream: int) -> None:
-        """End a call. Streams of others may be gone when the next call asks."""
-        if stream != self.own:
-            self._direct.record(self._fence.handle, stream)
+    def leave(self) -> None:
+        """End the call that began last."""
+        if not self._lasts:
+            self._direct.record(self._fence.handle, self._last)

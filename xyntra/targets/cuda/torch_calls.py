@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Calls with PyTorch's tensors on the GPU, in as few steps as can be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xyntra.plan.plan import Plan, Port, numpy_dtype
+from xyntra.targets.cuda.device_array import DeviceArray
+from xyntra.targets.cuda.gpu import Gpu
+from xyntra.targets.cuda.replays import Replays
+from xyntra.targets.cuda.stream_order import StreamOrder
+
+_ALIGNMENT = 16  # bytes: what kernels rely on
+
+
+class TorchCalls:
+    """Calls of the usual kind: tensors that fit, at addresses that were seen before.
+
+    Everything else is left to `DeviceCalls`, which also says what does not fit.
+
+    Args:
+        torch: the module.
+        plan: what is run.
+        gpu: where.
+        replays: its launches.
+        order: of calls on several streams.
+    """
+
+    def __init__(
+        self, torch: Any, plan: Plan, gpu: Gpu, replays: Replays, order: StreamOrder
+    ) -> None:
+        self._tensor = torch.Tensor
+        self._current_stream = torch._C._cuda_getCurrentRawStream
+        self._inputs = [_expected(torch, port) for port in plan.inputs]
+        self._outputs = [_expected(torch, port) for port in plan.outputs]
+        self._results = [(p.nbytes, p.shape, numpy_dtype(p.dtype)) for p in plan.outputs]
+        self._sizes = [port.nbytes for port in plan.inputs]
+        self._gpu = gpu
+        self._replays = replays
+        self._order = order
+
+    def start(self, arrays: Sequence[Any], out: Sequence[Any] | None) -> Sequence[Any] | None:
+        """Launch a call and return its outputs; None, with nothing done, where it is unusual."""
+        addresses: list[int] = []
+        if len(arrays) != len(self._inputs) or not self._read(arrays, self._inputs, addresses):
+            return None
+        stream = int(self._current_stream(self._gpu.ordinal))
+        if out is None:
+            results: Sequence[Any] = self._new(stream)
+            addresses += [each.address for each in results]
+        elif len(out) == 1 and self._read(out, self._outputs, addresses):
+            if len(self._outputs) != 1 or self._overlap(addresses):
+                return None
+            results = out
+        else:
+            return None
+        replay = self._replays.known(tuple(addresses))
+        if replay is None:
+            return None
+        self._order.enter(stream, lasts=True)
+        replay(stream)
+        return results
+
+    def _read(
+        self, arrays: Sequence[Any], expected: Sequence[tuple[Any, Any]], addresses: list[int]
+    ) -> bool:
+        """Append the addresses of tensors, if all of them are as they should be."""
+        kind, ordinal = self._tensor, self._gpu.ordinal
+        for array, (dtype, shape) in zip(arrays, expected, strict=False):
+            if (
+                type(array) is not kind
+                or array.dtype is not dtype
+                or array.shape != shape
+                or array.get_device() != ordinal
+                or not array.is_contiguous()
+                or array.is_neg()
+            ):
+                return False
+            address = array.data_ptr()
+            if address % _ALIGNMENT or not address:
+                return False
+            addresses.append(address)
+        return True
+
+    def _overlap(self, addresses: Sequence[int]) -> bool:
+        """Tell whether the last of `addresses`, that of the output, shares memory with an input."""
+        start, end = addresses[-1], addresses[-1] + self._results[0][0]
+        inputs = zip(addresses, self._sizes, strict=False)
+        return any(start < each + nbytes and each < end for each, nbytes in inputs)
+
+    def _new(self, stream: int) -> list[DeviceArray]:
+        used = self._gpu
+        return [
+            DeviceArray(used, used.blocks.take(nbytes, stream), shape, dtype, stream)
+            for nbytes, shape, dtype in self._results
+        ]
+
+
+def _expected(torch: Any, port: Port) -> tuple[Any, Any]:
+    return getattr(torch, port.dtype, None), torch.Size(port.shape)
