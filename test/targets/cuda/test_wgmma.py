@@ -152,7 +152,17 @@ def assemble(image: KernelImage, folder: Path) -> str:
     return result.stdout + result.stderr
 
 
-@pytest.mark.parametrize("tile", [Tile(128, 256), Tile(128, 192), Tile(64, 64), Tile(64, 256)])
+@pytest.mark.parametrize(
+    "tile",
+    [
+        Tile(128, 256),
+        Tile(128, 192),
+        Tile(64, 64),
+        Tile(128, 128, takes_turns=True),
+        Tile(64, 64, takes_turns=True),
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("layout", ["kk", "mn"])
 def test_tiles_assemble_without_spills_or_serialised_products(tile, layout, monkeypatch, tmp_path):
     monkeypatch.setattr(wgmma, "choose_tile", lambda *_: tile)

@@ -26,7 +26,6 @@ from xyntra.passes.lower.cuda.contraction.tile_order import TileOrder
 from xyntra.passes.lower.cuda.contraction.wgmma_ops import (
     address,
     advanced,
-    arrive,
     copy_in,
     descriptor,
     let_launch_behind_begin,
@@ -72,7 +71,6 @@ _ROWS_APART = 8 * SWIZZLE  # bytes from one group of eight rows to the next
 _BLOCK_BYTES = BLOCK * SWIZZLE  # 64 rows of either factor, or 64 steps of 64 neighbouring ones
 _BARRIER = 8  # bytes
 _UNUSED = 16  # bytes
-_FOLLOWING = 3  # number of a barrier; those before it are the block's and the consumers'
 _PRODUCER_REGISTERS = 40
 _CONSUMER_REGISTERS = 232
 
@@ -243,7 +241,8 @@ class _Kernel:
     def _prepare(self) -> None:
         for each in self.maps:
             prefetch_map(each)
-        warps = self.tile.consumers * WARPGROUP // WARP
+        readers = 1 if self.tile.takes_turns else self.tile.consumers
+        warps = readers * WARPGROUP // WARP
         for stage in range(self.stages):
             nvvm.mbarrier_init(self._full(i32(stage)), i32(1))
             nvvm.mbarrier_init(self._empty(i32(stage)), i32(warps))
@@ -254,10 +253,24 @@ class _Kernel:
         if self.tile.consumers > 1:
             nvvm.setmaxregister(count, getattr(nvvm.SetMaxRegisterAction, action))
 
-    def _tiles(self, body: Callable[[Place, Sequence[ir.Value]], Sequence[ir.Value]]) -> None:
-        """Let the block take its tiles; `body` is given stage and parity, and returns the next."""
-        last, step = i32(self.order.count), i32(min(self.order.count, MULTIPROCESSORS))
-        loop = scf.ForOp(block_number(), last, step, [i32(0), i32(0)])
+    def _tiles(
+        self,
+        body: Callable[[Place, Sequence[ir.Value]], Sequence[ir.Value]],
+        consumer: ir.Value | None = None,
+    ) -> None:
+        """Let the block take its tiles; `body` is given stage and parity, and returns the next.
+
+        Args:
+            body: emits what is done for one tile.
+            consumer: who takes every other one, the first or the second, an i32; None for all.
+        """
+        blocks = min(self.order.count, MULTIPROCESSORS)
+        first, ring = block_number(), [i32(0), i32(0)]
+        if consumer is not None:
+            first = arith.addi(first, arith.muli(consumer, i32(blocks)))
+            ring = self._behind(i32(0), arith.muli(consumer, i32(self.steps)), i32(0))
+        step = i32(blocks if consumer is None else 2 * blocks)
+        loop = scf.ForOp(first, i32(self.order.count), step, ring)
         with ir.InsertionPoint(loop.body):
             place = self.order.place(loop.induction_variable)
             scf.YieldOp(list(body(place, list(loop.inner_iter_args))))
@@ -283,11 +296,14 @@ class _Kernel:
 
         def work(place: Place, ring: Sequence[ir.Value]) -> Sequence[ir.Value]:
             sums, following = self._multiply(number, ring)
+            if self.tile.takes_turns:
+                self._write(place, sums, number)
+                return self._behind(following[0], i32(self.steps), following[1])
             first = arith.addi(place.row, arith.muli(number, i32(WARPGROUP_ROWS)))
             self._write(Place(place.batch, first, place.column), sums, number)
             return following
 
-        self._tiles(work)
+        self._tiles(work, number if self.tile.takes_turns else None)
         self.plan.results[0][1].finish()
 
     def _write(self, place: Place, sums: Sequence[ir.Value], number: ir.Value) -> None:
@@ -301,15 +317,16 @@ class _Kernel:
             is_inside = arith.cmpi(arith.CmpIPredicate.ult, column, extent)
             always = len(self.plan.results) == 1
             with nullcontext() if always else when(is_inside):
-                within = Place(place.batch, place.row, column)
-                results.write(within, sums, number, staging, own)
+                for block, part in enumerate(_parts(sums, self.tile.blocks)):
+                    row = arith.addi(place.row, i32(block * WARPGROUP_ROWS))
+                    within = Place(place.batch, row, column)
+                    results.write(within, part, number, staging, own)
 
     def _multiply(
         self, number: ir.Value, ring: Sequence[ir.Value]
     ) -> tuple[list[ir.Value], list[ir.Value]]:
         """Return a tile's sums, and stage and parity behind it."""
         before = ring[0]
-        self._stay_behind(number)
         # The first stage is by itself: it starts the sums.
         sums, ring = self._stage(number, ring, None)
         count = len(sums)
@@ -319,7 +336,6 @@ class _Kernel:
             sums, following = self._stage(number, inside[count : count + 2], inside[:count])
             nvvm.wgmma_wait_group_sync_aligned(1)
             self._release(inside[-1])  # its multiplications have ended
-            self._let_follow(number, loop.induction_variable)
             scf.YieldOp([*sums, *following, inside[count]])
         results = list(loop.results)
         sums = wait_for_products(results[:count])
@@ -333,43 +349,26 @@ class _Kernel:
         wait_for_phase(self._full(stage), parity)
         nvvm.wgmma_fence_aligned()
         own = self._at(i32(0), stage, self.tile.rows * SWIZZLE)
-        own = arith.addi(own, arith.muli(number, i32(_BLOCK_BYTES)))
-        left = descriptor(own, _blocks_apart(self.left), _ROWS_APART)
+        if not self.tile.takes_turns:
+            own = arith.addi(own, arith.muli(number, i32(_BLOCK_BYTES)))
+        starts = [arith.addi(own, i32(n * _BLOCK_BYTES)) for n in range(self.tile.blocks)]
+        lefts = [descriptor(each, _blocks_apart(self.left), _ROWS_APART) for each in starts]
         both = self._at(i32(self.rights), stage, self.tile.columns * SWIZZLE)
         right = descriptor(both, _blocks_apart(self.right), _ROWS_APART)
-        found: list[ir.Value] = []
+        found = _parts(sums or [], self.tile.blocks)
         for step in range(SWIZZLE // _STEP_BYTES):
-            found = multiply(
-                found or sums,
-                advanced(left, step * _step_bytes(self.left)),
-                advanced(right, step * _step_bytes(self.right)),
-                self.tile.columns,
-                self.product.element,
-                left_is_deep=self.left.is_deep,
-                right_is_deep=self.right.is_deep,
-            )
+            for block, left in enumerate(lefts):
+                found[block] = multiply(
+                    found[block],
+                    advanced(left, step * _step_bytes(self.left)),
+                    advanced(right, step * _step_bytes(self.right)),
+                    self.tile.columns,
+                    self.product.element,
+                    left_is_deep=self.left.is_deep,
+                    right_is_deep=self.right.is_deep,
+                )
         nvvm.wgmma_commit_group_sync_aligned()
-        return found, self._next(stage, parity)
-
-    @property
-    def _lag(self) -> int:
-        lag = min(self.tile.lag, self.stages - 1, self.steps - 1)
-        return lag if self.tile.consumers > 1 else 0
-
-    def _stay_behind(self, number: ir.Value) -> None:
-        """Wait, as the second consumer, until the first one is some stages ahead in this tile."""
-        if self._lag:
-            with when(arith.cmpi(arith.CmpIPredicate.eq, number, i32(1))):
-                threads = i32(2 * WARPGROUP)
-                nvvm.barrier(barrier_id=i32(_FOLLOWING), number_of_threads=threads)
-
-    def _let_follow(self, number: ir.Value, step: ir.Value) -> None:
-        """Let the second consumer begin, as the first one, at a step of the tile."""
-        if self._lag:
-            is_first = arith.cmpi(arith.CmpIPredicate.eq, number, i32(0))
-            is_time = arith.cmpi(arith.CmpIPredicate.eq, step, i32(self._lag))
-            with when(arith.andi(is_first, is_time)):
-                arrive(_FOLLOWING, 2 * WARPGROUP)
+        return [value for part in found for value in part], self._next(stage, parity)
 
     def _release(self, stage: ir.Value) -> None:
         lane = arith.andi(thread_number(), i32(WARP - 1))
@@ -383,6 +382,15 @@ class _Kernel:
         return [
             arith.select(wraps, i32(0), following),
             arith.select(wraps, arith.xori(parity, i32(1)), parity),
+        ]
+
+    def _behind(self, stage: ir.Value, steps: ir.Value, parity: ir.Value) -> list[ir.Value]:
+        """Return the stage that lies `steps` further on, and the parity of its phase."""
+        total = arith.addi(stage, steps)
+        turns = arith.divui(total, i32(self.stages))
+        return [
+            arith.remui(total, i32(self.stages)),
+            arith.xori(parity, arith.andi(turns, i32(1))),
         ]
 
     def _at(self, start: ir.Value, number: ir.Value, nbytes: int) -> ir.Value:
@@ -405,6 +413,12 @@ def _rolled(first: int, end: int, carried: Sequence[ir.Value]) -> scf.ForOp:
         "#llvm.loop_annotation<unroll = <disable = true>>"
     )
     return loop
+
+
+def _parts(values: Sequence[ir.Value], count: int) -> list[list[ir.Value]]:
+    """Split `values` into `count` parts of equal length."""
+    length = len(values) // count
+    return [list(values[length * n : length * (n + 1)]) for n in range(count)]
 
 
 def _blocks_apart(factor: Operand) -> int:

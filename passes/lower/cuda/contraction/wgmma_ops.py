@@ -58,7 +58,7 @@ def advanced(matrix: ir.Value, nbytes: int) -> ir.Value:
 
 
 def multiply(
-    sums: Sequence[ir.Value] | None,
+    sums: Sequence[ir.Value],
     left: ir.Value,
     right: ir.Value,
     columns: int,
@@ -70,7 +70,7 @@ def multiply(
     """Issue one wgmma of 64 rows by `columns` by 32 bytes of steps, and return its sums.
 
     Args:
-        sums: what the product is added to; None to start from zero. (Cleared registers in its place
+        sums: what the product is added to; empty to start from zero. (Cleared registers there
             make the assembler run multiplications one by one.)
         left: descriptor of the left factor.
         right: descriptor of the right factor.
@@ -95,7 +95,7 @@ def multiply(
         factor,
         factor,
         attribute("#nvvm.wgmma_type<f32>"),
-        attribute(f"#nvvm.wgmma_scale_out<{'zero' if sums is None else 'one'}>"),
+        attribute(f"#nvvm.wgmma_scale_out<{'one' if sums else 'zero'}>"),
         one,
         one,
         attribute(f"#nvvm.mma_layout<{'row' if left_is_deep else 'col'}>"),
@@ -170,11 +170,6 @@ def store_matrices(target: ir.Value, words: Sequence[ir.Value]) -> None:
         attribute("#nvvm.ld_st_matrix_shape<m=8,n=8>"),
         attribute("#nvvm.ld_st_matrix_elt_type<b16>"),
     )
-
-
-def arrive(number: int, threads: int) -> None:
-    """Arrive at a barrier of the block, of `threads` in all, without waiting there."""
-    _ordered(f"bar.arrive {number}, {threads};")
 
 
 def wait_for_launch_before() -> None:

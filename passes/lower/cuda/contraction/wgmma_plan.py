@@ -36,22 +36,27 @@ class Tile:
     """What one block computes at a time.
 
     Attributes:
-        rows: 64 for every warpgroup that multiplies, of which there are one or two.
-        columns: a multiple of 64, up to 256.
+        rows: 64 or 128.
+        columns: a multiple of 64, up to 256; up to 128 where consumers take turns at 128 rows.
+        takes_turns: two consumers take every other tile, so that one multiplies while the other
+            writes results; else each has 64 rows of every tile.
         group: rows of tiles that are walked through together, so that they share columns in L2.
-        lag: stages that the second of two consumers stays behind the first, so that one multiplies
-            while the other writes results; less than there are stages.
     """
 
     rows: int
     columns: int
+    takes_turns: bool = False
     group: int = 8
-    lag: int = 0
 
     @property
     def consumers(self) -> int:
         """Warpgroups that multiply."""
-        return self.rows // WARPGROUP_ROWS
+        return 2 if self.takes_turns else self.rows // WARPGROUP_ROWS
+
+    @property
+    def blocks(self) -> int:
+        """Of 64 rows, for one consumer."""
+        return self.rows // WARPGROUP_ROWS if self.takes_turns else 1
 
     @property
     def threads(self) -> int:
