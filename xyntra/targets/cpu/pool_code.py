@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Native code of the thread pool, as LLVM IR.
 
-A job is a function over a range, cut into chunks that whoever is free takes. One 64-bit word holds
-the number of the job and that of its next chunk, and a chunk is taken by exchanging the word: a
-worker that comes late finds another job's number there and touches nothing. The caller works too,
-and waits for chunks that were taken, not for workers: one that is still asleep delays nobody.
+A job is a function over a range, cut into chunks. Whoever is free takes some: fewer as fewer are
+left, so that a thread gets long runs of neighbours first, and all end at about the same time
+(Polychronopoulos and Kuck, "Guided Self-Scheduling", 1987). One 64-bit word holds the number of the
+job and that of its next chunk, and chunks are taken by exchanging the word: a worker that comes
+late finds another job's number there and touches nothing. The caller works too, and waits for
+chunks that were taken, not for workers: one that is still asleep delays nobody.
 
 Workers that have nothing to do look at the number of the job for a while, longer while a call is
 under way, then sleep in a futex. Whoever starts a job reads how many sleep after it has stored the
@@ -44,7 +46,8 @@ SLOT_BYTES = 64
 MAX_WORKERS = 1023
 POOL_BYTES = SLOTS + SLOT_BYTES * MAX_WORKERS
 
-_CHUNKS_A_THREAD = 8  # enough for the end of a job to be shared well
+_CHUNKS_A_THREAD = 64  # at most; the end of a job is shared as finely as this
+_RUNS_A_THREAD = 2  # that would take what is left, if all of them were as long as the next one
 _PATIENCE = 20000  # turns before the caller offers its core to a worker that does not run
 _WAIT, _WAKE = 9 | 128, 10 | 128  # FUTEX_WAIT_BITSET and FUTEX_WAKE_BITSET, both private
 
@@ -184,7 +187,11 @@ look:
   %may = and i1 %open, %is.member
   br i1 %may, label %take, label %out
 take:
-  %after = add i64 %at, 1
+  %left = sub i64 %chunks, %index
+  %runs = mul i64 %usable, $runs_a_thread
+  %share = udiv i64 %left, %runs
+  %size = call i64 @llvm.smax.i64(i64 %share, i64 1)
+  %after = add i64 %at, %size
   %pair = cmpxchg ptr %next, i64 %at, i64 %after acq_rel acquire, align 8
   %taken = extractvalue { i64, i1 } %pair, 1
   br i1 %taken, label %run, label %look
@@ -198,10 +205,11 @@ run:
   %chunk.slot = getelementptr i8, ptr %pool, i64 $chunk
   %chunk = load i64, ptr %chunk.slot
   %begin = mul i64 %index, %chunk
-  %reach = add i64 %begin, %chunk
+  %length = mul i64 %size, %chunk
+  %reach = add i64 %begin, %length
   %end = call i64 @llvm.smin.i64(i64 %reach, i64 %count)
   call void %function(ptr %environment, i64 %begin, i64 %end, i64 %id)
-  %before = atomicrmw add ptr %done, i64 1 acq_rel, align 8
+  %before = atomicrmw add ptr %done, i64 %size acq_rel, align 8
   %more = add i64 %did, 1
   br label %look
 out:
@@ -347,5 +355,6 @@ def pool_source() -> str:
         next=_NEXT, done=_DONE, number=_NUMBER, sleepers=_SLEEPERS, owner=_OWNER, job=_JOB,
         function=_FUNCTION, environment=_ENVIRONMENT, count=_COUNT, chunk=_CHUNK, active=ACTIVE,
         home=HOME, pinned=PINNED, cores=CORES, slots=SLOTS, slot_bytes=SLOT_BYTES,
-        chunks_a_thread=_CHUNKS_A_THREAD, patience=_PATIENCE, wait=_WAIT, wake=_WAKE,
+        chunks_a_thread=_CHUNKS_A_THREAD, runs_a_thread=_RUNS_A_THREAD, patience=_PATIENCE,
+        wait=_WAIT, wake=_WAKE,
     )  # fmt: skip
