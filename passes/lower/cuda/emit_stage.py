@@ -61,8 +61,8 @@ def emit_stage(
         if found is not None:
             shape = emit_contraction(found, shared, architecture)
         elif len(nests) > 1:
-            shape = emit_register_rows(nests, stage.operations, shared)
-            shape = shape or emit_rows(nests, stage.operations, shared)
+            in_registers = emit_register_rows(nests, stage.operations, shared)
+            shape = in_registers or emit_rows(nests, stage.operations, shared)
         elif nests[0].reductions:
             shape = emit_reduction(nests[0], shared)
         else:

@@ -184,8 +184,7 @@ def _live_bytes(nests: Sequence[LinearNest], count: int) -> int:
             first.setdefault(whole, number)
             last[whole] = number
             size[whole] = _item_bytes(access)
-    between = range(len(nests) - 1)
-    return max(
-        (sum(size[each] for each in first if first[each] <= gap < last[each]) for gap in between),
-        default=_REGISTER,
-    )
+    gaps = range(len(nests) - 1)
+    kept = (sum(size[each] for each in first if first[each] <= gap < last[each]) for gap in gaps)
+    # What only one nest reads passes through registers all the same.
+    return max([max(size.values()), *kept])

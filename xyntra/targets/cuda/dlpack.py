@@ -154,14 +154,16 @@ def _dtype_name(dtype: _Type) -> str:
 _exported: dict[int, tuple[_Managed, Any, object]] = {}
 
 
-@ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-def _delete(managed: int) -> None:
+def _let_go(managed: int) -> None:
     """Called by whoever took a capsule."""
     _exported.pop(managed, None)
 
 
-@ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
-def _destroy(capsule: int) -> None:
+def _drop(capsule: int) -> None:
     """Called by Python for a capsule that goes; nobody took it if it still has its name."""
     if _is_valid(capsule, _NAME):
         _exported.pop(_pointer_in(capsule, _NAME), None)
+
+
+_delete = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_let_go)
+_destroy = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(_drop)

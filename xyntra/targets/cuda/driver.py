@@ -74,8 +74,13 @@ def failure(status: int, what: str, place: str | None = None) -> DeviceError:
         return _too_old(cause, place)
     if status in _WRONG_ARCHITECTURE:
         message = f"{what} failed: the code is for another architecture"
-        hint = "compile the model for this GPU"
-        return DeviceError("gpu-architecture", message, place=place, cause=cause, hint=hint)
+        return DeviceError(
+            "gpu-architecture",
+            message,
+            place=place,
+            cause=cause,
+            hint="compile the model for this GPU",
+        )
     hint = LOST if status in _STICKY else None
     return DeviceError("gpu-error", f"{what} failed", place=place, cause=cause, hint=hint)
 

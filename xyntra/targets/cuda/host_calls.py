@@ -69,7 +69,8 @@ class HostCalls:
         slot = self._slot()
         self._order.enter(stream, lasts=True)
         for staged, array in zip(slot.inputs, inputs, strict=True):
-            np.copyto(staged, array)
+            if staged is not None:
+                np.copyto(staged, array)
         slot.graph(stream)
         self._gpu.direct.record(slot.event.handle, stream)
         return slot

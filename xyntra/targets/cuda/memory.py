@@ -72,7 +72,8 @@ class PinnedMemory:
             return np.empty(shape, dtype)
         block = (ctypes.c_uint8 * nbytes).from_address(self.address + start)
         block.owner = owner or self  # type: ignore[attr-defined]
-        return np.frombuffer(block, dtype).reshape(shape)
+        found: Array = np.frombuffer(memoryview(block), dtype).reshape(shape)
+        return found
 
 
 class Event:
