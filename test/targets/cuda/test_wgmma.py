@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from xyntra.passes.lower.cuda.contraction import select, wgmma
+from xyntra.passes.lower.cuda.contraction import plan_wgmma, select
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import Tile
 from xyntra.targets.cuda.kernel_image import KernelImage
 from xyntra.targets.cuda.kernels import compile_image
@@ -131,7 +131,7 @@ def product(
 
 @pytest.fixture(autouse=True)
 def _warpgroups(monkeypatch):
-    monkeypatch.setattr(select, "WGMMA_ARCHITECTURES", frozenset({"sm_90a"}))
+    monkeypatch.setattr(select, "MMA_ARCHITECTURES", frozenset())
 
 
 def compiled(text: str, architecture: str = "sm_90a") -> KernelImage:
@@ -165,7 +165,7 @@ def assemble(image: KernelImage, folder: Path) -> str:
 )
 @pytest.mark.parametrize("layout", ["kk", "mn"])
 def test_tiles_assemble_without_spills_or_serialised_products(tile, layout, monkeypatch, tmp_path):
-    monkeypatch.setattr(wgmma, "choose_tile", lambda *_: tile)
+    monkeypatch.setattr(plan_wgmma, "choose_tile", lambda *_: tile)
     image = compiled(product(512, 768, 512, layout=layout))
     report = assemble(image, tmp_path)
     assert set(re.findall(r"(\d+) bytes spill", report)) == {"0"}

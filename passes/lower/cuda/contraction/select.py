@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
 from xyntra.passes.lower.cuda.contraction.mma import MmaPlan, emit_mma, plan_mma
+from xyntra.passes.lower.cuda.contraction.plan_wgmma import WgmmaPlan, plan_wgmma
 from xyntra.passes.lower.cuda.contraction.product import product_of
 from xyntra.passes.lower.cuda.contraction.simt import emit_simt
-from xyntra.passes.lower.cuda.contraction.wgmma import WgmmaPlan, emit_wgmma, plan_wgmma
+from xyntra.passes.lower.cuda.contraction.wgmma import emit_wgmma
 from xyntra.passes.lower.cuda.precision import allows_tf32
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import LaunchShape

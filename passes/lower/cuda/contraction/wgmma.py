@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from torch_mlir.dialects import arith, nvvm, scf
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.epilogue import Epilogue
 from xyntra.passes.lower.cpu.loop_builder import Position
-from xyntra.passes.lower.cuda.contraction.group import Slice
+from xyntra.passes.lower.cuda.contraction.plan_wgmma import WgmmaPlan
 from xyntra.passes.lower.cuda.contraction.product import Product
 from xyntra.passes.lower.cuda.contraction.tile_order import TileOrder
 from xyntra.passes.lower.cuda.contraction.wgmma_ops import (
@@ -45,14 +44,11 @@ from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
     WARPGROUP_ROWS,
     Operand,
     Tile,
-    choose_tile,
     depth,
-    operand,
-    stages,
 )
-from xyntra.passes.lower.cuda.contraction.wgmma_results import Place, Results
+from xyntra.passes.lower.cuda.contraction.wgmma_results import Place
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
-from xyntra.passes.lower.cuda.tensor_map import TensorMap, map_argument
+from xyntra.passes.lower.cuda.tensor_map import map_argument
 from xyntra.passes.lower.cuda.thread_grid import (
     WARP,
     LaunchShape,
@@ -73,67 +69,6 @@ _BARRIER = 8  # bytes
 _UNUSED = 16  # bytes
 _PRODUCER_REGISTERS = 40
 _CONSUMER_REGISTERS = 232
-
-
-@dataclass(frozen=True)
-class WgmmaPlan:
-    """How warpgroups compute a product.
-
-    Attributes:
-        order: of the tiles.
-        left: the left factor.
-        right: the right factor.
-        results: what consumers write, each from its first column on.
-    """
-
-    order: TileOrder
-    left: Operand
-    right: Operand
-    results: tuple[tuple[int, Results], ...]
-
-    @property
-    def staging_bytes(self) -> int:
-        """Shared memory that results pass through."""
-        return max(each.staging_bytes for _, each in self.results)
-
-    @property
-    def stages(self) -> int:
-        """Of the ring."""
-        return stages(self.order.tile, self.staging_bytes)
-
-    @property
-    def maps(self) -> tuple[TensorMap, ...]:
-        """Of the factors and results."""
-        results = [each for _, result in self.results for each in result.maps]
-        return (self.left.map, self.right.map, *results)
-
-
-def plan_wgmma(
-    product: Product,
-    epilogue: Epilogue | None,
-    slices: Sequence[Slice] = (),
-    tile: Tile | None = None,
-) -> WgmmaPlan | None:
-    """Return how a product is computed; None where TMA cannot copy its factors.
-
-    Args:
-        product: what is computed.
-        epilogue: what happens to each element before it is stored, if anything.
-        slices: what happens in its place, where that differs from column to column.
-        tile: how the product is cut; None to choose.
-    """
-    tile = tile or choose_tile(product, [each.start for each in slices])
-    left = operand(product, product.left, tile.rows, is_left=True)
-    right = operand(product, product.right, tile.columns, is_left=False)
-    whole = [(0, product, epilogue)]
-    parts = [(each.start, product.narrowed(each.columns), each.epilogue) for each in slices]
-    results = [(start, Results.of(part, own, tile)) for start, part, own in parts or whole]
-    found = tuple((start, each) for start, each in results if each is not None)
-    if left is None or right is None or len(found) < len(results):
-        return None
-    if len({each.parts for _, each in found}) > 1:
-        return None  # they take turns in shared memory
-    return WgmmaPlan(TileOrder(product, tile), left, right, found)
 
 
 def emit_wgmma(plan: WgmmaPlan, shared: SharedMemory) -> LaunchShape:
