@@ -84,6 +84,7 @@ ARCHITECTURES = ("sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120")
 @pytest.fixture(autouse=True)
 def _selected(monkeypatch):
     monkeypatch.setattr(select, "MMA_ARCHITECTURES", frozenset(ARCHITECTURES))
+    monkeypatch.setattr(select, "WGMMA_ARCHITECTURES", frozenset())
 
 
 @pytest.fixture
@@ -166,7 +167,7 @@ def test_no_tile_spills(shape, layout, tiled, tmp_path):
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_every_architecture_takes_the_code(architecture, tmp_path):
-    image = compiled(product(128, 256, 512, layout="kn"), architecture)
+    image = compiled(product(16, 256, 8192, layout="kn"), architecture)
     for instruction in ("mma.sync.aligned.m16n8k16", "ldmatrix.sync", "cp.async.cg"):
         assert instruction in image.ptx
     assert ".trans" in image.ptx  # the right factor has its columns side by side
@@ -243,6 +244,12 @@ def test_short_reductions_stay_with_the_threads():
 def test_what_is_no_sum_of_products_stays_with_the_threads():
     text = product(64, 64, 64).replace("%s = arith.addf %w, %r", "%s = arith.maximumf %w, %r")
     assert "mma.sync" not in compiled(text).ptx
+
+
+def test_warps_take_small_tiles_and_warpgroups_large_ones(monkeypatch):
+    monkeypatch.setattr(select, "WGMMA_ARCHITECTURES", frozenset({"sm_90a"}))
+    assert "mma.sync" in compiled(product(16, 768, 768, factor="bf16")).ptx
+    assert "wgmma" in compiled(product(1024, 1024, 768, factor="bf16")).ptx
 
 
 def test_tiles_fit_and_are_no_larger_than_needed():

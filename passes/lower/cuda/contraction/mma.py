@@ -72,6 +72,13 @@ class MmaPlan:
     left: MmaFactor
     right: MmaFactor
 
+    @property
+    def microseconds(self) -> float:
+        """An estimate of how long it takes on a large device."""
+        sizes = [size(self.nest, loops) for loops in _outputs(self.roles)]
+        parts = -(-size(self.nest, self.roles.reductions) // self.left.depth)
+        return self.tile.microseconds(*sizes, parts)
+
     def factor(self, number: int) -> MmaFactor:
         """Return the factor that is input `number` of the nest."""
         return self.left if number == self.roles.left else self.right

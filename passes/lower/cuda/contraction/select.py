@@ -15,8 +15,9 @@ from xyntra.passes.lower.cuda.thread_grid import LaunchShape
 
 WGMMA_ARCHITECTURES = frozenset({"sm_90a"})
 """Architectures whose warpgroups multiply."""
-MMA_ARCHITECTURES: frozenset[str] = frozenset()
+MMA_ARCHITECTURES = frozenset({"sm_90a"})
 """Architectures whose warps multiply on tensor cores."""
+_FEW = 64 * 64  # elements of the tiles of warpgroups for few rows
 
 
 def emit_contraction(
@@ -33,11 +34,21 @@ def emit_contraction(
     if plan is not None and group.windows:
         return emit_mma(plan, group.initial, group.epilogue, shared)
     warpgroups = _plan_on_warpgroups(group, architecture)
-    if warpgroups is not None:
+    prefers_warps = plan is not None and not group.slices and _has_few_tiles(plan)
+    if warpgroups is not None and not prefers_warps:
         return emit_wgmma(warpgroups, shared)
     if plan is not None:
         return emit_mma(plan, group.initial, group.epilogue, shared)
     return emit_simt(group.nest, group.roles, group.initial, group.epilogue, shared)
+
+
+def _has_few_tiles(plan: MmaPlan) -> bool:
+    """Tell whether waiting for copies, rather than multiplying, takes a contraction's time.
+
+    Small tiles, and blocks that share a reduction, then bring more of the factors at once.
+    """
+    elements = plan.tile.rows * plan.tile.columns
+    return elements < _FEW or (elements == _FEW and plan.tile.split > 1)
 
 
 def takes_slices(group: ContractionGroup, architecture: str) -> bool:
