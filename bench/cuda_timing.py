@@ -56,11 +56,14 @@ def take_turns(graphs: Mapping[str, Any], count: int, rounds: int) -> dict[str, 
 
 
 def copy_bandwidth(rounds: int) -> float:
-    """Return bytes a second that a copy on the GPU reads and writes."""
-    source = torch.empty(_COPIED, dtype=torch.uint8, device="cuda")
+    """Return bytes a second that a copy on the GPU reads and writes: the driver's, or a kernel's."""
+    source = torch.zeros(_COPIED // 4, device="cuda")
     target = torch.empty_like(source)
-    graph = captured(lambda: target.copy_(source), 5)
-    return 2 * _COPIED / take_turns({"copy": graph}, 5, rounds)["copy"] * 1e6
+    graphs = {
+        "driver": captured(lambda: target.copy_(source), 5),
+        "kernel": captured(lambda: torch.neg(source, out=target), 5),
+    }
+    return 2 * _COPIED / min(take_turns(graphs, 5, rounds).values()) * 1e6
 
 
 def host_microseconds(work: Work, calls: int, rounds: int) -> float:
