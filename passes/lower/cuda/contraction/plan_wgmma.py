@@ -68,7 +68,7 @@ def plan_wgmma(
         slices: what happens in its place, where that differs from column to column.
         tile: how the product is cut; None to choose.
     """
-    tile = tile or choose_tile(product, [each.start for each in slices])
+    tile = tile or choose_tile(product, _work(epilogue, slices), [each.start for each in slices])
     left = operand(product, product.left, tile.rows, is_left=True)
     right = operand(product, product.right, tile.columns, is_left=False)
     whole = [(0, product, epilogue)]
@@ -80,3 +80,9 @@ def plan_wgmma(
     if len({each.parts for _, each in found}) > 1:
         return None  # they take turns in shared memory
     return WgmmaPlan(TileOrder(product, tile), left, right, found)
+
+
+def _work(epilogue: Epilogue | None, slices: Sequence[Slice]) -> int:
+    """Return how many operations there are on each element of the result, at most."""
+    followers = [each.epilogue for each in slices] + ([] if epilogue is None else [epilogue])
+    return max([len(list(each.body.operations)) - 1 for each in followers], default=0)
