@@ -56,7 +56,7 @@ def take_turns(graphs: Mapping[str, Any], count: int, rounds: int) -> dict[str, 
 
 
 def copy_bandwidth(rounds: int) -> float:
-    """Return bytes a second that a copy on the GPU reads and writes: the driver's, or a kernel's."""
+    """Return bytes a second that a copy reads and writes: the driver's, or that of a kernel."""
     source = torch.zeros(_COPIED // 4, device="cuda")
     target = torch.empty_like(source)
     graphs = {
