@@ -16,7 +16,7 @@ from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.fusion.weights import StaticValues
 from xyntra.passes.views.layout import Layout
-from xyntra.passes.views.sliding_windows import Window
+from xyntra.passes.views.sliding_windows import Window, has_dense_taps
 from xyntra.passes.views.structured import Interned
 from xyntra.passes.views.ties import RESHAPES, Ties
 
@@ -26,6 +26,9 @@ Order = tuple[int, ...]
 _COPY_BYTES_PER_NS = 4.0  # of a transposing copy
 _FLOPS_PER_NS = 70.0
 _GAIN = 0.1  # of a convolution's time, from each of its two tensors
+_WINOGRAD_GAIN = 0.25  # the same where Winograd's algorithm takes over
+_WINOGRAD_TAPS = 3
+_WINOGRAD_CHANNELS = 16
 _WINDOW_BYTES_PER_NS = 8.0
 _MIN_CHANNELS = 8  # fewer fill no vector
 
@@ -169,7 +172,16 @@ class ChannelOrders:
         written = tuple(op.results[0].type.shape)
         steps = prod(op.operands[1].type.shape) // prod(written[1 : 1 + window.outputs])
         flops: int = 2 * prod(written) * steps
-        return flops / _FLOPS_PER_NS * _GAIN
+        share = _WINOGRAD_GAIN if self._suits_winograd(op, window) else _GAIN
+        return flops / _FLOPS_PER_NS * share
+
+    def _suits_winograd(self, op: ir.Operation, window: Window) -> bool:
+        if op.operands[1] not in self.static:
+            return False
+        read, written = (value.type.shape for value in (op.operands[0], op.results[0]))
+        channels = prod(read[1 : 1 + window.inputs]), prod(written[1 : 1 + window.outputs])
+        enough = min(channels) >= _WINOGRAD_CHANNELS
+        return enough and has_dense_taps(op, self.interned, _WINOGRAD_TAPS)
 
     def _cost(self, group: _Group) -> float:
         """Nanoseconds that the copies take."""

@@ -16,6 +16,7 @@ from xyntra.passes.views.layout import Layout, reading
 from xyntra.passes.views.movers import Sources, is_copy, move_of
 from xyntra.passes.views.resampling import fold_resampling
 from xyntra.passes.views.slicing import Spans, slice_of_base
+from xyntra.passes.views.sliding_windows import mixes_channels_last
 from xyntra.passes.views.structured import Interned, Map, Structured, identity
 from xyntra.passes.views.tensors import Tensors, retyped
 from xyntra.passes.views.wants import ANY_ORDER, RESHAPES, Order, Wants, keeps_rows
@@ -90,12 +91,23 @@ class Folding:
             order = self.wants.of(value).order
             if order is None or order == identity(len(order)) or op in self.moves:
                 continue
+            if self._writes_channels_last(op):
+                continue
             self.orders[value] = order
             self.affected.add(op)
             if op.name == "linalg.generic" and not any(self.interned.reductions_of(op)):
                 stack += op.operands
             elif op.name in ANY_ORDER:
                 stack.append(op.operands[0])
+
+    def _writes_channels_last(self, op: ir.Operation) -> bool:
+        """Tell whether `op` is a convolution whose output channels lie side by side.
+
+        Its vectors are of channels: in another order it stores them one number at a time.
+        """
+        if op.name != "linalg.generic" or not any(self.interned.reductions_of(op)):
+            return False
+        return mixes_channels_last(op, self.interned)
 
     def _erase_unused(self) -> None:
         for op in reversed(self.passed):

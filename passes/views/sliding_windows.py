@@ -78,3 +78,52 @@ def loops_in(item: Item) -> set[Item]:
     if isinstance(item, ir.AffineBinaryExpr):
         return loops_in(item.lhs) | loops_in(item.rhs)
     return set()
+
+
+def has_dense_taps(op: ir.Operation, interned: Interned, extent: int) -> bool:
+    """Tell whether a convolution slides over two dimensions in steps of 1, with `extent` taps each.
+
+    Args:
+        op: a window that mixes channels.
+        interned: attributes that were read before.
+        extent: taps along each of the two dimensions.
+    """
+    read = interned.maps_of(op).items[0]
+    reductions = interned.reductions_of(op)
+    sizes = _tap_extents(op, interned)
+    slid = [item for item in read if item is not None and not isinstance(item, int)]
+    taps = [_tap(item, reductions) for item in slid]
+    return len(taps) == 2 and all(tap is not None and sizes.get(tap) == extent for tap in taps)
+
+
+def mixes_channels_last(op: ir.Operation, interned: Interned) -> bool:
+    """Tell whether `op` sums products over windows, and both tensors have their channels last.
+
+    Args:
+        op: a linalg.generic with reductions.
+        interned: attributes that were read before.
+    """
+    maps = interned.maps_of(op).items
+    if len(maps) != 3 or not maps[0] or not maps[2]:
+        return False
+    read, weights, written = maps
+    slides = any(isinstance(item, ir.AffineAddExpr) for item in read)
+    channel, column = read[-1], written[-1]
+    if not slides or not isinstance(channel, int) or not isinstance(column, int):
+        return False
+    own = _loops(weights)
+    return interned.reductions_of(op)[channel] and {channel, column} <= own
+
+
+def _tap(item: Item, reductions: tuple[bool, ...]) -> int | None:
+    """The loop over taps in the index `place + tap`; None for any other index."""
+    if not isinstance(item, ir.AffineAddExpr):
+        return None
+    parts = [side.position for side in (item.lhs, item.rhs) if isinstance(side, ir.AffineDimExpr)]
+    found = [loop for loop in parts if reductions[loop]]
+    return found[0] if len(parts) == 2 and len(found) == 1 else None
+
+
+def _tap_extents(op: ir.Operation, interned: Interned) -> dict[Item, int]:
+    weights = interned.maps_of(op).items[1]
+    return dict(zip(weights, op.operands[1].type.shape, strict=True))

@@ -117,3 +117,25 @@ def test_networks(seed, rank):
     result = xyntra.compile(model, config={"isolate": False, "jobs": 1, "cache": False})(x)
     assert result.shape == expected.shape
     assert np.allclose(result, expected, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize(("channels", "extent"), [(64, 56), (512, 7), (24, 41)])
+def test_a_convolution_alone_pays_for_both_copies(channels: int, extent: int) -> None:
+    """Images come and go with channels first; the convolution between works on channels last."""
+    rng = np.random.default_rng(channels)
+    weight = rng.standard_normal((channels, channels, 3, 3)) / np.sqrt(9 * channels)
+    bias = rng.standard_normal(channels)
+    shape = [1, channels, extent, extent]
+    arrays = {"w": weight.astype(np.float32), "b": bias.astype(np.float32)}
+    constants = [onnx.numpy_helper.from_array(array, name) for name, array in arrays.items()]
+    node = helper.make_node("Conv", ["x", "w", "b"], ["y"], pads=[1, 1, 1, 1])
+    ports = [helper.make_tensor_value_info(name, FLOAT, shape) for name in "xy"]
+    graph = helper.make_graph([node], "g", ports[:1], ports[1:], constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    exe = xyntra.compile(model)
+    convolution = next(kernel for kernel in exe.kernels if kernel.name.startswith("conv_"))
+    assert f"-> tensor<1x{extent}x{extent}x{channels}xf32>" in convolution.source()
+    x = rng.standard_normal(shape).astype(np.float32)
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    (expected,) = session.run(None, {"x": x})
+    np.testing.assert_allclose(exe(x), expected, rtol=1e-4, atol=1e-4)
