@@ -249,3 +249,9 @@ def test_slices_that_overlap_or_leave_columns_out_stay_apart(start, second):
 
 def test_other_architectures_take_another_way():
     assert "wgmma" not in compiled(product(128, 128, 64), "sm_80").ptx
+
+
+@pytest.mark.parametrize(("rows", "expected"), [(4096, "wgmma"), (16, "mma.sync")])
+def test_the_faster_of_warps_and_warpgroups_multiplies(rows, expected, monkeypatch):
+    monkeypatch.setattr(select, "MMA_ARCHITECTURES", frozenset({"sm_90a"}))
+    assert expected in compiled(product(rows, 768, 768)).ptx

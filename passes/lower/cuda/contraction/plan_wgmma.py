@@ -14,6 +14,7 @@ from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
     Operand,
     Tile,
     choose_tile,
+    microseconds,
     operand,
     stages,
 )
@@ -46,6 +47,11 @@ class WgmmaPlan:
     def stages(self) -> int:
         """Of the ring."""
         return stages(self.order.tile, self.staging_bytes)
+
+    @property
+    def microseconds(self) -> float:
+        """An estimate of how long it takes on a large device, without what follows."""
+        return microseconds(self.order.product, self.order.tile, 0)
 
     @property
     def maps(self) -> tuple[TensorMap, ...]:

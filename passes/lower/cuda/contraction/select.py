@@ -17,7 +17,6 @@ WGMMA_ARCHITECTURES = frozenset({"sm_90a"})
 """Architectures whose warpgroups multiply."""
 MMA_ARCHITECTURES = frozenset({"sm_90a"})
 """Architectures whose warps multiply on tensor cores."""
-_FEW = 64 * 64  # elements of the tiles of warpgroups for few rows
 
 
 def emit_contraction(
@@ -34,21 +33,13 @@ def emit_contraction(
     if plan is not None and group.windows:
         return emit_mma(plan, group.initial, group.epilogue, shared)
     warpgroups = _plan_on_warpgroups(group, architecture)
-    prefers_warps = plan is not None and not group.slices and _has_few_tiles(plan)
-    if warpgroups is not None and not prefers_warps:
+    if warpgroups is not None and (
+        plan is None or group.slices or warpgroups.microseconds <= plan.microseconds
+    ):
         return emit_wgmma(warpgroups, shared)
     if plan is not None:
         return emit_mma(plan, group.initial, group.epilogue, shared)
     return emit_simt(group.nest, group.roles, group.initial, group.epilogue, shared)
-
-
-def _has_few_tiles(plan: MmaPlan) -> bool:
-    """Tell whether waiting for copies, rather than multiplying, takes a contraction's time.
-
-    Small tiles, and blocks that share a reduction, then bring more of the factors at once.
-    """
-    elements = plan.tile.rows * plan.tile.columns
-    return elements < _FEW or (elements == _FEW and plan.tile.split > 1)
 
 
 def takes_slices(group: ContractionGroup, architecture: str) -> bool:
