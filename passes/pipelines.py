@@ -112,7 +112,7 @@ def fusion_pipeline(*, egraph: bool, fast_math: bool, widen: bool = True) -> tup
             else weights are stored for tensor cores, which take them as they are.
     """
     simplify = SIMPLIFY.replace("}", " math=fast}") if fast_math else SIMPLIFY
-    stages = {SIMPLIFY: (simplify,) if egraph else ()}
+    stages: dict[str, tuple[str, ...]] = {SIMPLIFY: (simplify,) if egraph else ()}
     if not widen:
         stages |= {"widen-contractions": (), _LAST_VIEW: (_LAST_VIEW, "order-weights")}
     return tuple(each for name in expand("fuse") for each in stages.get(name, (name,)))
