@@ -22,6 +22,7 @@ from xyntra.targets.cuda.memory import Event, new_stream
 from xyntra.targets.cuda.pending import Pending
 from xyntra.targets.cuda.replays import Replays
 from xyntra.targets.cuda.resources import LaunchResources, launch_resources
+from xyntra.targets.cuda.step_times import step_times
 from xyntra.targets.cuda.stream_order import StreamOrder
 from xyntra.targets.cuda.torch_calls import TorchCalls
 
@@ -92,14 +93,15 @@ class LoadedModel:
         return Pending(self.gpu, event, lambda: started, _whole(self._places))
 
     def time_steps(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> list[int]:
-        """Run the plan once and return each step's nanoseconds; zero for those done at load."""
+        """Run the plan a few times; return each step's nanoseconds, zero for those of the load."""
         transfers, address = self.gpu.transfers, self._buffers.address
+        self._order.enter(self._stream, lasts=True)
         for array, port in zip(inputs, self.plan.inputs, strict=True):
             transfers.upload(array, address(port.buffer), self._stream)
-        times = []
-        for step in self.plan.steps:
-            place = self._places[step.kernel]
-            times.append(0 if step.once else self._time(self._replays.bind(step), place))
+        called = [step for step in self.plan.steps if not step.once]
+        steps = [(self._places[step.kernel], self._replays.bind(step)) for step in called]
+        measured = iter(step_times(steps, self._stream))
+        times = [0 if step.once else next(measured) for step in self.plan.steps]
         for array, port in zip(outputs, self.plan.outputs, strict=True):
             transfers.download(address(port.buffer), array, self._stream)
         return times
@@ -123,19 +125,6 @@ class LoadedModel:
                 for launch in self._replays.bind(step):
                     launch(self._stream)
         checked(driver().cuStreamSynchronize(self._stream), "preparing the model's weights")
-
-    def _time(self, launches: Sequence[BoundLaunch], place: str) -> int:
-        cuda = driver()
-        events = [checked(cuda.cuEventCreate(0), "creating an event") for _ in range(2)]
-        checked(cuda.cuEventRecord(events[0], self._stream), "timing", place)
-        for launch in launches:
-            launch(self._stream)
-        checked(cuda.cuEventRecord(events[1], self._stream), "timing", place)
-        checked(cuda.cuStreamSynchronize(self._stream), "running a kernel", place)
-        milliseconds = checked(cuda.cuEventElapsedTime(*events), "timing", place)
-        for event in events:
-            cuda.cuEventDestroy(event)
-        return int(milliseconds * 1e6)
 
     def _check_outputs(self, out: Sequence[Any], inputs: Sequence[Array]) -> None:
         if len(out) != len(self.plan.outputs):
