@@ -28,6 +28,7 @@ from xyntra.passes.lower.cuda.contraction.mma_fragments import MmaFragments
 from xyntra.passes.lower.cuda.contraction.mma_instructions import (
     commit_copies,
     multiply,
+    overlap_launches,
     wait_for_copies,
 )
 from xyntra.passes.lower.cuda.contraction.mma_kind import STEP_BYTES, MmaKind, mma_kind
@@ -46,6 +47,8 @@ from xyntra.passes.lower.cuda.thread_grid import (
     when,
 )
 
+PROGRAMMATIC = False
+"""Whether a launch begins, with copies of weights, while the one before it ends."""
 _MIN_REDUCTION = 16
 _MIN_WIDTH = 16
 _GROUP = 8  # tiles above each other that run at one time, so that their columns stay in the cache
@@ -63,6 +66,7 @@ class MmaPlan:
         tile: the tiles.
         left: the left factor.
         right: the right factor.
+        overlaps: the launch begins while the one before it ends.
     """
 
     nest: LinearNest
@@ -71,6 +75,7 @@ class MmaPlan:
     tile: MmaTile
     left: MmaFactor
     right: MmaFactor
+    overlaps: bool
 
     @property
     def microseconds(self) -> float:
@@ -133,7 +138,9 @@ def plan_mma(
             (roles.right, roles.columns, tile.columns),
         )
     )
-    return MmaPlan(nest, roles, kind, tile, left, right) if left.fits and right.fits else None
+    if not left.fits or not right.fits:
+        return None
+    return MmaPlan(nest, roles, kind, tile, left, right, PROGRAMMATIC and clusters)
 
 
 def emit_mma(
@@ -154,7 +161,13 @@ def emit_mma(
     result.write(block.place, block.corner, sums)
     sizes = [size(plan.nest, loops) for loops in _outputs(plan.roles)]
     tile = plan.tile
-    return LaunchShape(tile.tiles(*sizes) * tile.split, tile.threads, tile.shared_bytes, tile.split)
+    return LaunchShape(
+        tile.tiles(*sizes) * tile.split,
+        tile.threads,
+        tile.shared_bytes,
+        tile.split,
+        programmatic=plan.overlaps,
+    )
 
 
 @dataclass(frozen=True)
@@ -193,12 +206,13 @@ class _Block:
         tile = self.plan.tile
         first, end = self._slice()
         ahead = tile.stages - 1
-        for number in range(ahead):
-            part = arith.addi(first, i32(number))
-            present = nullcontext() if number < self._least else when(_is_less(part, end))
-            with present:
-                self._bring(part, i32(number * tile.stage_bytes), moves=True)
-            commit_copies()
+        early = [each for each in self.copies if self.plan.overlaps and each.is_early]
+        if early:
+            self._begin(first, end, early, commits=False)
+        if self.plan.overlaps:
+            overlap_launches()
+        late = [each for each in self.copies if not any(each is other for other in early)]
+        self._begin(first, end, late, commits=True)
         count = tile.own_rows * tile.own_columns // WARP
         zeros = [_zero(self.plan.kind)] * count
         ring = [i32(0), i32(ahead * tile.stage_bytes)]
@@ -214,6 +228,19 @@ class _Block:
             scf.YieldOp([*totals, self._next(reading), self._next(writing)])
         wait_for_copies(0)
         return list(loop.results)[:count]
+
+    def _begin(
+        self, first: ir.Value, end: ir.Value, copies: Sequence[MmaCopies], *, commits: bool
+    ) -> None:
+        """Bring the first parts of some factors into all stages but one."""
+        for number in range(self.plan.tile.stages - 1):
+            part = arith.addi(first, i32(number))
+            stage = i32(number * self.plan.tile.stage_bytes)
+            present = nullcontext() if number < self._least else when(_is_less(part, end))
+            with present:
+                self._bring(part, stage, copies, moves=True)
+            if commits:
+                commit_copies()
 
     @property
     def _parts(self) -> int:
@@ -242,7 +269,7 @@ class _Block:
     def _copy_ahead(self, part: ir.Value, end: ir.Value, stage: ir.Value) -> None:
         if any(each.factor.is_copied for each in self.copies):
             with when(_is_less(part, end)):
-                self._bring(part, stage, moves=False)
+                self._bring(part, stage, self.copies, moves=False)
         commit_copies()
 
     def _move_ahead(self, part: ir.Value, end: ir.Value, stage: ir.Value) -> None:
@@ -254,9 +281,13 @@ class _Block:
                 if not copies.factor.is_copied:
                     copies.move(target, step)
 
-    def _bring(self, part: ir.Value, stage: ir.Value, *, moves: bool) -> None:
+    def _bring(
+        self, part: ir.Value, stage: ir.Value, wanted: Sequence[MmaCopies], *, moves: bool
+    ) -> None:
         step = arith.muli(part, i32(self.plan.left.depth))
         for copies, target in zip(self.copies, self._places(stage), strict=True):
+            if not any(copies is each for each in wanted):
+                continue
             if copies.factor.is_copied:
                 copies.copy(target, step)
             elif moves:

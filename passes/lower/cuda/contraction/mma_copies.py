@@ -15,6 +15,7 @@ from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.linear_nest import Access
 from xyntra.passes.lower.cpu.loop_builder import Position, load
 from xyntra.passes.lower.cpu.memrefs import view_offset
+from xyntra.passes.lower.cpu.prepared_operands import is_constant
 from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
 from xyntra.passes.lower.cuda.contraction.mma_factor import MmaFactor
 from xyntra.passes.lower.cuda.contraction.mma_instructions import copy_async, store_word
@@ -54,6 +55,11 @@ class MmaCopies:
         """
         position = factor.position(batch, factor.batch)
         return cls(factor, threads, position, first, size(factor.nest, factor.reductions))
+
+    @property
+    def is_early(self) -> bool:
+        """Whether it may begin before the launch ahead of this one has ended."""
+        return self.factor.is_copied and is_constant(self.factor.access)
 
     def copy(self, target: ir.Value, step: ir.Value) -> None:
         """Begin to bring the part whose first step is `step` to the shared address `target`.
