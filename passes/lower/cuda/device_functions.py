@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from torch_mlir.dialects import llvm
+
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.kernel_function import (
     entry_block,
@@ -62,6 +64,8 @@ def outline(
         for place, region in enumerate(operations_named(copy, "scf.execute_region")):
             if place != number:
                 region.erase()
+        if shape.programmatic:
+            _wait_in_code(copy)
         shape = replace(shape, maps=pass_maps(copy, shape.maps))
         found.append(DeviceFunction(f"{name}_{number}", shape, readonly, scratch))
     function.erase()
@@ -86,6 +90,13 @@ def mark_kernels(module: ir.Operation, functions: Sequence[DeviceFunction]) -> N
             op.attributes["nvvm.cluster_dim"] = cluster
         maps = len(device.shape.maps)
         op.attributes["arg_attrs"] = _argument_attributes(device.readonly, maps)
+
+
+def _wait_in_code(function: ir.Operation) -> None:
+    """Let a launch wait for the one before it, and the next one begin; first of all it does."""
+    with ir.InsertionPoint.at_block_begin(entry_block(function)), function.location:
+        for instruction in ("griddepcontrol.launch_dependents;", "griddepcontrol.wait;"):
+            llvm.inline_asm(None, [], instruction, "~{memory}", has_side_effects=True)
 
 
 def _readonly(function: ir.Operation) -> tuple[bool, ...]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch_mlir.dialects import llvm
 
@@ -45,6 +45,9 @@ _LLVM = (
     "convert-cf-to-llvm,convert-ub-to-llvm,convert-nvvm-to-llvm,reconcile-unrealized-casts,"
     "canonicalize,cse"
 )
+PROGRAMMATIC = False
+"""Whether launches begin while the ones before them end, and wait by themselves."""
+_ORDERED_BY_CODE = frozenset({"sm_90", "sm_90a", "sm_100a", "sm_120"})
 _TENSORS: tuple[Pass, ...] = (NarrowFloats(singles=False), DestinationPassing())
 _BUFFERS: tuple[Pass, ...] = (
     InplaceResults(),
@@ -123,6 +126,8 @@ def _lower(module: ir.Operation, architecture: str) -> LoweredCudaKernel:
         erase_emitted(stage)
     erase_unused_memory(function)
     ScratchAllocation().run(module)
+    if PROGRAMMATIC and architecture in _ORDERED_BY_CODE:
+        shapes = [each and replace(each, programmatic=True) for each in shapes]
     devices = outline(module, [stage.region for stage in stages], shapes)
     run_upstream(module, _LLVM)
     mark_kernels(module, devices)

@@ -27,12 +27,10 @@ from xyntra.passes.lower.cuda.contraction.wgmma_ops import (
     advanced,
     copy_in,
     descriptor,
-    let_launch_behind_begin,
     multiply,
     pointer,
     prefetch_map,
     same_in_warp,
-    wait_for_launch_before,
     wait_for_phase,
     wait_for_products,
 )
@@ -59,8 +57,6 @@ from xyntra.passes.lower.cuda.thread_grid import (
     when,
 )
 
-PROGRAMMATIC = False
-"""Whether a launch begins, up to its first copy, while the one before it ends."""
 _STEP_BYTES = 32  # of the reduction, in one wgmma
 _STEPS = 16  # of 16-bit elements
 _ROWS_APART = 8 * SWIZZLE  # bytes from one group of eight rows to the next
@@ -89,7 +85,6 @@ def emit_wgmma(plan: WgmmaPlan, shared: SharedMemory) -> LaunchShape:
         plan.order.tile.threads,
         kernel.barriers + 2 * _BARRIER * plan.stages,
         maps=plan.maps,
-        programmatic=PROGRAMMATIC,
         resident=1,
     )
 
@@ -158,9 +153,6 @@ class _Kernel:
         with when(is_first):
             self._prepare()
         barrier()
-        if PROGRAMMATIC:
-            let_launch_behind_begin()
-            wait_for_launch_before()
         is_producer = arith.cmpi(arith.CmpIPredicate.eq, group, i32(0))
         roles = scf.IfOp(is_producer, has_else=True)
         with ir.InsertionPoint(roles.then_block):

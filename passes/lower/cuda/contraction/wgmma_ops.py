@@ -172,20 +172,6 @@ def store_matrices(target: ir.Value, words: Sequence[ir.Value]) -> None:
     )
 
 
-def wait_for_launch_before() -> None:
-    """Wait until the launch before this one has ended and its writes are visible."""
-    _ordered("griddepcontrol.wait;")
-
-
-def let_launch_behind_begin() -> None:
-    """Let the next launch begin, as far as it goes without waiting for this one."""
-    _ordered("griddepcontrol.launch_dependents;")
-
-
-def _ordered(instruction: str) -> None:
-    llvm.inline_asm(None, [], instruction, "~{memory}", has_side_effects=True)
-
-
 def same_in_warp(value: ir.Value) -> ir.Value:
     """Return an i32 of the warp's first lane, which the compiler then knows to be one for all."""
     kind = attribute("#nvvm<shfl_kind idx>")
