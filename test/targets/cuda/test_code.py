@@ -9,6 +9,7 @@ import pytest
 from gpu_code import assemble, compiled
 
 from xyntra.errors import CompileError
+from xyntra.passes.lower.cuda import pipeline
 from xyntra.targets.cuda.kernel_image import ImageLaunch, ImageMap, KernelImage
 
 POINTWISE = """
@@ -191,6 +192,17 @@ def test_functions_of_f64_are_refused_by_name():
     with pytest.raises(CompileError, match="erf") as caught:
         compiled(text)
     assert caught.value.code == "gpu-function"
+
+
+@pytest.mark.parametrize(("architecture", "waits"), [("sm_90a", True), ("sm_80", False)])
+def test_launches_that_begin_early_wait_first(architecture, waits, monkeypatch, tmp_path):
+    monkeypatch.setattr(pipeline, "PROGRAMMATIC", True)
+    image = compiled(SOFTMAX, architecture)
+    assert [each.programmatic for each in image.launches] == [waits]
+    assert ("griddepcontrol.wait" in image.ptx) == waits
+    if waits:
+        assert image.ptx.index("griddepcontrol.wait") < image.ptx.index("ld.global")
+    assemble(image, architecture, tmp_path)
 
 
 def test_an_image_survives_being_written():
