@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from xyntra.passes.lower.cuda.contraction import mma, select
+from xyntra.passes.lower.cuda.contraction import select
 from xyntra.passes.lower.cuda.contraction.mma_tiles import (
     MmaTile,
     choose_mma_tile,
@@ -268,4 +268,3 @@ def test_without_clusters_no_reduction_is_shared():
 def test_plans_need_addresses_of_32_bits():
     text = product(1 << 16, 64, 1 << 16)
     assert "mma.sync" not in compiled(text).ptx
-    assert mma.plan_mma is select.plan_mma

@@ -11,19 +11,16 @@ their sums in a fixed order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.epilogue import Epilogue
-from xyntra.passes.lower.cpu.linear_nest import LinearNest
-from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
 from xyntra.passes.lower.cuda.contraction.mma_copies import MmaCopies
-from xyntra.passes.lower.cuda.contraction.mma_factor import MmaFactor
 from xyntra.passes.lower.cuda.contraction.mma_fragments import MmaFragments
 from xyntra.passes.lower.cuda.contraction.mma_instructions import (
     commit_copies,
@@ -31,10 +28,11 @@ from xyntra.passes.lower.cuda.contraction.mma_instructions import (
     overlap_launches,
     wait_for_copies,
 )
-from xyntra.passes.lower.cuda.contraction.mma_kind import STEP_BYTES, MmaKind, mma_kind
+from xyntra.passes.lower.cuda.contraction.mma_kind import STEP_BYTES, MmaKind
+from xyntra.passes.lower.cuda.contraction.mma_plan import MmaPlan, outputs
 from xyntra.passes.lower.cuda.contraction.mma_result import MmaPlace, MmaResult
-from xyntra.passes.lower.cuda.contraction.mma_tiles import ROW_BYTES, MmaTile, choose_mma_tile
-from xyntra.passes.lower.cuda.contraction.roles import Roles, extents, size
+from xyntra.passes.lower.cuda.contraction.mma_tiles import ROW_BYTES
+from xyntra.passes.lower.cuda.contraction.roles import extents, size
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import (
     WARP,
@@ -47,100 +45,7 @@ from xyntra.passes.lower.cuda.thread_grid import (
     when,
 )
 
-PROGRAMMATIC = False
-"""Whether a launch begins, with copies of weights, while the one before it ends."""
-_MIN_REDUCTION = 16
-_MIN_WIDTH = 16
 _GROUP = 8  # tiles above each other that run at one time, so that their columns stay in the cache
-_FIRST_CLUSTERS = 90  # the first architecture with clusters
-
-
-@dataclass(frozen=True)
-class MmaPlan:
-    """A contraction that tensor cores compute.
-
-    Attributes:
-        nest: the contraction.
-        roles: of its loops, the reductions in the order in which the factors run.
-        kind: the instruction.
-        tile: the tiles.
-        left: the left factor.
-        right: the right factor.
-        overlaps: the launch begins while the one before it ends.
-    """
-
-    nest: LinearNest
-    roles: Roles
-    kind: MmaKind
-    tile: MmaTile
-    left: MmaFactor
-    right: MmaFactor
-    overlaps: bool
-
-    @property
-    def microseconds(self) -> float:
-        """An estimate of how long it takes on a large device."""
-        sizes = [size(self.nest, loops) for loops in _outputs(self.roles)]
-        parts = -(-size(self.nest, self.roles.reductions) // self.left.depth)
-        return self.tile.microseconds(*sizes, parts)
-
-    def factor(self, number: int) -> MmaFactor:
-        """Return the factor that is input `number` of the nest."""
-        return self.left if number == self.roles.left else self.right
-
-
-def plan_mma(
-    nest: LinearNest,
-    roles: Roles,
-    architecture: str,
-    *,
-    tf32: bool = False,
-    tile: MmaTile | None = None,
-    windows: Mapping[int, tuple[Window, ...]] | None = None,
-) -> MmaPlan | None:
-    """Return how tensor cores compute `nest`; None where they do not, or where it is too small.
-
-    Args:
-        nest: a contraction.
-        roles: of its loops.
-        architecture: such as "sm_90a".
-        tf32: factors of f32 may be rounded to 10 bits of mantissa.
-        tile: the tiles; None to choose them.
-        windows: for the factors that may be read outside of their memory, for zeros, in which
-            dimensions.
-    """
-    kind = mma_kind(nest, roles, tf32=tf32)
-    if kind is None:
-        return None
-    rows, columns, batch, steps = (
-        size(nest, loops) for loops in (roles.rows, roles.columns, roles.batch, roles.reductions)
-    )
-    if max(rows, columns) < _MIN_WIDTH or steps < _MIN_REDUCTION:
-        return None
-    roles = replace(roles, reductions=_order(nest, roles))
-    parts = -(-steps * kind.item // ROW_BYTES)
-    clusters = _number(architecture) >= _FIRST_CLUSTERS
-    tile = tile or choose_mma_tile(rows, columns, batch, parts, clusters=clusters)
-    known = windows or {}
-    left, right = (
-        MmaFactor(
-            nest,
-            nest.inputs[number],
-            roles.batch,
-            loops,
-            roles.reductions,
-            width,
-            kind,
-            known.get(number, ()),
-        )
-        for number, loops, width in (
-            (roles.left, roles.rows, tile.rows),
-            (roles.right, roles.columns, tile.columns),
-        )
-    )
-    if not left.fits or not right.fits:
-        return None
-    return MmaPlan(nest, roles, kind, tile, left, right, PROGRAMMATIC and clusters)
 
 
 def emit_mma(
@@ -159,7 +64,7 @@ def emit_mma(
     start = None if _is_zero(initial) else initial
     result = MmaResult(plan.nest, plan.roles, epilogue, start, plan.tile, block.shared)
     result.write(block.place, block.corner, sums)
-    sizes = [size(plan.nest, loops) for loops in _outputs(plan.roles)]
+    sizes = [size(plan.nest, loops) for loops in outputs(plan.roles)]
     tile = plan.tile
     return LaunchShape(
         tile.tiles(*sizes) * tile.split,
@@ -314,7 +219,7 @@ class _Block:
 
 def _tile_number(number: ir.Value, plan: MmaPlan) -> tuple[ir.Value, ir.Value, ir.Value]:
     """Return which output of the batch a tile is of, and which row and column of tiles, i32s."""
-    rows, columns, _ = (size(plan.nest, loops) for loops in _outputs(plan.roles))
+    rows, columns, _ = (size(plan.nest, loops) for loops in outputs(plan.roles))
     down, across = -(-rows // plan.tile.rows), -(-columns // plan.tile.columns)
     batch = arith.divui(number, i32(down * across))
     number = arith.remui(number, i32(down * across))
@@ -326,22 +231,6 @@ def _tile_number(number: ir.Value, plan: MmaPlan) -> tuple[ir.Value, ir.Value, i
     if down % _GROUP:
         height = arith.minsi(arith.subi(i32(down), group), height)
     return batch, arith.addi(group, arith.remui(inside, height)), arith.divui(inside, height)
-
-
-def _order(nest: LinearNest, roles: Roles) -> tuple[int, ...]:
-    """Return the reductions, last the one along which the most factors are contiguous."""
-    factors = [nest.inputs[roles.left], nest.inputs[roles.right]]
-
-    def key(number: int) -> tuple[int, int, int]:
-        steps = [each.strides[number] for each in factors]
-        extent = nest.loops[number].extent
-        return (steps.count(1), extent if 1 in steps else 0, -max(steps))
-
-    return tuple(sorted(roles.reductions, key=key))
-
-
-def _outputs(roles: Roles) -> tuple[tuple[int, ...], ...]:
-    return roles.rows, roles.columns, roles.batch
 
 
 def _is_less(part: ir.Value, end: ir.Value) -> ir.Value:
@@ -366,7 +255,3 @@ def _is_zero(value: ir.Value) -> bool:
 
 def _address(pointer: ir.Value) -> ir.Value:
     return emit("llvm.ptrtoint", [pointer], ir.IntegerType.get_signless(32))
-
-
-def _number(architecture: str) -> int:
-    return int("".join(letter for letter in architecture if letter.isdigit()))

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
-from xyntra.passes.lower.cuda.contraction.mma import MmaPlan, emit_mma, plan_mma
+from xyntra.passes.lower.cuda.contraction.mma import emit_mma
+from xyntra.passes.lower.cuda.contraction.mma_plan import MmaPlan, plan_mma
 from xyntra.passes.lower.cuda.contraction.plan_wgmma import WgmmaPlan, plan_wgmma
 from xyntra.passes.lower.cuda.contraction.product import product_of
 from xyntra.passes.lower.cuda.contraction.simt import emit_simt
