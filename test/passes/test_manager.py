@@ -18,7 +18,7 @@ from xyntra.passes.diagnostics import Diagnostic, PassFailure, PipelineError
 from xyntra.passes.hooks import IrPrinter, PassTimer
 from xyntra.passes.manager import run_pipeline
 from xyntra.passes.pipeline_text import Step, parse_pipeline
-from xyntra.passes.pipelines import PIPELINES, Pipeline, expand
+from xyntra.passes.pipelines import PIPELINES, Pipeline, expand, fusion_pipeline
 
 TEXT = """
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -91,6 +91,14 @@ def test_pipelines_may_name_pipelines(monkeypatch: pytest.MonkeyPatch) -> None:
     both = Pipeline("twice", ("cse", "decompose", "symbol-dce"))
     monkeypatch.setattr(pipelines, "PIPELINES", {**PIPELINES, "both": both})
     assert expand("both") == ("cse", *PIPELINES["decompose"].elements, "symbol-dce")
+
+
+def test_targets_with_tensor_cores_keep_narrow_factors_and_order_weights():
+    wide = fusion_pipeline(egraph=True, fast_math=False)
+    narrow = fusion_pipeline(egraph=True, fast_math=False, widen=False)
+    assert set(wide) - set(narrow) == {"widen-contractions"}
+    assert set(narrow) - set(wide) == {"order-weights"}
+    assert narrow.index("order-weights") == narrow.index("fold-transposes") + 1
 
 
 def test_unknown_pipeline() -> None:
