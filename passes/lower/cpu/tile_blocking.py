@@ -16,7 +16,7 @@ from xyntra.passes.lower.cpu.tile_plan import TilePlan
 _PANEL_BYTES = 72 << 10  # streams from the second-level cache as fast as it is used
 _ROWS_BYTES = 192 << 10
 _SUMS_BYTES = 128 << 10
-_MAX_WIDTH = 8  # tiles beside each other; more would leave little to share among threads
+_MAX_WIDTH = 4  # tiles beside each other; more would leave little to share among threads
 _PACKED_BYTES = 1 << 20
 _MIN_REUSE = 3  # tiles of rows that share a panel, from which on it should stay in a cache
 # Of an operand whose panels are all there from the start.
