@@ -14,6 +14,7 @@ import onnx
 import pytest
 
 import xyntra
+from xyntra.passes.lower.cuda.attention.hopper_order import shared_out
 from xyntra.targets.cuda.kernel_image import KernelImage
 from xyntra.targets.cuda.kernels import compile_image
 
@@ -58,8 +59,9 @@ KERNELS = {
     "bf16": attention((2, 3, 77, 301, 40, 48), "bf16"),
     "both masks": attention(SMALL, "f16", masks={"keep": "s, t", "bias": "b, t"}),
     "causal fill": attention(SMALL, "f16", CAUSAL + "fill = -1.0 : f32, "),
+    "size 256 and a mask": attention((4, 16, 600, 700, 256, 256), "bf16", masks={"keep": "s, t"}),
     "many blocks": attention((8, 12, 300, 300, 64, 64), "f16", CAUSAL, {"bias": "t"}),
-    "size 256": attention((4, 16, 300, 300, 256, 256), "bf16"),
+    "size 256": attention((2, 4, 300, 300, 256, 256), "bf16"),
     "f32": attention(SMALL, "f32", CAUSAL),
     "f32, size 256": attention((8, 12, 300, 300, 256, 256), "f32"),
     "f32, many blocks": attention((8, 12, 300, 300, 128, 128), "f32", masks={"keep": "t"}),
@@ -140,6 +142,29 @@ def test_warpgroups_run_without_being_serialised(name, tmp_path):
     report = assemble(image, "sm_90a", tmp_path)
     assert "0 bytes spill stores" in report
     assert not re.search(r"C75\d\d|serialized", report)
+
+
+def test_sums_of_wide_heads_nearly_fit_registers(tmp_path):
+    image = compiled(attention((4, 16, 2000, 2000, 256, 256), "bf16"))
+    report = assemble(image, "sm_90a", tmp_path)
+    spilled = re.search(r"(\d+) bytes spill stores", report)
+    assert spilled is None or int(spilled[1]) <= 64
+    assert not re.search(r"C75\d\d|serialized", report)
+
+
+def test_blocks_share_causal_tiles_evenly():
+    steps = range(1, 17)
+    blocks = shared_out(heads=128, together=32, steps=steps, grid=132)
+    assert sorted(tile for block in blocks for tile in block) == sorted(
+        head << 16 | row for head in range(128) for row in range(16)
+    )
+    times = [sum(steps[tile & 0xFFFF] for tile in block) for block in blocks]
+    assert max(times) - min(times) <= 8  # of 132
+
+
+def test_causal_tiles_come_from_a_table():
+    assert re.search(r"\.global \.align \d+ \.b8 \w*tiles\[", compiled(LONG["128 causal"]).ptx)
+    assert "_tiles[" not in compiled(LONG["128"]).ptx
 
 
 @pytest.mark.parametrize("name", ["128", "64 causal"])

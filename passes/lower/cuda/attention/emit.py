@@ -22,4 +22,4 @@ def emit_attention(problem: Problem, shared: SharedMemory, architecture: str) ->
     plan = plan_hopper(problem, architecture)
     if plan is not None:
         return emit_hopper(problem, plan, shared)
-    return emit_flash(problem, shared, architecture)
+    return emit_flash(problem, shared)

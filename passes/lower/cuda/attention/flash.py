@@ -17,7 +17,6 @@ from xyntra.passes.lower.cuda.attention.machine import (
     commit_copies,
     loop,
     number,
-    overlap_launches,
     shared_address,
     wait_copies,
     when,
@@ -38,28 +37,16 @@ from xyntra.passes.lower.cuda.thread_grid import (
     thread_number,
 )
 
-PROGRAMMATIC = False
-"""Whether a launch begins while the one before it ends."""
-_FIRST_PROGRAMMATIC = 90
 _LANES = 32
 
 
-def emit_flash(problem: Problem, shared: SharedMemory, architecture: str) -> LaunchShape:
-    """Emit an attention for a launch of the returned shape.
-
-    Args:
-        problem: what is to be computed.
-        shared: memory of the block.
-        architecture: what the code may use, such as "sm_90a".
-    """
+def emit_flash(problem: Problem, shared: SharedMemory) -> LaunchShape:
+    """Emit an attention for a launch of the returned shape."""
     plan = plan_flash(problem)
-    overlaps = PROGRAMMATIC and int(architecture.strip("sm_a")) >= _FIRST_PROGRAMMATIC
-    if overlaps:
-        overlap_launches()
     b, h, s, _, _, _ = problem.sizes
     _Block.placed(problem, plan, shared_address(shared.dynamic())).emit()
     blocks = b * h * -(-s // plan.rows)
-    return LaunchShape(blocks, plan.threads, shared=plan.shared, programmatic=overlaps)
+    return LaunchShape(blocks, plan.threads, shared=plan.shared)
 
 
 @dataclass(frozen=True)
@@ -104,7 +91,8 @@ class _Block:
         row = self.row_warp * ROWS + cores.layout.row.cast("uint32")
         first = self.first + row.cast("int32")
         plan = self.plan
-        masks = Masks(self.problem, self.outer, cores.layout, first, plan.warp_keys, plan.keys)
+        is_ragged = self.problem.sizes[3] % plan.keys != 0
+        masks = Masks(self.problem, self.outer, cores.layout, first, plan.warp_keys, is_ragged)
         state = _Walk(self, cores, masks).run()
         wait_copies(0)
         barrier()  # shared memory is used anew

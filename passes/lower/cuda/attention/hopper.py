@@ -12,13 +12,14 @@ from torch_mlir.dialects import scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
-from xyntra.passes.lower.cuda.attention.hopper_block import HopperBlock, count_tiles
+from xyntra.passes.lower.cuda.attention.hopper_block import HopperBlock
 from xyntra.passes.lower.cuda.attention.hopper_consumer import Consumer
 from xyntra.passes.lower.cuda.attention.hopper_machine import (
     fetch_map,
     same_in_warp,
     set_registers,
 )
+from xyntra.passes.lower.cuda.attention.hopper_order import tile_order
 from xyntra.passes.lower.cuda.attention.hopper_plan import (
     GROUP_ROWS,
     MULTIPROCESSORS,
@@ -42,12 +43,13 @@ _GROUP = 128  # threads of a warpgroup
 
 def emit_hopper(problem: Problem, plan: HopperPlan, shared: SharedMemory) -> LaunchShape:
     """Emit an attention for a launch of the returned shape."""
-    grid = min(count_tiles(problem, plan), MULTIPROCESSORS)
+    b, h, s, _, _, _ = problem.sizes
+    grid = min(b * h * -(-s // plan.rows), MULTIPROCESSORS)
     memory = [operand.matrix.memory for operand in (problem.query, problem.key, problem.value)]
     query, key, value = (map_argument(each, number) for number, each in enumerate(memory))
     place = shared_address(shared.dynamic())
-    number = Scalar(block_number(), "uint32")
-    _emit(HopperBlock(problem, plan, grid, number, place, (query, key, value)))
+    order = tile_order(problem, plan, grid, Scalar(block_number(), "uint32"), shared)
+    _emit(HopperBlock(problem, plan, order, place, (query, key, value)))
     return LaunchShape(
         grid, plan.threads, shared=plan.shared, maps=_maps(problem, plan), resident=1
     )

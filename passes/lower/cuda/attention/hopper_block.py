@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
 from xyntra.passes.lower.cuda.attention.hopper_machine import begin_barrier, publish_barriers
-from xyntra.passes.lower.cuda.attention.hopper_plan import HopperPlan, heads_together
+from xyntra.passes.lower.cuda.attention.hopper_order import TileOrder
+from xyntra.passes.lower.cuda.attention.hopper_plan import HopperPlan
 from xyntra.passes.lower.cuda.attention.machine import Registers, number
 from xyntra.passes.lower.cuda.attention.problem import Outer, Problem, outer_of
 
@@ -114,16 +115,14 @@ class HopperBlock:
     Attributes:
         problem: the attention.
         plan: the sizes.
-        grid: blocks of the launch.
-        block: the number of the block, uint32.
+        order: of its tiles.
         shared: address of shared memory.
         maps: of queries, keys and values.
     """
 
     problem: Problem
     plan: HopperPlan
-    grid: int
-    block: Scalar
+    order: TileOrder
     shared: Scalar
     maps: tuple[ir.Value, ir.Value, ir.Value]
 
@@ -132,40 +131,11 @@ class HopperBlock:
         """The block's barriers."""
         return Barriers(self.plan, self.shared)
 
-    @property
-    def tiles(self) -> int:
-        """Tiles of all blocks."""
-        return count_tiles(self.problem, self.plan)
-
-    def count(self) -> Scalar:
-        """Tiles of this block, an int32."""
-        whole, rest = divmod(self.tiles, self.grid)
-        place = self._place(number(whole, "uint32"))
-        return (place < rest).select(number(whole + 1), whole)
-
-    def _place(self, turn: Scalar) -> Scalar:
-        """The place of the block in a turn: back and forth where tiles take longer and longer."""
-        if not self.problem.skips_keys:
-            return self.block
-        back = number(self.grid - 1, "uint32") - self.block
-        return (turn & 1).equals(0).select(self.block, back)
-
-    def tile(self, turn: Scalar) -> Tile:
-        """The block's tile number `turn`, a uint32.
-
-        Heads follow each other in groups whose keys stay in the cache; in a group, tiles with the
-        most keys come first.
-        """
+    def tile(self, tile: Scalar) -> Tile:
+        """What a tile is, whose number `TileOrder` explains."""
         problem, plan = self.problem, self.plan
-        b, h, s, t, _, _ = problem.sizes
-        rows = -(-s // plan.rows)
-        together = heads_together(problem)
-        flat = turn * self.grid + self._place(turn)
-        group, inside = flat / (rows * together), flat % (rows * together)
-        first_head = group * together
-        count = (number(b * h, "uint32") - first_head).minimum(together)
-        head = first_head + inside % count
-        row = number(rows - 1, "uint32") - inside / count
+        _, h, _, t, _, _ = problem.sizes
+        head, row = tile >> 16, tile & 0xFFFF
         first = (row * plan.rows).cast("int32")
         outer = outer_of((head / h).cast("int32"), (head % h).cast("int32"))
         return Tile(outer, first, self._steps(first, -(-t // plan.keys)))
@@ -176,9 +146,3 @@ class HopperBlock:
         seen = first + (self.plan.rows + (self.problem.op.causal_offset or 0))
         step = self.plan.keys
         return ((seen.maximum(1) + (step - 1)) / step).minimum(whole)
-
-
-def count_tiles(problem: Problem, plan: HopperPlan) -> int:
-    """Tiles of queries of all heads."""
-    b, h, s, _, _, _ = problem.sizes
-    return b * h * -(-s // plan.rows)

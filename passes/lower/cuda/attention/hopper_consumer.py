@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 
 from xyntra.dialects.scalar import Scalar
 from xyntra.passes.lower.cuda.attention.fragments import Layout
@@ -48,6 +48,9 @@ from xyntra.passes.lower.cuda.attention.softmax import unit
 _K = 16  # steps of the reduction of one product
 _PART = 2  # products whose weights are computed at a time
 _ITEM = 2
+
+Hide = Callable[[Scalar, Registers], Registers]
+"""Masks the scores of a step, given by its number."""
 
 
 @dataclass(frozen=True)
@@ -113,25 +116,34 @@ class Consumer:
         self._release(barriers.key(zero, full=False))
         keys, values = Ring.first(plan.key_slots).next(), Ring.first(plan.value_slots)
         flow = Flow(Softmax.empty(self._sums), scores, keys, values)
-        count = self._block.count()
+        order = self._block.order
+        count, start = order.count(), order.start()
 
         def body(turn: Scalar, carried: Registers) -> Registers:
-            inside = flow.restored([*carried, *Softmax.empty(self._sums).registers])
-            after = self._tile(turn, (turn + 1) < count, inside)
-            return after.registers[: len(carried)]
+            inside = flow.restored([*carried[1:], *Softmax.empty(self._sums).registers])
+            tile = self._block.tile(carried[0])
+            inside = self._all_but_first(tile, turn, inside)
+            following = order.tile(opaque(start), turn.cast("uint32") + 1)
+            # What is computed anew need not stay in registers through all steps.
+            tile = self._block.tile(opaque(carried[0]))
+            after = self._first(tile, turn, (turn + 1) < count, inside)
+            return [following, *after.registers[: len(carried) - 1]]
 
-        loop(count, flow.registers[: 4 + self._scores], body)
+        first = order.tile(start, zero)
+        loop(count, [first, *flow.registers[: 4 + self._scores]], body)
 
-    def _tile(self, turn: Scalar, has_next: Scalar, flow: Flow) -> Flow:
-        tile = self._block.tile(turn.cast("uint32"))
+    def _all_but_first(self, tile: Tile, turn: Scalar, flow: Flow) -> Flow:
         queries = Ring.at(self._plan.query_slots, turn.cast("uint32"))
-        following = Ring.at(self._plan.query_slots, turn.cast("uint32") + 1)
-        whole, has_masked = self._whole_steps(tile)
-        if has_masked:
-            count = opaque(tile.steps - whole)  # as straight code, products would run one by one
-            flow = self._steps(tile, tile.steps, count, flow, queries, masked=True)
-        flow = self._steps(tile, whole, whole - 1, flow, queries, masked=False)
+        if self._has_masks:
+            flow = self._masked_steps(tile, flow, queries)
+        else:
+            flow = self._plain_steps(tile, flow, queries)
         self._release(self._block.barriers.query(self._group, queries.slot, full=False))
+        return flow
+
+    def _first(self, tile: Tile, turn: Scalar, has_next: Scalar, flow: Flow) -> Flow:
+        """The first step, which is done last, with the next tile's first products; the result."""
+        following = Ring.at(self._plan.query_slots, turn.cast("uint32") + 1)
 
         def wait(keys: Ring) -> None:
             with when(has_next):
@@ -149,17 +161,29 @@ class Consumer:
         write_rows(self._block.problem, tile.outer, self._first_row(tile), self._lane, flow.softmax)
         return flow
 
+    def _plain_steps(self, tile: Tile, flow: Flow, queries: Ring) -> Flow:
+        """All steps but the first; those come first whose keys are not all seen."""
+        whole, has_partial = self._whole_steps(tile)
+        if has_partial:
+            count = opaque(tile.steps - whole)  # as straight code, products would run one by one
+            flow = self._steps((tile.steps, count), flow, queries, partial(self._hidden, tile))
+        return self._steps((whole, whole - 1), flow, queries, None)
+
+    def _masked_steps(self, tile: Tile, flow: Flow, queries: Ring) -> Flow:
+        """The same with masks that are read from memory; only the last may lack keys."""
+        end = tile.steps
+        if self._block.problem.sizes[3] % self._plan.keys:
+            count = opaque((end - 1).minimum(1))
+            flow = self._steps((end, count), flow, queries, partial(self._masked, tile, True))
+            end = end - count
+        count = opaque(end - 1)
+        return self._steps((end, count), flow, queries, partial(self._masked, tile, False))
+
     def _steps(
-        self,
-        tile: Tile,
-        end: Scalar,
-        count: Scalar,
-        flow: Flow,
-        queries: Ring,
-        *,
-        masked: bool,
+        self, steps: tuple[Scalar, Scalar], flow: Flow, queries: Ring, hide: Hide | None
     ) -> Flow:
-        """`count` steps down from `end` - 1."""
+        """Steps down from one before the first number, as many as the second."""
+        end, count = steps
 
         def wait(keys: Ring) -> None:
             wait_for_phase(self._block.barriers.key(keys.slot, full=True), keys.phase)
@@ -169,9 +193,8 @@ class Consumer:
 
         def body(done: Scalar, carried: Registers) -> Registers:
             inside = flow.restored(carried)
-            if masked:
-                scores = self._hidden(tile, end - 1 - done, inside.scores)
-                inside = Flow(inside.softmax, scores, inside.keys, inside.values)
+            if hide is not None:
+                inside = replace(inside, scores=hide(end - 1 - done, inside.scores))
             return self._step(inside, queries.slot, wait, release).registers
 
         return flow.restored(loop(count, flow.registers, body))
@@ -262,8 +285,6 @@ class Consumer:
         """
         keys = self._block.problem.sizes[3]
         step = self._plan.keys
-        if self._has_masks:
-            return number(1), True
         whole = max(1, keys // step)
         if not self._block.problem.skips_keys:
             return number(whole), whole < -(-keys // step)
@@ -278,23 +299,24 @@ class Consumer:
 
     def _masked_first(self, tile: Tile, flow: Flow) -> Flow:
         """Hide scores of the first step where not all of its keys are seen."""
-        problem = self._block.problem
+        problem, step = self._block.problem, self._plan.keys
         zero = number(0)
-        if not self._has_masks and problem.skips_keys:
-            is_partial = self._fewest(tile).minimum(problem.sizes[3]) < self._plan.keys
+        if self._has_masks:
+            return replace(
+                flow, scores=self._masked(tile, problem.sizes[3] < step, zero, flow.scores)
+            )
+        if problem.skips_keys:
+            is_partial = self._fewest(tile).minimum(problem.sizes[3]) < step
             scores = replaced_when(
                 is_partial, flow.scores, lambda values: self._hidden(tile, zero, values)
             )
-        elif self._has_masks or problem.sizes[3] < self._plan.keys:
-            scores = self._hidden(tile, zero, flow.scores)
-        else:
-            return flow
-        return Flow(flow.softmax, scores, flow.keys, flow.values)
+            return replace(flow, scores=scores)
+        if problem.sizes[3] < step:
+            return replace(flow, scores=self._hidden(tile, zero, flow.scores))
+        return flow
 
     def _hidden(self, tile: Tile, step: Scalar, scores: Registers) -> Registers:
         problem, keys = self._block.problem, self._block.problem.sizes[3]
-        if self._has_masks:
-            return self._masked(tile, step, scores)
         column = ((self._lane & 3) << 1).cast("int32") + step * self._plan.keys
         found = list(scores)
         for row in (0, 1):
@@ -309,13 +331,14 @@ class Consumer:
                     found[i] = is_seen.select(scores[i], real(float("-inf")))
         return found
 
-    def _masked(self, tile: Tile, step: Scalar, scores: Registers) -> Registers:
+    def _masked(self, tile: Tile, is_ragged: bool, step: Scalar, scores: Registers) -> Registers:
         """Apply the masks of a step, which are read from memory."""
         keys = self._plan.keys
         pair = ((self._lane & 3) << 1).cast("int32")
         ahead = tuple(8 * j + e for j in range(keys // 8) for e in (0, 1))
         layout = Layout((self._lane >> 2).cast("int32"), (0, 8), pair, ahead, pair, (), 2, 4)
-        masks = Masks(self._block.problem, tile.outer, layout, self._first_row(tile), keys, keys)
+        row = self._first_row(tile)
+        masks = Masks(self._block.problem, tile.outer, layout, row, keys, is_ragged)
         first = step * keys
         rows = masks.apply(rows_of(scores), masks.read(first + pair), first + pair, first)
         return [rows[i // 2 % 2][i // 4 * 2 + i % 2] for i in range(len(scores))]

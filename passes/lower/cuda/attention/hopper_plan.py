@@ -17,9 +17,12 @@ GROUP_ROWS = 64
 MULTIPROCESSORS = 132
 _ARCHITECTURE = "sm_90a"
 _LARGEST = 256
+_MASKED = 128
 _FEWEST = 128  # queries, and keys
 _MUCH = 1 << 24  # scores
-_CACHED = 32 << 20  # bytes of keys and values that should stay in the second-level cache
+_SOME = 1 << 20
+_USED = 0.6
+_TWO_GROUPS = 1.1  # the time of a query with two warpgroups, in that with three
 _MOST_DIMENSIONS = 5
 _ALIGNED = 16
 _ELEMENTS = {"float16": "f16", "bfloat16": "bf16"}
@@ -108,30 +111,48 @@ class HopperPlan:
 
 def plan_hopper(problem: Problem, architecture: str) -> HopperPlan | None:
     """Choose a plan; None where this kernel does not fit, or is not worth it."""
-    b, h, s, t, d, e = problem.sizes
+    _, _, s, t, d, e = problem.sizes
     if architecture != _ARCHITECTURE or problem.dtype not in _ELEMENTS or max(d, e) > _LARGEST:
         return None
-    if min(s, t) < _FEWEST:
-        return None
-    if b * h * s * t < _MUCH or e % 8 or problem.result.access_bytes != _ALIGNED:
+    if min(s, t) < _FEWEST or e % 8 or problem.result.access_bytes != _ALIGNED:
         return None
     if not all(map(_has_map, (problem.query, problem.key, problem.value))):
         return None
+    if max(d, e) > _MASKED and _has_masks(problem):
+        return None  # there are no registers for masks
+    plan = min(_candidates(problem), key=lambda each: _time(problem, each))
+    return plan if _is_worth_it(problem, plan) else None
+
+
+def _candidates(problem: Problem) -> list[HopperPlan]:
+    d, e = problem.sizes[4:]
     chunks = (-(-d // CHUNK), -(-e // CHUNK))
-    has_masks = problem.keep is not None or not problem.is_raw
-    if max(chunks) == 1 and not has_masks:
-        return HopperPlan(3, 4, 3, 2, *chunks, (160, 32))
-    if max(chunks) <= 2:
-        return HopperPlan(2, 2, 2, 2, *chunks, (232, 40))
-    return HopperPlan(2, 2, 2, 1, *chunks, (240, 24), keys=64)
+    if max(chunks) > 2:
+        return [HopperPlan(2, 2, 2, 1, *chunks, (240, 24), keys=64)]
+    if max(chunks) == 2:
+        return [HopperPlan(2, 2, 2, 2, *chunks, (232, 40))]
+    two = HopperPlan(2, 4, 3, 2, *chunks, (232, 40))
+    return [two] if _has_masks(problem) else [HopperPlan(3, 4, 3, 2, *chunks, (160, 32)), two]
 
 
-def heads_together(problem: Problem) -> int:
-    """Heads whose keys and values stay in the cache while all their queries are computed."""
-    b, h, _, t, d, e = problem.sizes
-    if not problem.is_causal:
-        return 1
-    return max(1, min(b * h, _CACHED // (2 * t * (d + e))))
+def _time(problem: Problem, plan: HopperPlan) -> float:
+    """How long the blocks take, in queries."""
+    b, h, s, _, _, _ = problem.sizes
+    turns = -(-b * h * -(-s // plan.rows) // MULTIPROCESSORS)
+    return turns * plan.rows * (_TWO_GROUPS if plan.groups == 2 else 1.0)
+
+
+def _is_worth_it(problem: Problem, plan: HopperPlan) -> bool:
+    """Whether there is enough to do, and little of it for queries and keys that do not exist."""
+    b, h, s, t, _, _ = problem.sizes
+    scores = b * h * s * t
+    whole = -(-s // plan.rows) * plan.rows * -(-t // plan.keys) * plan.keys
+    is_used = s * t >= _USED * whole
+    return scores >= _MUCH or (scores >= _SOME and is_used and not _has_masks(problem))
+
+
+def _has_masks(problem: Problem) -> bool:
+    return problem.keep is not None or not problem.is_raw
 
 
 def _has_map(operand: Located) -> bool:

@@ -30,17 +30,19 @@ class Producer:
         plan = self.block.plan
         keys, values = Ring.first(plan.key_slots), Ring.first(plan.value_slots)
 
+        order = self.block.order
+        start = order.start()
+
         def body(turn: Scalar, carried: Registers) -> Registers:
-            return self._tile(
-                turn.cast("uint32"),
-                Ring(plan.key_slots, *carried[:2]),
-                Ring(plan.value_slots, *carried[2:]),
-            )
+            number_ = turn.cast("uint32")
+            following = order.tile(start, number_ + 1)
+            rings = Ring(plan.key_slots, *carried[:2]), Ring(plan.value_slots, *carried[2:4])
+            return [*self._tile(self.block.tile(carried[4]), number_, *rings), following]
 
-        loop(self.block.count(), [*keys.registers, *values.registers], body)
+        first = order.tile(start, number(0, "uint32"))
+        loop(order.count(), [*keys.registers, *values.registers, first], body)
 
-    def _tile(self, turn: Scalar, keys: Ring, values: Ring) -> Registers:
-        tile = self.block.tile(turn)
+    def _tile(self, tile: Tile, turn: Scalar, keys: Ring, values: Ring) -> Registers:
         last = tile.steps - 1
         keys = self._keys(tile, last, keys)
         for group in range(self.block.plan.groups):

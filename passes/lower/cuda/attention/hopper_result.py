@@ -38,14 +38,15 @@ def write_rows(problem: Problem, outer: Outer, first: Scalar, lane: Scalar, stat
     base = result.address(outer) + ((lane & 3) * (_CHUNK * result.item_bytes)).cast("uint64")
     flags = ((lane & 1).equals(1), (lane & 2).equals(2))
     for row in (0, 1):
-        values = _divided(problem, state, row)
-        words = packed_pairs(values, problem.dtype)
         place = first + _APART * row
-        quads = [_transposed(words[k : k + _WORDS], flags) for k in range(0, len(words), _WORDS)]
         down = place.cast("uint32").cast("uint64") * (result.strides[0] * result.item_bytes)
-        line = base + down
-        with when(place < s):
-            for number, quad in enumerate(quads):
+        line, is_there = base + down, place < s
+        divide = _Division(problem, state, row)
+        mine = [each for i, each in enumerate(state.sums) if i // 2 % 2 == row]
+        for number in range(len(mine) // (2 * _WORDS)):
+            part = [divide(each) for each in mine[2 * _WORDS * number : 2 * _WORDS * (number + 1)]]
+            quad = _transposed(packed_pairs(part, problem.dtype), flags)
+            with when(is_there):
                 _store(line + number * _WIDTH * result.item_bytes, quad, lane, number, e)
 
 
@@ -57,18 +58,21 @@ def _store(address: Scalar, quad: Registers, lane: Scalar, number: int, size: in
             store_global(address, quad)
 
 
-def _divided(problem: Problem, state: Softmax, row: int) -> Registers:
-    """A row's results: NaN, or 0, where it has no total."""
-    total = across(state.total[row], _LANES, lambda a, b: a + b)
-    rule = problem.op.masked_rows
-    is_good = total > 0.0 if rule == "zero" else total.differs(0.0)
-    factor = is_good.select(real(1.0) / total, float("nan") if rule == "nan" else 0.0)
-    mine = [each for i, each in enumerate(state.sums) if i // 2 % 2 == row]
-    values = [each * factor for each in mine]
-    if rule != "zero":
-        return values
-    # Sums of a row with NaN among its scores are NaN; nothing of them may stay.
-    return [is_good.select(each, 0.0) for each in values]
+class _Division:
+    """Divides by a row's total: NaN, or 0, where there is none."""
+
+    def __init__(self, problem: Problem, state: Softmax, row: int) -> None:
+        total = across(state.total[row], _LANES, lambda a, b: a + b)
+        rule = problem.op.masked_rows
+        self._is_good = total > 0.0 if rule == "zero" else total.differs(0.0)
+        other = float("nan") if rule == "nan" else 0.0
+        self._factor = self._is_good.select(real(1.0) / total, other)
+        self._clears = rule == "zero"
+
+    def __call__(self, value: Scalar) -> Scalar:
+        quotient = value * self._factor
+        # Sums of a row with NaN among its scores are NaN; nothing of them may stay.
+        return self._is_good.select(quotient, 0.0) if self._clears else quotient
 
 
 def _transposed(words: Registers, flags: tuple[Scalar, Scalar]) -> Registers:

@@ -159,12 +159,6 @@ def wait_copies(pending: int) -> None:
     assembly(f"cp.async.wait_group {pending};", [], [])
 
 
-def overlap_launches() -> None:
-    """Let the next launch begin, and wait for what the one before this has written."""
-    assembly("griddepcontrol.launch_dependents;", [], [])
-    assembly("griddepcontrol.wait;", [], [])
-
-
 def warp_barrier() -> None:
     """Wait for the other lanes of the warp, and see what they wrote."""
     assembly("bar.warp.sync -1;", [], [])

@@ -36,7 +36,7 @@ class Masks:
         layout: which scores a thread holds.
         row: its first query, int32; others follow as `layout.rows` says.
         warp_keys: keys of the warp in one step.
-        step_keys: keys of all warps in one step.
+        is_ragged: whether a step may reach behind the last key.
     """
 
     problem: Problem
@@ -44,7 +44,7 @@ class Masks:
     layout: Layout
     row: Scalar
     warp_keys: int
-    step_keys: int
+    is_ragged: bool
 
     def read(self, first: Scalar) -> Read:
         """Load the masks of a step from the thread's first key, an int32, on."""
@@ -55,7 +55,7 @@ class Masks:
         )
 
     def _values(self, term: Term, first: Scalar, dtype: str) -> Matrix:
-        _, _, queries, keys, _, _ = self.problem.sizes
+        queries = self.problem.sizes[2]
         found: Matrix = []
         for distance in self.layout.rows:
             if found and not term.moves_with_queries:
@@ -63,14 +63,23 @@ class Masks:
                 continue
             row = (self.row + distance).minimum(queries - 1)
             starts = [_start(each, self.outer, row) for each in term.inputs]
-            line = []
-            for ahead in self.layout.keys:
-                key = first + ahead
-                if keys % self.step_keys:
-                    key = key.minimum(keys - 1)
-                line.append(_element(term, starts, key, dtype))
-            found.append(line)
+            found.append(self._line(term, starts, first, dtype))
         return found
+
+    def _line(
+        self, term: Term, starts: list[Scalar | None], first: Scalar, dtype: str
+    ) -> list[Scalar]:
+        """A term for all keys of the thread; neighbours are read at once where they can be."""
+        ahead, keys = self.layout.keys, self.problem.sizes[3]
+        is_paired = ahead[1] == ahead[0] + 1 and keys % 2 == 0 and term.has_pairs
+        count = 2 if is_paired else 1
+        line: list[Scalar] = []
+        for place in range(0, len(ahead), count):
+            key, distance = first, ahead[place]
+            if self.is_ragged:
+                key, distance = (first + distance).minimum(keys - count), 0
+            line += _elements(term, starts, (key, distance), count, dtype)
+        return line
 
     def apply(self, products: Matrix, read: Read, first: Scalar, warp_first: Scalar) -> Matrix:
         """The scores of a step; as products, if `Problem.is_raw`, else in natural units.
@@ -117,7 +126,7 @@ class Masks:
 
     def _without_missing(self, scores: Matrix, first: Scalar) -> Matrix:
         keys = self.problem.sizes[3]
-        if keys % self.step_keys == 0:
+        if not self.is_ragged:
             return scores
         there = number(keys) - first
         return [_cut_row(row, self.layout.keys, there) for row in scores]
@@ -125,14 +134,13 @@ class Masks:
     def _cut(self, scores: Matrix, first: Scalar, warp_first: Scalar) -> Matrix:
         """Hide keys behind the last one and behind the causal limit, where there are any."""
         keys = self.problem.sizes[3]
-        is_ragged = keys % self.step_keys != 0
-        if not is_ragged and not self.problem.is_causal:
+        if not self.is_ragged and not self.problem.is_causal:
             return scores
         visible = number(keys)
         if self.problem.is_causal:
             # The layout's rows ascend from the first row of the warp, which sees the fewest keys.
             fewest = self._causal_limit(0) - self.layout.row
-            visible = fewest.minimum(keys) if is_ragged else fewest
+            visible = fewest.minimum(keys) if self.is_ragged else fewest
         reaches = warp_first + self.warp_keys > visible
         flat = [each for row in scores for each in row]
         width = len(self.layout.keys)
@@ -160,26 +168,51 @@ def _of(rows: Matrix | None, row: int, column: int) -> Scalar | None:
     return None if rows is None else rows[row][column]
 
 
-def _start(each: Located | ir.Value, outer: Outer, row: Scalar) -> Scalar | ir.Value:
-    """Where the row of a query starts, or the scalar itself."""
+def _start(each: Located | ir.Value, outer: Outer, row: Scalar) -> Scalar | None:
+    """Where the row of a query starts; None for a scalar."""
     if not isinstance(each, Located):
-        return each
+        return None
     start = each.start(outer)
     step = each.strides[0]
     return start + row.cast("uint32").cast("uint64") * step if step else start
 
 
-def _element(term: Term, starts: list[Scalar | ir.Value], key: Scalar, dtype: str) -> Scalar:
-    values: list[ir.Value] = []
+def _elements(
+    term: Term,
+    starts: list[Scalar | None],
+    key: tuple[Scalar, int],
+    count: int,
+    dtype: str,
+) -> list[Scalar]:
+    """A term for `count` neighbouring keys, the first of them given as a sum."""
+    read: list[list[ir.Value]] = []
     for each, start in zip(term.inputs, starts, strict=True):
-        if not isinstance(each, Located) or not isinstance(start, Scalar):
-            values.append(each)
-            continue
-        step = each.strides[1]
-        place = start + key.cast("uint32").cast("uint64") * step if step else start
-        memory = each.matrix.memory
-        kind = ir.MemRefType(memory.type).element_type
-        values.append(emit("memref.load", [memory, place.cast("index").value], kind))
-    value = values[0] if term.body is None else emit_on_scalars(term.body, values)[0]
-    kinds = {"i1": "bool", "f32": "float32", "f16": "float16", "bf16": "bfloat16"}
-    return Scalar(value, kinds[str(value.type)]).cast(dtype)
+        if isinstance(each, Located) and start is not None:
+            read.append(_loaded(each, start, key, count))
+        else:
+            read.append([each] * count)
+    found = []
+    for values in zip(*read, strict=True):
+        value = values[0] if term.body is None else emit_on_scalars(term.body, values)[0]
+        kinds = {"i1": "bool", "f32": "float32", "f16": "float16", "bf16": "bfloat16"}
+        found.append(Scalar(value, kinds[str(value.type)]).cast(dtype))
+    return found
+
+
+def _loaded(each: Located, start: Scalar, key: tuple[Scalar, int], count: int) -> list[ir.Value]:
+    step, memory = each.strides[1], each.matrix.memory
+    kind = ir.MemRefType(memory.type).element_type
+    place = start
+    if step:  # a constant at the end becomes part of the instruction
+        place = start + key[0].cast("uint32").cast("uint64") * step + key[1] * step
+    index = place.cast("index").value
+    if count == 1 or not step:
+        return [emit("memref.load", [memory, index], kind)] * count
+    pair = ir.VectorType.get([count], kind)
+    word = ir.IntegerType.get_signless(64)
+    alignment = ir.IntegerAttr.get(word, count * each.item_bytes)
+    vector = emit("vector.load", [memory, index], pair, alignment=alignment)
+    return [
+        emit("vector.extract", [vector], kind, static_position=ir.DenseI64ArrayAttr.get([k]))
+        for k in range(count)
+    ]

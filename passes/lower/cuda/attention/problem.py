@@ -95,6 +95,16 @@ class Term:
     body: ir.Block | None = None
 
     @property
+    def has_pairs(self) -> bool:
+        """Whether the values of two neighbouring keys can be read at once from an even key on."""
+        located = [each for each in self.inputs if isinstance(each, Located)]
+        return all(
+            each.strides[1] == 0
+            or (each.item_bytes > 1 and each.access_bytes >= 2 * each.item_bytes)
+            for each in located
+        )
+
+    @property
     def moves_with_queries(self) -> bool:
         """Whether queries have different values."""
         return any(isinstance(each, Located) and each.strides[0] for each in self.inputs)
