@@ -48,7 +48,7 @@ def emit_pointwise(nest: LinearNest) -> LaunchShape:
     """
     nest = collapsed(nest)
     order = coalesced_order(nest)
-    lanes = _vector_lanes(nest, order)
+    lanes = lanes_along(nest, order[-1]) if order else 1
     extents = [nest.loops[number].extent for number in order]
     if lanes > 1:
         extents[-1] //= lanes
@@ -84,7 +84,7 @@ def _emit_by_vectors(nest: LinearNest, loops: Sequence[tuple[int, int]], lanes: 
         position = delinearize(number, loops)
         position[inner] = arith.muli(position[inner], index(lanes))
         places.append((position, inside))
-    _emit_vectors(nest, inner, lanes, places)
+    emit_vectors(nest, inner, lanes, places)
     return shape
 
 
@@ -109,25 +109,30 @@ def coalesced_order(nest: LinearNest) -> list[int]:
     return sorted(parallel, key=distance)
 
 
-def _vector_lanes(nest: LinearNest, order: Sequence[int]) -> int:
-    """Return how many neighbours one thread can load and store at once; 1 for none."""
-    if not order or nest.indices or not is_vectorizable(nest.body):
-        return 1
-    accesses = [each for each in nest.accesses if not each.is_scalar]
-    sizes = {_item_bytes(each) for each in accesses}
-    if 0 in sizes or any(each.strides[order[-1]] != 1 for each in nest.outputs):
-        return 1
-    lanes = _VECTOR_BYTES // max(sizes)
-    while lanes > 1 and not all(_is_aligned(nest, each, order[-1], lanes) for each in accesses):
-        lanes //= 2
-    return lanes if nest.loops[order[-1]].extent % lanes == 0 else 1
-
-
 def _item_bytes(access: Access) -> int:
     """Return the bytes of an element, 0 for what has no vectors in memory."""
     kind = str(ir.MemRefType(access.value.type).element_type)
     # In memory a boolean is a byte, in a vector a bit.
     return 0 if kind == "i1" else ITEM_BYTES.get(kind, 0)
+
+
+def lanes_along(nest: LinearNest, inner: int) -> int:
+    """Return how many neighbours along a loop one thread can load and store at once; 1 for none."""
+    if nest.indices or not is_vectorizable(nest.body):
+        return 1
+    accesses = [each for each in nest.accesses if not each.is_scalar]
+    sizes = {_item_bytes(each) for each in accesses}
+    if 0 in sizes or (not nest.loops[inner].is_reduction and _is_fixed(nest, inner)):
+        return 1
+    lanes = _VECTOR_BYTES // max(sizes)
+    while lanes > 1 and not all(_is_aligned(nest, each, inner, lanes) for each in accesses):
+        lanes //= 2
+    return lanes if nest.loops[inner].extent % lanes == 0 else 1
+
+
+def _is_fixed(nest: LinearNest, inner: int) -> bool:
+    """Tell whether an output does not walk through memory along a loop."""
+    return any(each.strides[inner] != 1 for each in nest.outputs)
 
 
 def _is_aligned(nest: LinearNest, access: Access, inner: int, lanes: int) -> bool:
@@ -152,14 +157,14 @@ def emit_element(nest: LinearNest, position: Position) -> None:
         store(value, output, place)
 
 
-def _emit_vectors(
+def emit_vectors(
     nest: LinearNest, inner: int, lanes: int, steps: Sequence[tuple[Position, ir.Value | None]]
 ) -> None:
     """Compute a vector of every output for each step: its position, and whether there is one."""
     accesses = nest.accesses if reads_outputs(nest) else nest.inputs
     # All loads come first, so that they are on their way together.
     arguments = [
-        [_operand(each, inner, lanes, position) for each in accesses] for position, _ in steps
+        [vector_of(each, inner, lanes, position) for each in accesses] for position, _ in steps
     ]
     results = [emit_results_on_vectors(nest.body, each, lanes) for each in arguments]
     for (position, inside), values in zip(steps, results, strict=True):
@@ -168,7 +173,8 @@ def _emit_vectors(
                 store_vector(value, output, lanes, offset(output, position))
 
 
-def _operand(access: Access, inner: int, lanes: int, position: Position) -> ir.Value:
+def vector_of(access: Access, inner: int, lanes: int, position: Position) -> ir.Value:
+    """Return `lanes` neighbours of an operand along loop `inner`, from `position` on."""
     if access.is_scalar:
         return broadcast(access.value, lanes)
     place = offset(access, position)

@@ -4,22 +4,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from math import prod
 
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.linear_nest import LinearNest, collapsed
 from xyntra.passes.lower.cpu.loop_builder import (
     Position,
+    index,
     load,
     offset,
     store,
 )
 from xyntra.passes.lower.cpu.scalar_nest import emit_body, emit_reductions
+from xyntra.passes.lower.cpu.vector_body import broadcast, emit_results_on_vectors
 from xyntra.passes.lower.cuda.block_reduce import block_reduce
 from xyntra.passes.lower.cuda.combiner import Combiner
-from xyntra.passes.lower.cuda.pointwise import coalesced_order
+from xyntra.passes.lower.cuda.pointwise import coalesced_order, lanes_along, vector_of
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import (
     WARP,
@@ -78,19 +82,52 @@ def reduce_in_block(
         threads: of the block.
         shared: for what the warps exchange.
     """
-    loops = _extents(nest, nest.reductions)
-
-    def step(number: ir.Value, partial: ir.Value) -> Sequence[ir.Value]:
-        inside = position | delinearize(number, loops)
-        return emit_body(nest, inside, [partial])
-
-    count = prod(extent for _, extent in loops)
-    (partial,) = strided_loop(count, threads, [combiner.start()], step)
+    partial = _partial(nest, position, combiner, threads)
     total = block_reduce(partial, combiner, threads, shared)
     output = nest.outputs[0]
     place = offset(output, position)
     with when(arith.cmpi(arith.CmpIPredicate.eq, thread_number(), i32(0))):
         store(combiner.combine(load(output, place), total), output, place)
+
+
+def _partial(nest: LinearNest, position: Position, combiner: Combiner, threads: int) -> ir.Value:
+    """Return what one thread of a block combines: every `threads`-th vector, or element."""
+    loops = _extents(nest, nest.reductions)
+    inner = min(nest.reductions, key=lambda number: _stride(nest, number))
+    lanes = lanes_along(nest, inner)
+    if lanes == 1:
+
+        def step(number: ir.Value, partial: ir.Value) -> Sequence[ir.Value]:
+            inside = position | delinearize(number, loops)
+            return emit_body(nest, inside, [partial])
+
+        count = prod(extent for _, extent in loops)
+        return strided_loop(count, threads, [combiner.start()], step)[0]
+    outer = [loop for loop in loops if loop[0] != inner]
+    vectors = [*outer, (inner, nest.loops[inner].extent // lanes)]
+
+    def vector_step(number: ir.Value, partial: ir.Value) -> Sequence[ir.Value]:
+        inside = position | delinearize(number, vectors)
+        inside[inner] = arith.muli(inside[inner], index(lanes))
+        values = [vector_of(each, inner, lanes, inside) for each in nest.inputs]
+        return emit_results_on_vectors(nest.body, [*values, partial], lanes)
+
+    count = prod(extent for _, extent in vectors)
+    start = [broadcast(combiner.start(), lanes)]
+    (partial,) = strided_loop(count, threads, start, vector_step)
+    return reduce(combiner.combine, [lane_of(partial, lane) for lane in range(lanes)])
+
+
+def _stride(nest: LinearNest, loop: int) -> int:
+    """Return how far the inputs move at most with a loop."""
+    return max((abs(each.strides[loop]) for each in nest.inputs), default=0)
+
+
+def lane_of(vector: ir.Value, lane: int) -> ir.Value:
+    """Return one element of a vector."""
+    kind = ir.VectorType(vector.type).element_type
+    position = ir.DenseI64ArrayAttr.get([lane])
+    return emit("vector.extract", [vector], kind, static_position=position)
 
 
 def reduce_in_thread(nest: LinearNest, position: Position) -> None:

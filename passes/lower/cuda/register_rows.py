@@ -14,7 +14,6 @@ from functools import reduce
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, collapsed
 from xyntra.passes.lower.cpu.loop_builder import Position, load, offset, store
 from xyntra.passes.lower.cpu.memrefs import is_private, root
@@ -23,6 +22,7 @@ from xyntra.passes.lower.cpu.vector_body import broadcast, emit_results_on_vecto
 from xyntra.passes.lower.cuda.block_reduce import block_reduce
 from xyntra.passes.lower.cuda.combiner import Combiner
 from xyntra.passes.lower.cuda.pointwise import load_vector, reads_outputs, store_vector
+from xyntra.passes.lower.cuda.reductions import lane_of
 from xyntra.passes.lower.cuda.row_plan import (
     WARPS,
     RowPlan,
@@ -211,7 +211,7 @@ class _Rows:
             partial = (
                 arith.select(self._inside, after, partial) if self._is_partial(step) else after
             )
-        single = reduce(combiner.combine, [_lane(partial, lane) for lane in range(lanes)])
+        single = reduce(combiner.combine, [lane_of(partial, lane) for lane in range(lanes)])
         total = block_reduce(single, combiner, self._plan.threads, self._shared)
         self._keep(nest, output, combiner.combine(present, total))
 
@@ -230,9 +230,3 @@ class _Rows:
         place = offset(access, self._position)
         with when(arith.cmpi(arith.CmpIPredicate.eq, self._thread, i32(0))):
             store(value, access, place)
-
-
-def _lane(vector: ir.Value, lane: int) -> ir.Value:
-    kind = ir.VectorType(vector.type).element_type
-    position = ir.DenseI64ArrayAttr.get([lane])
-    return emit("vector.extract", [vector], kind, static_position=position)

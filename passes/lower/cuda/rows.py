@@ -6,12 +6,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from torch_mlir.dialects import arith
+
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.linear_nest import LinearNest, collapsed
-from xyntra.passes.lower.cpu.loop_builder import Position
+from xyntra.passes.lower.cpu.loop_builder import Position, index
 from xyntra.passes.lower.cpu.row_group import aligned, shared_loops, with_row_buffers
 from xyntra.passes.lower.cuda.combiner import Combiner
-from xyntra.passes.lower.cuda.pointwise import coalesced_order, emit_element
+from xyntra.passes.lower.cuda.pointwise import (
+    coalesced_order,
+    emit_element,
+    emit_vectors,
+    lanes_along,
+)
 from xyntra.passes.lower.cuda.reductions import block_threads, reduce_in_block, reduce_in_thread
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import (
@@ -65,6 +72,12 @@ def _emit_row(nest: LinearNest, position: Position, threads: int, shared: Shared
         reduce_in_block(nest, inside, combiner, threads, shared)
         return
 
+    loop = inner[-1][0] if inner else -1
+    lanes = lanes_along(nest, loop) if inner and not nest.reductions else 1
+    if lanes > 1:
+        _emit_vectors(nest, inner, lanes, position, threads)
+        return
+
     def step(number: ir.Value) -> Sequence[ir.Value]:
         inside = position | delinearize(number, inner)
         if nest.reductions:
@@ -74,3 +87,23 @@ def _emit_row(nest: LinearNest, position: Position, threads: int, shared: Shared
         return []
 
     strided_loop(count, threads, [], step)
+
+
+def _emit_vectors(
+    nest: LinearNest,
+    loops: Sequence[tuple[int, int]],
+    lanes: int,
+    position: Position,
+    threads: int,
+) -> None:
+    """Let the threads of a block compute what `loops` walk through, a vector at a time."""
+    inner, extent = loops[-1]
+    vectors = [*loops[:-1], (inner, extent // lanes)]
+
+    def step(number: ir.Value) -> Sequence[ir.Value]:
+        inside = position | delinearize(number, vectors)
+        inside[inner] = arith.muli(inside[inner], index(lanes))
+        emit_vectors(nest, inner, lanes, [(inside, None)])
+        return []
+
+    strided_loop(prod(count for _, count in vectors), threads, [], step)

@@ -181,6 +181,19 @@ def test_blocks_reduce_every_type(dtype, add, zero, tmp_path):
     assemble(image, "sm_90a", tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("shape", "dtype", "zero", "add", "width"),
+    [("40x50000", "f32", "0.0", "addf", 4), ("40x50000", "f16", "0.0", "addf", 4),
+     ("40x50001", "f32", "0.0", "addf", 1), ("40x50002", "f32", "0.0", "addf", 2)],
+)  # fmt: skip
+def test_sums_of_long_rows_read_whole_vectors(shape, dtype, zero, add, width, tmp_path):
+    image = compiled(SUM.format(shape=shape, rows="40", dtype=dtype, add=add, zero=zero))
+    loads = re.findall(r"ld\.global\.nc\S*", image.ptx)
+    assert loads
+    assert all(f".v{width}." in load if width > 1 else ".v" not in load for load in loads)
+    assemble(image, "sm_90a", tmp_path)
+
+
 def test_nothing_is_launched_for_empty_results():
     image = compiled(POINTWISE.format(shape="0x7", last="7"))
     assert image.launches == ()
