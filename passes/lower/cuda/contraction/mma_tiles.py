@@ -101,8 +101,8 @@ class MmaTile:
 
 
 _SHAPES = (
-    MmaTile(128, 128, 2, 4),
-    MmaTile(128, 64, 4, 2),
+    MmaTile(128, 128, 2, 2),
+    MmaTile(128, 64, 2, 2),
     MmaTile(64, 128, 2, 4),
     MmaTile(64, 64, 2, 2),
     MmaTile(64, 32, 4, 1),

@@ -16,7 +16,7 @@ from xyntra.passes.lower.cuda.thread_grid import LaunchShape
 
 WGMMA_ARCHITECTURES = frozenset({"sm_90a"})
 """Architectures whose warpgroups multiply."""
-MMA_ARCHITECTURES = frozenset({"sm_90a"})
+MMA_ARCHITECTURES = frozenset({"sm_80", "sm_86", "sm_89", "sm_90a"})
 """Architectures whose warps multiply on tensor cores."""
 
 
