@@ -158,8 +158,6 @@ def assemble(image: KernelImage, folder: Path) -> str:
         Tile(128, 256),
         Tile(128, 192),
         Tile(64, 64),
-        Tile(128, 128, takes_turns=True),
-        Tile(64, 64, takes_turns=True),
     ],
     ids=str,
 )

@@ -168,8 +168,7 @@ class _Kernel:
     def _prepare(self) -> None:
         for each in self.maps:
             prefetch_map(each)
-        readers = 1 if self.tile.takes_turns else self.tile.consumers
-        warps = readers * WARPGROUP // WARP
+        warps = self.tile.consumers * WARPGROUP // WARP
         for stage in range(self.stages):
             nvvm.mbarrier_init(self._full(i32(stage)), i32(1))
             nvvm.mbarrier_init(self._empty(i32(stage)), i32(warps))
@@ -180,24 +179,10 @@ class _Kernel:
         if self.tile.consumers > 1:
             nvvm.setmaxregister(count, getattr(nvvm.SetMaxRegisterAction, action))
 
-    def _tiles(
-        self,
-        body: Callable[[Place, Sequence[ir.Value]], Sequence[ir.Value]],
-        consumer: ir.Value | None = None,
-    ) -> None:
-        """Let the block take its tiles; `body` is given stage and parity, and returns the next.
-
-        Args:
-            body: emits what is done for one tile.
-            consumer: who takes every other one, the first or the second, an i32; None for all.
-        """
-        blocks = min(self.order.count, MULTIPROCESSORS)
-        first, ring = block_number(), [i32(0), i32(0)]
-        if consumer is not None:
-            first = arith.addi(first, arith.muli(consumer, i32(blocks)))
-            ring = self._behind(i32(0), arith.muli(consumer, i32(self.steps)), i32(0))
-        step = i32(blocks if consumer is None else 2 * blocks)
-        loop = scf.ForOp(first, i32(self.order.count), step, ring)
+    def _tiles(self, body: Callable[[Place, Sequence[ir.Value]], Sequence[ir.Value]]) -> None:
+        """Let the block take its tiles; `body` is given stage and parity, and returns the next."""
+        last, step = i32(self.order.count), i32(min(self.order.count, MULTIPROCESSORS))
+        loop = scf.ForOp(block_number(), last, step, [i32(0), i32(0)])
         with ir.InsertionPoint(loop.body):
             place = self.order.place(loop.induction_variable)
             scf.YieldOp(list(body(place, list(loop.inner_iter_args))))
@@ -223,14 +208,11 @@ class _Kernel:
 
         def work(place: Place, ring: Sequence[ir.Value]) -> Sequence[ir.Value]:
             sums, following = self._multiply(number, ring)
-            if self.tile.takes_turns:
-                self._write(place, sums, number)
-                return self._behind(following[0], i32(self.steps), following[1])
             first = arith.addi(place.row, arith.muli(number, i32(WARPGROUP_ROWS)))
             self._write(Place(place.batch, first, place.column), sums, number)
             return following
 
-        self._tiles(work, number if self.tile.takes_turns else None)
+        self._tiles(work)
         self.plan.results[0][1].finish()
 
     def _write(self, place: Place, sums: Sequence[ir.Value], number: ir.Value) -> None:
@@ -244,10 +226,8 @@ class _Kernel:
             is_inside = arith.cmpi(arith.CmpIPredicate.ult, column, extent)
             always = len(self.plan.results) == 1
             with nullcontext() if always else when(is_inside):
-                for block, part in enumerate(_parts(sums, self.tile.blocks)):
-                    row = arith.addi(place.row, i32(block * WARPGROUP_ROWS))
-                    within = Place(place.batch, row, column)
-                    results.write(within, part, number, staging, own)
+                within = Place(place.batch, place.row, column)
+                results.write(within, sums, number, staging, own)
 
     def _multiply(
         self, number: ir.Value, ring: Sequence[ir.Value]
@@ -276,26 +256,23 @@ class _Kernel:
         wait_for_phase(self._full(stage), parity)
         nvvm.wgmma_fence_aligned()
         own = self._at(i32(0), stage, self.tile.rows * SWIZZLE)
-        if not self.tile.takes_turns:
-            own = arith.addi(own, arith.muli(number, i32(_BLOCK_BYTES)))
-        starts = [arith.addi(own, i32(n * _BLOCK_BYTES)) for n in range(self.tile.blocks)]
-        lefts = [descriptor(each, _blocks_apart(self.left), _ROWS_APART) for each in starts]
+        own = arith.addi(own, arith.muli(number, i32(_BLOCK_BYTES)))
+        left = descriptor(own, _blocks_apart(self.left), _ROWS_APART)
         both = self._at(i32(self.rights), stage, self.tile.columns * SWIZZLE)
         right = descriptor(both, _blocks_apart(self.right), _ROWS_APART)
-        found = _parts(sums or [], self.tile.blocks)
+        found = list(sums or [])
         for step in range(SWIZZLE // _STEP_BYTES):
-            for block, left in enumerate(lefts):
-                found[block] = multiply(
-                    found[block],
-                    advanced(left, step * _step_bytes(self.left)),
-                    advanced(right, step * _step_bytes(self.right)),
-                    self.tile.columns,
-                    self.product.element,
-                    left_is_deep=self.left.is_deep,
-                    right_is_deep=self.right.is_deep,
-                )
+            found = multiply(
+                found,
+                advanced(left, step * _step_bytes(self.left)),
+                advanced(right, step * _step_bytes(self.right)),
+                self.tile.columns,
+                self.product.element,
+                left_is_deep=self.left.is_deep,
+                right_is_deep=self.right.is_deep,
+            )
         nvvm.wgmma_commit_group_sync_aligned()
-        return [value for part in found for value in part], self._next(stage, parity)
+        return found, self._next(stage, parity)
 
     def _release(self, stage: ir.Value) -> None:
         lane = arith.andi(thread_number(), i32(WARP - 1))
@@ -309,15 +286,6 @@ class _Kernel:
         return [
             arith.select(wraps, i32(0), following),
             arith.select(wraps, arith.xori(parity, i32(1)), parity),
-        ]
-
-    def _behind(self, stage: ir.Value, steps: ir.Value, parity: ir.Value) -> list[ir.Value]:
-        """Return the stage that lies `steps` further on, and the parity of its phase."""
-        total = arith.addi(stage, steps)
-        turns = arith.divui(total, i32(self.stages))
-        return [
-            arith.remui(total, i32(self.stages)),
-            arith.xori(parity, arith.andi(turns, i32(1))),
         ]
 
     def _at(self, start: ir.Value, number: ir.Value, nbytes: int) -> ir.Value:
@@ -340,12 +308,6 @@ def _rolled(first: int, end: int, carried: Sequence[ir.Value]) -> scf.ForOp:
         "#llvm.loop_annotation<unroll = <disable = true>>"
     )
     return loop
-
-
-def _parts(values: Sequence[ir.Value], count: int) -> list[list[ir.Value]]:
-    """Split `values` into `count` parts of equal length."""
-    length = len(values) // count
-    return [list(values[length * n : length * (n + 1)]) for n in range(count)]
 
 
 def _blocks_apart(factor: Operand) -> int:

@@ -35,27 +35,19 @@ class Tile:
     """What one block computes at a time.
 
     Attributes:
-        rows: 64 or 128.
-        columns: a multiple of 64, up to 256; up to 128 where consumers take turns at 128 rows.
-        takes_turns: two consumers take every other tile, so that one multiplies while the other
-            writes results; else each has 64 rows of every tile.
+        rows: 64 for every warpgroup that multiplies, of which there are one or two.
+        columns: a multiple of 64, up to 256.
         group: rows of tiles that are walked through together, so that they share columns in L2.
     """
 
     rows: int
     columns: int
-    takes_turns: bool = False
     group: int = 8
 
     @property
     def consumers(self) -> int:
         """Warpgroups that multiply."""
-        return 2 if self.takes_turns else self.rows // WARPGROUP_ROWS
-
-    @property
-    def blocks(self) -> int:
-        """Of 64 rows, for one consumer."""
-        return self.rows // WARPGROUP_ROWS if self.takes_turns else 1
+        return self.rows // WARPGROUP_ROWS
 
     @property
     def threads(self) -> int:
@@ -191,7 +183,4 @@ def microseconds(product: Product, tile: Tile, work: int) -> float:
     elements = tile.rows * tile.columns
     step = max(elements * BLOCK / _MULTIPLY, tile.stage_bytes / _BRING, _STEP)
     results = _TILE + elements * _WORK * (work + 1)
-    if tile.takes_turns:
-        alternating = -(-waves // 2) * (steps * step + results)
-        return _LAUNCH + max(waves * steps * step, alternating) + results
     return _LAUNCH + waves * (steps * step + results)
