@@ -34,4 +34,4 @@ def assemble(image: KernelImage, architecture: str, folder: Path) -> str:
     command = [program, "-v", f"-arch={architecture}", str(source), "-o", str(folder / "k.cubin")]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
-    return result.stderr
+    return result.stdout + result.stderr

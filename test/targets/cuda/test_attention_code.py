@@ -4,19 +4,15 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
+from gpu_code import assemble, compiled
 
 import xyntra
 from xyntra.passes.lower.cuda.attention.hopper_order import shared_out
 from xyntra.targets.cuda.kernel_image import KernelImage
-from xyntra.targets.cuda.kernels import compile_image
 
 LOOPS = "(b, h, s, t, d, e)"
 
@@ -81,24 +77,6 @@ LONG = {
     ),
     "more keys": attention((4, 16, 1000, 3000, 32, 32), "f16", CAUSAL + "causal_offset = 2000, "),
 }
-
-
-def compiled(text: str, architecture: str = "sm_90a") -> KernelImage:
-    return compile_image(text, "kernel 'k'", architecture)
-
-
-def assemble(image: KernelImage, architecture: str, folder: Path) -> str:
-    """What ptxas reports about the code."""
-    found = (Path(sys.prefix) / "lib").glob("python3*/site-packages/nvidia/cu*/bin/ptxas")
-    program = next(map(str, found), None) or shutil.which("ptxas")
-    if program is None:
-        pytest.skip("ptxas is not installed")
-    source = folder / "k.ptx"
-    source.write_text(image.ptx)
-    command = [program, "-v", f"-arch={architecture}", str(source), "-o", str(folder / "k.cubin")]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
-    return result.stderr
 
 
 def stored(ptx: str) -> set[str]:

@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from gpu_code import assemble, compiled
 
 from xyntra.passes.lower.cuda.contraction import select
 from xyntra.passes.lower.cuda.contraction.mma_tiles import (
@@ -19,7 +17,6 @@ from xyntra.passes.lower.cuda.contraction.mma_tiles import (
     mma_shapes,
 )
 from xyntra.targets.cuda.kernel_image import KernelImage
-from xyntra.targets.cuda.kernels import compile_image
 
 PRODUCT = """
 func.func @k(%a: tensor<{a}x{factor}>, %b: tensor<{b}x{factor}>, %c: tensor<{columns}x{result}>)
@@ -135,21 +132,9 @@ def product(rows: int, columns: int, depth: int, *, factor: str = "f16", layout:
     )
 
 
-def compiled(text: str, architecture: str = "sm_90a") -> KernelImage:
-    return compile_image(text, "kernel 'k'", architecture)
-
-
 def assert_no_spills(image: KernelImage, architecture: str, folder: Path) -> None:
-    found = sorted((Path(sys.prefix) / "lib").glob("python3*/site-packages/nvidia/cu*/bin/ptxas"))
-    program = str(found[-1]) if found else shutil.which("ptxas")
-    if program is None:
-        pytest.skip("ptxas is not installed")
-    source = folder / "k.ptx"
-    source.write_text(image.ptx)
-    command = [program, "-v", f"-arch={architecture}", str(source), "-o", str(folder / "k.cubin")]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
-    assert set(re.findall(r"(\d+) bytes spill", result.stderr)) == {"0"}
+    report = assemble(image, architecture, folder)
+    assert set(re.findall(r"(\d+) bytes spill", report)) == {"0"}
 
 
 @pytest.mark.parametrize("shape", mma_shapes(), ids=lambda tile: f"{tile.rows}x{tile.columns}")

@@ -4,17 +4,12 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from gpu_code import assemble, compiled
 
 from xyntra.passes.lower.cuda.contraction import plan_wgmma, select
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import Tile
-from xyntra.targets.cuda.kernel_image import KernelImage
-from xyntra.targets.cuda.kernels import compile_image
 
 PRODUCT = """
 func.func @k(%a: tensor<{a}x{dtype}>, %b: tensor<{b}x{dtype}>, %c: tensor<{columns}x{dtype}>)
@@ -134,24 +129,6 @@ def _warpgroups(monkeypatch):
     monkeypatch.setattr(select, "MMA_ARCHITECTURES", frozenset())
 
 
-def compiled(text: str, architecture: str = "sm_90a") -> KernelImage:
-    return compile_image(text, "kernel 'k'", architecture)
-
-
-def assemble(image: KernelImage, folder: Path) -> str:
-    """What ptxas reports about the code."""
-    found = sorted((Path(sys.prefix) / "lib").glob("python3*/site-packages/nvidia/cu*/bin/ptxas"))
-    program = str(found[-1]) if found else shutil.which("ptxas")
-    if program is None:
-        pytest.skip("ptxas is not installed")
-    source = folder / "k.ptx"
-    source.write_text(image.ptx)
-    command = [program, "-v", "-arch=sm_90a", str(source), "-o", str(folder / "k.cubin")]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
-    return result.stdout + result.stderr
-
-
 @pytest.mark.parametrize(
     "tile",
     [
@@ -165,7 +142,7 @@ def assemble(image: KernelImage, folder: Path) -> str:
 def test_tiles_assemble_without_spills_or_serialised_products(tile, layout, monkeypatch, tmp_path):
     monkeypatch.setattr(plan_wgmma, "choose_tile", lambda *_: tile)
     image = compiled(product(512, 768, 512, layout=layout))
-    report = assemble(image, tmp_path)
+    report = assemble(image, "sm_90a", tmp_path)
     assert set(re.findall(r"(\d+) bytes spill", report)) == {"0"}
     assert not re.search(r"C75\d\d|warning", report, re.IGNORECASE)
     registers = int(re.search(r"Used (\d+) registers", report)[1])
@@ -229,7 +206,7 @@ def test_factors_of_f32_are_rounded_only_where_that_is_allowed(tmp_path):
     image = compiled(allowed)
     assert "wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32" in image.ptx
     assert [each.element for each in image.launches[0].maps] == ["tf32", "tf32", "f32"]
-    assert set(re.findall(r"(\d+) bytes spill", assemble(image, tmp_path))) == {"0"}
+    assert set(re.findall(r"(\d+) bytes spill", assemble(image, "sm_90a", tmp_path))) == {"0"}
 
 
 def test_what_takes_slices_of_the_columns_is_one_launch(tmp_path):
@@ -237,7 +214,7 @@ def test_what_takes_slices_of_the_columns_is_one_launch(tmp_path):
     (launch,) = image.launches
     assert [each.argument for each in launch.maps] == [0, 1, 3, 4]
     assert image.scratch == ()
-    assert set(re.findall(r"(\d+) bytes spill", assemble(image, tmp_path))) == {"0"}
+    assert set(re.findall(r"(\d+) bytes spill", assemble(image, "sm_90a", tmp_path))) == {"0"}
 
 
 @pytest.mark.parametrize(("start", "second"), [(100, 284), (192, 192)])
