@@ -13,10 +13,13 @@ from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.convolution_tiles import is_candidate
-from xyntra.passes.lower.cpu.epilogue import joined
-from xyntra.passes.lower.cpu.fills import fill_before, initial_of
-from xyntra.passes.lower.cpu.following_elementwise import following_elementwise
-from xyntra.passes.lower.cpu.kernel_function import operations_named
+from xyntra.passes.lower.cpu.epilogue import Joined
+from xyntra.passes.lower.cpu.filled_reductions import (
+    Group,
+    emit_with_following,
+    rewrite_filled_reductions,
+)
+from xyntra.passes.lower.cpu.fills import initial_of
 from xyntra.passes.lower.cpu.linear_nest import LinearNest, collapsed
 from xyntra.passes.lower.cpu.loop_builder import (
     Position,
@@ -51,37 +54,25 @@ class ChannelReductions:
 
     def run(self, module: ir.Operation) -> None:
         """Rewrite what is of this form below `module`."""
-        waiting = operations_named(module, "linalg.generic")
-        while waiting:
-            generic = waiting.pop(0)
-            if is_candidate(generic) and generic.attributes["operandSegmentSizes"][0] == 1:
-                self._rewrite(generic, waiting)
+        rewrite_filled_reductions(module, _has_one_input, self._rewrite)
 
-    def _rewrite(self, generic: ir.Operation, waiting: list[ir.Operation]) -> None:
-        fill = fill_before(generic)
-        if fill is None:
-            return
-        following = following_elementwise(generic)
-        for after in [following, None] if following is not None else [None]:
-            group = [fill, generic, *([after] if after is not None else [])]
-            with generic.context, generic.location, ir.InsertionPoint(group[-1]):
-                together = joined(fill, generic, after)
-                if together is None or together.is_in_place:
-                    continue
-                nest, code = together.parts(collapsed(together.nest))
-                companions = nest.outputs if code is None else code.accesses
-                plan = self._plan(nest)
-                if plan is None or any(
-                    each.strides[plan.column_loops[0]] not in (0, 1) for each in companions
-                ):
-                    continue
-                epilogue = TileEpilogue.of(plan, nest.outputs[0], code)
-                _Emitter(nest, initial_of(fill), epilogue).emit()
-            if after is not None:
-                waiting.remove(after)
-            for op in reversed(group):
-                op.erase()
-            return
+    def _rewrite(self, generic: ir.Operation, fill: ir.Operation) -> Group:
+        initial = initial_of(fill)
+        return emit_with_following(generic, fill, lambda group: self._emit(group, initial))
+
+    def _emit(self, together: Joined, initial: ir.Value) -> bool:
+        if together.is_in_place:
+            return False
+        nest, code = together.parts(collapsed(together.nest))
+        companions = nest.outputs if code is None else code.accesses
+        plan = self._plan(nest)
+        if plan is None:
+            return False
+        if any(each.strides[plan.column_loops[0]] not in (0, 1) for each in companions):
+            return False
+        epilogue = TileEpilogue.of(plan, nest.outputs[0], code)
+        _Emitter(nest, initial, epilogue).emit()
+        return True
 
     def _plan(self, nest: LinearNest) -> TilePlan | None:
         x, out = nest.inputs[0], nest.outputs[0]
@@ -101,6 +92,10 @@ class ChannelReductions:
         tiles = -(-extent // (vectors * lanes))
         vectors = min(vectors, -(-extent // (tiles * lanes)))
         return TilePlan(None, (columns[0],), 1, vectors, lanes, frozenset(), 0.0)
+
+
+def _has_one_input(generic: ir.Operation) -> bool:
+    return is_candidate(generic) and bool(generic.attributes["operandSegmentSizes"][0] == 1)
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,13 @@ from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.convolution_emitter import ConvolutionEmitter
 from xyntra.passes.lower.cpu.convolution_plan import plan_convolution, reordered
-from xyntra.passes.lower.cpu.epilogue import Epilogue, Joined, joined
-from xyntra.passes.lower.cpu.fills import fill_before, initial_of
-from xyntra.passes.lower.cpu.following_elementwise import following_elementwise
-from xyntra.passes.lower.cpu.kernel_function import operations_named
+from xyntra.passes.lower.cpu.epilogue import Epilogue, Joined
+from xyntra.passes.lower.cpu.filled_reductions import (
+    Group,
+    emit_with_following,
+    rewrite_filled_reductions,
+)
+from xyntra.passes.lower.cpu.fills import initial_of
 from xyntra.passes.lower.cpu.linear_nest import LinearNest, collapsed, is_linear
 from xyntra.passes.lower.cpu.tile_plan import Registers
 from xyntra.passes.lower.cpu.vector_body import is_vectorizable
@@ -41,29 +44,11 @@ class ConvolutionTiles:
 
     def run(self, module: ir.Operation) -> None:
         """Rewrite what is of this form below `module`."""
-        waiting = operations_named(module, "linalg.generic")
-        while waiting:
-            generic = waiting.pop(0)
-            if is_candidate(generic):
-                self._rewrite(generic, waiting)
+        rewrite_filled_reductions(module, is_candidate, self._rewrite)
 
-    def _rewrite(self, generic: ir.Operation, waiting: list[ir.Operation]) -> None:
-        fill = fill_before(generic)
-        if fill is None:
-            return
+    def _rewrite(self, generic: ir.Operation, fill: ir.Operation) -> Group:
         initial = initial_of(fill)
-        following = following_elementwise(generic)
-        for after in [following, None] if following is not None else [None]:
-            group = [fill, generic, *([after] if after is not None else [])]
-            with generic.context, generic.location, ir.InsertionPoint(group[-1]):
-                together = joined(fill, generic, after)
-                if together is None or not self._emit(together, initial):
-                    continue
-            if after is not None:
-                waiting.remove(after)
-            for op in reversed(group):
-                op.erase()
-            return
+        return emit_with_following(generic, fill, lambda group: self._emit(group, initial))
 
     def _emit(self, together: Joined, initial: ir.Value) -> bool:
         nest, epilogue = together.parts(collapsed(together.nest))

@@ -9,9 +9,9 @@ from typing import ClassVar
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.epilogue import Joined, joined
-from xyntra.passes.lower.cpu.fills import fill_before, initial_of, is_arithmetic_reduction
+from xyntra.passes.lower.cpu.filled_reductions import Group, rewrite_filled_reductions
+from xyntra.passes.lower.cpu.fills import initial_of, is_arithmetic_reduction
 from xyntra.passes.lower.cpu.following_elementwise import following_elementwise
-from xyntra.passes.lower.cpu.kernel_function import operations_named
 from xyntra.passes.lower.cpu.linear_nest import (
     LinearNest,
     collapsed,
@@ -47,21 +47,12 @@ class RegisterTiles:
 
     def run(self, module: ir.Operation) -> None:
         """Rewrite what is worth it below `module`."""
-        waiting = operations_named(module, "linalg.generic")
-        while waiting:
-            generic = waiting.pop(0)
-            if is_arithmetic_reduction(generic):
-                self._rewrite(generic, waiting)
+        rewrite_filled_reductions(module, is_arithmetic_reduction, self._rewrite)
 
-    def _rewrite(self, generic: ir.Operation, waiting: list[ir.Operation]) -> None:
-        fill = fill_before(generic)
-        if fill is None:
-            return
+    def _rewrite(self, generic: ir.Operation, fill: ir.Operation) -> Group:
         initial = initial_of(fill)
         if self._stream(generic, initial):
-            for op in (generic, fill):
-                op.erase()
-            return
+            return fill, generic
         following = following_elementwise(generic)
         producers = preceding_nests(fill, generic, following)
         for after in [following, None] if following is not None else [None]:
@@ -70,11 +61,8 @@ class RegisterTiles:
             for before in [producers, []] if producers else [[]]:
                 group = [*before, fill, generic, *([after] if after is not None else [])]
                 if together is not None and self._emit(group, len(before), together, initial):
-                    if after is not None:
-                        waiting.remove(after)
-                    for op in reversed(group):
-                        op.erase()
-                    return
+                    return group
+        return ()
 
     def _emit(
         self, group: list[ir.Operation], before: int, together: Joined, initial: ir.Value

@@ -9,10 +9,14 @@ from typing import ClassVar
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.convolution_tiles import is_candidate
-from xyntra.passes.lower.cpu.epilogue import Joined, joined
-from xyntra.passes.lower.cpu.fills import fill_before, initial_of
-from xyntra.passes.lower.cpu.following_elementwise import following_elementwise
-from xyntra.passes.lower.cpu.kernel_function import operations_named, terminator
+from xyntra.passes.lower.cpu.epilogue import Joined
+from xyntra.passes.lower.cpu.filled_reductions import (
+    Group,
+    emit_with_following,
+    rewrite_filled_reductions,
+)
+from xyntra.passes.lower.cpu.fills import initial_of
+from xyntra.passes.lower.cpu.kernel_function import terminator
 from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, linear_nest, with_loops
 from xyntra.passes.lower.cpu.loop_builder import Position, load, nested_loops, offset, store
 from xyntra.passes.lower.cpu.memrefs import allocate, root
@@ -44,31 +48,14 @@ class WindowTiles:
 
     def run(self, module: ir.Operation) -> None:
         """Rewrite what is of this form below `module`."""
-        waiting = operations_named(module, "linalg.generic")
-        while waiting:
-            generic = waiting.pop(0)
-            if is_candidate(generic) and generic.attributes["operandSegmentSizes"][0] == 2:
-                self._rewrite(generic, waiting)
+        rewrite_filled_reductions(module, _has_two_inputs, self._rewrite)
 
-    def _rewrite(self, generic: ir.Operation, waiting: list[ir.Operation]) -> None:
-        fill = fill_before(generic)
-        if fill is None:
-            return
-        following = following_elementwise(generic)
+    def _rewrite(self, generic: ir.Operation, fill: ir.Operation) -> Group:
         padding = _padding_of(generic, initial_of(fill))
-        for after in [following, None] if following is not None else [None]:
-            group = [fill, generic, *([after] if after is not None else [])]
-            with generic.context, generic.location, ir.InsertionPoint(group[-1]):
-                together = joined(fill, generic, after)
-                if together is None or not self._emit(generic, together, fill, padding):
-                    continue
-            if padding is not None:
-                group = [*padding.operations, *group]
-            for op in reversed(group):
-                if op in waiting:
-                    waiting.remove(op)
-                op.erase()
-            return
+        group = emit_with_following(
+            generic, fill, lambda together: self._emit(generic, together, fill, padding)
+        )
+        return [*padding.operations, *group] if group and padding is not None else group
 
     def _emit(
         self,
@@ -112,6 +99,10 @@ class WindowTiles:
             rows = max(1, min(8 // vectors, len(slide.inner), most))
             return TilePlan(slide.place, (window.channel,), rows, vectors, lanes, frozenset(), 0.0)
         return None
+
+
+def _has_two_inputs(generic: ir.Operation) -> bool:
+    return is_candidate(generic) and bool(generic.attributes["operandSegmentSizes"][0] == 2)
 
 
 def _weights_are_shared(nest: LinearNest, window: Window) -> bool:

@@ -10,9 +10,9 @@ from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.convolution_tiles import is_candidate
 from xyntra.passes.lower.cpu.epilogue import Joined, joined
-from xyntra.passes.lower.cpu.fills import fill_before, initial_of
+from xyntra.passes.lower.cpu.filled_reductions import Group, rewrite_filled_reductions
+from xyntra.passes.lower.cpu.fills import initial_of
 from xyntra.passes.lower.cpu.following_elementwise import following_elementwise
-from xyntra.passes.lower.cpu.kernel_function import operations_named
 from xyntra.passes.lower.cpu.linear_nest import collapsed
 from xyntra.passes.lower.cpu.padded_image import image_of
 from xyntra.passes.lower.cpu.tile_plan import Registers
@@ -39,32 +39,20 @@ class WinogradTiles:
 
     def run(self, module: ir.Operation) -> None:
         """Rewrite what is of this form below `module`."""
-        waiting = operations_named(module, "linalg.generic")
-        while waiting:
-            generic = waiting.pop(0)
-            if _has_taps(generic) and is_candidate(generic):
-                self._rewrite(generic, waiting)
+        rewrite_filled_reductions(module, _has_taps, self._rewrite)
 
-    def _rewrite(self, generic: ir.Operation, waiting: list[ir.Operation]) -> None:
-        fill = fill_before(generic)
-        if fill is None:
-            return
+    def _rewrite(self, generic: ir.Operation, fill: ir.Operation) -> Group:
         following = following_elementwise(generic)
         group = [fill, generic, *([following] if following is not None else [])]
         with generic.context, generic.location, ir.InsertionPoint(group[-1]):
             together = joined(fill, generic, following)
             plan = None if together is None else self._plan(together, initial_of(fill))
             if together is None or plan is None:
-                return
+                return ()
             image, copied = image_of(plan, generic)
             _, epilogue = together.parts(collapsed(together.nest))
             WinogradEmitter(plan, image, initial_of(fill), epilogue).emit()
-        if copied is not None:
-            group = [copied.fill, copied.copy, *group]
-        for op in reversed(group):
-            if op in waiting:
-                waiting.remove(op)
-            op.erase()
+        return group if copied is None else [copied.fill, copied.copy, *group]
 
     def _plan(self, together: Joined, initial: ir.Value) -> WinogradPlan | None:
         nest, epilogue = together.parts(collapsed(together.nest))
@@ -75,4 +63,5 @@ class WinogradTiles:
 
 
 def _has_taps(generic: ir.Operation) -> bool:
-    return str(generic.attributes["iterator_types"]).count("reduction") == 3
+    reductions = str(generic.attributes["iterator_types"]).count("reduction")
+    return reductions == 3 and is_candidate(generic)
