@@ -18,7 +18,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.epilogue import Epilogue
 from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
-from xyntra.passes.lower.cpu.loop_builder import Position, load, offset, store
+from xyntra.passes.lower.cpu.loop_builder import Position, load, offset
 from xyntra.passes.lower.cpu.memrefs import view_offset
 from xyntra.passes.lower.cpu.vector_body import broadcast, emit_results_on_vectors
 from xyntra.passes.lower.cuda.contraction.mma_instructions import (
@@ -28,8 +28,8 @@ from xyntra.passes.lower.cuda.contraction.mma_instructions import (
     store_word,
 )
 from xyntra.passes.lower.cuda.contraction.mma_tiles import MmaTile
+from xyntra.passes.lower.cuda.contraction.result import store_element
 from xyntra.passes.lower.cuda.contraction.roles import Roles, extents, size
-from xyntra.passes.lower.cuda.scalar_body import emit_on_scalars
 from xyntra.passes.lower.cuda.thread_grid import barrier, delinearize, i32, thread_number, when
 
 _WORD = 4  # bytes of a sum
@@ -145,7 +145,7 @@ class MmaResult:
             return
         total = self._total(address, element)
         value = emit("vector.extract", [total], element, static_position=_at(0))
-        self._store_scalars(value, position)
+        store_element(value, self.nest.outputs[0], self.epilogue, position)
 
     def _total(self, address: ir.Value, element: ir.Type) -> ir.Value:
         """Return the sums of all blocks of the cluster at an address, added by rank."""
@@ -228,24 +228,6 @@ class MmaResult:
     def _alignment(self, access: Access) -> ir.Attribute:
         i64 = ir.IntegerType.get_signless(64)
         return ir.IntegerAttr.get(i64, self.lanes * ITEM_BYTES[_element(access)])
-
-    def _store_scalars(self, value: ir.Value, position: Position) -> None:
-        if self.epilogue is None:
-            store(value, self.nest.outputs[0], offset(self.nest.outputs[0], position))
-            return
-        inputs = [_operand(each, value, position) for each in self.epilogue.inputs]
-        results = emit_on_scalars(self.epilogue.body, inputs)
-        if self.epilogue.result is not None:
-            kept = self.epilogue.result
-            store(value, kept, offset(kept, position))
-        for result, output in zip(results, self.epilogue.outputs, strict=True):
-            store(result, output, offset(output, position))
-
-
-def _operand(access: Access | None, value: ir.Value, position: Position) -> ir.Value:
-    if access is None:
-        return value
-    return access.value if access.is_scalar else load(access, offset(access, position))
 
 
 def _element(access: Access) -> str:

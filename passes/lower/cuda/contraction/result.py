@@ -109,23 +109,33 @@ class Result:
                 place = tile.position | delinearize(row, extents(self.nest, self.roles.rows))
                 place |= delinearize(column, extents(self.nest, self.roles.columns))
                 kind = ir.MemRefType(self.buffer.type).element_type
-                self._store(emit("memref.load", [self.buffer, as_index(number)], kind), place)
+                value = emit("memref.load", [self.buffer, as_index(number)], kind)
+                store_element(value, self.nest.outputs[0], self.epilogue, place)
             return []
 
         strided_loop(self.elements(self.shape), self.shape.threads, [], element)
 
-    def _store(self, value: ir.Value, position: Position) -> None:
-        if self.epilogue is None:
-            output = self.nest.outputs[0]
-            store(value, output, offset(output, position))
-            return
-        kept = self.epilogue.result
-        inputs = [_operand(each, value, position) for each in self.epilogue.inputs]
-        results = emit_on_scalars(self.epilogue.body, inputs)
-        if kept is not None:
-            store(value, kept, offset(kept, position))
-        for result, output in zip(results, self.epilogue.outputs, strict=True):
-            store(result, output, offset(output, position))
+
+def store_element(
+    value: ir.Value, output: Access, epilogue: Epilogue | None, position: Position
+) -> None:
+    """Store one element of a contraction, after what follows.
+
+    Args:
+        value: what the contraction has computed.
+        output: where it goes if nothing follows.
+        epilogue: what happens to it before it is stored, if anything.
+        position: of the element.
+    """
+    if epilogue is None:
+        store(value, output, offset(output, position))
+        return
+    inputs = [_operand(each, value, position) for each in epilogue.inputs]
+    results = emit_on_scalars(epilogue.body, inputs)
+    if epilogue.result is not None:
+        store(value, epilogue.result, offset(epilogue.result, position))
+    for result, target in zip(results, epilogue.outputs, strict=True):
+        store(result, target, offset(target, position))
 
 
 def _operand(access: Access | None, value: ir.Value, position: Position) -> ir.Value:
