@@ -126,12 +126,7 @@ class HostCalls:
             [address(port.buffer) for port in plan.inputs],
             [address(port.buffer) for port in plan.outputs],
         )
-        launches = self._replays.launches([*places[0], *places[1]])
-
-        def launch(stream: int) -> None:
-            for each in launches:
-                each(stream)
-
+        launch = self._replays.one_by_one([*places[0], *places[1]])
         return Slot(
             (plan.inputs, plan.outputs), places, launch, self._replays.capture, self._gpu.direct
         )

@@ -84,23 +84,20 @@ class Replays:
         None where they are new and the launches many: copying the arrays to the plan's own memory
         takes less time than binding the launches would.
         """
-        graph = self._graphs.pop(addresses, None)
-        if graph is None and addresses not in self._seen:
+        graph = self.known(addresses)
+        if graph is not None:
+            return graph
+        if addresses not in self._seen:
             self._note(addresses)
-            return None if self.count > _FEW else self._each(addresses)
-        if graph is None:
-            graph = LaunchGraph(self._each(addresses), self.capture, self._direct)
-            if len(self._graphs) == _GRAPHS:
-                del self._graphs[next(iter(self._graphs))]
+            return None if self.count > _FEW else self.one_by_one(addresses)
+        graph = LaunchGraph(self.one_by_one(addresses), self.capture, self._direct)
+        if len(self._graphs) == _GRAPHS:
+            del self._graphs[next(iter(self._graphs))]
         self._graphs[addresses] = graph
         return graph
 
-    def _note(self, addresses: Addresses) -> None:
-        if len(self._seen) == _SEEN:
-            del self._seen[next(iter(self._seen))]
-        self._seen[addresses] = None
-
-    def _each(self, addresses: Addresses) -> Callable[[int], None]:
+    def one_by_one(self, addresses: Sequence[int]) -> Callable[[int], None]:
+        """Return what puts every launch on a stream, for addresses of inputs and outputs."""
         launches = self.launches(addresses)
 
         def run(stream: int) -> None:
@@ -108,3 +105,8 @@ class Replays:
                 launch(stream)
 
         return run
+
+    def _note(self, addresses: Addresses) -> None:
+        if len(self._seen) == _SEEN:
+            del self._seen[next(iter(self._seen))]
+        self._seen[addresses] = None
