@@ -10,10 +10,11 @@ from xyntra.passes.lower.cpu.epilogue import Epilogue
 from xyntra.passes.lower.cuda.contraction.group import Slice
 from xyntra.passes.lower.cuda.contraction.product import Product
 from xyntra.passes.lower.cuda.contraction.tile_order import TileOrder
+from xyntra.passes.lower.cuda.contraction.wgmma_factor import Factor
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
-    Operand,
     Tile,
     choose_tile,
+    depth,
     microseconds,
     operand,
     stages,
@@ -31,12 +32,14 @@ class WgmmaPlan:
         left: the left factor.
         right: the right factor.
         results: what consumers write, each from its first column on.
+        steps: stages of the reduction.
     """
 
     order: TileOrder
-    left: Operand
-    right: Operand
+    left: Factor
+    right: Factor
     results: tuple[tuple[int, Results], ...]
+    steps: int
 
     @property
     def staging_bytes(self) -> int:
@@ -85,7 +88,8 @@ def plan_wgmma(
         return None
     if len({each.parts for _, each in found}) > 1:
         return None  # they take turns in shared memory
-    return WgmmaPlan(TileOrder(product, tile), left, right, found)
+    steps = -(-product.size(product.depth) // depth(product))
+    return WgmmaPlan(TileOrder(product, tile), left, right, found, steps)
 
 
 def _work(epilogue: Epilogue | None, slices: Sequence[Slice]) -> int:

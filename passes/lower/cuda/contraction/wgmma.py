@@ -18,14 +18,17 @@ from dataclasses import dataclass
 from torch_mlir.dialects import arith, nvvm, scf
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.loop_builder import Position
 from xyntra.passes.lower.cuda.contraction.plan_wgmma import WgmmaPlan
 from xyntra.passes.lower.cuda.contraction.product import Product
 from xyntra.passes.lower.cuda.contraction.tile_order import TileOrder
+from xyntra.passes.lower.cuda.contraction.wgmma_factor import (
+    Factor,
+    StagePlace,
+    StageTarget,
+)
 from xyntra.passes.lower.cuda.contraction.wgmma_ops import (
     address,
     advanced,
-    copy_in,
     descriptor,
     multiply,
     pointer,
@@ -35,14 +38,12 @@ from xyntra.passes.lower.cuda.contraction.wgmma_ops import (
     wait_for_products,
 )
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
-    BLOCK,
+    BLOCK_BYTES,
     MULTIPROCESSORS,
     SWIZZLE,
     WARPGROUP,
     WARPGROUP_ROWS,
-    Operand,
     Tile,
-    depth,
 )
 from xyntra.passes.lower.cuda.contraction.wgmma_results import Place
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
@@ -60,7 +61,6 @@ from xyntra.passes.lower.cuda.thread_grid import (
 _STEP_BYTES = 32  # of the reduction, in one wgmma
 _STEPS = 16  # of 16-bit elements
 _ROWS_APART = 8 * SWIZZLE  # bytes from one group of eight rows to the next
-_BLOCK_BYTES = BLOCK * SWIZZLE  # 64 rows of either factor, or 64 steps of 64 neighbouring ones
 _BARRIER = 8  # bytes
 _UNUSED = 16  # bytes
 _PRODUCER_REGISTERS = 40
@@ -108,11 +108,11 @@ class _Kernel:
         return self.plan.order
 
     @property
-    def left(self) -> Operand:
+    def left(self) -> Factor:
         return self.plan.left
 
     @property
-    def right(self) -> Operand:
+    def right(self) -> Factor:
         return self.plan.right
 
     @property
@@ -130,7 +130,7 @@ class _Kernel:
     @property
     def steps(self) -> int:
         """Stages that a tile takes."""
-        return -(-self.product.size(self.product.depth) // depth(self.product))
+        return self.plan.steps
 
     @property
     def rights(self) -> int:
@@ -195,11 +195,13 @@ class _Kernel:
             wait_for_phase(self._empty(stage), arith.xori(parity, i32(1)))
             full = self._full(stage)
             nvvm.mbarrier_arrive_expect_tx(full, i32(self.tile.stage_bytes))
-            step = arith.muli(loop.induction_variable, i32(depth(self.product)))
+            step = loop.induction_variable
             start = self._at(i32(0), stage, self.tile.rows * SWIZZLE)
-            _copy(self.left, self.maps[0], start, (place.row, step), place.batch, full)
+            part = StagePlace(place.batch, place.row, step)
+            self.left.bring(StageTarget(self.maps[0], start, full), part)
             start = self._at(i32(self.rights), stage, self.tile.columns * SWIZZLE)
-            _copy(self.right, self.maps[1], start, (place.column, step), place.batch, full)
+            part = StagePlace(place.batch, place.column, step)
+            self.right.bring(StageTarget(self.maps[1], start, full), part)
             scf.YieldOp(self._next(stage, parity))
         return list(loop.results)
 
@@ -256,7 +258,7 @@ class _Kernel:
         wait_for_phase(self._full(stage), parity)
         nvvm.wgmma_fence_aligned()
         own = self._at(i32(0), stage, self.tile.rows * SWIZZLE)
-        own = arith.addi(own, arith.muli(number, i32(_BLOCK_BYTES)))
+        own = arith.addi(own, arith.muli(number, i32(BLOCK_BYTES)))
         left = descriptor(own, _blocks_apart(self.left), _ROWS_APART)
         both = self._at(i32(self.rights), stage, self.tile.columns * SWIZZLE)
         right = descriptor(both, _blocks_apart(self.right), _ROWS_APART)
@@ -310,39 +312,11 @@ def _rolled(first: int, end: int, carried: Sequence[ir.Value]) -> scf.ForOp:
     return loop
 
 
-def _blocks_apart(factor: Operand) -> int:
+def _blocks_apart(factor: Factor) -> int:
     """Return how far apart blocks of 64 rows or columns are; any number if rows hold steps."""
-    return _UNUSED if factor.is_deep else _BLOCK_BYTES
+    return _UNUSED if factor.is_deep else BLOCK_BYTES
 
 
-def _step_bytes(factor: Operand) -> int:
+def _step_bytes(factor: Factor) -> int:
     """Return how far apart in shared memory the steps of two successive wgmma are."""
     return _STEP_BYTES if factor.is_deep else _STEPS * SWIZZLE
-
-
-def _copy(
-    factor: Operand,
-    tensor: ir.Value,
-    target: ir.Value,
-    corner: tuple[ir.Value, ir.Value],
-    batch: Position,
-    full: ir.Value,
-) -> None:
-    """Copy one stage of a factor.
-
-    Args:
-        factor: which.
-        tensor: its map.
-        target: address in shared memory, an i32.
-        corner: the first row or column, and the first step.
-        batch: position of the batch.
-        full: the barrier that counts the bytes.
-    """
-    wide, deep = corner
-    word = ir.IntegerType.get_signless(32)
-    others = [arith.index_castui(word, batch[number]) for number in factor.batch]
-    for number in range(factor.copies):
-        start = pointer(arith.addi(target, i32(number * _BLOCK_BYTES)))
-        near = arith.addi(wide, i32(number * BLOCK))
-        first = [deep, wide] if factor.is_deep else [near, deep]
-        copy_in(start, tensor, [*first, *others], full)

@@ -6,12 +6,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from torch_mlir.dialects import arith
+
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.linear_nest import Access
 from xyntra.passes.lower.cpu.memrefs import view_offset
 from xyntra.passes.lower.cuda.contraction.product import Dimension, Product
+from xyntra.passes.lower.cuda.contraction.wgmma_factor import StagePlace, StageTarget
+from xyntra.passes.lower.cuda.contraction.wgmma_ops import copy_in, pointer
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
+from xyntra.passes.lower.cuda.thread_grid import i32
 
 SWIZZLE = 128
 """Bytes of a row in shared memory, and of the pattern that its chunks are permuted in."""
@@ -21,6 +26,8 @@ WARPGROUP_ROWS = 64
 """Rows of one wgmma."""
 BLOCK = 64
 """Rows or columns that one copy takes where they are neighbours, and its steps of the reduction."""
+BLOCK_BYTES = BLOCK * SWIZZLE
+"""Of 64 rows of either factor, or of 64 steps of 64 neighbouring ones."""
 SHARED_BYTES = 227 << 10
 """Shared memory that a block of sm_90 may have."""
 MULTIPROCESSORS = 132
@@ -75,6 +82,22 @@ class Operand:
     batch: tuple[int, ...]
     map: TensorMap
     copies: int
+
+    def bring(self, stage: StageTarget, place: StagePlace) -> None:
+        """Emit the copies of one stage."""
+        word = ir.IntegerType.get_signless(32)
+        others = [arith.index_castui(word, place.batch[number]) for number in self.batch]
+        deep = arith.muli(place.step, i32(self.depth))
+        for number in range(self.copies):
+            target = pointer(arith.addi(stage.target, i32(number * BLOCK_BYTES)))
+            near = arith.addi(place.first, i32(number * BLOCK))
+            corner = [deep, place.first] if self.is_deep else [near, deep]
+            copy_in(target, stage.tensor, [*corner, *others], stage.full)
+
+    @property
+    def depth(self) -> int:
+        """Steps of the reduction in one stage."""
+        return self.map.box[0 if self.is_deep else 1]
 
 
 def depth(product: Product) -> int:
