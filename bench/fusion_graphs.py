@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bench import fusion_tensors as tensors
+from bench.fusion_emitters import BODIES
 from bench.fusion_scalars import BINARY, COMPARISONS, UNARY, cast, compare, select, wide
 from bench.fusion_values import Known, exact
 from bench.level1 import FunctionBuilder
@@ -106,15 +107,15 @@ def _elementwise() -> dict[str, _Operator]:
     for name, operation in (UNARY | BINARY).items():
 
         def emit(
-            b: TensorBuilder, _: Node, x: Sequence[Tensor], body: Any = operation.build
+            b: TensorBuilder, _: Node, x: Sequence[Tensor], body: Any = BODIES[name]
         ) -> Tensor:
             return b.map(body, *x, dtype=x[0].dtype)
 
         table[name] = _Operator(emit, lambda _, x, known=operation.refer: known(*x))
-    for name, (body, _) in COMPARISONS.items():
+    for name in COMPARISONS:
 
         def emit_comparison(
-            b: TensorBuilder, _: Node, x: Sequence[Tensor], body: Any = body
+            b: TensorBuilder, _: Node, x: Sequence[Tensor], body: Any = BODIES[name]
         ) -> Tensor:
             return b.map(body, *x, dtype="bool")
 
@@ -125,7 +126,7 @@ def _elementwise() -> dict[str, _Operator]:
 def _scalar(b: TensorBuilder, node: Node, x: Sequence[Tensor]) -> Tensor:
     """One operand is a number of the body."""
     number = np.array(node["value"], x[0].dtype)
-    return b.map(BINARY[node["name"]].build, x[0], number, dtype=x[0].dtype)
+    return b.map(BODIES[node["name"]], x[0], number, dtype=x[0].dtype)
 
 
 def _refer_scalar(node: Node, x: Sequence[Known]) -> Known:

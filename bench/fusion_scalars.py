@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Elementwise operations of random graphs: how each is built, and what it computes."""
+"""What the elementwise operations of random graphs compute."""
 
 from __future__ import annotations
 
@@ -12,9 +12,18 @@ import numpy as np
 
 from bench.fusion_values import MATH_ULPS, Known, combine, rounded
 from xyntra.dialects.dtypes import bit_width, is_float
-from xyntra.dialects.scalar import Scalar, constant
 
-__all__ = ["BINARY", "COMPARISONS", "UNARY", "Elementwise", "cast", "compare", "select", "wide"]
+__all__ = [
+    "BINARY",
+    "COMPARISONS",
+    "UNARY",
+    "Elementwise",
+    "cast",
+    "compare",
+    "kind_of",
+    "select",
+    "wide",
+]
 
 Array = np.ndarray[Any, Any]
 _FLOATS = "float"
@@ -27,15 +36,13 @@ class Elementwise:
     """One operation on scalars.
 
     Attributes:
-        build: emits it.
-        compute: the same on arrays: float64, or the integers themselves.
+        compute: does it on arrays: float64, or the integers themselves.
         kinds: the kinds of dtypes that it takes: "float", "int", "bool".
         ulps: bound on the rounding error of a float result.
         reach: where the function goes up and down between bounds, how far its values spread;
             its slope must not exceed one.
     """
 
-    build: Callable[..., Scalar]
     compute: Callable[..., Array]
     kinds: tuple[str, ...] = (_FLOATS,)
     ulps: float = 1.0
@@ -78,63 +85,52 @@ def wide(dtype: str) -> str:
     return "float32" if bit_width(dtype) == 16 else dtype
 
 
-def _math(name: str) -> Callable[[Scalar], Scalar]:
-    return lambda x: x.cast(wide(x.dtype)).math(name).cast(x.dtype)
-
-
-def _sigmoid(x: Scalar) -> Scalar:
-    v = x.cast(wide(x.dtype))
-    return (constant(1.0, v.dtype) / (constant(1.0, v.dtype) + (-v).math("exp"))).cast(x.dtype)
-
-
 def _erf(x: Array) -> Array:
     flat = [math.erf(v) for v in np.asarray(x).reshape(-1).tolist()]
     return np.array(flat, np.float64).reshape(np.shape(x))
 
 
 UNARY: dict[str, Elementwise] = {
-    "neg": Elementwise(lambda x: -x, np.negative, (_FLOATS, _INTEGERS)),
-    "abs": Elementwise(Scalar.absolute, np.abs, (_FLOATS, _INTEGERS)),
-    "relu": Elementwise(
-        lambda x: x.maximum(0), lambda x: np.maximum(x, x.dtype.type(0)), (_FLOATS, _INTEGERS)
-    ),
-    "square": Elementwise(lambda x: x * x, np.square, (_FLOATS, _INTEGERS)),
-    "exp": Elementwise(_math("exp"), np.exp, ulps=MATH_ULPS),
-    "log": Elementwise(_math("log"), np.log, ulps=MATH_ULPS),
-    "sqrt": Elementwise(_math("sqrt"), np.sqrt, ulps=2),
-    "rsqrt": Elementwise(_math("rsqrt"), lambda x: 1 / np.sqrt(x), ulps=MATH_ULPS),
-    "tanh": Elementwise(_math("tanh"), np.tanh, ulps=MATH_ULPS),
-    "erf": Elementwise(_math("erf"), _erf, ulps=MATH_ULPS),
-    "sin": Elementwise(_math("sin"), np.sin, ulps=MATH_ULPS, reach=2),
-    "cos": Elementwise(_math("cos"), np.cos, ulps=MATH_ULPS, reach=2),
-    "floor": Elementwise(_math("floor"), np.floor),
-    "sigmoid": Elementwise(_sigmoid, lambda x: 1 / (1 + np.exp(-x)), ulps=MATH_ULPS),
-    "not": Elementwise(lambda x: ~x, np.invert, (_BOOLEANS, _INTEGERS)),
+    "neg": Elementwise(np.negative, (_FLOATS, _INTEGERS)),
+    "abs": Elementwise(np.abs, (_FLOATS, _INTEGERS)),
+    "relu": Elementwise(lambda x: np.maximum(x, x.dtype.type(0)), (_FLOATS, _INTEGERS)),
+    "square": Elementwise(np.square, (_FLOATS, _INTEGERS)),
+    "exp": Elementwise(np.exp, ulps=MATH_ULPS),
+    "log": Elementwise(np.log, ulps=MATH_ULPS),
+    "sqrt": Elementwise(np.sqrt, ulps=2),
+    "rsqrt": Elementwise(lambda x: 1 / np.sqrt(x), ulps=MATH_ULPS),
+    "tanh": Elementwise(np.tanh, ulps=MATH_ULPS),
+    "erf": Elementwise(_erf, ulps=MATH_ULPS),
+    "sin": Elementwise(np.sin, ulps=MATH_ULPS, reach=2),
+    "cos": Elementwise(np.cos, ulps=MATH_ULPS, reach=2),
+    "floor": Elementwise(np.floor),
+    "sigmoid": Elementwise(lambda x: 1 / (1 + np.exp(-x)), ulps=MATH_ULPS),
+    "not": Elementwise(np.invert, (_BOOLEANS, _INTEGERS)),
 }
 BINARY: dict[str, Elementwise] = {
-    "add": Elementwise(lambda x, y: x + y, np.add, (_FLOATS, _INTEGERS)),
-    "sub": Elementwise(lambda x, y: x - y, np.subtract, (_FLOATS, _INTEGERS)),
-    "mul": Elementwise(lambda x, y: x * y, np.multiply, (_FLOATS, _INTEGERS)),
-    "div": _Division(lambda x, y: x / y, np.divide, ulps=2),
-    "max": Elementwise(Scalar.maximum, np.maximum, (_FLOATS, _INTEGERS)),
-    "min": Elementwise(Scalar.minimum, np.minimum, (_FLOATS, _INTEGERS)),
-    "and": Elementwise(lambda x, y: x & y, np.bitwise_and, (_BOOLEANS, _INTEGERS)),
-    "or": Elementwise(lambda x, y: x | y, np.bitwise_or, (_BOOLEANS, _INTEGERS)),
-    "xor": Elementwise(lambda x, y: x ^ y, np.bitwise_xor, (_BOOLEANS, _INTEGERS)),
+    "add": Elementwise(np.add, (_FLOATS, _INTEGERS)),
+    "sub": Elementwise(np.subtract, (_FLOATS, _INTEGERS)),
+    "mul": Elementwise(np.multiply, (_FLOATS, _INTEGERS)),
+    "div": _Division(np.divide, ulps=2),
+    "max": Elementwise(np.maximum, (_FLOATS, _INTEGERS)),
+    "min": Elementwise(np.minimum, (_FLOATS, _INTEGERS)),
+    "and": Elementwise(np.bitwise_and, (_BOOLEANS, _INTEGERS)),
+    "or": Elementwise(np.bitwise_or, (_BOOLEANS, _INTEGERS)),
+    "xor": Elementwise(np.bitwise_xor, (_BOOLEANS, _INTEGERS)),
 }
-COMPARISONS: dict[str, tuple[Callable[..., Scalar], Callable[..., Array]]] = {
-    "lt": (lambda x, y: x < y, np.less),
-    "le": (lambda x, y: x <= y, np.less_equal),
-    "gt": (lambda x, y: x > y, np.greater),
-    "eq": (Scalar.equals, np.equal),
-    "ne": (Scalar.differs, np.not_equal),
+COMPARISONS: dict[str, Callable[..., Array]] = {
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "eq": np.equal,
+    "ne": np.not_equal,
 }
 
 
 def compare(name: str, a: Known, b: Known) -> Known:
     """A comparison; nothing is known where the intervals of its operands overlap."""
     with np.errstate(all="ignore"):
-        value = COMPARISONS[name][1](a.value, b.value)
+        value = COMPARISONS[name](a.value, b.value)
         error = a.error + b.error
         if is_float(a.dtype):
             near = ~(np.abs(a.value - b.value) > error) & ~np.isnan(a.value + 0 * b.value)

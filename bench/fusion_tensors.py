@@ -75,7 +75,7 @@ def contract(equation: str, a: Known, b: Known) -> Known:
     left, right, out = equation.replace("->", ",").split(",")
     sizes = dict(zip(left + right, a.shape + b.shape, strict=True))
     terms = prod(sizes[c] for c in set(left + right) - set(out))
-    return _bilinear(a, b, lambda x, y: np.einsum(equation, x, y), terms)
+    return _bilinear(a, b, lambda x, y: np.einsum(equation, x, y, optimize=True), terms)
 
 
 def _bilinear(a: Known, b: Known, product: Bilinear, terms: int) -> Known:
@@ -110,7 +110,7 @@ def _convolve(x: Array, w: Array, strides: Sequence[int], groups: int) -> Array:
     n, channels, *rest = windows.shape
     split = windows.reshape(n, groups, channels // groups, *rest)
     kernel = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
-    found = np.einsum("ngchwij,gmcij->ngmhw", split, kernel)
+    found = np.einsum("ngchwij,gmcij->ngmhw", split, kernel, optimize=True)
     return found.reshape(n, w.shape[0], *rest[:2])
 
 

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from xyntra.dialects.dtypes import is_float
-from xyntra.dialects.scalar import Scalar
+
+if TYPE_CHECKING:
+    from xyntra.dialects.scalar import Scalar
 
 Reduction = Literal["sum", "prod", "max", "min"]
 
