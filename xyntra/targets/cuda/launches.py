@@ -4,38 +4,43 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate
 from typing import Any
 
 from xyntra.errors import CompileError
-from xyntra.targets.cuda.cubins import machine_codes
 from xyntra.targets.cuda.driver import checked, driver
 from xyntra.targets.cuda.gpu import Gpu
 from xyntra.targets.cuda.kernel_image import ImageLaunch, KernelImage
 from xyntra.targets.cuda.tensor_maps import MAP_ALIGNMENT, MAP_BYTES, encode_map
 
 _POINTER = 8  # bytes
+_THREADS = 8
 _PORTABLE_CLUSTER = 8  # blocks; larger clusters exist on some GPUs only
 
 
 class LoadedKernel:
     """The code of one kernel on the current GPU.
 
+    The driver assembles the PTX, or takes what its own cache on disk has of an earlier load. (Its
+    linker would hand out machine code for a cache of ours, but assembles for separate compilation:
+    `setmaxnreg` is ignored there, and kernels of several roles spill.)
+
     Args:
         name: of the kernel.
         image: its launches and PTX.
-        code: machine code; the driver assembles the PTX where it is not given.
     """
 
-    def __init__(self, name: str, image: KernelImage, code: bytes | None = None) -> None:
+    def __init__(self, name: str, image: KernelImage) -> None:
         self.name = name
         self.image = image
         self.functions: list[Any] = []
         if not image.launches:
             return
         cuda = driver()
-        text = ctypes.create_string_buffer(code or image.ptx.encode())
+        text = ctypes.create_string_buffer(image.ptx.encode())
         self._module = checked(
             cuda.cuModuleLoadData(ctypes.addressof(text)), "loading a kernel", name
         )
@@ -146,10 +151,9 @@ def load_kernels(objects: Mapping[str, bytes | memoryview], gpu: Gpu) -> dict[st
             "object-load", "compiled kernels could not be loaded", cause=repr(error)
         ) from error
 
-    def in_context(work: Callable[[], None]) -> None:
+    def load(name: str) -> LoadedKernel:
         with gpu.entered():
-            work()
+            return LoadedKernel(name, images[name])
 
-    ptx = {name: image.ptx for name, image in images.items() if image.launches}
-    codes = machine_codes(ptx, gpu.device.architecture, in_context)
-    return {name: LoadedKernel(name, image, codes.get(name)) for name, image in images.items()}
+    with ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1), "xyntra-load") as threads:
+        return dict(zip(images, threads.map(load, images), strict=True))
