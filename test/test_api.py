@@ -16,7 +16,7 @@ from onnx import TensorProto, helper
 from onnx_models import chain, make_model, mlp, mlp_reference
 
 import xyntra
-from xyntra.errors import ConfigError
+from xyntra.errors import ConfigError, InputError
 from xyntra.executable import Executable
 
 Settings = dict[str, object]
@@ -349,6 +349,26 @@ def test_a_saved_model_is_the_same(tmp_path: Path, perceptron: Executable) -> No
     np.testing.assert_array_equal(loaded.weights["w"], perceptron.weights["w"])
     loaded.save(tmp_path / "again.xyn")
     assert (tmp_path / "again.xyn").read_bytes() == (tmp_path / "m.xyn").read_bytes()
+
+
+def test_a_model_is_saved_without_its_weights(tmp_path: Path, perceptron: Executable) -> None:
+    path, x = tmp_path / "m.xyn", np.ones((4, 32), np.float32)
+    perceptron.save(path)
+    whole = path.stat().st_size
+    weights = {**perceptron.weights, "of another model": x}
+    loaded = xyntra.load(path, weights={"w": perceptron.weights["w"] * np.float32(2)})
+    assert not np.array_equal(loaded(x), perceptron(x))  # what is given wins
+    perceptron.save(path, weights=False)
+    assert path.stat().st_size <= whole - sum(array.nbytes for array in perceptron.weights.values())
+    np.testing.assert_array_equal(xyntra.load(path, weights=weights)(x), perceptron(x))
+    with pytest.raises(InputError) as caught:
+        xyntra.load(path)
+    assert caught.value.code == "weight-missing"
+    for wrong in (weights["w"].astype(np.float64), weights["w"][1:]):
+        with pytest.raises(InputError) as caught:
+            xyntra.load(path, weights={**weights, "w": wrong})
+        assert caught.value.code == "weight-mismatch"
+        assert "'w'" in str(caught.value)
 
 
 def test_the_number_of_threads_is_chosen_when_loading(

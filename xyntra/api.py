@@ -54,21 +54,31 @@ def compile(  # noqa: A001  (the name that users expect)
     return compile_source(open_source(model), shapes_of(inputs), settings)
 
 
-def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Executable:
+def load(
+    path: str | os.PathLike[str],
+    *,
+    weights: Mapping[str, Any] | None = None,
+    threads: int | None = None,
+) -> Executable:
     """Load a model that `Executable.save` has written. Neither ONNX nor a compiler is needed.
 
     Args:
         path: the file.
+        weights: arrays by name (numpy, or anything with DLPack on the CPU), instead of those in the
+            file; needed where it was saved without. They are the model's parameters above 1 KiB:
+            smaller ones are part of its code, and have to be those that it was compiled with.
+            Those that the model does not have are left out.
         threads: how many threads work on one call; `XYNTRA_THREADS`, or one for each core that this
             process may use, where not given. The results do not depend on it.
 
     Raises:
         ArchiveError: the file is missing, damaged, of another version, or for another machine.
+        InputError: a weight is missing, or its dtype or shape is not the model's.
         ConfigError: `threads`, or a setting of the environment or `fusion.toml`, is wrong.
     """
     from xyntra.compiler.saved import load_saved
 
-    return load_saved(path, load_config(threads=threads).threads)
+    return load_saved(path, load_config(threads=threads).threads, weights)
 
 
 def devices() -> list[Device]:

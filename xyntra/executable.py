@@ -246,20 +246,23 @@ class Executable:
 
         return page(self.plan, self.artifact.source_graph(), nanoseconds, title)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the compiled model with its weights to `path`, for `xyntra.load`.
+    def save(self, path: str | os.PathLike[str], *, weights: bool = True) -> None:
+        """Write the compiled model to `path`, for `xyntra.load`.
 
         The file is written beside `path` and renamed, so that none is ever half-written.
+
+        Args:
+            path: the file.
+            weights: whether it holds them; if not, `xyntra.load` is given them.
 
         Raises:
             ArchiveError: the file cannot be written.
         """
-        weights = {name: self._weights[name] for name in self.plan.parameters}
-        meta = {name: [array.dtype.name, list(array.shape)] for name, array in weights.items()}
-        blobs = {WEIGHT + name: _bytes(array) for name, array in weights.items()}
-        parts = write_container(
-            {**self.artifact.meta(), "weights": meta}, {**self.artifact.blobs(), **blobs}
-        )
+        held = {name: self._weights[name] for name in self.plan.parameters}
+        meta = {name: [array.dtype.name, list(array.shape)] for name, array in held.items()}
+        blobs = {WEIGHT + name: _bytes(array) for name, array in held.items() if weights}
+        described = {**self.artifact.meta(), "weights": meta, "weights_apart": not weights}
+        parts = write_container(described, {**self.artifact.blobs(), **blobs})
         replace_file(path, parts)
 
 

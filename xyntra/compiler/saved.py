@@ -5,40 +5,50 @@ from __future__ import annotations
 
 import mmap
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from xyntra.compiler.code_target import target_of
-from xyntra.errors import ArchiveError, CompileError
+from xyntra.errors import ArchiveError, CompileError, InputError
 from xyntra.executable import WEIGHT, Executable
+from xyntra.plan.arguments import to_array
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.container import Container, read_container
-from xyntra.plan.plan import numpy_dtype
+from xyntra.plan.plan import Port, numpy_dtype
+
+Array = np.ndarray[Any, Any]
 
 
-def load_saved(path: str | os.PathLike[str], threads: int | None = None) -> Executable:
-    """Load the saved model at `path`; its weights are mapped, not read.
+def load_saved(
+    path: str | os.PathLike[str],
+    threads: int | None = None,
+    weights: Mapping[str, Any] | None = None,
+) -> Executable:
+    """Load the saved model at `path`; weights in the file are mapped, not read.
 
     Args:
         path: the file.
         threads: how many threads work on one call; None means one for each core.
+        weights: arrays by name, instead of those in the file.
 
     Raises:
         ArchiveError: the file is missing, damaged, of another version, or for another machine.
+        InputError: a weight is missing or does not fit.
     """
     place = os.fspath(path)
     container = read_container(_map(place), place)
     artifact = Artifact.from_container(container, place)
     target = target_of(artifact, place)
-    weights = _weights(container, place)
+    held = _weights(container, place, weights or {})
     try:
-        program = target.program(artifact, weights, threads)
+        program = target.program(artifact, held, threads)
     except CompileError as error:
         raise ArchiveError(
             "archive-invalid", "the saved model cannot run", place=place, cause=error.message
         ) from None
-    return Executable(artifact, program, weights)
+    return Executable(artifact, program, held)
 
 
 def _map(place: str) -> memoryview:
@@ -53,13 +63,41 @@ def _map(place: str) -> memoryview:
         raise ArchiveError("archive-invalid", "the file is empty", place=place) from None
 
 
-def _weights(container: Container, place: str) -> dict[str, np.ndarray[Any, Any]]:
+def _weights(container: Container, place: str, given: Mapping[str, Any]) -> dict[str, Array]:
     try:
-        return {
-            name: np.frombuffer(container.blobs[WEIGHT + name], numpy_dtype(dtype)).reshape(shape)
+        ports = [
+            Port(name, dtype, tuple(shape), -1)
             for name, (dtype, shape) in container.meta["weights"].items()
+        ]
+        held = {
+            port.name: np.frombuffer(
+                container.blobs[WEIGHT + port.name], numpy_dtype(port.dtype)
+            ).reshape(port.shape)
+            for port in ports
+            if port.name not in given and not container.meta.get("weights_apart")
         }
     except (KeyError, TypeError, ValueError) as error:
         raise ArchiveError(
             "archive-invalid", "the weights do not fit", place=place, cause=repr(error)
         ) from None
+    return {p.name: held[p.name] if p.name in held else _given(p, given, place) for p in ports}
+
+
+def _given(port: Port, given: Mapping[str, Any], place: str) -> Array:
+    if port.name in given:
+        try:
+            return to_array(given[port.name], port)
+        except InputError as error:
+            raise InputError(
+                "weight-mismatch",
+                f"the weight '{port.name}' does not fit",
+                place=place,
+                cause=f"the model needs {port.dtype} of {port.shape}; {error.message}",
+            ) from None
+    raise InputError(
+        "weight-missing",
+        f"the weight '{port.name}' is neither in the file nor in weights=",
+        place=place,
+        cause=f"the model needs {port.dtype} of {port.shape}",
+        hint="xyntra.load(path, weights={name: array, …})",
+    )
