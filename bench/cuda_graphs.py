@@ -108,6 +108,8 @@ def _matmul_bias_gelu(_: Operation, names: Sequence[str]) -> tuple[Nodes, Consta
 
 
 def _attention(operation: Operation, names: Sequence[str]) -> tuple[Nodes, Constants]:
+    if operation.inputs[0] != operation.inputs[1]:
+        return _attention_node(names)
     q, k, v = names
     node = onnx.helper.make_node
     scale = np.array(operation.inputs[0][-1] ** -0.5, np.float32)
@@ -122,6 +124,10 @@ def _attention(operation: Operation, names: Sequence[str]) -> tuple[Nodes, Const
     return nodes, [onnx.numpy_helper.from_array(scale, "scale")]
 
 
+def _attention_node(names: Sequence[str], **attributes: int) -> tuple[Nodes, Constants]:
+    return [onnx.helper.make_node("Attention", list(names), ["y"], **attributes)], []
+
+
 _BUILDERS: dict[str, Callable[[Operation, Sequence[str]], tuple[Nodes, Constants]]] = {
     "chain": _chain,
     "softmax": _softmax,
@@ -130,4 +136,6 @@ _BUILDERS: dict[str, Callable[[Operation, Sequence[str]], tuple[Nodes, Constants
     "matmul": _matmul,
     "matmul_bias_gelu": _matmul_bias_gelu,
     "attention": _attention,
+    "causal_attention": lambda _, names: _attention_node(names, is_causal=1),
+    "masked_attention": lambda _, names: _attention_node(names),
 }

@@ -91,12 +91,29 @@ def _contractions() -> Iterator[Operation]:
 def _attention() -> Iterator[Operation]:
     for batch, heads, length, size in (
         (8, 16, 2048, 128), (4, 16, 8192, 128), (8, 16, 2048, 64), (4, 16, 8192, 64),
-        (1, 12, 128, 64), (32, 12, 128, 64),
     ):  # fmt: skip
-        shape = (batch, heads, length, size)
-        name = f"attention b{batch} h{heads} s{length} d{size} bf16"
-        flops = 4 * batch * heads * length * length * size
-        yield Operation(name, "attention", "attention", "bf16", (shape,) * 3, shape, flops)
+        for kind in ("attention", "causal_attention"):
+            yield _attention_of(kind, batch, heads, length, size)
+    for size in (64, 128):
+        yield _attention_of("masked_attention", 8, 16, 2048, size)
+    for size in (32, 80, 96, 256):
+        yield _attention_of("attention", 8, 16, 2048, size)
+    for kind in ("attention", "causal_attention"):
+        yield _attention_of(kind, 4, 32, 2048, 128, groups=8)
+    for batch in (1, 32):
+        yield _attention_of("attention", batch, 12, 128, 64)
+
+
+def _attention_of(
+    kind: str, batch: int, heads: int, length: int, size: int, groups: int | None = None
+) -> Operation:
+    """Return attention of `heads` heads of queries to `groups` heads of keys and values."""
+    query, key = ((batch, each, length, size) for each in (heads, groups or heads))
+    mask = ((batch, 1, 1, length),) if kind == "masked_attention" else ()
+    shared = f"/{groups}" if groups else ""
+    name = f"{kind} b{batch} h{heads}{shared} s{length} d{size} bf16"
+    flops = 4 * batch * heads * length * length * size // (2 if kind == "causal_attention" else 1)
+    return Operation(name, "attention", kind, "bf16", (query, key, key, *mask), query, flops)
 
 
 OPERATIONS: dict[str, Operation] = {
@@ -108,4 +125,4 @@ OPERATIONS: dict[str, Operation] = {
 
 def file_name(operation: Operation) -> str:
     """Return the name of an operation's artifact."""
-    return operation.name.replace(" ", "_") + ".xyn"
+    return operation.name.replace(" ", "_").replace("/", "-") + ".xyn"
