@@ -2,7 +2,7 @@
 """Descriptions of tensors in global memory that the tensor memory accelerator (TMA) copies from.
 
 The host encodes them, once the address is known, and a launch takes them by value (PTX ISA,
-"Tensor-map"; CUDA driver API, cuTensorMapEncodeTiled).
+"Tensor-map"; CUDA driver API, cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col).
 """
 
 from __future__ import annotations
@@ -32,6 +32,11 @@ class TensorMap:
         swizzle: bytes of the pattern that shared memory is permuted in: 0, 32, 64 or 128.
         offset: byte of the argument at which the tensor starts, a multiple of 16.
         argument: number of the pointer; known once a launch has its own function.
+        lower: for an image, of which a copy takes pixels one behind the other, where these start in
+            every dimension between channels and images; the box is channels and pixels. Empty for
+            other tensors.
+        upper: where they end, from the end of the image.
+        steps: from one pixel to the next, in every dimension.
     """
 
     element: str
@@ -41,6 +46,9 @@ class TensorMap:
     swizzle: int = 0
     offset: int = 0
     argument: int = -1
+    lower: tuple[int, ...] = ()
+    upper: tuple[int, ...] = ()
+    steps: tuple[int, ...] = ()
 
 
 def map_argument(memory: ir.Value, number: int) -> ir.Value:

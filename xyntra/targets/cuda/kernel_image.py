@@ -7,6 +7,8 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
+_LISTS = frozenset({"sizes", "strides", "box", "lower", "upper", "steps"})
+
 
 @dataclass(frozen=True)
 class ImageMap:
@@ -20,6 +22,9 @@ class ImageMap:
         swizzle: bytes of the pattern that shared memory is permuted in: 0, 32, 64 or 128.
         offset: byte of the argument at which the tensor starts.
         argument: number of the pointer among the launch's.
+        lower: first position of an image's pixels between channels and images; empty for others.
+        upper: their end, from the end of the image.
+        steps: from one pixel to the next, in every dimension.
     """
 
     element: str
@@ -29,11 +34,14 @@ class ImageMap:
     swizzle: int
     offset: int
     argument: int
+    lower: tuple[int, ...] = ()
+    upper: tuple[int, ...] = ()
+    steps: tuple[int, ...] = ()
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> ImageMap:
         """Rebuild it from what `asdict` and JSON make of it."""
-        lists = {name: tuple(fields[name]) for name in ("sizes", "strides", "box")}
+        lists = {name: tuple(value) for name, value in fields.items() if name in _LISTS}
         return cls(**{**fields, **lists})
 
 

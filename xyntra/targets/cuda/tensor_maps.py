@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Encodes tensor maps for the tensor memory accelerator (cuTensorMapEncodeTiled of the driver)."""
+"""Encodes tensor maps for the tensor memory accelerator (cuTensorMapEncode… of the driver)."""
 
 from __future__ import annotations
 
@@ -34,21 +34,50 @@ def encode_map(image: ImageMap, address: int, target: int, kernel: str) -> None:
         DeviceError: the driver refuses the description.
     """
     cuda = driver()
-    kind = cuda.CUtensorMapDataType
-    words, halves = cuda.cuuint64_t, cuda.cuuint32_t
-    swizzle = f"CU_TENSOR_MAP_SWIZZLE_{image.swizzle}B" if image.swizzle else ""
-    result = cuda.cuTensorMapEncodeTiled(
-        getattr(kind, f"CU_TENSOR_MAP_DATA_TYPE_{_ELEMENTS[image.element]}"),
+    result = (
+        _encoded_pixels(cuda, image, address) if image.lower else _encoded(cuda, image, address)
+    )
+    encoded: Any = checked(result, "describing a tensor", kernel)
+    ctypes.memmove(target, int(encoded.getPtr()), MAP_BYTES)
+
+
+def _encoded(cuda: Any, image: ImageMap, address: int) -> Any:
+    halves = cuda.cuuint32_t
+    return cuda.cuTensorMapEncodeTiled(
+        *_tensor(cuda, image, address),
+        [halves(size) for size in image.box],
+        [halves(1)] * len(image.sizes),
+        *_form(cuda, image),
+    )
+
+
+def _encoded_pixels(cuda: Any, image: ImageMap, address: int) -> Any:
+    return cuda.cuTensorMapEncodeIm2col(
+        *_tensor(cuda, image, address),
+        list(image.lower),
+        list(image.upper),
+        *image.box,
+        [cuda.cuuint32_t(step) for step in image.steps],
+        *_form(cuda, image),
+    )
+
+
+def _tensor(cuda: Any, image: ImageMap, address: int) -> tuple[Any, ...]:
+    words = cuda.cuuint64_t
+    return (
+        getattr(cuda.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{_ELEMENTS[image.element]}"),
         len(image.sizes),
         address + image.offset,
         [words(size) for size in image.sizes],
         [words(stride) for stride in image.strides],
-        [halves(size) for size in image.box],
-        [halves(1)] * len(image.sizes),
+    )
+
+
+def _form(cuda: Any, image: ImageMap) -> tuple[Any, ...]:
+    swizzle = f"CU_TENSOR_MAP_SWIZZLE_{image.swizzle}B" if image.swizzle else ""
+    return (
         cuda.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
         getattr(cuda.CUtensorMapSwizzle, swizzle or "CU_TENSOR_MAP_SWIZZLE_NONE"),
         cuda.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
         cuda.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
     )
-    encoded: Any = checked(result, "describing a tensor", kernel)
-    ctypes.memmove(target, int(encoded.getPtr()), MAP_BYTES)

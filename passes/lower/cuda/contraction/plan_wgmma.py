@@ -77,7 +77,7 @@ def plan_wgmma(
         slices: what happens in its place, where that differs from column to column.
         tile: how the product is cut; None to choose.
     """
-    tile = tile or choose_tile(product, _work(epilogue, slices), [each.start for each in slices])
+    tile = tile or choose_tile(product, work_of(epilogue, slices), [each.start for each in slices])
     left = operand(product, product.left, tile.rows, is_left=True)
     right = operand(product, product.right, tile.columns, is_left=False)
     whole = [(0, product, epilogue)]
@@ -92,7 +92,7 @@ def plan_wgmma(
     return WgmmaPlan(TileOrder(product, tile), left, right, found, steps)
 
 
-def _work(epilogue: Epilogue | None, slices: Sequence[Slice]) -> int:
+def work_of(epilogue: Epilogue | None, slices: Sequence[Slice] = ()) -> int:
     """Return how many operations there are on each element of the result, at most."""
     followers = [each.epilogue for each in slices] + ([] if epilogue is None else [epilogue])
     return max([len(list(each.body.operations)) - 1 for each in followers], default=0)

@@ -94,6 +94,41 @@ def product_of(
         initial: what every element of the output starts from.
         tf32: factors of f32 may be rounded to 11 bits.
     """
+    known = _factors(nest, roles, initial, tf32=tf32)
+    if known is None:
+        return None
+    left, right, element = known
+    outer_rows, rows = _continued(nest, left, roles.rows)
+    outer_columns, columns = _continued(nest, right, roles.columns)
+    if any(_continued(nest, each, roles.reductions)[0] for each in (left, right)):
+        return None
+    batch = (*roles.batch, *outer_rows, *outer_columns)
+    return Product(nest, left, right, batch, rows, columns, roles.reductions, element)
+
+
+def convolution_of(
+    nest: LinearNest, roles: Roles, initial: ir.Value, *, tf32: bool = False
+) -> Product | None:
+    """Return `nest` as one product whose factors need not have rows and steps in one loop each.
+
+    Args:
+        nest: a contraction with one output.
+        roles: of its loops.
+        initial: what every element of the output starts from.
+        tf32: factors of f32 may be rounded to 11 bits.
+    """
+    known = _factors(nest, roles, initial, tf32=tf32)
+    if known is None:
+        return None
+    left, right, element = known
+    loops = (roles.batch, roles.rows, roles.columns, roles.reductions)
+    return Product(nest, left, right, *loops, element)
+
+
+def _factors(
+    nest: LinearNest, roles: Roles, initial: ir.Value, *, tf32: bool
+) -> tuple[Access, Access, str] | None:
+    """Return both factors and their type; None where `nest` does not sum their products."""
     left, right = nest.inputs[roles.left], nest.inputs[roles.right]
     kinds = {str(ir.MemRefType(each.value.type).element_type) for each in (left, right)}
     allowed = {*_NARROW, "f32"} if tf32 else {*_NARROW}
@@ -101,13 +136,7 @@ def product_of(
         return None
     if not _sums_products(nest, roles) or not _is_zero(initial):
         return None
-    outer_rows, rows = _continued(nest, left, roles.rows)
-    outer_columns, columns = _continued(nest, right, roles.columns)
-    if any(_continued(nest, each, roles.reductions)[0] for each in (left, right)):
-        return None
-    batch = (*roles.batch, *outer_rows, *outer_columns)
-    element = kinds.pop().replace("f32", "tf32")
-    return Product(nest, left, right, batch, rows, columns, roles.reductions, element)
+    return left, right, kinds.pop().replace("f32", "tf32")
 
 
 def _continued(

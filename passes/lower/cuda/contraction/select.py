@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+from xyntra.passes.lower.cuda.contraction.conv_wgmma import plan_convolution
 from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
 from xyntra.passes.lower.cuda.contraction.mma import emit_mma
 from xyntra.passes.lower.cuda.contraction.mma_plan import MmaPlan, plan_mma
 from xyntra.passes.lower.cuda.contraction.plan_wgmma import WgmmaPlan, plan_wgmma
-from xyntra.passes.lower.cuda.contraction.product import product_of
+from xyntra.passes.lower.cuda.contraction.product import convolution_of, product_of
 from xyntra.passes.lower.cuda.contraction.simt import emit_simt
 from xyntra.passes.lower.cuda.contraction.wgmma import emit_wgmma
 from xyntra.passes.lower.cuda.precision import allows_tf32
@@ -18,6 +19,9 @@ WGMMA_ARCHITECTURES = frozenset({"sm_90a"})
 """Architectures whose warpgroups multiply."""
 MMA_ARCHITECTURES = frozenset({"sm_80", "sm_86", "sm_89", "sm_90a"})
 """Architectures whose warps multiply on tensor cores."""
+
+GATHERS_PIXELS = False
+"""Whether warpgroups compute convolutions from images that TMA gathers."""
 
 
 def emit_contraction(
@@ -31,8 +35,6 @@ def emit_contraction(
         architecture: what the code may use.
     """
     plan = plan_on_warps(group, architecture)
-    if plan is not None and group.windows:
-        return emit_mma(plan, group.initial, group.epilogue, shared)
     warpgroups = _plan_on_warpgroups(group, architecture)
     if warpgroups is not None and (
         plan is None or group.slices or warpgroups.microseconds <= plan.microseconds
@@ -52,9 +54,25 @@ def takes_slices(group: ContractionGroup, architecture: str) -> bool:
 def _plan_on_warpgroups(group: ContractionGroup, architecture: str) -> WgmmaPlan | None:
     if architecture not in WGMMA_ARCHITECTURES:
         return None
+    plans = [_plan_of_rows(group), _plan_of_pixels(group)]
+    found = [plan for plan in plans if plan is not None]
+    return min(found, key=lambda plan: plan.microseconds, default=None)
+
+
+def _plan_of_rows(group: ContractionGroup) -> WgmmaPlan | None:
+    if group.windows:
+        return None
     tf32 = allows_tf32(group.operations[-1])
     product = product_of(group.nest, group.roles, group.initial, tf32=tf32)
     return None if product is None else plan_wgmma(product, group.epilogue, group.slices)
+
+
+def _plan_of_pixels(group: ContractionGroup) -> WgmmaPlan | None:
+    if not GATHERS_PIXELS or group.slices or (group.windows and group.image != group.roles.left):
+        return None
+    tf32 = allows_tf32(group.operations[-1])
+    product = convolution_of(group.nest, group.roles, group.initial, tf32=tf32)
+    return None if product is None else plan_convolution(product, group.epilogue, group.windows)
 
 
 def plan_on_warps(group: ContractionGroup, architecture: str) -> MmaPlan | None:

@@ -139,6 +139,33 @@ def copy_in(
     nvvm.cp_async_bulk_tensor_shared_cluster_global(cluster, tensor, list(coordinates), barrier, [])
 
 
+def copy_pixels(
+    target: ir.Value,
+    tensor: ir.Value,
+    coordinates: Sequence[ir.Value],
+    offsets: Sequence[ir.Value],
+    barrier: ir.Value,
+) -> None:
+    """Copy pixels of an image to shared memory; the barrier counts their bytes as they arrive.
+
+    Args:
+        target: where they go.
+        tensor: the map of the image.
+        coordinates: channel, position along every axis, and number of the image, i32s.
+        offsets: what the filter's tap adds to the positions, i16s.
+        barrier: of the stage.
+    """
+    cluster = llvm.addrspacecast(ir.Type.parse("!llvm.ptr<7>"), target)
+    nvvm.cp_async_bulk_tensor_shared_cluster_global(
+        cluster,
+        tensor,
+        list(coordinates),
+        barrier,
+        list(offsets),
+        mode=attribute("#nvvm.tma_load_mode<im2col>"),
+    )
+
+
 def copy_out(tensor: ir.Value, source: ir.Value, coordinates: Sequence[ir.Value]) -> None:
     """Copy a box from shared memory to a tensor, but for what is outside of it."""
     nvvm.cp_async_bulk_tensor_global_shared_cta(tensor, source, list(coordinates))

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Reads the geometry of a convolution from how its loops move through the image."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import gcd
+
+from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
+from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
+
+
+@dataclass(frozen=True)
+class ImageAxis:
+    """A dimension of an image, along which outputs and taps of the filter lie.
+
+    Output `i` and tap `j` meet at position `first + i * step + j * spread`.
+
+    Attributes:
+        row: loop of the outputs; None for a single one.
+        outputs: how many.
+        tap: loop of the taps; None for a single one.
+        taps: how many.
+        step: positions from one output to the next.
+        spread: positions from one tap to the next.
+        first: position of the first tap at the first output; negative in front of the image.
+        size: positions of the image.
+        stride: elements from one position to the next.
+    """
+
+    row: int | None
+    outputs: int
+    tap: int | None
+    taps: int
+    step: int
+    spread: int
+    first: int
+    size: int
+    stride: int
+
+    @property
+    def corners(self) -> tuple[int, int]:
+        """The first tap's first position, and how far behind the image's last one it ends."""
+        return self.first, self.first + (self.outputs - 1) * self.step + 1 - self.size
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether outputs simply lie behind each other, without taps."""
+        return self.tap is None and self.corners == (0, 0) and self.step == 1
+
+
+def image_axes(
+    nest: LinearNest,
+    access: Access,
+    rows: Sequence[int],
+    taps: Sequence[int],
+    windows: Sequence[Window],
+) -> list[ImageAxis] | None:
+    """Return the dimensions of an image, those of rows in their order, innermost first.
+
+    Args:
+        nest: a convolution.
+        access: the image.
+        rows: loops of the outputs, outermost first.
+        taps: loops of the reduction but for that of the channels.
+        windows: dimensions in which the image may be read outside of its memory.
+
+    Returns:
+        None where loops move through the image in a way that no filter does.
+    """
+    left, found = [*rows, *taps], []
+    for window in windows:
+        axis = _windowed(nest, access, rows, window)
+        if axis is None or any(loop not in left for loop, _ in window.steps):
+            return None
+        left = [loop for loop in left if loop not in (axis.row, axis.tap)]
+        found.append(axis)
+    if any(access.strides[loop] <= 0 for loop in left):
+        return None
+    inside = _inside(nest, access, _pairs(access, rows, left))
+    order = {row: number for number, row in enumerate(reversed(rows))}
+    return sorted([*found, *inside], key=lambda axis: order.get(axis.row, -1))
+
+
+def _windowed(
+    nest: LinearNest, access: Access, rows: Sequence[int], window: Window
+) -> ImageAxis | None:
+    steps = dict(window.steps)
+    outputs = [loop for loop in steps if loop in rows]
+    taps = [loop for loop in steps if loop not in rows]
+    units = {access.strides[loop] // step for loop, step in steps.items()}
+    exact = all(access.strides[loop] % step == 0 for loop, step in steps.items())
+    if len(outputs) > 1 or len(taps) > 1 or len(units) != 1 or not exact:
+        return None
+    row, tap = next(iter(outputs), None), next(iter(taps), None)
+    return ImageAxis(
+        row,
+        1 if row is None else nest.loops[row].extent,
+        tap,
+        1 if tap is None else nest.loops[tap].extent,
+        1 if row is None else steps[row],
+        1 if tap is None else steps[tap],
+        window.first,
+        window.size,
+        units.pop(),
+    )
+
+
+def _pairs(
+    access: Access, rows: Sequence[int], left: Sequence[int]
+) -> list[tuple[int | None, int | None]]:
+    """Join each tap with the outputs that move along the same dimension, if any."""
+    waiting: list[int] = [loop for loop in left if loop in rows]
+    pairs: list[tuple[int | None, int | None]] = []
+    for tap in (loop for loop in left if loop not in rows):
+        near = [row for row in waiting if _ratio(access, row, tap) is not None]
+        row = min(near, key=lambda each: _ratio(access, each, tap) or 0, default=None)
+        waiting = [each for each in waiting if each != row]
+        pairs.append((row, tap))
+    return pairs + [(row, None) for row in waiting]
+
+
+def _ratio(access: Access, row: int, tap: int) -> int | None:
+    """Return how much farther one loop moves than the other; None where neither divides."""
+    one, other = sorted((access.strides[row], access.strides[tap]))
+    return None if one <= 0 or other % one else other // one
+
+
+def _inside(
+    nest: LinearNest, access: Access, pairs: Sequence[tuple[int | None, int | None]]
+) -> Iterator[ImageAxis]:
+    """Yield dimensions that outputs and taps do not leave."""
+    for row, tap in pairs:
+        strides = [0 if loop is None else access.strides[loop] for loop in (row, tap)]
+        outputs, taps = (1 if loop is None else nest.loops[loop].extent for loop in (row, tap))
+        unit = max(gcd(*strides), 1)
+        step, spread = (max(stride // unit, 1) for stride in strides)
+        size = (outputs - 1) * step + (taps - 1) * spread + 1
+        yield ImageAxis(row, outputs, tap, taps, step, spread, 0, size, unit)
