@@ -10,7 +10,13 @@ from typing import Any
 
 import torch
 
-__all__ = ["captured", "copy_bandwidth", "host_microseconds", "take_turns"]
+__all__ = [
+    "captured",
+    "copy_bandwidth",
+    "host_microseconds",
+    "microseconds_of_calls",
+    "take_turns",
+]
 
 _WARM = 3
 _COPIED = 1 << 30  # bytes
@@ -64,6 +70,26 @@ def copy_bandwidth(rounds: int) -> float:
         "kernel": captured(lambda: torch.neg(source, out=target), 5),
     }
     return 2 * _COPIED / min(take_turns(graphs, 5, rounds).values()) * 1e6
+
+
+def microseconds_of_calls(work: Work, calls: int, rounds: int) -> float:
+    """Return the median microseconds of `work` on the GPU's clock, called without a graph.
+
+    Args:
+        work: puts something on the current stream.
+        calls: between two events.
+        rounds: of so many calls.
+    """
+    events = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
+    times = []
+    for _ in range(rounds + 1):
+        events[0].record()
+        for _ in range(calls):
+            work()
+        events[1].record()
+        events[1].synchronize()
+        times.append(events[0].elapsed_time(events[1]) * 1e3 / calls)
+    return statistics.median(times[1:])
 
 
 def host_microseconds(work: Work, calls: int, rounds: int) -> float:
