@@ -23,7 +23,7 @@ def build_id() -> str:
     for folder in _folders():
         for entry in sorted(_sources(folder), key=lambda entry: entry.path):
             info = entry.stat()
-            relative = os.path.relpath(entry.path, folder)
+            relative = entry.path[len(folder) :]
             digest.update(f"{relative}\0{info.st_size}\0{info.st_mtime_ns}\n".encode())
     return digest.hexdigest()
 

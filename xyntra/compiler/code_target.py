@@ -55,9 +55,9 @@ class CodeTarget:
     @property
     def code_key(self) -> str:
         """What generates the code, and for what, as one line for cache keys."""
-        from xyntra.targets.cpu.codegen import target_key
+        from xyntra.targets.cpu.codegen import compiler_key, target_key
 
-        return f"{target_key()};{self.machine_key}" if self.architecture else target_key()
+        return f"{compiler_key()};{self.machine_key}" if self.architecture else target_key()
 
     @property
     def machine_key(self) -> str:

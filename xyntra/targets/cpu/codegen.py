@@ -69,14 +69,19 @@ def host_key() -> str:
 
 @lru_cache(maxsize=1)
 def target_key() -> str:
-    """Return, as one line for cache keys, `host_key` and what generates the code."""
-    llvm_version = ".".join(str(part) for part in llvm().llvm_version_info)
-    return f"{host_key()};llvm={llvm_version};mlir={_mlir_stamp()};xyntra={build_id()}"
+    """Return, as one line for cache keys, `host_key` and `compiler_key`."""
+    return f"{host_key()};{compiler_key()}"
 
 
-def _mlir_stamp() -> int:
-    """When MLIR was installed: reading its version would cost more than the rest of the key."""
-    spec = importlib.util.find_spec("torch_mlir")
+@lru_cache(maxsize=1)
+def compiler_key() -> str:
+    """Return, as one line for cache keys, what generates code; LLVM is not loaded for it."""
+    return f"llvm={_stamp('llvmlite')};mlir={_stamp('torch_mlir')};xyntra={build_id()}"
+
+
+def _stamp(package: str) -> int:
+    """When a package was installed: reading its version would cost more than the rest of a key."""
+    spec = importlib.util.find_spec(package)
     return os.stat(spec.origin).st_mtime_ns if spec is not None and spec.origin else 0
 
 

@@ -59,7 +59,7 @@ def host_device() -> CpuDevice:
         vector_bits=bits,
         vector_registers=registers,
         dot_products=_dot_products(features),
-        cores=_allowed_cores(),
+        cores=allowed_processors(),
         l1_bytes=caches[1],
         l2_bytes=caches[2],
         l3_bytes=caches[3],
@@ -85,7 +85,8 @@ def _dot_products(features: dict[str, bool]) -> str:
     return "pmaddwd" if features.get("avx2" if features.get("avx") else "sse2") else "none"
 
 
-def _allowed_cores() -> int:
+def allowed_processors() -> int:
+    """How many processors this process may run on."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

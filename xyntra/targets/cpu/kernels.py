@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 import gc
-import hashlib
 import struct
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from xyntra.cache import DiskCache, cache_key
@@ -78,24 +76,11 @@ class CompiledKernel:
 
 
 def kernel_key(kernel: KernelSource) -> str:
-    """Return the cache key of a kernel's machine code on this host."""
-    from xyntra.targets.cpu.codegen import target_key
+    """Return the cache key of a kernel's machine code."""
+    from xyntra.targets.cpu.codegen import compiler_key, target_key
 
-    settings = f"{kernel.architecture};{kernel.opt_level}"
-    return cache_key("kernel", kernel.mlir, target_key(), settings, _source_digest())
-
-
-@lru_cache(maxsize=1)
-def _source_digest() -> str:
-    """Return a digest of the sources that decide what code comes out."""
-    import xyntra.passes
-    import xyntra.targets
-
-    digest = hashlib.sha256()
-    for package in (xyntra.passes, xyntra.targets):
-        for path in sorted(Path(package.__path__[0]).rglob("*.py")):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
+    target = f"{compiler_key()};{kernel.architecture}" if kernel.architecture else target_key()
+    return cache_key("kernel", kernel.mlir, target, str(kernel.opt_level))
 
 
 def compile_kernel(kernel: KernelSource) -> CompiledKernel:

@@ -86,9 +86,9 @@ def compile_kernels(
 
 
 def _job_count(jobs: int | None, kernels: int) -> int:
-    from xyntra.targets.cpu.device import host_device
+    from xyntra.targets.cpu.device import allowed_processors
 
-    return max(1, min(jobs or host_device().cores, kernels))
+    return max(1, min(jobs or allowed_processors(), kernels))
 
 
 def _compile_missing(
