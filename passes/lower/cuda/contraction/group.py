@@ -46,7 +46,8 @@ class ContractionGroup:
         initial: what every element of the output starts from.
         epilogue: what follows.
         image: number of the factor that is read in place of a padded buffer; None for none.
-        windows: the dimensions in which that factor may be read outside of its memory, for zeros.
+        windows: the dimensions in which that factor may be read outside of its memory.
+        outside: what stands there; zeros in a product.
         slices: what follows in place of `epilogue`, where that differs from column to column.
     """
 
@@ -57,6 +58,7 @@ class ContractionGroup:
     epilogue: Epilogue | None
     image: int | None = None
     windows: tuple[Window, ...] = ()
+    outside: ir.Value | None = None
     slices: tuple[Slice, ...] = ()
 
 

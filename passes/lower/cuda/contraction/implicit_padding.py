@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Finds images that are padded with zeros for one convolution, which can read around the padding.
+"""Finds images that are padded for one convolution or pooling, which can read around the padding.
 
-The lowering fills a buffer with zeros and copies the image to its middle. A convolution whose
-copies to shared memory can put zeros in place of what lies outside reads the image itself; the
-fill and the copy then need not be made.
+The lowering fills a buffer with a constant and copies the image to its middle. What can put the
+constant in place of what lies outside reads the image itself; the fill and the copy then need not
+be made.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ class Padding:
         low: elements in front of the image, in every dimension.
         image: the image; its loops are the dimensions.
         sizes: of the image.
+        value: what stands around it.
     """
 
     operations: tuple[ir.Operation, ir.Operation]
@@ -36,6 +37,12 @@ class Padding:
     low: tuple[int, ...]
     image: Access
     sizes: tuple[int, ...]
+    value: ir.Value
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether zeros stand around the image."""
+        return _is_zero(self.value)
 
 
 @dataclass(frozen=True)
@@ -87,7 +94,7 @@ def padding_of(
     if makers is None or not is_private(whole, [*makers, contraction]):
         return None
     fill, copy = makers
-    if not _is_zero(initial_of(fill)) or fill.operands[-1] != whole or not _is_copy(copy):
+    if fill.operands[-1] != whole or not _is_copy(copy):
         return None
     shape = tuple(ir.MemRefType(whole.type).shape)
     nest = linear_nest(copy)
@@ -102,7 +109,7 @@ def padding_of(
         image = replace(nest.inputs[0], value=flattened(copy.operands[0]))
     low = _digits(target.offset + view_offset(target.value), steps)
     sizes = tuple(loop.extent for loop in nest.loops)
-    return Padding((fill, copy), shape, low, image, sizes)
+    return Padding((fill, copy), shape, low, image, sizes, initial_of(fill))
 
 
 def unpadded(nest: LinearNest, number: int, padding: Padding) -> Unpadded | None:

@@ -8,6 +8,7 @@ from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
 from xyntra.passes.lower.cuda.contraction.mma import emit_mma
 from xyntra.passes.lower.cuda.contraction.mma_plan import MmaPlan, plan_mma
 from xyntra.passes.lower.cuda.contraction.plan_wgmma import WgmmaPlan, plan_wgmma
+from xyntra.passes.lower.cuda.contraction.pooling import emit_pooling, pooling_of
 from xyntra.passes.lower.cuda.contraction.product import convolution_of, product_of
 from xyntra.passes.lower.cuda.contraction.simt import emit_simt
 from xyntra.passes.lower.cuda.contraction.wgmma import emit_wgmma
@@ -34,6 +35,9 @@ def emit_contraction(
         shared: of the launch.
         architecture: what the code may use.
     """
+    pooling = pooling_of(group)
+    if pooling is not None:
+        return emit_pooling(pooling)
     plan = plan_on_warps(group, architecture)
     warpgroups = _plan_on_warpgroups(group, architecture)
     if warpgroups is not None and (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Lets convolutions on tensor cores read images that would be padded for them alone."""
+"""Lets convolutions on tensor cores, and pooling, read images that are padded for them alone."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from xyntra.passes.lower.cuda.contraction.implicit_padding import (
     unpadded,
     written_by,
 )
+from xyntra.passes.lower.cuda.contraction.pooling import pooling_of
 from xyntra.passes.lower.cuda.contraction.roles import Roles
 from xyntra.passes.lower.cuda.contraction.select import plan_on_warps
 from xyntra.passes.lower.cuda.stages import Stage
@@ -53,16 +54,26 @@ def _unpadded(
 ) -> tuple[Padding, ContractionGroup] | None:
     """Return what one factor was padded from, and the contraction that reads that instead."""
     group = stage.contraction
-    plan = None if group is None else plan_on_warps(group, architecture)
-    if group is None or plan is None:
+    if group is None:
         return None
     contraction = next(op for op in stage.operations if is_arithmetic_reduction(op))
     written = [value for op in stage.operations for value in written_by(op)]
+    pooling = pooling_of(group)
+    if pooling is not None:
+        padding = padding_of(work, contraction, pooling.image, written)
+        reading = None if padding is None else _reading(group, pooling.image, padding)
+        can = reading is not None and pooling_of(reading) is not None
+        return (padding, reading) if padding is not None and reading is not None and can else None
+    plan = plan_on_warps(group, architecture)
+    if plan is None:
+        return None
     for factor in (group.roles.left, group.roles.right):
         padding = padding_of(work, contraction, factor, written)
-        reading = None if padding is None else _reading(group, factor, padding)
+        if padding is None or not padding.is_zero:
+            continue
+        reading = _reading(group, factor, padding)
         around = None if reading is None else plan_on_warps(reading, architecture)
-        if padding is None or reading is None or around is None:
+        if reading is None or around is None:
             continue
         # An image in another order is better brought into this one, once, by the copy.
         before, after = plan.factor(factor), around.factor(factor)
@@ -87,6 +98,7 @@ def _reading(group: ContractionGroup, factor: int, padding: Padding) -> Contract
         epilogue=epilogue,
         image=factor,
         windows=found.windows,
+        outside=padding.value,
     )
 
 

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Pooling of channels-last images: a thread computes a vector of channels of one output position.
+
+It reads all taps of the window before it combines them. Where the image would be padded for it, it
+takes the value of the padding for what lies outside, so that no padded copy is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import product
+from math import prod
+
+from torch_mlir.dialects import arith
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
+from xyntra.passes.lower.cpu.loop_builder import Position, index, offset
+from xyntra.passes.lower.cpu.memrefs import view_offset
+from xyntra.passes.lower.cpu.vector_body import broadcast, emit_results_on_vectors
+from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
+from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
+from xyntra.passes.lower.cuda.pointwise import (
+    coalesced_order,
+    lanes_along,
+    load_vector,
+    store_vector,
+    vector_of,
+)
+from xyntra.passes.lower.cuda.thread_grid import (
+    LaunchShape,
+    below,
+    delinearize,
+    global_thread,
+)
+
+_THREADS = 256
+_MAX_TAPS = 25
+
+
+@dataclass(frozen=True)
+class Pooling:
+    """A reduction over windows of an image.
+
+    Attributes:
+        group: the reduction and what follows.
+        image: number of the input that is the image; the others say how large windows are.
+        order: loops of the output, the one of the channels last.
+        lanes: channels of one thread.
+    """
+
+    group: ContractionGroup
+    image: int
+    order: tuple[int, ...]
+    lanes: int
+
+    @property
+    def nest(self) -> LinearNest:
+        """The reduction."""
+        return self.group.nest
+
+
+def pooling_of(group: ContractionGroup) -> Pooling | None:
+    """Return `group` as pooling of a channels-last image; None where it is something else."""
+    nest = group.nest
+    arguments = list(nest.body.arguments)[: len(nest.inputs)]
+    used = [number for number, each in enumerate(arguments) if list(each.uses)]
+    taps = prod(nest.loops[number].extent for number in nest.reductions)
+    order = tuple(coalesced_order(nest))
+    if len(used) != 1 or nest.inputs[used[0]].is_scalar or not order or taps > _MAX_TAPS:
+        return None
+    image = nest.inputs[used[0]]
+    moved, outputs = [image], list(nest.outputs)
+    if group.epilogue is not None:
+        kept = [] if group.epilogue.result is None else [group.epilogue.result]
+        moved += [each for each in group.epilogue.inputs if each is not None]
+        outputs = [*group.epilogue.outputs, *kept]
+    lanes = lanes_along(replace(nest, inputs=tuple(moved), outputs=tuple(outputs)), order[-1])
+    if lanes == 1 or image.strides[order[-1]] != 1 or view_offset(image.value) % lanes:
+        return None
+    return Pooling(group, used[0], order, lanes)
+
+
+def emit_pooling(pooling: Pooling) -> LaunchShape:
+    """Emit pooling for a launch of the returned shape."""
+    nest, lanes, inner = pooling.nest, pooling.lanes, pooling.order[-1]
+    loops = [(number, nest.loops[number].extent) for number in pooling.order]
+    vectors = [*loops[:-1], (inner, loops[-1][1] // lanes)]
+    count = prod(extent for _, extent in vectors)
+    shape = LaunchShape(-(-count // _THREADS), _THREADS)
+    number = global_thread(shape)
+    with below(number, count, always=count % _THREADS == 0):
+        position = delinearize(number, vectors)
+        position[inner] = arith.muli(position[inner], index(lanes))
+        total = broadcast(pooling.group.initial, lanes)
+        for tap in _taps(pooling, position):
+            (total,) = _combined(pooling, tap, total)
+        _write(pooling, position, total)
+    return shape
+
+
+def _taps(pooling: Pooling, position: Position) -> list[ir.Value]:
+    """Return what the window holds, a vector of each tap."""
+    nest, access = pooling.nest, pooling.nest.inputs[pooling.image]
+    extents = [range(nest.loops[number].extent) for number in nest.reductions]
+    found = []
+    for tap in product(*extents):
+        numbers = zip(nest.reductions, tap, strict=True)
+        inside = position | {loop: index(number) for loop, number in numbers}
+        found.append(_load(pooling, access, inside))
+    return found
+
+
+def _load(pooling: Pooling, access: Access, position: Position) -> ir.Value:
+    place = offset(access, position)
+    conditions = [_is_within(window, position) for window in pooling.group.windows]
+    if not conditions or pooling.group.outside is None:
+        return load_vector(access, pooling.lanes, place)
+    is_inside = reduce(arith.andi, conditions)
+    place = arith.select(is_inside, place, index(0))  # there is always one
+    found = load_vector(access, pooling.lanes, place)
+    return arith.select(is_inside, found, broadcast(pooling.group.outside, pooling.lanes))
+
+
+def _is_within(window: Window, position: Position) -> ir.Value:
+    place = index(window.first)
+    for loop, step in window.steps:
+        place = arith.addi(place, arith.muli(position[loop], index(step)))
+    # As unsigned numbers, negative ones are large.
+    return arith.cmpi(arith.CmpIPredicate.ult, place, index(window.size))
+
+
+def _combined(pooling: Pooling, tap: ir.Value, total: ir.Value) -> Sequence[ir.Value]:
+    values = [tap] * len(pooling.nest.inputs)  # of which only the image is looked at
+    return emit_results_on_vectors(pooling.nest.body, [*values, total], pooling.lanes)
+
+
+def _write(pooling: Pooling, position: Position, total: ir.Value) -> None:
+    epilogue, inner, lanes = pooling.group.epilogue, pooling.order[-1], pooling.lanes
+    if epilogue is None:
+        output = pooling.nest.outputs[0]
+        store_vector(total, output, lanes, offset(output, position))
+        return
+    inputs = [
+        total if each is None else vector_of(each, inner, lanes, position)
+        for each in epilogue.inputs
+    ]
+    values = emit_results_on_vectors(epilogue.body, inputs, lanes)
+    targets = list(epilogue.outputs)
+    if epilogue.result is not None:
+        values, targets = [*values, total], [*targets, epilogue.result]
+    for value, target in zip(values, targets, strict=True):
+        store_vector(value, target, lanes, offset(target, position))
