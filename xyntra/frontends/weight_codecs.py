@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xyntra.errors import ModelError
-from xyntra.frontends.weights import DTYPE_BITS, WeightRef, dtype_of
+from xyntra.frontends.weight_types import DTYPE_BITS, dtype_of
+
+if TYPE_CHECKING:
+    from xyntra.frontends.weights import WeightRef
 
 _BLOCK = 1 << 22
 """Bytes of varints decoded at a time: bounds the temporary arrays."""

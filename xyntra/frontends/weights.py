@@ -22,19 +22,11 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from xyntra.errors import ModelError
+from xyntra.frontends.weight_types import DTYPE_BITS, dtype_of, stored_bytes
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-DTYPE_BITS = {
-    "float32": 32, "uint8": 8, "int8": 8, "uint16": 16, "int16": 16, "int32": 32, "int64": 64,
-    "bool": 8, "float16": 16, "float64": 64, "uint32": 32, "uint64": 64, "complex64": 64,
-    "complex128": 128, "bfloat16": 16, "float8_e4m3fn": 8, "float8_e4m3fnuz": 8, "float8_e5m2": 8,
-    "float8_e5m2fnuz": 8, "float8_e8m0fnu": 8, "uint4": 4, "int4": 4, "float4_e2m1fn": 4,
-    "uint2": 2, "int2": 2,
-}  # fmt: skip
-"""Bits an element takes in a file, by numpy or ml_dtypes name."""
 
 ENCODINGS = ("raw", "varint", "tagged-fixed", "tagged-varint")
 """raw: little-endian elements, those of less than a byte packed from the low bits up. varint: a
@@ -219,18 +211,6 @@ class WeightSource:
         return file
 
 
-def dtype_of(name: str) -> np.dtype[Any]:
-    """The numpy dtype called `name` in numpy or in ml_dtypes."""
-    import numpy as np
-
-    if hasattr(np, name):
-        return np.dtype(name)
-    import ml_dtypes
-
-    found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
-    return found
-
-
 def _slice(ref: WeightRef, data: memoryview) -> memoryview:
     end = ref.offset + ref.nbytes
     if end > len(data):
@@ -256,11 +236,6 @@ def _validate(ref: WeightRef) -> None:
         raise ValueError(f"shape {ref.shape} has too many elements")
     if ref.encoding == "raw" and ref.nbytes != stored_bytes(ref.dtype, ref.count):
         raise ValueError(f"{ref.nbytes} bytes are not shape {ref.shape} of {ref.dtype}")
-
-
-def stored_bytes(dtype: str, count: int) -> int:
-    """Bytes that `count` elements of `dtype` take in raw form."""
-    return (count * DTYPE_BITS[dtype] + 7) // 8
 
 
 def _decode(ref: WeightRef, stored: memoryview, *, aligned: bool) -> NDArray[Any]:

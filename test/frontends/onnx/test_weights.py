@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from xyntra.errors import ModelError
 from xyntra.frontends import weight_codecs
 from xyntra.frontends.onnx.wire import encode_varint
-from xyntra.frontends.weights import DTYPE_BITS, MappedFile, WeightRef, WeightSource, dtype_of
+from xyntra.frontends.weight_types import DTYPE_BITS, dtype_of
+from xyntra.frontends.weights import MappedFile, WeightRef, WeightSource
 
 
 def ref_to(path: Path, **fields: Any) -> WeightRef:

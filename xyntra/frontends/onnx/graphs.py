@@ -20,7 +20,8 @@ from xyntra.frontends.onnx.tensors import (
     read_tensor,
 )
 from xyntra.frontends.onnx.wire import BYTES, Field, Patch, Reader, enclose, splice
-from xyntra.frontends.weights import DTYPE_BITS, Fingerprint, WeightRef
+from xyntra.frontends.weight_types import DTYPE_BITS
+from xyntra.frontends.weights import Fingerprint, WeightRef
 
 INLINE_BYTES = 1024
 """Tensors of more bytes than this, in the file or in memory, are cut out."""

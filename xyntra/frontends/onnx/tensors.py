@@ -24,7 +24,8 @@ from xyntra.frontends.onnx.wire import (
     encode_varint,
     splice,
 )
-from xyntra.frontends.weights import DTYPE_BITS, MAX_ELEMENTS, Fingerprint, WeightRef, stored_bytes
+from xyntra.frontends.weight_types import DTYPE_BITS, stored_bytes
+from xyntra.frontends.weights import MAX_ELEMENTS, Fingerprint, WeightRef
 
 MAX_RANK = 64
 """Dimensions of a tensor: as many as numpy has."""
