@@ -59,6 +59,7 @@ def load(
     *,
     weights: Mapping[str, Any] | None = None,
     threads: int | None = None,
+    target: str = "auto",
 ) -> Executable:
     """Load a model that `Executable.save` has written. Neither ONNX nor a compiler is needed.
 
@@ -70,15 +71,18 @@ def load(
             Those that the model does not have are left out.
         threads: how many threads work on one call; `XYNTRA_THREADS`, or one for each core that this
             process may use, where not given. The results do not depend on it.
+        target: "cuda:1" for the second GPU; "auto" for the device that the model was compiled for.
 
     Raises:
-        ArchiveError: the file is missing, damaged, of another version, or for another machine.
+        ArchiveError: the file is missing, damaged, of another version, or for another machine, or
+            the target is of another kind.
+        UnsupportedError: there is no such target.
         InputError: a weight is missing, or its dtype or shape is not the model's.
         ConfigError: `threads`, or a setting of the environment or `fusion.toml`, is wrong.
     """
     from xyntra.compiler.saved import load_saved
 
-    return load_saved(path, load_config(threads=threads).threads, weights)
+    return load_saved(path, load_config(threads=threads).threads, weights, target)
 
 
 def devices() -> list[Device]:

@@ -12,7 +12,7 @@ import numpy as np
 from xyntra.errors import ArchiveError, UnsupportedError
 from xyntra.plan.artifact import Artifact
 from xyntra.targets.base import Program
-from xyntra.targets.cuda.architecture import is_cuda, parse_target
+from xyntra.targets.cuda.architecture import CudaTarget, is_cuda, parse_target
 
 Array = np.ndarray[Any, Any]
 
@@ -90,21 +90,37 @@ class CodeTarget:
         return CpuProgram(artifact, weights, threads)
 
 
-def target_of(artifact: Artifact, place: str) -> CodeTarget:
-    """Return the target that a saved artifact was compiled for.
+def target_of(artifact: Artifact, place: str, wanted: str = "auto") -> CodeTarget:
+    """Return where a saved artifact runs.
+
+    Args:
+        artifact: the compiled model.
+        place: its file, for errors.
+        wanted: "auto" for what it was compiled for, or a target, such as "cuda:1".
 
     Raises:
-        ArchiveError: it is for another machine.
+        ArchiveError: it is for another machine, or for another kind of device than is wanted.
+        UnsupportedError: there is no such target.
     """
     if artifact.target.startswith("cuda;"):
-        return CodeTarget(artifact.target.rpartition(";")[2])
+        architecture = artifact.target.rpartition(";")[2]
+        named = parse_target(wanted) if wanted not in ("auto", "cpu") else CudaTarget()
+        if wanted == "cpu" or named.architecture not in ("", architecture):
+            raise _wrong_target(artifact, place, f"{wanted} was asked for")
+        return CodeTarget(architecture, named.ordinal)
     here = CodeTarget()
     if artifact.target != here.machine_key:
-        raise ArchiveError(
-            "archive-target",
-            "the saved model was compiled for another machine",
-            place=place,
-            cause=f"it was compiled for {artifact.target}\nthis is {here.machine_key}",
-            hint="compile the model on this machine",
-        )
+        raise _wrong_target(artifact, place, f"this is {here.machine_key}")
+    if CodeTarget.of(wanted).architecture:
+        raise _wrong_target(artifact, place, f"{wanted} was asked for")
     return here
+
+
+def _wrong_target(artifact: Artifact, place: str, instead: str) -> ArchiveError:
+    return ArchiveError(
+        "archive-target",
+        "the saved model was compiled for another machine",
+        place=place,
+        cause=f"it was compiled for {artifact.target}\n{instead}",
+        hint="compile the model for this target",
+    )

@@ -25,6 +25,7 @@ def load_saved(
     path: str | os.PathLike[str],
     threads: int | None = None,
     weights: Mapping[str, Any] | None = None,
+    target: str = "auto",
 ) -> Executable:
     """Load the saved model at `path`; weights in the file are mapped, not read.
 
@@ -32,18 +33,20 @@ def load_saved(
         path: the file.
         threads: how many threads work on one call; None means one for each core.
         weights: arrays by name, instead of those in the file.
+        target: where it runs; "auto" for what it was compiled for.
 
     Raises:
         ArchiveError: the file is missing, damaged, of another version, or for another machine.
+        UnsupportedError: there is no such target.
         InputError: a weight is missing or does not fit.
     """
     place = os.fspath(path)
     container = read_container(_map(place), place)
     artifact = Artifact.from_container(container, place)
-    target = target_of(artifact, place)
+    found = target_of(artifact, place, target)
     held = _weights(container, place, weights or {})
     try:
-        program = target.program(artifact, held, threads)
+        program = found.program(artifact, held, threads)
     except CompileError as error:
         raise ArchiveError(
             "archive-invalid", "the saved model cannot run", place=place, cause=error.message

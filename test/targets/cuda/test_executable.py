@@ -8,7 +8,10 @@ import onnx
 import pytest
 
 import xyntra
-from xyntra.errors import ConfigError, DeviceError, UnsupportedError
+from xyntra.compiler.code_target import CodeTarget, target_of
+from xyntra.errors import ArchiveError, ConfigError, DeviceError, UnsupportedError
+from xyntra.plan.artifact import Artifact
+from xyntra.plan.container import read_container
 from xyntra.targets.cuda.device import cuda_devices
 
 TARGET = "cuda:sm_90a"
@@ -41,6 +44,31 @@ def test_code_is_generated_and_saved_without_a_gpu(tmp_path):
     loaded = xyntra.load(tmp_path / "m.xyn")
     assert loaded.plan == executable.plan
     assert [kernel.name for kernel in loaded.kernels] == [k.name for k in executable.kernels]
+
+
+def test_a_saved_model_is_loaded_for_another_gpu(tmp_path):
+    xyntra.compile(model(), target=TARGET).save(tmp_path / "m.xyn")
+    for target, ordinal in (("auto", 0), ("cuda", 0), ("cuda:1", 1), (TARGET, 0)):
+        container = read_container(memoryview((tmp_path / "m.xyn").read_bytes()), "m.xyn")
+        artifact = Artifact.from_container(container, "m.xyn")
+        assert target_of(artifact, "m.xyn", target) == CodeTarget("sm_90a", ordinal)
+        xyntra.load(tmp_path / "m.xyn", target=target)
+
+
+@pytest.mark.parametrize("target", ["cpu", "cuda:sm_80"])
+def test_a_saved_model_is_not_loaded_for_what_cannot_run_it(tmp_path, target):
+    xyntra.compile(model(), target=TARGET).save(tmp_path / "m.xyn")
+    with pytest.raises(ArchiveError) as caught:
+        xyntra.load(tmp_path / "m.xyn", target=target)
+    assert caught.value.code == "archive-target"
+    assert f"{target} was asked for" in caught.value.cause
+
+
+def test_a_model_for_the_processor_is_not_loaded_onto_a_gpu(tmp_path):
+    xyntra.compile(model()).save(tmp_path / "m.xyn")
+    with pytest.raises(ArchiveError) as caught:
+        xyntra.load(tmp_path / "m.xyn", target=TARGET)
+    assert caught.value.code == "archive-target"
 
 
 @pytest.mark.skipif(bool(cuda_devices()), reason="there is a GPU")
