@@ -128,6 +128,30 @@ def _attention_node(names: Sequence[str], **attributes: int) -> tuple[Nodes, Con
     return [onnx.helper.make_node("Attention", list(names), ["y"], **attributes)], []
 
 
+def _convolution(
+    operation: Operation, names: Sequence[str], *, acts: bool = True
+) -> tuple[Nodes, Constants]:
+    """Return a convolution with scale and shift; images and filters have channels innermost."""
+    node, (size, taps) = onnx.helper.make_node, (each[1] for each in operation.inputs[:2])
+    step = -(-size // operation.output[1])
+    first, last = [0, 3, 1, 2], [0, 2, 3, 1]
+    conv = node("Conv", ["x", "w"], ["v"], strides=[step] * 2, pads=[taps // 2] * 4)
+    nodes = [
+        node("Transpose", [names[0]], ["x"], perm=first),
+        node("Transpose", [names[1]], ["w"], perm=first),
+        conv,
+        node("Transpose", ["v"], ["p"], perm=last),
+        node("Mul", ["p", names[2]], ["q"]),
+        node("Add", ["q", names[3]], ["r"]),
+    ]
+    for name in names[4:]:
+        nodes.append(node("Add", ["r", name], ["s"]))
+    if acts:
+        nodes.append(node("Relu", list(nodes[-1].output), ["y"]))
+    nodes[-1].output[0] = "y"
+    return nodes, []
+
+
 _BUILDERS: dict[str, Callable[[Operation, Sequence[str]], tuple[Nodes, Constants]]] = {
     "chain": _chain,
     "softmax": _softmax,
@@ -138,4 +162,7 @@ _BUILDERS: dict[str, Callable[[Operation, Sequence[str]], tuple[Nodes, Constants
     "attention": _attention,
     "causal_attention": lambda _, names: _attention_node(names, is_causal=1),
     "masked_attention": lambda _, names: _attention_node(names),
+    "conv_norm": lambda operation, names: _convolution(operation, names, acts=False),
+    "conv_norm_relu": _convolution,
+    "conv_norm_add_relu": _convolution,
 }

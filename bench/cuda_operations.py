@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
+from bench.cuda_convolutions import BATCHES, resnet_50
+
 __all__ = ["HOST_MODEL", "ITEM_BYTES", "OPERATIONS", "Operation", "file_name"]
 
 ITEM_BYTES = {"f32": 4, "f16": 2, "bf16": 2}
@@ -21,7 +23,7 @@ class Operation:
 
     Attributes:
         name: of the row.
-        group: elementwise, rows, contractions or attention.
+        group: elementwise, rows, contractions, attention or convolutions.
         kind: which function; `bench.cuda_graphs` and `bench.cuda_peers` know it.
         dtype: f32, f16 or bf16, of all arrays.
         inputs: shape of every input.
@@ -116,9 +118,23 @@ def _attention_of(
     return Operation(name, "attention", kind, "bf16", (query, key, key, *mask), query, flops)
 
 
+def _convolutions() -> Iterator[Operation]:
+    for batch in BATCHES:
+        for each in resnet_50():
+            yield Operation(
+                each.name(batch),
+                "convolutions",
+                each.kind,
+                "f16",
+                each.shapes(batch),
+                each.result(batch),
+                each.flops(batch),
+            )
+
+
 OPERATIONS: dict[str, Operation] = {
     each.name: each
-    for group in (_elementwise, _rows, _contractions, _attention)
+    for group in (_elementwise, _rows, _contractions, _attention, _convolutions)
     for each in group()
 }
 

@@ -21,6 +21,8 @@ Function = Callable[..., Any]
 
 def function_of(operation: Operation) -> Function:
     """Return the function of an operation."""
+    if operation.group == "convolutions":
+        return _convolution(operation)
     return _FUNCTIONS[operation.kind]
 
 
@@ -36,6 +38,8 @@ def reference(operation: Operation, inputs: list[Any]) -> Any:
 def tolerance(operation: Operation, expected: Any) -> Any:
     """Return how far elements may be from `expected`: rounding, also of sums of many products."""
     length = operation.inputs[0][-1] if operation.flops else 1
+    if operation.group == "convolutions":
+        length *= operation.inputs[1][1] ** 2
     rounding = _ROUNDING[operation.dtype] * 8 + 2.0**-24 * 16 * length**0.5
     floor = 1e-6 if operation.kind == "softmax" else expected.abs().mean()
     return rounding * expected.abs().clamp(min=float(floor))
@@ -52,6 +56,21 @@ def _layer_norm(x: Any, weight: Any, bias: Any) -> Any:
 def _attention(q: Any, k: Any, v: Any, **options: Any) -> Any:
     options["enable_gqa"] = k.shape[1] != q.shape[1]
     return functional.scaled_dot_product_attention(q, k, v, **options)
+
+
+def _convolution(operation: Operation) -> Function:
+    """Return a convolution with scale and shift; images and filters have channels innermost."""
+    size, taps = (each[1] for each in operation.inputs[:2])
+    step, acts = -(-size // operation.output[1]), operation.kind.endswith("relu")
+
+    def work(x: Any, weights: Any, scale: Any, shift: Any, *added: Any) -> Any:
+        image, filters = x.permute(0, 3, 1, 2), weights.permute(0, 3, 1, 2)
+        found = functional.conv2d(image, filters, stride=step, padding=taps // 2)
+        found = found.permute(0, 2, 3, 1) * scale + shift
+        found = found + added[0] if added else found
+        return torch.relu(found) if acts else found
+
+    return work
 
 
 _FUNCTIONS: dict[str, Function] = {
