@@ -35,6 +35,13 @@ def test_functions(op: str, options: dict[str, Any], dtype: str) -> None:
     check_node(op, {"x": values(dtype)}, **tolerance(dtype), **options)
 
 
+def test_sigmoid_of_float16_keeps_what_exp_would_lose() -> None:
+    x = np.linspace(-18, 18, 73).astype(np.float16)
+    expected = 1 / (1 + np.exp(-x.astype(np.float64)))
+    (found,) = check_node("Sigmoid", {"x": x}, **tolerance("float16"))
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=2**-24)
+
+
 @pytest.mark.parametrize("alpha", [1.0, 0.4, 2.0])
 def test_celu(alpha: float) -> None:
     check_node("Celu", {"x": values("float32")}, alpha=alpha)

@@ -89,6 +89,16 @@ def test_scatter_nd(depth: int, reduction: str, data: np.ndarray) -> None:
     check_node("ScatterND", {"d": data, "i": indices, "u": updates}, reduction=reduction)
 
 
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("constant", [False, True])
+def test_one_element(reduction: str, constant: bool, data: np.ndarray) -> None:
+    feeds = {"d": data, "i": np.zeros((1, 3), np.int64) - 1, "u": np.array([5], np.float32)}
+    constants = {"i": feeds.pop("i")} if constant else None
+    check_node("ScatterND", feeds, constants=constants, names=["d", "i", "u"], reduction=reduction)
+    feeds = {"d": data, "i": np.ones((1, 1, 1), np.int64), "u": np.full((1, 1, 1), 5, np.float32)}
+    check_node("ScatterElements", feeds, axis=1, reduction=reduction)
+
+
 def test_scatter_nd_with_nested_indices(data: np.ndarray) -> None:
     indices = np.array([[[0, 1], [2, 3]], [[1, 0], [-1, -3]]])
     updates = np.arange(20, dtype=np.float32).reshape(2, 2, 5)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from xyntra.dialects.builder import Operand, Tensor
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.frontends.onnx.node import Node, handles
+from xyntra.frontends.onnx.ops.precision import map_float
 
 
 def dtype_of(operand: Operand) -> str:
@@ -46,4 +47,5 @@ def relu(node: Node) -> Tensor:
 
 @handles("Sigmoid")
 def sigmoid(node: Node) -> Tensor:
-    return unary(node, logistic)
+    # exp(12) has no float16, 1 / (1 + exp(12)) has.
+    return map_float(node.b, logistic, node.tensor(0))

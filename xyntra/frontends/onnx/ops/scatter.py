@@ -43,6 +43,8 @@ def _write_at(
     if 0 in loops:
         return data
     b = node.b
+    if prod(loops) == 1:
+        return _write_one(node, data, updates, position)
 
     def body(indices: list[Scalar], state: list[Tensor]) -> list[Tensor]:
         where, inside = position(indices)
@@ -72,6 +74,24 @@ def _write_at(
     # Without a loop around it, a row would not be one operation, which a kernel is.
     is_by_rows = slices > 0 and prod(outer) > 1
     return for_each(b, outer if is_by_rows else loops, [data], rows if is_by_rows else body)[0]
+
+
+def _write_one(node: Node, data: Tensor, updates: Tensor, position: Position) -> Tensor:
+    """`_write_at` of one element, as an operation on all: a loop of one step would be none."""
+    b, reduction = node.b, node.attribute("reduction", "none")
+
+    def body(old: Scalar) -> Scalar:
+        first = [constant(0, "index")] * updates.rank
+        where, inside = position(first)
+        new = b.extract(updates, first)
+        if reduction in _REDUCTIONS:
+            new = combine(_REDUCTIONS[reduction], old, new)  # type: ignore[arg-type]
+        here = constant(True, "bool") if inside is None else inside
+        for dimension, at in enumerate(where):
+            here = here & b.index(dimension).equals(at)
+        return here.select(new, old)
+
+    return b.map(body, data, dtype=data.dtype)
 
 
 @handles("ScatterElements", "Scatter")
