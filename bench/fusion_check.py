@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bench.fusion_graphs import Graph, build, evaluate
-from bench.fusion_values import Known
+from bench.fusion_values import Known, mismatches, widened
 from xyntra.compiler.levels import kernel_sources, with_code
 from xyntra.dialects.mlir import ir
 from xyntra.executable import Executable
@@ -103,7 +103,7 @@ class Checker:
                 _compare(f"{name} output {position}", array, reference, SAFETY)
         pairs = list(zip(*results.values(), expected, strict=True))
         for position, (plain, array, reference) in enumerate(pairs):
-            between = replace(reference, value=_wide(plain))
+            between = replace(reference, value=widened(plain))
             _compare(f"fused and unfused output {position}", array, between, 2 * SAFETY)
         if len(fused.plan.steps) > len(unfused.plan.steps):
             raise Finding("illegal", "fusion makes more kernels than there were")
@@ -220,21 +220,6 @@ def _compare(what: str, array: Array, reference: Known, safety: float) -> None:
             f"{what} ({reference.dtype}): {int(wrong.sum())} of {wrong.size} elements; at {at} it "
             f"is {array[at]!r}, not {reference.value[at]!r} +- {safety * reference.error[at]:.3g}",
         )
-
-
-def mismatches(array: Array, reference: Known, safety: float) -> Array:
-    """Where `array` is farther from the reference than `safety` times its bound."""
-    value, wide = reference.value, _wide(array)
-    with np.errstate(all="ignore"):
-        near = np.abs(wide.astype(np.float64) - value) <= safety * reference.error
-        same = (wide == value) | ((wide != wide) & (value != value))
-        if wide.dtype == np.float64:
-            near &= np.isfinite(wide) == np.isfinite(value)
-    return np.asarray(reference.certain & ~(same | (near & (reference.error > 0))))
-
-
-def _wide(array: Array) -> Array:
-    return array if array.dtype.kind in "iub" else array.astype(np.float64)
 
 
 def _bits(array: Array) -> Array:

@@ -29,6 +29,8 @@ Array = np.ndarray[Any, Any]
 _FLOATS = "float"
 _INTEGERS = "int"
 _BOOLEANS = "bool"
+_EXACT = {(16, "float32"), (16, "float64"), (32, "float64")}
+"""Conversions between floats, by bits, that round nothing."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,8 @@ def cast(x: Known, dtype: str) -> Known:
     """Conversion as `Scalar.cast` defines it, to a float, int32, int64 or bool."""
     if x.dtype == dtype:
         return x
+    if (bit_width(x.dtype), dtype) in _EXACT and is_float(x.dtype):
+        return Known(dtype, x.value, x.error)
     with np.errstate(all="ignore"):
         if is_float(dtype):
             return rounded(dtype, x.value.astype(np.float64), x.error)

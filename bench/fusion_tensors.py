@@ -75,7 +75,24 @@ def contract(equation: str, a: Known, b: Known) -> Known:
     left, right, out = equation.replace("->", ",").split(",")
     sizes = dict(zip(left + right, a.shape + b.shape, strict=True))
     terms = prod(sizes[c] for c in set(left + right) - set(out))
-    return _bilinear(a, b, lambda x, y: np.einsum(equation, x, y, optimize=True), terms)
+    return _bilinear(a, b, lambda x, y: _product(left, right, out, x, y), terms)
+
+
+def _product(left: str, right: str, out: str, x: Array, y: Array) -> Array:
+    """An einsum as products of matrices, which have a fast implementation."""
+    shared = [c for c in out if c in left and c in right]
+    rows = [c for c in left if c not in right]
+    columns = [c for c in right if c not in left]
+    summed = [c for c in left if c in right and c not in out]
+    sizes = dict(zip(left + right, x.shape + y.shape, strict=True))
+
+    def matrix(v: Array, names: str, *groups: list[str]) -> Array:
+        shape = [prod(sizes[c] for c in group) for group in groups]
+        return v.transpose([names.index(c) for group in groups for c in group]).reshape(shape)
+
+    found = matrix(x, left, shared, rows, summed) @ matrix(y, right, shared, summed, columns)
+    order = [*shared, *rows, *columns]
+    return found.reshape([sizes[c] for c in order]).transpose([order.index(c) for c in out])
 
 
 def _bilinear(a: Known, b: Known, product: Bilinear, terms: int) -> Known:
@@ -91,22 +108,33 @@ def _bilinear(a: Known, b: Known, product: Bilinear, terms: int) -> Known:
         blind = blind + product(np.ones(a.shape), ~b.certain * 1.0)
         error = np.where(blind > 0, np.inf, error)
         # An infinity times something that may be zero is anything.
-        odd = product(np.isinf(a.value) * 1.0, errors[1]) + product(
-            errors[0], np.isinf(b.value) * 1.0
-        )
+        vanishing = [
+            (error > 0) & (error >= size) for error, size in zip(errors, sizes, strict=True)
+        ]
+        odd = product(np.isinf(a.value) * 1.0, vanishing[1] * 1.0)
+        odd = odd + product(vanishing[0] * 1.0, np.isinf(b.value) * 1.0)
         error = np.where(odd > 0, np.inf, error)
         value, size = product(a.value, b.value), product(*sizes)
         return accumulated(a.dtype, value, size, error, terms)
 
 
-def convolve(x: Known, w: Known, strides: Sequence[int], groups: int) -> Known:
+def convolve(
+    x: Known, w: Known, strides: Sequence[int], groups: int, dilations: Sequence[int] = (1, 1)
+) -> Known:
     """A convolution [N, C, H, W] with [M, C / groups, kh, kw], x padded already."""
-    return _bilinear(x, w, lambda v, k: _convolve(v, k, strides, groups), prod(w.shape[1:]))
+
+    def product(v: Array, k: Array) -> Array:
+        return _convolve(v, k, strides, groups, dilations)
+
+    return _bilinear(x, w, product, prod(w.shape[1:]))
 
 
-def _convolve(x: Array, w: Array, strides: Sequence[int], groups: int) -> Array:
-    windows = np.lib.stride_tricks.sliding_window_view(x, w.shape[2:], axis=(2, 3))
-    windows = windows[:, :, :: strides[0], :: strides[1]]
+def _convolve(
+    x: Array, w: Array, strides: Sequence[int], groups: int, dilations: Sequence[int]
+) -> Array:
+    spans = [(taps - 1) * apart + 1 for taps, apart in zip(w.shape[2:], dilations, strict=True)]
+    windows = np.lib.stride_tricks.sliding_window_view(x, spans, axis=(2, 3))
+    windows = windows[:, :, :: strides[0], :: strides[1], :: dilations[0], :: dilations[1]]
     n, channels, *rest = windows.shape
     split = windows.reshape(n, groups, channels // groups, *rest)
     kernel = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
@@ -115,7 +143,7 @@ def _convolve(x: Array, w: Array, strides: Sequence[int], groups: int) -> Array:
 
 
 def pool(x: Known, kernel: Sequence[int], strides: Sequence[int], kind: str) -> Known:
-    """A maximum or a sum over windows of the last two dimensions."""
+    """A maximum or a sum over windows of the last two dimensions, x padded already."""
 
     def windows(v: Array) -> Array:
         view = np.lib.stride_tricks.sliding_window_view(v, tuple(kernel), axis=(2, 3))

@@ -20,7 +20,16 @@ import numpy as np
 
 from xyntra.dialects.dtypes import is_float
 
-__all__ = ["Known", "combine", "exact", "rounded", "total"]
+__all__ = [
+    "Known",
+    "accumulated",
+    "combine",
+    "exact",
+    "mismatches",
+    "rounded",
+    "total",
+    "widened",
+]
 
 Array = np.ndarray[Any, Any]
 MATH_ULPS = 8.0
@@ -138,3 +147,19 @@ def accumulated(dtype: str, value: Array, size: Array, error: Array, terms: int)
     error = np.where(np.isfinite(value), error + growth, error)
     error = np.where(size + growth > float(info.max), np.inf, error)
     return rounded(dtype, value, error)
+
+
+def mismatches(array: Array, reference: Known, safety: float) -> Array:
+    """Where `array` is farther from the reference than `safety` times its bound."""
+    value, wide = reference.value, widened(array)
+    with np.errstate(all="ignore"):
+        near = np.abs(wide.astype(np.float64) - value) <= safety * reference.error
+        same = (wide == value) | ((wide != wide) & (value != value))
+        if wide.dtype == np.float64:
+            near &= np.isfinite(wide) == np.isfinite(value)
+    return np.asarray(reference.certain & ~(same | (near & (reference.error > 0))))
+
+
+def widened(array: Array) -> Array:
+    """Floats as float64, and others as they are."""
+    return array if array.dtype.kind in "iub" else array.astype(np.float64)
