@@ -25,6 +25,7 @@ class Pipeline:
 
 SIMPLIFY = "simplify-expressions{optional=true}"
 _LAST_VIEW = "fold-transposes"
+_FUSION = "fuse-operations"
 _ELEMENTWISE = "decompose-named-ops{only=gelu,silu}"  # for fusion these are arithmetic
 
 PIPELINES: dict[str, Pipeline] = {
@@ -57,7 +58,7 @@ PIPELINES: dict[str, Pipeline] = {
             "weights",
             "views",
             "copy-results",
-            "fuse-operations",
+            _FUSION,
             "form-kernels",
         ),
     ),
@@ -75,7 +76,12 @@ PIPELINES: dict[str, Pipeline] = {
     ),
     "gpu-kernel-loops": Pipeline(
         "the same for GPUs",
-        ("decompose-named-ops{keep=attention}", "merge-elementwise", "merge-reductions"),
+        (
+            "decompose-named-ops{keep=attention}",
+            "inline-fills",
+            "merge-elementwise",
+            "merge-reductions",
+        ),
     ),
     "decompose": Pipeline(
         "named ops to linalg on tensors",
@@ -102,17 +108,21 @@ def expand(name: str) -> tuple[str, ...]:
     return tuple(elements)
 
 
-def fusion_pipeline(*, egraph: bool, fast_math: bool, widen: bool = True) -> tuple[str, ...]:
+def fusion_pipeline(*, egraph: bool, fast_math: bool, target: str = "cpu") -> tuple[str, ...]:
     """Return the elements of `fuse`, with the e-graph stage as the settings want it.
 
     Args:
         egraph: whether there is such a stage.
         fast_math: whether it may change the results' rounding.
-        widen: factors of 16-bit floats become f32, for targets that multiply nothing narrower;
-            else weights are stored for tensor cores, which take them as they are.
+        target: "cpu" or "cuda". Factors of 16-bit floats become f32 where nothing narrower is
+            multiplied; for tensor cores, which take them as they are, weights are stored in order.
     """
     simplify = SIMPLIFY.replace("}", " math=fast}") if fast_math else SIMPLIFY
     stages: dict[str, tuple[str, ...]] = {SIMPLIFY: (simplify,) if egraph else ()}
-    if not widen:
-        stages |= {"widen-contractions": (), _LAST_VIEW: (_LAST_VIEW, "order-weights")}
+    if target != "cpu":
+        stages |= {
+            "widen-contractions": (),
+            _LAST_VIEW: (_LAST_VIEW, "order-weights"),
+            _FUSION: (f"{_FUSION}{{target={target}}}",),
+        }
     return tuple(each for name in expand("fuse") for each in stages.get(name, (name,)))

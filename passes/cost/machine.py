@@ -19,6 +19,7 @@ class Machine:
         scalar_flops_per_ns: peak rate of everything else.
         max_buffers: tensors that one kernel may read and write.
         max_row_bytes: largest row that one worker can keep to itself.
+        computes_factors: whether a contraction or a window computes in its tiles what it reads.
     """
 
     launch_ns: float
@@ -27,6 +28,7 @@ class Machine:
     scalar_flops_per_ns: float
     max_buffers: int
     max_row_bytes: int
+    computes_factors: bool
 
 
 MACHINES = {
@@ -37,6 +39,7 @@ MACHINES = {
         scalar_flops_per_ns=20.0,
         max_buffers=64,
         max_row_bytes=1 << 20,
+        computes_factors=True,
     ),
     "cuda": Machine(
         launch_ns=2500.0,
@@ -45,6 +48,7 @@ MACHINES = {
         scalar_flops_per_ns=30000.0,
         max_buffers=64,
         max_row_bytes=1 << 20,
+        computes_factors=False,
     ),
     "webgpu": Machine(
         launch_ns=5000.0,
@@ -53,6 +57,7 @@ MACHINES = {
         scalar_flops_per_ns=2500.0,
         max_buffers=8,
         max_row_bytes=1 << 16,
+        computes_factors=True,
     ),
 }
 """A typical processor of each target: two cores of a desktop; an H100; an integrated GPU."""

@@ -10,6 +10,7 @@ from xyntra.passes.cost.work import launch_time
 from xyntra.passes.fusion.chains import chains_of
 from xyntra.passes.fusion.graph import FusionGraph
 from xyntra.passes.fusion.group import Group, Outside, both, refuse_shape
+from xyntra.passes.fusion.nodes import Role
 from xyntra.passes.fusion.reasons import Reason
 
 __all__ = ["Rules"]
@@ -47,7 +48,7 @@ class Rules:
         refused = self.refuse_together(groups)
         if refused is not None:
             return refused
-        union = _Union(groups, self.graph.nbytes)
+        union = _Union(groups, self.graph.nbytes, self.machine)
         return union.connect() or union.group()
 
     def refuse_together(self, groups: Sequence[Group]) -> Reason | None:
@@ -78,7 +79,8 @@ class Rules:
 class _Union:
     """Groups on their way to become one."""
 
-    def __init__(self, groups: Sequence[Group], sizes: Sequence[int]) -> None:
+    def __init__(self, groups: Sequence[Group], sizes: Sequence[int], machine: Machine) -> None:
+        self.machine = machine
         self.groups = groups
         self.sizes = sizes
         self.results = dict(groups[0].results)
@@ -127,7 +129,10 @@ class _Union:
     def _connect(self, producer: Group, reader: Group, outside: Outside) -> Reason | None:
         if outside.by_anchor:
             self.prologue.append(producer)
-            return "row-before-anchor" if producer.reduces else None
+            if producer.reduces:
+                return "row-before-anchor"
+            copied = reader.anchor is not Role.ATTENTION and not self.machine.computes_factors
+            return "factor-copied" if copied and not producer.moves_only else None
         if reader.loose and (producer.is_pointwise or producer.loose) and not producer.anchor:
             stored = self.results[outside.origin]
             self._align(reader.rows & outside.rows)

@@ -14,6 +14,7 @@ Reason = Literal[
     "row-too-long",
     "window",
     "row-before-anchor",
+    "factor-copied",
     "other-readers",
     "expensive-recompute",
     "once-at-load",
@@ -32,6 +33,8 @@ REASONS: Mapping[str, str] = {
     "window": "a convolution's or pooling's tile does not hold the row that the reader needs",
     "row-before-anchor": "a matrix product reads every row many times: computing the rows in it"
     " would repeat the reductions",
+    "factor-copied": "the target copies what a matrix product or convolution reads, and computes"
+    " nothing on the way",
     "other-readers": "the tensor has other readers, for which it has to be stored anyway, and a"
     " matrix product would gain nothing from computing it again",
     "expensive-recompute": "computing the tensor where it is read would repeat too much work",

@@ -79,7 +79,7 @@ def _pipelines(request: Request) -> list[str]:
     fuse = fusion_pipeline(
         egraph=request.egraph,
         fast_math=request.fast_math,
-        widen=not request.architecture,  # tensor cores take 16-bit factors
+        target="cuda" if request.architecture else "cpu",
     )
     stages = [("prepare",), fuse if request.fuse else form, ("kernels",)]
     wanted = stages[: _TEXT_LEVELS.get(request.level, len(stages))]

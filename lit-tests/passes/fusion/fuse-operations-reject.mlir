@@ -1,4 +1,5 @@
 // RUN: %xyntra-opt %s --fuse-operations | FileCheck %s
+// RUN: %xyntra-opt %s --fuse-operations=target=cuda | FileCheck %s --check-prefix=CUDA
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #swap = affine_map<(d0, d1) -> (d1, d0)>
@@ -195,4 +196,57 @@ func.func @long_row(%x: tensor<2x1048576xf32>) -> tensor<2x1048576xf32> {
     linalg.yield %s : f32
   } -> tensor<2x1048576xf32>
   return %1 : tensor<2x1048576xf32>
+}
+
+// Tensor cores are fed by copies: on a GPU nothing is computed on the way into a product, and what
+// lies between two products is computed where the first one ends.
+// CHECK-LABEL: func.func @before_product
+// CHECK: "xyntra.fused"
+// CHECK: math.exp
+// CHECK-NOT: xyntra.yield
+// CHECK: arith.mulf
+// CHECK: return
+// CUDA-LABEL: func.func @before_product
+// CUDA: math.exp
+// CUDA: "xyntra.yield"
+// CUDA: arith.mulf
+// CUDA: math.exp
+// CUDA: "xyntra.yield"
+// CUDA: factor-copied
+// CUDA: arith.mulf
+// CUDA: return
+func.func @before_product(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>, %u: tensor<64x64xf32>)
+    -> tensor<64x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x64xf32>
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %s = math.exp %p : f32
+    linalg.yield %s : f32
+  } -> tensor<64x64xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = linalg.generic {
+      indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%0, %w : tensor<64x64xf32>, tensor<64x64xf32>) outs(%f : tensor<64x64xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %m = arith.mulf %p, %q : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<64x64xf32>
+  %2 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%1 : tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %s = math.exp %p : f32
+    linalg.yield %s : f32
+  } -> tensor<64x64xf32>
+  %3 = linalg.generic {
+      indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%2, %u : tensor<64x64xf32>, tensor<64x64xf32>) outs(%f : tensor<64x64xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %m = arith.mulf %p, %q : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<64x64xf32>
+  return %3 : tensor<64x64xf32>
 }
