@@ -15,8 +15,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.kernel_function import operations_named
 
-# Of x, x**2, … in P(x).
-_COEFFICIENTS = (
+COEFFICIENTS = (
     1.6279118061065674,
     0.9183600544929504,
     0.14879406988620758,
@@ -26,6 +25,7 @@ _COEFFICIENTS = (
     -0.00021341397950891405,
     1.4610298421757761e-05,
 )
+"""Of x, x**2, … in P(x)."""
 _PLACEHOLDER = "builtin.unrealized_conversion_cast"
 _NAME = "xyntra.one_plus_erf"
 
@@ -65,8 +65,8 @@ def expand_one_plus_erf(module: ir.Operation) -> None:
 def _one_plus_erf(x: ir.Value) -> ir.Value:
     kind = x.type
     distance = emit("math.absf", [x], kind)
-    power = _constant(-_COEFFICIENTS[-1])
-    for coefficient in reversed(_COEFFICIENTS[:-1]):
+    power = _constant(-COEFFICIENTS[-1])
+    for coefficient in reversed(COEFFICIENTS[:-1]):
         power = emit("math.fma", [power, distance, _constant(-coefficient)], kind)
     rest = emit("math.exp2", [arith.mulf(power, distance)], kind)
     is_negative = arith.cmpf(arith.CmpFPredicate.OLT, x, _constant(0.0))

@@ -30,6 +30,7 @@ from xyntra.passes.lower.cuda.contraction.unpadded import without_padding
 from xyntra.passes.lower.cuda.device_functions import mark_kernels, outline
 from xyntra.passes.lower.cuda.device_math import check_math
 from xyntra.passes.lower.cuda.emit_stage import emit_stage, erase_emitted
+from xyntra.passes.lower.cuda.gelu import expand_gelus, flush_powers, hide_gelus
 from xyntra.passes.lower.cuda.one_plus_erf import expand_one_plus_erf, hide_one_plus_erf
 from xyntra.passes.lower.cuda.stages import erase_unused_memory, form_stages
 from xyntra.passes.lower.cuda.thread_grid import LaunchShape
@@ -133,6 +134,7 @@ def _lower(module: ir.Operation, architecture: str) -> LoweredCudaKernel:
         shapes = [each and replace(each, programmatic=True) for each in shapes]
     devices = outline(module, [stage.region for stage in stages], shapes)
     run_upstream(module, _LLVM)
+    flush_powers(module)
     mark_kernels(module, devices)
     check_lowered(module, ("llvm", "nvvm"), "GPU")
     text = llvm.translate_module_to_llvmir(module)
@@ -147,10 +149,12 @@ def _to_buffers(module: ir.Operation) -> ir.Operation:
     run_upstream(module, WIDEN)
     FastMath().run(module)
     DefinedArithmetic().run(module)
+    hide_gelus(module)
     hide_one_plus_erf(module)
     expand_math(module)
     check_math(module)
     expand_one_plus_erf(module)
+    expand_gelus(module)
     for step in _TENSORS:
         step.run(module)
     module = bufferize(module)
