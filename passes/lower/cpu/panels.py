@@ -150,3 +150,14 @@ def block_of(number: ir.Value, size: int, extent: int) -> Block:
     if extent % size == 0:
         return Block(first, index(size))
     return Block(first, arith.minsi(index(size), arith.subi(index(extent), first)))
+
+
+def even_block(number: ir.Value, count: int, extent: int) -> Block:
+    """Return block `number` of `count` that differ by one at most, the larger ones first."""
+    size, larger = divmod(extent, count)
+    if not larger:
+        return Block(arith.muli(number, index(size)), index(size))
+    before = arith.minsi(number, index(larger))
+    first = arith.addi(arith.muli(number, index(size)), before)
+    one_more = arith.minsi(index(1), arith.subi(index(larger), before))
+    return Block(first, arith.addi(index(size), one_more))

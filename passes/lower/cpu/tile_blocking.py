@@ -22,6 +22,7 @@ _MIN_REUSE = 3  # tiles of rows that share a panel, from which on it should stay
 # Of an operand whose panels are all there from the start.
 _NEAR_PANEL_BYTES = 30 << 10  # nearly a first-level cache
 _NEAR_ROWS_BYTES = 384 << 10  # most of a second-level cache
+_MANY_BLOCKS = 8
 _LEAST_ROWS = 32  # tiles below each other, for which a panel is brought from memory once
 
 
@@ -31,13 +32,15 @@ class Blocking:
 
     Attributes:
         rows: tiles below each other.
-        columns: tiles beside each other.
+        columns: tiles beside each other, at most.
+        column_blocks: how many blocks there are beside each other, about equal ones.
         steps: of the outermost reduction; None for all of them.
         rows_outside: whether the loop over blocks below each other is the outer one.
     """
 
     rows: int
     columns: int
+    column_blocks: int
     steps: int | None = None
     rows_outside: bool = False
 
@@ -70,7 +73,8 @@ def choose_blocking(nest: LinearNest, plan: TilePlan, item_bytes: int) -> Blocki
         width = 1 if len(plan.column_loops) > 1 else max(1, min(width, _PACKED_BYTES // packed))
     if steps == extents[0]:
         steps = None
-    return Blocking(height, _even(column_tiles, width), steps)
+    blocks = shared_blocks(_tiles(column_tiles, width), column_tiles)
+    return Blocking(height, _tiles(column_tiles, blocks), blocks, steps)
 
 
 def _around_prepared(nest: LinearNest, plan: TilePlan, item_bytes: int) -> Blocking:
@@ -92,12 +96,21 @@ def _around_prepared(nest: LinearNest, plan: TilePlan, item_bytes: int) -> Block
     # What does not stay in the second-level cache is read once for every block of the other.
     rows_outside = rows_bytes + panels_bytes * _tiles(row_tiles, height)
     columns_outside = panels_bytes + rows_bytes * column_tiles
-    return Blocking(height, 1, steps, rows_outside <= columns_outside)
+    return Blocking(height, 1, column_tiles, steps, rows_outside <= columns_outside)
 
 
 def _row_tiles(nest: LinearNest, plan: TilePlan) -> int:
     rows = 1 if plan.row_loop is None else nest.loops[plan.row_loop].extent
     return _tiles(rows, plan.rows)
+
+
+def shared_blocks(blocks: int, tiles: int) -> int:
+    """Return how many blocks to make of `tiles`: at least `blocks`, and even shares for threads.
+
+    Where there are many, a few more cost little, and four threads share them as evenly as two.
+    """
+    threads = 4 if blocks > _MANY_BLOCKS else 2
+    return blocks if blocks == 1 else min(tiles, _tiles(blocks, threads) * threads)
 
 
 def _even(extent: int, most: int) -> int:

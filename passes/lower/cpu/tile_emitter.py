@@ -32,7 +32,7 @@ from xyntra.passes.lower.cpu.loop_builder import (
 )
 from xyntra.passes.lower.cpu.micro_kernel import MicroKernel, Operand, Steps
 from xyntra.passes.lower.cpu.panel_prefetch import PanelPrefetch
-from xyntra.passes.lower.cpu.panels import Block, Panels, block_of
+from xyntra.passes.lower.cpu.panels import Block, Panels, block_of, even_block
 from xyntra.passes.lower.cpu.partial_sums import PartialSums
 from xyntra.passes.lower.cpu.tile_blocking import Blocking, choose_blocking
 from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
@@ -149,11 +149,11 @@ class _Blocks:
         """Emit everything inside the loops of `position`."""
         tiles = _tiles(self.plan.extent(self.nest), self.plan.columns)
         rows = _tiles(self._row_extent, self.plan.rows)
-        column_blocks = _tiles(tiles, self.blocking.columns)
+        column_blocks = self.blocking.column_blocks
         row_blocks = (_ROWS, _tiles(rows, self.blocking.rows))
 
         def emit_block(place: Position) -> None:
-            columns = block_of(place[_COLUMNS], self.blocking.columns, tiles)
+            columns = even_block(place[_COLUMNS], column_blocks, tiles)
             self._parts(position, columns, block_of(place[_ROWS], self.blocking.rows, rows))
 
         if self.blocking.rows_outside:
@@ -161,7 +161,7 @@ class _Blocks:
             return
         with loop(column_blocks, parallel=True) as number:
             for each in self.packed.values():
-                each.fill(position, block_of(number, self.blocking.columns, tiles))
+                each.fill(position, even_block(number, column_blocks, tiles))
             nested_loops([row_blocks], {_COLUMNS: number}, emit_block, parallel=True)
 
     @property

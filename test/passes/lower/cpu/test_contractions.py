@@ -9,6 +9,7 @@ import pytest
 from xyntra.dialects import make_context
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu import LoweringOptions, lower_kernel
+from xyntra.passes.lower.cpu.tile_blocking import shared_blocks
 
 RNG = np.random.default_rng(17)
 
@@ -91,6 +92,22 @@ def test_products_of_any_size(compiled, size, layout):
     a, b = operands(np.dtype(np.float32), (m, k), (k, n))
     stored = (a.T if layout == "a" else a, b.T if layout == "b" else b)
     check(compiled(matmul(m, n, k, layout=layout))(*stored)[0], a, b)
+
+
+@pytest.mark.parametrize("size", [(25, 1000, 40), (17, 540, 33), (9, 333, 70), (200, 2100, 8)])
+def test_products_of_blocks_of_different_sizes(compiled, size):
+    m, n, k = size
+    a, b = operands(np.dtype(np.float32), (m, k), (k, n))
+    check(compiled(matmul(m, n, k))(a, b)[0], a, b)
+
+
+@pytest.mark.parametrize("tiles", range(1, 60))
+@pytest.mark.parametrize("width", range(1, 5))
+def test_two_threads_share_blocks_evenly(tiles, width):
+    least = -(-tiles // width)
+    blocks = shared_blocks(least, tiles)
+    assert least <= blocks <= min(tiles, least + 3)
+    assert blocks in (1, tiles) or blocks % 2 == 0
 
 
 @pytest.mark.parametrize("bits", [128, 512])
