@@ -11,12 +11,13 @@ from torch_mlir.dialects import scf
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
 from xyntra.passes.lower.cpu.kernel_function import entry_block, function_name, operations_named
-from xyntra.passes.lower.cpu.linear_nest import is_linear, linear_nest
+from xyntra.passes.lower.cpu.linear_nest import LinearNest, collapsed, is_linear, linear_nest
 from xyntra.passes.lower.cpu.memrefs import VIEWS, identity_map, root
 from xyntra.passes.lower.cpu.row_group import aligned, exchange_values, shared_loops
 from xyntra.passes.lower.cpu.scalar_nest import is_scalar_code
 from xyntra.passes.lower.cuda.attention.group import AttentionGroup, attention_group
 from xyntra.passes.lower.cuda.contraction.group import ContractionGroup, contraction_group
+from xyntra.passes.lower.cuda.row_plan import row_plan
 
 _PASSIVE = VIEWS | {"memref.alloc", "memref.load", "memref.get_global", "func.return"}
 
@@ -133,10 +134,19 @@ def _shared_length(work: Sequence[ir.Operation]) -> int:
         if not is_nest(op):
             break
         nests.append(linear_nest(op))
-        if len(nests) > 1 and not shared_loops(aligned(nests)):
+        if len(nests) > 1 and not _share_rows(nests, work[: len(nests)]):
             nests.pop()
             break
     return len(nests) if len(nests) > 1 and exchange_values(nests) else 1
+
+
+def _share_rows(nests: Sequence[LinearNest], generics: Sequence[ir.Operation]) -> bool:
+    """Tell whether `nests` have rows in common, or all of them one row that threads can hold."""
+    same = aligned(nests)
+    if shared_loops(same):
+        return True
+    whole = [collapsed(nest, fixed=0) for nest in same]
+    return any(nest.reductions for nest in nests) and row_plan(whole, 0, generics) is not None
 
 
 def _wrap(

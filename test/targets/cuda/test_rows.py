@@ -107,3 +107,9 @@ def test_rows_that_no_block_can_hold_stay_in_memory():
 def test_ragged_rows_assemble_without_spills(size, tmp_path):
     report = assemble(norm(9, size), "sm_90a", tmp_path)
     assert set(re.findall(r"(\d+) bytes spill", report)) == {"0"}
+
+
+def test_a_single_row_is_one_launch():
+    (launch,) = norm(1, 192, "f16").launches
+    assert (launch.grid, launch.block) == (1, 128)
+    assert len(norm(1, 1 << 16).launches) > 1  # no block holds it
