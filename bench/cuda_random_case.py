@@ -81,6 +81,8 @@ class Case:
         steps: operators in order.
         outputs: names of values.
         precision: "f32", or "tf32" where factors of f32 may be rounded.
+        prefer: "warpgroups" or "threads" where those shall compute what they can, whatever is
+            faster; "" for the compiler's choice.
     """
 
     kind: str
@@ -90,6 +92,7 @@ class Case:
     steps: tuple[Step, ...]
     outputs: tuple[str, ...]
     precision: str = "f32"
+    prefer: str = ""
 
     @property
     def name(self) -> str:

@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from unittest.mock import patch
+
 import numpy as np
 import onnx
 
@@ -12,6 +16,11 @@ from xyntra.compiler.levels import kernel_sources, with_code
 from xyntra.dialects.mlir import ir
 from xyntra.frontends.onnx.container import scan
 from xyntra.frontends.onnx.importer import import_model
+from xyntra.passes.lower.cuda.attention import hopper_plan
+from xyntra.passes.lower.cuda.contraction import select
+from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
+from xyntra.passes.lower.cuda.contraction.mma_plan import MmaPlan
+from xyntra.passes.lower.cuda.contraction.select import plan_on_warps
 from xyntra.passes.manager import run_pipeline
 from xyntra.passes.pipelines import fusion_pipeline
 from xyntra.plan.artifact import Artifact
@@ -30,7 +39,7 @@ def compile_case(case: Case, architecture: str, context: ir.Context) -> Artifact
 
     Args:
         case: the model.
-        architecture: of the GPU, such as "sm_90a".
+        architecture: of the GPU, such as "sm_90a"; "" for this processor.
         context: the xyntra dialect is loaded in it.
 
     Raises:
@@ -39,14 +48,35 @@ def compile_case(case: Case, architecture: str, context: ir.Context) -> Artifact
     skeleton = scan(to_onnx(case).SerializeToString()).skeleton
     with context, ir.Location.unknown():
         module = import_model(skeleton, {}, context=context, max_tensor_bytes=_LARGEST)
-        fuse = fusion_pipeline(egraph=True, fast_math=False, widen=False)
+        target = "cuda" if architecture else "cpu"
+        fuse = fusion_pipeline(egraph=True, fast_math=False, target=target)
         run_pipeline(module, ["prepare", *fuse, "kernels"], verify_each=False)
         plan = build_plan(module.operation, len(case.steps))
         sources = kernel_sources(module, plan, 2, architecture, case.precision)
-    code: dict[str, CompiledKernel] = {each.name: compile_kernel(each) for each in sources}
+    with _preferring(case.prefer):
+        code: dict[str, CompiledKernel] = {each.name: compile_kernel(each) for each in sources}
     objects = {name: kernel.code for name, kernel in code.items()}
     machine = CodeTarget(architecture).machine_key
     return Artifact(with_code(plan, code), objects, machine, "", b"")
+
+
+def _plan_on_warps(group: ContractionGroup, architecture: str) -> MmaPlan | None:
+    """A plan where warpgroups have none."""
+    on_warpgroups = select._plan_on_warpgroups(group, architecture)
+    return None if on_warpgroups is not None else plan_on_warps(group, architecture)
+
+
+@contextmanager
+def _preferring(what: str) -> Iterator[None]:
+    """Let warpgroups, or threads alone, compute what they can, even where others are faster."""
+    with ExitStack() as stack:
+        if what == "warpgroups":
+            stack.enter_context(patch.object(select, "plan_on_warps", _plan_on_warps))
+            stack.enter_context(patch.object(hopper_plan, "_is_worth_it", lambda *_: True))
+        elif what == "threads":
+            for name in ("WGMMA_ARCHITECTURES", "MMA_ARCHITECTURES"):
+                stack.enter_context(patch.object(select, name, frozenset()))
+        yield
 
 
 def to_onnx(case: Case) -> onnx.ModelProto:

@@ -41,6 +41,8 @@ _DEPTHS = (1, 2, 3, 7, 8, 15, 16, 17, 24, 32, 33, 48, 63, 64, 65, 72, 96, 100, 1
            256, 320, 513, 768, 1024, 2048)  # fmt: skip
 _WORK = 1 << 25
 """Multiplications."""
+_LARGE = (64, 96, 128, 136, 192, 200, 256, 264, 320, 512, 640)
+_WARPGROUPS = "warpgroups"
 _SCORES = 1 << 17
 _BATCHES = ((), (), (), (1,), (2,), (3,), (5,), (2, 3))
 _LENGTHS = (1, 2, 3, 7, 16, 17, 31, 33, 63, 64, 65, 77, 100, 127, 128, 129, 130, 197, 200, 256, 257,
@@ -57,6 +59,9 @@ def contraction(seed: int) -> Case:
     dtype, m.precision = m.pick(*_KINDS)
     batch = list(m.pick(*_BATCHES))
     rows, columns, depth = m.pick(*_ROWS), m.pick(*_COLUMNS), m.pick(*_DEPTHS)
+    m.prefer = m.pick(*[""] * 6, *[_WARPGROUPS] * 3, "threads")
+    if m.prefer == _WARPGROUPS and m.chance(0.7):  # which take rows of whole 16 bytes alone
+        rows, columns, depth = m.pick(*_ROWS, *_LARGE), m.pick(*_LARGE), m.pick(*_LARGE)
     if m.chance(0.03):
         rows, columns, depth = m.pick((0, columns, depth), (rows, 0, depth), (rows, columns, 0))
     while prod(batch) * rows * columns * depth > _WORK:
@@ -72,7 +77,7 @@ def contraction(seed: int) -> Case:
         y, how = _matmul(m, dtype, batch, rows, columns, depth), "matmul"
     outputs, behind = _epilogue(m, y)
     precision = m.precision if dtype == "float32" else ""
-    return m.finish(*outputs, label=f"{how} {dtype}{precision} {sizes} {behind}")
+    return m.finish(*outputs, label=f"{how} {dtype}{precision} {sizes} {behind} {m.prefer}")
 
 
 def _integer(
@@ -194,10 +199,12 @@ def attention(seed: int) -> Case:
     m = CaseMaker("attention", seed)
     dtype = m.pick("float32", "float16", "float16", "bfloat16")
     batch, heads, size = m.pick(1, 1, 2, 3), m.pick(1, 2, 3, 4, 6), m.pick(*_HEAD_SIZES)
-    queries = m.pick(*_LENGTHS)
-    keys = queries if m.chance(0.6) else m.pick(*_LENGTHS)
+    m.prefer = m.pick("", "", _WARPGROUPS)
+    lengths = [n for n in _LENGTHS if n > 127] if m.prefer else _LENGTHS
+    queries = m.pick(*lengths)
+    keys = queries if m.chance(0.6) else m.pick(*lengths)
     while batch * heads * queries * keys > _SCORES:
-        batch, heads, queries = max(batch - 1, 1), max(heads // 2, 1), -(-queries * 3 // 4)
+        batch, heads, queries = max(batch - 1, 1), max(heads // 2, 1), max(queries - 37, 128)
     wide = size if m.chance(0.9) else m.pick(*_HEAD_SIZES)
     shared = m.pick(*(n for n in (1, 1, 1, 2, 3, heads) if heads % n == 0))
     m.special = m.special and m.chance(0.5)
@@ -209,7 +216,7 @@ def attention(seed: int) -> Case:
         y = m.step("Transpose", [y], [batch, queries, heads, wide], perm=[0, 2, 1, 3])
         shape = [batch, queries, heads * wide]
         y = m.step("Reshape", [y], shape, constants={"1": shape})
-    return m.finish(y, label=f"{how} {sizes}")
+    return m.finish(y, label=f"{how} {sizes} {m.prefer}")
 
 
 def _heads(m: CaseMaker, dtype: str, shape: list[int]) -> Value:

@@ -22,6 +22,7 @@ def convolution(seed: int) -> Case:
     """A convolution or pooling with what stands around it."""
     m = CaseMaker("convolution", seed)
     dtype, m.precision = m.pick(*_KINDS)
+    m.prefer = m.pick("", "", "", "warpgroups", "threads")
     form = m.pick("plain", "plain", "plain", "plain", "pointwise", "depthwise", "grouped",
                   "transposed", "pooling")  # fmt: skip
     shape = [m.pick(1, 1, 2, 3), m.pick(*_CHANNELS), m.pick(*_SIDES), m.pick(*_SIDES)]
@@ -35,7 +36,7 @@ def convolution(seed: int) -> Case:
         y, words = _convolved(m, dtype, shape, form)
     y, behind = _behind(m, y)
     precision = m.precision if dtype == "float32" else ""
-    return m.finish(y, label=f"{form} {dtype}{precision} {shape} {words} {behind}")
+    return m.finish(y, label=f"{form} {dtype}{precision} {shape} {words} {behind} {m.prefer}")
 
 
 def _groups(m: CaseMaker, shape: list[int], form: str) -> tuple[int, int]:

@@ -52,6 +52,7 @@ class CaseMaker:
         self.leaves: list[Leaf] = []
         self.steps: list[Step] = []
         self.precision = "f32"
+        self.prefer = ""
 
     def chance(self, probability: float) -> bool:
         """True as often as `probability` says."""
@@ -90,4 +91,4 @@ class CaseMaker:
         steps, leaves, names = tuple(self.steps), tuple(self.leaves), tuple(map(str, outputs))
         used = {name for step in steps for name in step.inputs} | set(names)
         leaves = tuple(leaf for leaf in leaves if leaf.name in used)
-        return Case(self.kind, self.seed, label, leaves, steps, names, self.precision)
+        return Case(self.kind, self.seed, label, leaves, steps, names, self.precision, self.prefer)
