@@ -35,14 +35,17 @@ def reference(operation: Operation, inputs: list[Any]) -> Any:
     return torch.cat([function(*(each.double() for each in batch)) for batch in batches])
 
 
-def tolerance(operation: Operation, expected: Any) -> Any:
+def tolerance(operation: Operation, inputs: list[Any], expected: Any) -> Any:
     """Return how far elements may be from `expected`: rounding, also of sums of many products."""
     length = operation.inputs[0][-1] if operation.flops else 1
     if operation.group == "convolutions":
         length *= operation.inputs[1][1] ** 2
-    rounding = _ROUNDING[operation.dtype] * 8 + 2.0**-24 * 16 * length**0.5
+    rounding, sums = _ROUNDING[operation.dtype], 2.0**-24 * 16 * length**0.5
+    if operation.group == "attention":  # weights and results are rounded; values may cancel
+        query, key, value, *masks = inputs
+        return (2 * rounding + sums) * reference(operation, [query, key, value.abs(), *masks])
     floor = 1e-6 if operation.kind == "softmax" else expected.abs().mean()
-    return rounding * expected.abs().clamp(min=float(floor))
+    return (8 * rounding + sums) * expected.abs().clamp(min=float(floor))
 
 
 def _rms_norm(x: Any, weight: Any) -> Any:

@@ -117,7 +117,7 @@ def _enter(
 def _wrong(operation: Operation, inputs: list[Any], output: Any) -> int:
     """Return how many elements are further from the result of f64 than rounding explains."""
     expected = reference(operation, inputs)
-    far = (output.double() - expected).abs() > tolerance(operation, expected)
+    far = (output.double() - expected).abs() > tolerance(operation, inputs, expected)
     return int((far | ~torch.isfinite(output)).sum())
 
 
