@@ -29,11 +29,11 @@ class StreamOrder:
             lasts: the stream is there as long as the process; else every call marks its end, as
                 the stream may be gone when the next call asks.
         """
-        if stream == self._last:
-            return
-        if self._lasts:
+        is_same = stream == self._last
+        if self._lasts and not is_same:
             self._direct.record(self._fence.handle, self._last)
-        self._direct.wait(stream, self._fence.handle)
+        if not self._lasts or not is_same:  # the handle may be that of another stream now
+            self._direct.wait(stream, self._fence.handle)
         self._last = stream
         self._lasts = lasts or stream == self.own
 
