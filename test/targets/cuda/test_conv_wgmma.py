@@ -104,7 +104,7 @@ def warps(monkeypatch):
         return plan(*arguments, Tile(64, 64))
 
     monkeypatch.setattr(select, "plan_convolution", fixed)
-    monkeypatch.setattr(select.WgmmaPlan, "microseconds", property(lambda _: 0.0))
+    monkeypatch.setattr(select, "_is_faster", lambda *_: True)
 
 
 @pytest.mark.usefixtures("warps")
@@ -152,6 +152,22 @@ def test_no_tile_spills(innermost, tile, monkeypatch, tmp_path):
     report = assemble(image, "sm_90a", tmp_path)
     assert set(re.findall(r"(\d+) bytes spill", report)) == {"0"}
     assert "C75" not in report  # multiplications that are not run one by one
+
+
+@pytest.mark.parametrize(
+    ("shape", "gathers"),
+    [
+        ({"batch": 32, "size": 56}, True),
+        ({"batch": 32, "size": 7, "channels": 512, "columns": 512}, True),
+        ({"batch": 1, "size": 7, "channels": 512, "columns": 512}, False),
+    ],
+    ids=["many-pixels", "many-steps", "few-tiles"],
+)
+def test_what_takes_less_time_is_chosen(shape, gathers, monkeypatch):
+    monkeypatch.setattr(select, "MMA_ARCHITECTURES", frozenset({"sm_90a"}))
+    image = compiled(convolution(**shape))
+    assert ("im2col" in image.ptx) == gathers
+    assert image.scratch == ()
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ class WgmmaPlan:
         right: the right factor.
         results: what consumers write, each from its first column on.
         steps: stages of the reduction.
+        microseconds: an estimate of how long it takes on a large device.
     """
 
     order: TileOrder
@@ -40,6 +41,7 @@ class WgmmaPlan:
     right: Factor
     results: tuple[tuple[int, Results], ...]
     steps: int
+    microseconds: float
 
     @property
     def staging_bytes(self) -> int:
@@ -50,11 +52,6 @@ class WgmmaPlan:
     def stages(self) -> int:
         """Of the ring."""
         return stages(self.order.tile, self.staging_bytes)
-
-    @property
-    def microseconds(self) -> float:
-        """An estimate of how long it takes on a large device, without what follows."""
-        return microseconds(self.order.product, self.order.tile, 0)
 
     @property
     def maps(self) -> tuple[TensorMap, ...]:
@@ -89,7 +86,8 @@ def plan_wgmma(
     if len({each.parts for _, each in found}) > 1:
         return None  # they take turns in shared memory
     steps = -(-product.size(product.depth) // depth(product))
-    return WgmmaPlan(TileOrder(product, tile), left, right, found, steps)
+    time = microseconds(product, tile, 0)  # without what follows, as of what it is compared with
+    return WgmmaPlan(TileOrder(product, tile), left, right, found, steps, time)
 
 
 def work_of(epilogue: Epilogue | None, slices: Sequence[Slice] = ()) -> int:
