@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import sqrt
 
-from torch_mlir.dialects import arith, llvm
+from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.kernel_function import operations_named
+from xyntra.passes.lower.cuda.approximate import POWER, approximate
 from xyntra.passes.lower.cuda.one_plus_erf import COEFFICIENTS
 
 # Of 1, t, t**2, … in P(t).
@@ -89,7 +90,7 @@ def flush_powers(module: ir.Operation) -> None:
         if "afn" not in str(op.attributes.get("fastmathFlags", "")):
             continue
         with op.location, ir.InsertionPoint(op):
-            value = _power(op.operands[0])
+            value = approximate(POWER, op.operands[0])
         op.result.replace_all_uses_with(value)
         op.erase()
 
@@ -162,22 +163,6 @@ def _gelu(x: ir.Value, coefficients: tuple[float, ...]) -> ir.Value:
     is_negative = arith.cmpf(arith.CmpFPredicate.OLT, x, _constant(0.0))
     share = arith.select(is_negative, below, arith.subf(_constant(1.0), below))
     return arith.mulf(x, share)
-
-
-def _power(exponent: ir.Value) -> ir.Value:
-    kind = exponent.type
-    if not isinstance(kind, ir.VectorType):
-        return llvm.inline_asm(kind, [exponent], "ex2.approx.ftz.f32 $0, $1;", "=f,f")
-    result = llvm.mlir_poison(kind)
-    for number in range(kind.shape[0]):
-        place = emit("llvm.mlir.constant", [], _word(), value=ir.IntegerAttr.get(_word(), number))
-        element = llvm.extractelement(exponent, place)
-        result = llvm.insertelement(result, _power(element), place)
-    return result
-
-
-def _word() -> ir.Type:
-    return ir.IntegerType.get_signless(64)
 
 
 def _constant(value: float) -> ir.Value:

@@ -32,6 +32,11 @@ from xyntra.passes.lower.cuda.device_math import check_math
 from xyntra.passes.lower.cuda.emit_stage import emit_stage, erase_emitted
 from xyntra.passes.lower.cuda.gelu import expand_gelus, flush_powers, hide_gelus
 from xyntra.passes.lower.cuda.one_plus_erf import expand_one_plus_erf, hide_one_plus_erf
+from xyntra.passes.lower.cuda.one_plus_tanh import (
+    approximate_shares,
+    expand_one_plus_tanh,
+    hide_one_plus_tanh,
+)
 from xyntra.passes.lower.cuda.stages import erase_unused_memory, form_stages
 from xyntra.passes.lower.cuda.thread_grid import LaunchShape
 from xyntra.passes.lower.upstream import WIDEN, bufferize, check_lowered, run_upstream
@@ -135,6 +140,7 @@ def _lower(module: ir.Operation, architecture: str) -> LoweredCudaKernel:
     devices = outline(module, [stage.region for stage in stages], shapes)
     run_upstream(module, _LLVM)
     flush_powers(module)
+    approximate_shares(module)
     mark_kernels(module, devices)
     check_lowered(module, ("llvm", "nvvm"), "GPU")
     text = llvm.translate_module_to_llvmir(module)
@@ -151,9 +157,11 @@ def _to_buffers(module: ir.Operation) -> ir.Operation:
     DefinedArithmetic().run(module)
     hide_gelus(module)
     hide_one_plus_erf(module)
+    hide_one_plus_tanh(module)
     expand_math(module)
     check_math(module)
     expand_one_plus_erf(module)
+    expand_one_plus_tanh(module)
     expand_gelus(module)
     for step in _TENSORS:
         step.run(module)

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Instructions of GPUs that approximate a function of an f32, subnormals being zeros."""
+
+from __future__ import annotations
+
+from torch_mlir.dialects import llvm
+
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import emit
+
+POWER = "ex2.approx.ftz.f32"
+"""2**x, to 2**-22.5 (PTX ISA)."""
+RECIPROCAL = "rcp.approx.ftz.f32"
+"""1 / x, to 2**-23 (PTX ISA)."""
+
+
+def approximate(instruction: str, x: ir.Value) -> ir.Value:
+    """Apply an instruction, in LLVM's dialect, to an f32 or to every element of a vector."""
+    kind = x.type
+    if not isinstance(kind, ir.VectorType):
+        return llvm.inline_asm(kind, [x], f"{instruction} $0, $1;", "=f,f")
+    result = llvm.mlir_poison(kind)
+    for number in range(kind.shape[0]):
+        place = emit("llvm.mlir.constant", [], _word(), value=ir.IntegerAttr.get(_word(), number))
+        element = approximate(instruction, llvm.extractelement(x, place))
+        result = llvm.insertelement(result, element, place)
+    return result
+
+
+def _word() -> ir.Type:
+    return ir.IntegerType.get_signless(64)
