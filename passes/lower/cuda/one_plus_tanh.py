@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """1 + tanh(x), the larger part of a GELU by tanh, by way of the GPU's exponential.
 
-It is 2 / (1 + 2**(-2 log2(e) x)), by instructions that are exact to 2**-22.5 and 2**-23, so that the
-error is at most 7e-7, and where x is negative at most 4e-7 + |x| 2e-7 of the result. Zero and 2 are
-the limits.
+It is 2 / (1 + 2**(-2 log2(e) x)), by instructions that are exact to 2**-22.5 and 2**-23, so that
+the error is at most 7e-7, and where x is negative at most 4e-7 + |x| 2e-7 of the result. Zero and 2
+are the limits.
 """
 
 from __future__ import annotations
