@@ -221,6 +221,18 @@ def test_two_gpus_run_at_once(chain):
             assert np.array_equal(future.result(timeout=60), value)
 
 
+@pytest.mark.skipif(len(cuda_devices()) < 2, reason="there are no two GPUs")
+def test_arrays_of_another_gpu_are_refused_also_behind_others(plus_one):
+    torch = pytest.importorskip("torch")
+    x = np.zeros(SIZE, np.float32)
+    here, there = (torch.from_numpy(x).to(f"cuda:{number}") for number in range(2))
+    for arrays, out in (([there], None), ([here], [there]), ([x], [there])):
+        with pytest.raises(InputError) as caught:
+            plus_one(*arrays, out=out)
+        assert caught.value.code == "input-device"
+    assert plus_one(here).numpy()[0] == 1
+
+
 def test_launches_are_described(chain):
     table = chain.explain_launches(chain.time_kernels({"x": _inputs(1)[0]}))
     assert "registers" in table

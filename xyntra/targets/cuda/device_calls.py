@@ -109,6 +109,18 @@ class DeviceCalls:
         own: int | None = None
         if out is not None:
             arrays, libraries = [*arrays, *out], [*libraries, *map(library_of, out)]
+        for array, library in self._on_this_gpu(arrays, libraries):
+            stream = library.stream(array, self._gpu.ordinal)
+            if stream is not None and not isinstance(array, DeviceArray):
+                return stream
+            own = stream if own is None else own
+        return self._order.own if own is None else own
+
+    def _on_this_gpu(
+        self, arrays: Sequence[Any], libraries: _Libraries
+    ) -> list[tuple[Any, Library]]:
+        """Return the arrays on the GPU; none may be on another one."""
+        found = []
         for array, library in zip(arrays, libraries, strict=True):
             ordinal = None if library is None else library.ordinal(array)
             if library is None or ordinal is None:
@@ -118,11 +130,8 @@ class DeviceCalls:
                     "input-device",
                     f"an array is on GPU {ordinal}, the model on GPU {self._gpu.ordinal}",
                 )
-            stream = library.stream(array, ordinal)
-            if stream is not None and not isinstance(array, DeviceArray):
-                return stream
-            own = stream if own is None else own
-        return self._order.own if own is None else own
+            found.append((array, library))
+        return found
 
     def _input(self, array: Any, library: Library | None, port: Port, keep: list[Any]) -> int:
         own = self._buffers.address
