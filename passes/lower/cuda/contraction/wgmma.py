@@ -81,11 +81,11 @@ def emit_wgmma(plan: WgmmaPlan, shared: SharedMemory) -> LaunchShape:
     kernel = _Kernel(plan, maps, address(shared.dynamic()))
     kernel.emit()
     return LaunchShape(
-        min(plan.order.count, MULTIPROCESSORS),
+        kernel.blocks,
         plan.order.tile.threads,
         kernel.barriers + 2 * _BARRIER * plan.stages,
         maps=plan.maps,
-        resident=1,
+        resident=plan.order.tile.blocks,
     )
 
 
@@ -126,6 +126,11 @@ class _Kernel:
     @property
     def product(self) -> Product:
         return self.order.product
+
+    @property
+    def blocks(self) -> int:
+        """Of the launch."""
+        return min(self.order.count, MULTIPROCESSORS * self.tile.blocks)
 
     @property
     def steps(self) -> int:
@@ -176,12 +181,12 @@ class _Kernel:
 
     def _set_registers(self, count: int, action: str) -> None:
         """Let consumers have registers of the producer, where two would have too few."""
-        if self.tile.consumers > 1:
+        if self.tile.consumers > 1 and self.tile.blocks == 1:
             nvvm.setmaxregister(count, getattr(nvvm.SetMaxRegisterAction, action))
 
     def _tiles(self, body: Callable[[Place, Sequence[ir.Value]], Sequence[ir.Value]]) -> None:
         """Let the block take its tiles; `body` is given stage and parity, and returns the next."""
-        last, step = i32(self.order.count), i32(min(self.order.count, MULTIPROCESSORS))
+        last, step = i32(self.order.count), i32(self.blocks)
         loop = scf.ForOp(block_number(), last, step, [i32(0), i32(0)])
         with ir.InsertionPoint(loop.body):
             place = self.order.place(loop.induction_variable)

@@ -35,6 +35,8 @@ _MAX_RANK = 5
 _ALIGNMENT = 16  # bytes, of strides and addresses of TMA
 _MAX_STAGES = 8
 _BARRIER_BYTES = 1024
+_ALL_SHARED_BYTES = 228 << 10  # of a multiprocessor
+_RESERVED_BYTES = 1024  # that the system takes of them for each block
 
 
 @dataclass(frozen=True)
@@ -45,11 +47,13 @@ class Tile:
         rows: 64 for every warpgroup that multiplies, of which there are one or two.
         columns: a multiple of 64, up to 256.
         group: rows of tiles that are walked through together, so that they share columns in L2.
+        blocks: that share a multiprocessor, so that some multiply while others write.
     """
 
     rows: int
     columns: int
     group: int = 8
+    blocks: int = 1
 
     @property
     def consumers(self) -> int:
@@ -158,7 +162,8 @@ def tensor_map(
 
 def stages(tile: Tile, staging: int) -> int:
     """Return how many stages of the reduction fit beside `staging` bytes for the results."""
-    left = SHARED_BYTES - staging - _BARRIER_BYTES
+    own = SHARED_BYTES if tile.blocks == 1 else _ALL_SHARED_BYTES // tile.blocks - _RESERVED_BYTES
+    left = own - staging - _BARRIER_BYTES
     return min(left // tile.stage_bytes, _MAX_STAGES)
 
 
