@@ -4,17 +4,18 @@
 from __future__ import annotations
 
 import copy
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import torch
 
 import xyntra
-from bench.cuda_models import TOLERANCE, Model, model_inputs
+from bench.cuda_models import COMPILING, TOLERANCE, Model, model_inputs
 from bench.cuda_networks import network
+from bench.cuda_rows import How
 from bench.cuda_timing import captured, microseconds_of_calls, take_turns
 
 __all__ = ["OURS", "model_row"]
@@ -27,36 +28,24 @@ Work = Callable[[], Any]
 Tensors = Sequence[Any]
 
 
-def model_row(
-    model: Model,
-    artifacts: Path,
-    rounds: int,
-    compiled: bool,
-    alone: Callable[[], AbstractContextManager[object]] = nullcontext,
-) -> Row:
-    """Measure one model and compare its results with those of f64.
-
-    Args:
-        model: the row.
-        artifacts: the folder that `prepare` has filled.
-        rounds: of turns.
-        compiled: whether torch.compile takes part.
-        alone: entered while something is timed.
-    """
+def model_row(model: Model, how: How) -> Row:
+    """Measure one model and compare its results with those of f64."""
     torch.backends.cudnn.allow_tf32 = False  # as for products, and as ours
     torch.backends.cudnn.benchmark = True
     module = network(model.network).to(model.kind)
     weights = {name: tensor.numpy() for name, tensor in module.state_dict().items()}
     module = module.cuda()
     inputs = model_inputs(model, "cuda")
-    row: Row = {"name": model.name, "group": "models", "errors": {}, "microseconds": {}}
+    row: Row = {"name": model.name, "group": model.group, "errors": {}, "microseconds": {}}
+    path = how.artifacts / model.file
+    row["seconds_to_compile"] = json.loads((path.parent / COMPILING).read_text())[model.name]
     with torch.inference_mode():
-        with alone():
-            first = [_first_result(artifacts / model.file, weights, inputs) for _ in range(2)]
+        with how.alone():
+            first = [_first_result(path, weights, inputs) for _ in range(2)]
         row["seconds_to_first_result"] = [seconds for seconds, _ in first]
         executable = first[1][1]
         entrants: dict[str, Work] = {"torch": lambda: module(*inputs)}
-        if compiled:
+        if how.compiled:
             _compile(entrants, row, module, inputs)
         outputs = [torch.full(p.shape, torch.nan, device="cuda", dtype=model.kind) for p in
                    executable.outputs]  # fmt: skip
@@ -64,8 +53,8 @@ def model_row(
         entrants[OURS]()
         row["error"] = _errors(model, module, inputs, outputs)
         row["wrong"] = sum(not each <= TOLERANCE[model.dtype] for each in row["error"][OURS])
-        with alone():
-            _measure(row, entrants, executable, inputs, outputs, rounds)
+        with how.alone():
+            _measure(row, entrants, executable, inputs, outputs, how.rounds)
     return row
 
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
+if TYPE_CHECKING:
+    import torch
 
-__all__ = ["MODELS", "TOLERANCE", "Model", "model_inputs", "onnx_network"]
+__all__ = ["COMPILING", "MODELS", "TOLERANCE", "Model", "model_inputs", "onnx_network"]
+
+COMPILING = "compile-seconds.json"
+"""In the folder of artifacts: how long each model took, by name."""
 
 TOLERANCE = {"f32": 2e-5, "f16": 1e-2}
 """Root mean square of what a result may differ from that in f64, relative to that of the result."""
-_TYPES = {"f32": torch.float32, "f16": torch.float16}
+_TYPES = {"f32": "float32", "f16": "float16"}
 _LENGTH = 128
 _OPSET = 23
 
@@ -25,6 +29,7 @@ class Model:
     network: str
     dtype: str
     batch: int
+    group = "models"
 
     @property
     def name(self) -> str:
@@ -38,8 +43,10 @@ class Model:
 
     @property
     def kind(self) -> torch.dtype:
-        """The dtype as PyTorch calls it."""
-        return _TYPES[self.dtype]
+        """PyTorch's dtype."""
+        import torch
+
+        return getattr(torch, _TYPES[self.dtype])  # type: ignore[no-any-return]
 
 
 def _models() -> Iterator[Model]:
@@ -54,6 +61,8 @@ MODELS: dict[str, Model] = {each.name: each for each in _models()}
 
 def model_inputs(model: Model, device: str) -> list[torch.Tensor]:
     """Return random inputs; pictures are of the model's dtype, ids are i64."""
+    import torch
+
     generator = torch.Generator().manual_seed(model.batch)
     if model.network in ("vit-tiny", "resnet50"):
         picture = torch.rand((model.batch, 3, 224, 224), generator=generator) * 4 - 2
@@ -76,6 +85,8 @@ def onnx_network(module: torch.nn.Module, model: Model) -> Any:
     """Return a network as an ONNX model whose weights have the names of the module's."""
     import logging
     import warnings
+
+    import torch
 
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # of torchvision's absence
     with warnings.catch_warnings():

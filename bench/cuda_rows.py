@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ class How:
         compiled: whether torch.compile takes part.
         autotuned: whether its max-autotune does.
         bandwidth: bytes a second of a copy on this GPU.
+        alone: entered while models are timed.
     """
 
     artifacts: Path
@@ -41,6 +43,7 @@ class How:
     compiled: bool
     autotuned: bool
     bandwidth: float
+    alone: Callable[[], AbstractContextManager[object]] = nullcontext
 
 
 def operation_row(operation: Operation, how: How) -> Row:
