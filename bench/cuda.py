@@ -9,13 +9,16 @@ results are compared with those of f64. What `run` finds is JSON in bench/result
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+import time
 from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from bench.cuda_operations import HOST_MODEL, OPERATIONS, Operation, file_name
+from bench.cuda_models import COMPILING, MODELS, Model
+from bench.cuda_operations import HOST_MODEL, OPERATIONS, TINY_MODEL, Operation, file_name
 from bench.machine import describe
 from bench.measure import ROOT, write_json
 
@@ -28,21 +31,22 @@ _ARCHITECTURE = "cuda:sm_90a"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns 0 if every result was right."""
     options = _parser().parse_args(arguments)
-    chosen = [
-        operation
-        for name, operation in OPERATIONS.items()
-        if any(fnmatch(name, pattern) for pattern in options.names or ["*"])
-    ]
+    operations = [each for name, each in OPERATIONS.items() if _is_chosen(name, options)]
+    models = [each for name, each in MODELS.items() if _is_chosen(name, options)]
     if options.command == "prepare":
-        return _prepare(chosen, options)
-    return _run(chosen, options)
+        return _prepare(operations, models, options)
+    return _run(operations, models, options)
+
+
+def _is_chosen(name: str, options: argparse.Namespace) -> bool:
+    return any(fnmatch(name, pattern) for pattern in options.names or ["*"])
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench.cuda", description=__doc__)
     parser.add_argument("command", choices=("prepare", "run"))
     parser.add_argument("artifacts", type=Path, metavar="DIR", help="what prepare writes")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="operations (default: all)")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="rows, patterns (default: all)")
     add = parser.add_argument
     add("--target", default=_ARCHITECTURE, help=f"of prepare (default {_ARCHITECTURE})")
     add("--rounds", type=int, default=9, help="of turns (default 9)")
@@ -52,21 +56,45 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _prepare(chosen: Sequence[Operation], options: argparse.Namespace) -> int:
+def _prepare(
+    operations: Sequence[Operation], models: Sequence[Model], options: argparse.Namespace
+) -> int:
     import xyntra
-    from bench.cuda_graphs import host_model, onnx_model
+    from bench.cuda_graphs import host_model, onnx_model, tiny_model
 
     options.artifacts.mkdir(parents=True, exist_ok=True)
     xyntra.compile(host_model(), target=options.target).save(options.artifacts / HOST_MODEL)
-    for operation in chosen:
+    xyntra.compile(tiny_model(), target=options.target).save(options.artifacts / TINY_MODEL)
+    for operation in operations:
         executable = xyntra.compile(onnx_model(operation), target=options.target)
         executable.save(options.artifacts / file_name(operation))
         print(f"{operation.name}: {len(executable.kernels)} kernels", flush=True)
+    _prepare_models(models, options)
     return 0
 
 
-def _run(chosen: Sequence[Operation], options: argparse.Namespace) -> int:
+def _prepare_models(models: Sequence[Model], options: argparse.Namespace) -> None:
+    import xyntra
+    from bench.cuda_models import onnx_network
+    from bench.cuda_networks import network
+
+    path = options.artifacts / COMPILING
+    seconds = json.loads(path.read_text()) if path.exists() else {}
+    for model in models:
+        given = onnx_network(network(model.network), model)
+        start = time.perf_counter()
+        executable = xyntra.compile(given, target=options.target)
+        seconds[model.name] = time.perf_counter() - start
+        executable.save(options.artifacts / model.file, weights=False)
+        write_json(path, seconds)
+        print(f"{model.name}: {len(executable.kernels)} kernels", flush=True)
+
+
+def _run(
+    operations: Sequence[Operation], models: Sequence[Model], options: argparse.Namespace
+) -> int:
     from bench.cuda_host import host_costs
+    from bench.cuda_model_rows import model_row
     from bench.cuda_rows import How, operation_row
     from bench.cuda_timing import copy_bandwidth
     from xyntra.targets.cuda.device import cuda_device
@@ -84,11 +112,11 @@ def _run(chosen: Sequence[Operation], options: argparse.Namespace) -> int:
     }
     slug = "-".join(device.name.lower().split())
     path = options.json or RESULTS / f"cuda-{slug}.json"
-    for operation in chosen:
+    for each in (*operations, *models):
         try:
-            row = operation_row(operation, how)
+            row = model_row(each, how) if isinstance(each, Model) else operation_row(each, how)
         except Exception as error:
-            row = {"name": operation.name, "group": operation.group, "error": str(error)}
+            row = {"name": each.name, "group": each.group, "error": str(error)}
         result["rows"].append(row)
         print(_summary(row), flush=True)
         write_json(path, result)  # after every row: the next may end the process
@@ -101,6 +129,10 @@ def _summary(row: dict[str, Any]) -> str:
     if "error" in row:
         return f"{row['name']}: FAILED: {row['error']}"
     times = ", ".join(f"{name} {us:.1f}" for name, us in row["microseconds"].items())
+    if row["group"] == "models":
+        wrong = f", {row['wrong']} outputs are WRONG" if row["wrong"] else ""
+        first = " and ".join(f"{each:.2f}" for each in row["seconds_to_first_result"])
+        return f"{row['name']}: us: {times}; s to a first result, and again: {first}{wrong}"
     wrong = f" {row['wrong']} elements are WRONG" if row["wrong"] else ""
     rate = f"{row['share_of_copy']:.3f} of a copy, {row['flops_per_second'] / 1e12:.0f} TFLOP/s"
     return f"{row['name']}: us: {times}; {rate}, host {row['host_microseconds']:.1f} us{wrong}"

@@ -10,7 +10,7 @@ import onnx
 
 from bench.cuda_operations import Operation
 
-__all__ = ["host_model", "onnx_model"]
+__all__ = ["host_model", "onnx_model", "tiny_model"]
 
 _TYPES = {
     "f32": onnx.TensorProto.FLOAT,
@@ -57,14 +57,26 @@ def host_model() -> onnx.ModelProto:
             node("LayerNormalization", [r, g, b], [y], axis=-1),
         ]
         last = y
+    return _of_one_array("host-model", nodes, weights, last, (size, size))
+
+
+def tiny_model() -> onnx.ModelProto:
+    """Return a model of one kernel, which adds 1 to four numbers."""
+    nodes = [onnx.helper.make_node("Add", ["x", "one"], ["y"])]
+    return _of_one_array("tiny-model", nodes, {"one": np.ones(1, np.float32)}, "y", (4,))
+
+
+def _of_one_array(
+    name: str, nodes: Nodes, weights: dict[str, np.ndarray], result: str, shape: tuple[int, ...]
+) -> onnx.ModelProto:
+    """Return a model from an input "x" to an output of the same shape in f32."""
     value = onnx.helper.make_tensor_value_info
-    shape = (size, size)
     graph = onnx.helper.make_graph(
         nodes,
-        "host-model",
+        name,
         [value("x", onnx.TensorProto.FLOAT, shape)],
-        [value(last, onnx.TensorProto.FLOAT, shape)],
-        [onnx.numpy_helper.from_array(array, name) for name, array in weights.items()],
+        [value(result, onnx.TensorProto.FLOAT, shape)],
+        [onnx.numpy_helper.from_array(array, each) for each, array in weights.items()],
     )
     return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", _OPSET)])
 

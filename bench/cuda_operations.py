@@ -9,11 +9,13 @@ from math import prod
 
 from bench.cuda_convolutions import BATCHES, resnet_50
 
-__all__ = ["HOST_MODEL", "ITEM_BYTES", "OPERATIONS", "Operation", "file_name"]
+__all__ = ["HOST_MODEL", "ITEM_BYTES", "OPERATIONS", "TINY_MODEL", "Operation", "file_name"]
 
 ITEM_BYTES = {"f32": 4, "f16": 2, "bf16": 2}
 HOST_MODEL = "host-model.xyn"
 """The artifact of a small model of several kernels, with one input and one output."""
+TINY_MODEL = "tiny-model.xyn"
+"""The artifact of a model of one kernel that adds 1 to four numbers."""
 Shape = tuple[int, ...]
 
 
