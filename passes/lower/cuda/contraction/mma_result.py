@@ -85,16 +85,17 @@ class MmaResult:
             sums: the thread's fragments, four words for each 16 rows of 8 columns, row by row.
         """
         barrier()  # the last parts have been read by all
-        self._exchange(corner, sums)
+        self.exchange(corner, sums)
         if place.rank is None:
             barrier()
         else:
             cluster_barrier()
-        self._write_share(place, sums[0].type)
+        self.write_share(place, sums[0].type)
         if place.rank is not None:
             cluster_barrier()  # shared memory must be there until all have read it
 
-    def _exchange(self, corner: tuple[ir.Value, ir.Value], sums: Sequence[ir.Value]) -> None:
+    def exchange(self, corner: tuple[ir.Value, ir.Value], sums: Sequence[ir.Value]) -> None:
+        """Store a thread's fragments as rows in shared memory; arguments are those of `write`."""
         lane = arith.andi(thread_number(), i32(31))
         row = arith.addi(corner[0], arith.divui(lane, i32(4)))
         pair = arith.muli(arith.andi(lane, i32(3)), i32(2))
@@ -112,8 +113,8 @@ class MmaResult:
         word = arith.addi(arith.muli(row, i32(self.tile.pitch)), column)
         return arith.addi(self.shared, arith.muli(word, i32(_WORD)))
 
-    def _write_share(self, place: MmaPlace, element: ir.Type) -> None:
-        """Write the vectors of the tile that are this block's."""
+    def write_share(self, place: MmaPlace, element: ir.Type) -> None:
+        """Write the vectors of the tile that are this block's; sums are of type `element`."""
         lanes, tile = self.lanes, self.tile
         count = tile.rows * tile.columns // lanes
         first, step = thread_number(), tile.threads

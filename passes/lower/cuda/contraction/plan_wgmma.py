@@ -13,6 +13,7 @@ from xyntra.passes.lower.cuda.contraction.tile_order import TileOrder
 from xyntra.passes.lower.cuda.contraction.wgmma_factor import Factor
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
     Tile,
+    can_split,
     choose_tile,
     depth,
     microseconds,
@@ -34,6 +35,7 @@ class WgmmaPlan:
         results: what consumers write, each from its first column on.
         steps: stages of the reduction.
         microseconds: an estimate of how long it takes on a large device.
+        brought: bytes that the copies of a stage move, where they leave some of it out.
     """
 
     order: TileOrder
@@ -42,10 +44,13 @@ class WgmmaPlan:
     results: tuple[tuple[int, Results], ...]
     steps: int
     microseconds: float
+    brought: int | None = None
 
     @property
     def staging_bytes(self) -> int:
-        """Shared memory that results pass through."""
+        """Shared memory that results pass through, beside the ring."""
+        if self.order.tile.split > 1:
+            return 0
         return max(each.staging_bytes for _, each in self.results)
 
     @property
@@ -55,7 +60,9 @@ class WgmmaPlan:
 
     @property
     def maps(self) -> tuple[TensorMap, ...]:
-        """Of the factors and results."""
+        """Of the factors, and of results that TMA writes."""
+        if self.order.tile.split > 1:
+            return (self.left.map, self.right.map)
         results = [each for _, result in self.results for each in result.maps]
         return (self.left.map, self.right.map, *results)
 
@@ -75,6 +82,8 @@ def plan_wgmma(
         tile: how the product is cut; None to choose.
     """
     tile = tile or choose_tile(product, work_of(epilogue, slices), [each.start for each in slices])
+    if tile.split > 1 and (slices or not can_split(product, tile)):
+        return None
     left = operand(product, product.left, tile.rows, is_left=True)
     right = operand(product, product.right, tile.columns, is_left=False)
     whole = [(0, product, epilogue)]
@@ -87,7 +96,9 @@ def plan_wgmma(
         return None  # they take turns in shared memory
     steps = -(-product.size(product.depth) // depth(product))
     time = microseconds(product, tile, 0)  # without what follows, as of what it is compared with
-    return WgmmaPlan(TileOrder(product, tile), left, right, found, steps, time)
+    return WgmmaPlan(
+        TileOrder(product, tile), left, right, found, steps, time, left.nbytes + right.nbytes
+    )
 
 
 def work_of(epilogue: Epilogue | None, slices: Sequence[Slice] = ()) -> int:

@@ -46,6 +46,7 @@ from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
     Tile,
 )
 from xyntra.passes.lower.cuda.contraction.wgmma_results import Place
+from xyntra.passes.lower.cuda.contraction.wgmma_split import leave_sums, write_share
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.tensor_map import map_argument
 from xyntra.passes.lower.cuda.thread_grid import (
@@ -76,6 +77,8 @@ def emit_wgmma(plan: WgmmaPlan, shared: SharedMemory) -> LaunchShape:
     """
     product, results = plan.order.product, [each for _, each in plan.results]
     written = [value for each in results for value in each.mapped_buffers]
+    if plan.order.tile.split > 1:
+        written = []
     buffers = [product.left.value, product.right.value, *written]
     maps = tuple(map_argument(value, number) for number, value in enumerate(buffers))
     kernel = _Kernel(plan, maps, address(shared.dynamic()))
@@ -84,6 +87,7 @@ def emit_wgmma(plan: WgmmaPlan, shared: SharedMemory) -> LaunchShape:
         kernel.blocks,
         plan.order.tile.threads,
         kernel.barriers + 2 * _BARRIER * plan.stages,
+        plan.order.tile.split,
         maps=plan.maps,
         resident=plan.order.tile.blocks,
     )
@@ -130,6 +134,8 @@ class _Kernel:
     @property
     def blocks(self) -> int:
         """Of the launch."""
+        if self.tile.split > 1:
+            return self.order.count * self.tile.split
         return min(self.order.count, MULTIPROCESSORS * self.tile.blocks)
 
     @property
@@ -169,6 +175,9 @@ class _Kernel:
             self._set_registers(_CONSUMER_REGISTERS, "increase")
             self._consume(arith.subi(group, i32(1)))
             scf.YieldOp([])
+        if self.tile.split > 1:
+            number, rank = self._share()
+            write_share(self.plan, self.memory, self.order.place(number), rank)
 
     def _prepare(self) -> None:
         for each in self.maps:
@@ -181,26 +190,44 @@ class _Kernel:
 
     def _set_registers(self, count: int, action: str) -> None:
         """Let consumers have registers of the producer, where two would have too few."""
-        if self.tile.consumers > 1 and self.tile.blocks == 1:
+        # Blocks that share a multiprocessor, or a tile with all their threads, need them all alike.
+        if self.tile.consumers > 1 and self.tile.blocks == 1 and self.tile.split == 1:
             nvvm.setmaxregister(count, getattr(nvvm.SetMaxRegisterAction, action))
 
     def _tiles(self, body: Callable[[Place, Sequence[ir.Value]], Sequence[ir.Value]]) -> None:
         """Let the block take its tiles; `body` is given stage and parity, and returns the next."""
-        last, step = i32(self.order.count), i32(self.blocks)
-        loop = scf.ForOp(block_number(), last, step, [i32(0), i32(0)])
+        ring = [i32(0), i32(0)]
+        if self.tile.split > 1:
+            body(self.order.place(self._share()[0]), ring)
+            return
+        loop = scf.ForOp(block_number(), i32(self.order.count), i32(self.blocks), ring)
         with ir.InsertionPoint(loop.body):
             place = self.order.place(loop.induction_variable)
             scf.YieldOp(list(body(place, list(loop.inner_iter_args))))
 
+    def _share(self) -> tuple[ir.Value, ir.Value]:
+        """Return the number of the cluster, which is that of its tile, and the block's rank."""
+        split = i32(self.tile.split)
+        return arith.divui(block_number(), split), arith.remui(block_number(), split)
+
+    def _own_steps(self) -> tuple[ir.Value, ir.Value]:
+        """Return the first of the block's stages of a tile, and how many there are."""
+        if self.tile.split == 1:
+            return i32(0), i32(self.steps)
+        each = -(-self.steps // self.tile.split)
+        first = arith.muli(self._share()[1], i32(each))
+        return first, arith.minsi(i32(each), arith.subi(i32(self.steps), first))
+
     def _bring(self, place: Place, ring: Sequence[ir.Value]) -> Sequence[ir.Value]:
         """Copy the stages of a tile, each as soon as it is empty."""
-        loop = _rolled(0, self.steps, ring)
+        first, count = self._own_steps()
+        loop = _rolled(i32(0), count, ring)
         with ir.InsertionPoint(loop.body):
             stage, parity = loop.inner_iter_args
             wait_for_phase(self._empty(stage), arith.xori(parity, i32(1)))
             full = self._full(stage)
-            nvvm.mbarrier_arrive_expect_tx(full, i32(self.tile.stage_bytes))
-            step = loop.induction_variable
+            nvvm.mbarrier_arrive_expect_tx(full, i32(self.plan.brought or self.tile.stage_bytes))
+            step = arith.addi(first, loop.induction_variable)
             start = self._at(i32(0), stage, self.tile.rows * SWIZZLE)
             part = StagePlace(place.batch, place.row, step)
             self.left.bring(StageTarget(self.maps[0], start, full), part)
@@ -215,12 +242,16 @@ class _Kernel:
 
         def work(place: Place, ring: Sequence[ir.Value]) -> Sequence[ir.Value]:
             sums, following = self._multiply(number, ring)
+            if self.tile.split > 1:
+                leave_sums(self.plan, self.memory, number, sums)
+                return following
             first = arith.addi(place.row, arith.muli(number, i32(WARPGROUP_ROWS)))
             self._write(Place(place.batch, first, place.column), sums, number)
             return following
 
         self._tiles(work)
-        self.plan.results[0][1].finish()
+        if self.tile.split == 1:
+            self.plan.results[0][1].finish()
 
     def _write(self, place: Place, sums: Sequence[ir.Value], number: ir.Value) -> None:
         """Write a consumer's rows of a tile, which is in one of the slices."""
@@ -244,7 +275,7 @@ class _Kernel:
         # The first stage is by itself: it starts the sums.
         sums, ring = self._stage(number, ring, None)
         count = len(sums)
-        loop = _rolled(1, self.steps, [*sums, *ring, before])
+        loop = _rolled(i32(1), self._own_steps()[1], [*sums, *ring, before])
         with ir.InsertionPoint(loop.body):
             inside = list(loop.inner_iter_args)
             sums, following = self._stage(number, inside[count : count + 2], inside[:count])
@@ -308,9 +339,9 @@ class _Kernel:
         return pointer(self._at(start, stage, _BARRIER))
 
 
-def _rolled(first: int, end: int, carried: Sequence[ir.Value]) -> scf.ForOp:
+def _rolled(first: ir.Value, end: ir.Value, carried: Sequence[ir.Value]) -> scf.ForOp:
     """Return a loop that is not unrolled: what is in flight must end where it began."""
-    loop = scf.ForOp(i32(first), i32(end), i32(1), list(carried))
+    loop = scf.ForOp(first, end, i32(1), list(carried))
     loop.operation.attributes["llvm.loop_annotation"] = ir.Attribute.parse(
         "#llvm.loop_annotation<unroll = <disable = true>>"
     )

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Adds up what the blocks of a cluster have summed of one tile, and writes it.
+
+Where there are few tiles, the blocks of a cluster share the reduction of each: every block leaves
+its sums, as f32s, where its ring of stages was, and writes a share of the tile once it has added
+the others' to them, in the order of their ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch_mlir.dialects import arith, nvvm
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cuda.contraction.mma_instructions import cluster_barrier
+from xyntra.passes.lower.cuda.contraction.mma_result import MmaPlace, MmaResult
+from xyntra.passes.lower.cuda.contraction.mma_tiles import MmaTile
+from xyntra.passes.lower.cuda.contraction.plan_wgmma import WgmmaPlan
+from xyntra.passes.lower.cuda.contraction.roles import Roles
+from xyntra.passes.lower.cuda.contraction.wgmma_plan import WARPGROUP, WARPGROUP_ROWS
+from xyntra.passes.lower.cuda.contraction.wgmma_results import Place
+from xyntra.passes.lower.cuda.thread_grid import WARP, barrier, i32, thread_number
+
+_CONSUMERS = 1  # number of the barrier at which all consumers wait
+_WARP_ROWS = 16
+
+
+def leave_sums(
+    plan: WgmmaPlan, memory: ir.Value, consumer: ir.Value, sums: Sequence[ir.Value]
+) -> None:
+    """Store a consumer's sums at the start of the block's shared memory.
+
+    Args:
+        plan: of the product.
+        memory: address of the shared memory, an i32.
+        consumer: its number, an i32.
+        sums: of this thread.
+    """
+    threads = i32(plan.order.tile.consumers * WARPGROUP)
+    nvvm.barrier(barrier_id=i32(_CONSUMERS), number_of_threads=threads)  # all have read the ring
+    own = arith.andi(thread_number(), i32(WARPGROUP - 1))
+    warp = arith.shrui(own, i32(WARP.bit_length() - 1))
+    row = arith.muli(consumer, i32(WARPGROUP_ROWS))
+    row = arith.addi(row, arith.muli(warp, i32(_WARP_ROWS)))
+    _result(plan, memory).exchange((row, i32(0)), sums)
+
+
+def write_share(plan: WgmmaPlan, memory: ir.Value, place: Place, rank: ir.Value) -> None:
+    """Write a block's share of a tile, as every thread of the cluster.
+
+    Args:
+        plan: of the product.
+        memory: address of the shared memory, an i32.
+        place: of the tile.
+        rank: of the block, an i32.
+    """
+    barrier()  # the threads of a warp come from several branches
+    cluster_barrier()
+    shared = MmaPlace(place.batch, place.row, place.column, rank)
+    _result(plan, memory).write_share(shared, ir.F32Type.get())
+    cluster_barrier()  # shared memory must be there until all have read it
+
+
+def _result(plan: WgmmaPlan, memory: ir.Value) -> MmaResult:
+    (_, results), *_ = plan.results
+    product, tile = results.product, plan.order.tile
+    roles = Roles(product.batch, product.rows, product.columns, product.depth, 0, 1)
+    shape = MmaTile(tile.rows, tile.columns, tile.threads // WARP, 1, split=tile.split)
+    return MmaResult(product.nest, roles, results.epilogue, None, shape, memory)
