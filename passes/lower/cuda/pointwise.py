@@ -39,6 +39,7 @@ _VECTOR_BYTES = 16  # the widest access of one thread
 _STEPS = 4  # vectors of a thread at most
 _LOADS = 16  # of a thread, on their way together
 _BLOCKS = 1024  # several for each multiprocessor
+_OWN = (2, 4, 8)  # neighbours that one thread computes where there are no more
 
 
 def emit_pointwise(nest: LinearNest) -> LaunchShape:
@@ -53,12 +54,25 @@ def emit_pointwise(nest: LinearNest) -> LaunchShape:
     if lanes > 1:
         extents[-1] //= lanes
         return _emit_by_vectors(nest, list(zip(order, extents, strict=True)), lanes)
+    own = extents[-1] if extents and extents[-1] in _OWN and not reads_outputs(nest) else 1
+    if own > 1:
+        extents[-1] = 1
     count = prod(extents)
     shape = LaunchShape(-(-count // _THREADS), _THREADS)
     number = global_thread(shape)
     with below(number, count, always=count % _THREADS == 0):
-        emit_element(nest, delinearize(number, list(zip(order, extents, strict=True))))
+        position = delinearize(number, list(zip(order, extents, strict=True)))
+        _emit_neighbours(nest, order[-1], own, position) if own > 1 else emit_element(nest, position)
     return shape
+
+
+def _emit_neighbours(nest: LinearNest, inner: int, count: int, position: Position) -> None:
+    """Compute `count` elements along loop `inner`; their stores can become one of a vector."""
+    places = [position | {inner: index(number)} for number in range(count)]
+    values = [emit_body(nest, place, []) for place in places]
+    for place, results in zip(places, values, strict=True):
+        for value, output in zip(results, nest.outputs, strict=True):
+            store(value, output, offset(output, place))
 
 
 def _emit_by_vectors(nest: LinearNest, loops: Sequence[tuple[int, int]], lanes: int) -> LaunchShape:
