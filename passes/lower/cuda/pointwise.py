@@ -62,7 +62,10 @@ def emit_pointwise(nest: LinearNest) -> LaunchShape:
     number = global_thread(shape)
     with below(number, count, always=count % _THREADS == 0):
         position = delinearize(number, list(zip(order, extents, strict=True)))
-        _emit_neighbours(nest, order[-1], own, position) if own > 1 else emit_element(nest, position)
+        if own > 1:
+            _emit_neighbours(nest, order[-1], own, position)
+        else:
+            emit_element(nest, position)
     return shape
 
 
