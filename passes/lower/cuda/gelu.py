@@ -125,7 +125,8 @@ def _leaves(product: ir.Operation) -> Iterator[ir.Value]:
     """Yield the factors of a product of products, of which nothing else reads the inner ones."""
     for each in product.operands:
         inner = _owner(each, "arith.mulf")
-        if inner is not None and _only_reader(inner) == product:
+        reader = None if inner is None else _only_reader(inner)
+        if inner is not None and reader is not None and reader == product:
             yield from _leaves(inner)
         else:
             yield each
