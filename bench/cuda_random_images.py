@@ -83,6 +83,7 @@ def _sizes(shape: list[int], spans: list[int], strides: list[int], pads: list[in
 
 
 def _transposed(m: CaseMaker, dtype: str, shape: list[int]) -> tuple[Value, str]:
+    m.special = False  # infinities are multiplied by zeros that stand for taps
     shape[2:] = [min(n, 9) for n in shape[2:]]
     groups, outputs = _groups(m, shape, m.pick("plain", "plain", "grouped"))
     taps = [m.pick(1, 2, 3, 4) for _ in range(2)]
