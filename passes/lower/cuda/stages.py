@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from torch_mlir.dialects import scf
 
@@ -19,6 +20,8 @@ from xyntra.passes.lower.cuda.attention.group import AttentionGroup, attention_g
 from xyntra.passes.lower.cuda.contraction.group import ContractionGroup, contraction_group
 from xyntra.passes.lower.cuda.row_plan import row_plan
 
+_MULTIPROCESSORS = 132
+_LONG_ROW = 4096  # elements
 _PASSIVE = VIEWS | {"memref.alloc", "memref.load", "memref.get_global", "func.return"}
 
 
@@ -143,10 +146,18 @@ def _shared_length(work: Sequence[ir.Operation]) -> int:
 def _share_rows(nests: Sequence[LinearNest], generics: Sequence[ir.Operation]) -> bool:
     """Tell whether `nests` have rows in common, or all of them one row that threads can hold."""
     same = aligned(nests)
-    if shared_loops(same):
-        return True
+    count = shared_loops(same)
+    if count:
+        return any(nest.reductions for nest in nests) or not _starves(same, count)
     whole = [collapsed(nest, fixed=0) for nest in same]
     return any(nest.reductions for nest in nests) and row_plan(whole, 0, generics) is not None
+
+
+def _starves(nests: Sequence[LinearNest], count: int) -> bool:
+    """Tell whether a block for each row would leave most of a large device idle for long."""
+    rows = prod(loop.extent for loop in nests[0].loops[:count])
+    elements = max(prod(loop.extent for loop in nest.loops[count:]) for nest in nests)
+    return rows < _MULTIPROCESSORS and elements >= _LONG_ROW
 
 
 def _wrap(

@@ -113,3 +113,29 @@ def test_a_single_row_is_one_launch():
     (launch,) = norm(1, 192, "f16").launches
     assert (launch.grid, launch.block) == (1, 128)
     assert len(norm(1, 1 << 16).launches) > 1  # no block holds it
+
+
+COPY_AND_ADD = """
+func.func @k(%x: tensor<{b}x100x192xf16>, %c: tensor<{b}x101x192xf16>, %p: tensor<{b}x101x192xf16>)
+    -> tensor<{b}x101x192xf16> {{
+  %i = tensor.insert_slice %x into %c[0, 1, 0] [{b}, 100, 192] [1, 1, 1]
+    : tensor<{b}x100x192xf16> into tensor<{b}x101x192xf16>
+  %e = tensor.empty() : tensor<{b}x101x192xf16>
+  %r = linalg.generic {{
+    indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i, j, k)>,
+      affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]}}
+    ins(%i, %p : tensor<{b}x101x192xf16>, tensor<{b}x101x192xf16>)
+    outs(%e : tensor<{b}x101x192xf16>) {{
+  ^bb0(%u: f16, %v: f16, %o: f16):
+    %s = arith.addf %u, %v : f16
+    linalg.yield %s : f16
+  }} -> tensor<{b}x101x192xf16>
+  return %r : tensor<{b}x101x192xf16>
+}}"""
+
+
+@pytest.mark.parametrize("batch", [2, 32])
+def test_few_long_rows_are_not_taken_by_few_blocks(batch):
+    launches = compiled(COPY_AND_ADD.format(b=batch)).launches
+    assert len(launches) > 1
+    assert sum(launch.grid * launch.block for launch in launches) * 64 > batch * 101 * 192
