@@ -14,12 +14,12 @@ import numpy as np
 from xyntra.errors import InputError, UnsupportedError
 from xyntra.observe.explain import explain
 from xyntra.observe.launch_table import launch_table
-from xyntra.plan.arguments import InputChecks, check_output
+from xyntra.plan.arguments import InputChecks, OutputChecks
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.container import write_container
 from xyntra.plan.files import replace_file
 from xyntra.plan.kernel import Kernel, kernels_at_load, kernels_of
-from xyntra.plan.plan import Plan, Port, numpy_dtype
+from xyntra.plan.plan import Plan, Port
 from xyntra.targets.base import DeviceProgram, Future, Program
 
 Array = np.ndarray[Any, Any]
@@ -41,7 +41,7 @@ class Executable:
         self._weights = weights
         self._checked = InputChecks(artifact.plan.inputs)
         self._names = [port.name for port in artifact.plan.inputs]
-        self._results = [(p.shape, numpy_dtype(p.dtype)) for p in artifact.plan.outputs]
+        self._results = OutputChecks(artifact.plan.outputs)
 
     @property
     def plan(self) -> Plan:
@@ -93,7 +93,7 @@ class Executable:
             DeviceError: the GPU is missing, or failed.
         """
         self._check_count(arrays)
-        results = self._run(arrays, out)
+        results = self._program.call(arrays, out)
         return results[0] if len(results) == 1 else tuple(results)
 
     def submit(self, *arrays: Any) -> Future:
@@ -123,7 +123,7 @@ class Executable:
         Raises:
             InputError: an input is missing, unknown, or does not fit.
         """
-        results = self._run(self._in_order(inputs), None)
+        results = self._program.call(self._in_order(inputs), None)
         ports = self.artifact.plan.outputs
         return {port.name: array for port, array in zip(ports, results, strict=True)}
 
@@ -153,7 +153,7 @@ class Executable:
         return [inputs[name] for name in known]
 
     def _check_count(self, arrays: Sequence[Any]) -> None:
-        if len(arrays) == len(self.artifact.plan.inputs):
+        if len(arrays) == len(self._names):
             return
         names = ", ".join(port.name for port in self.inputs)
         raise InputError(
@@ -162,39 +162,14 @@ class Executable:
             cause=f"its inputs are {names or 'none'}",
         )
 
-    def _run(self, arrays: Sequence[Any], out: Sequence[Any] | None) -> Sequence[Any]:
-        if self._device is not None:
-            return self._device.call(arrays, out)
-        prepared, results = self._arguments(arrays, out)
-        self._program.run(prepared, results)
-        return results
-
-    def _arguments(
-        self, arrays: Sequence[Any], out: Sequence[Array] | None
-    ) -> tuple[list[Array], list[Array]]:
-        prepared = self._checked(arrays)
-        if out is None:
-            return prepared, [np.empty(shape, dtype) for shape, dtype in self._results]
-        if not isinstance(out, (list, tuple)):
-            raise InputError(
-                "output-type", f"out= takes a list of arrays, not a {type(out).__name__}"
-            )
-        if len(out) != len(self.outputs):
-            raise InputError(
-                "output-count", f"the model has {len(self.outputs)} outputs, out= has {len(out)}"
-            )
-        for index, (array, port) in enumerate(zip(out, self.outputs, strict=True)):
-            check_output(array, port, prepared, out[:index])
-        return prepared, list(out)
-
     def time_kernels(self, inputs: Mapping[str, Any]) -> list[int]:
         """Run the model once and return the nanoseconds that each entry of `kernels` took.
 
         Raises:
             InputError: an input is missing, unknown, or does not fit.
         """
-        prepared, results = self._arguments(self._in_order(inputs), None)
-        times = self._program.time_steps(prepared, results)
+        prepared = self._checked(self._in_order(inputs))
+        times = self._program.time_steps(prepared, self._results.new())
         return [t for t, step in zip(times, self.plan.steps, strict=True) if not step.once]
 
     def launches(self, addresses: Sequence[int]) -> Sequence[Any]:

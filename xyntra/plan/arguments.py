@@ -41,6 +41,41 @@ class InputChecks:
         return prepared
 
 
+class OutputChecks:
+    """Checks the arrays that are to receive the outputs, except for memory that they share.
+
+    Args:
+        ports: the outputs.
+    """
+
+    def __init__(self, ports: Sequence[Port]) -> None:
+        self._expected = [(port, numpy_dtype(port.dtype), port.shape) for port in ports]
+
+    def __call__(self, out: Sequence[Any]) -> list[Array]:
+        """The arrays of `out`.
+
+        Raises:
+            InputError: `output-type`, `output-count`, or as `check_output` raises it.
+        """
+        if not isinstance(out, (list, tuple)):
+            raise InputError(
+                "output-type", f"out= takes a list of arrays, not a {type(out).__name__}"
+            )
+        if len(out) != len(self._expected):
+            raise InputError(
+                "output-count", f"the model has {len(self._expected)} outputs, out= has {len(out)}"
+            )
+        for array, (port, dtype, shape) in zip(out, self._expected, strict=True):
+            is_plain = type(array) is np.ndarray and array.dtype is dtype and array.shape == shape
+            if not (is_plain and array.flags.carray):
+                check_output(array, port, [], [])
+        return list(out)
+
+    def new(self) -> list[Array]:
+        """Fresh arrays, uninitialised."""
+        return [np.empty(shape, dtype) for _, dtype, shape in self._expected]
+
+
 def to_array(value: Any, port: Port) -> Array:
     """`value` as a contiguous array of the dtype and shape of `port`.
 

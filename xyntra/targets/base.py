@@ -29,15 +29,17 @@ class Device(Protocol):
 class Program(Protocol):
     """A compiled model on a device, ready to run.
 
-    Arrays are contiguous, fit the plan's inputs and outputs, and come in their order. Calls from
-    several threads are safe.
+    Arrays come in the order of the plan's inputs and outputs. Calls from several threads are safe.
     """
 
-    def run(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
-        """Run once, writing into `outputs`."""
+    def call(self, arrays: Sequence[Any], out: Sequence[Any] | None = None) -> Sequence[Any]:
+        """Check the arrays, run once, and return the outputs: those of `out`, or new ones.
+
+        Where a device has memory of its own, they are there if an input was.
+        """
 
     def time_steps(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> list[int]:
-        """Run once and return the nanoseconds of every step of the plan."""
+        """Run once on contiguous arrays that fit; return every step's nanoseconds."""
 
 
 class Future(Protocol):
@@ -56,10 +58,7 @@ class Future(Protocol):
 
 @runtime_checkable
 class DeviceProgram(Program, Protocol):
-    """A program that also takes arrays in the memory of its device, and checks them itself."""
-
-    def call(self, arrays: Sequence[Any], out: Sequence[Any] | None = None) -> Sequence[Any]:
-        """Run once and return the outputs: on the device where an input was, or those of `out`."""
+    """A program that also takes arrays in the memory of its device."""
 
     def submit(self, arrays: Sequence[Any]) -> Future:
         """Start a call; its inputs have been read, or are used in the order of their stream."""

@@ -36,7 +36,7 @@ from xyntra.targets.cpu.pool_code import (
 
 __all__ = ["Team", "default_threads", "pool", "pool_objects", "team"]
 
-_SPIN = 1500  # turns: some 30 us, in which the next call of a loop over calls comes
+_SPIN = 5000  # turns: some 100 us, in which the next call of a loop over calls comes
 _KNOWN_CPUS = 1024
 _LINE = 64
 

@@ -304,7 +304,7 @@ entry:
   %place = and i64 %id, 31
   %mask = shl i64 1, %place
   %spin = load i32, ptr %spin.slot
-  %longest = mul i32 %spin, 32
+  %longest = mul i32 %spin, 10
   br label %look
 look:
   %seen = phi i32 [ 0, %entry ], [ %seen, %wait ], [ %seen, %sleep ], [ %number, %go ]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from xyntra.errors import CompileError
+from xyntra.plan.arguments import InputChecks, OutputChecks, check_output
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.lifetimes import lifetimes
 from xyntra.plan.memory import place
@@ -49,26 +50,57 @@ class CpuProgram:
         self._fixed = _fixed_buffers(self.plan, weights)
         self._copies = PreparedOperands(self.plan)
         self._layout = _Layout(self.plan, self.team.threads)
+        self._inputs = InputChecks(self.plan.inputs)
+        self._outputs = OutputChecks(self.plan.outputs)
+        ports = [*self.plan.inputs, *self.plan.outputs]
+        self._sizes = [self.plan.buffers[port.buffer].nbytes for port in ports]
         self._idle: list[_Context] = []
         self._prepare()
 
-    def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
-        """Run the plan once on contiguous arrays that fit its ports."""
+    def call(self, arrays: Sequence[Any], out: Sequence[Any] | None = None) -> list[Array]:
+        """Run the plan once and return its outputs.
+
+        Args:
+            arrays: one an input.
+            out: where to write the outputs; new arrays where not given.
+
+        Raises:
+            InputError: an array does not fit, or one of `out` shares memory with another array.
+        """
+        inputs = self._inputs(arrays)
+        outputs = self._outputs.new() if out is None else self._outputs(out)
+        addresses = [address_of(array) for array in inputs]
+        addresses += [address_of(array) for array in outputs]
+        if out is not None and self._may_overlap(addresses):
+            for number, (array, port) in enumerate(zip(outputs, self.plan.outputs, strict=True)):
+                check_output(array, port, inputs, outputs[:number])
         context = self._acquire()
         try:
-            context.bind(inputs, outputs)
+            context.bind(addresses)
             context.table.run()
         finally:
-            self._release(context)
+            self._idle.append(context)
+        return outputs
+
+    def _may_overlap(self, addresses: Sequence[int]) -> bool:
+        """Tell whether an output may share memory with what comes before it."""
+        sizes, first = self._sizes, len(self.plan.inputs)
+        for number in range(first, len(addresses)):
+            start = addresses[number]
+            end = start + sizes[number]
+            for other in range(number):
+                if addresses[other] < end and start < addresses[other] + sizes[other]:
+                    return True
+        return False
 
     def time_steps(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> list[int]:
         """Run the plan once and return each step's nanoseconds; zero for those done at load."""
         context = self._acquire()
         try:
-            context.bind(inputs, outputs)
+            context.bind([address_of(array) for array in (*inputs, *outputs)])
             times = iter(context.table.run_timed())
         finally:
-            self._release(context)
+            self._idle.append(context)
         return [0 if step.once else next(times) for step in self.plan.steps]
 
     def _prepare(self) -> None:
@@ -90,9 +122,6 @@ class CpuProgram:
             return self._idle.pop()
         except IndexError:
             return _Context(self, [step for step in self.plan.steps if not step.once])
-
-    def _release(self, context: _Context) -> None:
-        self._idle.append(context)
 
 
 class _Layout:
@@ -126,16 +155,16 @@ class _Context:
             calls.append((program._library.address(step.kernel), addresses))
         self.table = StepTable(calls, active=program.team.active)
         ports = [*self.plan.inputs, *self.plan.outputs]
-        self.bound = [
-            [self.table.word(*place) for place in slots.get(port.buffer, [])] for port in ports
+        self._bound = [
+            (self.table.word(*place), number)
+            for number, port in enumerate(ports)
+            for place in slots.get(port.buffer, [])
         ]
 
-    def bind(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
-        """Point the argument table at the arrays of a call."""
-        for array, words in zip((*inputs, *outputs), self.bound, strict=True):
-            address = address_of(array)
-            for word in words:
-                word.value = address
+    def bind(self, addresses: Sequence[int]) -> None:
+        """Point the argument table at the arrays of a call: inputs, then outputs."""
+        for word, number in self._bound:
+            word.value = addresses[number]
 
     def _argument_buffers(self, step: Step) -> list[int]:
         return self.plan.argument_buffers(step)

@@ -44,14 +44,6 @@ class CudaProgram:
         self._gpu: Gpu | None = None
         self._loaded: LoadedModel | None = None
 
-    def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
-        """Run the plan once on contiguous arrays in the memory of the host.
-
-        Raises:
-            DeviceError: there is no such GPU, or it failed.
-        """
-        self.call(inputs, outputs)
-
     def call(self, arrays: Sequence[Any], out: Sequence[Any] | None = None) -> Sequence[Any]:
         """Run the plan once and return its outputs.
 
