@@ -32,6 +32,7 @@ from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
     TILES,
     Tile,
     depth,
+    shares,
     tensor_map,
 )
 from xyntra.passes.lower.cuda.contraction.wgmma_results import Results
@@ -177,12 +178,14 @@ def plan_convolution(
         each: microseconds(product, epilogue, taps, each) for each in (tile and [tile]) or TILES
     }
     tile = min(times, key=lambda each: times[each])
+    order = TileOrder(product, tile)
+    if tile.split > 1 and not shares(tile, order.count, taps.steps):
+        return None
     left = _image(product, axes, deep[0], taps, tile)
     right = _weights(product, deep[0], taps, tile)
     results = Results.of(product, epilogue, tile)
     if left is None or right is None or results is None:
         return None
-    order = TileOrder(product, tile)
     return WgmmaPlan(order, left, right, ((0, results),), taps.steps, times[tile])
 
 

@@ -193,10 +193,13 @@ def choose_tile(product: Product, work: int = 0, starts: Sequence[int] = ()) -> 
 
 def can_split(product: Product, tile: Tile) -> bool:
     """Tell whether every block of a cluster has stages to bring, and all blocks run at once."""
-    steps = _steps(product)
+    return shares(tile, _tiles(product, tile), _steps(product))
+
+
+def shares(tile: Tile, tiles: int, steps: int) -> bool:
+    """Tell the same of `tiles` tiles of `steps` stages each."""
     each = -(-steps // tile.split)
-    fits = _tiles(product, tile) <= _CLUSTERS[tile.split]
-    return fits and each >= _MIN_SHARE and each * (tile.split - 1) < steps
+    return tiles <= _CLUSTERS[tile.split] and each >= _MIN_SHARE and each * (tile.split - 1) < steps
 
 
 def _shared_tiles() -> list[Tile]:
