@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,19 @@ class DeviceArray:
         stream: the handle of the stream that writes it.
         address: of the first element.
     """
+
+    __slots__ = (
+        "__weakref__",
+        "_gpu",
+        "_memory",
+        "_readers",
+        "_source",
+        "address",
+        "device",
+        "dtype",
+        "shape",
+        "stream",
+    )
 
     def __init__(
         self,
@@ -132,17 +144,18 @@ class DeviceArray:
         return f"DeviceArray({self.dtype.name}[{shape}] on cuda:{self.device})"
 
     def __del__(self) -> None:
-        # Memory of a GPU that is lost is left to the end of the process.
-        with suppress(AttributeError, DeviceError):
-            self._give_back()
+        try:
+            if self._readers:
+                self._let_readers_end(self._readers)
+            self._gpu.blocks.give_back(self._memory, self.stream)
+        except (AttributeError, DeviceError):
+            return  # memory of a GPU that is lost is left to the end of the process
 
-    def _give_back(self) -> None:
-        if self._readers:
-            # Work that reuses the memory must not overtake what still reads it elsewhere.
-            with self._gpu.entered():
-                for reader in self._readers - {self.stream}:
-                    self._order(first=reader, then=self.stream)
-        self._gpu.blocks.give_back(self._memory, self.stream)
+    def _let_readers_end(self, readers: set[int]) -> None:
+        """Let work that reuses the memory not overtake what still reads it elsewhere."""
+        with self._gpu.entered():
+            for reader in readers - {self.stream}:
+                self._order(first=reader, then=self.stream)
 
     def _order(self, first: int, then: int) -> None:
         event = Event()

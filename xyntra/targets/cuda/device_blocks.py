@@ -27,7 +27,7 @@ class DeviceBlocks:
         Raises:
             DeviceError: `gpu-memory`.
         """
-        size = max(-(-nbytes // _UNIT), 1) * _UNIT
+        size = -(-nbytes // _UNIT) * _UNIT or _UNIT
         try:
             block = self._free[size, stream].pop()
         except (KeyError, IndexError):  # another thread may have taken the last

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import threading
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -24,6 +25,7 @@ _SIGNATURES = {
     "cuEventRecord": (_POINTER, _POINTER),
     "cuEventSynchronize": (_POINTER,),
     "cuGraphLaunch": (_POINTER, _POINTER),
+    "cuLaunchKernelEx": (_POINTER, _POINTER, _POINTER, _POINTER),
     "cuMemcpyDtoDAsync_v2": (_POINTER, _POINTER, _BYTES, _POINTER),
     "cuMemcpyDtoHAsync_v2": (_POINTER, _POINTER, _BYTES, _POINTER),
     "cuMemcpyHtoDAsync_v2": (_POINTER, _POINTER, _BYTES, _POINTER),
@@ -44,6 +46,7 @@ class Direct:
             function = getattr(library, name)
             function.argtypes, function.restype = arguments, ctypes.c_int
             found[name] = function
+        self._current = threading.local()  # where a thread is told its context
         self._get_context = found["cuCtxGetCurrent"]
         self._push = found["cuCtxPushCurrent_v2"]
         self._pop = found["cuCtxPopCurrent_v2"]
@@ -51,6 +54,7 @@ class Direct:
         self._record = found["cuEventRecord"]
         self._synchronize = found["cuEventSynchronize"]
         self._launch_graph = found["cuGraphLaunch"]
+        self._launch = found["cuLaunchKernelEx"]
         self._between = found["cuMemcpyDtoDAsync_v2"]
         self._to_host = found["cuMemcpyDtoHAsync_v2"]
         self._to_device = found["cuMemcpyHtoDAsync_v2"]
@@ -58,8 +62,13 @@ class Direct:
 
     def enter(self, context: int) -> bool:
         """Make a context current in this thread; False where it is so already."""
-        current = _POINTER()
-        status = self._get_context(ctypes.byref(current))
+        try:
+            current, address = self._current.place
+        except AttributeError:
+            current = _POINTER()
+            address = ctypes.addressof(current)
+            self._current.place = current, address
+        status = self._get_context(address)
         if not status and current.value == context:
             return False
         status = status or self._push(context)
@@ -76,6 +85,19 @@ class Direct:
         status = self._launch_graph(graph, stream)
         if status:
             raise failure(status, "replaying launches")
+
+    def launch(self, config: int, function: int, arguments: int, kernel: str) -> None:
+        """Put a launch on a stream.
+
+        Args:
+            config: address of a `LaunchConfig`.
+            function: its handle.
+            arguments: address of the addresses of its arguments.
+            kernel: for errors.
+        """
+        status = self._launch(config, function, arguments, None)
+        if status:
+            raise failure(status, "launching a kernel", kernel)
 
     def record(self, event: int, stream: int) -> None:
         """Let an event stand for everything that is on a stream now."""

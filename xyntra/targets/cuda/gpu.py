@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from xyntra.errors import DeviceError
 from xyntra.targets.cuda.device import cuda_device
 from xyntra.targets.cuda.device_blocks import DeviceBlocks
 from xyntra.targets.cuda.direct import direct
 from xyntra.targets.cuda.driver import LOST, checked, driver, lost_again
+from xyntra.targets.cuda.small_copies import SmallCopies
 from xyntra.targets.cuda.transfers import Transfers
 
 
@@ -37,6 +36,11 @@ class Gpu:
         self.transfers = Transfers(self.direct, self.context)
         self._lost: DeviceError | None = None
 
+    @cached_property
+    def small_copies(self) -> SmallCopies:
+        """Copies of small arrays; loaded when first asked for, by a thread that has entered."""
+        return SmallCopies(self.direct)
+
     def check(self) -> None:
         """Raise if an earlier error has made the GPU unusable to this process."""
         if self._lost is not None:
@@ -47,19 +51,29 @@ class Gpu:
         if error.hint is not None and error.hint.startswith(LOST) and self._lost is None:
             self._lost = error
 
-    @contextmanager
-    def entered(self) -> Iterator[None]:
-        """Make the context current in this thread."""
-        self.check()
-        entered = self.direct.enter(self.context)
-        try:
-            yield
-        except DeviceError as error:
-            self.note(error)
-            raise
-        finally:
-            if entered:
-                self.direct.leave()
+    def entered(self) -> Entry:
+        """Make the context current in this thread, by `with`."""
+        return Entry(self)
+
+
+class Entry:
+    """A use of a GPU by a thread; what makes the GPU unusable meanwhile is noted."""
+
+    __slots__ = ("_entered", "_gpu")
+
+    def __init__(self, gpu: Gpu) -> None:
+        self._gpu = gpu
+
+    def __enter__(self) -> None:
+        gpu = self._gpu
+        gpu.check()
+        self._entered = gpu.direct.enter(gpu.context)
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, DeviceError):
+            self._gpu.note(error)
+        if self._entered:
+            self._gpu.direct.leave()
 
 
 @lru_cache(maxsize=16)

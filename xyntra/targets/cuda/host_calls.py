@@ -30,9 +30,6 @@ class HostCalls:
     Every call in flight has a slot of page-locked memory of its own, and all share the plan's
     memory on the GPU, in the order of one stream.
 
-    Attributes:
-        is_small: whether all arrays are staged by the graph.
-
     Args:
         plan: what is run.
         gpu: where.
@@ -61,24 +58,33 @@ class HostCalls:
         self._free: list[Slot] = []
         self._flying: deque[Pending] = deque()
         self._count = 0
-        self.is_small = all(map(is_staged, (*plan.inputs, *plan.outputs)))
+        self._is_small = all(map(is_staged, (*plan.inputs, *plan.outputs)))
+        self._expected = [(numpy_dtype(port.dtype), port.shape) for port in plan.inputs]
+
+    def takes(self, arrays: Sequence[Any]) -> bool:
+        """Tell whether a call takes small arrays of numpy's, which fit, and returns such."""
+        if not self._is_small:
+            return False
+        for array, (dtype, shape) in zip(arrays, self._expected, strict=True):
+            if type(array) is not np.ndarray or array.dtype is not dtype or array.shape != shape:
+                return False
+        return True
 
     def launch(self, inputs: Sequence[Array]) -> Slot:
-        """Launch a call on small arrays that fit the plan; `finish` takes what this returns."""
+        """Launch a call on arrays that it `takes`; `finish` takes what this returns."""
         stream = self._order.own
-        slot = self._slot()
+        slot = self._free.pop() if self._free else self._slot()
         self._order.enter(stream, lasts=True)
         for staged, array in zip(slot.inputs, inputs, strict=True):
             if staged is not None:
                 np.copyto(staged, array)
-        slot.graph(stream)
-        self._gpu.direct.record(slot.event.handle, stream)
+        slot.start(stream)
         return slot
 
     def finish(self, slot: Slot) -> list[Array]:
         """Wait for a call and return its outputs; other calls may be launched meanwhile."""
-        self._gpu.direct.synchronize(slot.event.handle, "running the model", self._place)
-        results = [np.array(staged) for staged in slot.outputs]
+        slot.wait(self._order.own, "running the model", self._place)
+        results = [staged.copy() for staged in slot.outputs if staged is not None]
         self._free.append(slot)
         return results
 
@@ -92,7 +98,7 @@ class HostCalls:
                 np.copyto(staged, array)
             else:
                 self._gpu.transfers.upload(array, place, stream)
-        slot.graph(stream)
+        slot.start(stream)
         results: list[Array | None] = [None] * len(slot.outputs) if out is None else list(out)
         if slot.has_large_outputs:
             self._fetch(slot, results, stream)
@@ -127,9 +133,8 @@ class HostCalls:
             [address(port.buffer) for port in plan.outputs],
         )
         launch = self._replays.one_by_one([*places[0], *places[1]])
-        return Slot(
-            (plan.inputs, plan.outputs), places, launch, self._replays.capture, self._gpu.direct
-        )
+        ports = plan.inputs, plan.outputs
+        return Slot(ports, places, launch, self._replays.capture, self._gpu)
 
     def _fetch(self, slot: Slot, results: list[Array | None], stream: int) -> None:
         """Copy large outputs, which the next call on the stream overwrites."""

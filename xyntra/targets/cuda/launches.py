@@ -11,9 +11,12 @@ from itertools import accumulate
 from typing import Any
 
 from xyntra.errors import CompileError
+from xyntra.targets.cuda.cubins import machine_codes
+from xyntra.targets.cuda.direct import Direct
 from xyntra.targets.cuda.driver import checked, driver
 from xyntra.targets.cuda.gpu import Gpu
 from xyntra.targets.cuda.kernel_image import ImageLaunch, KernelImage
+from xyntra.targets.cuda.launch_config import configured
 from xyntra.targets.cuda.tensor_maps import MAP_ALIGNMENT, MAP_BYTES, encode_map
 
 _POINTER = 8  # bytes
@@ -24,26 +27,29 @@ _PORTABLE_CLUSTER = 8  # blocks; larger clusters exist on some GPUs only
 class LoadedKernel:
     """The code of one kernel on the current GPU.
 
-    The driver assembles the PTX, or takes what its own cache on disk has of an earlier load. (Its
-    linker would hand out machine code for a cache of ours, but assembles for separate compilation:
-    `setmaxnreg` is ignored there, and kernels of several roles spill.)
+    Where there is no machine code, or none that the driver takes, the driver assembles the PTX, or
+    takes what its own cache on disk has of an earlier load. (Its linker would hand out machine code
+    for a cache of ours, but assembles for separate compilation: `setmaxnreg` is ignored there, and
+    kernels of several roles spill.)
 
     Args:
         name: of the kernel.
         image: its launches and PTX.
+        direct: the driver's functions.
+        code: its machine code, if there is some.
     """
 
-    def __init__(self, name: str, image: KernelImage) -> None:
+    def __init__(
+        self, name: str, image: KernelImage, direct: Direct, code: bytes | None = None
+    ) -> None:
         self.name = name
+        self._direct = direct
         self.image = image
         self.functions: list[Any] = []
         if not image.launches:
             return
         cuda = driver()
-        text = ctypes.create_string_buffer(image.ptx.encode())
-        self._module = checked(
-            cuda.cuModuleLoadData(ctypes.addressof(text)), "loading a kernel", name
-        )
+        self._module = _loaded(name, image.ptx, code)
         for launch in image.launches:
             result = cuda.cuModuleGetFunction(self._module, launch.entry.encode())
             self.functions.append(checked(result, "loading a kernel", name))
@@ -60,7 +66,7 @@ class LoadedKernel:
         slots = [scratch + start for start in accumulate(sizes[:-1], initial=0)] if sizes else []
         arguments = [*pointers, *slots]
         return [
-            BoundLaunch(self.name, function, launch, arguments)
+            BoundLaunch(self.name, function, launch, arguments, self._direct)
             for function, launch in zip(self.functions, self.image.launches, strict=True)
         ]
 
@@ -79,14 +85,22 @@ class LoadedKernel:
 
 
 class BoundLaunch:
-    """One launch: a function, its grid, and the pointers and tensor maps that it is given."""
+    """One launch: a function, its grid, and the pointers and tensor maps that it is given.
+
+    One thread calls it at a time.
+    """
 
     def __init__(
-        self, kernel: str, function: Any, launch: ImageLaunch, arguments: Sequence[int]
+        self,
+        kernel: str,
+        function: Any,
+        launch: ImageLaunch,
+        arguments: Sequence[int],
+        direct: Direct,
     ) -> None:
         self.kernel = kernel
-        self._function = function
-        self._launch = launch
+        self._function = int(function)
+        self._direct = direct
         count = len(arguments)
         self._values = (ctypes.c_uint64 * max(count, 1))(*arguments)
         start = ctypes.addressof(self._values)
@@ -97,44 +111,26 @@ class BoundLaunch:
             places.append(first + MAP_BYTES * number)
             encode_map(each, arguments[each.argument], places[-1], kernel)
         self._pointers = (ctypes.c_void_p * max(len(places), 1))(*places)
-        self._config = _configured(launch) if launch.cluster > 1 or launch.programmatic else None
+        self._config = configured(launch)
+        self._addresses = ctypes.addressof(self._config), ctypes.addressof(self._pointers)
 
-    def __call__(self, stream: Any) -> None:
+    def __call__(self, stream: int) -> None:
         """Put the launch on a stream."""
-        launch, arguments = self._launch, ctypes.addressof(self._pointers)
-        if self._config is not None:
-            self._config.hStream = stream
-            result = driver().cuLaunchKernelEx(self._config, self._function, arguments, 0)
-        else:
-            blocks, threads = (launch.grid, 1, 1), (launch.block, 1, 1)
-            result = driver().cuLaunchKernel(
-                self._function, *blocks, *threads, launch.shared, stream, arguments, 0
-            )
-        checked(result, "launching a kernel", self.kernel)
+        self._config.stream = int(stream)
+        config, pointers = self._addresses
+        self._direct.launch(config, self._function, pointers, self.kernel)
 
 
-def _configured(launch: ImageLaunch) -> Any:
-    """Return the driver's description of a launch with a cluster or a programmatic order."""
+def _loaded(name: str, ptx: str, code: bytes | None) -> Any:
+    """Return a module of the driver."""
     cuda = driver()
-    config = cuda.CUlaunchConfig()
-    config.gridDimX, config.gridDimY, config.gridDimZ = launch.grid, 1, 1
-    config.blockDimX, config.blockDimY, config.blockDimZ = launch.block, 1, 1
-    config.sharedMemBytes = launch.shared
-    names, attributes = cuda.CUlaunchAttributeID, []
-    if launch.cluster > 1:
-        cluster = cuda.CUlaunchAttribute()
-        cluster.id = names.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
-        value = cluster.value.clusterDim
-        value.x, value.y, value.z = launch.cluster, 1, 1
-        attributes.append(cluster)
-    if launch.programmatic:
-        order = cuda.CUlaunchAttribute()
-        order.id = names.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
-        order.value.programmaticStreamSerializationAllowed = 1
-        attributes.append(order)
-    config.attrs = attributes
-    config.numAttrs = len(attributes)
-    return config
+    if code is not None:
+        status, module = cuda.cuModuleLoadData(code)
+        if not int(status):
+            return module
+    text = ctypes.create_string_buffer(ptx.encode())
+    loaded = cuda.cuModuleLoadData(ctypes.addressof(text))
+    return checked(loaded, "loading a kernel", name)
 
 
 def load_kernels(objects: Mapping[str, bytes | memoryview], gpu: Gpu) -> dict[str, LoadedKernel]:
@@ -151,9 +147,12 @@ def load_kernels(objects: Mapping[str, bytes | memoryview], gpu: Gpu) -> dict[st
             "object-load", "compiled kernels could not be loaded", cause=repr(error)
         ) from error
 
+    ptx = {name: image.ptx for name, image in images.items() if image.launches}
+    codes = machine_codes(ptx, gpu.device.architecture)
+
     def load(name: str) -> LoadedKernel:
         with gpu.entered():
-            return LoadedKernel(name, images[name])
+            return LoadedKernel(name, images[name], gpu.direct, codes.get(name))
 
     with ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1), "xyntra-load") as threads:
         return dict(zip(images, threads.map(load, images), strict=True))

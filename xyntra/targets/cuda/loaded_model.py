@@ -33,7 +33,6 @@ class LoadedModel:
     """A plan ready to be launched; one thread uses it at a time, in the context of its GPU.
 
     Attributes:
-        checks: makes arrays of the host fit the inputs.
         host: runs calls on such arrays.
         torch: runs calls on PyTorch's tensors, once there was one; None where there is no PyTorch.
 
@@ -52,7 +51,7 @@ class LoadedModel:
             self._load(artifact, weights)
         except DeviceError as error:
             raise self.named(error) from None
-        self.checks = InputChecks(self.plan.inputs)
+        self._checks = InputChecks(self.plan.inputs)
         order = StreamOrder(gpu.direct, self._stream)
         whole = _whole(self._places)
         self.host = HostCalls(self.plan, gpu, self._replays, self._buffers, order, whole)
@@ -60,28 +59,19 @@ class LoadedModel:
         self.torch: TorchCalls | None = None
         self._device = DeviceCalls(self.plan, gpu, self._replays, self._buffers, order, whole)
 
-    def is_staged(self, arrays: Sequence[Any]) -> bool:
-        """Tell whether a call takes small arrays of numpy's and returns such."""
-        if not self.host.is_small:
-            return False
-        return all(type(each) is np.ndarray for each in arrays)
-
     def start(self, arrays: Sequence[Any], out: Sequence[Any] | None) -> Pending | Sequence[Any]:
         """Launch a call; arrays of the GPU are returned at once, a `Pending` for others."""
-        try:
-            libraries = [library_of(each) for each in arrays]
-            if self.torch is None and (torch := usable_torch(libraries)) is not None:
-                self.torch = TorchCalls(torch, self.plan, self.gpu, self._replays, self._order)
-            if any(libraries) and self._device.are_on_gpu(arrays, libraries):
-                return self._device.start(arrays, libraries, out)
-            if out is not None and not all(isinstance(each, np.ndarray) for each in out):
-                return self._device.start(arrays, libraries, out)
-            prepared = self.checks(arrays)
-            if out is not None:
-                self._check_outputs(out, prepared)
-            return self.host.start(prepared, out)
-        except DeviceError as error:
-            raise self.named(error) from None
+        libraries = [library_of(each) for each in arrays]
+        if self.torch is None and (torch := usable_torch(libraries)) is not None:
+            self.torch = TorchCalls(torch, self.plan, self.gpu, self._replays, self._order)
+        if any(libraries) and self._device.are_on_gpu(arrays, libraries):
+            return self._device.start(arrays, libraries, out)
+        if out is not None and not all(isinstance(each, np.ndarray) for each in out):
+            return self._device.start(arrays, libraries, out)
+        prepared = self._checks(arrays)
+        if out is not None:
+            self._check_outputs(out, prepared)
+        return self.host.start(prepared, out)
 
     def submit(self, arrays: Sequence[Any]) -> Pending:
         """Launch a call whose results are asked for later."""

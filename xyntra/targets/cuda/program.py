@@ -18,7 +18,6 @@ from xyntra.targets.cuda.launches import BoundLaunch
 from xyntra.targets.cuda.loaded_model import LoadedModel
 from xyntra.targets.cuda.pending import Pending
 from xyntra.targets.cuda.resources import LaunchResources
-from xyntra.targets.cuda.torch_calls import TorchCalls
 
 Array = np.ndarray[Any, Any]
 
@@ -56,14 +55,10 @@ class CudaProgram:
             InputError: an array does not fit.
             DeviceError: there is no such GPU, or it failed.
         """
-        loaded = self._loaded
-        if loaded is not None:
-            if out is None and loaded.is_staged(arrays):
-                return self._call_staged(loaded, arrays)
-            if loaded.torch is not None:
-                results = self._call_torch(loaded, loaded.torch, arrays, out)
-                if results is not None:
-                    return results
+        if self._loaded is not None:
+            results = self._call_usual(self._loaded, arrays, out)
+            if results is not None:
+                return results
         with self._ready() as loaded:
             started = loaded.start(arrays, out)
         return started.wait() if isinstance(started, Pending) else started
@@ -87,27 +82,6 @@ class CudaProgram:
         with self._ready() as loaded:
             return loaded.time_steps(inputs, outputs)
 
-    def _call_torch(
-        self,
-        loaded: LoadedModel,
-        calls: TorchCalls,
-        arrays: Sequence[Any],
-        out: Sequence[Any] | None,
-    ) -> Sequence[Any] | None:
-        """As `call`, for tensors of the usual kind; None for others."""
-        used = loaded.gpu
-        used.check()
-        entered = used.direct.enter(used.context)
-        try:
-            with self._lock:
-                return calls.start(arrays, out)
-        except DeviceError as error:
-            used.note(error)
-            raise loaded.named(error) from None
-        finally:
-            if entered:
-                used.direct.leave()
-
     def launches(self, addresses: Sequence[int]) -> list[BoundLaunch]:
         """Return the launches of a call, to be put on streams, or into graphs, of one's own.
 
@@ -130,37 +104,34 @@ class CudaProgram:
         with self._ready() as loaded:
             return loaded.launch_resources()
 
-    def _call_staged(self, loaded: LoadedModel, arrays: Sequence[Any]) -> Sequence[Array]:
-        """As `call`, for small arrays of the host, with as little in between as can be."""
-        inputs = loaded.checks(arrays)
-        used = loaded.gpu
-        used.check()
-        entered = used.direct.enter(used.context)
+    def _call_usual(
+        self, loaded: LoadedModel, arrays: Sequence[Any], out: Sequence[Any] | None
+    ) -> Sequence[Any] | None:
+        """As `call`, in few steps, for arrays of the usual kinds; None for others."""
+        host, torch = loaded.host, loaded.torch
+        is_staged = out is None and host.takes(arrays)
+        if not is_staged and torch is None:
+            return None
         try:
-            with self._lock:
-                slot = loaded.host.launch(inputs)
-            return loaded.host.finish(slot)
+            with loaded.gpu.entered():
+                with self._lock:
+                    if torch is not None and not is_staged:
+                        return torch.start(arrays, out)
+                    slot = host.launch(arrays)
+                return host.finish(slot)
         except DeviceError as error:
-            used.note(error)
             raise loaded.named(error) from None
-        finally:
-            if entered:
-                used.direct.leave()
 
     @contextmanager
     def _ready(self) -> Iterator[LoadedModel]:
         with self._lock:
             used = self._gpu or self._open()
-            used.check()
-            entered = used.direct.enter(used.context)
-            try:
-                yield self._loaded or self._load(used)
-            except DeviceError as error:
-                used.note(error)
-                raise
-            finally:
-                if entered:
-                    used.direct.leave()
+            with used.entered():
+                loaded = self._loaded or self._load(used)
+                try:
+                    yield loaded
+                except DeviceError as error:
+                    raise loaded.named(error) from None
 
     def _open(self) -> Gpu:
         found = gpu(self._ordinal)

@@ -73,9 +73,9 @@ class Replays:
 
     def known(self, addresses: Addresses) -> LaunchGraph | None:
         """Return the graph for some addresses, if there is one."""
-        graph = self._graphs.pop(addresses, None)
-        if graph is not None:
-            self._graphs[addresses] = graph
+        graph = self._graphs.get(addresses)
+        if graph is not None and len(self._graphs) == _GRAPHS:
+            self._graphs[addresses] = self._graphs.pop(addresses)  # the last to be dropped
         return graph
 
     def find(self, addresses: Addresses) -> Callable[[int], None] | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Page-locked memory for the arrays of a call, and the graph that copies from and to it."""
+"""Page-locked memory for the arrays of a call, and what copies from and to it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ import numpy as np
 
 from xyntra.plan.plan import Port, numpy_dtype
 from xyntra.targets.cpu.memory import address_of
-from xyntra.targets.cuda.direct import Direct
+from xyntra.targets.cuda.gpu import Gpu
 from xyntra.targets.cuda.graph import LaunchGraph
 from xyntra.targets.cuda.memory import Event, PinnedMemory
+from xyntra.targets.cuda.small_copies import Copy
 
 Array = np.ndarray[Any, Any]
 LARGE = 1 << 20
 """Bytes from which on an array is not staged whole."""
 _ALIGNMENT = 256
+_FLAGS = 256  # bytes of the words that tell the end of a call
+_LOOKS = 500  # at those words, some 20 us in all
 
 
 class Slot:
@@ -29,8 +32,14 @@ class Slot:
         input_places: where they lie on the GPU.
         output_places: the same for outputs.
         has_large_outputs: whether an output is not staged.
-        graph: copies the inputs in, launches, and copies the outputs out.
         event: to be recorded behind the call.
+
+    Args:
+        ports: inputs and outputs.
+        places: where they lie on the GPU.
+        launch: puts the launches between them on a stream.
+        stream: for the capture.
+        gpu: where.
     """
 
     def __init__(
@@ -39,28 +48,63 @@ class Slot:
         places: tuple[Sequence[int], Sequence[int]],
         launch: Callable[[int], None],
         stream: int,
-        direct: Direct,
+        gpu: Gpu,
     ) -> None:
         inputs, outputs = ports
         sizes = [_aligned(port.nbytes) for port in (*inputs, *outputs) if is_staged(port)]
-        self._memory = PinnedMemory(sum(sizes))
-        self._used = 0
+        self._memory = PinnedMemory(_FLAGS + sum(sizes))
+        self._used = _FLAGS
+        self._direct = gpu.direct
         self.input_places, self.output_places = places
         self.inputs = [self._array(port) for port in inputs]
         self.outputs = [self._array(port) for port in outputs]
         self.has_large_outputs = any(each is None for each in self.outputs)
         self.event = Event()
+        copies_in = gpu.small_copies.launches(
+            [
+                Copy(place, address_of(array), array.nbytes)
+                for array, place in _staged(self.inputs, self.input_places)
+            ]
+        )
+        copies_out = gpu.small_copies.launches(
+            [
+                Copy(address_of(array), place, array.nbytes)
+                for array, place in _staged(self.outputs, self.output_places)
+            ],
+            self._memory.address,
+        )
+        words = np.dtype(np.uint32)
+        self._flags = self._memory.array((copies_out[-1].blocks,), words).data
+
+        parts: list[Callable[[int], None]] = [*copies_in, launch, *copies_out]
 
         def work(on: int) -> None:
-            for array, place in zip(self.inputs, places[0], strict=True):
-                if array is not None and array.nbytes:
-                    direct.to_device(place, address_of(array), array.nbytes, on)
-            launch(on)
-            for array, place in zip(self.outputs, places[1], strict=True):
-                if array is not None and array.nbytes:
-                    direct.to_host(address_of(array), place, array.nbytes, on)
+            for part in parts:
+                part(on)
 
-        self.graph = LaunchGraph(work, stream, direct)
+        self._graph = LaunchGraph(work, stream, gpu.direct)
+
+    def start(self, stream: int) -> None:
+        """Put on a stream: copies of the inputs, the launches, copies of the outputs."""
+        flags = self._flags
+        for number in range(len(flags)):
+            flags[number] = 0
+        self._graph(stream)
+
+    def wait(self, stream: int, what: str, place: str | None) -> None:
+        """Wait for what `start` has put on a stream; where it is short, without the driver."""
+        if not self._ends_soon():
+            self._direct.record(self.event.handle, stream)
+            self._direct.synchronize(self.event.handle, what, place)
+
+    def _ends_soon(self) -> bool:
+        flags, left = self._flags, _LOOKS
+        for number in range(len(flags)):
+            while not flags[number]:
+                left -= 1
+                if not left:
+                    return False
+        return True
 
     def _array(self, port: Port) -> Array | None:
         if not is_staged(port):
@@ -71,8 +115,14 @@ class Slot:
 
 
 def is_staged(port: Port) -> bool:
-    """Tell whether the arrays of a port are copied by the graph."""
+    """Tell whether the arrays of a port are copied by the kernel that copies small arrays."""
     return port.nbytes < LARGE
+
+
+def _staged(arrays: Sequence[Array | None], places: Sequence[int]) -> list[tuple[Array, int]]:
+    """Return the staged arrays that are not empty, with where they lie on the GPU."""
+    pairs = zip(arrays, places, strict=True)
+    return [(array, place) for array, place in pairs if array is not None and array.nbytes]
 
 
 def _aligned(nbytes: int) -> int:

@@ -36,7 +36,7 @@ class TorchCalls:
         self._inputs = [_expected(torch, port) for port in plan.inputs]
         self._outputs = [_expected(torch, port) for port in plan.outputs]
         self._results = [(p.nbytes, p.shape, numpy_dtype(p.dtype)) for p in plan.outputs]
-        self._sizes = [port.nbytes for port in plan.inputs]
+        self._sizes = [port.nbytes for port in (*plan.inputs, *plan.outputs)]
         self._gpu = gpu
         self._replays = replays
         self._order = order
@@ -50,12 +50,12 @@ class TorchCalls:
         if out is None:
             results: Sequence[Any] = self._new(stream)
             addresses += [each.address for each in results]
-        elif len(out) == 1 and self._read(out, self._outputs, addresses):
-            if len(self._outputs) != 1 or self._overlap(addresses):
+        else:
+            if len(out) != len(self._outputs) or not self._read(out, self._outputs, addresses):
+                return None
+            if self._overlap(addresses):
                 return None
             results = out
-        else:
-            return None
         replay = self._replays.known(tuple(addresses))
         if replay is None:
             return None
@@ -85,10 +85,14 @@ class TorchCalls:
         return True
 
     def _overlap(self, addresses: Sequence[int]) -> bool:
-        """Tell whether the last of `addresses`, that of the output, shares memory with an input."""
-        start, end = addresses[-1], addresses[-1] + self._results[0][0]
-        inputs = zip(addresses, self._sizes, strict=False)
-        return any(start < each + nbytes and each < end for each, nbytes in inputs)
+        """Tell whether an output shares memory with an input, or with another output."""
+        sizes = self._sizes
+        for number in range(len(self._inputs), len(addresses)):
+            start, end = addresses[number], addresses[number] + sizes[number]
+            for other in range(number):
+                if start < addresses[other] + sizes[other] and addresses[other] < end:
+                    return True
+        return False
 
     def _new(self, stream: int) -> list[DeviceArray]:
         used = self._gpu
