@@ -99,11 +99,16 @@ class Fragment:
             self._known[key] = self._load(access, columns, column, half)
         return self._known[key]
 
+    def is_inside(self, row: ir.Value, column: ir.Value) -> ir.Value:
+        """Tell whether a row and a column, i32s, are inside of the output."""
+        rows = None if self.has_all_rows else _below(row, self.rows)
+        return _both(rows, self._column_check(column))
+
     def store(self, value: ir.Value, access: Access, column: int, half: int) -> None:
         """Store a pair, where it is inside of the output."""
         row = self._row(half)
         first = arith.addi(self.column, i32(column))
-        base = self._base(access, row)
+        base = self.row_start(access, row)
         is_inside = None if self.has_all_rows else _below(row, self.rows)
         columns = self.product.dimensions(access, self.product.columns)
         if self._is_pair(access, columns):
@@ -162,7 +167,7 @@ class Fragment:
         row = self._row(half)
         if not self.has_all_rows:
             row = arith.minui(row, i32(self.rows - 1))
-        base = self._base(access, row)
+        base = self.row_start(access, row)
         if not any(each.stride for each in columns):
             return broadcast(load(access, base), 2)
         first = arith.addi(self.column, i32(column))
@@ -193,7 +198,8 @@ class Fragment:
     def _row(self, half: int) -> ir.Value:
         return arith.addi(self.row, i32(half * _HALF_ROWS))
 
-    def _base(self, access: Access, row: ir.Value) -> ir.Value:
+    def row_start(self, access: Access, row: ir.Value) -> ir.Value:
+        """Return where a row of `access`, an i32, starts."""
         rows = self.product.dimensions(access, self.product.rows)
         return plus(offset(access, self.batch), _moved(rows, row))
 

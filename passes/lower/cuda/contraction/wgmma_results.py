@@ -3,13 +3,14 @@
 
 A thread holds pairs of neighbouring columns: of each eight columns those at twice its number in a
 group of four lanes, in two rows that lie eight apart (PTX ISA, "Register fragments for wgmma").
-Where TMA can write an output, 64 rows by 128 bytes at a time pass through shared memory; else every
+64 rows by 128 bytes at a time pass through shared memory, from where TMA writes them; or the threads
+do, where rows start between multiples of 16 bytes. Where columns are no neighbours in memory, every
 thread writes its own elements.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
@@ -40,6 +41,7 @@ from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
     Tile,
     tensor_map,
 )
+from xyntra.passes.lower.cuda.contraction.wgmma_rows import write_rows
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
 from xyntra.passes.lower.cuda.thread_grid import i32, thread_number, when
 
@@ -70,12 +72,14 @@ class Target:
     Attributes:
         access: where it lies.
         element: its type.
-        map: for TMA, which writes `part_columns` by 64 rows; None where threads write their own.
+        map: for TMA, which writes `part_columns` by 64 rows; None where it cannot.
+        by_rows: threads write whole rows out of shared memory, else each its own elements.
     """
 
     access: Access
     element: str
     map: TensorMap | None
+    by_rows: bool
 
     @classmethod
     def of(cls, product: Product, access: Access) -> Target | None:
@@ -95,7 +99,8 @@ class Target:
             others = [*columns[1:], *rows[1:], *batch]
             box = (width, WARPGROUP_ROWS)
             found = tensor_map(access, [columns[0], rows[0], *others], box)
-        return cls(access, element, found)
+        is_row = len(columns) == 1 and columns[0].stride == 1
+        return cls(access, element, found, found is None and is_row)
 
     @property
     def part_columns(self) -> int:
@@ -104,8 +109,8 @@ class Target:
 
     @property
     def parts(self) -> int:
-        """Boxes that TMA writes of 64 columns."""
-        return _WIDTH // self.part_columns if self.map else 0
+        """Boxes of 64 columns that pass through shared memory."""
+        return _WIDTH // self.part_columns if self.map or self.by_rows else 0
 
 
 @dataclass(frozen=True)
@@ -195,7 +200,10 @@ class Results:
             for column in range(first, first + _WIDTH, 2 * COLUMN_STEP):
                 self._store(fragment, column, sums, start)
             if self.parts:
-                self._send(place, first, consumer, start, maps)
+                publish_to_copies()
+                _consumer_barrier(consumer)
+                self._send(place, first, start, maps)
+                self._send_rows(fragment, place, first, start)
 
     def finish(self) -> None:
         """Wait, as a consumer, until everything is written."""
@@ -222,7 +230,7 @@ class Results:
                     each.append(value)
         part = 0
         for target, four in zip(self.targets, values, strict=True):
-            if target.map is None:
+            if not target.parts:
                 _store_directly(fragment, target, column, four)
                 continue
             inside = column % _WIDTH
@@ -252,23 +260,37 @@ class Results:
         self,
         place: Place,
         first: int,
-        consumer: ir.Value,
         start: ir.Value,
         maps: Sequence[ir.Value],
     ) -> None:
         """Let TMA write 64 columns of the tile, from `first` on."""
-        publish_to_copies()
-        _consumer_barrier(consumer)
-        mapped = [each for each in self.targets if each.map is not None]
+        mapped = [(target, part, box) for target, part, box in self._boxes() if target.map]
+        tensors = dict(zip([each.access for each in self.targets if each.map], maps, strict=True))
+        if not mapped:
+            return
         with _leader():
-            number = 0
-            for target, tensor in zip(mapped, maps, strict=True):
-                for part in range(target.parts):
-                    column = arith.addi(place.column, i32(first + part * target.part_columns))
-                    source = pointer(arith.addi(start, i32(number * _PART_BYTES)))
-                    copy_out(tensor, source, self._coordinates(target, place, column))
-                    number += 1
+            for target, part, box in mapped:
+                column = arith.addi(place.column, i32(first + part * target.part_columns))
+                source = pointer(arith.addi(start, i32(box * _PART_BYTES)))
+                tensor = tensors[target.access]
+                copy_out(tensor, source, self._coordinates(target, place, column))
             nvvm.cp_async_bulk_commit_group()
+
+    def _send_rows(self, fragment: Fragment, place: Place, first: int, start: ir.Value) -> None:
+        """Let the threads write the same of outputs that TMA cannot write."""
+        for target, part, box in self._boxes():
+            if target.by_rows:
+                column = arith.addi(place.column, i32(first + part * target.part_columns))
+                source = arith.addi(start, i32(box * _PART_BYTES))
+                write_rows(fragment, target.access, place.row, column, source)
+
+    def _boxes(self) -> Iterator[tuple[Target, int, int]]:
+        """Yield the output, number and place of every part of 64 columns in shared memory."""
+        box = 0
+        for target in self.targets:
+            for part in range(target.parts):
+                yield target, part, box
+                box += 1
 
     def _coordinates(self, target: Target, place: Place, column: ir.Value) -> list[ir.Value]:
         columns = self.product.dimensions(target.access, self.product.columns)
