@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from torch_mlir.dialects import arith
 
@@ -13,6 +14,7 @@ from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.epilogue import Epilogue
 from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
 from xyntra.passes.lower.cpu.loop_builder import Position, load, offset, store
+from xyntra.passes.lower.cuda.combiner import Combiner
 from xyntra.passes.lower.cuda.contraction.roles import Roles, extents, size
 from xyntra.passes.lower.cuda.contraction.tile_shape import VECTOR, TileShape
 from xyntra.passes.lower.cuda.scalar_body import emit_on_scalars
@@ -22,7 +24,6 @@ from xyntra.passes.lower.cuda.thread_grid import (
     delinearize,
     i32,
     strided_loop,
-    thread_number,
     when,
 )
 
@@ -47,13 +48,16 @@ class Result:
     """Where the elements of a contraction go.
 
     Values pass through shared memory, one row of every thread at a time: neighbouring threads then
-    write neighbouring elements, and the code of the epilogue is there once a row of a thread.
+    write neighbouring elements, and the code of the epilogue is there once a row of a thread. What
+    several teams have computed meets there, always in the same order.
 
     Attributes:
         nest: the contraction.
         roles: of its loops.
         epilogue: what happens to each element before it is stored, if anything.
         shape: of the tiles.
+        team: number of the thread's, an i32.
+        thread: number in its team, an i32.
         buffer: flat shared memory for one row of every thread.
     """
 
@@ -61,12 +65,14 @@ class Result:
     roles: Roles
     epilogue: Epilogue | None
     shape: TileShape
+    team: ir.Value
+    thread: ir.Value
     buffer: ir.Value
 
     @staticmethod
     def elements(shape: TileShape) -> int:
         """Return how many elements `buffer` has."""
-        return shape.thread_grid[0] * shape.columns
+        return shape.thread_grid[0] * shape.columns * shape.teams
 
     def write(self, tile: Corner, values: Sequence[Sequence[ir.Value]]) -> None:
         """Store what the threads have computed, where it is inside of the output.
@@ -86,8 +92,9 @@ class Result:
 
     def _exchange(self, line: Sequence[ir.Value]) -> None:
         across = i32(self.shape.thread_grid[1])
-        own = arith.muli(arith.divui(thread_number(), across), i32(self.shape.columns))
-        own = arith.addi(own, arith.muli(arith.remui(thread_number(), across), i32(VECTOR)))
+        own = arith.muli(arith.divui(self.thread, across), i32(self.shape.columns))
+        own = arith.addi(own, arith.muli(arith.remui(self.thread, across), i32(VECTOR)))
+        own = arith.addi(own, arith.muli(self.team, i32(self._row)))
         starts = self.shape.offsets(columns=True)
         places = [start + number for start in starts for number in range(VECTOR)]
         for place, value in zip(places, line, strict=True):
@@ -108,12 +115,23 @@ class Result:
             with when(inside):
                 place = tile.position | delinearize(row, extents(self.nest, self.roles.rows))
                 place |= delinearize(column, extents(self.nest, self.roles.columns))
-                kind = ir.MemRefType(self.buffer.type).element_type
-                value = emit("memref.load", [self.buffer, as_index(number)], kind)
-                store_element(value, self.nest.outputs[0], self.epilogue, place)
+                store_element(self._total(number), self.nest.outputs[0], self.epilogue, place)
             return []
 
-        strided_loop(self.elements(self.shape), self.shape.threads, [], element)
+        strided_loop(self._row, self.shape.block, [], element)
+
+    @property
+    def _row(self) -> int:
+        """Elements of one row of every thread of a team."""
+        return self.elements(self.shape) // self.shape.teams
+
+    def _total(self, number: ir.Value) -> ir.Value:
+        """Return element `number` of the exchanged rows, all teams together."""
+        kind = ir.MemRefType(self.buffer.type).element_type
+        places = [arith.addi(number, i32(team * self._row)) for team in range(self.shape.teams)]
+        parts = [emit("memref.load", [self.buffer, as_index(place)], kind) for place in places]
+        combiner = Combiner.of(self.nest)
+        return parts[0] if combiner is None else reduce(combiner.combine, parts)
 
 
 def store_element(

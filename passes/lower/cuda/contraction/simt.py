@@ -13,14 +13,21 @@ from dataclasses import dataclass
 
 from torch_mlir.dialects import arith, scf
 
+from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.epilogue import Epilogue
 from xyntra.passes.lower.cpu.linear_nest import LinearNest
 from xyntra.passes.lower.cpu.loop_builder import Position
+from xyntra.passes.lower.cuda.combiner import Combiner
 from xyntra.passes.lower.cuda.contraction.result import Corner, Result
 from xyntra.passes.lower.cuda.contraction.roles import Roles, extents, size
 from xyntra.passes.lower.cuda.contraction.staging import Staging
-from xyntra.passes.lower.cuda.contraction.tile_shape import VECTOR, TileShape, choose_shape
+from xyntra.passes.lower.cuda.contraction.tile_shape import (
+    VECTOR,
+    TileShape,
+    choose_shape,
+    with_teams,
+)
 from xyntra.passes.lower.cuda.scalar_body import emit_on_scalars
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import (
@@ -55,21 +62,28 @@ def emit_simt(
     """
     sizes = [size(nest, loops) for loops in (roles.rows, roles.columns, roles.batch)]
     shape = choose_shape(*sizes)
+    if Combiner.of(nest) is not None:
+        factors = [nest.inputs[each].value.type for each in (roles.left, roles.right)]
+        elements = [initial.type, *(ir.MemRefType(each).element_type for each in factors)]
+        widest = max(ITEM_BYTES[str(each)] for each in elements)
+        shape = with_teams(shape, shape.blocks(*sizes), size(nest, roles.reductions), widest)
     tile = _Tile.placed(nest, roles, shape, shared)
     sums = tile.sums(initial)
     buffer = shared.allocate(Result.elements(shape), initial.type)
     corner = Corner(tile.position, tile.first_row, tile.first_column)
-    Result(nest, roles, epilogue, shape, buffer).write(corner, sums)
-    return LaunchShape(shape.blocks(*sizes), shape.threads)
+    Result(nest, roles, epilogue, shape, tile.team, tile.thread, buffer).write(corner, sums)
+    return LaunchShape(shape.blocks(*sizes), shape.block)
 
 
 @dataclass(frozen=True)
 class _Tile:
-    """One block's tile and one thread's part of it; rows and columns are i32s."""
+    """One block's tile and one thread's part of it; numbers, rows and columns are i32s."""
 
     nest: LinearNest
     roles: Roles
     shape: TileShape
+    team: ir.Value
+    thread: ir.Value
     position: Position
     left: Staging
     right: Staging
@@ -87,18 +101,25 @@ class _Tile:
         grid = [*extents(nest, roles.batch), (_ROW, down), (_COLUMN, across)]
         place = delinearize(block_number(), grid)
         row, column = (_as_i32(place.pop(key)) for key in (_ROW, _COLUMN))
-        threads = shape.thread_grid[1]
+        team, thread = i32(0), thread_number()
+        if shape.teams > 1:
+            size_of_team = i32(shape.threads)
+            team, thread = arith.divui(thread, size_of_team), arith.remui(thread, size_of_team)
+        member = (team, thread)
+        threads = i32(shape.thread_grid[1])
         return cls(
             nest,
             roles,
             shape,
+            team,
+            thread,
             place,
-            _staging(nest, roles, roles.left, roles.rows, shape.rows, shape, shared),
-            _staging(nest, roles, roles.right, roles.columns, shape.columns, shape, shared),
+            _staging(nest, roles, roles.left, roles.rows, shape.rows, shape, member, shared),
+            _staging(nest, roles, roles.right, roles.columns, shape.columns, shape, member, shared),
             arith.muli(row, i32(shape.rows)),
             arith.muli(column, i32(shape.columns)),
-            arith.muli(arith.divui(thread_number(), i32(threads)), i32(VECTOR)),
-            arith.muli(arith.remui(thread_number(), i32(threads)), i32(VECTOR)),
+            arith.muli(arith.divui(thread, threads), i32(VECTOR)),
+            arith.muli(arith.remui(thread, threads), i32(VECTOR)),
         )
 
     def sums(self, initial: ir.Value) -> list[list[ir.Value]]:
@@ -109,22 +130,32 @@ class _Tile:
             self.right.starts(self.first_column, self.position),
         ]
         own = self.shape.thread_rows * self.shape.thread_columns
-        carried = [initial] * own
-        parts = -(-limit // depth)
-        loaded = self._load(starts, i32(0), limit)
+        carried = [self._start(initial)] * own
+        parts = -(-limit // depth) // self.shape.teams
+        first = arith.muli(self.team, i32(parts * depth))
+        loaded = self._load(starts, first, limit)
         if parts > 1:
             loop = scf.ForOp(i32(1), i32(parts), i32(1), [*carried, *loaded])
             with ir.InsertionPoint(loop.body):
                 inside = list(loop.inner_iter_args)
                 self._keep(inside[own:])
                 following = arith.muli(loop.induction_variable, i32(depth))
+                following = arith.addi(first, following)
                 ahead = self._load(starts, following, limit)
                 scf.YieldOp([*self._multiply(inside[:own]), *ahead])
             carried, loaded = list(loop.results)[:own], list(loop.results)[own:]
         self._keep(loaded)
-        carried = self._last(carried, limit - (parts - 1) * depth)
+        carried = self._last(carried, limit // self.shape.teams - (parts - 1) * depth)
         width = self.shape.thread_columns
         return [carried[start : start + width] for start in range(0, own, width)]
+
+    def _start(self, initial: ir.Value) -> ir.Value:
+        """Return what the sums of the thread's team start from: only the first has `initial`."""
+        combiner = Combiner.of(self.nest)
+        if self.shape.teams == 1 or combiner is None:
+            return initial
+        is_first = arith.cmpi(arith.CmpIPredicate.eq, self.team, i32(0))
+        return arith.select(is_first, initial, combiner.start())
 
     def _load(
         self, starts: Sequence[Sequence[ir.Value]], step: ir.Value, limit: int
@@ -187,12 +218,18 @@ def _staging(
     loops: tuple[int, ...],
     width: int,
     shape: TileShape,
+    member: tuple[ir.Value, ir.Value],
     shared: SharedMemory,
 ) -> Staging:
     access = nest.inputs[factor]
+    team, thread = member
     element = ir.MemRefType(access.value.type).element_type
-    buffer = shared.allocate(Staging.elements(width, shape.depth), element)
-    return Staging(nest, access, loops, roles.reductions, width, shape.depth, shape.threads, buffer)
+    elements = Staging.elements(width, shape.depth)
+    buffer = shared.allocate(elements * shape.teams, element)
+    start = arith.muli(team, i32(elements))
+    steps = roles.reductions
+    threads = shape.threads
+    return Staging(nest, access, loops, steps, width, shape.depth, threads, thread, start, buffer)
 
 
 def _as_i32(value: ir.Value) -> ir.Value:

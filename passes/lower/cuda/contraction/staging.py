@@ -15,7 +15,7 @@ from xyntra.passes.lower.cpu.loop_builder import Position, load, offset, plus
 from xyntra.passes.lower.cpu.memrefs import view_offset
 from xyntra.passes.lower.cuda.contraction.roles import extents, size
 from xyntra.passes.lower.cuda.contraction.tile_shape import VECTOR
-from xyntra.passes.lower.cuda.thread_grid import as_index, delinearize, i32, thread_number
+from xyntra.passes.lower.cuda.thread_grid import as_index, delinearize, i32
 
 _WIDEST_BITS = 128
 _PADDING = 4  # elements behind every step, so that steps start in different banks
@@ -34,7 +34,9 @@ class Staging:
         reductions: the loops of the reduction.
         width: the tile's extent along `loops`.
         depth: steps of the reduction at once.
-        threads: of the block.
+        threads: of a team.
+        thread: number of this one in its team, an i32.
+        start: where the team's part of `buffer` starts, an i32.
         buffer: flat shared memory.
     """
 
@@ -45,6 +47,8 @@ class Staging:
     width: int
     depth: int
     threads: int
+    thread: ir.Value
+    start: ir.Value
     buffer: ir.Value
 
     @staticmethod
@@ -127,7 +131,7 @@ class Staging:
         """Write the thread's vectors to shared memory."""
         pitch = self.width + _PADDING
         for value, (wide, deep) in zip(values, self._places(), strict=True):
-            place = arith.addi(arith.muli(deep, i32(pitch)), wide)
+            place = arith.addi(self.start, arith.addi(arith.muli(deep, i32(pitch)), wide))
             if self.lanes == 1:
                 ir.Operation.create("memref.store", operands=[value, self.buffer, as_index(place)])
             elif self.is_deep:
@@ -147,6 +151,7 @@ class Staging:
         element = ir.MemRefType(self.buffer.type).element_type
         kind = ir.VectorType.get([count], element)
         place = arith.addi(arith.muli(step, i32(self.width + _PADDING)), wide)
+        place = arith.addi(self.start, place)
         vector = emit(
             "vector.load", [self.buffer, as_index(place)], kind, alignment=_alignment(kind)
         )
@@ -157,19 +162,19 @@ class Staging:
         inner = (self.depth if self.is_deep else self.width) // self.lanes
         found = []
         for number in range(self.count):
-            low, high = _divided(number * self.threads, inner)
+            low, high = _divided(self.thread, number * self.threads, inner)
             low = arith.muli(low, i32(self.lanes))
             found.append((high, low) if self.is_deep else (low, high))
         return found
 
 
-def _divided(ahead: int, inner: int) -> tuple[ir.Value, ir.Value]:
-    """Return remainder and quotient by `inner` of the thread's number plus `ahead`."""
+def _divided(thread: ir.Value, ahead: int, inner: int) -> tuple[ir.Value, ir.Value]:
+    """Return remainder and quotient by `inner` of a thread's number plus `ahead`."""
     size = i32(inner)
     if ahead % inner == 0:  # constants, so that addresses differ by constants as well
-        low, high = arith.remui(thread_number(), size), arith.divui(thread_number(), size)
+        low, high = arith.remui(thread, size), arith.divui(thread, size)
         return low, arith.addi(high, i32(ahead // inner))
-    flat = arith.addi(thread_number(), i32(ahead))
+    flat = arith.addi(thread, i32(ahead))
     return arith.remui(flat, size), arith.divui(flat, size)
 
 

@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from xyntra.passes.lower.cuda.shared_memory import STATIC_BYTES
 
 _ENOUGH_BLOCKS = 120  # nearly one for every multiprocessor of a large device
 _MANY_BLOCKS = 200
+_ROOM = 132 * 512  # threads that a large device hides the latency of shared memory with
+_MIN_STEPS = 48  # of a team
 VECTOR = 4
 """Neighbours that a thread takes at once from shared memory."""
 
@@ -21,6 +25,7 @@ class TileShape:
         depth: steps of the reduction that are in shared memory at once.
         thread_rows: rows of one thread, a multiple of four.
         thread_columns: columns of one thread, likewise.
+        teams: of threads that each compute the tile for a part of the reduction.
     """
 
     rows: int
@@ -28,11 +33,17 @@ class TileShape:
     depth: int
     thread_rows: int
     thread_columns: int
+    teams: int = 1
 
     @property
     def threads(self) -> int:
-        """Threads of a block."""
+        """Threads of a team."""
         return self.rows * self.columns // (self.thread_rows * self.thread_columns)
+
+    @property
+    def block(self) -> int:
+        """Threads of a block."""
+        return self.threads * self.teams
 
     @property
     def thread_grid(self) -> tuple[int, int]:
@@ -71,6 +82,30 @@ def choose_shape(rows: int, columns: int, batch: int) -> TileShape:
     if _fits(_MIDDLE, rows, columns) and _MIDDLE.blocks(rows, columns, batch) >= _ENOUGH_BLOCKS:
         return _MIDDLE
     return _SMALL
+
+
+def with_teams(shape: TileShape, blocks: int, steps: int, nbytes: int) -> TileShape:
+    """Return `shape` with as many teams as a device whose blocks are few has room for.
+
+    Args:
+        shape: of the tiles.
+        blocks: how many there are.
+        steps: of the reduction.
+        nbytes: of the widest element.
+    """
+    for teams in (8, 4, 2):
+        each = steps // teams
+        whole = steps % (teams * shape.depth) == 0 and each >= _MIN_STEPS
+        fits = teams * nbytes * _elements(shape) <= STATIC_BYTES
+        if whole and fits and blocks * shape.threads * teams <= _ROOM:
+            return replace(shape, teams=teams)
+    return shape
+
+
+def _elements(shape: TileShape) -> int:
+    """Return about how many elements of shared memory a team needs."""
+    factors = shape.depth * (shape.rows + shape.columns + 2 * VECTOR)
+    return factors + shape.thread_grid[0] * shape.columns
 
 
 def _fits(shape: TileShape, rows: int, columns: int) -> bool:
