@@ -3,9 +3,9 @@
 
 A thread holds pairs of neighbouring columns: of each eight columns those at twice its number in a
 group of four lanes, in two rows that lie eight apart (PTX ISA, "Register fragments for wgmma").
-64 rows by 128 bytes at a time pass through shared memory, from where TMA writes them; or the threads
-do, where rows start between multiples of 16 bytes. Where columns are no neighbours in memory, every
-thread writes its own elements.
+64 rows by 128 bytes at a time pass through shared memory, from where TMA writes them; where rows
+start between multiples of 16 bytes, the threads do. Where columns are no neighbours in memory,
+every thread writes its own elements.
 """
 
 from __future__ import annotations
