@@ -93,10 +93,14 @@ def mark_kernels(module: ir.Operation, functions: Sequence[DeviceFunction]) -> N
 
 
 def _wait_in_code(function: ir.Operation) -> None:
-    """Let a launch wait for the one before it, and the next one begin; first of all it does."""
+    """Let a launch first of all wait for the one before it.
+
+    The next launch is not told to begin ahead of the end: its blocks would take the places of
+    blocks, several on some multiprocessors and none on others, and wait there.
+    """
     with ir.InsertionPoint.at_block_begin(entry_block(function)), function.location:
-        for instruction in ("griddepcontrol.launch_dependents;", "griddepcontrol.wait;"):
-            llvm.inline_asm(None, [], instruction, "~{memory}", has_side_effects=True)
+        wait = "griddepcontrol.wait;"
+        llvm.inline_asm(None, [], wait, "~{memory}", has_side_effects=True)
 
 
 def _readonly(function: ir.Operation) -> tuple[bool, ...]:

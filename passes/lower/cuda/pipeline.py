@@ -51,10 +51,10 @@ _LLVM = (
     "convert-cf-to-llvm,convert-ub-to-llvm,convert-nvvm-to-llvm,reconcile-unrealized-casts,"
     "canonicalize,cse"
 )
-PROGRAMMATIC = False
-"""Whether launches begin while the ones before them end, and wait by themselves.
+PROGRAMMATIC = True
+"""Whether launches are prepared while the ones before them end, and wait by themselves.
 
-On an H100 a chain of products took 20 % less by it, a transformer with copies 27 % more.
+On an H100, BERT-base of f16 at batch 1 takes 313 us by it, and 334 us without.
 """
 _ORDERED_BY_CODE = frozenset({"sm_90", "sm_90a", "sm_100a", "sm_120"})
 _TENSORS: tuple[Pass, ...] = (NarrowFloats(singles=False), DestinationPassing())

@@ -9,7 +9,6 @@ import pytest
 from gpu_code import assemble, compiled
 
 from xyntra.errors import CompileError
-from xyntra.passes.lower.cuda import pipeline
 from xyntra.targets.cuda.kernel_image import ImageLaunch, ImageMap, KernelImage
 
 POINTWISE = """
@@ -208,13 +207,15 @@ def test_functions_of_f64_are_refused_by_name():
 
 
 @pytest.mark.parametrize(("architecture", "waits"), [("sm_90a", True), ("sm_80", False)])
-def test_launches_that_begin_early_wait_first(architecture, waits, monkeypatch, tmp_path):
-    monkeypatch.setattr(pipeline, "PROGRAMMATIC", True)
-    image = compiled(SOFTMAX, architecture)
-    assert [each.programmatic for each in image.launches] == [waits]
+@pytest.mark.parametrize("text", [SOFTMAX, POINTWISE.format(shape="5x7", last="7")])
+def test_launches_wait_before_they_touch_memory(text, architecture, waits, tmp_path):
+    image = compiled(text, architecture)
+    assert [each.programmatic for each in image.launches] == [waits] * len(image.launches)
     assert ("griddepcontrol.wait" in image.ptx) == waits
-    if waits:
-        assert image.ptx.index("griddepcontrol.wait") < image.ptx.index("ld.global")
+    for code in image.ptx.split(".entry")[1:] if waits else []:
+        touched = re.search(r"\b(?:ld\.(?!param)|st\.|cp\.|mbarrier)", code)
+        assert touched is not None
+        assert code.index("griddepcontrol.wait") < touched.start()
     assemble(image, architecture, tmp_path)
 
 
