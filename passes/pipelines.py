@@ -115,14 +115,15 @@ def fusion_pipeline(*, egraph: bool, fast_math: bool, target: str = "cpu") -> tu
         egraph: whether there is such a stage.
         fast_math: whether it may change the results' rounding.
         target: "cpu" or "cuda". Factors of 16-bit floats become f32 where nothing narrower is
-            multiplied; for tensor cores, which take them as they are, weights are stored in order.
+            multiplied; for tensor cores, which take them as they are, weights are stored in order
+            and images of few channels packed.
     """
     simplify = SIMPLIFY.replace("}", " math=fast}") if fast_math else SIMPLIFY
     stages: dict[str, tuple[str, ...]] = {SIMPLIFY: (simplify,) if egraph else ()}
     if target != "cpu":
         stages |= {
             "widen-contractions": (),
-            _LAST_VIEW: (_LAST_VIEW, "order-weights"),
+            _LAST_VIEW: (_LAST_VIEW, "pack-channels", "order-weights"),
             _FUSION: (f"{_FUSION}{{target={target}}}",),
         }
     return tuple(each for name in expand("fuse") for each in stages.get(name, (name,)))

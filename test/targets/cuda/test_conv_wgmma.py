@@ -155,19 +155,26 @@ def test_no_tile_spills(innermost, tile, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("shape", "gathers"),
+    ("shape", "split"),
     [
-        ({"batch": 32, "size": 56}, True),
-        ({"batch": 32, "size": 7, "channels": 512, "columns": 512}, True),
-        ({"batch": 1, "size": 7, "channels": 512, "columns": 512}, False),
+        ({"batch": 32, "size": 56}, 1),
+        ({"batch": 32, "size": 7, "channels": 512, "columns": 512}, 1),
+        ({"batch": 1, "size": 14, "channels": 256, "columns": 256}, 4),
+        ({"batch": 1, "size": 7, "channels": 512, "columns": 512}, 8),
+        ({"batch": 1, "size": 7, "channels": 64, "columns": 512}, 0),
+        ({"batch": 8, "size": 230, "channels": 4, "taps": 7, "step": 2, "pad": 0}, 0),
     ],
-    ids=["many-pixels", "many-steps", "few-tiles"],
+    ids=["many-pixels", "many-steps", "few-tiles", "fewer-tiles", "few-steps", "narrow-pixels"],
 )
-def test_what_takes_less_time_is_chosen(shape, gathers, monkeypatch):
+def test_what_takes_less_time_is_chosen(shape, split, monkeypatch, tmp_path):
     monkeypatch.setattr(select, "MMA_ARCHITECTURES", frozenset({"sm_90a"}))
     image = compiled(convolution(**shape))
-    assert ("im2col" in image.ptx) == gathers
+    (launch,) = image.launches
     assert image.scratch == ()
+    assert ("im2col" in image.ptx) == bool(split)
+    if split:
+        assert launch.cluster == split
+        assert set(re.findall(r"(\d+) bytes spill", assemble(image, "sm_90a", tmp_path))) == {"0"}
 
 
 @pytest.mark.parametrize(

@@ -29,9 +29,11 @@ from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
     BLOCK,
     BLOCK_BYTES,
     MULTIPROCESSORS,
+    SWIZZLE,
     TILES,
     Tile,
     depth,
+    exchange,
     shares,
     tensor_map,
 )
@@ -39,6 +41,7 @@ from xyntra.passes.lower.cuda.contraction.wgmma_results import Results
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
 from xyntra.passes.lower.cuda.thread_grid import i32
 
+_TILES = (*TILES, *(Tile(64, 64, split=split) for split in (2, 4, 8)))
 _MAX_AXES = 3
 _CORNERS = {1: 1 << 15, 2: 1 << 7, 3: 1 << 4}  # by number of axes: bounds of a corner
 _OFFSETS = {1: 1 << 16, 2: 1 << 8, 3: 1 << 5}  # of a tap's offset
@@ -50,6 +53,7 @@ _LAUNCH = 1.9  # microseconds
 _TILE = 0.41  # microseconds, of every tile of a block
 _MULTIPLY = 3.8e6  # products in a microsecond
 _PIXEL = 2.0e-3  # microseconds, of a pixel that TMA gathers
+_NARROW_PIXEL = 7.0e-3  # of one that is less than 128 bytes from the next
 _BRING = 160e3  # bytes in a microsecond
 _WRITE, _READ = 6.2e-5, 7.3e-5  # microseconds, of an element of a tile, and of one that it adds
 
@@ -174,30 +178,34 @@ def plan_convolution(
     channels = depth(product)
     loops = tuple((axis.tap, axis.taps) for axis in axes if axis.tap is not None)
     taps = Taps(loops, -(-nest.loops[deep[0]].extent // channels), channels)
+    tiles = _TILES if tile is None else (tile,)
+    orders = [TileOrder(product, each) for each in tiles]
     times = {
-        each: microseconds(product, epilogue, taps, each) for each in (tile and [tile]) or TILES
+        order.tile: microseconds(order, epilogue, taps)
+        for order in orders
+        if order.tile.split == 1 or shares(order.tile, order.count, taps.steps)
     }
-    tile = min(times, key=lambda each: times[each])
-    order = TileOrder(product, tile)
-    if tile.split > 1 and not shares(tile, order.count, taps.steps):
+    if not times:
         return None
+    tile = min(times, key=lambda each: times[each])
     left = _image(product, axes, deep[0], taps, tile)
     right = _weights(product, deep[0], taps, tile)
     results = Results.of(product, epilogue, tile)
     if left is None or right is None or results is None:
         return None
+    order = TileOrder(product, tile)
     return WgmmaPlan(order, left, right, ((0, results),), taps.steps, times[tile])
 
 
-def microseconds(product: Product, epilogue: Epilogue | None, taps: Taps, tile: Tile) -> float:
+def microseconds(order: TileOrder, epilogue: Epilogue | None, taps: Taps) -> float:
     """Return about how long a convolution takes on a large device.
 
     Args:
-        product: the convolution.
+        order: of the tiles.
         epilogue: what happens to each element before it is stored, if anything.
         taps: stages of the reduction.
-        tile: how the product is cut.
     """
+    product, tile = order.product, order.tile
     inputs = () if epilogue is None else epilogue.inputs
     read = sum(
         1
@@ -205,10 +213,17 @@ def microseconds(product: Product, epilogue: Epilogue | None, taps: Taps, tile: 
         if each is not None and any(each.strides[loop] for loop in product.rows)
     )
     elements = tile.rows * tile.columns
-    waves = -(-TileOrder(product, tile).count // MULTIPROCESSORS)
+    pixel = min((step for step in product.left.strides if step > 1), default=SWIZZLE)
+    wide = pixel * product.item_bytes >= SWIZZLE
+    gather = tile.rows * (_PIXEL if wide else _NARROW_PIXEL)
     multiply = elements * taps.channels / _MULTIPLY
-    stage = max(multiply, tile.rows * _PIXEL, tile.stage_bytes / _BRING)
-    return _LAUNCH + waves * (taps.steps * stage + _TILE + elements * (_WRITE + read * _READ))
+    stage = max(multiply, gather, tile.stage_bytes / _BRING)
+    results = _TILE + elements * (_WRITE + read * _READ)
+    if tile.split > 1:
+        own = -(-taps.steps // tile.split)
+        return _LAUNCH + own * stage + exchange(tile) + results / tile.split
+    waves = -(-order.count // MULTIPROCESSORS)
+    return _LAUNCH + waves * (taps.steps * stage + results)
 
 
 def _image(

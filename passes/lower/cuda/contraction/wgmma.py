@@ -89,7 +89,7 @@ def emit_wgmma(plan: WgmmaPlan, shared: SharedMemory) -> LaunchShape:
         kernel.barriers + 2 * _BARRIER * plan.stages,
         plan.order.tile.split,
         maps=plan.maps,
-        resident=plan.order.tile.blocks,
+        resident=1,
     )
 
 
@@ -136,7 +136,7 @@ class _Kernel:
         """Of the launch."""
         if self.tile.split > 1:
             return self.order.count * self.tile.split
-        return min(self.order.count, MULTIPROCESSORS * self.tile.blocks)
+        return min(self.order.count, MULTIPROCESSORS)
 
     @property
     def steps(self) -> int:
@@ -190,8 +190,8 @@ class _Kernel:
 
     def _set_registers(self, count: int, action: str) -> None:
         """Let consumers have registers of the producer, where two would have too few."""
-        # Blocks that share a multiprocessor, or a tile with all their threads, need them all alike.
-        if self.tile.consumers > 1 and self.tile.blocks == 1 and self.tile.split == 1:
+        # Blocks that share a tile with all their threads need them all alike.
+        if self.tile.consumers > 1 and self.tile.split == 1:
             nvvm.setmaxregister(count, getattr(nvvm.SetMaxRegisterAction, action))
 
     def _tiles(self, body: Callable[[Place, Sequence[ir.Value]], Sequence[ir.Value]]) -> None:

@@ -36,8 +36,6 @@ _ALIGNMENT = 16  # bytes, of strides and addresses of TMA
 _MAX_STAGES = 8
 _MAX_SHARE_STAGES = 12  # where blocks share a reduction
 _BARRIER_BYTES = 1024
-_ALL_SHARED_BYTES = 228 << 10  # of a multiprocessor
-_RESERVED_BYTES = 1024  # that the system takes of them for each block
 
 
 @dataclass(frozen=True)
@@ -48,14 +46,12 @@ class Tile:
         rows: 64 for every warpgroup that multiplies, of which there are one or two.
         columns: a multiple of 64, up to 256.
         group: rows of tiles that are walked through together, so that they share columns in L2.
-        blocks: that share a multiprocessor, so that some multiply while others write.
         split: blocks that share the reduction of a tile, one cluster; each has no other tile.
     """
 
     rows: int
     columns: int
     group: int = 8
-    blocks: int = 1
     split: int = 1
 
     @property
@@ -171,8 +167,7 @@ def tensor_map(
 
 def stages(tile: Tile, staging: int) -> int:
     """Return how many stages of the reduction fit beside `staging` bytes for the results."""
-    own = SHARED_BYTES if tile.blocks == 1 else _ALL_SHARED_BYTES // tile.blocks - _RESERVED_BYTES
-    left = own - staging - _BARRIER_BYTES
+    left = SHARED_BYTES - staging - _BARRIER_BYTES
     most = _MAX_STAGES if tile.split == 1 else _MAX_SHARE_STAGES
     return min(left // tile.stage_bytes, most)
 
@@ -227,7 +222,7 @@ TILES = (
 """The tiles that are chosen from."""
 SPLITS = False
 """Whether the blocks of a cluster may share a reduction."""
-_CLUSTERS = {2: 66, 4: 32, 8: 15}
+_CLUSTERS = {2: 64, 4: 30, 8: 15}
 """Clusters of so many blocks, one a multiprocessor, that run at once on a large device."""
 _MIN_SHARE = 2  # stages of a block that shares a reduction
 # Fitted to 70 launches of 30 products on one H100, which they miss by 14 % in the geometric mean.
@@ -254,7 +249,11 @@ def microseconds(product: Product, tile: Tile, work: int) -> float:
     step = max(elements * BLOCK / _MULTIPLY, tile.stage_bytes / _BRING, _STEP)
     results = _TILE + elements * (_WRITE + _WORK * work)
     if tile.split > 1:
-        exchange = _CLUSTER + _MEMBER * tile.split + elements * _EXCHANGE
-        return _LAUNCH + -(-steps // tile.split) * step + exchange + results / tile.split
+        return _LAUNCH + -(-steps // tile.split) * step + exchange(tile) + results / tile.split
     waves = -(-_tiles(product, tile) // MULTIPROCESSORS)
     return _LAUNCH + waves * (steps * step + results)
+
+
+def exchange(tile: Tile) -> float:
+    """Return about how many microseconds the blocks that share a tile take to add up."""
+    return _CLUSTER + _MEMBER * tile.split + tile.rows * tile.columns * _EXCHANGE
