@@ -3,19 +3,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
 from xyntra.passes.lower.cpu.access_strides import loop_extents
-from xyntra.passes.lower.cpu.linear_nest import linear_nest
+from xyntra.passes.lower.cpu.linear_nest import LinearNest, linear_nest
 from xyntra.passes.lower.cuda.attention.emit import emit_attention
+from xyntra.passes.lower.cuda.column_group import column_group
+from xyntra.passes.lower.cuda.columns import emit_columns
 from xyntra.passes.lower.cuda.contraction.select import emit_contraction
 from xyntra.passes.lower.cuda.general import emit_general, is_general
+from xyntra.passes.lower.cuda.launch_groups import is_nest
 from xyntra.passes.lower.cuda.pointwise import emit_pointwise
 from xyntra.passes.lower.cuda.reductions import emit_reduction
 from xyntra.passes.lower.cuda.register_rows import emit_register_rows
 from xyntra.passes.lower.cuda.rows import emit_rows
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
-from xyntra.passes.lower.cuda.stages import Stage, is_nest
+from xyntra.passes.lower.cuda.stages import Stage
 from xyntra.passes.lower.cuda.thread_grid import MAX_GRID, LaunchShape
 
 _SINGLE = LaunchShape(1, 1)
@@ -59,15 +64,25 @@ def emit_stage(
     found = stage.contraction
     with last.location, ir.InsertionPoint(last):
         if found is not None:
-            shape = emit_contraction(found, shared, architecture)
-        elif len(nests) > 1:
-            in_registers = emit_register_rows(nests, stage.operations, shared)
-            shape = in_registers or emit_rows(nests, stage.operations, shared)
-        elif nests[0].reductions:
-            shape = emit_reduction(nests[0], shared)
-        else:
-            shape = emit_pointwise(nests[0])
-    return _checked(shape)
+            return _checked(emit_contraction(found, shared, architecture))
+        return _checked(_emit_nests(nests, stage.operations, shared, architecture))
+
+
+def _emit_nests(
+    nests: Sequence[LinearNest],
+    generics: Sequence[ir.Operation],
+    shared: SharedMemory,
+    architecture: str,
+) -> LaunchShape:
+    columns = column_group(nests)
+    if columns is not None:
+        return emit_columns(columns, generics, shared)
+    if len(nests) > 1:
+        in_registers = emit_register_rows(nests, generics, shared, architecture)
+        return in_registers or emit_rows(nests, generics, shared)
+    if nests[0].reductions:
+        return emit_reduction(nests[0], shared)
+    return emit_pointwise(nests[0])
 
 
 def _checked(shape: LaunchShape) -> LaunchShape:

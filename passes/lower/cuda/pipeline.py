@@ -124,7 +124,7 @@ def _lower(module: ir.Operation, architecture: str) -> LoweredCudaKernel:
     module.context.get_dialect_descriptor("nvvm")  # loads it
     module = _to_buffers(module)
     function = kernel_function(module)
-    stages = without_padding(form_stages(function), architecture)
+    stages = without_padding(form_stages(function, architecture), architecture)
     stages = with_slices(stages, architecture)
     name = function_name(function)
     shapes: list[LaunchShape | None] = []

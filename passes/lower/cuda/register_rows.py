@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Nests that exchange rows: a warp or a block a row, which stays in registers.
+"""Nests that exchange rows: a warp, a block or a cluster a row, which stays in registers.
 
 Every thread holds the same elements of every row, so that what one nest writes and another reads
 never leaves the thread. Each array is read once and each result written once, 16 bytes at a time;
-only sums, maxima and their like pass through shuffles and, in a block, through shared memory.
+only sums, maxima and their like pass through shuffles, in a block through shared memory, and
+between the blocks of a cluster through each other's.
 """
 
 from __future__ import annotations
@@ -15,27 +16,27 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, collapsed
-from xyntra.passes.lower.cpu.loop_builder import Position, load, offset, store
+from xyntra.passes.lower.cpu.loop_builder import offset, store
 from xyntra.passes.lower.cpu.memrefs import is_private, root
 from xyntra.passes.lower.cpu.row_group import aligned, shared_loops
-from xyntra.passes.lower.cpu.vector_body import broadcast, emit_results_on_vectors
+from xyntra.passes.lower.cpu.vector_body import broadcast
 from xyntra.passes.lower.cuda.block_reduce import block_reduce
-from xyntra.passes.lower.cuda.combiner import Combiner
-from xyntra.passes.lower.cuda.pointwise import load_vector, reads_outputs, store_vector
-from xyntra.passes.lower.cuda.reductions import lane_of
-from xyntra.passes.lower.cuda.row_plan import (
-    WARPS,
-    RowPlan,
-    is_row,
-    place_of,
-    row_plan,
+from xyntra.passes.lower.cuda.cluster_reduce import (
+    announce_block,
+    await_blocks,
+    cluster_rank,
+    cluster_reduce,
 )
+from xyntra.passes.lower.cuda.combiner import Combiner
+from xyntra.passes.lower.cuda.pointwise import reads_outputs
+from xyntra.passes.lower.cuda.reductions import lane_of
+from xyntra.passes.lower.cuda.row_plan import RowPlan, first_reads, row_plan
+from xyntra.passes.lower.cuda.row_values import Row, RowValues
 from xyntra.passes.lower.cuda.scalar_body import emit_on_scalars
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import (
     WARP,
     LaunchShape,
-    as_index,
     below,
     block_number,
     delinearize,
@@ -44,12 +45,12 @@ from xyntra.passes.lower.cuda.thread_grid import (
     when,
 )
 
-_Row = list[ir.Value]  # a vector for each step of a thread
-_Key = tuple[ir.Value, tuple[int, tuple[int, ...], bool]]
-
 
 def emit_register_rows(
-    nests: Sequence[LinearNest], generics: Sequence[ir.Operation], shared: SharedMemory
+    nests: Sequence[LinearNest],
+    generics: Sequence[ir.Operation],
+    shared: SharedMemory,
+    architecture: str,
 ) -> LaunchShape | None:
     """Emit `nests`, which share their outer loops, for a launch of the returned shape.
 
@@ -57,6 +58,7 @@ def emit_register_rows(
         nests: at least two, in order.
         generics: the operations that they come from, and that will be removed.
         shared: for what the warps of a block exchange.
+        architecture: what the code may use, such as "sm_90a".
 
     Returns:
         The launch; None, with nothing emitted, where rows do not fit the registers.
@@ -64,22 +66,30 @@ def emit_register_rows(
     nests = aligned(nests)
     count = shared_loops(nests)
     nests = [collapsed(nest, fixed=count) for nest in nests]
-    plan = row_plan(nests, count, generics)
+    plan = row_plan(nests, count, generics, architecture)
     if plan is None:
         return None
-    loops = list(enumerate(plan.outer))
-    if not plan.of_warps:
-        position = delinearize(block_number(), loops)
-        _Rows(plan, count, position, thread_number(), generics, shared).emit(nests)
-        return LaunchShape(plan.rows, plan.threads)
-    thread = thread_number()
-    warp = arith.shrui(thread, i32(WARP.bit_length() - 1))
-    row = arith.addi(arith.muli(block_number(), i32(WARPS)), warp)
-    with below(row, plan.rows, always=plan.rows % WARPS == 0):
-        position = delinearize(row, loops)
-        lane = arith.andi(thread, i32(WARP - 1))
-        _Rows(plan, count, position, lane, generics, shared).emit(nests)
-    return LaunchShape(-(-plan.rows // WARPS), WARPS * WARP)
+    row, thread = _place(plan)
+    with below(row, plan.rows, always=plan.rows % plan.side_by_side == 0):
+        position = delinearize(row, list(enumerate(plan.outer)))
+        values = RowValues(plan, count, position, thread)
+        _Rows(plan, values, thread, generics, shared).emit(nests, count)
+    blocks = -(-plan.rows // plan.side_by_side) * plan.cluster
+    return LaunchShape(blocks, plan.side_by_side * plan.threads, cluster=plan.cluster)
+
+
+def _place(plan: RowPlan) -> tuple[ir.Value, ir.Value]:
+    """Return the row of this thread, and its number among the threads of the row."""
+    row, thread = block_number(), thread_number()
+    if plan.of_warps:
+        warp = arith.shrui(thread, i32(WARP.bit_length() - 1))
+        row = arith.addi(arith.muli(row, i32(plan.side_by_side)), warp)
+        thread = arith.andi(thread, i32(WARP - 1))
+    if plan.cluster > 1:
+        announce_block()
+        row = arith.divui(row, i32(plan.cluster))
+        thread = arith.addi(thread, arith.muli(cluster_rank(), i32(plan.threads)))
+    return row, thread
 
 
 class _Rows:
@@ -87,8 +97,7 @@ class _Rows:
 
     Args:
         plan: how the row is shared.
-        count: loops over rows.
-        position: the row.
+        values: what the thread holds of it.
         thread: number of the thread among those of the row, an i32.
         generics: the operations that will be removed.
         shared: for reductions of a block.
@@ -97,136 +106,88 @@ class _Rows:
     def __init__(
         self,
         plan: RowPlan,
-        count: int,
-        position: Position,
+        values: RowValues,
         thread: ir.Value,
         generics: Sequence[ir.Operation],
         shared: SharedMemory,
     ) -> None:
         self._plan = plan
-        self._count = count
-        self._position = position
+        self._values = values
         self._thread = thread
         self._generics = generics
         self._shared = shared
-        self._rows: dict[_Key, _Row] = {}
-        self._scalars: dict[_Key, ir.Value] = {}
-        self._inside: ir.Value | None = None
-        self._places = [self._place(step) for step in range(plan.steps)]
+        self._others_run = False
 
-    def emit(self, nests: Sequence[LinearNest]) -> None:
-        """Emit all nests, in order."""
+    def emit(self, nests: Sequence[LinearNest], count: int) -> None:
+        """Emit all nests, which have `count` loops over rows, in order."""
+        # All loads come first, so that they are on their way together.
+        for nest, access in first_reads(nests, count):
+            self._values.load_ahead(nest, access)
         for nest in nests:
-            if len(nest.loops) == self._count:
+            if len(nest.loops) == count:
                 self._scalar(nest)
             elif nest.reductions:
                 self._reduction(nest)
             else:
                 self._elements(nest)
-
-    def _place(self, step: int) -> ir.Value:
-        """Return the first element of a vector; one of the last where it lies behind the row."""
-        plan = self._plan
-        number = arith.addi(self._thread, i32(step * plan.threads))
-        if (step + 1) * plan.threads > plan.vectors:
-            last = i32(plan.vectors - 1)
-            self._inside = arith.cmpi(arith.CmpIPredicate.ule, number, last)
-            number = arith.minui(number, last)
-        return as_index(arith.muli(number, i32(plan.lanes)))
-
-    def _is_partial(self, step: int) -> bool:
-        return self._inside is not None and step == self._plan.steps - 1
-
-    def _at(self, step: int) -> Position:
-        return self._position | {self._count: self._places[step]}
-
-    def _key(self, nest: LinearNest, access: Access) -> _Key:
-        return root(access.value), place_of(nest, access, self._count)
-
-    def _row(self, nest: LinearNest, access: Access) -> _Row:
-        """Return a row, from memory where it is met first."""
-        key = self._key(nest, access)
-        if key not in self._rows:
-            lanes = self._plan.lanes
-            self._rows[key] = [
-                load_vector(access, lanes, offset(access, self._at(step)))
-                for step in range(self._plan.steps)
-            ]
-        return self._rows[key]
-
-    def _scalar_of(self, nest: LinearNest, access: Access) -> ir.Value:
-        """Return what all elements of a row share."""
-        if access.is_scalar:
-            return access.value
-        key = self._key(nest, access)
-        if key not in self._scalars:
-            self._scalars[key] = load(access, offset(access, self._position))
-        return self._scalars[key]
-
-    def _vectors(self, nest: LinearNest, accesses: Sequence[Access]) -> list[_Row]:
-        """Return the vectors of operands, one list an operand."""
-        found = []
-        for access in accesses:
-            if is_row(nest, access, self._count):
-                found.append(self._row(nest, access))
-            else:
-                value = broadcast(self._scalar_of(nest, access), self._plan.lanes)
-                found.append([value] * self._plan.steps)
-        return found
+        if self._plan.cluster > 1:
+            self._await_others()
 
     def _elements(self, nest: LinearNest) -> None:
-        lanes, steps = self._plan.lanes, range(self._plan.steps)
-        operands = self._vectors(nest, nest.accesses if reads_outputs(nest) else nest.inputs)
-        results = [
-            emit_results_on_vectors(nest.body, [each[step] for each in operands], lanes)
-            for step in steps
-        ]
-        for number, access in enumerate(nest.outputs):
-            row = [results[step][number] for step in steps]
-            self._rows[self._key(nest, access)] = row
-            if not is_private(root(access.value), self._generics):
-                self._store_row(access, row)
-
-    def _store_row(self, access: Access, row: _Row) -> None:
-        for step, vector in enumerate(row):
-            place = offset(access, self._at(step))
-            if not self._is_partial(step):
-                store_vector(vector, access, self._plan.lanes, place)
-                continue
-            with when(self._inside):
-                store_vector(vector, access, self._plan.lanes, place)
+        accesses = nest.accesses if reads_outputs(nest) else nest.inputs
+        operands = [self._values.operand(nest, each) for each in accesses]
+        rows: list[Row] = [[] for _ in nest.outputs]
+        for step in range(self._plan.steps):
+            results = self._values.results(nest, [each(step) for each in operands], step)
+            for access, result, row in zip(nest.outputs, results, rows, strict=True):
+                row.append(result)
+                if not is_private(root(access.value), self._generics):
+                    self._values.store(access, step, result)
+        for access, row in zip(nest.outputs, rows, strict=True):
+            self._values.keep_row(nest, access, row)
 
     def _reduction(self, nest: LinearNest) -> None:
-        lanes, output = self._plan.lanes, nest.outputs[0]
+        output, lanes = nest.outputs[0], self._plan.lanes
         combiner = Combiner.of(nest)
         if combiner is None:  # `row_plan` has refused it
             raise AssertionError("a reduction without a neutral element")
-        operands = self._vectors(nest, nest.inputs)
+        operands = [self._values.operand(nest, each) for each in nest.inputs]
         # Before the threads meet: one of them may write it afterwards.
-        present = self._scalar_of(nest, output)
+        present = self._values.scalar(nest, output)
         partial = broadcast(combiner.start(), lanes)
         for step in range(self._plan.steps):
-            values = [each[step] for each in operands]
-            (after,) = emit_results_on_vectors(nest.body, [*values, partial], lanes)
-            partial = (
-                arith.select(self._inside, after, partial) if self._is_partial(step) else after
-            )
+            vectors = [each(step) for each in operands]
+            (after,) = self._values.results(nest, [*vectors, partial], step)
+            partial = self._values.inside(step, after, partial)
         single = reduce(combiner.combine, [lane_of(partial, lane) for lane in range(lanes)])
+        self._keep(nest, output, combiner.combine(present, self._total(single, combiner)))
+
+    def _total(self, single: ir.Value, combiner: Combiner) -> ir.Value:
+        """Return, in every thread, what the threads of the row have."""
         total = block_reduce(single, combiner, self._plan.threads, self._shared)
-        self._keep(nest, output, combiner.combine(present, total))
+        if self._plan.cluster == 1:
+            return total
+        self._await_others()
+        return cluster_reduce(total, combiner, self._plan.cluster, self._shared)
+
+    def _await_others(self) -> None:
+        """Wait, once, until the other blocks of the cluster run."""
+        if not self._others_run:
+            await_blocks()
+        self._others_run = True
 
     def _scalar(self, nest: LinearNest) -> None:
         accesses = nest.accesses if reads_outputs(nest) else nest.inputs
-        values = [self._scalar_of(nest, each) for each in accesses]
+        values = [self._values.scalar(nest, each) for each in accesses]
         results = emit_on_scalars(nest.body, values)
         for value, access in zip(results, nest.outputs, strict=True):
             self._keep(nest, access, value)
 
     def _keep(self, nest: LinearNest, access: Access, value: ir.Value) -> None:
         """Remember what all elements of a row share; one thread writes it if others may read it."""
-        self._scalars[self._key(nest, access)] = value
+        self._values.keep_scalar(nest, access, value)
         if is_private(root(access.value), self._generics):
             return
-        place = offset(access, self._position)
+        place = offset(access, self._values.position)
         with when(arith.cmpi(arith.CmpIPredicate.eq, self._thread, i32(0))):
             store(value, access, place)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from xyntra.dialects.dtypes import ITEM_BYTES
@@ -12,18 +12,30 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
 from xyntra.passes.lower.cpu.memrefs import is_private, root, view_offset
 from xyntra.passes.lower.cpu.vector_body import is_vectorizable
+from xyntra.passes.lower.cuda.cluster_reduce import has_clusters
 from xyntra.passes.lower.cuda.combiner import Combiner
 from xyntra.passes.lower.cuda.pointwise import reads_outputs
 from xyntra.passes.lower.cuda.thread_grid import MAX_GRID, WARP
 
 _VECTOR_BYTES = 16  # the widest access of one thread
 _REGISTER = 4  # bytes
-_GOOD = 16  # registers of a thread for rows: few enough for many threads
-_MOST_OF_WARP = 32
-_MOST_OF_BLOCK = 36  # 1024 threads have 64 registers each
-_BLOCKS = (128, 256, 512, 1024)
-WARPS = 4
-"""Rows of a block where each takes a warp."""
+# Threads of a block, blocks of a cluster, and for each thread the most registers that rows may take
+# and the most bytes on their way at once. On an H100, fewer threads with more each were faster, up
+# to what is said here.
+_SHARES = (
+    (WARP, 1, 32, 128),
+    (128, 1, 32, 64),
+    (256, 1, 32, 64),
+    (512, 1, 32, 128),
+    (1024, 1, 36, 144),
+    (256, 8, 32, 128),
+    (512, 8, 64, 256),
+)
+_AHEAD = 48  # registers of a thread for what is loaded before anything is computed
+_THREADS_AHEAD = 128  # of a block at most: with more, too few blocks find registers
+_WARPS = 4  # of a block at most, where each takes a row
+_BLOCK_BYTES = 1 << 10  # of an array: more rows do not share a block
+_BLOCKS = 528  # enough for all multiprocessors
 
 
 @dataclass(frozen=True)
@@ -34,13 +46,19 @@ class RowPlan:
         outer: extents of the loops over rows.
         length: elements of a row.
         lanes: neighbours that a thread loads and stores at once.
-        threads: that share a row: a warp, or all of a block.
+        threads: of a block that share a row: a warp, or all.
+        cluster: blocks that share a row.
+        item: bytes of the widest element in memory.
+        ahead: whether arrays that all rows share are loaded before anything is computed, too.
     """
 
     outer: tuple[int, ...]
     length: int
     lanes: int
     threads: int
+    cluster: int
+    item: int
+    ahead: bool = False
 
     @property
     def rows(self) -> int:
@@ -55,16 +73,33 @@ class RowPlan:
     @property
     def steps(self) -> int:
         """Vectors of a thread, the last of which may lie behind the row."""
-        return -(-self.vectors // self.threads)
+        return -(-self.vectors // self.sharing)
+
+    @property
+    def sharing(self) -> int:
+        """Threads that share a row."""
+        return self.threads * self.cluster
 
     @property
     def of_warps(self) -> bool:
         """Whether a warp takes a row."""
         return self.threads == WARP
 
+    @property
+    def _nbytes(self) -> int:
+        return self.length * self.item
+
+    @property
+    def side_by_side(self) -> int:
+        """Rows of a block."""
+        warps = _WARPS if self.of_warps else 1
+        while warps > 1 and (self.rows < warps * _BLOCKS or warps * self._nbytes > _BLOCK_BYTES):
+            warps //= 2
+        return warps
+
 
 def row_plan(
-    nests: Sequence[LinearNest], count: int, generics: Sequence[ir.Operation]
+    nests: Sequence[LinearNest], count: int, generics: Sequence[ir.Operation], architecture: str
 ) -> RowPlan | None:
     """Return how threads share the rows of `nests`, None where rows must lie in memory.
 
@@ -72,6 +107,7 @@ def row_plan(
         nests: what shares its `count` outer loops, with as few loops behind them as can be.
         count: the number of loops.
         generics: the operations that they come from.
+        architecture: what the code may use, such as "sm_90a".
     """
     lengths = {nest.loops[count].extent for nest in nests if len(nest.loops) > count}
     if len(lengths) != 1 or not all(_is_simple(nest, count) for nest in nests):
@@ -82,14 +118,20 @@ def row_plan(
     outer = tuple(loop.extent for loop in nests[0].loops[:count])
     accesses = [each for nest in nests for each in row_accesses(nest, count)]
     in_memory = [each for each in accesses if not is_private(root(each.value), generics)]
+    item = max(map(_item_bytes, in_memory), default=_VECTOR_BYTES)
     lanes = _lanes(in_memory, count, length)
     live = _live_bytes(nests, count)
-    for threads in (WARP, *_BLOCKS):
-        plan = RowPlan(outer, length, lanes, threads)
-        registers = plan.steps * lanes * live / _REGISTER
-        most = {WARP: _MOST_OF_WARP, _BLOCKS[-1]: _MOST_OF_BLOCK}.get(threads, _GOOD)
-        if registers <= most and plan.rows <= MAX_GRID:
-            return plan
+    own, common = _read_bytes(nests, count)
+    for threads, cluster, registers, flying in _SHARES:
+        plan = RowPlan(outer, length, lanes, threads, cluster, item)
+        if cluster > 1 and not has_clusters(architecture):
+            break
+        elements = plan.steps * lanes
+        if elements * live > registers * _REGISTER or elements * own > flying:
+            continue
+        if plan.rows * cluster <= MAX_GRID:
+            fits = elements * (own + common) <= _AHEAD * _REGISTER
+            return replace(plan, ahead=fits and threads <= _THREADS_AHEAD)
     return None
 
 
@@ -100,6 +142,23 @@ def row_accesses(nest: LinearNest, count: int) -> Iterator[Access]:
             yield access
 
 
+def first_reads(nests: Sequence[LinearNest], count: int) -> list[tuple[LinearNest, Access]]:
+    """Return where arrays that move along a row are read before one of `nests` has written them."""
+    written: set[ir.Value] = set()
+    found = []
+    for nest in nests:
+        for access in nest.accesses if reads_outputs(nest) else nest.inputs:
+            if is_row(nest, access, count) and root(access.value) not in written:
+                found.append((nest, access))
+        written |= {root(each.value) for each in nest.outputs}
+    return found
+
+
+def is_common(access: Access, count: int) -> bool:
+    """Tell whether an access along a row touches the same elements in every row."""
+    return count > 0 and not any(access.strides[:count])
+
+
 def is_row(nest: LinearNest, access: Access, count: int) -> bool:
     """Tell whether an access moves along a row."""
     return not access.is_scalar and len(nest.loops) > count and access.strides[count] != 0
@@ -108,7 +167,7 @@ def is_row(nest: LinearNest, access: Access, count: int) -> bool:
 def _is_simple(nest: LinearNest, count: int) -> bool:
     """Tell whether `nest` has at most one loop along the row, and arithmetic that takes vectors."""
     inner = nest.loops[count:]
-    if len(inner) > 1 or nest.indices or not is_vectorizable(nest.body):
+    if len(inner) > 1 or not _takes_vectors(nest, has_row=bool(inner)):
         return False
     if any(loop.is_reduction for loop in inner):
         if Combiner.of(nest) is None or is_row(nest, nest.outputs[0], count):
@@ -119,6 +178,22 @@ def _is_simple(nest: LinearNest, count: int) -> bool:
         access.is_scalar or (_item_bytes(access) and (not inner or access.strides[count] in (0, 1)))
         for access in nest.accesses
     )
+
+
+def _takes_vectors(nest: LinearNest, *, has_row: bool) -> bool:
+    """Tell whether the body is arithmetic that vectors can be given, numbers of elements too."""
+    if not nest.indices:
+        return is_vectorizable(nest.body)
+    return has_row and all(_takes_vector(view.operation) for view in nest.body.operations)
+
+
+def _takes_vector(op: ir.Operation) -> bool:
+    if op.name in ("linalg.index", "linalg.yield"):
+        return True
+    if not op.name.startswith(("arith.", "math.")) or len(op.results) != 1:
+        return False
+    of_index = [str(value.type) == "index" for value in (*op.operands, *op.results)]
+    return not any(of_index) or (op.name == "arith.index_cast" and of_index[0])
 
 
 def _item_bytes(access: Access) -> int:
@@ -171,6 +246,16 @@ def _lanes(accesses: Sequence[Access], count: int, length: int) -> int:
 def _fits(access: Access, count: int, lanes: int) -> bool:
     first = access.offset + view_offset(access.value)
     return all(place % lanes == 0 for place in (first, *access.strides[:count]))
+
+
+def _read_bytes(nests: Sequence[LinearNest], count: int) -> tuple[int, int]:
+    """Return the bytes of memory that are read for an element: of its own row, and of all rows'."""
+    own: dict[ir.Value, int] = {}
+    common: dict[ir.Value, int] = {}
+    for _, access in first_reads(nests, count):
+        sizes = common if is_common(access, count) else own
+        sizes[root(access.value)] = _item_bytes(access)
+    return sum(own.values()), sum(common.values())
 
 
 def _live_bytes(nests: Sequence[LinearNest], count: int) -> int:

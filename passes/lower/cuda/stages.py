@@ -5,23 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import prod
 
 from torch_mlir.dialects import scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
 from xyntra.passes.lower.cpu.kernel_function import entry_block, function_name, operations_named
-from xyntra.passes.lower.cpu.linear_nest import LinearNest, collapsed, is_linear, linear_nest
 from xyntra.passes.lower.cpu.memrefs import VIEWS, identity_map, root
-from xyntra.passes.lower.cpu.row_group import aligned, exchange_values, shared_loops
-from xyntra.passes.lower.cpu.scalar_nest import is_scalar_code
 from xyntra.passes.lower.cuda.attention.group import AttentionGroup, attention_group
 from xyntra.passes.lower.cuda.contraction.group import ContractionGroup, contraction_group
-from xyntra.passes.lower.cuda.row_plan import row_plan
+from xyntra.passes.lower.cuda.launch_groups import launch_groups
+from xyntra.passes.lower.cuda.long_reductions import split_long_reductions
 
-_MULTIPROCESSORS = 132
-_LONG_ROW = 4096  # elements
 _PASSIVE = VIEWS | {"memref.alloc", "memref.load", "memref.get_global", "func.return"}
 
 
@@ -44,28 +39,34 @@ class Stage:
     is_needless: bool = False
 
 
-def form_stages(function: ir.Operation) -> list[Stage]:
+def form_stages(function: ir.Operation, architecture: str) -> list[Stage]:
     """Wrap everything in `function` that computes into regions, one a stage, in order.
 
     A contraction takes the fill before it and the arithmetic behind it along, neighbours that
     exchange rows become one stage, everything else a stage by itself. Views, allocations and
     scalars stay where they are.
 
+    Args:
+        function: the kernel.
+        architecture: what the code may use, such as "sm_90a".
+
     Raises:
         CompileError: the function reads, between two stages, an element that a stage writes.
     """
     for copy in operations_named(function, "memref.copy"):
         _as_generic(copy)
-    work = [view.operation for view in entry_block(function).operations]
-    work = [op for op in work if not _is_passive(op)]
+    work = _work(function)
     _check_loads(function, work)
     attentions = _attentions(work)
     groups = _contractions([op for op in work if not _is_of(op, attentions)])
+    taken = [op for each in attentions for op in each.operations]
+    taken += [op for group in groups for op in group.operations]
+    split_long_reductions(function, [op for op in work if op not in taken])
+    runs = list(_runs(_work(function), taken))
     stages = [_wrap(each.operations, attention=each) for each in attentions]
     stages += [_wrap(group.operations, group) for group in groups]
-    taken = [op for stage in stages for op in stage.operations]
-    for run in _runs(work, taken):
-        stages += [_wrap(group) for group in list(_groups(run))]
+    for run in runs:
+        stages += [_wrap(group) for group in list(launch_groups(run, architecture))]
     positions = {view.operation: i for i, view in enumerate(entry_block(function).operations)}
     return sorted(stages, key=lambda stage: positions[stage.region])
 
@@ -77,11 +78,10 @@ def erase_unused_memory(function: ir.Operation) -> None:
             op.erase()
 
 
-def is_nest(op: ir.Operation) -> bool:
-    """Tell whether `op` is loops around scalar code, with accesses linear in the loops."""
-    if op.name != "linalg.generic" or not is_linear(op):
-        return False
-    return is_scalar_code(op.regions[0].blocks[0])
+def _work(function: ir.Operation) -> list[ir.Operation]:
+    """Return what computes, in order."""
+    operations = [view.operation for view in entry_block(function).operations]
+    return [op for op in operations if not _is_passive(op)]
 
 
 def _is_passive(op: ir.Operation) -> bool:
@@ -120,44 +120,6 @@ def _runs(
         else:
             run.append(op)
     yield run
-
-
-def _groups(work: Sequence[ir.Operation]) -> Iterator[list[ir.Operation]]:
-    waiting = list(work)
-    while waiting:
-        length = _shared_length(waiting)
-        yield waiting[:length]
-        del waiting[:length]
-
-
-def _shared_length(work: Sequence[ir.Operation]) -> int:
-    """Return how many of the first operations can run row by row."""
-    nests = []
-    for op in work:
-        if not is_nest(op):
-            break
-        nests.append(linear_nest(op))
-        if len(nests) > 1 and not _share_rows(nests, work[: len(nests)]):
-            nests.pop()
-            break
-    return len(nests) if len(nests) > 1 and exchange_values(nests) else 1
-
-
-def _share_rows(nests: Sequence[LinearNest], generics: Sequence[ir.Operation]) -> bool:
-    """Tell whether `nests` have rows in common, or all of them one row that threads can hold."""
-    same = aligned(nests)
-    count = shared_loops(same)
-    if count:
-        return any(nest.reductions for nest in nests) or not _starves(same, count)
-    whole = [collapsed(nest, fixed=0) for nest in same]
-    return any(nest.reductions for nest in nests) and row_plan(whole, 0, generics) is not None
-
-
-def _starves(nests: Sequence[LinearNest], count: int) -> bool:
-    """Tell whether a block for each row would leave most of a large device idle for long."""
-    rows = prod(loop.extent for loop in nests[0].loops[:count])
-    elements = max(prod(loop.extent for loop in nest.loops[count:]) for nest in nests)
-    return rows < _MULTIPROCESSORS and elements >= _LONG_ROW
 
 
 def _wrap(

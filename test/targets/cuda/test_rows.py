@@ -55,16 +55,16 @@ NARROW = {
 }
 
 
-def norm(rows, size, dtype="f32"):
-    return compiled(
-        NORM.format(rows=rows, size=size, dtype=dtype, widen=WIDEN[dtype], narrow=NARROW[dtype])
-    )
+def norm(rows, size, dtype="f32", architecture="sm_90a"):
+    widen, narrow = WIDEN[dtype], NARROW[dtype]
+    text = NORM.format(rows=rows, size=size, dtype=dtype, widen=widen, narrow=narrow)
+    return compiled(text, architecture)
 
 
 @pytest.mark.parametrize(
     ("rows", "size", "dtype", "grid", "block"),
-    [(100, 512, "f32", 25, 128), (7, 96, "bf16", 2, 128), (5, 33, "f32", 2, 128),
-     (100, 4096, "f32", 100, 256), (100, 8192, "bf16", 100, 256), (3, 16384, "f32", 3, 1024)],
+    [(8000, 128, "f32", 4000, 64), (7, 96, "bf16", 7, 32), (5, 33, "f32", 5, 32),
+     (100, 4096, "f32", 100, 256), (100, 8192, "bf16", 100, 256), (3, 16384, "f32", 3, 512)],
 )  # fmt: skip
 def test_short_rows_take_a_warp_and_longer_ones_a_block(rows, size, dtype, grid, block, tmp_path):
     image = norm(rows, size, dtype)
@@ -94,13 +94,81 @@ def test_only_the_last_vector_of_a_thread_may_lie_behind_the_row():
     assert len(re.findall(r"min\.u32", ptx)) == 1
 
 
-def test_rows_that_no_block_can_hold_stay_in_memory():
-    image = norm(3, 1 << 17)
+@pytest.mark.parametrize("size", [65536, 40001, 1 << 18])
+def test_a_cluster_shares_rows_that_no_block_can_hold(size, tmp_path):
+    image = norm(3, size)
     (launch,) = image.launches
-    assert launch.grid == 3
+    assert (launch.grid, launch.cluster) == (24, 8)
+    assert image.ptx.count("barrier.cluster.arrive") == 2  # it is there, and the sum
+    assert len(re.findall(r"st\.shared::cluster", image.ptx)) == 1
+    assert set(re.findall(r"(\d+) bytes spill", assemble(image, "sm_90a", tmp_path))) == {"0"}
+
+
+@pytest.mark.parametrize(("size", "architecture"), [(1 << 17, "sm_80"), (1 << 20, "sm_90a")])
+def test_rows_that_nothing_can_hold_stay_in_memory(size, architecture):
+    image = norm(3, size, architecture=architecture)
+    (launch,) = image.launches
+    assert (launch.grid, launch.cluster) == (3, 1)
     loads = re.findall(r"ld\.global\S*", image.ptx)
     assert all(".v4" in load for load in loads)
     assert len(loads) < 16  # loops that are not unrolled
+
+
+def test_few_rows_take_a_block_each_and_many_share_blocks():
+    def shape(rows, size):
+        (launch,) = norm(rows, size, "bf16").launches
+        return launch.grid, launch.block
+
+    assert [shape(rows, 96) for rows in (128, 1056, 2112)] == [(128, 32), (528, 64), (528, 128)]
+    assert shape(2112, 768) == (2112, 32)  # a row is enough for a block
+
+
+def test_weights_are_loaded_first_where_registers_suffice():
+    def ahead(*row):
+        return norm(3000, *row).ptx.split("shfl")[0].count("ld.global")
+
+    assert ahead(768, "bf16") == 2 * 3
+    assert ahead(4096, "bf16") == 2 * 4
+    assert ahead(4096, "f32") == 4  # only the row: many threads have few registers each
+    assert ahead(1024, "f32") == 8
+
+
+ARGMAX = """
+func.func @k(%x: tensor<9x{size}xf32>) -> tensor<9xi32> {{
+  %none = arith.constant {size} : i32
+  %low = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<9xf32>
+  %f = linalg.fill ins(%low : f32) outs(%e : tensor<9xf32>) -> tensor<9xf32>
+  %m = linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+    iterator_types = ["parallel", "reduction"]}}
+    ins(%x : tensor<9x{size}xf32>) outs(%f : tensor<9xf32>) {{
+  ^bb0(%u: f32, %o: f32):
+    %a = arith.maximumf %o, %u : f32
+    linalg.yield %a : f32
+  }} -> tensor<9xf32>
+  %d = tensor.empty() : tensor<9xi32>
+  %g = linalg.fill ins(%none : i32) outs(%d : tensor<9xi32>) -> tensor<9xi32>
+  %r = linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>,
+    affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}}
+    ins(%x, %m : tensor<9x{size}xf32>, tensor<9xf32>) outs(%g : tensor<9xi32>) {{
+  ^bb0(%u: f32, %v: f32, %o: i32):
+    %c = arith.cmpf oeq, %u, %v : f32
+    %j = linalg.index 1 : index
+    %n = arith.index_cast %j : index to i32
+    %s = arith.select %c, %n, %none : i32
+    %a = arith.minsi %o, %s : i32
+    linalg.yield %a : i32
+  }} -> tensor<9xi32>
+  return %r : tensor<9xi32>
+}}"""
+
+
+@pytest.mark.parametrize(("size", "loads"), [(1024, 8), (4096, 4)])
+def test_the_place_of_the_largest_element_is_found_in_registers(size, loads):
+    image = compiled(ARGMAX.format(size=size))
+    assert len(image.launches) == 1
+    assert image.scratch == ()
+    assert len(re.findall(r"ld\.global\S*\.v4", image.ptx)) == loads  # all of the row, once
 
 
 @pytest.mark.parametrize("size", [31, 32, 257, 4095])
@@ -111,8 +179,9 @@ def test_ragged_rows_assemble_without_spills(size, tmp_path):
 
 def test_a_single_row_is_one_launch():
     (launch,) = norm(1, 192, "f16").launches
-    assert (launch.grid, launch.block) == (1, 128)
-    assert len(norm(1, 1 << 16).launches) > 1  # no block holds it
+    assert (launch.grid, launch.block) == (1, 32)
+    assert len(norm(1, 1 << 16).launches) == 1
+    assert len(norm(1, 1 << 16, architecture="sm_80").launches) > 1  # no block holds it
 
 
 COPY_AND_ADD = """

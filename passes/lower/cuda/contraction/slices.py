@@ -17,7 +17,8 @@ from xyntra.passes.lower.cpu.vector_body import is_vectorizable
 from xyntra.passes.lower.cuda.contraction.group import ContractionGroup, Slice
 from xyntra.passes.lower.cuda.contraction.roles import Roles
 from xyntra.passes.lower.cuda.contraction.select import takes_slices
-from xyntra.passes.lower.cuda.stages import Stage, is_nest
+from xyntra.passes.lower.cuda.launch_groups import is_nest
+from xyntra.passes.lower.cuda.stages import Stage
 
 _WIDTH = 64  # columns: slices start at multiples of it
 

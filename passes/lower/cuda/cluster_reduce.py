@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Combines one value of every block of a cluster (PTX ISA, "mapa", "barrier.cluster")."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from torch_mlir.dialects import arith, llvm
+
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cpu.loop_builder import index
+from xyntra.passes.lower.cuda.combiner import Combiner
+from xyntra.passes.lower.cuda.shared_memory import SharedMemory
+from xyntra.passes.lower.cuda.thread_grid import i32, thread_number, when
+
+_WORD, _DOUBLE = 32, 64  # bits
+_FIRST = 90  # the first architecture with clusters
+
+
+def has_clusters(architecture: str) -> bool:
+    """Tell whether blocks can form clusters on an architecture such as "sm_90a"."""
+    return int("".join(filter(str.isdigit, architecture))) >= _FIRST
+
+
+def cluster_rank() -> ir.Value:
+    """Return the number of the block in its cluster, an i32."""
+    return emit("nvvm.read.ptx.sreg.cluster.ctarank", [], ir.IntegerType.get_signless(_WORD))
+
+
+def announce_block() -> None:
+    """Say that this block runs, so that others may write to its shared memory."""
+    _effect("barrier.cluster.arrive.relaxed.aligned;")
+
+
+def await_blocks() -> None:
+    """Wait until all blocks of the cluster have said that they run."""
+    _effect("barrier.cluster.wait.aligned;")
+
+
+def cluster_reduce(
+    value: ir.Value, combiner: Combiner, size: int, shared: SharedMemory
+) -> ir.Value:
+    """Return, in every thread, the combination of `value` over the blocks of a cluster.
+
+    Every block writes its value into a word of each other one; all add them up by rank, so that
+    all have equal bits. Blocks may end behind it: nothing reaches into them any more.
+
+    Args:
+        value: the same in all threads of a block.
+        combiner: how two are combined.
+        size: blocks of the cluster.
+        shared: where the blocks' values are put.
+    """
+    kind = value.type
+    bits = _DOUBLE if kind.width > _WORD else _WORD
+    word = ir.IntegerType.get_signless(bits)
+    words = shared.allocate(size, word)
+    number = thread_number()
+    with when(arith.cmpi(arith.CmpIPredicate.ult, number, i32(size))):
+        start = emit("memref.extract_aligned_pointer_as_index", [words], ir.IndexType.get())
+        mine = arith.addi(_as_i32(start), arith.muli(cluster_rank(), i32(bits // 8)))
+        there = llvm.inline_asm(
+            ir.IntegerType.get_signless(_WORD),
+            [mine, number],
+            "mapa.shared::cluster.u32 $0, $1, $2;",
+            "=r,r,r",
+        )
+        letter = "r" if bits == _WORD else "l"
+        text = f"st.shared::cluster.b{bits} [$0], $1;"
+        _effect(text, f"r,{letter},", [there, _to_word(value, word)])
+    _effect("barrier.cluster.arrive.release.aligned;")
+    _effect("barrier.cluster.wait.acquire.aligned;")
+    found = [emit("memref.load", [words, index(each)], word) for each in range(size)]
+    return reduce(combiner.combine, [_from_word(each, kind) for each in found])
+
+
+def _to_word(value: ir.Value, word: ir.Type) -> ir.Value:
+    kind = value.type
+    if not isinstance(kind, ir.IntegerType):
+        value = emit("arith.bitcast", [value], ir.IntegerType.get_signless(kind.width))
+    return value if kind.width == word.width else emit("arith.extui", [value], word)
+
+
+def _from_word(value: ir.Value, kind: ir.Type) -> ir.Value:
+    narrow = ir.IntegerType.get_signless(kind.width)
+    if value.type != narrow:
+        value = emit("arith.trunci", [value], narrow)
+    return value if isinstance(kind, ir.IntegerType) else emit("arith.bitcast", [value], kind)
+
+
+def _as_i32(value: ir.Value) -> ir.Value:
+    return emit("arith.index_cast", [value], ir.IntegerType.get_signless(_WORD))
+
+
+def _effect(text: str, constraints: str = "", operands: list[ir.Value] | None = None) -> None:
+    llvm.inline_asm(None, operands or [], text, constraints + "~{memory}", has_side_effects=True)

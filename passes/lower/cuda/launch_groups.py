@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Which neighbouring operations one launch computes: rows that are exchanged, and reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from math import prod
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.linear_nest import LinearNest, collapsed, is_linear, linear_nest
+from xyntra.passes.lower.cpu.memrefs import root
+from xyntra.passes.lower.cpu.row_group import aligned, exchange_values, shared_loops
+from xyntra.passes.lower.cpu.scalar_nest import is_scalar_code
+from xyntra.passes.lower.cuda.column_group import column_group
+from xyntra.passes.lower.cuda.long_reductions import SPLIT
+from xyntra.passes.lower.cuda.row_plan import row_plan
+
+_MULTIPROCESSORS = 132
+_LONG_ROW = 4096  # elements
+_BEFORE = 3  # operations before a reduction that it takes along at most
+
+
+def launch_groups(work: Sequence[ir.Operation], architecture: str) -> Iterator[list[ir.Operation]]:
+    """Yield the operations of `work` in order, those that one launch computes together."""
+    waiting = list(work)
+    while waiting:
+        length = _length(waiting[: _end_of_split(waiting)], architecture)
+        yield waiting[:length]
+        del waiting[:length]
+
+
+def _end_of_split(work: Sequence[ir.Operation]) -> int:
+    """Return how many of the first operations may share a launch: marked ones do so alone."""
+    marked = [SPLIT in op.attributes for op in work]
+    if not any(marked):
+        return len(work)
+    first = marked.index(True)
+    return first or sum(takewhile(bool, marked))
+
+
+def _length(work: Sequence[ir.Operation], architecture: str) -> int:
+    """Return how many of the first operations one launch computes."""
+    return max(_shared_length(work, architecture), _column_length(work))
+
+
+def _column_length(work: Sequence[ir.Operation]) -> int:
+    """Return how many of the first operations a reduction takes along; at least 1."""
+    nests: list[LinearNest] = []
+    length = 1
+    for op in work:
+        if not is_nest(op):
+            break
+        nests.append(linear_nest(op))
+        has_reduction = any(nest.reductions for nest in nests)
+        if has_reduction and column_group(nests) is None:
+            break
+        if has_reduction:
+            length = len(nests)
+        elif len(nests) >= _BEFORE:
+            break
+    return length
+
+
+def _shared_length(work: Sequence[ir.Operation], architecture: str) -> int:
+    """Return how many of the first operations can run row by row."""
+    nests = []
+    for op in work:
+        if not is_nest(op):
+            break
+        nests.append(linear_nest(op))
+        if len(nests) > 1 and not _share_rows(nests, work[: len(nests)], architecture):
+            nests.pop()
+            break
+    return len(nests) if len(nests) > 1 and _exchange(nests) else 1
+
+
+def _share_rows(
+    nests: Sequence[LinearNest], generics: Sequence[ir.Operation], architecture: str
+) -> bool:
+    """Tell whether `nests` have rows in common, or all of them one row that threads can hold."""
+    same = aligned(nests)
+    count = shared_loops(same)
+    reduces = any(nest.reductions for nest in nests)
+    if count:
+        return reduces or not _starves(same, count)
+    if not reduces:
+        return False
+    whole = [collapsed(nest, fixed=0) for nest in same]
+    return row_plan(whole, 0, generics, architecture) is not None
+
+
+def _starves(nests: Sequence[LinearNest], count: int) -> bool:
+    """Tell whether a block for each row would leave most of a large device idle for long."""
+    rows = prod(loop.extent for loop in nests[0].loops[:count])
+    elements = max(prod(loop.extent for loop in nest.loops[count:]) for nest in nests)
+    return rows < _MULTIPROCESSORS and elements >= _LONG_ROW
+
+
+def _exchange(nests: Sequence[LinearNest]) -> bool:
+    """Tell whether one of `nests` reads, or adds to, what another one writes."""
+    if exchange_values(nests):
+        return True
+    filled: set[ir.Value] = set()
+    for nest in nests:
+        outputs = {root(each.value) for each in nest.outputs}
+        if nest.reductions and outputs & filled:
+            return True
+        filled |= outputs
+    return False
+
+
+def is_nest(op: ir.Operation) -> bool:
+    """Tell whether `op` is loops around scalar code, with accesses linear in the loops."""
+    if op.name != "linalg.generic" or not is_linear(op):
+        return False
+    return is_scalar_code(op.regions[0].blocks[0])

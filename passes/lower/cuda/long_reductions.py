@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Splits long reductions with few outputs in two, so that the first one occupies a whole GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd, prod
+
+from xyntra.dialects.dtypes import ITEM_BYTES
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.access_strides import loop_extents
+from xyntra.passes.lower.cpu.kernel_function import entry_block, operations_named
+from xyntra.passes.lower.cpu.linear_nest import LinearNest, is_linear, linear_nest
+from xyntra.passes.lower.cpu.memrefs import identity_map, root
+from xyntra.passes.lower.cpu.scalar_nest import is_scalar_code
+from xyntra.passes.lower.cuda.combiner import Combiner
+
+SPLIT = "xyntra.split"
+"""Attribute of an operation behind which a launch ends, and of the first one of that launch."""
+_BLOCKS = 264  # two for each multiprocessor
+_FEW = 132  # blocks: one for each
+_COLUMN_BYTES = 128  # of a block, where outputs are neighbours in memory
+_MIN_ELEMENTS = 1 << 18
+_MIN_PART = 256  # elements that are left to reduce to one
+_LANES = 8  # of the longest vector
+
+
+def split_long_reductions(function: ir.Operation, among: Sequence[ir.Operation]) -> None:
+    """Reduce parts first, and then what they give, where few blocks would have much to do.
+
+    Reductions of what other operations of the kernel read or write as well are left alone: they
+    may share its rows with those.
+
+    Args:
+        function: the kernel.
+        among: operations of it, in order.
+    """
+    users = operations_named(function, "linalg.generic")
+    generics = [op for op in among if op.name == "linalg.generic"]
+    long = [(each, _cut(each)) for each in generics if not _shares_inputs(each, users)]
+    for generic, cut in long:
+        if cut is not None:
+            _split(generic, cut)
+
+
+def _shares_inputs(generic: ir.Operation, generics: Sequence[ir.Operation]) -> bool:
+    count = generic.attributes["operandSegmentSizes"][0]
+    read = {root(value) for value in list(generic.operands)[:count]}
+    others = [value for op in generics if op != generic for value in op.operands]
+    return any(root(value) in read for value in others if isinstance(value.type, ir.MemRefType))
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """How a reduction is split.
+
+    Attributes:
+        loop: which one.
+        parts: how many.
+        last: whether the number of the part is the last dimension of what parts give.
+        combiner: how results of parts are combined.
+    """
+
+    loop: int
+    parts: int
+    last: bool
+    combiner: Combiner
+
+
+def _cut(generic: ir.Operation) -> _Cut | None:
+    """Return how to split a reduction; None where it is none, or where there is no need."""
+    if not is_linear(generic) or not is_scalar_code(generic.regions[0].blocks[0]):
+        return None
+    if 0 in loop_extents(generic) or not _has_plain_maps(generic):
+        return None
+    nest = linear_nest(generic)
+    combiner = Combiner.of(nest) if nest.reductions and not nest.indices else None
+    if combiner is None:
+        return None
+    outputs = prod(loop.extent for loop in nest.loops if not loop.is_reduction)
+    length = prod(nest.loops[number].extent for number in nest.reductions)
+    of_rows = min(_stride(nest, number) for number in nest.reductions) == 1
+    blocks = outputs if of_rows else -(-outputs * _item_bytes(nest) // _COLUMN_BYTES)
+    if blocks > _FEW or outputs * length < _MIN_ELEMENTS:
+        return None
+    loop = nest.reductions[0]
+    most = min(_BLOCKS // blocks, length // _MIN_PART)
+    extent = nest.loops[loop].extent
+    parts = max((each for each in range(1, most + 1) if _divides(each, extent)), default=1)
+    return _Cut(loop, parts, of_rows, combiner) if parts > 1 else None
+
+
+def _divides(parts: int, extent: int) -> bool:
+    """Tell whether `extent` has so many equal parts, which start where vectors can."""
+    return extent % parts == 0 and gcd(extent // parts, _LANES) == gcd(extent, _LANES)
+
+
+def _item_bytes(nest: LinearNest) -> int:
+    kinds = [str(ir.MemRefType(each.value.type).element_type) for each in nest.inputs]
+    return max((ITEM_BYTES.get(kind, 1) for kind in kinds), default=1)
+
+
+def _stride(nest: LinearNest, loop: int) -> int:
+    return max((abs(each.strides[loop]) for each in nest.inputs), default=0)
+
+
+def _split(generic: ir.Operation, cut: _Cut) -> None:
+    output = list(generic.operands)[-1]
+    kind = ir.MemRefType(output.type)
+    shape = [*kind.shape, cut.parts] if cut.last else [cut.parts, *kind.shape]
+    few = ir.MemRefType.get(shape, kind.element_type)
+    first = _fill_before(generic, output)
+    with generic.location, ir.InsertionPoint(generic):
+        memory = ir.Operation.create(
+            "memref.alloc",
+            results=[few],
+            attributes={"operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0])},
+        ).result
+        start = _fill(memory, cut.combiner)
+        start.attributes[SPLIT] = ir.UnitAttr.get()
+        several = _partial(generic, memory, cut)
+        several.attributes[SPLIT] = ir.UnitAttr.get()
+        _combine(memory, output, cut)
+    if first is not None:
+        first.move_after(several)
+    generic.erase()
+
+
+def _fill_before(generic: ir.Operation, output: ir.Value) -> ir.Operation | None:
+    """Return what fills the output of `generic`, where nothing in between has to do with it."""
+    whole = root(output)
+    found = None
+    for view in entry_block(generic.parent).operations:
+        op = view.operation
+        if op == generic:
+            return found
+        touched = [v for v in op.operands if isinstance(v.type, ir.MemRefType)]
+        if op.regions and any(root(value) == whole for value in touched):
+            is_fill = op.name == "linalg.generic" and len(touched) == 1
+            found = op if is_fill else None
+    return None
+
+
+def _fill(memory: ir.Value, combiner: Combiner) -> ir.Operation:
+    kind = ir.MemRefType(memory.type)
+    value = combiner.start()
+    maps = [identity_map(kind.rank)]
+    generic = _generic([], memory, maps, ["parallel"] * kind.rank)
+    with ir.InsertionPoint(generic.regions[0].blocks[0]):
+        ir.Operation.create("linalg.yield", operands=[value])
+    return generic
+
+
+def _partial(generic: ir.Operation, memory: ir.Value, cut: _Cut) -> ir.Operation:
+    """Return `generic` with results for every part, the number of which is a new loop."""
+    kinds = list(generic.attributes["iterator_types"])
+    count = len(kinds)
+    parallel = [number for number in range(count) if "parallel" in str(kinds[number])]
+    order = [*parallel, count] if cut.last else [count, *parallel]
+    order += [number for number in range(count) if number not in parallel]
+    maps = [ir.AffineMapAttr(each).value for each in generic.attributes["indexing_maps"]]
+    results = [_positions(each, cut.loop, count) for each in maps]
+    results[-1] = [*results[-1], count] if cut.last else [count, *results[-1]]
+    inner = loop_extents(generic)[cut.loop] // cut.parts
+    inputs = list(generic.operands)[:-1]
+    views = [_cut_view(v, one, cut.loop, inner) for v, one in zip(inputs, maps, strict=False)]
+    copy = generic.clone().operation
+    for number, value in enumerate([*views, memory]):
+        copy.operands[number] = value
+    found = [[ir.AffineDimExpr.get(order.index(loop)) for loop in each] for each in results]
+    maps = [ir.AffineMap.get(count + 1, 0, each) for each in found]
+    copy.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])
+    kinds = [*kinds, _iterator("parallel")]
+    copy.attributes["iterator_types"] = ir.ArrayAttr.get([kinds[number] for number in order])
+    return copy
+
+
+def _positions(indexing: ir.AffineMap, cut: int, part: int) -> list[int]:
+    """Return the loop of every dimension, where loop `cut` is now `part` and the rest of it."""
+    loops = [ir.AffineDimExpr(each).position for each in indexing.results]
+    return [each for loop in loops for each in ((part, loop) if loop == cut else (loop,))]
+
+
+def _cut_view(value: ir.Value, indexing: ir.AffineMap, loop: int, inner: int) -> ir.Value:
+    """Return a view with the dimension of a loop as two, the second of `inner` elements."""
+    if not isinstance(value.type, ir.MemRefType):
+        return value
+    kind = ir.MemRefType(value.type)
+    steps, offset = kind.get_strides_and_offset()
+    sizes, strides = [], []
+    for size, step, each in zip(kind.shape, steps, indexing.results, strict=True):
+        is_cut = ir.AffineDimExpr(each).position == loop
+        sizes += [size // inner, inner] if is_cut else [size]
+        strides += [step * inner, step] if is_cut else [step]
+    layout = ir.StridedLayoutAttr.get(offset, strides)
+    return ir.Operation.create(
+        "memref.reinterpret_cast",
+        results=[ir.MemRefType.get(sizes, kind.element_type, layout)],
+        operands=[value],
+        attributes={
+            "static_offsets": ir.DenseI64ArrayAttr.get([offset]),
+            "static_sizes": ir.DenseI64ArrayAttr.get(sizes),
+            "static_strides": ir.DenseI64ArrayAttr.get(strides),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0, 0]),
+        },
+    ).result
+
+
+def _has_plain_maps(generic: ir.Operation) -> bool:
+    """Tell whether every dimension of every operand is a loop."""
+    maps = [ir.AffineMapAttr(each).value for each in generic.attributes["indexing_maps"]]
+    return all(isinstance(each, ir.AffineDimExpr) for one in maps for each in one.results)
+
+
+def _combine(memory: ir.Value, output: ir.Value, cut: _Cut) -> None:
+    rank = ir.MemRefType(memory.type).rank
+    outputs = range(rank - 1) if cut.last else range(1, rank)
+    kept = [ir.AffineDimExpr.get(number) for number in outputs]
+    maps = [identity_map(rank), ir.AffineMapAttr.get(ir.AffineMap.get(rank, 0, kept))]
+    kinds = ["parallel" if number in outputs else "reduction" for number in range(rank)]
+    built = _generic([memory], output, maps, kinds)
+    block = built.regions[0].blocks[0]
+    with ir.InsertionPoint(block):
+        after = cut.combiner.combine(block.arguments[1], block.arguments[0])
+        ir.Operation.create("linalg.yield", operands=[after])
+
+
+def _generic(
+    inputs: Sequence[ir.Value],
+    output: ir.Value,
+    maps: Sequence[ir.Attribute],
+    iterators: Sequence[str],
+) -> ir.Operation:
+    operands = [*inputs, output]
+    built = ir.Operation.create(
+        "linalg.generic",
+        operands=operands,
+        attributes={
+            "indexing_maps": ir.ArrayAttr.get(list(maps)),
+            "iterator_types": ir.ArrayAttr.get([_iterator(kind) for kind in iterators]),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(inputs), 1]),
+        },
+        regions=1,
+    )
+    elements = [ir.MemRefType(value.type).element_type for value in operands]
+    built.regions[0].blocks.append(*elements)
+    return built
+
+
+def _iterator(kind: str) -> ir.Attribute:
+    return ir.Attribute.parse(f"#linalg.iterator_type<{kind}>")

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What one thread holds of a row: its vectors of every array, and what all elements share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from torch_mlir.dialects import arith
+
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, Strides
+from xyntra.passes.lower.cpu.loop_builder import Position, index, load, offset
+from xyntra.passes.lower.cpu.memrefs import root
+from xyntra.passes.lower.cpu.vector_body import broadcast, side_by_side
+from xyntra.passes.lower.cuda.pointwise import load_vector, store_vector
+from xyntra.passes.lower.cuda.row_plan import RowPlan, is_common, is_row, place_of
+from xyntra.passes.lower.cuda.thread_grid import as_index, i32, when
+
+Row = list[ir.Value]
+"""A vector for each step of a thread."""
+_Key = tuple[ir.Value, tuple[int, tuple[int, ...], bool]]
+
+
+class RowValues:
+    """The part of one thread in one row.
+
+    Args:
+        plan: how the row is shared.
+        count: loops over rows.
+        position: the row.
+        thread: number of the thread among those of the row, an i32.
+    """
+
+    def __init__(self, plan: RowPlan, count: int, position: Position, thread: ir.Value) -> None:
+        self._plan = plan
+        self._count = count
+        self._position = position
+        self._thread = thread
+        self._rows: dict[_Key, Row] = {}
+        self._scalars: dict[_Key, ir.Value] = {}
+        self._inside: ir.Value | None = None
+        self._places = [self._place(step) for step in range(plan.steps)]
+
+    @property
+    def position(self) -> Position:
+        """The row."""
+        return self._position
+
+    def operand(self, nest: LinearNest, access: Access) -> Callable[[int], ir.Value]:
+        """Return what gives the vector of a step."""
+        lanes = self._plan.lanes
+        if not is_row(nest, access, self._count):
+            value = broadcast(self.scalar(nest, access), lanes)
+            return lambda step: value
+        key = self._key(nest, access)
+        if key not in self._rows and not self._is_ahead(access):
+            return lambda step: self._loaded(access, step)
+        self.load_ahead(nest, access)
+        return self._rows[key].__getitem__
+
+    def load_ahead(self, nest: LinearNest, access: Access) -> None:
+        """Load a row, if it is not there and should be loaded before it is used."""
+        key = self._key(nest, access)
+        if key not in self._rows and self._is_ahead(access):
+            self._rows[key] = [self._loaded(access, step) for step in range(self._plan.steps)]
+
+    def _is_ahead(self, access: Access) -> bool:
+        # What all rows share comes from a cache, and may wait for registers.
+        return self._plan.ahead or not is_common(access, self._count)
+
+    def keep_row(self, nest: LinearNest, access: Access, row: Row) -> None:
+        """Remember what `nest` has written."""
+        self._rows[self._key(nest, access)] = row
+
+    def scalar(self, nest: LinearNest, access: Access) -> ir.Value:
+        """Return what all elements of a row share."""
+        if access.is_scalar:
+            return access.value
+        key = self._key(nest, access)
+        if key not in self._scalars:
+            self._scalars[key] = load(access, offset(access, self._position))
+        return self._scalars[key]
+
+    def keep_scalar(self, nest: LinearNest, access: Access, value: ir.Value) -> None:
+        """Remember what `nest` has written for all elements of a row."""
+        self._scalars[self._key(nest, access)] = value
+
+    def store(self, access: Access, step: int, vector: ir.Value) -> None:
+        """Write a vector, where it is not behind the row."""
+        place = offset(access, self._at(step))
+        if not self._is_partial(step):
+            store_vector(vector, access, self._plan.lanes, place)
+            return
+        with when(self._inside):
+            store_vector(vector, access, self._plan.lanes, place)
+
+    def inside(self, step: int, vector: ir.Value, otherwise: ir.Value) -> ir.Value:
+        """Return `vector`, or what takes its place behind the row."""
+        return arith.select(self._inside, vector, otherwise) if self._is_partial(step) else vector
+
+    def results(self, nest: LinearNest, arguments: Sequence[ir.Value], step: int) -> Row:
+        """Emit the body of `nest` on the vectors of a step, and return what it yields."""
+        known = dict(zip(nest.body.arguments, arguments, strict=False))
+        for view in nest.body.operations if nest.indices else ():
+            op = view.operation
+            if op.name == "linalg.index":
+                dimension = ir.IntegerAttr(op.attributes["dim"]).value
+                known[op.result] = self._numbers(nest.indices[dimension], step)
+        return side_by_side(nest.body, [known], self._plan.lanes)[0]
+
+    def _place(self, step: int) -> ir.Value:
+        """Return the first element of a vector; one of the last where it lies behind the row."""
+        plan = self._plan
+        number = arith.addi(self._thread, i32(step * plan.sharing))
+        if (step + 1) * plan.sharing > plan.vectors:
+            last = i32(plan.vectors - 1)
+            self._inside = arith.cmpi(arith.CmpIPredicate.ule, number, last)
+            number = arith.minui(number, last)
+        return as_index(arith.muli(number, i32(plan.lanes)))
+
+    def _is_partial(self, step: int) -> bool:
+        return self._inside is not None and step == self._plan.steps - 1
+
+    def _at(self, step: int) -> Position:
+        return self._position | {self._count: self._places[step]}
+
+    def _key(self, nest: LinearNest, access: Access) -> _Key:
+        return root(access.value), place_of(nest, access, self._count)
+
+    def _loaded(self, access: Access, step: int) -> ir.Value:
+        return load_vector(access, self._plan.lanes, offset(access, self._at(step)))
+
+    def _numbers(self, strides: Strides, step: int) -> ir.Value:
+        """Return the numbers of a step's elements along one of the loops of a body."""
+        lanes, kind = self._plan.lanes, ir.IndexType.get()
+        first = index(0)
+        for number, value in self._at(step).items():
+            first = arith.addi(first, arith.muli(value, index(strides[number])))
+        each = [ir.IntegerAttr.get(kind, strides[self._count] * lane) for lane in range(lanes)]
+        vector = ir.VectorType.get([lanes], kind)
+        rest = emit("arith.constant", [], vector, value=ir.DenseElementsAttr.get(each, vector))
+        return arith.addi(broadcast(first, lanes), rest)

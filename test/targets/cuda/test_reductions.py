@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Reductions: along columns, with what belongs to them, and in parts where they are long."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from gpu_code import assemble, compiled
+
+MEAN = """
+func.func @k(%x: tensor<{rows}x{columns}x{dtype}>) -> tensor<{size}xf32> {{
+  %zero = arith.constant 0.0 : f32
+  %scale = arith.constant 0.125 : f32
+  %e = tensor.empty() : tensor<{size}xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<{size}xf32>) -> tensor<{size}xf32>
+  %s = linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i, j)>,
+    affine_map<(i, j) -> ({kept})>], iterator_types = [{kinds}]}}
+    ins(%x : tensor<{rows}x{columns}x{dtype}>) outs(%f : tensor<{size}xf32>) {{
+  ^bb0(%u: {dtype}, %o: f32):
+    {widen}
+    %a = arith.addf %v, %o : f32
+    linalg.yield %a : f32
+  }} -> tensor<{size}xf32>
+  %m = linalg.generic {{indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+    iterator_types = ["parallel"]}} ins(%s : tensor<{size}xf32>) outs(%e : tensor<{size}xf32>) {{
+  ^bb0(%u: f32, %o: f32):
+    %a = arith.mulf %u, %scale : f32
+    linalg.yield %a : f32
+  }} -> tensor<{size}xf32>
+  return %m : tensor<{size}xf32>
+}}"""
+WIDEN = {"f32": "%v = arith.addf %u, %zero : f32", "bf16": "%v = arith.extf %u : bf16 to f32"}
+
+
+def mean(rows, columns, along, dtype="f32"):
+    kinds = ["parallel", "parallel"]
+    kinds[along] = "reduction"
+    return compiled(
+        MEAN.format(
+            rows=rows, columns=columns, dtype=dtype, widen=WIDEN[dtype],
+            size=(columns, rows)[along], kept="ji"[along],
+            kinds=", ".join(f'"{kind}"' for kind in kinds),
+        )
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "dtype", "grid"),
+    [(500, 4096, "f32", 128), (500, 4096, "bf16", 64), (77, 100, "f32", 1), (3, 4096, "f32", 4)],
+)
+def test_columns_are_reduced_with_what_belongs_to_them(rows, columns, dtype, grid, tmp_path):
+    image = mean(rows, columns, 0, dtype)
+    (launch,) = image.launches
+    assert (launch.grid, launch.block) == (grid, 256)
+    assert image.scratch == ()
+    loads = re.findall(r"ld\.global\S*", image.ptx)
+    assert all(".v4" in load for load in loads)
+    assert set(re.findall(r"(\d+) bytes spill", assemble(image, "sm_90a", tmp_path))) == {"0"}
+
+
+def test_ragged_columns_are_read_one_by_one():
+    image = mean(500, 4099, 0)
+    (launch,) = image.launches
+    assert launch.grid == 513
+    assert not re.findall(r"ld\.global\S*\.v4", image.ptx)
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "along", "parts"),
+    [(1 << 16, 64, 0, 256), (3, 1 << 20, 1, 192), (8192, 4096, 0, 2 * 128)],
+)
+def test_long_reductions_with_few_outputs_are_split(rows, columns, along, parts):
+    image = mean(rows, columns, along)
+    assert len(image.launches) == 2
+    assert image.launches[0].grid == parts
+    assert image.launches[1].grid <= 128
+    assert len(image.scratch) == 1
+
+
+@pytest.mark.parametrize(("rows", "columns", "along"), [(1000, 64, 0), (300, 4096, 1)])
+def test_others_are_not_split(rows, columns, along):
+    assert len(mean(rows, columns, along).launches) == 1
+
+
+def test_a_length_without_divisors_is_not_split():
+    assert len(mean(65537, 64, 0).launches) == 1
