@@ -181,7 +181,7 @@ def choose_tile(product: Product, work: int = 0, starts: Sequence[int] = ()) -> 
         starts: columns, multiples of 64, at which a tile must start.
     """
     fitting = [tile for tile in TILES if all(start % tile.columns == 0 for start in starts)]
-    if SPLITS and not starts:
+    if not starts:
         fitting += [tile for tile in _shared_tiles() if can_split(product, tile)]
     return min(fitting, key=lambda tile: microseconds(product, tile, work))
 
@@ -198,8 +198,7 @@ def shares(tile: Tile, tiles: int, steps: int) -> bool:
 
 
 def _shared_tiles() -> list[Tile]:
-    shapes = ((64, 64), (64, 128), (128, 64), (128, 128))
-    return [Tile(*shape, split=split) for split in _CLUSTERS for shape in shapes]
+    return [Tile(64, 64, split=split) for split in _CLUSTERS]  # larger ones took longer
 
 
 def _steps(product: Product) -> int:
@@ -215,23 +214,24 @@ TILES = (
     Tile(128, 256),
     Tile(128, 192),
     Tile(128, 128),
-    Tile(128, 64),
     Tile(64, 128),
+    Tile(128, 64),
     Tile(64, 64),
 )
 """The tiles that are chosen from."""
-SPLITS = False
-"""Whether the blocks of a cluster may share a reduction."""
 _CLUSTERS = {2: 64, 4: 30, 8: 15}
 """Clusters of so many blocks, one a multiprocessor, that run at once on a large device."""
 _MIN_SHARE = 2  # stages of a block that shares a reduction
-# Fitted to 70 launches of 30 products on one H100, which they miss by 14 % in the geometric mean.
-_LAUNCH = 1.9  # microseconds
-_TILE = 0.15  # microseconds, of every tile of a block
+_MOST_COLUMNS = 256
+# Fitted to 77 launches of 30 products on one H100, which they miss by 11 % in the geometric mean.
+_LAUNCH = 1.5  # microseconds
+_TILE = 0.29  # microseconds, of every tile of a block
 _STEP = 0.131  # microseconds, of every stage at least
-_MULTIPLY = 2.94e6  # products in a microsecond
-_BRING = 133e3  # bytes in a microsecond
-_WRITE = 4.2e-5  # microseconds, of one element of a tile
+_MULTIPLY = 3.0e6  # products in a microsecond
+_WIDE = 1.065  # times as many where one wgmma has all 256 columns
+_BRING = 138e3  # bytes in a microsecond
+_WRITE = 8.1e-5  # microseconds, of one element of a tile
+_EXPOSED = 0.35  # of that, which a block's next tile does not hide
 _WORK = 5e-6  # microseconds, of one operation on one element of a tile
 _CLUSTER, _MEMBER = 0.7, 0.2  # microseconds that a cluster waits, and more for each of its blocks
 _EXCHANGE = 1.4e-4  # microseconds, of one element that blocks add up
@@ -246,12 +246,13 @@ def microseconds(product: Product, tile: Tile, work: int) -> float:
         work: operations on each element of the result.
     """
     steps, elements = _steps(product), tile.rows * tile.columns
-    step = max(elements * BLOCK / _MULTIPLY, tile.stage_bytes / _BRING, _STEP)
-    results = _TILE + elements * (_WRITE + _WORK * work)
+    rate = _MULTIPLY * (_WIDE if tile.columns == _MOST_COLUMNS else 1.0)
+    step = max(elements * BLOCK / rate, tile.stage_bytes / _BRING, _STEP)
     if tile.split > 1:
-        return _LAUNCH + -(-steps // tile.split) * step + exchange(tile) + results / tile.split
+        return _LAUNCH + _TILE + -(-steps // tile.split) * step + exchange(tile)
     waves = -(-_tiles(product, tile) // MULTIPROCESSORS)
-    return _LAUNCH + waves * (steps * step + results)
+    results = elements * (_WRITE * (1 + _EXPOSED * (waves - 1)) + _WORK * work * waves)
+    return _LAUNCH + waves * (steps * step + _TILE) + results
 
 
 def exchange(tile: Tile) -> float:
