@@ -25,6 +25,7 @@ from xyntra.passes.lower.cpu.narrow_floats import NarrowFloats
 from xyntra.passes.lower.cpu.scratch_allocation import ScratchAllocation
 from xyntra.passes.lower.cpu.strided_copies import StridedCopies
 from xyntra.passes.lower.cuda.attention.carrier import carry_attention
+from xyntra.passes.lower.cuda.contraction.aligned import with_aligned_factors
 from xyntra.passes.lower.cuda.contraction.slices import with_slices
 from xyntra.passes.lower.cuda.contraction.unpadded import without_padding
 from xyntra.passes.lower.cuda.device_functions import mark_kernels, outline
@@ -125,7 +126,7 @@ def _lower(module: ir.Operation, architecture: str) -> LoweredCudaKernel:
     module = _to_buffers(module)
     function = kernel_function(module)
     stages = without_padding(form_stages(function, architecture), architecture)
-    stages = with_slices(stages, architecture)
+    stages = with_slices(with_aligned_factors(stages, architecture), architecture)
     name = function_name(function)
     shapes: list[LaunchShape | None] = []
     for number, stage in enumerate(stages):

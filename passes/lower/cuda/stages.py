@@ -139,28 +139,39 @@ def _wrap(
     return Stage(region, tuple(group), contraction, attention=attention)
 
 
+def copying_stage(source: ir.Value, target: ir.Value, before: ir.Operation) -> Stage:
+    """Return a new stage before the operation `before` that copies one memref to another."""
+    with before.location, ir.InsertionPoint(before):
+        copy = _copying(source, target)
+    return _wrap([copy])
+
+
 def _as_generic(copy: ir.Operation) -> None:
     """Replace a copy by a linalg.generic that yields what it reads."""
-    source, target = copy.operands
+    with copy.location, ir.InsertionPoint(copy):
+        _copying(*copy.operands)
+    copy.erase()
+
+
+def _copying(source: ir.Value, target: ir.Value) -> ir.Operation:
     kind = ir.MemRefType(target.type)
     maps = [identity_map(kind.rank)] * 2
     parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
-    with copy.location, ir.InsertionPoint(copy):
-        generic = ir.Operation.create(
-            "linalg.generic",
-            operands=[source, target],
-            attributes={
-                "indexing_maps": ir.ArrayAttr.get(maps),
-                "iterator_types": ir.ArrayAttr.get([parallel] * kind.rank),
-                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1]),
-            },
-            regions=1,
-        )
-        elements = [kind.element_type] * 2
-        block = generic.regions[0].blocks.append(*elements)
-        with ir.InsertionPoint(block):
-            ir.Operation.create("linalg.yield", operands=[block.arguments[0]])
-    copy.erase()
+    generic = ir.Operation.create(
+        "linalg.generic",
+        operands=[source, target],
+        attributes={
+            "indexing_maps": ir.ArrayAttr.get(maps),
+            "iterator_types": ir.ArrayAttr.get([parallel] * kind.rank),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1]),
+        },
+        regions=1,
+    )
+    elements = [kind.element_type] * 2
+    block = generic.regions[0].blocks.append(*elements)
+    with ir.InsertionPoint(block):
+        ir.Operation.create("linalg.yield", operands=[block.arguments[0]])
+    return generic
 
 
 def _check_loads(function: ir.Operation, work: Sequence[ir.Operation]) -> None:

@@ -8,7 +8,7 @@ import re
 import pytest
 from gpu_code import assemble, compiled
 
-from xyntra.passes.lower.cuda.contraction import plan_wgmma, select
+from xyntra.passes.lower.cuda.contraction import aligned, plan_wgmma, select
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import Tile
 
 PRODUCT = """
@@ -149,6 +149,64 @@ def test_tiles_assemble_without_spills_or_serialised_products(tile, layout, monk
     assert registers == 168 if tile.consumers == 2 else registers <= 255
     assert f"wgmma.mma_async.sync.aligned.m64n{tile.columns}k16.f32.bf16.bf16" in image.ptx
     assert image.ptx.count("setmaxnreg") == (2 if tile.consumers == 2 else 0)
+
+
+@pytest.mark.parametrize("tile", [Tile(64, 64, split=8), Tile(128, 64, split=2)], ids=str)
+def test_clusters_share_the_reduction_of_a_tile(tile, monkeypatch, tmp_path):
+    monkeypatch.setattr(plan_wgmma, "choose_tile", lambda *_: tile)
+    image = compiled(product(100, 136, 1024))
+    (launch,) = image.launches
+    tiles = -(-100 // tile.rows) * -(-136 // tile.columns)
+    assert (launch.cluster, launch.grid) == (tile.split, tiles * tile.split)
+    assert len(launch.maps) == 2
+    assert image.ptx.count("barrier.cluster.wait") == 2
+    assert image.ptx.count("ld.shared::cluster.v4") >= tile.split
+    assert "setmaxnreg" not in image.ptx
+    assert set(re.findall(r"(\d+) bytes spill", assemble(image, "sm_90a", tmp_path))) == {"0"}
+
+
+def test_every_block_of_a_cluster_has_stages(monkeypatch):
+    monkeypatch.setattr(plan_wgmma, "choose_tile", lambda *_: Tile(64, 64, split=8))
+    (launch,) = compiled(product(128, 128, 14 * 64)).launches
+    assert launch.cluster == 1  # seven blocks would have them all
+    (launch,) = compiled(product(128, 128, 14 * 64 + 8)).launches
+    assert launch.cluster == 8
+
+
+def test_few_tiles_are_shared_and_many_are_not():
+    assert compiled(product(128, 768, 3072)).launches[0].cluster > 1
+    assert compiled(product(4096, 768, 3072)).launches[0].cluster == 1
+
+
+def test_rows_outside_of_a_factor_are_not_copied():
+    (launch,) = compiled(product(40, 512, 128)).launches
+    assert launch.maps[0].box == (64, 40)
+    assert launch.maps[1].box == (64, 64)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "layout", "rows"),
+    [
+        ((777, 1001, 513), "kk", (777 * 520, 1001 * 520)),
+        ((777, 1001, 512), "kn", (512 * 1008,)),
+    ],
+)
+def test_factors_with_odd_rows_are_copied_to_longer_ones(sizes, layout, rows, monkeypatch):
+    monkeypatch.setattr(aligned, "ALIGNS", True)
+    monkeypatch.setattr(select, "MMA_ARCHITECTURES", frozenset({"sm_90a"}))
+    image = compiled(product(*sizes, layout=layout))
+    assert len(image.launches) == len(rows) + 1
+    assert sorted(image.scratch) == [-(-2 * each // 64) * 64 for each in rows]
+    assert "wgmma" in image.ptx
+    assert image.launches[-1].maps[0].sizes[0] == sizes[2]  # what is behind reads as zeros
+
+
+def test_small_factors_with_odd_rows_are_loaded_one_by_one(monkeypatch):
+    monkeypatch.setattr(aligned, "ALIGNS", True)
+    monkeypatch.setattr(select, "MMA_ARCHITECTURES", frozenset({"sm_90a"}))
+    image = compiled(product(20, 30, 37))
+    assert len(image.launches) == 1
+    assert image.scratch == ()
 
 
 def test_rows_of_both_factors_are_copied_by_tma():

@@ -39,7 +39,7 @@ def emit_contraction(
     if pooling is not None:
         return emit_pooling(pooling)
     plan = plan_on_warps(group, architecture)
-    warpgroups = _plan_on_warpgroups(group, architecture)
+    warpgroups = plan_on_warpgroups(group, architecture)
     if warpgroups is not None and (plan is None or group.slices or _is_faster(warpgroups, plan)):
         return emit_wgmma(warpgroups, shared)
     if plan is not None:
@@ -50,10 +50,11 @@ def emit_contraction(
 def takes_slices(group: ContractionGroup, architecture: str) -> bool:
     """Tell whether a contraction can be followed by another operation from column to column."""
     on_warps = plan_on_warps(group, architecture) if group.windows else None
-    return on_warps is None and _plan_on_warpgroups(group, architecture) is not None
+    return on_warps is None and plan_on_warpgroups(group, architecture) is not None
 
 
-def _plan_on_warpgroups(group: ContractionGroup, architecture: str) -> WgmmaPlan | None:
+def plan_on_warpgroups(group: ContractionGroup, architecture: str) -> WgmmaPlan | None:
+    """Return how warpgroups compute a contraction; None where they do not."""
     if architecture not in WGMMA_ARCHITECTURES:
         return None
     rows = _plan_of_rows(group)

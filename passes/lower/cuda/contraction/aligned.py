@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Copies factors of a contraction whose rows TMA cannot copy to memory where it can.
+
+TMA needs rows that lie a multiple of 16 bytes apart. Where a factor has others, such as a matrix
+with 513 columns, a copy with longer rows and then warpgroups take less time than warps that load
+its elements one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+
+from xyntra.dialects.dtypes import ITEM_BYTES
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.fills import is_arithmetic_reduction
+from xyntra.passes.lower.cpu.linear_nest import Access
+from xyntra.passes.lower.cpu.memrefs import is_contiguous
+from xyntra.passes.lower.cuda.contraction.group import ContractionGroup, contraction_group
+from xyntra.passes.lower.cuda.contraction.select import plan_on_warpgroups, plan_on_warps
+from xyntra.passes.lower.cuda.stages import Stage, copying_stage
+
+ALIGNS = False
+"""Whether factors are copied."""
+_ROW_BYTES = 16  # that rows lie a multiple of apart
+_NARROW = ("f16", "bf16")
+_LAUNCH = 1.3  # microseconds, of one more kernel
+_COPY = 1.2e6  # bytes in a microsecond, read or written
+_START = 1.2  # microseconds of a kernel of warps, before it loads anything
+_SLOWER = 3.5  # times the estimate for the rest of it, that warps take to load single elements
+
+
+def with_aligned_factors(stages: Sequence[Stage], architecture: str) -> list[Stage]:
+    """Return `stages` with copies of factors before the contractions that they make faster.
+
+    Args:
+        stages: of a kernel, in order.
+        architecture: what the code may use, such as "sm_90a".
+    """
+    found: list[Stage] = []
+    for stage in stages:
+        factors = _worth_copying(stage, architecture)
+        found += _copied(stage, factors) if factors else [stage]
+    return found
+
+
+def _worth_copying(stage: Stage, architecture: str) -> list[int]:
+    """Return the numbers of the inputs of a stage's contraction that should be copied."""
+    group = stage.contraction
+    if not ALIGNS or group is None or stage.is_needless or group.windows:
+        return []
+    if plan_on_warpgroups(group, architecture) is not None:
+        return []
+    generic = _contraction(stage)
+    inputs = list(group.nest.inputs)
+    factors = [
+        number
+        for number in (group.roles.left, group.roles.right)
+        if number < len(generic.operands) and _is_short_of(generic.operands[number])
+    ]
+    for number in factors:
+        longer = _with_longer_rows(inputs[number], generic.operands[number])
+        if longer is None:
+            return []
+        inputs[number] = longer
+    aligned = replace(group, nest=replace(group.nest, inputs=tuple(inputs)))
+    plan = plan_on_warpgroups(aligned, architecture) if factors else None
+    on_warps = plan_on_warps(group, architecture)
+    if plan is None or on_warps is None:
+        return []
+    copies = sum(_microseconds(generic.operands[number]) for number in factors)
+    one_by_one = _START + _SLOWER * (on_warps.microseconds - _START)
+    return factors if plan.microseconds + copies < one_by_one else []
+
+
+def _contraction(stage: Stage) -> ir.Operation:
+    return next(op for op in stage.operations if is_arithmetic_reduction(op))
+
+
+def _is_short_of(value: ir.Value) -> bool:
+    """Tell whether rows of a memref are a few elements too short for TMA."""
+    kind = ir.MemRefType(value.type)
+    if str(kind.element_type) not in _NARROW or kind.rank < 2 or not is_contiguous(value):
+        return False
+    return bool(kind.shape[-1] % _lanes(kind))
+
+
+def _with_longer_rows(access: Access, value: ir.Value) -> Access | None:
+    """Return `access` to a copy of `value` with longer rows; None where rows are not walked so."""
+    row = ir.MemRefType(value.type).shape[-1]
+    if any(step > 1 and step % row for step in access.strides) or access.offset:
+        return None
+    longer = _longer(value)
+    strides = tuple(step if step <= 1 else step // row * longer for step in access.strides)
+    return replace(access, strides=strides)
+
+
+def _longer(value: ir.Value) -> int:
+    kind = ir.MemRefType(value.type)
+    lanes = _lanes(kind)
+    return int(-(-kind.shape[-1] // lanes) * lanes)
+
+
+def _lanes(kind: ir.MemRefType) -> int:
+    return _ROW_BYTES // ITEM_BYTES[str(kind.element_type)]
+
+
+def _microseconds(value: ir.Value) -> float:
+    """Return about how long it takes to copy a memref that is in the cache."""
+    kind = ir.MemRefType(value.type)
+    return _LAUNCH + 2 * prod(kind.shape) * ITEM_BYTES[str(kind.element_type)] / _COPY
+
+
+def _copied(stage: Stage, factors: Sequence[int]) -> list[Stage]:
+    """Return stages that copy the inputs `factors` of a stage's contraction, and then the stage."""
+    generic = _contraction(stage)
+    copies = []
+    for number in factors:
+        source = generic.operands[number]
+        with stage.region.location, ir.InsertionPoint(stage.region):
+            target = _longer_rows(source)
+        copies.append(copying_stage(source, target, stage.region))
+        generic.operands[number] = target
+    return [*copies, replace(stage, contraction=_again(stage))]
+
+
+def _again(stage: Stage) -> ContractionGroup | None:
+    work = list(stage.operations)
+    return contraction_group(work, work.index(_contraction(stage)), work)
+
+
+def _longer_rows(value: ir.Value) -> ir.Value:
+    """Return new memory for what `value` holds, as a view of its shape on longer rows."""
+    kind = ir.MemRefType(value.type)
+    shape = [*kind.shape[:-1], _longer(value)]
+    whole = ir.Operation.create(
+        "memref.alloc",
+        results=[ir.MemRefType.get(shape, kind.element_type)],
+        attributes={"operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0])},
+    ).result
+    strides = [prod(shape[place + 1 :]) for place in range(len(shape))]
+    layout = ir.StridedLayoutAttr.get(0, strides)
+    view = ir.MemRefType.get(kind.shape, kind.element_type, layout)
+    return ir.Operation.create(
+        "memref.subview",
+        results=[view],
+        operands=[whole],
+        attributes={
+            "static_offsets": ir.DenseI64ArrayAttr.get([0] * kind.rank),
+            "static_sizes": ir.DenseI64ArrayAttr.get(list(kind.shape)),
+            "static_strides": ir.DenseI64ArrayAttr.get([1] * kind.rank),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0, 0]),
+        },
+    ).result
