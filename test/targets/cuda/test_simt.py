@@ -34,6 +34,11 @@ def product(m, n, k, dtype="f32", zero="0.0", multiply="mulf", combine="addf"):
     )
 
 
+def maximum(m, n, k):
+    """The largest sum of a row and a column, which has no kernel of its own as sums have."""
+    return product(m, n, k, zero="0xFF800000", multiply="addf", combine="maximumf")
+
+
 @pytest.mark.parametrize(
     ("sizes", "grid", "block"),
     [
@@ -45,7 +50,7 @@ def product(m, n, k, dtype="f32", zero="0.0", multiply="mulf", combine="addf"):
     ],
 )
 def test_teams_share_the_reduction_where_tiles_are_few(sizes, grid, block):
-    (launch,) = product(*sizes).launches
+    (launch,) = maximum(*sizes).launches
     assert (launch.grid, launch.block) == (grid, block)
 
 
@@ -57,12 +62,12 @@ def test_wide_elements_have_teams_that_fit_shared_memory():
 
 
 def test_a_maximum_is_shared_as_a_sum_is():
-    image = product(128, 768, 3072, zero="0xFF800000", multiply="addf", combine="maximumf")
+    image = maximum(128, 768, 3072)
     assert image.launches[0].block == 512
     assert "max.NaN.f32" in image.ptx
 
 
 @pytest.mark.parametrize("sizes", [(128, 768, 3072), (128, 3072, 768), (33, 40, 96)])
 def test_teams_assemble_without_spills(sizes, tmp_path):
-    report = assemble(product(*sizes), "sm_90a", tmp_path)
+    report = assemble(maximum(*sizes), "sm_90a", tmp_path)
     assert set(re.findall(r"(\d+) bytes spill", report)) == {"0"}

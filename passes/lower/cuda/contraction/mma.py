@@ -31,7 +31,7 @@ from xyntra.passes.lower.cuda.contraction.mma_instructions import (
 from xyntra.passes.lower.cuda.contraction.mma_kind import STEP_BYTES, MmaKind
 from xyntra.passes.lower.cuda.contraction.mma_plan import MmaPlan, outputs
 from xyntra.passes.lower.cuda.contraction.mma_result import MmaPlace, MmaResult
-from xyntra.passes.lower.cuda.contraction.mma_tiles import ROW_BYTES
+from xyntra.passes.lower.cuda.contraction.mma_tiles import ROW_BYTES, MmaTile
 from xyntra.passes.lower.cuda.contraction.roles import extents, size
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import (
@@ -59,9 +59,9 @@ def emit_mma(
         epilogue: what happens to each element before it is stored, if anything.
         shared: where parts of the factors are kept.
     """
-    block = _Block.placed(plan, _address(shared.dynamic()))
+    block = _Block.placed(plan, shared_address(shared.dynamic()))
     sums = block.sums()
-    start = None if _is_zero(initial) else initial
+    start = None if is_zero(initial) else initial
     result = MmaResult(plan.nest, plan.roles, epilogue, start, plan.tile, block.shared)
     result.write(block.place, block.corner, sums)
     sizes = [size(plan.nest, loops) for loops in outputs(plan.roles)]
@@ -92,7 +92,8 @@ class _Block:
         if tile.split > 1:
             rank = arith.remui(number, i32(tile.split))
             number = arith.divui(number, i32(tile.split))
-        batch, row, column = _tile_number(number, plan)
+        sizes = [size(plan.nest, loops) for loops in outputs(roles)]
+        batch, row, column = tile_number(number, tile, sizes)
         row, column = arith.muli(row, i32(tile.rows)), arith.muli(column, i32(tile.columns))
         position = delinearize(batch, extents(plan.nest, roles.batch))
         warp = arith.divui(thread_number(), i32(WARP))
@@ -217,10 +218,17 @@ class _Block:
         return totals
 
 
-def _tile_number(number: ir.Value, plan: MmaPlan) -> tuple[ir.Value, ir.Value, ir.Value]:
-    """Return which output of the batch a tile is of, and which row and column of tiles, i32s."""
-    rows, columns, _ = (size(plan.nest, loops) for loops in outputs(plan.roles))
-    down, across = -(-rows // plan.tile.rows), -(-columns // plan.tile.columns)
+def tile_number(
+    number: ir.Value, tile: MmaTile, sizes: Sequence[int]
+) -> tuple[ir.Value, ir.Value, ir.Value]:
+    """Return which output of the batch a tile is of, and which row and column of tiles, i32s.
+
+    Args:
+        number: of the tile, an i32.
+        tile: its size.
+        sizes: rows and columns of an output, and outputs.
+    """
+    down, across = -(-sizes[0] // tile.rows), -(-sizes[1] // tile.columns)
     batch = arith.divui(number, i32(down * across))
     number = arith.remui(number, i32(down * across))
     if down <= _GROUP:
@@ -244,7 +252,8 @@ def _zero(kind: MmaKind) -> ir.Value:
     return emit("arith.constant", [], f32, value=ir.FloatAttr.get(f32, 0.0))
 
 
-def _is_zero(value: ir.Value) -> bool:
+def is_zero(value: ir.Value) -> bool:
+    """Tell whether a scalar is the constant zero."""
     owner = value.owner
     if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
         return False
@@ -253,5 +262,6 @@ def _is_zero(value: ir.Value) -> bool:
     return bool(kind(attribute).value == 0)
 
 
-def _address(pointer: ir.Value) -> ir.Value:
+def shared_address(pointer: ir.Value) -> ir.Value:
+    """Return a pointer to shared memory as a number, an i32."""
     return emit("llvm.ptrtoint", [pointer], ir.IntegerType.get_signless(32))

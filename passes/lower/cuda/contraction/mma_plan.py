@@ -82,7 +82,7 @@ def plan_mma(
     )
     if max(rows, columns) < _MIN_WIDTH or steps < _MIN_REDUCTION:
         return None
-    roles = replace(roles, reductions=_order(nest, roles))
+    roles = replace(roles, reductions=order(nest, roles))
     parts = -(-steps * kind.item // ROW_BYTES)
     clusters = _number(architecture) >= _FIRST_CLUSTERS
     tile = tile or choose_mma_tile(rows, columns, batch, parts, clusters=clusters)
@@ -113,7 +113,7 @@ def outputs(roles: Roles) -> tuple[tuple[int, ...], ...]:
     return roles.rows, roles.columns, roles.batch
 
 
-def _order(nest: LinearNest, roles: Roles) -> tuple[int, ...]:
+def order(nest: LinearNest, roles: Roles) -> tuple[int, ...]:
     """Return the reductions, last the one along which the most factors are contiguous."""
     factors = [nest.inputs[roles.left], nest.inputs[roles.right]]
 

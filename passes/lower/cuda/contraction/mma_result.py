@@ -99,7 +99,7 @@ class MmaResult:
         lane = arith.andi(thread_number(), i32(31))
         row = arith.addi(corner[0], arith.divui(lane, i32(4)))
         pair = arith.muli(arith.andi(lane, i32(3)), i32(2))
-        first = self._address(row, arith.addi(corner[1], pair))
+        first = self.address(row, arith.addi(corner[1], pair))
         kind = ir.VectorType.get([2], sums[0].type)
         across = self.tile.own_columns // 8
         for number in range(0, len(sums), 2):
@@ -109,7 +109,8 @@ class MmaResult:
             value = emit("vector.from_elements", list(sums[number : number + 2]), kind)
             store_word(arith.addi(first, i32(ahead * _WORD)), value)
 
-    def _address(self, row: ir.Value, column: ir.Value) -> ir.Value:
+    def address(self, row: ir.Value, column: ir.Value) -> ir.Value:
+        """Return where a sum of the tile is in shared memory, an i32."""
         word = arith.addi(arith.muli(row, i32(self.tile.pitch)), column)
         return arith.addi(self.shared, arith.muli(word, i32(_WORD)))
 
@@ -137,7 +138,7 @@ class MmaResult:
     def _write_vector(
         self, place: MmaPlace, row: ir.Value, column: ir.Value, element: ir.Type
     ) -> None:
-        address = self._address(row, column)
+        address = self.address(row, column)
         row, column = arith.addi(place.row, row), arith.addi(place.column, column)
         position = place.position | delinearize(row, extents(self.nest, self.roles.rows))
         position |= delinearize(column, extents(self.nest, self.roles.columns))

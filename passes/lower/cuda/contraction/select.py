@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 from xyntra.passes.lower.cuda.contraction.conv_wgmma import Image, plan_convolution
+from xyntra.passes.lower.cuda.contraction.fma import emit_fma
+from xyntra.passes.lower.cuda.contraction.fma_plan import FmaPlan, plan_fma
 from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
 from xyntra.passes.lower.cuda.contraction.mma import emit_mma
 from xyntra.passes.lower.cuda.contraction.mma_plan import MmaPlan, plan_mma
@@ -44,6 +46,9 @@ def emit_contraction(
         return emit_wgmma(warpgroups, shared)
     if plan is not None:
         return emit_mma(plan, group.initial, group.epilogue, shared)
+    cores = plan_on_cores(group, architecture)
+    if cores is not None:
+        return emit_fma(cores, group.initial, group.epilogue, shared)
     return emit_simt(group.nest, group.roles, group.initial, group.epilogue, shared)
 
 
@@ -93,3 +98,9 @@ def plan_on_warps(group: ContractionGroup, architecture: str) -> MmaPlan | None:
     windows = {} if group.image is None else {group.image: group.windows}
     tf32 = allows_tf32(group.operations[-1])
     return plan_mma(group.nest, group.roles, architecture, tf32=tf32, windows=windows)
+
+
+def plan_on_cores(group: ContractionGroup, architecture: str) -> FmaPlan | None:
+    """Return how every thread computes its part of a contraction in f32; None for others."""
+    windows = {} if group.image is None else {group.image: group.windows}
+    return plan_fma(group.nest, group.roles, architecture, windows=windows)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Lets convolutions on tensor cores, and pooling, read images that are padded for them alone."""
+"""Lets convolutions and pooling read images that would be padded for them alone."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.epilogue import Epilogue
 from xyntra.passes.lower.cpu.fills import is_arithmetic_reduction
 from xyntra.passes.lower.cpu.linear_nest import Access
+from xyntra.passes.lower.cuda.contraction.fma_plan import FmaPlan
 from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
 from xyntra.passes.lower.cuda.contraction.implicit_padding import (
     Padding,
@@ -17,9 +18,10 @@ from xyntra.passes.lower.cuda.contraction.implicit_padding import (
     unpadded,
     written_by,
 )
+from xyntra.passes.lower.cuda.contraction.mma_plan import MmaPlan
 from xyntra.passes.lower.cuda.contraction.pooling import pooling_of
 from xyntra.passes.lower.cuda.contraction.roles import Roles
-from xyntra.passes.lower.cuda.contraction.select import plan_on_warps
+from xyntra.passes.lower.cuda.contraction.select import plan_on_cores, plan_on_warps
 from xyntra.passes.lower.cuda.stages import Stage
 
 
@@ -64,7 +66,7 @@ def _unpadded(
         reading = None if padding is None else _reading(group, pooling.image, padding)
         can = reading is not None and pooling_of(reading) is not None
         return (padding, reading) if padding is not None and reading is not None and can else None
-    plan = plan_on_warps(group, architecture)
+    plan = _plan(group, architecture)
     if plan is None:
         return None
     for factor in (group.roles.left, group.roles.right):
@@ -72,7 +74,7 @@ def _unpadded(
         if padding is None or not padding.is_zero:
             continue
         reading = _reading(group, factor, padding)
-        around = None if reading is None else plan_on_warps(reading, architecture)
+        around = None if reading is None else _plan(reading, architecture)
         if reading is None or around is None:
             continue
         # An image in another order is better brought into this one, once, by the copy.
@@ -80,6 +82,11 @@ def _unpadded(
         if after.lanes >= before.lanes and after.runs_deep == before.runs_deep:
             return padding, reading
     return None
+
+
+def _plan(group: ContractionGroup, architecture: str) -> MmaPlan | FmaPlan | None:
+    """Return how a contraction is computed, if by something that can read around padding."""
+    return plan_on_warps(group, architecture) or plan_on_cores(group, architecture)
 
 
 def _reading(group: ContractionGroup, factor: int, padding: Padding) -> ContractionGroup | None:

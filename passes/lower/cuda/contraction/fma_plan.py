@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Whether tiles of fused multiply-adds compute a contraction in f32, and which."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from xyntra.passes.lower.cpu.linear_nest import LinearNest
+from xyntra.passes.lower.cuda.contraction.fma_factor import FmaFactor
+from xyntra.passes.lower.cuda.contraction.fma_tiles import DEPTH, FmaTile, choose_fma_tile
+from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
+from xyntra.passes.lower.cuda.contraction.mma_kind import mma_kind
+from xyntra.passes.lower.cuda.contraction.mma_plan import order, outputs
+from xyntra.passes.lower.cuda.contraction.roles import Roles, size
+
+_MIN_REDUCTION = 16
+_MIN_WIDTH = 16
+_PLACES = 32  # registers for where more rows lie in an image that is read around its padding
+_CLUSTERS = frozenset({"sm_90", "sm_90a", "sm_100a"})
+
+
+@dataclass(frozen=True)
+class FmaPlan:
+    """A contraction in f32 that every thread computes a part of, as exactly as f32 is.
+
+    Attributes:
+        nest: the contraction.
+        roles: of its loops, the reductions in the order in which the factors run.
+        tile: the tiles.
+        left: the left factor.
+        right: the right factor.
+    """
+
+    nest: LinearNest
+    roles: Roles
+    tile: FmaTile
+    left: FmaFactor
+    right: FmaFactor
+
+    @property
+    def parts(self) -> int:
+        """Parts of the reduction."""
+        return -(-size(self.nest, self.roles.reductions) // DEPTH)
+
+    @property
+    def resident(self) -> int:
+        """Blocks that one multiprocessor has registers for."""
+        reads_around = any(each.windows for each in (self.left, self.right))
+        many = 2 * max(self.tile.rows, self.tile.columns) > self.tile.threads  # over four a thread
+        return self.tile.bound(_PLACES if reads_around and many else 0)
+
+    def factor(self, number: int) -> FmaFactor:
+        """Return the factor that is input `number` of the nest."""
+        return self.left if number == self.roles.left else self.right
+
+
+def plan_fma(
+    nest: LinearNest,
+    roles: Roles,
+    architecture: str,
+    *,
+    tile: FmaTile | None = None,
+    windows: Mapping[int, tuple[Window, ...]] | None = None,
+) -> FmaPlan | None:
+    """Return how threads compute `nest`; None where it is no product in f32, or too small.
+
+    Args:
+        nest: a contraction.
+        roles: of its loops.
+        architecture: such as "sm_90a".
+        tile: the tiles; None to choose them.
+        windows: for the factors that may be read outside of their memory, for zeros, in which
+            dimensions.
+    """
+    kind = mma_kind(nest, roles, tf32=True)
+    if kind is None or (kind.left, kind.right) != ("tf32", "tf32"):
+        return None
+    rows, columns, batch, steps = (
+        size(nest, loops) for loops in (*outputs(roles), roles.reductions)
+    )
+    if max(rows, columns) < _MIN_WIDTH or steps < _MIN_REDUCTION:
+        return None
+    roles = replace(roles, reductions=order(nest, roles))
+    parts = -(-steps // DEPTH)
+    clusters = architecture in _CLUSTERS
+    tile = tile or choose_fma_tile(rows, columns, batch, parts, clusters=clusters)
+    known = windows or {}
+    left, right = (
+        FmaFactor(
+            nest,
+            nest.inputs[number],
+            roles.batch,
+            loops,
+            roles.reductions,
+            width,
+            kind,
+            known.get(number, ()),
+        )
+        for number, loops, width in (
+            (roles.left, roles.rows, tile.rows),
+            (roles.right, roles.columns, tile.columns),
+        )
+    )
+    if not left.fits or not right.fits:
+        return None
+    return FmaPlan(nest, roles, tile, left, right)

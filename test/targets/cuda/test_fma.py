@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Contractions in exact f32: what is copied and multiplied, how tiles share work, and ptxas."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from gpu_code import assemble, compiled
+
+from xyntra.passes.lower.cuda.contraction import select
+from xyntra.passes.lower.cuda.contraction.fma_tiles import (
+    DEPTH,
+    FmaTile,
+    choose_fma_tile,
+    fma_shapes,
+)
+from xyntra.targets.cuda.kernel_image import KernelImage
+
+PRODUCT = """
+func.func @k(%a: tensor<{left}xf32>, %b: tensor<{right}xf32>) -> tensor<{o}xf32> {{
+  %zero = arith.constant {initial} : f32
+  %e = tensor.empty() : tensor<{o}xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<{o}xf32>) -> tensor<{o}xf32>
+  %m = linalg.generic {{
+    indexing_maps = [affine_map<(i, j, k) -> ({amap})>, affine_map<(i, j, k) -> ({bmap})>,
+                     affine_map<(i, j, k) -> (i, j)>],
+    iterator_types = ["parallel", "parallel", "reduction"]}}
+    ins(%a, %b : tensor<{left}xf32>, tensor<{right}xf32>) outs(%f : tensor<{o}xf32>) {{
+  ^bb0(%u: f32, %v: f32, %w: f32):
+    %r = arith.mulf %u, %v : f32
+    %s = arith.addf %w, %r : f32
+    linalg.yield %s : f32
+  }} -> tensor<{o}xf32>
+  return %m : tensor<{o}xf32>
+}}"""
+CONVOLUTION = """
+func.func @k(%x: tensor<2x14x14x{c}xf32>, %w: tensor<64x3x3x{c}xf32>) -> tensor<2x14x14x64xf32> {{
+  %h = arith.constant 0.0 : f32
+  %y = tensor.pad %x low[0, 1, 1, 0] high[0, 1, 1, 0] {{
+  ^bb0(%n: index, %i: index, %j: index, %c: index):
+    tensor.yield %h : f32
+  }} : tensor<2x14x14x{c}xf32> to tensor<2x16x16x{c}xf32>
+  %e = tensor.empty() : tensor<2x14x14x64xf32>
+  %f = linalg.fill ins(%h : f32) outs(%e : tensor<2x14x14x64xf32>) -> tensor<2x14x14x64xf32>
+  %r = linalg.generic {{
+    indexing_maps = [affine_map<(n, h, w, o, i, j, c) -> (n, h + i, w + j, c)>,
+                     affine_map<(n, h, w, o, i, j, c) -> (o, i, j, c)>,
+                     affine_map<(n, h, w, o, i, j, c) -> (n, h, w, o)>],
+    iterator_types = ["parallel", "parallel", "parallel", "parallel",
+                      "reduction", "reduction", "reduction"]}}
+    ins(%y, %w : tensor<2x16x16x{c}xf32>, tensor<64x3x3x{c}xf32>)
+    outs(%f : tensor<2x14x14x64xf32>) {{
+  ^bb0(%u: f32, %v: f32, %o: f32):
+    %s = arith.mulf %u, %v : f32
+    %t = arith.addf %o, %s : f32
+    linalg.yield %t : f32
+  }} -> tensor<2x14x14x64xf32>
+  return %r : tensor<2x14x14x64xf32>
+}}"""
+ARCHITECTURES = ("sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120")
+
+
+@pytest.fixture
+def tiled(monkeypatch):
+    """Return a function that fixes the tile of what is compiled."""
+    plan = select.plan_fma
+
+    def fix(tile: FmaTile) -> None:
+        def fixed(*arguments, **options):
+            return plan(*arguments, **{**options, "tile": tile})
+
+        monkeypatch.setattr(select, "plan_fma", fixed)
+
+    return fix
+
+
+def product(rows: int, columns: int, depth: int, layout: str = "kn", initial: float = 0.0) -> str:
+    """The text of a product; `layout` says which dimension is contiguous in each factor."""
+    left = (rows, depth) if layout[0] == "k" else (depth, rows)
+    right = (columns, depth) if layout[1] == "k" else (depth, columns)
+    return PRODUCT.format(
+        left=f"{left[0]}x{left[1]}",
+        right=f"{right[0]}x{right[1]}",
+        o=f"{rows}x{columns}",
+        amap="i, k" if layout[0] == "k" else "k, i",
+        bmap="j, k" if layout[1] == "k" else "k, j",
+        initial=initial,
+    )
+
+
+def assert_no_spills(image: KernelImage, architecture: str, folder: Path) -> None:
+    report = assemble(image, architecture, folder)
+    assert set(re.findall(r"(\d+) bytes spill", report)) == {"0"}
+
+
+@pytest.mark.parametrize("shape", fma_shapes(), ids=lambda tile: f"{tile.rows}x{tile.columns}")
+@pytest.mark.parametrize("layout", ["kn", "mk"])
+def test_no_tile_spills(shape, layout, tiled, tmp_path):
+    tiled(replace(shape, split=3))
+    image = compiled(product(200, 136, 328, layout))
+    (launch,) = image.launches
+    assert launch.block == shape.threads
+    assert launch.cluster == 3
+    assert launch.grid == 3 * -(-200 // shape.rows) * -(-136 // shape.columns)
+    assert launch.shared >= shape.stages * shape.stage_bytes
+    assert image.ptx.count("fma.rn.f32") >= DEPTH * shape.own_rows * shape.own_columns
+    assert_no_spills(image, "sm_90a", tmp_path)
+
+
+@pytest.mark.parametrize("shape", fma_shapes(), ids=lambda tile: f"{tile.rows}x{tile.columns}")
+def test_a_convolution_reads_around_its_padding(shape, tiled, tmp_path):
+    tiled(shape)
+    image = compiled(CONVOLUTION.format(c=32))
+    (launch,) = image.launches
+    assert launch.block == shape.threads
+    assert image.scratch == ()  # there is no padded copy
+    assert "ld.global" not in image.ptx
+    assert_no_spills(image, "sm_90a", tmp_path)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_every_architecture_takes_the_code(architecture, tmp_path):
+    image = compiled(product(64, 256, 8192), architecture)
+    assert "cp.async.cg" in image.ptx
+    assert (image.launches[0].cluster > 1) == (architecture in ("sm_90a", "sm_100a"))
+    assert image.launches[0].shared <= 99 << 10
+    assert_no_spills(image, architecture, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("layout", "columns", "widths"),
+    [("kn", 64, {"4", "16"}), ("mn", 64, {"16"}), ("kk", 64, {"4"}), ("mn", 66, {"4", "16"})],
+)
+def test_neighbours_are_copied_together_where_they_stay_neighbours(layout, columns, widths):
+    ptx = compiled(product(64, columns, 64, layout)).ptx
+    assert set(re.findall(r"cp\.async\.c[ag].*?\], (\d+)", ptx)) == widths
+
+
+def test_few_tiles_share_the_reduction_in_a_cluster():
+    image = compiled(product(128, 768, 3072))
+    (launch,) = image.launches
+    assert launch.cluster > 1
+    assert launch.grid % launch.cluster == 0
+    assert "ld.shared::cluster" in image.ptx
+    assert "atom" not in image.ptx
+
+
+def test_a_reduction_that_is_no_multiple_of_a_part_begins_with_zeros():
+    whole, ragged = (compiled(product(64, 64, depth, "mn")).ptx for depth in (64, 65))
+    sized = r"cp\.async\.cg.*\], 16, %"
+    assert len(re.findall(sized, ragged)) == 2 * len(re.findall(sized, ragged)) // 2 > 0
+    assert not re.findall(sized, whole)
+
+
+def test_steps_that_cross_loops_are_found_one_by_one(tmp_path):
+    image = compiled(CONVOLUTION.format(c=3))
+    assert len(image.launches) == 1
+    assert "fma.rn.f32" in image.ptx
+    assert_no_spills(image, "sm_90a", tmp_path)
+
+
+def test_padding_that_is_no_zero_is_copied():
+    text = CONVOLUTION.format(c=32).replace(
+        "tensor.yield %h", "%q = arith.constant 1.0 : f32\n    tensor.yield %q"
+    )
+    assert len(compiled(text).launches) > 1
+
+
+def test_sums_may_start_from_anything():
+    zero, one = (compiled(product(64, 64, 64, initial=value)).ptx for value in (0.0, 1.0))
+    assert one.count("add.rn.f32") > zero.count("add.rn.f32")
+
+
+def test_what_is_no_sum_of_products_stays_with_scalar_code():
+    text = product(64, 64, 64).replace("%s = arith.addf %w, %r", "%s = arith.maximumf %w, %r")
+    assert "cp.async" not in compiled(text).ptx
+
+
+def test_tiles_fit_and_are_no_larger_than_needed():
+    for rows, columns, parts in [(1, 768, 48), (128, 3072, 48), (4096, 4096, 256), (4096, 8, 48)]:
+        tile = choose_fma_tile(rows, columns, 1, parts, clusters=True)
+        assert tile.resident >= 1
+        assert tile.rows < 2 * max(rows, 32)
+        assert tile.columns < 2 * max(columns, 32)
+        assert tile.split <= parts
+
+
+def test_without_clusters_no_reduction_is_shared():
+    assert choose_fma_tile(128, 768, 1, 48, clusters=False).split == 1
