@@ -136,6 +136,7 @@ def attention(step: Step, x: Operands) -> Known:
     scale = exact(np.array(given.get("scale", 1 / sqrt(query.shape[-1])), scores.dtype))
     scores = BINARY["mul"].refer(scores, scale)
     hidden = np.zeros((1, 1, 1, 1), bool)
+    odd = ~np.isfinite(scores.value)
     if len(x) > 3:
         hidden = hidden | _hidden(x[3])
         scores = _masked(scores, x[3])
@@ -147,8 +148,20 @@ def attention(step: Step, x: Operands) -> Known:
     if len(x) > 3:
         blind = np.broadcast_to(hidden, scores.shape).all(axis=3, keepdims=True)
         weights = select(exact(blind), exact(np.zeros((), dtype)), weights)
-    result = tensors.contract("bhqk,bhkd->bhqd", cast(weights, wide(dtype)), repeated(value))
-    return cast(result, dtype)
+    values = repeated(value)
+    result = tensors.contract("bhqk,bhkd->bhqd", cast(weights, wide(dtype)), values)
+    return cast(_without_strange(result, values, hidden, odd), dtype)
+
+
+def _without_strange(result: Known, values: Known, hidden: np.ndarray, odd: np.ndarray) -> Known:
+    """Nothing is known where hidden keys have scores or values that are not finite.
+
+    Kernels may skip them, add -inf to a NaN, or multiply infinities by zero.
+    """
+    hidden = np.broadcast_to(hidden, odd.shape)
+    rows = (odd & hidden).any(axis=3, keepdims=True)
+    columns = (hidden * 1.0) @ (~np.isfinite(values.value) * 1.0) > 0
+    return Known(result.dtype, result.value, np.where(rows | columns, np.inf, result.error))
 
 
 def _hidden(mask: Known) -> np.ndarray:

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Makes the emulator, and the random models of bench, importable."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = str(HERE.parents[2])
+
+sys.path.insert(0, str(HERE))
+if ROOT not in sys.path:
+    sys.path.append(ROOT)

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Runs the launches of a compiled kernel, or of a whole compiled model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from emulator import arithmetic, barriers, bulk, copies, moves, warp, wgmma  # noqa: F401
+from emulator.errors import require
+from emulator.machine import Launch, Machine
+from emulator.memory import POISON, GlobalMemory
+from emulator.parse import Module, parse
+from emulator.types import Array
+from xyntra.plan.artifact import Artifact
+from xyntra.plan.plan import numpy_dtype
+from xyntra.targets.cuda.kernel_image import KernelImage
+
+__all__ = ["run_artifact", "run_image"]
+
+_THREADS = 4096
+"""That are interpreted at once."""
+
+
+def run_image(image: KernelImage, arrays: Sequence[Array]) -> int:
+    """Run all launches of a kernel.
+
+    Args:
+        image: the kernel.
+        arrays: bytes of what it reads and writes, in place.
+
+    Returns:
+        How many instructions were interpreted, each for many threads.
+
+    Raises:
+        EmulatorError: it did what it must not do.
+    """
+    module = _parsed(image.ptx)
+    scratch = [np.full(nbytes, POISON, np.uint8) for nbytes in image.scratch]
+    given = [*arrays, *scratch]
+    constants = [np.frombuffer(each, np.uint8) for each in module.constants.values()]
+    memory = GlobalMemory([*given, *constants])
+    return sum(_run(Launch(module, shape, memory, len(given))) for shape in image.launches)
+
+
+@lru_cache(maxsize=8)
+def _parsed(ptx: str) -> Module:
+    return parse(ptx)
+
+
+def _run(launch: Launch) -> int:
+    shape = launch.shape
+    require(launch.entry.threads == shape.block, "a launch of another number of threads")
+    step = max(_THREADS // (shape.block * shape.cluster), 1) * shape.cluster
+    executed = 0
+    for first in range(0, shape.grid, step):
+        machine = Machine(launch, range(first, min(first + step, shape.grid)))
+        machine.run()
+        executed += machine.executed
+    return executed
+
+
+def run_artifact(
+    artifact: Artifact, inputs: Sequence[Array], weights: Mapping[str, Array]
+) -> list[Array]:
+    """Run a compiled model.
+
+    Args:
+        artifact: the model.
+        inputs: in order.
+        weights: by name.
+
+    Returns:
+        Its outputs.
+
+    Raises:
+        EmulatorError: a kernel did what it must not do.
+    """
+    plan = artifact.plan
+    buffers = [np.full(buffer.nbytes, POISON, np.uint8) for buffer in plan.buffers]
+    for index, buffer in enumerate(plan.buffers):
+        if buffer.kind == "constant":
+            buffers[index] = np.frombuffer(buffer.data, np.uint8)
+        elif buffer.kind == "parameter":
+            buffers[index] = _bytes(weights[buffer.name])
+    for port, array in zip(plan.inputs, inputs, strict=True):
+        buffers[port.buffer][:] = _bytes(array)
+    images = {name: KernelImage.from_bytes(code) for name, code in artifact.objects.items()}
+    for each in plan.steps:
+        arrays = [buffers[index] for index in plan.argument_buffers(each)]
+        run_image(images[each.kernel], arrays)
+    return [
+        buffers[port.buffer].view(numpy_dtype(port.dtype)).reshape(port.shape)
+        for port in plan.outputs
+    ]
+
+
+def _bytes(array: Array) -> Array:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)

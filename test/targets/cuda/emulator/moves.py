@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Loads, stores, and what moves bits between registers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from emulator.errors import require
+from emulator.instructions import instruction
+from emulator.machine import Machine, parts_of
+from emulator.parse import Address, Instruction, Operand, Symbol, Vector
+from emulator.types import NUMPY, Array, unsigned
+
+
+@instruction("ld.param")
+def load_parameter(m: Machine, op: Instruction) -> None:
+    """Parameters are the addresses of the launch's arrays, in order."""
+    source = op.operands[1]
+    assert isinstance(source, Address)
+    assert isinstance(source.base, Symbol)
+    number = m.entry.parameters.index(source.base.name)
+    require(number < m.launch.parameters, "a tensor map is no pointer")
+    m.write(op.operands[0], np.array(m.memory.address(number), np.uint64))
+
+
+@instruction("ld.global")
+def load(m: Machine, op: Instruction) -> None:
+    targets, kind = parts_of(op.operands[0]), op.parts[-1]
+    nbytes = NUMPY[kind].itemsize * len(targets)
+    _unpack(m, targets, kind, m.memory.read(m.addresses(op.operands[1]), nbytes))
+
+
+@instruction("st.global")
+def store(m: Machine, op: Instruction) -> None:
+    data = _packed(m, parts_of(op.operands[1]), op.parts[-1])
+    m.memory.write(m.addresses(op.operands[0]), data)
+
+
+@instruction("ld.shared", "ld.shared::cluster", "ld.shared::cta")
+def load_shared(m: Machine, op: Instruction) -> None:
+    targets, kind = parts_of(op.operands[0]), op.parts[-1]
+    nbytes = NUMPY[kind].itemsize * len(targets)
+    rows, first = _shared_places(m, op.operands[1], nbytes)
+    m.races.read(rows, first, nbytes, *m.warps())
+    _unpack(m, targets, kind, m.shared.read(rows, first, nbytes))
+
+
+@instruction("st.shared", "st.shared::cluster", "st.shared::cta")
+def store_shared(m: Machine, op: Instruction) -> None:
+    data = _packed(m, parts_of(op.operands[1]), op.parts[-1])
+    rows, first = _shared_places(m, op.operands[0], data.shape[1])
+    m.races.write(rows, first, data.shape[1], *m.warps())
+    m.shared.write(rows, first, data)
+
+
+def _shared_places(m: Machine, operand: Operand, nbytes: int) -> tuple[Array, Array]:
+    blocks, addresses = m.block[m.at], m.addresses(operand)
+    rows, first = m.shared.places(blocks, addresses, nbytes)
+    is_other = addresses >= 1 << 24
+    base = blocks // m.cluster * m.cluster
+    return np.where(is_other, base + rows, rows), first
+
+
+def _unpack(m: Machine, targets: tuple[Operand, ...], kind: str, data: Array) -> None:
+    size = NUMPY[kind].itemsize
+    for number, target in enumerate(targets):
+        part = np.ascontiguousarray(data[:, number * size : (number + 1) * size])
+        m.write(target, part.view(NUMPY[kind])[:, 0])
+
+
+def _packed(m: Machine, sources: tuple[Operand, ...], kind: str) -> Array:
+    """[threads, bytes] of all operands, one behind the other."""
+    columns = [np.ascontiguousarray(m.whole(each, kind)) for each in sources]
+    return np.concatenate([each.view(np.uint8).reshape(len(each), -1) for each in columns], axis=1)
+
+
+@instruction("mov")
+def move(m: Machine, op: Instruction) -> None:
+    """A register, or the parts of one: the first is the lowest."""
+    target, source = op.operands
+    kind = op.parts[-1]
+    if isinstance(target, Vector):
+        narrow = NUMPY[kind].itemsize // len(target.parts)
+        word = m.whole(source, kind)
+        for number, part in enumerate(target.parts):
+            shifted = word >> word.dtype.type(8 * narrow * number)
+            m.write(part, shifted.astype(unsigned(narrow)))
+    elif isinstance(source, Vector):
+        wide = unsigned(NUMPY[kind].itemsize)
+        narrow = wide.itemsize // len(source.parts)
+        word = np.zeros(m.size(), wide)
+        for number, part in enumerate(source.parts):
+            piece = m.read(part, f"b{8 * narrow}").astype(wide)
+            word |= piece << wide.type(8 * narrow * number)
+        m.write(target, word)
+    else:
+        m.write(target, m.read(source, kind))
+
+
+@instruction("cvta")
+def convert_address(m: Machine, op: Instruction) -> None:
+    """Addresses are the same in every window of this machine."""
+    m.write(op.operands[0], m.read(op.operands[1], op.parts[-1]))
+
+
+@instruction("mapa")
+def map_address(m: Machine, op: Instruction) -> None:
+    """The address of the same byte in another block of the cluster."""
+    addresses, rows = (m.whole(each, "u32") for each in op.operands[1:])
+    require((rows < m.cluster).all(), "the cluster has no such block")
+    m.write(op.operands[0], m.shared.remote(addresses, rows))
+
+
+@instruction("selp")
+def select(m: Machine, op: Instruction) -> None:
+    target, one, other, condition = op.operands
+    kind = op.parts[-1]
+    m.write(target, np.where(m.read(condition, "pred"), m.read(one, kind), m.read(other, kind)))
+
+
+@instruction("prmt")
+def permute(m: Machine, op: Instruction) -> None:
+    """Four of the eight bytes of two registers; bit 3 of a choice repeats the byte's sign."""
+    target, low, high, choice = op.operands
+    words = [m.read(low, "u32").astype(np.uint64), m.read(high, "u32").astype(np.uint64)]
+    both = words[0] | (words[1] << np.uint64(32))
+    chosen, result = m.read(choice, "u32").astype(np.uint64), np.uint64(0)
+    for number in range(4):
+        nibble = (chosen >> np.uint64(4 * number)) & np.uint64(15)
+        byte = (both >> ((nibble & np.uint64(7)) * np.uint64(8))) & np.uint64(255)
+        sign = np.where(byte >> np.uint64(7), np.uint64(255), np.uint64(0))
+        byte = np.where(nibble >> np.uint64(3), sign, byte)
+        result = result | (byte << np.uint64(8 * number))
+    m.write(target, np.asarray(result).astype(np.uint32))
+
+
+@instruction("prefetch", "griddepcontrol", "nanosleep", "membar", "fence.acq_rel", "fence.sc")
+def hint(m: Machine, op: Instruction) -> None:
+    """Changes nothing that this machine looks at."""
+
+
+@instruction("fence.proxy", "fence.mbarrier_init")
+def fence(m: Machine, op: Instruction) -> None:
+    m.races.fence(*m.warps())

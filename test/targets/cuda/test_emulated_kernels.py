@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Kernels of every kind, run without a GPU on ragged shapes and compared with float64."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from emulator import EmulatorError, run_artifact
+from emulator.types import Array
+
+from bench.cuda_random_case import Case
+from bench.cuda_random_check import compared
+from bench.cuda_random_compile import compile_case
+from bench.cuda_random_maker import CaseMaker
+from bench.cuda_random_reference import expected
+from xyntra.dialects import make_context
+from xyntra.dialects.mlir import ir
+from xyntra.plan.artifact import Artifact
+from xyntra.targets.cuda.kernel_image import KernelImage
+
+
+@pytest.fixture(scope="module")
+def context() -> ir.Context:
+    return make_context()
+
+
+def _maker(kind: str, *, special: bool = False) -> CaseMaker:
+    m = CaseMaker(kind, 7)
+    m.special = special
+    return m
+
+
+def _run(artifact: Artifact, case: Case) -> list[Array]:
+    inputs = case.arrays("input")
+    arrays = [inputs[port.name] for port in artifact.plan.inputs]
+    return run_artifact(artifact, arrays, case.arrays("weight"))
+
+
+def _check(case: Case, context: ir.Context, *features: str, architecture: str = "sm_90a") -> None:
+    """Compile and run a case whose code must have some features."""
+    artifact = compile_case(case, architecture, context)
+    code = b"".join(bytes(each) for each in artifact.objects.values())
+    assert [name for name in features if name.encode() not in code] == []
+    finding = compared(_run(artifact, case), expected(case))
+    assert not finding.problem
+    assert finding.unknown < finding.elements or not finding.elements
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("shape", [(1,), (3, 70), (2, 9, 33), (0, 5)])
+def test_arithmetic(dtype: str, shape: tuple[int, ...], context: ir.Context) -> None:
+    m = _maker("elementwise", special=True)
+    x, y = m.leaf(dtype, shape), m.leaf(dtype, shape[-1:])
+    z = m.step("Gelu", [m.step("Mul", [x, y], shape)], shape)
+    _check(m.finish(m.step("Max", [z, y], shape), z, label=""), context)
+
+
+def test_a_transposed_copy(context: ir.Context) -> None:
+    m = _maker("elementwise")
+    x = m.leaf("float32", (37, 70))
+    turned = m.step("Transpose", [x], (70, 37), perm=[1, 0])
+    y = m.step("Concat", [turned, m.leaf("float32", (3, 37))], (73, 37), axis=0)
+    _check(m.finish(y, label=""), context)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize(("rows", "length"), [(5, 33), (3, 1000), (2, 5001)])
+def test_softmax(dtype: str, rows: int, length: int, context: ir.Context) -> None:
+    m = _maker("row")
+    x = m.leaf(dtype, (rows, length), scale=3.0)
+    _check(m.finish(m.step("Softmax", [x], x.shape, axis=-1), label=""), context)
+
+
+@pytest.mark.parametrize(("rows", "length"), [(9, 65), (2, 3000)])
+def test_layer_norm(rows: int, length: int, context: ir.Context) -> None:
+    m = _maker("row", special=True)
+    x = m.leaf("float32", (rows, length))
+    columns = [m.leaf("float32", (length,), "weight") for _ in range(2)]
+    x = m.step("Add", [x, m.leaf("float32", x.shape)], x.shape)
+    y = m.step("LayerNormalization", [x, *columns], x.shape, axis=-1, epsilon=2.0**-17)
+    _check(m.finish(y, x, label=""), context)
+
+
+@pytest.mark.parametrize("op", ["ReduceSum", "ReduceMax"])
+@pytest.mark.parametrize("axes", [[1], [0], [0, 1]])
+def test_reductions(op: str, axes: list[int], context: ir.Context) -> None:
+    m = _maker("row")
+    x = m.leaf("float32", (37, 130))
+    shape = [1 if d in axes else n for d, n in enumerate(x.shape)]
+    _check(m.finish(m.step(op, [x], shape, constants={"1": axes}), label=""), context)
+
+
+def product(
+    dtype: str, rows: int, columns: int, depth: int, *, prefer: str = "", turned: bool = False
+) -> Case:
+    """relu(a b + bias) + residual."""
+    m = _maker("contraction")
+    m.prefer, m.precision = prefer, "f32" if dtype != "tf32" else "tf32"
+    dtype = "float32" if dtype == "tf32" else dtype
+    a = m.leaf(dtype, (rows, depth))
+    b = m.leaf(dtype, (columns, depth) if turned else (depth, columns))
+    if turned:
+        b = m.step("Transpose", [b], (depth, columns), perm=[1, 0])
+    y = m.step("MatMul", [a, b], (rows, columns))
+    y = m.step("Relu", [m.step("Add", [y, m.leaf(dtype, (columns,))], y.shape)], y.shape)
+    return m.finish(m.step("Add", [y, m.leaf(dtype, y.shape)], y.shape), label="")
+
+
+@pytest.mark.parametrize("sizes", [(1, 40, 70), (70, 33, 19), (130, 70, 9), (65, 1, 100)])
+def test_products_by_threads(sizes: tuple[int, int, int], context: ir.Context) -> None:
+    _check(product("float32", *sizes, prefer="threads"), context)
+
+
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize(
+    ("dtype", "sizes"),
+    [
+        ("float16", (17, 40, 72)), ("bfloat16", (64, 64, 100)), ("tf32", (33, 24, 40)),
+    ],
+)  # fmt: skip
+def test_products_by_warps(
+    dtype: str, sizes: tuple[int, int, int], architecture: str, context: ir.Context
+) -> None:
+    _check(product(dtype, *sizes), context, "mma.sync", architecture=architecture)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "sizes", "turned"),
+    [
+        ("float16", (70, 72, 136), False), ("bfloat16", (130, 64, 72), True),
+        ("tf32", (65, 72, 68), True), ("bfloat16", (64, 200, 64), True),
+    ],
+)  # fmt: skip
+def test_products_by_warpgroups(
+    dtype: str, sizes: tuple[int, int, int], turned: bool, context: ir.Context
+) -> None:
+    case = product(dtype, *sizes, prefer="warpgroups", turned=turned)
+    _check(case, context, "wgmma.mma_async", "cp.async.bulk.tensor", "mbarrier.try_wait")
+
+
+def test_products_by_clusters(context: ir.Context) -> None:
+    _check(product("tf32", 31, 64, 1024), context, "barrier.cluster", "mapa")
+
+
+def test_products_of_integers(context: ir.Context) -> None:
+    m = _maker("contraction")
+    a = m.leaf("int8", (33, 70), low=-128, high=128)
+    b = m.leaf("int8", (70, 24), "weight", low=-128, high=128)
+    _check(m.finish(m.step("MatMulInteger", [a, b], (33, 24), "int32"), label=""), context)
+
+
+def attention(
+    dtype: str, lengths: tuple[int, int], size: int, *, prefer: str = "", causal: bool = False,
+    masked: bool = False, heads: tuple[int, int] = (2, 1),
+) -> Case:  # fmt: skip
+    """Attention of one batch with grouped queries."""
+    m = _maker("attention")
+    m.prefer = prefer
+    q = m.leaf(dtype, (1, heads[0], lengths[0], size))
+    k, v = (m.leaf(dtype, (1, heads[1], lengths[1], size)) for _ in range(2))
+    operands = [q, k, v]
+    if masked:
+        operands.append(m.leaf("bool", (1, 1, lengths[0], lengths[1]), high=80))
+    y = m.step("Attention", operands, q.shape, is_causal=int(causal))
+    return m.finish(y, label="")
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize(("dtype", "size"), [("float16", 40), ("float32", 32)])
+def test_attention_by_warps(
+    dtype: str, size: int, causal: bool, masked: bool, context: ir.Context
+) -> None:
+    case = attention(dtype, (19, 70), size, causal=causal, masked=masked)
+    _check(case, context, *["mma.sync"] * (dtype == "float16"))
+
+
+@pytest.mark.parametrize(("size", "causal"), [(64, True), (128, False)])
+def test_attention_by_warpgroups(size: int, causal: bool, context: ir.Context) -> None:
+    case = attention("bfloat16", (130, 197), size, prefer="warpgroups", causal=causal, heads=(1, 1))
+    _check(case, context, "wgmma.mma_async", "cp.async.bulk.tensor", "setmaxnreg")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "groups", "strides"),
+    [
+        ("float16", 1, [1, 1]), ("float32", 1, [2, 1]), ("float16", 16, [1, 1]),
+        ("float32", 2, [1, 2]),
+    ],
+)  # fmt: skip
+def test_convolutions(dtype: str, groups: int, strides: list[int], context: ir.Context) -> None:
+    m = _maker("convolution")
+    x, w = m.leaf(dtype, (2, 16, 9, 7)), m.leaf(dtype, (16, 16 // groups, 3, 3), "weight")
+    sizes = [-(-n // step) for n, step in zip((9, 7), strides, strict=True)]
+    y = m.step(
+        "Conv", [x, w, m.leaf(dtype, (16,), "weight")], (2, 16, *sizes), kernel_shape=[3, 3],
+        strides=strides, dilations=[1, 1], pads=[1, 1, 1, 1], group=groups,
+    )  # fmt: skip
+    y = m.step("Add", [m.step("Relu", [y], y.shape), m.leaf(dtype, y.shape)], y.shape)
+    _check(m.finish(y, label=""), context)
+
+
+def test_a_factor_of_gelu_that_others_read(context: ir.Context) -> None:
+    m = _maker("row")
+    x = m.leaf("float32", (4, 33))
+    y = m.step("Softmax", [x], x.shape, axis=-1)
+    _check(m.finish(m.step("Gelu", [y], y.shape), y, label=""), context)
+
+
+def _mutations(ptx: str, pattern: str, replacement: str) -> Iterator[str]:
+    """The code with one match of a pattern replaced, for each match."""
+    for match in re.finditer(pattern, ptx):
+        yield ptx[: match.start()] + match.expand(replacement) + ptx[match.end() :]
+
+
+_WARPS = product("float16", 40, 40, 264)
+_CLUSTER = product("tf32", 31, 64, 1024)
+_WARPGROUPS = product("float16", 64, 64, 704, prefer="warpgroups")
+_DAMAGE = [
+    (_WARPS, r"\tbar\.sync[^\n]*\n", "", 0.8),
+    (_WARPS, r"cp\.async\.wait_group[^\n]*\n", "", 0.8),
+    (_CLUSTER, r"barrier\.cluster\.(arrive|wait)[^\n]*\n", "", 1.0),
+    (_WARPGROUPS, r"wgmma\.wait_group[^\n]*\n", "", 1.0),
+    (_WARPGROUPS, r"mbarrier\.try_wait\S*\s+(\w+),[^\n]*\n", r"mov.pred \1, 1;\n", 0.3),
+    (_WARPGROUPS, r"\tmbarrier\.arrive[^\n]*\n", "", 0.5),
+    (_WARPGROUPS, r"\tfence\.proxy[^\n]*\n", "", 1.0),
+]
+"""Code, what is replaced in it, by what, and of which share of the places that must be noticed.
+
+Not every place matters: nobody waits for a slot that is not used again.
+"""
+
+
+@pytest.mark.parametrize(("case", "pattern", "replacement", "share"), _DAMAGE)
+def test_damaged_code_is_found(
+    case: Case, pattern: str, replacement: str, share: float, context: ir.Context
+) -> None:
+    artifact = compile_case(case, "sm_90a", context)
+    ((name, code),) = artifact.objects.items()
+    image = KernelImage.from_bytes(code)
+    found = []
+    for ptx in _mutations(image.ptx, pattern, replacement):
+        damaged = replace(artifact, objects={name: replace(image, ptx=ptx).to_bytes()})
+        try:
+            right = not compared(_run(damaged, case), expected(case)).problem
+        except EmulatorError:
+            right = False
+        found.append(not right)
+    assert found
+    assert np.mean(found) >= share
