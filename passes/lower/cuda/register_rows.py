@@ -30,7 +30,8 @@ from xyntra.passes.lower.cuda.cluster_reduce import (
 from xyntra.passes.lower.cuda.combiner import Combiner
 from xyntra.passes.lower.cuda.pointwise import reads_outputs
 from xyntra.passes.lower.cuda.reductions import lane_of
-from xyntra.passes.lower.cuda.row_plan import RowPlan, first_reads, row_plan
+from xyntra.passes.lower.cuda.row_accesses import first_reads
+from xyntra.passes.lower.cuda.row_plan import RowPlan, row_plan
 from xyntra.passes.lower.cuda.row_values import Row, RowValues
 from xyntra.passes.lower.cuda.scalar_body import emit_on_scalars
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory

@@ -1,20 +1,26 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Which rows fit the registers of a warp or a block, and how the threads share them."""
+"""Which rows fit the registers of a warp, a block or a cluster, and how the threads share them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
 from xyntra.passes.lower.cpu.memrefs import is_private, root, view_offset
 from xyntra.passes.lower.cpu.vector_body import is_vectorizable
 from xyntra.passes.lower.cuda.cluster_reduce import has_clusters
 from xyntra.passes.lower.cuda.combiner import Combiner
-from xyntra.passes.lower.cuda.pointwise import reads_outputs
+from xyntra.passes.lower.cuda.row_accesses import (
+    first_reads,
+    is_common,
+    is_row,
+    is_written_where_read,
+    item_bytes,
+    row_accesses,
+)
 from xyntra.passes.lower.cuda.thread_grid import MAX_GRID, WARP
 
 _VECTOR_BYTES = 16  # the widest access of one thread
@@ -112,13 +118,13 @@ def row_plan(
     lengths = {nest.loops[count].extent for nest in nests if len(nest.loops) > count}
     if len(lengths) != 1 or not all(_is_simple(nest, count) for nest in nests):
         return None
-    if not _written_where_read(nests, count):
+    if not is_written_where_read(nests, count):
         return None
     length = lengths.pop()
     outer = tuple(loop.extent for loop in nests[0].loops[:count])
     accesses = [each for nest in nests for each in row_accesses(nest, count)]
     in_memory = [each for each in accesses if not is_private(root(each.value), generics)]
-    item = max(map(_item_bytes, in_memory), default=_VECTOR_BYTES)
+    item = max(map(item_bytes, in_memory), default=_VECTOR_BYTES)
     lanes = _lanes(in_memory, count, length)
     live = _live_bytes(nests, count)
     own, common = _read_bytes(nests, count)
@@ -135,35 +141,6 @@ def row_plan(
     return None
 
 
-def row_accesses(nest: LinearNest, count: int) -> Iterator[Access]:
-    """Yield the accesses to memory that move along a row."""
-    for access in nest.accesses:
-        if is_row(nest, access, count):
-            yield access
-
-
-def first_reads(nests: Sequence[LinearNest], count: int) -> list[tuple[LinearNest, Access]]:
-    """Return where arrays that move along a row are read before one of `nests` has written them."""
-    written: set[ir.Value] = set()
-    found = []
-    for nest in nests:
-        for access in nest.accesses if reads_outputs(nest) else nest.inputs:
-            if is_row(nest, access, count) and root(access.value) not in written:
-                found.append((nest, access))
-        written |= {root(each.value) for each in nest.outputs}
-    return found
-
-
-def is_common(access: Access, count: int) -> bool:
-    """Tell whether an access along a row touches the same elements in every row."""
-    return count > 0 and not any(access.strides[:count])
-
-
-def is_row(nest: LinearNest, access: Access, count: int) -> bool:
-    """Tell whether an access moves along a row."""
-    return not access.is_scalar and len(nest.loops) > count and access.strides[count] != 0
-
-
 def _is_simple(nest: LinearNest, count: int) -> bool:
     """Tell whether `nest` has at most one loop along the row, and arithmetic that takes vectors."""
     inner = nest.loops[count:]
@@ -175,7 +152,7 @@ def _is_simple(nest: LinearNest, count: int) -> bool:
     elif inner and not all(is_row(nest, each, count) for each in nest.outputs):
         return False
     return all(
-        access.is_scalar or (_item_bytes(access) and (not inner or access.strides[count] in (0, 1)))
+        access.is_scalar or (item_bytes(access) and (not inner or access.strides[count] in (0, 1)))
         for access in nest.accesses
     )
 
@@ -196,48 +173,9 @@ def _takes_vector(op: ir.Operation) -> bool:
     return not any(of_index) or (op.name == "arith.index_cast" and of_index[0])
 
 
-def _item_bytes(access: Access) -> int:
-    kind = str(ir.MemRefType(access.value.type).element_type)
-    # In memory a boolean is a byte, in a vector a bit.
-    return 0 if kind == "i1" else ITEM_BYTES.get(kind, 0)
-
-
-def place_of(nest: LinearNest, access: Access, count: int) -> tuple[int, tuple[int, ...], bool]:
-    """Return what tells apart the elements of one buffer that two accesses touch."""
-    start = access.offset + view_offset(access.value)
-    return start, access.strides[:count], is_row(nest, access, count)
-
-
-def _written_where_read(nests: Sequence[LinearNest], count: int) -> bool:
-    """Tell whether every buffer that is written is touched at the same element in every nest."""
-    written = {root(each.value) for nest in nests for each in nest.outputs}
-    places: dict[ir.Value, set[tuple[int, tuple[int, ...], bool]]] = {}
-    for nest in nests:
-        for access in nest.accesses:
-            if not access.is_scalar and root(access.value) in written:
-                found = places.setdefault(root(access.value), set())
-                found.add(place_of(nest, access, count))
-    return all(len(found) == 1 for found in places.values()) and not _races(nests, count, written)
-
-
-def _races(nests: Sequence[LinearNest], count: int, written: set[ir.Value]) -> bool:
-    """Tell whether threads would read from memory what one of them then writes for the row."""
-    known: set[ir.Value] = set()
-    for nest in nests:
-        is_scalar = len(nest.loops) == count
-        read = nest.accesses if reads_outputs(nest) and is_scalar else nest.inputs
-        for access in read:
-            if access.is_scalar or is_row(nest, access, count):
-                continue
-            if root(access.value) in written - known:
-                return True
-        known |= {root(each.value) for each in nest.outputs}
-    return False
-
-
 def _lanes(accesses: Sequence[Access], count: int, length: int) -> int:
     """Return how many neighbours one thread can load and store at once."""
-    lanes = _VECTOR_BYTES // max(map(_item_bytes, accesses), default=_VECTOR_BYTES)
+    lanes = _VECTOR_BYTES // max(map(item_bytes, accesses), default=_VECTOR_BYTES)
     while lanes > 1 and (length % lanes or not all(_fits(a, count, lanes) for a in accesses)):
         lanes //= 2
     return lanes
@@ -254,7 +192,7 @@ def _read_bytes(nests: Sequence[LinearNest], count: int) -> tuple[int, int]:
     common: dict[ir.Value, int] = {}
     for _, access in first_reads(nests, count):
         sizes = common if is_common(access, count) else own
-        sizes[root(access.value)] = _item_bytes(access)
+        sizes[root(access.value)] = item_bytes(access)
     return sum(own.values()), sum(common.values())
 
 
@@ -268,7 +206,7 @@ def _live_bytes(nests: Sequence[LinearNest], count: int) -> int:
             whole = root(access.value)
             first.setdefault(whole, number)
             last[whole] = number
-            size[whole] = _item_bytes(access)
+            size[whole] = item_bytes(access)
     gaps = range(len(nests) - 1)
     kept = (sum(size[each] for each in first if first[each] <= gap < last[each]) for gap in gaps)
     # What only one nest reads passes through registers all the same.

@@ -14,7 +14,8 @@ from xyntra.passes.lower.cpu.loop_builder import Position, index, load, offset
 from xyntra.passes.lower.cpu.memrefs import root
 from xyntra.passes.lower.cpu.vector_body import broadcast, side_by_side
 from xyntra.passes.lower.cuda.pointwise import load_vector, store_vector
-from xyntra.passes.lower.cuda.row_plan import RowPlan, is_common, is_row, place_of
+from xyntra.passes.lower.cuda.row_accesses import is_common, is_row, place_of
+from xyntra.passes.lower.cuda.row_plan import RowPlan
 from xyntra.passes.lower.cuda.thread_grid import as_index, i32, when
 
 Row = list[ir.Value]

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""How nests that share rows touch memory: along the row, at one place of it, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xyntra.dialects.dtypes import ITEM_BYTES
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
+from xyntra.passes.lower.cpu.memrefs import root, view_offset
+from xyntra.passes.lower.cuda.pointwise import reads_outputs
+
+
+def row_accesses(nest: LinearNest, count: int) -> Iterator[Access]:
+    """Yield the accesses to memory that move along a row."""
+    for access in nest.accesses:
+        if is_row(nest, access, count):
+            yield access
+
+
+def first_reads(nests: Sequence[LinearNest], count: int) -> list[tuple[LinearNest, Access]]:
+    """Return where arrays that move along a row are read before one of `nests` has written them."""
+    written: set[ir.Value] = set()
+    found = []
+    for nest in nests:
+        for access in nest.accesses if reads_outputs(nest) else nest.inputs:
+            if is_row(nest, access, count) and root(access.value) not in written:
+                found.append((nest, access))
+        written |= {root(each.value) for each in nest.outputs}
+    return found
+
+
+def is_row(nest: LinearNest, access: Access, count: int) -> bool:
+    """Tell whether an access moves along a row."""
+    return not access.is_scalar and len(nest.loops) > count and access.strides[count] != 0
+
+
+def is_common(access: Access, count: int) -> bool:
+    """Tell whether an access along a row touches the same elements in every row."""
+    return count > 0 and not any(access.strides[:count])
+
+
+def place_of(nest: LinearNest, access: Access, count: int) -> tuple[int, tuple[int, ...], bool]:
+    """Return what tells apart the elements of one buffer that two accesses touch."""
+    start = access.offset + view_offset(access.value)
+    return start, access.strides[:count], is_row(nest, access, count)
+
+
+def is_written_where_read(nests: Sequence[LinearNest], count: int) -> bool:
+    """Tell whether every buffer that is written is touched at the same element in every nest."""
+    written = {root(each.value) for nest in nests for each in nest.outputs}
+    places: dict[ir.Value, set[tuple[int, tuple[int, ...], bool]]] = {}
+    for nest in nests:
+        for access in nest.accesses:
+            if not access.is_scalar and root(access.value) in written:
+                found = places.setdefault(root(access.value), set())
+                found.add(place_of(nest, access, count))
+    return all(len(found) == 1 for found in places.values()) and not _races(nests, count, written)
+
+
+def _races(nests: Sequence[LinearNest], count: int, written: set[ir.Value]) -> bool:
+    """Tell whether threads would read from memory what one of them then writes for the row."""
+    known: set[ir.Value] = set()
+    for nest in nests:
+        is_scalar = len(nest.loops) == count
+        read = nest.accesses if reads_outputs(nest) and is_scalar else nest.inputs
+        for access in read:
+            if access.is_scalar or is_row(nest, access, count):
+                continue
+            if root(access.value) in written - known:
+                return True
+        known |= {root(each.value) for each in nest.outputs}
+    return False
+
+
+def item_bytes(access: Access) -> int:
+    """Return the bytes of an element, 0 for what has no vectors in memory."""
+    kind = str(ir.MemRefType(access.value.type).element_type)
+    # In memory a boolean is a byte, in a vector a bit.
+    return 0 if kind == "i1" else ITEM_BYTES.get(kind, 0)
