@@ -105,6 +105,17 @@ def _rms_norm(_: Operation, names: Sequence[str]) -> tuple[Nodes, Constants]:
     return [onnx.helper.make_node("RMSNormalization", list(names), ["y"], axis=-1)], []
 
 
+def _product(operation: Operation, names: Sequence[str]) -> tuple[Nodes, Constants]:
+    nodes, factors = [], []
+    rank = len(operation.output)
+    order = [*range(rank - 2), rank - 1, rank - 2]
+    for name, layout in zip(names, operation.kind[-2:], strict=True):
+        factors.append(name if layout == "n" else f"{name}t")
+        if layout == "t":
+            nodes.append(onnx.helper.make_node("Transpose", [name], [f"{name}t"], perm=order))
+    return [*nodes, onnx.helper.make_node("MatMul", factors, ["y"])], []
+
+
 def _matmul(_: Operation, names: Sequence[str]) -> tuple[Nodes, Constants]:
     return [onnx.helper.make_node("MatMul", list(names), ["y"])], []
 
@@ -170,6 +181,7 @@ _BUILDERS: dict[str, Callable[[Operation, Sequence[str]], tuple[Nodes, Constants
     "layer_norm": _layer_norm,
     "rms_norm": _rms_norm,
     "matmul": _matmul,
+    **{f"product_{layout}": _product for layout in ("nn", "nt", "tn", "tt")},
     "matmul_bias_gelu": _matmul_bias_gelu,
     "attention": _attention,
     "causal_attention": lambda _, names: _attention_node(names, is_causal=1),

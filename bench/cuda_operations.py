@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import prod
 
 from bench.cuda_convolutions import BATCHES, resnet_50
+from bench.cuda_products import products
 
 __all__ = ["HOST_MODEL", "ITEM_BYTES", "OPERATIONS", "TINY_MODEL", "Operation", "file_name"]
 
@@ -59,8 +60,10 @@ def _rows() -> Iterator[Operation]:
         ("softmax", (16384, 2048), ("bf16",)),
         ("softmax", (2048, 2048), ("f32",)),
         ("softmax", (512, 65536), ("f32", "bf16")),
+        ("softmax", (16, 262144), ("f32",)),
         ("layer_norm", wide, ("f32", "bf16")),
         ("layer_norm", narrow, ("bf16",)),
+        ("layer_norm", (128, 768), ("f16",)),
         ("rms_norm", wide, ("f32", "bf16")),
     ):
         row = (shape[-1],)
@@ -90,6 +93,11 @@ def _contractions() -> Iterator[Operation]:
         cube,
         2 * 4096**3,
     )
+    for each in products():
+        kind = f"product_{each.layout}"
+        yield Operation(
+            each.name, "contractions", kind, each.dtype, each.shapes, each.result, each.flops
+        )
 
 
 def _attention() -> Iterator[Operation]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import torch
@@ -38,6 +39,8 @@ def reference(operation: Operation, inputs: list[Any]) -> Any:
 def tolerance(operation: Operation, inputs: list[Any], expected: Any) -> Any:
     """Return how far elements may be from `expected`: rounding, also of sums of many products."""
     length = operation.inputs[0][-1] if operation.flops else 1
+    if operation.group == "contractions":
+        length = operation.flops // (2 * prod(operation.output))
     if operation.group == "convolutions":
         length *= operation.inputs[1][1] ** 2
     rounding, sums = _ROUNDING[operation.dtype], 2.0**-24 * 16 * length**0.5
@@ -82,6 +85,10 @@ _FUNCTIONS: dict[str, Function] = {
     "layer_norm": _layer_norm,
     "rms_norm": _rms_norm,
     "matmul": lambda a, b: a @ b,
+    "product_nn": lambda a, b: a @ b,
+    "product_nt": lambda a, b: a @ b.mT,
+    "product_tn": lambda a, b: a.mT @ b,
+    "product_tt": lambda a, b: a.mT @ b.mT,
     "matmul_bias_gelu": lambda a, b, c: functional.gelu(a @ b + c),
     "attention": lambda q, k, v: _attention(q, k, v),
     "causal_attention": lambda q, k, v: _attention(q, k, v, is_causal=True),

@@ -20,6 +20,7 @@ from bench.cuda_timing import captured, host_microseconds, take_turns
 __all__ = ["How", "operation_row"]
 
 OURS = "xyntra"
+_COPY = "copy"
 _REPEATS = 10  # pieces of work in one graph
 _CALLS = 12
 Row = dict[str, Any]
@@ -60,8 +61,13 @@ def operation_row(operation: Operation, how: How) -> Row:
     row["wrong"] = _wrong(operation, inputs, output)
     for name, make in _peers(operation, how).items():
         _enter(entrants, row, name, make, inputs)
+    if operation.group == "rows":
+        copied = torch.empty_like(inputs[0])
+        entrants[_COPY] = lambda: copied.copy_(inputs[0])
     graphs = {name: captured(work, _REPEATS) for name, work in entrants.items()}
     row["microseconds"] = take_turns(graphs, _REPEATS, how.rounds)
+    if _COPY in graphs:  # caches make it faster or slower than a copy of gigabytes
+        row["microseconds_of_copying_the_input"] = row["microseconds"].pop(_COPY)
     call = host_microseconds(lambda: executable(*inputs, out=[output]), _CALLS, how.rounds)
     row["host_microseconds"] = call
     return row | _rates(operation, row["microseconds"][OURS], how)
@@ -84,9 +90,11 @@ def _peers(operation: Operation, how: How) -> dict[str, Callable[[], Any]]:
     peers: dict[str, Callable[[], Any]] = {"torch": lambda: plain}
     if operation.group == "attention":
         peers["cuDNN"] = lambda: _with_cudnn(plain)
-    if how.compiled and operation.group != "attention":
+    # A product by itself is the same call of cuBLAS where it is compiled.
+    is_plain = operation.group == "attention" or operation.kind.startswith("product")
+    if how.compiled and not is_plain:
         peers["torch.compile"] = lambda: torch.compile(plain, dynamic=False)
-    if how.autotuned and operation.group != "attention":
+    if how.autotuned and not is_plain:
         mode = "max-autotune-no-cudagraphs"  # it is put into a graph like the others
         peers["max-autotune"] = lambda: torch.compile(plain, dynamic=False, mode=mode)
     return peers
