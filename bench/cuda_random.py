@@ -27,7 +27,7 @@ from bench.measure import ROOT, write_json
 __all__ = ["KINDS", "draw", "main"]
 
 KINDS = ("elementwise", "row", "contraction", "attention", "convolution", "generic")
-_SECONDS = 120.0
+_SECONDS = 600.0
 _RECYCLE = 400
 """Models after which a fresh process goes on, so that memory stays bounded."""
 

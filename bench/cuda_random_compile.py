@@ -62,7 +62,7 @@ def compile_case(case: Case, architecture: str, context: ir.Context) -> Artifact
 
 def _plan_on_warps(group: ContractionGroup, architecture: str) -> MmaPlan | None:
     """A plan where warpgroups have none."""
-    on_warpgroups = select._plan_on_warpgroups(group, architecture)
+    on_warpgroups = select.plan_on_warpgroups(group, architecture)
     return None if on_warpgroups is not None else plan_on_warps(group, architecture)
 
 
