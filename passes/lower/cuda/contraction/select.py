@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from xyntra.passes.lower.cuda.contraction.conv_wgmma import Image, plan_convolution
+from xyntra.passes.lower.cuda.contraction.conv_factors import Image
+from xyntra.passes.lower.cuda.contraction.conv_wgmma import plan_convolution
 from xyntra.passes.lower.cuda.contraction.fma import emit_fma
 from xyntra.passes.lower.cuda.contraction.fma_plan import FmaPlan, plan_fma
 from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
