@@ -14,6 +14,7 @@ from math import prod
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
+from xyntra.passes import winograd
 from xyntra.passes.fusion.weights import StaticValues
 from xyntra.passes.views.layout import Layout
 from xyntra.passes.views.sliding_windows import Window, has_dense_taps
@@ -27,8 +28,6 @@ _COPY_BYTES_PER_NS = 4.0  # of a transposing copy
 _FLOPS_PER_NS = 70.0
 _GAIN = 0.1  # of a convolution's time, from each of its two tensors
 _WINOGRAD_GAIN = 0.25  # the same where Winograd's algorithm takes over
-_WINOGRAD_TAPS = 3
-_WINOGRAD_CHANNELS = 16
 _WINDOW_BYTES_PER_NS = 8.0
 _MIN_CHANNELS = 8  # fewer fill no vector
 
@@ -180,8 +179,8 @@ class ChannelOrders:
             return False
         read, written = (value.type.shape for value in (op.operands[0], op.results[0]))
         channels = prod(read[1 : 1 + window.inputs]), prod(written[1 : 1 + window.outputs])
-        enough = min(channels) >= _WINOGRAD_CHANNELS
-        return enough and has_dense_taps(op, self.interned, _WINOGRAD_TAPS)
+        enough = min(channels) >= winograd.MIN_CHANNELS
+        return enough and has_dense_taps(op, self.interned, winograd.TAPS)
 
     def _cost(self, group: _Group) -> float:
         """Nanoseconds that the copies take."""

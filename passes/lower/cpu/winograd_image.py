@@ -24,7 +24,8 @@ from xyntra.passes.lower.cpu.loop_builder import (
 from xyntra.passes.lower.cpu.memrefs import allocate
 from xyntra.passes.lower.cpu.vector_body import broadcast
 from xyntra.passes.lower.cpu.winograd_plan import WinogradPlan
-from xyntra.passes.lower.cpu.winograd_transforms import OUTPUTS, POINTS, TAPS
+from xyntra.passes.lower.cpu.winograd_transforms import OUTPUTS, POINTS
+from xyntra.passes.winograd import TAPS
 
 Visitor: TypeAlias = Callable[[ir.Value, ir.Value, int, int], None]
 """Takes the memory of a tile, where it starts, and how far apart its rows and its columns are."""

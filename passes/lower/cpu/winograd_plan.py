@@ -12,9 +12,9 @@ from xyntra.passes.lower.cpu.kernel_function import terminator
 from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
 from xyntra.passes.lower.cpu.prepared_operands import is_constant
 from xyntra.passes.lower.cpu.tile_plan import Registers, TilePlan
-from xyntra.passes.lower.cpu.winograd_transforms import OUTPUTS, POINTS, TAPS
+from xyntra.passes.lower.cpu.winograd_transforms import OUTPUTS, POINTS
+from xyntra.passes.winograd import MIN_CHANNELS, TAPS
 
-_MIN_CHANNELS = 16
 _NEAR_BYTES = 384 << 10  # of a usual second-level cache
 _MOST_BYTES = 4 << 20
 _BLOCKS = (8, 9, 10, 11, *range(12, 24, 2), *(2**n * m for n in range(3, 16) for m in (3, 4, 5)))
@@ -178,7 +178,7 @@ def _is_regular(found: Filter, registers: Registers) -> bool:
     x, weights = found.nest.inputs[found.image], found.weights
     if any(found.nest.loops[i].extent != TAPS for i in found.taps):
         return False
-    if min(found.channels, found.columns) < max(_MIN_CHANNELS, registers.lanes):
+    if min(found.channels, found.columns) < max(MIN_CHANNELS, registers.lanes):
         return False
     # A weight for every tap and pair of channels, the same all over the image.
     if not all(weights.strides[i] for i in (*found.taps, found.column, found.channel)):

@@ -13,9 +13,11 @@ from collections.abc import Callable, Sequence
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.winograd import TAPS
 
-OUTPUTS, TAPS, POINTS = 2, 3, 4
-"""Outputs, taps, and products, along one dimension."""
+OUTPUTS = 2
+POINTS = OUTPUTS + TAPS - 1
+"""Outputs, and products, along one dimension."""
 
 _Line = Callable[[Sequence[ir.Value]], list[ir.Value]]
 
