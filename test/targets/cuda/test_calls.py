@@ -185,6 +185,61 @@ def test_threads_do_not_disturb_each_other(chain, torch):
     assert not wrong
 
 
+def test_sets_of_addresses_come_and_go(chain, torch):
+    inputs = _inputs(12)
+    expected = [chain(each) for each in inputs]
+    given = [torch.from_numpy(each).cuda() for each in inputs]
+    results = [torch.empty_like(each) for each in given]
+    for _ in range(4):
+        for x, y, value in zip(given, results, expected, strict=True):
+            y.fill_(float("nan"))
+            chain(x, out=[y])
+            assert np.array_equal(y.cpu().numpy(), value)
+
+
+def test_streams_and_the_host_take_turns(chain, torch):
+    inputs = _inputs(8)
+    expected = [chain(each) for each in inputs]
+    given = [torch.from_numpy(each).cuda() for each in inputs]
+    streams = [torch.cuda.Stream(), torch.cuda.Stream()]
+    torch.cuda.synchronize()
+    for step in range(60):
+        numbers = [(step + shift) % 8 for shift in (0, 3, 5)]
+        results = []
+        for stream, number in zip(streams, numbers, strict=False):
+            with torch.cuda.stream(stream):
+                results.append(torch.from_dlpack(chain(given[number])))
+        on_host = chain(inputs[numbers[2]])
+        torch.cuda.synchronize()
+        found = [*(each.cpu().numpy() for each in results), on_host]
+        for number, value in zip(numbers, found, strict=True):
+            assert np.array_equal(value, expected[number])
+
+
+def test_several_outputs_are_written_where_out_says(torch):
+    kind = onnx.TensorProto.FLOAT
+    value = onnx.helper.make_tensor_value_info
+    nodes = [
+        onnx.helper.make_node("Neg", ["x"], ["y"]),
+        onnx.helper.make_node("Abs", ["x"], ["z"]),
+    ]
+    outputs = [value(name, kind, (SIZE,)) for name in "yz"]
+    graph = onnx.helper.make_graph(nodes, "g", [value("x", kind, (SIZE,))], outputs)
+    opset = [onnx.helper.make_opsetid("", 17)]
+    executable = xyntra.compile(onnx.helper.make_model(graph, opset_imports=opset), target="cuda")
+    x = torch.arange(SIZE, dtype=torch.float32, device="cuda") - 5
+    y, z = torch.zeros_like(x), torch.zeros_like(x)
+    for _ in range(4):
+        y.fill_(7)
+        z.fill_(7)
+        assert executable(x, out=[y, z]) == (y, z)
+        assert torch.equal(y, -x)
+        assert torch.equal(z, x.abs())
+        for wrong in ([y, y], [x, z], [y, x]):
+            with pytest.raises(InputError):
+                executable(x, out=wrong)
+
+
 def test_large_arrays_pass_through_chunks():
     size = 5 << 20
     executable = xyntra.compile(_adds(size, 1), target="cuda")

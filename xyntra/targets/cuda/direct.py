@@ -36,7 +36,12 @@ _NOT_READY = 600
 
 
 class Direct:
-    """The driver's functions by what they do; statuses become errors."""
+    """The driver's functions by what they do; statuses become errors.
+
+    Attributes:
+        launch_kernel: cuLaunchKernelEx itself, which returns a status. It takes the addresses of a
+            `LaunchConfig`, a function's handle, the address of its arguments' addresses, and None.
+    """
 
     def __init__(self) -> None:
         driver()  # initialises it, or says what is missing
@@ -54,7 +59,7 @@ class Direct:
         self._record = found["cuEventRecord"]
         self._synchronize = found["cuEventSynchronize"]
         self._launch_graph = found["cuGraphLaunch"]
-        self._launch = found["cuLaunchKernelEx"]
+        self.launch_kernel = found["cuLaunchKernelEx"]
         self._between = found["cuMemcpyDtoDAsync_v2"]
         self._to_host = found["cuMemcpyDtoHAsync_v2"]
         self._to_device = found["cuMemcpyHtoDAsync_v2"]
@@ -85,19 +90,6 @@ class Direct:
         status = self._launch_graph(graph, stream)
         if status:
             raise failure(status, "replaying launches")
-
-    def launch(self, config: int, function: int, arguments: int, kernel: str) -> None:
-        """Put a launch on a stream.
-
-        Args:
-            config: address of a `LaunchConfig`.
-            function: its handle.
-            arguments: address of the addresses of its arguments.
-            kernel: for errors.
-        """
-        status = self._launch(config, function, arguments, None)
-        if status:
-            raise failure(status, "launching a kernel", kernel)
 
     def record(self, event: int, stream: int) -> None:
         """Let an event stand for everything that is on a stream now."""

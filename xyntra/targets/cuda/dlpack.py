@@ -35,8 +35,8 @@ class _Tensor(ctypes.Structure):
         ("device", _Device),
         ("rank", ctypes.c_int32),
         ("dtype", _Type),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("shape", ctypes.c_void_p),
+        ("strides", ctypes.c_void_p),
         ("byte_offset", ctypes.c_uint64),
     )
 
@@ -90,8 +90,9 @@ def describe(capsule: Any) -> Described:
         raise ValueError("not a capsule of DLPack")
     pointer = _pointer_in(id(capsule), _NAME)
     tensor = _Managed.from_address(pointer).tensor
-    shape = tuple(tensor.shape[: tensor.rank])
-    strides = tuple(tensor.strides[: tensor.rank]) if tensor.strides else None
+    sizes = ctypes.c_int64 * tensor.rank
+    shape = tuple(sizes.from_address(tensor.shape)) if tensor.rank else ()
+    strides = tuple(sizes.from_address(tensor.strides)) if tensor.strides and shape else None
     return Described(
         address=(tensor.data or 0) + tensor.byte_offset,
         device=(tensor.device.kind, tensor.device.number),
@@ -127,17 +128,13 @@ def capsule_of(
         shape: the dimensions.
     """
     sizes = (ctypes.c_int64 * max(len(shape), 1))(*shape)
-    managed = _Managed()
-    managed.tensor.data = address
-    managed.tensor.device = _Device(CUDA, ordinal)
-    managed.tensor.rank = len(shape)
     code = _BFLOAT if dtype == "bfloat16" else _CODES[dtype[0]]
-    managed.tensor.dtype = _Type(code, 8 * item_bytes, 1)
-    managed.tensor.shape = ctypes.cast(sizes, ctypes.POINTER(ctypes.c_int64))
-    managed.deleter = ctypes.cast(_delete, ctypes.c_void_p)
+    kind, device = _Type(code, 8 * item_bytes, 1), _Device(CUDA, ordinal)
+    tensor = _Tensor(address, device, len(shape), kind, ctypes.addressof(sizes), None, 0)
+    managed = _Managed(tensor, None, _DELETE)
     place = ctypes.addressof(managed)
     _exported[place] = (managed, sizes, owner)
-    return _new_capsule(place, _NAME, ctypes.cast(_destroy, ctypes.c_void_p))
+    return _new_capsule(place, _NAME, _DESTROY)
 
 
 def _dtype_name(dtype: _Type) -> str:
@@ -167,3 +164,5 @@ def _drop(capsule: int) -> None:
 
 _delete = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_let_go)
 _destroy = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(_drop)
+_DELETE = ctypes.cast(_delete, ctypes.c_void_p).value
+_DESTROY = ctypes.cast(_destroy, ctypes.c_void_p).value

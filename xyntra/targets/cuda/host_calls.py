@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from xyntra.plan.plan import Plan, numpy_dtype
+from xyntra.plan.plan import Plan, Port, numpy_dtype
 from xyntra.targets.cpu.memory import address_of
 from xyntra.targets.cuda.device_buffers import DeviceBuffers
 from xyntra.targets.cuda.gpu import Gpu
@@ -22,6 +22,9 @@ from xyntra.targets.cuda.stream_order import StreamOrder
 Array = np.ndarray[Any, Any]
 _SLOTS = 4  # calls in flight; the next one waits for the oldest
 _REMEMBERED = 4 * _SLOTS
+_TINY = 1 << 12  # bytes
+_FEW = 2  # launches
+_READ_ONCE = frozenset({"elementwise", "row"})  # kinds of kernels
 
 
 class HostCalls:
@@ -127,14 +130,14 @@ class HostCalls:
         return self._free.pop()
 
     def _new_slot(self) -> Slot:
-        plan, address = self._plan, self._buffers.address
-        places = (
-            [address(port.buffer) for port in plan.inputs],
-            [address(port.buffer) for port in plan.outputs],
-        )
-        launch = self._replays.one_by_one([*places[0], *places[1]])
-        ports = plan.inputs, plan.outputs
-        return Slot(ports, places, launch, self._replays.capture, self._gpu)
+        replays, plan = self._replays, self._plan
+        ports, places = (plan.inputs, plan.outputs), None
+        if replays.count > _FEW or not _is_tiny(plan):
+            places = self._places(plan.inputs), self._places(plan.outputs)
+        return Slot(ports, places, replays.one_by_one, replays.capture, self._gpu)
+
+    def _places(self, ports: Sequence[Port]) -> list[int]:
+        return [self._buffers.address(port.buffer) for port in ports]
 
     def _fetch(self, slot: Slot, results: list[Array | None], stream: int) -> None:
         """Copy large outputs, which the next call on the stream overwrites."""
@@ -151,6 +154,13 @@ class HostCalls:
             if array is None:
                 array = results[number] = np.empty(port.shape, numpy_dtype(port.dtype))
             self._gpu.transfers.download(place, array, stream)
+
+
+def _is_tiny(plan: Plan) -> bool:
+    """Tell whether arrays may cross the bus as kernels read and write them, once, in less time."""
+    ports = (*plan.inputs, *plan.outputs)
+    kinds = {plan.kernels[step.kernel].kind for step in plan.steps if not step.once}
+    return sum(port.nbytes for port in ports) <= _TINY and kinds <= _READ_ONCE
 
 
 def _taken(staged: Array | None, result: Array | None) -> Array:

@@ -16,7 +16,7 @@ from xyntra.targets.cuda.direct import Direct
 from xyntra.targets.cuda.driver import checked, driver
 from xyntra.targets.cuda.gpu import Gpu
 from xyntra.targets.cuda.kernel_image import ImageLaunch, KernelImage
-from xyntra.targets.cuda.launch_config import configured
+from xyntra.targets.cuda.prepared_launch import PreparedLaunch
 from xyntra.targets.cuda.tensor_maps import MAP_ALIGNMENT, MAP_BYTES, encode_map
 
 _POINTER = 8  # bytes
@@ -84,11 +84,8 @@ class LoadedKernel:
             checked(result, "loading a kernel", self.name)
 
 
-class BoundLaunch:
-    """One launch: a function, its grid, and the pointers and tensor maps that it is given.
-
-    One thread calls it at a time.
-    """
+class BoundLaunch(PreparedLaunch):
+    """One launch of a kernel, with the pointers and tensor maps that it is given."""
 
     def __init__(
         self,
@@ -98,9 +95,6 @@ class BoundLaunch:
         arguments: Sequence[int],
         direct: Direct,
     ) -> None:
-        self.kernel = kernel
-        self._function = int(function)
-        self._direct = direct
         count = len(arguments)
         self._values = (ctypes.c_uint64 * max(count, 1))(*arguments)
         start = ctypes.addressof(self._values)
@@ -110,15 +104,7 @@ class BoundLaunch:
         for number, each in enumerate(launch.maps):
             places.append(first + MAP_BYTES * number)
             encode_map(each, arguments[each.argument], places[-1], kernel)
-        self._pointers = (ctypes.c_void_p * max(len(places), 1))(*places)
-        self._config = configured(launch)
-        self._addresses = ctypes.addressof(self._config), ctypes.addressof(self._pointers)
-
-    def __call__(self, stream: int) -> None:
-        """Put the launch on a stream."""
-        self._config.stream = int(stream)
-        config, pointers = self._addresses
-        self._direct.launch(config, self._function, pointers, self.kernel)
+        super().__init__(direct, kernel, int(function), launch, places)
 
 
 def _loaded(name: str, ptx: str, code: bytes | None) -> Any:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from xyntra.targets.cuda.direct import Direct
 from xyntra.targets.cuda.driver import checked, driver
 from xyntra.targets.cuda.kernel_image import ImageLaunch
-from xyntra.targets.cuda.launch_config import configured
+from xyntra.targets.cuda.prepared_launch import PreparedLaunch
 
 MOST_COPIES = 16
 """Arrays that one launch copies."""
@@ -122,8 +122,8 @@ class SmallCopies:
         ]
 
 
-class CopyLaunch:
-    """One launch of the kernel; one thread calls it at a time.
+class CopyLaunch(PreparedLaunch):
+    """One launch of the kernel.
 
     Attributes:
         blocks: of its grid.
@@ -134,19 +134,9 @@ class CopyLaunch:
         words = [word for row in rows for word in row]
         self._table = (ctypes.c_uint64 * (3 * MOST_COPIES))(*words)
         self._numbers = (ctypes.c_uint64 * 2)(len(rows), flags)
-        numbers = ctypes.addressof(self._numbers)
-        self._pointers = (ctypes.c_void_p * 3)(
-            ctypes.addressof(self._table), numbers, numbers + ctypes.sizeof(ctypes.c_uint64)
-        )
         wanted = -(-sum(each.nbytes for each in copies) // _BLOCK_BYTES)
         self.blocks = min(max(wanted, 1), _MOST_BLOCKS)
-        self._config = configured(ImageLaunch(_WHAT, self.blocks, _THREADS))
-        self._addresses = ctypes.addressof(self._config), ctypes.addressof(self._pointers)
-        self._function = function
-        self._direct = direct
-
-    def __call__(self, stream: int) -> None:
-        """Put the launch on a stream."""
-        self._config.stream = stream
-        config, pointers = self._addresses
-        self._direct.launch(config, self._function, pointers, _WHAT)
+        count = ctypes.addressof(self._numbers)
+        places = [ctypes.addressof(self._table), count, count + ctypes.sizeof(ctypes.c_uint64)]
+        launch = ImageLaunch(_WHAT, self.blocks, _THREADS)
+        super().__init__(direct, _WHAT, function, launch, places)

@@ -16,6 +16,7 @@ from xyntra.targets.cuda.memory import Event, PinnedMemory
 from xyntra.targets.cuda.small_copies import Copy
 
 Array = np.ndarray[Any, Any]
+Launch = Callable[[int], None]
 LARGE = 1 << 20
 """Bytes from which on an array is not staged whole."""
 _ALIGNMENT = 256
@@ -36,8 +37,8 @@ class Slot:
 
     Args:
         ports: inputs and outputs.
-        places: where they lie on the GPU.
-        launch: puts the launches between them on a stream.
+        places: where they lie on the GPU; None where kernels use the page-locked memory itself.
+        bind: returns what puts the launches for some addresses, of inputs and outputs, on a stream.
         stream: for the capture.
         gpu: where.
     """
@@ -45,8 +46,8 @@ class Slot:
     def __init__(
         self,
         ports: tuple[Sequence[Port], Sequence[Port]],
-        places: tuple[Sequence[int], Sequence[int]],
-        launch: Callable[[int], None],
+        places: tuple[Sequence[int], Sequence[int]] | None,
+        bind: Callable[[Sequence[int]], Launch],
         stream: int,
         gpu: Gpu,
     ) -> None:
@@ -55,9 +56,9 @@ class Slot:
         self._memory = PinnedMemory(_FLAGS + sum(sizes))
         self._used = _FLAGS
         self._direct = gpu.direct
-        self.input_places, self.output_places = places
         self.inputs = [self._array(port) for port in inputs]
         self.outputs = [self._array(port) for port in outputs]
+        self.input_places, self.output_places = places or self._own_places()
         self.has_large_outputs = any(each is None for each in self.outputs)
         self.event = Event()
         copies_in = gpu.small_copies.launches(
@@ -75,8 +76,8 @@ class Slot:
         )
         words = np.dtype(np.uint32)
         self._flags = self._memory.array((copies_out[-1].blocks,), words).data
-
-        parts: list[Callable[[int], None]] = [*copies_in, launch, *copies_out]
+        launch = bind([*self.input_places, *self.output_places])
+        parts: list[Launch] = [*copies_in, launch, *copies_out]
 
         def work(on: int) -> None:
             for part in parts:
@@ -106,6 +107,10 @@ class Slot:
                     return False
         return True
 
+    def _own_places(self) -> tuple[list[int], list[int]]:
+        inputs = [address_of(array) for array in self.inputs if array is not None]
+        return inputs, [address_of(array) for array in self.outputs if array is not None]
+
     def _array(self, port: Port) -> Array | None:
         if not is_staged(port):
             return None
@@ -120,9 +125,12 @@ def is_staged(port: Port) -> bool:
 
 
 def _staged(arrays: Sequence[Array | None], places: Sequence[int]) -> list[tuple[Array, int]]:
-    """Return the staged arrays that are not empty, with where they lie on the GPU."""
-    pairs = zip(arrays, places, strict=True)
-    return [(array, place) for array, place in pairs if array is not None and array.nbytes]
+    """Return the staged arrays that are not empty, with where else on the GPU they lie."""
+    return [
+        (array, place)
+        for array, place in zip(arrays, places, strict=True)
+        if array is not None and array.nbytes and place != address_of(array)
+    ]
 
 
 def _aligned(nbytes: int) -> int:
