@@ -122,11 +122,15 @@ def _run(
         write_json(path, result)  # after every row: the next may end the process
     for name, value in result["host"].items():
         print(f"{name}: {value:.4g}")
-    return int(any(row.get("wrong") or "error" in row for row in result["rows"]))
+    return int(any(row.get("wrong") or _failed(row) for row in result["rows"]))
+
+
+def _failed(row: dict[str, Any]) -> bool:
+    return "microseconds" not in row
 
 
 def _summary(row: dict[str, Any]) -> str:
-    if "error" in row:
+    if _failed(row):
         return f"{row['name']}: FAILED: {row['error']}"
     times = ", ".join(f"{name} {us:.1f}" for name, us in row["microseconds"].items())
     if row["group"] == "models":

@@ -30,6 +30,7 @@ Tensors = Sequence[Any]
 
 def model_row(model: Model, how: How) -> Row:
     """Measure one model and compare its results with those of f64."""
+    torch._dynamo.reset()
     torch.backends.cudnn.allow_tf32 = False  # as for products, and as ours
     torch.backends.cudnn.benchmark = True
     module = network(model.network).to(model.kind)

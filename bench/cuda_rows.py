@@ -49,6 +49,7 @@ class How:
 
 def operation_row(operation: Operation, how: How) -> Row:
     """Measure one operation and compare its result with that of f64."""
+    torch._dynamo.reset()  # it compiles one function for a few shapes only
     torch.manual_seed(0)
     dtype = DTYPES[operation.dtype]
     inputs = [torch.randn(shape, device="cuda").to(dtype) for shape in operation.inputs]
