@@ -13,7 +13,7 @@ from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, is_linear, l
 from xyntra.passes.lower.cpu.memrefs import VIEWS, root, view_offset
 from xyntra.passes.lower.cpu.winograd_image import Image
 from xyntra.passes.lower.cpu.winograd_plan import Filter
-from xyntra.passes.lower.cpu.winograd_transforms import TAPS
+from xyntra.passes.winograd import TAPS
 
 
 @dataclass(frozen=True)
