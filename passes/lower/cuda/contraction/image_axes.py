@@ -79,7 +79,7 @@ def image_axes(
     if any(access.strides[loop] <= 0 for loop in left):
         return None
     inside = _inside(nest, access, _pairs(access, rows, left))
-    order = {row: number for number, row in enumerate(reversed(rows))}
+    order: dict[int | None, int] = {row: place for place, row in enumerate(reversed(rows))}
     return sorted([*found, *inside], key=lambda axis: order.get(axis.row, -1))
 
 
