@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Rows of clusters, columns and reductions in parts, run without a GPU: values, races, bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from emulator import run_artifact
+
+from bench.cuda_random_case import Case
+from bench.cuda_random_check import compared
+from bench.cuda_random_compile import compile_case
+from bench.cuda_random_maker import CaseMaker
+from bench.cuda_random_reference import expected
+from xyntra.dialects import make_context
+from xyntra.dialects.mlir import ir
+from xyntra.targets.cuda.kernel_image import KernelImage
+
+
+@pytest.fixture(scope="module")
+def context() -> ir.Context:
+    return make_context()
+
+
+def _check(case: Case, context: ir.Context) -> list[tuple[int, int]]:
+    """Compile a case, compare it with float64, and return blocks and clusters of its launches."""
+    artifact = compile_case(case, "sm_90a", context)
+    inputs = case.arrays("input")
+    arrays = [inputs[port.name] for port in artifact.plan.inputs]
+    finding = compared(run_artifact(artifact, arrays, case.arrays("weight")), expected(case))
+    assert not finding.problem
+    assert finding.unknown < finding.elements
+    images = [KernelImage.from_bytes(each) for each in artifact.objects.values()]
+    return [(launch.grid, launch.cluster) for image in images for launch in image.launches]
+
+
+def _reduced(
+    operator: str, shape: Sequence[int], axes: Sequence[int], dtype: str, *, special: bool = False
+) -> Case:
+    m = CaseMaker("row", 7)
+    m.special = special
+    x = m.leaf(dtype, shape)
+    kept = [1 if axis in axes else size for axis, size in enumerate(shape)]
+    return m.finish(m.step(operator, [x], kept, constants={"1": list(axes)}, keepdims=1), label="")
+
+
+@pytest.mark.parametrize(
+    ("rows", "length", "dtype"), [(1, 40001, "float32"), (2, 65536, "float16")]
+)
+def test_a_cluster_shares_a_row(rows: int, length: int, dtype: str, context: ir.Context) -> None:
+    m = CaseMaker("row", 7)
+    x = m.leaf(dtype, (rows, length), scale=3.0)
+    case = m.finish(m.step("Softmax", [x], x.shape, axis=-1), label="")
+    assert _check(case, context) == [(8 * rows, 8)]
+
+
+@pytest.mark.parametrize("shape", [(77, 100), (300, 33), (9, 64), (40, 4100)])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_columns(shape: tuple[int, int], dtype: str, context: ir.Context) -> None:
+    case = _reduced("ReduceMean", shape, [0], dtype, special=True)
+    assert len(_check(case, context)) == 1
+
+
+@pytest.mark.parametrize("operator", ["ReduceSum", "ReduceMax"])
+@pytest.mark.parametrize(
+    ("shape", "axes"), [((8192, 32), [0]), ((2, 1 << 17), [1]), ((512, 512), [0, 1])]
+)
+def test_long_reductions_in_parts(
+    operator: str, shape: tuple[int, int], axes: list[int], context: ir.Context
+) -> None:
+    (first, _), (last, _) = _check(_reduced(operator, shape, axes, "float32"), context)
+    assert first > 8 * last
