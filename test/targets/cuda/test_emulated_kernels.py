@@ -204,6 +204,20 @@ def test_convolutions(dtype: str, groups: int, strides: list[int], context: ir.C
     _check(m.finish(y, label=""), context)
 
 
+@pytest.mark.parametrize("pads", [[1, 1, 1, 1], [0, 1, 2, 1]])
+def test_convolutions_by_warpgroups(pads: list[int], context: ir.Context) -> None:
+    m = _maker("convolution")
+    m.prefer = "warpgroups"
+    x, w = m.leaf("float16", (2, 64, 7, 9)), m.leaf("float16", (64, 64, 3, 3), "weight")
+    sizes = [n + pads[d] + pads[2 + d] - 2 for d, n in enumerate((7, 9))]
+    y = m.step(
+        "Conv", [x, w], (2, 64, *sizes), kernel_shape=[3, 3], strides=[1, 1], dilations=[1, 1],
+        pads=pads, group=1,
+    )  # fmt: skip
+    y = m.step("Relu", [y], y.shape)
+    _check(m.finish(y, label=""), context, "wgmma.mma_async", "im2col")
+
+
 def test_a_factor_of_gelu_that_others_read(context: ir.Context) -> None:
     m = _maker("row")
     x = m.leaf("float32", (4, 33))

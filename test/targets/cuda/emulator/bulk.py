@@ -52,7 +52,7 @@ def copy_box(m: Machine, op: Instruction) -> None:
 def _copy_in(m: Machine, op: Instruction) -> None:
     tensor, corner = _tensor(m, op.operands[1])
     offsets = (
-        [int(m.read(each, "u16")) for each in parts_of(op.operands[3])]
+        [int(m.whole(each, "u16")[0]) for each in parts_of(op.operands[3])]
         if len(op.operands) > 3
         else []
     )
