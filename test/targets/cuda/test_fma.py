@@ -188,5 +188,10 @@ def test_tiles_fit_and_are_no_larger_than_needed():
         assert tile.split <= parts
 
 
+def test_only_few_rows_take_tiles_of_eight():
+    for rows in (1, 16, 17, 100, 784):
+        assert choose_fma_tile(rows, 128, 1, 72, clusters=True).rows >= (8 if rows <= 16 else 16)
+
+
 def test_without_clusters_no_reduction_is_shared():
     assert choose_fma_tile(128, 768, 1, 48, clusters=False).split == 1
