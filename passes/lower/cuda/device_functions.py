@@ -93,14 +93,23 @@ def mark_kernels(module: ir.Operation, functions: Sequence[DeviceFunction]) -> N
 
 
 def _wait_in_code(function: ir.Operation) -> None:
-    """Let a launch first of all wait for the one before it.
-
-    The next launch is not told to begin ahead of the end: its blocks would take the places of
-    blocks, several on some multiprocessors and none on others, and wait there.
-    """
+    """Let a launch first of all wait for the one before it."""
     with ir.InsertionPoint.at_block_begin(entry_block(function)), function.location:
-        wait = "griddepcontrol.wait;"
-        llvm.inline_asm(None, [], wait, "~{memory}", has_side_effects=True)
+        _order("griddepcontrol.wait;")
+
+
+def let_next_begin(region: ir.Operation) -> None:
+    """Let the launch behind `region` take its places once all blocks of this one have theirs.
+
+    It pays where these blocks need little. Beside others, those of the next launch would lie
+    several on some multiprocessors and none on others, and wait there.
+    """
+    with ir.InsertionPoint.at_block_begin(region.regions[0].blocks[0]), region.location:
+        _order("griddepcontrol.launch_dependents;")
+
+
+def _order(instruction: str) -> None:
+    llvm.inline_asm(None, [], instruction, "~{memory}", has_side_effects=True)
 
 
 def _readonly(function: ir.Operation) -> tuple[bool, ...]:

@@ -220,6 +220,15 @@ def test_launches_wait_before_they_touch_memory(text, architecture, waits, tmp_p
     assemble(image, architecture, tmp_path)
 
 
+@pytest.mark.parametrize(("shape", "begins"), [("5x7", True), ("4096x4096", False)])
+def test_small_launches_let_the_next_begin_once_they_have_waited(shape, begins):
+    ptx = compiled(POINTWISE.format(shape=shape, last=shape.split("x")[1])).ptx
+    assert ("griddepcontrol.launch_dependents" in ptx) == begins
+    if begins:
+        begin = ptx.index("griddepcontrol.launch_dependents")
+        assert ptx.index("griddepcontrol.wait") < begin < ptx.index("ld.global")
+
+
 def test_an_image_survives_being_written():
     image = compiled(SOFTMAX)
     assert KernelImage.from_bytes(memoryview(image.to_bytes())) == image
