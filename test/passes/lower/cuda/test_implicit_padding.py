@@ -23,15 +23,15 @@ def found(loops: list[Loop], strides: list[int], start: int = 0) -> Unpadded | N
     """What becomes of a nest of `loops` that reads the padded buffer with `strides`."""
     with make_context() as context, ir.Location.unknown():
         module = ir.Module.parse(
-            "func.func @k(%a: memref<576xf16>, %b: memref<280xf16>) { return }", context
+            "func.func @k(%a: memref<576xf16>, %b: memref<280xf16>, %z: f16) { return }", context
         )
         function = module.body.operations[0]
         block = function.regions[0].blocks[0]
-        buffer, image = block.arguments
+        buffer, image, zero = block.arguments
         nest = LinearNest(tuple(loops), (Access(buffer, start, tuple(strides)),), (), block)
         operations = (function.operation, function.operation)
         identity = Access(image, 0, IMAGE_STEPS)
-        return unpadded(nest, 0, Padding(operations, SHAPE, LOW, identity, SIZES))
+        return unpadded(nest, 0, Padding(operations, SHAPE, LOW, identity, SIZES, zero))
 
 
 def check(result: Unpadded, strides: list[int], loops: list[Loop], start: int) -> None:
