@@ -174,10 +174,10 @@ def _weights(product: Product, deep: int, taps: Taps, tile: Tile) -> Weights | N
         return None
     if channels.stride == 1:
         dimensions = [channels, *others, columns[0]]
+        found = tensor_map(access, dimensions, (taps.channels, 1), product.element)
         box = (taps.channels, *[1] * len(others), tile.columns)
-        found = tensor_map(access, dimensions, box[:2], product.element)
-        return found and Weights(True, taps, replace(found, box=box), 1)
+        return None if found is None else Weights(True, taps, replace(found, box=box), 1)
     if product.element == "tf32":
         return None  # the hardware transposes 16-bit elements alone
     found = tensor_map(access, [columns[0], channels, *others], (BLOCK, BLOCK), product.element)
-    return found and Weights(False, taps, found, tile.columns // BLOCK)
+    return None if found is None else Weights(False, taps, found, tile.columns // BLOCK)
