@@ -41,7 +41,7 @@ def split_long_reductions(function: ir.Operation, among: Sequence[ir.Operation])
     long = [(each, _cut(each)) for each in generics if not _shares_inputs(each, users)]
     for generic, cut in long:
         if cut is not None:
-            _split(generic, cut)
+            split(generic, cut)
 
 
 def _shares_inputs(generic: ir.Operation, generics: Sequence[ir.Operation]) -> bool:
@@ -52,7 +52,7 @@ def _shares_inputs(generic: ir.Operation, generics: Sequence[ir.Operation]) -> b
 
 
 @dataclass(frozen=True)
-class _Cut:
+class Cut:
     """How a reduction is split.
 
     Attributes:
@@ -68,11 +68,11 @@ class _Cut:
     combiner: Combiner
 
 
-def _cut(generic: ir.Operation) -> _Cut | None:
+def _cut(generic: ir.Operation) -> Cut | None:
     """Return how to split a reduction; None where it is none, or where there is no need."""
     if not is_linear(generic) or not is_scalar_code(generic.regions[0].blocks[0]):
         return None
-    if 0 in loop_extents(generic) or not _has_plain_maps(generic):
+    if 0 in loop_extents(generic) or not has_plain_maps(generic):
         return None
     nest = linear_nest(generic)
     combiner = Combiner.of(nest) if nest.reductions and not nest.indices else None
@@ -88,7 +88,7 @@ def _cut(generic: ir.Operation) -> _Cut | None:
     most = min(_BLOCKS // blocks, length // _MIN_PART)
     extent = nest.loops[loop].extent
     parts = max((each for each in range(1, most + 1) if _divides(each, extent)), default=1)
-    return _Cut(loop, parts, of_rows, combiner) if parts > 1 else None
+    return Cut(loop, parts, of_rows, combiner) if parts > 1 else None
 
 
 def _divides(parts: int, extent: int) -> bool:
@@ -105,7 +105,8 @@ def _stride(nest: LinearNest, loop: int) -> int:
     return max((abs(each.strides[loop]) for each in nest.inputs), default=0)
 
 
-def _split(generic: ir.Operation, cut: _Cut) -> None:
+def split(generic: ir.Operation, cut: Cut) -> None:
+    """Put a launch that reduces parts, and one that combines them, in the place of `generic`."""
     output = list(generic.operands)[-1]
     kind = ir.MemRefType(output.type)
     shape = [*kind.shape, cut.parts] if cut.last else [cut.parts, *kind.shape]
@@ -152,7 +153,7 @@ def _fill(memory: ir.Value, combiner: Combiner) -> ir.Operation:
     return generic
 
 
-def _partial(generic: ir.Operation, memory: ir.Value, cut: _Cut) -> ir.Operation:
+def _partial(generic: ir.Operation, memory: ir.Value, cut: Cut) -> ir.Operation:
     """Return `generic` with results for every part, the number of which is a new loop."""
     kinds = list(generic.attributes["iterator_types"])
     count = len(kinds)
@@ -207,13 +208,13 @@ def _cut_view(value: ir.Value, indexing: ir.AffineMap, loop: int, inner: int) ->
     ).result
 
 
-def _has_plain_maps(generic: ir.Operation) -> bool:
+def has_plain_maps(generic: ir.Operation) -> bool:
     """Tell whether every dimension of every operand is a loop."""
     maps = [ir.AffineMapAttr(each).value for each in generic.attributes["indexing_maps"]]
     return all(isinstance(each, ir.AffineDimExpr) for one in maps for each in one.results)
 
 
-def _combine(memory: ir.Value, output: ir.Value, cut: _Cut) -> None:
+def _combine(memory: ir.Value, output: ir.Value, cut: Cut) -> None:
     rank = ir.MemRefType(memory.type).rank
     outputs = range(rank - 1) if cut.last else range(1, rank)
     kept = [ir.AffineDimExpr.get(number) for number in outputs]

@@ -14,8 +14,9 @@ from xyntra.passes.lower.cpu.kernel_function import entry_block, function_name, 
 from xyntra.passes.lower.cpu.memrefs import VIEWS, identity_map, root
 from xyntra.passes.lower.cuda.attention.group import AttentionGroup, attention_group
 from xyntra.passes.lower.cuda.contraction.group import ContractionGroup, contraction_group
+from xyntra.passes.lower.cuda.contraction.long_products import cut_of
 from xyntra.passes.lower.cuda.launch_groups import launch_groups
-from xyntra.passes.lower.cuda.long_reductions import split_long_reductions
+from xyntra.passes.lower.cuda.long_reductions import split, split_long_reductions
 
 _PASSIVE = VIEWS | {"memref.alloc", "memref.load", "memref.get_global", "func.return"}
 
@@ -59,6 +60,12 @@ def form_stages(function: ir.Operation, architecture: str) -> list[Stage]:
     _check_loads(function, work)
     attentions = _attentions(work)
     groups = _contractions([op for op in work if not _is_of(op, attentions)])
+    cuts = [cut for cut in (cut_of(group, architecture) for group in groups) if cut is not None]
+    for generic, cut in cuts:
+        split(generic, cut)
+    if cuts:
+        work = _work(function)
+        groups = _contractions([op for op in work if not _is_of(op, attentions)])
     taken = [op for each in attentions for op in each.operations]
     taken += [op for group in groups for op in group.operations]
     split_long_reductions(function, [op for op in work if op not in taken])

@@ -8,7 +8,7 @@ import re
 import pytest
 from gpu_code import assemble, compiled
 
-from xyntra.passes.lower.cuda.contraction import aligned, plan_wgmma, select
+from xyntra.passes.lower.cuda.contraction import long_products, plan_wgmma, select
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import Tile
 
 PRODUCT = """
@@ -192,7 +192,6 @@ def test_rows_outside_of_a_factor_are_not_copied():
     ],
 )
 def test_factors_with_odd_rows_are_copied_to_longer_ones(sizes, layout, rows, monkeypatch):
-    monkeypatch.setattr(aligned, "ALIGNS", True)
     monkeypatch.setattr(select, "MMA_ARCHITECTURES", frozenset({"sm_90a"}))
     image = compiled(product(*sizes, layout=layout))
     assert len(image.launches) == len(rows) + 1
@@ -202,11 +201,29 @@ def test_factors_with_odd_rows_are_copied_to_longer_ones(sizes, layout, rows, mo
 
 
 def test_small_factors_with_odd_rows_are_loaded_one_by_one(monkeypatch):
-    monkeypatch.setattr(aligned, "ALIGNS", True)
     monkeypatch.setattr(select, "MMA_ARCHITECTURES", frozenset({"sm_90a"}))
     image = compiled(product(20, 30, 37))
     assert len(image.launches) == 1
     assert image.scratch == ()
+
+
+@pytest.mark.parametrize("sizes", [(64, 64, 65536), (100, 40, 32768)])
+def test_long_reductions_with_few_outputs_are_summed_in_parts(sizes, monkeypatch):
+    monkeypatch.setattr(select, "MMA_ARCHITECTURES", frozenset({"sm_90a"}))
+    monkeypatch.setattr(long_products, "SPLITS", True)
+    image = compiled(product(*sizes))
+    parts, total = image.launches
+    tiles = -(-sizes[0] // 64)
+    assert parts.grid == 128 // tiles * tiles
+    assert image.scratch == (4 * 128 // tiles * sizes[0] * sizes[1],)
+    assert "wgmma" in image.ptx
+    assert not total.maps
+
+
+def test_other_long_reductions_are_not(monkeypatch):
+    monkeypatch.setattr(long_products, "SPLITS", True)
+    assert len(compiled(product(64, 64, 65536 + 8)).launches) == 1  # no equal parts
+    assert len(compiled(product(1024, 1024, 8192)).launches) == 1  # tiles enough
 
 
 def test_rows_of_both_factors_are_copied_by_tma():

@@ -25,6 +25,8 @@ MMA_ARCHITECTURES = frozenset({"sm_80", "sm_86", "sm_89", "sm_90a"})
 """Architectures whose warps multiply on tensor cores."""
 GATHERS_PIXELS = True
 """Whether warpgroups compute convolutions from images that TMA gathers."""
+_START = 1.2  # microseconds of a kernel of warps, before it loads anything
+_SINGLE_ELEMENTS = 3.5  # times the estimate for the rest of it, that warps took on an H100
 _FOLLOWED = 1.12  # times the estimate for warps, by which the faster is chosen in most of ResNet-50
 
 
@@ -73,7 +75,13 @@ def plan_on_warpgroups(group: ContractionGroup, architecture: str) -> WgmmaPlan 
 def _is_faster(warpgroups: WgmmaPlan, warps: MmaPlan) -> bool:
     # The estimate for warps leaves out what follows the contraction.
     rest = _FOLLOWED if isinstance(warpgroups.left, Image) else 1.0
-    return warpgroups.microseconds <= rest * warps.microseconds
+    return warpgroups.microseconds <= rest * time_on_warps(warps)
+
+
+def time_on_warps(plan: MmaPlan) -> float:
+    """Return about how many microseconds warps take, also where they load single elements."""
+    slower = 1.0 if plan.left.is_copied and plan.right.is_copied else _SINGLE_ELEMENTS
+    return _START + slower * (plan.microseconds - _START)
 
 
 def _plan_of_rows(group: ContractionGroup) -> WgmmaPlan | None:

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Decides which contractions with few outputs are summed in parts first, for the whole GPU."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.fills import is_arithmetic_reduction
+from xyntra.passes.lower.cpu.linear_nest import Loop, linear_nest
+from xyntra.passes.lower.cuda.combiner import Combiner
+from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
+from xyntra.passes.lower.cuda.contraction.product import Product, product_of
+from xyntra.passes.lower.cuda.contraction.select import (
+    plan_on_warpgroups,
+    plan_on_warps,
+    time_on_warps,
+)
+from xyntra.passes.lower.cuda.contraction.wgmma_plan import MULTIPROCESSORS, Tile, microseconds
+from xyntra.passes.lower.cuda.long_reductions import Cut, has_plain_maps
+
+SPLITS = False
+"""Whether any are; off until it was measured."""
+_TILE = Tile(64, 64)
+_STEPS = 64  # of the reduction, of which parts are multiples
+_LAUNCH = 2.5  # microseconds of the launch that adds up what parts give
+_ADD = 2e6  # bytes in a microsecond, of what parts give
+_GAIN = 0.85  # of the time without parts, below which they are worth it
+
+
+def cut_of(group: ContractionGroup, architecture: str) -> tuple[ir.Operation, Cut] | None:
+    """Return a contraction and how its reduction is cut; None where it takes less time whole.
+
+    Args:
+        group: the contraction.
+        architecture: what the code may use, such as "sm_90a".
+    """
+    if not SPLITS or group.windows or len(group.roles.reductions) != 1:
+        return None
+    product = product_of(group.nest, group.roles, group.initial)
+    whole = plan_on_warpgroups(group, architecture)
+    if product is None or whole is None or product.batch:
+        return None
+    generic = next(op for op in group.operations if is_arithmetic_reduction(op))
+    nest = linear_nest(generic)
+    combiner = Combiner.of(nest)
+    if combiner is None or len(nest.reductions) != 1 or not has_plain_maps(generic):
+        return None
+    loop = nest.reductions[0]
+    extent = nest.loops[loop].extent
+    most = MULTIPROCESSORS // _tiles(product)
+    parts = [each for each in range(2, most + 1) if extent % (each * _STEPS) == 0]
+    warps = plan_on_warps(group, architecture)
+    now = whole.microseconds
+    if warps is not None:
+        now = min(now, time_on_warps(warps))
+    if not parts or _in_parts(product, parts[-1]) > _GAIN * now:
+        return None
+    return generic, Cut(loop, parts[-1], last=False, combiner=combiner)
+
+
+def _tiles(product: Product) -> int:
+    rows, columns = product.size(product.rows), product.size(product.columns)
+    return -(-rows // _TILE.rows) * -(-columns // _TILE.columns)
+
+
+def _in_parts(product: Product, parts: int) -> float:
+    """Return about how many microseconds a product takes whose parts are computed at once."""
+    loops = list(product.nest.loops)
+    (deep,) = product.depth
+    loops[deep] = Loop(loops[deep].extent // parts, is_reduction=True)
+    part = replace(product, nest=replace(product.nest, loops=tuple(loops)))
+    outputs = product.size(product.rows) * product.size(product.columns)
+    return microseconds(part, _TILE, 0) + _LAUNCH + parts * outputs * 4 / _ADD
