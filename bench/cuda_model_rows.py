@@ -39,7 +39,7 @@ def model_row(model: Model, how: How) -> Row:
     inputs = model_inputs(model, "cuda")
     row: Row = {"name": model.name, "group": model.group, "errors": {}, "microseconds": {}}
     path = how.artifacts / model.file
-    row["seconds_to_compile"] = json.loads((path.parent / COMPILING).read_text())[model.name]
+    row["seconds_to_compile"] = _seconds_to_compile(how.artifacts / COMPILING, model)
     with torch.inference_mode():
         with how.alone():
             first = [_first_result(path, weights, inputs) for _ in range(2)]
@@ -57,6 +57,11 @@ def model_row(model: Model, how: How) -> Row:
         with how.alone():
             _measure(row, entrants, executable, inputs, outputs, how.rounds)
     return row
+
+
+def _seconds_to_compile(path: Path, model: Model) -> float | None:
+    known: dict[str, float] = json.loads(path.read_text()) if path.exists() else {}
+    return known.get(model.name)
 
 
 def _measure(
