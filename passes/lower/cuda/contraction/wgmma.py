@@ -6,7 +6,8 @@ or two others, the consumers, multiply 64 rows each and write results. Blocks st
 multiprocessor and take tile after tile, so that the producer already brings the next tile's stages
 while results are written. Two barriers a stage hand it over: `full` counts the bytes that arrived,
 `empty` the warps that have read. (The scheme of CUTLASS's warp-specialised persistent kernels, for
-sizes that are known when compiling.)
+sizes that are known when compiling.) Where there are few tiles, every block of a cluster takes a
+share of one tile's stages instead, and the cluster adds up what its blocks have (`wgmma_split`).
 """
 
 from __future__ import annotations
