@@ -110,7 +110,8 @@ def _lanes(kind: ir.MemRefType) -> int:
 def _microseconds(value: ir.Value) -> float:
     """Return about how long it takes to copy a memref that is in the cache."""
     kind = ir.MemRefType(value.type)
-    return _LAUNCH + 2 * prod(kind.shape) * ITEM_BYTES[str(kind.element_type)] / _COPY
+    nbytes: int = prod(kind.shape) * ITEM_BYTES[str(kind.element_type)]
+    return _LAUNCH + 2 * nbytes / _COPY
 
 
 def _copied(stage: Stage, factors: Sequence[int]) -> list[Stage]:
