@@ -7,6 +7,7 @@ from torch_mlir.dialects import llvm
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cpu.kernel_function import operations_named
 
 POWER = "ex2.approx.ftz.f32"
 """2**x, to 2**-22.5 (PTX ISA)."""
@@ -25,6 +26,24 @@ def approximate(instruction: str, x: ir.Value) -> ir.Value:
         element = approximate(instruction, llvm.extractelement(x, place))
         result = llvm.insertelement(result, element, place)
     return result
+
+
+def approximate_marked(module: ir.Operation, name: str, operand: int, instruction: str) -> None:
+    """Let an instruction compute operations, in LLVM's dialect, that allow approximations.
+
+    Args:
+        module: where they are.
+        name: of the operations.
+        operand: which of theirs the instruction is given.
+        instruction: see `approximate`.
+    """
+    for op in operations_named(module, name):
+        if "afn" not in str(op.attributes.get("fastmathFlags", "")):
+            continue
+        with op.location, ir.InsertionPoint(op):
+            value = approximate(instruction, op.operands[operand])
+        op.result.replace_all_uses_with(value)
+        op.erase()
 
 
 def _word() -> ir.Type:

@@ -20,8 +20,9 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.kernel_function import operations_named
-from xyntra.passes.lower.cuda.approximate import POWER, approximate
+from xyntra.passes.lower.cuda.approximate import POWER, approximate_marked
 from xyntra.passes.lower.cuda.one_plus_erf import COEFFICIENTS
+from xyntra.passes.lower.cuda.placeholders import expand, f32_constant, hide
 
 # Of 1, t, t**2, … in P(t).
 _POLYNOMIALS = {
@@ -48,7 +49,6 @@ _POLYNOMIALS = {
     ),
 }
 _END = 13.5  # there every P is above 127, and the power is zero
-_PLACEHOLDER = "builtin.unrealized_conversion_cast"
 _NAME = "xyntra.gelu"
 _TOLERANCE = 1e-6
 _FLUSHED = "#arith.fastmath<afn>"
@@ -59,40 +59,20 @@ def hide_gelus(module: ir.Operation) -> None:
     found = [_gelu_around(erf) for erf in operations_named(module, "math.erf")]
     gelus = [each for each in found if each is not None]
     for value, result in gelus:
-        with result.location, ir.InsertionPoint(result):
-            kind = ir.StringAttr.get(_rounded_to(result))
-            hidden = ir.Operation.create(
-                _PLACEHOLDER,
-                results=[result.result.type],
-                operands=[value],
-                attributes={_NAME: kind},
-            )
-        result.result.replace_all_uses_with(hidden.result)
+        with result.location:
+            hide(result, value, _NAME, ir.StringAttr.get(_rounded_to(result)))
     for op in [op for _, result in gelus for op in _made_for(result)]:
         op.erase()
 
 
 def expand_gelus(module: ir.Operation) -> None:
     """Put arithmetic in the place of what `hide_gelus` has left."""
-    for op in operations_named(module, _PLACEHOLDER):
-        if _NAME not in op.attributes:
-            continue
-        with op.location, ir.InsertionPoint(op):
-            kind = ir.StringAttr(op.attributes[_NAME]).value
-            value = _gelu(op.operands[0], _POLYNOMIALS[kind])
-        op.result.replace_all_uses_with(value)
-        op.erase()
+    expand(module, _NAME, lambda x, kind: _gelu(x, _POLYNOMIALS[ir.StringAttr(kind).value]))
 
 
 def flush_powers(module: ir.Operation) -> None:
     """Let the powers in GELUs, in LLVM's dialect, be zero instead of subnormal: that is faster."""
-    for op in operations_named(module, "llvm.intr.exp2"):
-        if "afn" not in str(op.attributes.get("fastmathFlags", "")):
-            continue
-        with op.location, ir.InsertionPoint(op):
-            value = approximate(POWER, op.operands[0])
-        op.result.replace_all_uses_with(value)
-        op.erase()
+    approximate_marked(module, "llvm.intr.exp2", 0, POWER)
 
 
 def _gelu_around(erf: ir.Operation) -> tuple[ir.Value, ir.Operation] | None:
@@ -156,19 +136,14 @@ def _rounded_to(result: ir.Operation) -> str:
 
 def _gelu(x: ir.Value, coefficients: tuple[float, ...]) -> ir.Value:
     kind = x.type
-    distance = emit("arith.minnumf", [emit("math.absf", [x], kind), _constant(_END)], kind)
-    power = _constant(-coefficients[-1])
+    distance = emit("arith.minnumf", [emit("math.absf", [x], kind), f32_constant(_END)], kind)
+    power = f32_constant(-coefficients[-1])
     for coefficient in reversed(coefficients[:-1]):
-        power = emit("math.fma", [power, distance, _constant(-coefficient)], kind)
+        power = emit("math.fma", [power, distance, f32_constant(-coefficient)], kind)
     below = emit("math.exp2", [power], kind, fastmath=ir.Attribute.parse(_FLUSHED))
-    is_negative = arith.cmpf(arith.CmpFPredicate.OLT, x, _constant(0.0))
-    share = arith.select(is_negative, below, arith.subf(_constant(1.0), below))
+    is_negative = arith.cmpf(arith.CmpFPredicate.OLT, x, f32_constant(0.0))
+    share = arith.select(is_negative, below, arith.subf(f32_constant(1.0), below))
     return arith.mulf(x, share)
-
-
-def _constant(value: float) -> ir.Value:
-    kind = ir.F32Type.get()
-    return emit("arith.constant", [], kind, value=ir.FloatAttr.get(kind, value))
 
 
 def _constants(op: ir.Operation) -> list[float]:

@@ -13,7 +13,7 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.kernel_function import operations_named
+from xyntra.passes.lower.cuda.placeholders import expand, f32_constant, hide_one_plus
 
 COEFFICIENTS = (
     1.6279118061065674,
@@ -26,60 +26,25 @@ COEFFICIENTS = (
     1.4610298421757761e-05,
 )
 """Of x, x**2, … in P(x)."""
-_PLACEHOLDER = "builtin.unrealized_conversion_cast"
 _NAME = "xyntra.one_plus_erf"
 
 
 def hide_one_plus_erf(module: ir.Operation) -> None:
     """Put a placeholder where 1 is added to the erf of an f32, which nothing else reads."""
-    for erf in operations_named(module, "math.erf"):
-        uses = list(erf.result.uses)
-        if len(uses) != 1 or not isinstance(erf.result.type, ir.F32Type):
-            continue
-        total = uses[0].owner.operation
-        if total.name != "arith.addf" or not any(map(_is_one, total.operands)):
-            continue
-        with total.location, ir.InsertionPoint(total):
-            hidden = ir.Operation.create(
-                _PLACEHOLDER,
-                results=[erf.result.type],
-                operands=[erf.operands[0]],
-                attributes={_NAME: ir.UnitAttr.get()},
-            )
-        total.result.replace_all_uses_with(hidden.result)
-        total.erase()
-        erf.erase()
+    hide_one_plus(module, "math.erf", _NAME)
 
 
 def expand_one_plus_erf(module: ir.Operation) -> None:
     """Put arithmetic in the place of what `hide_one_plus_erf` has left."""
-    for op in operations_named(module, _PLACEHOLDER):
-        if _NAME not in op.attributes:
-            continue
-        with op.location, ir.InsertionPoint(op):
-            value = _one_plus_erf(op.operands[0])
-        op.result.replace_all_uses_with(value)
-        op.erase()
+    expand(module, _NAME, lambda x, _: _one_plus_erf(x))
 
 
 def _one_plus_erf(x: ir.Value) -> ir.Value:
     kind = x.type
     distance = emit("math.absf", [x], kind)
-    power = _constant(-COEFFICIENTS[-1])
+    power = f32_constant(-COEFFICIENTS[-1])
     for coefficient in reversed(COEFFICIENTS[:-1]):
-        power = emit("math.fma", [power, distance, _constant(-coefficient)], kind)
+        power = emit("math.fma", [power, distance, f32_constant(-coefficient)], kind)
     rest = emit("math.exp2", [arith.mulf(power, distance)], kind)
-    is_negative = arith.cmpf(arith.CmpFPredicate.OLT, x, _constant(0.0))
-    return arith.select(is_negative, rest, arith.subf(_constant(2.0), rest))
-
-
-def _constant(value: float) -> ir.Value:
-    kind = ir.F32Type.get()
-    return emit("arith.constant", [], kind, value=ir.FloatAttr.get(kind, value))
-
-
-def _is_one(value: ir.Value) -> bool:
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "arith.constant":
-        return False
-    attribute = value.owner.operation.attributes["value"]
-    return isinstance(attribute, ir.FloatAttr) and attribute.value == 1.0
+    is_negative = arith.cmpf(arith.CmpFPredicate.OLT, x, f32_constant(0.0))
+    return arith.select(is_negative, rest, arith.subf(f32_constant(2.0), rest))
