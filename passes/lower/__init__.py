@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Lowering of kernel functions, one folder a target."""
+"""Lowering of kernel functions: one folder a target, here and in `nests` what they share."""

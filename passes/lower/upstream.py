@@ -9,7 +9,7 @@ from torch_mlir.passmanager import PassManager
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
-from xyntra.passes.lower.cpu.isolated_buffers import IsolatedBuffers, is_needed
+from xyntra.passes.lower.isolated_buffers import IsolatedBuffers, is_needed
 
 # f16 stays: LLVM converts around every operation where the processor computes in f32.
 WIDEN = (

@@ -15,15 +15,15 @@ from xyntra.dialects.attention import Attention
 from xyntra.dialects.attention_layout import BATCH, HEAD, KEY, KEY_SIZE, QUERY, VALUE_SIZE
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.attention_masks import Masks, RowMask
-from xyntra.passes.lower.cpu.attention_operands import Matrix, Outer, locate
 from xyntra.passes.lower.cpu.attention_packing import Source, copy_rows, zero
 from xyntra.passes.lower.cpu.attention_panels import HeadPanels
 from xyntra.passes.lower.cpu.attention_plan import AttentionPlan
 from xyntra.passes.lower.cpu.attention_result import Quotients, write_row
 from xyntra.passes.lower.cpu.attention_softmax import ChunkSoftmax, RowState
 from xyntra.passes.lower.cpu.attention_tiles import Factor, Sums, multiply
-from xyntra.passes.lower.cpu.loop_builder import Position, index, loop, nested_loops, plus
-from xyntra.passes.lower.cpu.memrefs import allocate
+from xyntra.passes.lower.nests.attention_operands import Matrix, Outer, locate
+from xyntra.passes.lower.nests.loop_builder import Position, index, loop, nested_loops, plus
+from xyntra.passes.lower.nests.memrefs import allocate
 from xyntra.passes.math.values import Float
 
 __all__ = ["AttentionEmitter"]

@@ -14,11 +14,11 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.attention import Attention
 from xyntra.dialects.attention_layout import KEY, QUERY
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.attention_operands import Matrix, Outer, load_vector
 from xyntra.passes.lower.cpu.attention_plan import AttentionPlan
-from xyntra.passes.lower.cpu.linear_nest import Access
-from xyntra.passes.lower.cpu.loop_builder import index, load, loop, plus, store
-from xyntra.passes.lower.cpu.vector_body import broadcast
+from xyntra.passes.lower.nests.attention_operands import Matrix, Outer, load_vector
+from xyntra.passes.lower.nests.linear_nest import Access
+from xyntra.passes.lower.nests.loop_builder import index, load, loop, plus, store
+from xyntra.passes.lower.nests.vector_body import broadcast
 from xyntra.passes.math.exp import LOG2_E
 from xyntra.passes.math.values import Bool, Builder, Float
 

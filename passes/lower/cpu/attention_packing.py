@@ -9,12 +9,12 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.attention_operands import load_vector, store_vector
 from xyntra.passes.lower.cpu.attention_tiles import Panels
-from xyntra.passes.lower.cpu.linear_nest import Access
-from xyntra.passes.lower.cpu.loop_builder import index, load, loop, plus, store
 from xyntra.passes.lower.cpu.streams import Streams
-from xyntra.passes.lower.cpu.vector_body import broadcast
+from xyntra.passes.lower.nests.attention_operands import load_vector, store_vector
+from xyntra.passes.lower.nests.linear_nest import Access
+from xyntra.passes.lower.nests.loop_builder import index, load, loop, plus, store
+from xyntra.passes.lower.nests.vector_body import broadcast
 
 __all__ = ["Source", "clear_rest", "copy_rows", "pack_columns", "zero"]
 

@@ -11,12 +11,12 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.attention import Attention
 from xyntra.dialects.attention_layout import BATCH, HEAD, KEY, KEY_SIZE, VALUE_SIZE
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.attention_operands import locate
 from xyntra.passes.lower.cpu.attention_packing import Source, clear_rest, pack_columns
 from xyntra.passes.lower.cpu.attention_plan import AttentionPlan
 from xyntra.passes.lower.cpu.attention_tiles import Panels
-from xyntra.passes.lower.cpu.loop_builder import index, plus
-from xyntra.passes.lower.cpu.memrefs import allocate
+from xyntra.passes.lower.nests.attention_operands import locate
+from xyntra.passes.lower.nests.loop_builder import index, plus
+from xyntra.passes.lower.nests.memrefs import allocate
 from xyntra.passes.math.exp import LOG2_E
 
 __all__ = ["HeadPanels"]

@@ -12,12 +12,12 @@ from xyntra.dialects.attention import Attention
 from xyntra.dialects.attention_layout import QUERY, VALUE_SIZE
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.attention_operands import Matrix, Outer, load_vector, store_vector
 from xyntra.passes.lower.cpu.attention_plan import AttentionPlan
 from xyntra.passes.lower.cpu.attention_softmax import RowState, sum_of_lanes
-from xyntra.passes.lower.cpu.linear_nest import Access
-from xyntra.passes.lower.cpu.loop_builder import index, load, loop, plus, store
-from xyntra.passes.lower.cpu.vector_body import broadcast
+from xyntra.passes.lower.nests.attention_operands import Matrix, Outer, load_vector, store_vector
+from xyntra.passes.lower.nests.linear_nest import Access
+from xyntra.passes.lower.nests.loop_builder import index, load, loop, plus, store
+from xyntra.passes.lower.nests.vector_body import broadcast
 
 __all__ = ["Quotients", "write_row"]
 

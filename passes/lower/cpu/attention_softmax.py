@@ -15,9 +15,9 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.attention_operands import load_vector, store_vector
 from xyntra.passes.lower.cpu.attention_plan import AttentionPlan
-from xyntra.passes.lower.cpu.loop_builder import carrying_loop, index, loop, plus
+from xyntra.passes.lower.nests.attention_operands import load_vector, store_vector
+from xyntra.passes.lower.nests.loop_builder import carrying_loop, index, loop, plus
 from xyntra.passes.math.exp import exp2_flushed
 from xyntra.passes.math.values import Builder, Float
 

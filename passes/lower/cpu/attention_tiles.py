@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.attention_operands import load_vector, store_vector
 from xyntra.passes.lower.cpu.attention_plan import AttentionPlan
-from xyntra.passes.lower.cpu.linear_nest import Access
-from xyntra.passes.lower.cpu.loop_builder import carrying_loop, index, load, loop, plus
-from xyntra.passes.lower.cpu.vector_body import broadcast
+from xyntra.passes.lower.nests.attention_operands import load_vector, store_vector
+from xyntra.passes.lower.nests.linear_nest import Access
+from xyntra.passes.lower.nests.loop_builder import carrying_loop, index, load, loop, plus
+from xyntra.passes.lower.nests.vector_body import broadcast
 
 __all__ = ["Factor", "Panels", "Sums", "multiply"]
 

@@ -11,10 +11,10 @@ from xyntra.dialects.attention_layout import KEY, QUERY
 from xyntra.dialects.mlir import ir
 from xyntra.passes.diagnostics import PassFailure
 from xyntra.passes.lower.cpu.attention_blocks import AttentionEmitter
-from xyntra.passes.lower.cpu.attention_carrier import attention_of, carried
-from xyntra.passes.lower.cpu.attention_operands import locate
 from xyntra.passes.lower.cpu.attention_plan import plan_attention
-from xyntra.passes.lower.cpu.memrefs import has_static_layout
+from xyntra.passes.lower.nests.attention_carrier import attention_of, carried
+from xyntra.passes.lower.nests.attention_operands import locate
+from xyntra.passes.lower.nests.memrefs import has_static_layout
 from xyntra.passes.registry import register_pass
 
 _BITS = 32

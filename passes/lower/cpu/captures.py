@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.kernel_function import entry_block
-from xyntra.passes.lower.cpu.memrefs import VIEWS
+from xyntra.passes.lower.nests.kernel_function import entry_block
+from xyntra.passes.lower.nests.memrefs import VIEWS
 
 __all__ = ["can_move", "capture_values", "move_private_buffers"]
 

@@ -13,15 +13,17 @@ from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.convolution_tiles import is_candidate
-from xyntra.passes.lower.cpu.epilogue import Joined
 from xyntra.passes.lower.cpu.filled_reductions import (
     Group,
     emit_with_following,
     rewrite_filled_reductions,
 )
-from xyntra.passes.lower.cpu.fills import initial_of
-from xyntra.passes.lower.cpu.linear_nest import LinearNest, collapsed
-from xyntra.passes.lower.cpu.loop_builder import (
+from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
+from xyntra.passes.lower.cpu.tile_plan import TilePlan
+from xyntra.passes.lower.nests.epilogue import Joined
+from xyntra.passes.lower.nests.fills import initial_of
+from xyntra.passes.lower.nests.linear_nest import LinearNest, collapsed
+from xyntra.passes.lower.nests.loop_builder import (
     Position,
     carrying_loop,
     index,
@@ -30,9 +32,7 @@ from xyntra.passes.lower.cpu.loop_builder import (
     plus,
     tile_start,
 )
-from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
-from xyntra.passes.lower.cpu.tile_plan import TilePlan
-from xyntra.passes.lower.cpu.vector_body import broadcast, emit_on_vectors
+from xyntra.passes.lower.nests.vector_body import broadcast, emit_on_vectors
 from xyntra.passes.registry import register_pass
 
 _MOST_VECTORS = 8

@@ -16,8 +16,9 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
-from xyntra.passes.lower.cpu.loop_builder import (
+from xyntra.passes.lower.cpu.tile_plan import TilePlan
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
+from xyntra.passes.lower.nests.loop_builder import (
     Position,
     index,
     load,
@@ -28,8 +29,7 @@ from xyntra.passes.lower.cpu.loop_builder import (
     store,
     tile_start,
 )
-from xyntra.passes.lower.cpu.prepared_operands import prepared
-from xyntra.passes.lower.cpu.tile_plan import TilePlan
+from xyntra.passes.lower.nests.prepared_operands import prepared
 
 _TILES_AT_ONCE = 8
 _COLUMN, _STEP = -1, -2  # keys of a `Position` beside the numbers of the nest's loops

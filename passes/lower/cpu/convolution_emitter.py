@@ -23,9 +23,10 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.constant_panels import ConstantPanels
 from xyntra.passes.lower.cpu.convolution_plan import ConvolutionPlan
-from xyntra.passes.lower.cpu.epilogue import Epilogue
-from xyntra.passes.lower.cpu.linear_nest import Access
-from xyntra.passes.lower.cpu.loop_builder import (
+from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
+from xyntra.passes.lower.nests.epilogue import Epilogue
+from xyntra.passes.lower.nests.linear_nest import Access
+from xyntra.passes.lower.nests.loop_builder import (
     Position,
     index,
     load,
@@ -36,9 +37,8 @@ from xyntra.passes.lower.cpu.loop_builder import (
     store,
     tile_start,
 )
-from xyntra.passes.lower.cpu.memrefs import allocate
-from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
-from xyntra.passes.lower.cpu.vector_body import broadcast, emit_on_vectors
+from xyntra.passes.lower.nests.memrefs import allocate
+from xyntra.passes.lower.nests.vector_body import broadcast, emit_on_vectors
 
 _ONE_BLOCK = 448  # steps of a reduction that is not cut
 _BLOCK = 320

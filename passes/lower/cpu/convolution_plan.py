@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
 
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, Loop
-from xyntra.passes.lower.cpu.prepared_operands import is_constant
 from xyntra.passes.lower.cpu.tile_plan import Registers, TilePlan
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, Loop
+from xyntra.passes.lower.nests.prepared_operands import is_constant
 
 _LATENCY_CYCLES = 4.2  # of one multiply-add that waits for the one before
 _LOAD_CYCLES = 0.6

@@ -11,16 +11,16 @@ from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.convolution_emitter import ConvolutionEmitter
 from xyntra.passes.lower.cpu.convolution_plan import plan_convolution, reordered
-from xyntra.passes.lower.cpu.epilogue import Epilogue, Joined
 from xyntra.passes.lower.cpu.filled_reductions import (
     Group,
     emit_with_following,
     rewrite_filled_reductions,
 )
-from xyntra.passes.lower.cpu.fills import initial_of
-from xyntra.passes.lower.cpu.linear_nest import LinearNest, collapsed, is_linear
 from xyntra.passes.lower.cpu.tile_plan import Registers
-from xyntra.passes.lower.cpu.vector_body import is_vectorizable
+from xyntra.passes.lower.nests.epilogue import Epilogue, Joined
+from xyntra.passes.lower.nests.fills import initial_of
+from xyntra.passes.lower.nests.linear_nest import LinearNest, collapsed, is_linear
+from xyntra.passes.lower.nests.vector_body import is_vectorizable
 from xyntra.passes.registry import register_pass
 
 _MATRIX_LOOPS = 3

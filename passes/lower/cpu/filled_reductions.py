@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.epilogue import Joined, joined
-from xyntra.passes.lower.cpu.fills import fill_before
-from xyntra.passes.lower.cpu.following_elementwise import following_elementwise
-from xyntra.passes.lower.cpu.kernel_function import operations_named
+from xyntra.passes.lower.nests.epilogue import Joined, joined
+from xyntra.passes.lower.nests.fills import fill_before
+from xyntra.passes.lower.nests.following_elementwise import following_elementwise
+from xyntra.passes.lower.nests.kernel_function import operations_named
 
 Group = Sequence[ir.Operation]
 

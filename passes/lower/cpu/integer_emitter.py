@@ -16,10 +16,13 @@ from torch_mlir.dialects import arith, scf
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.dot_products import DotProduct
-from xyntra.passes.lower.cpu.epilogue import Epilogue
 from xyntra.passes.lower.cpu.integer_panels import ColumnPanels, Copy, RowPanel
 from xyntra.passes.lower.cpu.integer_product import Product
-from xyntra.passes.lower.cpu.loop_builder import (
+from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
+from xyntra.passes.lower.cpu.tile_plan import TilePlan
+from xyntra.passes.lower.cpu.tile_writer import Tile, TileWriter
+from xyntra.passes.lower.nests.epilogue import Epilogue
+from xyntra.passes.lower.nests.loop_builder import (
     Position,
     carrying_loop,
     index,
@@ -28,10 +31,7 @@ from xyntra.passes.lower.cpu.loop_builder import (
     plus,
     tile_start,
 )
-from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
-from xyntra.passes.lower.cpu.tile_plan import TilePlan
-from xyntra.passes.lower.cpu.tile_writer import Tile, TileWriter
-from xyntra.passes.lower.cpu.vector_body import broadcast
+from xyntra.passes.lower.nests.vector_body import broadcast
 
 __all__ = ["IntegerEmitter", "Shape"]
 

@@ -17,8 +17,8 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.dot_products import DotProduct
 from xyntra.passes.lower.cpu.integer_product import Factor, Product
-from xyntra.passes.lower.cpu.linear_nest import Access
-from xyntra.passes.lower.cpu.loop_builder import (
+from xyntra.passes.lower.nests.linear_nest import Access
+from xyntra.passes.lower.nests.loop_builder import (
     Position,
     index,
     load,
@@ -29,8 +29,8 @@ from xyntra.passes.lower.cpu.loop_builder import (
     store,
     tile_start,
 )
-from xyntra.passes.lower.cpu.memrefs import allocate
-from xyntra.passes.lower.cpu.prepared_operands import is_constant, prepared
+from xyntra.passes.lower.nests.memrefs import allocate
+from xyntra.passes.lower.nests.prepared_operands import is_constant, prepared
 
 __all__ = ["ColumnPanels", "Copy", "RowPanel"]
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.epilogue import Epilogue
-from xyntra.passes.lower.cpu.kernel_function import terminator
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
-from xyntra.passes.lower.cpu.prepared_operands import is_constant
+from xyntra.passes.lower.nests.epilogue import Epilogue
+from xyntra.passes.lower.nests.kernel_function import terminator
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
+from xyntra.passes.lower.nests.prepared_operands import is_constant
 
 __all__ = ["Factor", "Product", "factor_types", "product_of"]
 

@@ -8,14 +8,14 @@ from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.dot_products import DotProduct, dot_product
-from xyntra.passes.lower.cpu.epilogue import Joined, joined
-from xyntra.passes.lower.cpu.fills import fill_before
-from xyntra.passes.lower.cpu.following_elementwise import following_elementwise
 from xyntra.passes.lower.cpu.integer_emitter import IntegerEmitter, Shape
 from xyntra.passes.lower.cpu.integer_product import Narrow, Product, factor_types, product_of
-from xyntra.passes.lower.cpu.kernel_function import operations_named, terminator
-from xyntra.passes.lower.cpu.linear_nest import collapsed, is_linear
-from xyntra.passes.lower.cpu.prepared_operands import is_constant
+from xyntra.passes.lower.nests.epilogue import Joined, joined
+from xyntra.passes.lower.nests.fills import fill_before
+from xyntra.passes.lower.nests.following_elementwise import following_elementwise
+from xyntra.passes.lower.nests.kernel_function import operations_named, terminator
+from xyntra.passes.lower.nests.linear_nest import collapsed, is_linear
+from xyntra.passes.lower.nests.prepared_operands import is_constant
 from xyntra.passes.registry import register_pass
 
 _MIN_LANES = 4

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.access_strides import loop_extents, loop_strides
-from xyntra.passes.lower.cpu.kernel_function import operations_named
-from xyntra.passes.lower.cpu.loop_cost import best_order
+from xyntra.passes.lower.nests.access_strides import loop_extents, loop_strides
+from xyntra.passes.lower.nests.kernel_function import operations_named
+from xyntra.passes.lower.nests.loop_cost import best_order
 from xyntra.passes.registry import register_pass
 
 

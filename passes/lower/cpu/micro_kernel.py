@@ -10,8 +10,9 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
-from xyntra.passes.lower.cpu.loop_builder import (
+from xyntra.passes.lower.cpu.tile_plan import TilePlan
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
+from xyntra.passes.lower.nests.loop_builder import (
     Position,
     carrying_loop,
     index,
@@ -19,8 +20,7 @@ from xyntra.passes.lower.cpu.loop_builder import (
     offset,
     plus,
 )
-from xyntra.passes.lower.cpu.tile_plan import TilePlan
-from xyntra.passes.lower.cpu.vector_body import broadcast, emit_on_vectors
+from xyntra.passes.lower.nests.vector_body import broadcast, emit_on_vectors
 
 _Reader = Callable[[int, int], ir.Value]
 

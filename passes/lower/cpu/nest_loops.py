@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.kernel_function import operations_named
-from xyntra.passes.lower.cpu.linear_nest import LinearNest, collapsed, is_linear, linear_nest
-from xyntra.passes.lower.cpu.loop_builder import Position, loop
-from xyntra.passes.lower.cpu.memrefs import VIEWS
-from xyntra.passes.lower.cpu.row_group import (
+from xyntra.passes.lower.cpu.transposed_tiles import emit_transposed
+from xyntra.passes.lower.cpu.vector_nests import Vectors, emit_vector_nest, emit_vector_rows
+from xyntra.passes.lower.nests.kernel_function import operations_named
+from xyntra.passes.lower.nests.linear_nest import LinearNest, collapsed, is_linear, linear_nest
+from xyntra.passes.lower.nests.loop_builder import Position, loop
+from xyntra.passes.lower.nests.memrefs import VIEWS
+from xyntra.passes.lower.nests.row_group import (
     aligned,
     exchange_values,
     shared_loops,
     with_row_buffers,
 )
-from xyntra.passes.lower.cpu.scalar_nest import emit_nest, is_scalar_code
-from xyntra.passes.lower.cpu.transposed_tiles import emit_transposed
-from xyntra.passes.lower.cpu.vector_nests import Vectors, emit_vector_nest, emit_vector_rows
+from xyntra.passes.lower.nests.scalar_nest import emit_nest, is_scalar_code
 from xyntra.passes.registry import register_pass
 
 _BETWEEN = VIEWS | {"arith.constant", "memref.alloc"}

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.fills import initial_of, is_fill
-from xyntra.passes.lower.cpu.kernel_function import terminator
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, is_linear, linear_nest
-from xyntra.passes.lower.cpu.memrefs import VIEWS, root, view_offset
 from xyntra.passes.lower.cpu.winograd_image import Image
 from xyntra.passes.lower.cpu.winograd_plan import Filter
+from xyntra.passes.lower.nests.fills import initial_of, is_fill
+from xyntra.passes.lower.nests.kernel_function import terminator
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, is_linear, linear_nest
+from xyntra.passes.lower.nests.memrefs import VIEWS, root, view_offset
 from xyntra.passes.winograd import TAPS
 
 

@@ -14,8 +14,8 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.linear_nest import Access
-from xyntra.passes.lower.cpu.loop_builder import index, loop
+from xyntra.passes.lower.nests.linear_nest import Access
+from xyntra.passes.lower.nests.loop_builder import index, loop
 
 __all__ = ["PanelPrefetch"]
 

@@ -9,8 +9,9 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
-from xyntra.passes.lower.cpu.loop_builder import (
+from xyntra.passes.lower.cpu.tile_plan import TilePlan, column_run
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
+from xyntra.passes.lower.nests.loop_builder import (
     Position,
     index,
     load,
@@ -21,8 +22,7 @@ from xyntra.passes.lower.cpu.loop_builder import (
     store,
     tile_start,
 )
-from xyntra.passes.lower.cpu.memrefs import allocate
-from xyntra.passes.lower.cpu.tile_plan import TilePlan, column_run
+from xyntra.passes.lower.nests.memrefs import allocate
 
 # Keys of a `Position` beside the numbers of the nest's loops.
 _PANEL, _COLUMN = -1, -2

@@ -11,7 +11,8 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.captures import capture_values, move_private_buffers
-from xyntra.passes.lower.cpu.kernel_function import (
+from xyntra.passes.lower.cpu.parallel_choice import Choice, choose_loops
+from xyntra.passes.lower.nests.kernel_function import (
     TASK,
     check_buffers,
     entry_block,
@@ -21,9 +22,8 @@ from xyntra.passes.lower.cpu.kernel_function import (
     set_signature,
     terminator,
 )
-from xyntra.passes.lower.cpu.loop_builder import index
-from xyntra.passes.lower.cpu.parallel_choice import Choice, choose_loops
-from xyntra.passes.lower.cpu.prepared_operands import prepared_bytes
+from xyntra.passes.lower.nests.loop_builder import index
+from xyntra.passes.lower.nests.prepared_operands import prepared_bytes
 from xyntra.passes.registry import register_pass
 
 

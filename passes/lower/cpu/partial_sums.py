@@ -10,11 +10,11 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.loop_builder import index
-from xyntra.passes.lower.cpu.memrefs import allocate
 from xyntra.passes.lower.cpu.tile_blocking import Blocking
 from xyntra.passes.lower.cpu.tile_plan import TilePlan
-from xyntra.passes.lower.cpu.vector_body import broadcast
+from xyntra.passes.lower.nests.loop_builder import index
+from xyntra.passes.lower.nests.memrefs import allocate
+from xyntra.passes.lower.nests.vector_body import broadcast
 
 
 @dataclass(frozen=True)

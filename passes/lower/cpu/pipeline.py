@@ -9,37 +9,37 @@ from torch_mlir.dialects import llvm
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
-from xyntra.passes.lower.cpu.attention_carrier import carry_attention
 from xyntra.passes.lower.cpu.blocked_attention import BlockedAttention
 from xyntra.passes.lower.cpu.channel_reductions import ChannelReductions
 from xyntra.passes.lower.cpu.convolution_tiles import ConvolutionTiles
-from xyntra.passes.lower.cpu.data_by_slices import DataBySlices
-from xyntra.passes.lower.cpu.defined_arithmetic import DefinedArithmetic
-from xyntra.passes.lower.cpu.destination_passing import DestinationPassing
-from xyntra.passes.lower.cpu.empty_arguments import EmptyArguments
-from xyntra.passes.lower.cpu.fast_math import FastMath
-from xyntra.passes.lower.cpu.forward_copies import ForwardCopies
-from xyntra.passes.lower.cpu.inplace_results import InplaceResults
 from xyntra.passes.lower.cpu.integer_tiles import IntegerTiles
-from xyntra.passes.lower.cpu.kernel_function import (
+from xyntra.passes.lower.cpu.library_functions import LibraryFunctions
+from xyntra.passes.lower.cpu.loop_order import LoopOrder
+from xyntra.passes.lower.cpu.nest_loops import NestLoops
+from xyntra.passes.lower.cpu.packed_entry import PackedEntry
+from xyntra.passes.lower.cpu.parallel_loops import ParallelLoops
+from xyntra.passes.lower.cpu.register_tiles import RegisterTiles
+from xyntra.passes.lower.cpu.window_tiles import WindowTiles
+from xyntra.passes.lower.cpu.winograd_tiles import WinogradTiles
+from xyntra.passes.lower.data_by_slices import DataBySlices
+from xyntra.passes.lower.defined_arithmetic import DefinedArithmetic
+from xyntra.passes.lower.destination_passing import DestinationPassing
+from xyntra.passes.lower.empty_arguments import EmptyArguments
+from xyntra.passes.lower.fast_math import FastMath
+from xyntra.passes.lower.forward_copies import ForwardCopies
+from xyntra.passes.lower.inplace_results import InplaceResults
+from xyntra.passes.lower.narrow_floats import NarrowFloats
+from xyntra.passes.lower.nests.attention_carrier import carry_attention
+from xyntra.passes.lower.nests.kernel_function import (
     check_contract,
     function_name,
     kernel_function,
     private_bytes,
     task_functions,
 )
-from xyntra.passes.lower.cpu.library_functions import LibraryFunctions
-from xyntra.passes.lower.cpu.loop_order import LoopOrder
-from xyntra.passes.lower.cpu.narrow_floats import NarrowFloats
-from xyntra.passes.lower.cpu.nest_loops import NestLoops
-from xyntra.passes.lower.cpu.packed_entry import PackedEntry
-from xyntra.passes.lower.cpu.parallel_loops import ParallelLoops
-from xyntra.passes.lower.cpu.prepared_operands import prepared_bytes
-from xyntra.passes.lower.cpu.register_tiles import RegisterTiles
-from xyntra.passes.lower.cpu.scratch_allocation import ScratchAllocation
-from xyntra.passes.lower.cpu.strided_copies import StridedCopies
-from xyntra.passes.lower.cpu.window_tiles import WindowTiles
-from xyntra.passes.lower.cpu.winograd_tiles import WinogradTiles
+from xyntra.passes.lower.nests.prepared_operands import prepared_bytes
+from xyntra.passes.lower.scratch_allocation import ScratchAllocation
+from xyntra.passes.lower.strided_copies import StridedCopies
 from xyntra.passes.lower.upstream import WIDEN, bufferize, check_lowered, run_upstream
 from xyntra.passes.math.expand_math import expand_math
 from xyntra.passes.registry import Pass

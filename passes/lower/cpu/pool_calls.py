@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.kernel_function import (
+from xyntra.passes.lower.nests.kernel_function import (
     TASK,
     entry_block,
     function_name,
     operations_named,
 )
+from xyntra.passes.lower.scratch_allocation import SLOT_ALIGNMENT
 
 __all__ = ["append_functions", "argument_attributes", "hide", "start_jobs"]
 
-SLOT_ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
 _POINTER = "!llvm.ptr"
 _NUMBERS = 2  # a task's first arguments: where it begins and ends
 

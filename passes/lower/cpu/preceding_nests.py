@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.linear_nest import is_linear, linear_nest
-from xyntra.passes.lower.cpu.memrefs import VIEWS, root
-from xyntra.passes.lower.cpu.row_group import aligned, shared_loops
-from xyntra.passes.lower.cpu.scalar_nest import is_scalar_code
+from xyntra.passes.lower.nests.linear_nest import is_linear, linear_nest
+from xyntra.passes.lower.nests.memrefs import VIEWS, root
+from xyntra.passes.lower.nests.row_group import aligned, shared_loops
+from xyntra.passes.lower.nests.scalar_nest import is_scalar_code
 
 _PASSIVE = VIEWS | {"arith.constant", "memref.alloc"}
 _MOST = 6  # operations

@@ -8,23 +8,23 @@ from typing import ClassVar
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.epilogue import Joined, joined
 from xyntra.passes.lower.cpu.filled_reductions import Group, rewrite_filled_reductions
-from xyntra.passes.lower.cpu.fills import initial_of, is_arithmetic_reduction
-from xyntra.passes.lower.cpu.following_elementwise import following_elementwise
-from xyntra.passes.lower.cpu.linear_nest import (
+from xyntra.passes.lower.cpu.preceding_nests import preceding_nests
+from xyntra.passes.lower.cpu.streamed_product import StreamedProduct
+from xyntra.passes.lower.cpu.tile_emitter import TileEmitter
+from xyntra.passes.lower.cpu.tile_plan import Registers, plan_tiles
+from xyntra.passes.lower.nests.epilogue import Joined, joined
+from xyntra.passes.lower.nests.fills import initial_of, is_arithmetic_reduction
+from xyntra.passes.lower.nests.following_elementwise import following_elementwise
+from xyntra.passes.lower.nests.linear_nest import (
     LinearNest,
     collapsed,
     linear_nest,
 )
-from xyntra.passes.lower.cpu.loop_builder import Position, nested_loops
-from xyntra.passes.lower.cpu.preceding_nests import preceding_nests
-from xyntra.passes.lower.cpu.prepared_operands import is_constant
-from xyntra.passes.lower.cpu.row_group import aligned, shared_loops, with_row_buffers
-from xyntra.passes.lower.cpu.scalar_nest import emit_nest, is_scalar_code
-from xyntra.passes.lower.cpu.streamed_product import StreamedProduct
-from xyntra.passes.lower.cpu.tile_emitter import TileEmitter
-from xyntra.passes.lower.cpu.tile_plan import Registers, plan_tiles
+from xyntra.passes.lower.nests.loop_builder import Position, nested_loops
+from xyntra.passes.lower.nests.prepared_operands import is_constant
+from xyntra.passes.lower.nests.row_group import aligned, shared_loops, with_row_buffers
+from xyntra.passes.lower.nests.scalar_nest import emit_nest, is_scalar_code
 from xyntra.passes.registry import register_pass
 
 _MAX_SLOWDOWN = 1.1  # of a contraction whose tiles suit what follows, against the best tiles

@@ -18,9 +18,10 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.kernel_function import terminator
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, split
-from xyntra.passes.lower.cpu.loop_builder import (
+from xyntra.passes.lower.cpu.panels import block_of
+from xyntra.passes.lower.nests.kernel_function import terminator
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, split
+from xyntra.passes.lower.nests.loop_builder import (
     Position,
     carrying_loop,
     index,
@@ -31,10 +32,9 @@ from xyntra.passes.lower.cpu.loop_builder import (
     plus,
     store,
 )
-from xyntra.passes.lower.cpu.memrefs import allocate
-from xyntra.passes.lower.cpu.panels import block_of
-from xyntra.passes.lower.cpu.scalar_nest import emit_body
-from xyntra.passes.lower.cpu.vector_body import broadcast, emit_on_vectors
+from xyntra.passes.lower.nests.memrefs import allocate
+from xyntra.passes.lower.nests.scalar_nest import emit_body
+from xyntra.passes.lower.nests.vector_body import broadcast, emit_on_vectors
 
 _MOST_ROWS = 7
 _MIN_BYTES = 256 << 10  # a smaller matrix stays in the second-level cache

@@ -17,10 +17,10 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
-from xyntra.passes.lower.cpu.loop_builder import Position, index, offset, plus
-from xyntra.passes.lower.cpu.memrefs import root
 from xyntra.passes.lower.cpu.vector_rows import Key, RowPass, key
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
+from xyntra.passes.lower.nests.loop_builder import Position, index, offset, plus
+from xyntra.passes.lower.nests.memrefs import root
 
 _LINE = 64  # bytes
 _ALIGNMENT = 16  # bytes, which every allocator gives, and which the narrowest such store needs

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from xyntra.passes.lower.cpu.linear_nest import LinearNest
 from xyntra.passes.lower.cpu.tile_plan import TilePlan
+from xyntra.passes.lower.nests.linear_nest import LinearNest
 
 _PANEL_BYTES = 72 << 10  # streams from the second-level cache as fast as it is used
 _ROWS_BYTES = 192 << 10

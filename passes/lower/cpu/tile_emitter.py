@@ -20,16 +20,6 @@ from torch_mlir.dialects import arith, scf
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.constant_panels import ConstantPanels
-from xyntra.passes.lower.cpu.epilogue import Epilogue
-from xyntra.passes.lower.cpu.linear_nest import LinearNest
-from xyntra.passes.lower.cpu.loop_builder import (
-    Position,
-    index,
-    loop,
-    nested_loops,
-    offset,
-    tile_start,
-)
 from xyntra.passes.lower.cpu.micro_kernel import MicroKernel, Operand, Steps
 from xyntra.passes.lower.cpu.panel_prefetch import PanelPrefetch
 from xyntra.passes.lower.cpu.panels import Block, Panels, block_of, even_block
@@ -38,7 +28,17 @@ from xyntra.passes.lower.cpu.tile_blocking import Blocking, choose_blocking
 from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
 from xyntra.passes.lower.cpu.tile_plan import TilePlan
 from xyntra.passes.lower.cpu.tile_writer import Tile, TileWriter
-from xyntra.passes.lower.cpu.vector_body import broadcast
+from xyntra.passes.lower.nests.epilogue import Epilogue
+from xyntra.passes.lower.nests.linear_nest import LinearNest
+from xyntra.passes.lower.nests.loop_builder import (
+    Position,
+    index,
+    loop,
+    nested_loops,
+    offset,
+    tile_start,
+)
+from xyntra.passes.lower.nests.vector_body import broadcast
 
 _ROWS, _COLUMNS = -1, -2  # keys of a `Position` beside the numbers of the nest's loops
 

@@ -11,11 +11,11 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.epilogue import Epilogue
-from xyntra.passes.lower.cpu.linear_nest import Access
-from xyntra.passes.lower.cpu.loop_builder import Position, index, load, offset, plus, store
 from xyntra.passes.lower.cpu.tile_plan import TilePlan
-from xyntra.passes.lower.cpu.vector_body import broadcast, emit_results_on_vectors
+from xyntra.passes.lower.nests.epilogue import Epilogue
+from xyntra.passes.lower.nests.linear_nest import Access
+from xyntra.passes.lower.nests.loop_builder import Position, index, load, offset, plus, store
+from xyntra.passes.lower.nests.vector_body import broadcast, emit_results_on_vectors
 
 Row: TypeAlias = "int | ir.Value"
 _Reader: TypeAlias = Callable[[Row, int], ir.Value]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import gcd, prod
 
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 
 _LATENCY_CYCLES = 5.2  # of one multiply-add that waits for the one before
 _PACK_CYCLES = 2.0  # to copy one element into a panel

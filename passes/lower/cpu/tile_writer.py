@@ -10,9 +10,9 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.loop_builder import Position, index, loop
-from xyntra.passes.lower.cpu.memrefs import allocate
 from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
+from xyntra.passes.lower.nests.loop_builder import Position, index, loop
+from xyntra.passes.lower.nests.memrefs import allocate
 
 _MAX_CLONED = 160  # operations that the copies of an epilogue's body may amount to
 _STRIP_BYTES = 16 << 10  # half of a usual first-level cache

@@ -15,8 +15,8 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, part
-from xyntra.passes.lower.cpu.loop_builder import (
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, part
+from xyntra.passes.lower.nests.loop_builder import (
     Position,
     index,
     load,
@@ -24,9 +24,13 @@ from xyntra.passes.lower.cpu.loop_builder import (
     offset,
     plus,
 )
-from xyntra.passes.lower.cpu.memrefs import root
-from xyntra.passes.lower.cpu.scalar_nest import emit_nest, order_of
-from xyntra.passes.lower.cpu.vector_body import broadcast, emit_results_on_vectors, is_vectorizable
+from xyntra.passes.lower.nests.memrefs import root
+from xyntra.passes.lower.nests.scalar_nest import emit_nest, order_of
+from xyntra.passes.lower.nests.vector_body import (
+    broadcast,
+    emit_results_on_vectors,
+    is_vectorizable,
+)
 
 _GROUP = 4  # elements of 32 bits that instructions on pairs of registers keep together
 _SIDE_BY_SIDE = 2  # tiles that make a line of memory

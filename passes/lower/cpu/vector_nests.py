@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, part, reordered, split
-from xyntra.passes.lower.cpu.loop_builder import Position, loop
-from xyntra.passes.lower.cpu.memrefs import root
-from xyntra.passes.lower.cpu.scalar_nest import emit_nest, order_of
 from xyntra.passes.lower.cpu.streams import streams_of
 from xyntra.passes.lower.cpu.vector_rows import Key, RowPass, key, row_passes
 from xyntra.passes.lower.cpu.vector_walk import Row, emit_row
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, part, reordered, split
+from xyntra.passes.lower.nests.loop_builder import Position, loop
+from xyntra.passes.lower.nests.memrefs import root
+from xyntra.passes.lower.nests.scalar_nest import emit_nest, order_of
 
 _BLOCK = 2048  # elements of one long row that are a row of their own, for threads to share
 

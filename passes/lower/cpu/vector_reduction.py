@@ -7,7 +7,7 @@ import math
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.vector_body import broadcast
+from xyntra.passes.lower.nests.vector_body import broadcast
 
 _FLOATS = {
     "arith.addf": -0.0,

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.kernel_function import terminator
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
-from xyntra.passes.lower.cpu.memrefs import root, view_offset
-from xyntra.passes.lower.cpu.vector_body import is_vectorizable
+from xyntra.passes.lower.nests.kernel_function import terminator
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
+from xyntra.passes.lower.nests.memrefs import root, view_offset
+from xyntra.passes.lower.nests.vector_body import is_vectorizable
 
 _MIN_ROW = 8  # elements
 _MOST_STREAMS = 12  # of a pass

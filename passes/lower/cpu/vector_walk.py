@@ -14,9 +14,12 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.kernel_function import terminator
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
-from xyntra.passes.lower.cpu.loop_builder import (
+from xyntra.passes.lower.cpu.streams import Streams
+from xyntra.passes.lower.cpu.vector_reduction import combine, identity, narrowed, only_lane
+from xyntra.passes.lower.cpu.vector_rows import Key, RowPass, combiner, key
+from xyntra.passes.lower.nests.kernel_function import terminator
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
+from xyntra.passes.lower.nests.loop_builder import (
     Position,
     carrying_loop,
     index,
@@ -25,10 +28,7 @@ from xyntra.passes.lower.cpu.loop_builder import (
     plus,
     store,
 )
-from xyntra.passes.lower.cpu.streams import Streams
-from xyntra.passes.lower.cpu.vector_body import broadcast, side_by_side
-from xyntra.passes.lower.cpu.vector_reduction import combine, identity, narrowed, only_lane
-from xyntra.passes.lower.cpu.vector_rows import Key, RowPass, combiner, key
+from xyntra.passes.lower.nests.vector_body import broadcast, side_by_side
 
 _TOGETHER = 4  # vectors: enough to hide latencies, few enough for 16 registers
 

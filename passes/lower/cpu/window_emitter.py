@@ -16,8 +16,10 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
-from xyntra.passes.lower.cpu.loop_builder import (
+from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
+from xyntra.passes.lower.cpu.window_plan import Slide, Window
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
+from xyntra.passes.lower.nests.loop_builder import (
     Position,
     index,
     loop,
@@ -26,9 +28,7 @@ from xyntra.passes.lower.cpu.loop_builder import (
     plus,
     tile_start,
 )
-from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
-from xyntra.passes.lower.cpu.vector_body import broadcast, emit_on_vectors
-from xyntra.passes.lower.cpu.window_plan import Slide, Window
+from xyntra.passes.lower.nests.vector_body import broadcast, emit_on_vectors
 
 _NEAR_BYTES = 256 << 10  # half of a usual second-level cache
 _CHANNELS = -1  # key of a `Position` beside the numbers of the nest's loops

@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.access_strides import loop_extents
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
-from xyntra.passes.lower.cpu.memrefs import flattened
+from xyntra.passes.lower.nests.access_strides import loop_extents
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
+from xyntra.passes.lower.nests.memrefs import flattened
 
 _COMBINING = frozenset({"arith.addf", "arith.maximumf", "arith.minimumf"})
 

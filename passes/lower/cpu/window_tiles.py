@@ -9,22 +9,22 @@ from typing import ClassVar
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.convolution_tiles import is_candidate
-from xyntra.passes.lower.cpu.epilogue import Joined
 from xyntra.passes.lower.cpu.filled_reductions import (
     Group,
     emit_with_following,
     rewrite_filled_reductions,
 )
-from xyntra.passes.lower.cpu.fills import initial_of
-from xyntra.passes.lower.cpu.kernel_function import terminator
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, linear_nest, with_loops
-from xyntra.passes.lower.cpu.loop_builder import Position, load, nested_loops, offset, store
-from xyntra.passes.lower.cpu.memrefs import allocate, root
-from xyntra.passes.lower.cpu.prepared_operands import is_constant, prepared
 from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
 from xyntra.passes.lower.cpu.tile_plan import TilePlan
 from xyntra.passes.lower.cpu.window_emitter import WindowEmitter
 from xyntra.passes.lower.cpu.window_plan import Padding, Window, ignores, read_window
+from xyntra.passes.lower.nests.epilogue import Joined
+from xyntra.passes.lower.nests.fills import initial_of
+from xyntra.passes.lower.nests.kernel_function import terminator
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, linear_nest, with_loops
+from xyntra.passes.lower.nests.loop_builder import Position, load, nested_loops, offset, store
+from xyntra.passes.lower.nests.memrefs import allocate, root
+from xyntra.passes.lower.nests.prepared_operands import is_constant, prepared
 from xyntra.passes.registry import register_pass
 
 _MAX_TAPS = 16  # of one row, which are unrolled

@@ -18,9 +18,15 @@ from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.convolution_emitter import prefetch
-from xyntra.passes.lower.cpu.epilogue import Epilogue
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, Loop
-from xyntra.passes.lower.cpu.loop_builder import (
+from xyntra.passes.lower.cpu.micro_kernel import MicroKernel, Operand
+from xyntra.passes.lower.cpu.winograd_image import Image, PaddedTiles
+from xyntra.passes.lower.cpu.winograd_plan import WinogradPlan
+from xyntra.passes.lower.cpu.winograd_results import WinogradResults
+from xyntra.passes.lower.cpu.winograd_transforms import OUTPUTS, POINTS, transformed_inputs
+from xyntra.passes.lower.cpu.winograd_weights import WinogradWeights
+from xyntra.passes.lower.nests.epilogue import Epilogue
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, Loop
+from xyntra.passes.lower.nests.loop_builder import (
     Position,
     index,
     loop,
@@ -28,14 +34,8 @@ from xyntra.passes.lower.cpu.loop_builder import (
     plus,
     tile_start,
 )
-from xyntra.passes.lower.cpu.memrefs import allocate
-from xyntra.passes.lower.cpu.micro_kernel import MicroKernel, Operand
-from xyntra.passes.lower.cpu.vector_body import broadcast
-from xyntra.passes.lower.cpu.winograd_image import Image, PaddedTiles
-from xyntra.passes.lower.cpu.winograd_plan import WinogradPlan
-from xyntra.passes.lower.cpu.winograd_results import WinogradResults
-from xyntra.passes.lower.cpu.winograd_transforms import OUTPUTS, POINTS, transformed_inputs
-from xyntra.passes.lower.cpu.winograd_weights import WinogradWeights
+from xyntra.passes.lower.nests.memrefs import allocate
+from xyntra.passes.lower.nests.vector_body import broadcast
 
 _SQUARE = POINTS * POINTS
 _POINT, _PANEL = -1, -2  # keys of a `Position` beside the numbers of the nest's loops

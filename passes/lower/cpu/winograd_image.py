@@ -11,8 +11,10 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.linear_nest import Access
-from xyntra.passes.lower.cpu.loop_builder import (
+from xyntra.passes.lower.cpu.winograd_plan import WinogradPlan
+from xyntra.passes.lower.cpu.winograd_transforms import OUTPUTS, POINTS
+from xyntra.passes.lower.nests.linear_nest import Access
+from xyntra.passes.lower.nests.loop_builder import (
     Position,
     index,
     loop,
@@ -21,10 +23,8 @@ from xyntra.passes.lower.cpu.loop_builder import (
     plus,
     tile_start,
 )
-from xyntra.passes.lower.cpu.memrefs import allocate
-from xyntra.passes.lower.cpu.vector_body import broadcast
-from xyntra.passes.lower.cpu.winograd_plan import WinogradPlan
-from xyntra.passes.lower.cpu.winograd_transforms import OUTPUTS, POINTS
+from xyntra.passes.lower.nests.memrefs import allocate
+from xyntra.passes.lower.nests.vector_body import broadcast
 from xyntra.passes.winograd import TAPS
 
 Visitor: TypeAlias = Callable[[ir.Value, ir.Value, int, int], None]

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from math import prod
 
 from xyntra.passes.lower.cpu.convolution_plan import step_cycles, tile_shape
-from xyntra.passes.lower.cpu.kernel_function import terminator
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
-from xyntra.passes.lower.cpu.prepared_operands import is_constant
 from xyntra.passes.lower.cpu.tile_plan import Registers, TilePlan
 from xyntra.passes.lower.cpu.winograd_transforms import OUTPUTS, POINTS
+from xyntra.passes.lower.nests.kernel_function import terminator
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
+from xyntra.passes.lower.nests.prepared_operands import is_constant
 from xyntra.passes.winograd import MIN_CHANNELS, TAPS
 
 _NEAR_BYTES = 384 << 10  # of a usual second-level cache

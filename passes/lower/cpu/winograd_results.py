@@ -16,9 +16,14 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.epilogue import Epilogue
-from xyntra.passes.lower.cpu.linear_nest import Access
-from xyntra.passes.lower.cpu.loop_builder import (
+from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
+from xyntra.passes.lower.cpu.tile_plan import TilePlan
+from xyntra.passes.lower.cpu.winograd_image import PaddedTiles
+from xyntra.passes.lower.cpu.winograd_plan import WinogradPlan
+from xyntra.passes.lower.cpu.winograd_transforms import OUTPUTS, POINTS, outputs_of
+from xyntra.passes.lower.nests.epilogue import Epilogue
+from xyntra.passes.lower.nests.linear_nest import Access
+from xyntra.passes.lower.nests.loop_builder import (
     Position,
     carrying_loop,
     index,
@@ -28,13 +33,8 @@ from xyntra.passes.lower.cpu.loop_builder import (
     plus,
     tile_start,
 )
-from xyntra.passes.lower.cpu.memrefs import allocate
-from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
-from xyntra.passes.lower.cpu.tile_plan import TilePlan
-from xyntra.passes.lower.cpu.vector_body import broadcast, emit_on_vectors
-from xyntra.passes.lower.cpu.winograd_image import PaddedTiles
-from xyntra.passes.lower.cpu.winograd_plan import WinogradPlan
-from xyntra.passes.lower.cpu.winograd_transforms import OUTPUTS, POINTS, outputs_of
+from xyntra.passes.lower.nests.memrefs import allocate
+from xyntra.passes.lower.nests.vector_body import broadcast, emit_on_vectors
 
 _DOWN, _ALONG, _COLUMN = -1, -2, -3  # keys of a `Position` beside the numbers of the nest's loops
 

@@ -9,15 +9,15 @@ from typing import ClassVar
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.convolution_tiles import is_candidate
-from xyntra.passes.lower.cpu.epilogue import Joined, joined
 from xyntra.passes.lower.cpu.filled_reductions import Group, rewrite_filled_reductions
-from xyntra.passes.lower.cpu.fills import initial_of
-from xyntra.passes.lower.cpu.following_elementwise import following_elementwise
-from xyntra.passes.lower.cpu.linear_nest import collapsed
 from xyntra.passes.lower.cpu.padded_image import image_of
 from xyntra.passes.lower.cpu.tile_plan import Registers
 from xyntra.passes.lower.cpu.winograd_emitter import WinogradEmitter
 from xyntra.passes.lower.cpu.winograd_plan import WinogradPlan, plan_winograd
+from xyntra.passes.lower.nests.epilogue import Joined, joined
+from xyntra.passes.lower.nests.fills import initial_of
+from xyntra.passes.lower.nests.following_elementwise import following_elementwise
+from xyntra.passes.lower.nests.linear_nest import collapsed
 from xyntra.passes.registry import register_pass
 
 

@@ -10,11 +10,18 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.linear_nest import Access
-from xyntra.passes.lower.cpu.loop_builder import Position, index, load, nested_loops, offset, store
-from xyntra.passes.lower.cpu.prepared_operands import prepared
 from xyntra.passes.lower.cpu.winograd_plan import WinogradPlan
 from xyntra.passes.lower.cpu.winograd_transforms import POINTS, transformed_taps
+from xyntra.passes.lower.nests.linear_nest import Access
+from xyntra.passes.lower.nests.loop_builder import (
+    Position,
+    index,
+    load,
+    nested_loops,
+    offset,
+    store,
+)
+from xyntra.passes.lower.nests.prepared_operands import prepared
 from xyntra.passes.winograd import TAPS
 
 _PANEL, _COLUMN = -1, -2  # keys of a `Position` beside the numbers of the nest's loops

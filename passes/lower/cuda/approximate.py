@@ -7,7 +7,7 @@ from torch_mlir.dialects import llvm
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.kernel_function import operations_named
+from xyntra.passes.lower.nests.kernel_function import operations_named
 
 POWER = "ex2.approx.ftz.f32"
 """2**x, to 2**-22.5 (PTX ISA)."""

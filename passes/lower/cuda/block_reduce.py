@@ -9,7 +9,6 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.loop_builder import index
 from xyntra.passes.lower.cuda.combiner import Combiner
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import (
@@ -20,6 +19,7 @@ from xyntra.passes.lower.cuda.thread_grid import (
     thread_number,
     when,
 )
+from xyntra.passes.lower.nests.loop_builder import index
 
 _ALL = -1
 _WORD = 32

@@ -9,10 +9,10 @@ from torch_mlir.dialects import arith, llvm
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.loop_builder import index
 from xyntra.passes.lower.cuda.combiner import Combiner
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import i32, thread_number, when
+from xyntra.passes.lower.nests.loop_builder import index
 
 _WORD, _DOUBLE = 32, 64  # bits
 _FIRST = 90  # the first architecture with clusters

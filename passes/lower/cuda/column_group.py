@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from math import prod
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, collapsed, reordered
-from xyntra.passes.lower.cpu.memrefs import root, view_offset
-from xyntra.passes.lower.cpu.row_group import aligned
-from xyntra.passes.lower.cpu.vector_body import is_vectorizable
 from xyntra.passes.lower.cuda.combiner import Combiner
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, collapsed, reordered
+from xyntra.passes.lower.nests.memrefs import root, view_offset
+from xyntra.passes.lower.nests.row_group import aligned
+from xyntra.passes.lower.nests.vector_body import is_vectorizable
 
 _MIN_LENGTH = 2
 _MIN_COLUMNS = 16

@@ -17,10 +17,6 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
-from xyntra.passes.lower.cpu.loop_builder import Position, index, load, offset, store
-from xyntra.passes.lower.cpu.memrefs import is_private, root
-from xyntra.passes.lower.cpu.vector_body import broadcast, emit_results_on_vectors
 from xyntra.passes.lower.cuda.column_group import ColumnGroup
 from xyntra.passes.lower.cuda.pointwise import lanes_along, reads_outputs, vector_of
 from xyntra.passes.lower.cuda.reductions import lane_of
@@ -36,6 +32,10 @@ from xyntra.passes.lower.cuda.thread_grid import (
     thread_number,
     when,
 )
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
+from xyntra.passes.lower.nests.loop_builder import Position, index, load, offset, store
+from xyntra.passes.lower.nests.memrefs import is_private, root
+from xyntra.passes.lower.nests.vector_body import broadcast, emit_results_on_vectors
 
 _THREADS = 256
 _MOST_ABOVE = 32

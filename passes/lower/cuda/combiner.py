@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.kernel_function import terminator
-from xyntra.passes.lower.cpu.linear_nest import LinearNest
+from xyntra.passes.lower.nests.kernel_function import terminator
+from xyntra.passes.lower.nests.linear_nest import LinearNest
 
 _FLOATS = {
     "arith.addf": -0.0,

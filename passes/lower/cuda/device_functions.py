@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from torch_mlir.dialects import llvm
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.kernel_function import (
+from xyntra.passes.lower.cuda.tensor_map import MAP_ALIGNMENT, MAP_BYTES, pass_maps
+from xyntra.passes.lower.cuda.thread_grid import LaunchShape
+from xyntra.passes.lower.nests.kernel_function import (
     entry_block,
     function_name,
     inplace_pairs,
     kernel_function,
     operations_named,
 )
-from xyntra.passes.lower.cuda.tensor_map import MAP_ALIGNMENT, MAP_BYTES, pass_maps
-from xyntra.passes.lower.cuda.thread_grid import LaunchShape
 
 BUFFER_ALIGNMENT = 16
 """Bytes: every pointer that an entry point is given is a multiple of it."""

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
-from xyntra.passes.lower.cpu.access_strides import loop_extents
-from xyntra.passes.lower.cpu.linear_nest import LinearNest, linear_nest
 from xyntra.passes.lower.cuda.attention.emit import emit_attention
 from xyntra.passes.lower.cuda.column_group import column_group
 from xyntra.passes.lower.cuda.columns import emit_columns
@@ -22,6 +20,8 @@ from xyntra.passes.lower.cuda.rows import emit_rows
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.stages import Stage
 from xyntra.passes.lower.cuda.thread_grid import MAX_GRID, LaunchShape
+from xyntra.passes.lower.nests.access_strides import loop_extents
+from xyntra.passes.lower.nests.linear_nest import LinearNest, linear_nest
 
 _SINGLE = LaunchShape(1, 1)
 

@@ -19,10 +19,10 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.kernel_function import operations_named
 from xyntra.passes.lower.cuda.approximate import POWER, approximate_marked
 from xyntra.passes.lower.cuda.one_plus_erf import COEFFICIENTS
 from xyntra.passes.lower.cuda.placeholders import expand, f32_constant, hide
+from xyntra.passes.lower.nests.kernel_function import operations_named
 
 # Of 1, t, t**2, … in P(t).
 _POLYNOMIALS = {

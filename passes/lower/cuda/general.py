@@ -10,15 +10,15 @@ from torch_mlir.dialects import scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.access_strides import loop_extents
-from xyntra.passes.lower.cpu.loop_builder import Position, carrying_loop, index
-from xyntra.passes.lower.cpu.scalar_nest import is_scalar_code, repeat_body
 from xyntra.passes.lower.cuda.thread_grid import (
     LaunchShape,
     below,
     delinearize,
     global_thread,
 )
+from xyntra.passes.lower.nests.access_strides import loop_extents
+from xyntra.passes.lower.nests.loop_builder import Position, carrying_loop, index
+from xyntra.passes.lower.nests.scalar_nest import is_scalar_code, repeat_body
 
 _THREADS = 256
 

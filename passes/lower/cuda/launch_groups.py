@@ -8,13 +8,13 @@ from itertools import takewhile
 from math import prod
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.linear_nest import LinearNest, collapsed, is_linear, linear_nest
-from xyntra.passes.lower.cpu.memrefs import root
-from xyntra.passes.lower.cpu.row_group import aligned, exchange_values, shared_loops
-from xyntra.passes.lower.cpu.scalar_nest import is_scalar_code
 from xyntra.passes.lower.cuda.column_group import column_group
 from xyntra.passes.lower.cuda.long_reductions import SPLIT
 from xyntra.passes.lower.cuda.row_plan import row_plan
+from xyntra.passes.lower.nests.linear_nest import LinearNest, collapsed, is_linear, linear_nest
+from xyntra.passes.lower.nests.memrefs import root
+from xyntra.passes.lower.nests.row_group import aligned, exchange_values, shared_loops
+from xyntra.passes.lower.nests.scalar_nest import is_scalar_code
 
 _MULTIPROCESSORS = 132
 _LONG_ROW = 4096  # elements

@@ -9,12 +9,12 @@ from math import gcd, prod
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.access_strides import loop_extents
-from xyntra.passes.lower.cpu.kernel_function import entry_block, operations_named
-from xyntra.passes.lower.cpu.linear_nest import LinearNest, is_linear, linear_nest
-from xyntra.passes.lower.cpu.memrefs import identity_map, root
-from xyntra.passes.lower.cpu.scalar_nest import is_scalar_code
 from xyntra.passes.lower.cuda.combiner import Combiner
+from xyntra.passes.lower.nests.access_strides import loop_extents
+from xyntra.passes.lower.nests.kernel_function import entry_block, operations_named
+from xyntra.passes.lower.nests.linear_nest import LinearNest, is_linear, linear_nest
+from xyntra.passes.lower.nests.memrefs import identity_map, root
+from xyntra.passes.lower.nests.scalar_nest import is_scalar_code
 
 SPLIT = "xyntra.split"
 """Attribute of an operation behind which a launch ends, and of the first one of that launch."""

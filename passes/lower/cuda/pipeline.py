@@ -9,21 +9,6 @@ from torch_mlir.dialects import llvm
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
-from xyntra.passes.lower.cpu.data_by_slices import DataBySlices
-from xyntra.passes.lower.cpu.defined_arithmetic import DefinedArithmetic
-from xyntra.passes.lower.cpu.destination_passing import DestinationPassing
-from xyntra.passes.lower.cpu.empty_arguments import EmptyArguments
-from xyntra.passes.lower.cpu.fast_math import FastMath
-from xyntra.passes.lower.cpu.forward_copies import ForwardCopies
-from xyntra.passes.lower.cpu.inplace_results import InplaceResults
-from xyntra.passes.lower.cpu.kernel_function import (
-    check_contract,
-    function_name,
-    kernel_function,
-)
-from xyntra.passes.lower.cpu.narrow_floats import NarrowFloats
-from xyntra.passes.lower.cpu.scratch_allocation import ScratchAllocation
-from xyntra.passes.lower.cpu.strided_copies import StridedCopies
 from xyntra.passes.lower.cuda.attention.carrier import carry_attention
 from xyntra.passes.lower.cuda.contraction.aligned import with_aligned_factors
 from xyntra.passes.lower.cuda.contraction.slices import with_slices
@@ -44,6 +29,21 @@ from xyntra.passes.lower.cuda.one_plus_tanh import (
 )
 from xyntra.passes.lower.cuda.stages import Stage, erase_unused_memory, form_stages
 from xyntra.passes.lower.cuda.thread_grid import LaunchShape
+from xyntra.passes.lower.data_by_slices import DataBySlices
+from xyntra.passes.lower.defined_arithmetic import DefinedArithmetic
+from xyntra.passes.lower.destination_passing import DestinationPassing
+from xyntra.passes.lower.empty_arguments import EmptyArguments
+from xyntra.passes.lower.fast_math import FastMath
+from xyntra.passes.lower.forward_copies import ForwardCopies
+from xyntra.passes.lower.inplace_results import InplaceResults
+from xyntra.passes.lower.narrow_floats import NarrowFloats
+from xyntra.passes.lower.nests.kernel_function import (
+    check_contract,
+    function_name,
+    kernel_function,
+)
+from xyntra.passes.lower.scratch_allocation import ScratchAllocation
+from xyntra.passes.lower.strided_copies import StridedCopies
 from xyntra.passes.lower.upstream import WIDEN, bufferize, check_lowered, run_upstream
 from xyntra.passes.math.expand_math import expand_math
 from xyntra.passes.registry import Pass

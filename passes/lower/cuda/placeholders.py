@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.kernel_function import operations_named
+from xyntra.passes.lower.nests.kernel_function import operations_named
 
 _PLACEHOLDER = "builtin.unrealized_conversion_cast"
 

@@ -12,15 +12,6 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, collapsed
-from xyntra.passes.lower.cpu.loop_builder import Position, index, load, offset, store
-from xyntra.passes.lower.cpu.memrefs import view_offset
-from xyntra.passes.lower.cpu.scalar_nest import emit_body
-from xyntra.passes.lower.cpu.vector_body import (
-    broadcast,
-    emit_results_on_vectors,
-    is_vectorizable,
-)
 from xyntra.passes.lower.cuda.thread_grid import (
     MAX_GRID,
     LaunchShape,
@@ -32,6 +23,15 @@ from xyntra.passes.lower.cuda.thread_grid import (
     like,
     thread_number,
     when,
+)
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, collapsed
+from xyntra.passes.lower.nests.loop_builder import Position, index, load, offset, store
+from xyntra.passes.lower.nests.memrefs import view_offset
+from xyntra.passes.lower.nests.scalar_nest import emit_body
+from xyntra.passes.lower.nests.vector_body import (
+    broadcast,
+    emit_results_on_vectors,
+    is_vectorizable,
 )
 
 _THREADS = 256

@@ -11,16 +11,6 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.linear_nest import LinearNest, collapsed
-from xyntra.passes.lower.cpu.loop_builder import (
-    Position,
-    index,
-    load,
-    offset,
-    store,
-)
-from xyntra.passes.lower.cpu.scalar_nest import emit_body, emit_reductions
-from xyntra.passes.lower.cpu.vector_body import broadcast, emit_results_on_vectors
 from xyntra.passes.lower.cuda.block_reduce import block_reduce
 from xyntra.passes.lower.cuda.combiner import Combiner
 from xyntra.passes.lower.cuda.pointwise import coalesced_order, lanes_along, vector_of
@@ -37,6 +27,16 @@ from xyntra.passes.lower.cuda.thread_grid import (
     thread_number,
     when,
 )
+from xyntra.passes.lower.nests.linear_nest import LinearNest, collapsed
+from xyntra.passes.lower.nests.loop_builder import (
+    Position,
+    index,
+    load,
+    offset,
+    store,
+)
+from xyntra.passes.lower.nests.scalar_nest import emit_body, emit_reductions
+from xyntra.passes.lower.nests.vector_body import broadcast, emit_results_on_vectors
 
 _THREADS = 256
 _MIN_SHARED = 32  # shorter reductions do not occupy a warp

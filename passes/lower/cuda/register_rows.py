@@ -15,11 +15,6 @@ from functools import reduce
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, collapsed
-from xyntra.passes.lower.cpu.loop_builder import offset, store
-from xyntra.passes.lower.cpu.memrefs import is_private, root
-from xyntra.passes.lower.cpu.row_group import aligned, shared_loops
-from xyntra.passes.lower.cpu.vector_body import broadcast
 from xyntra.passes.lower.cuda.block_reduce import block_reduce
 from xyntra.passes.lower.cuda.cluster_reduce import (
     announce_block,
@@ -45,6 +40,11 @@ from xyntra.passes.lower.cuda.thread_grid import (
     thread_number,
     when,
 )
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, collapsed
+from xyntra.passes.lower.nests.loop_builder import offset, store
+from xyntra.passes.lower.nests.memrefs import is_private, root
+from xyntra.passes.lower.nests.row_group import aligned, shared_loops
+from xyntra.passes.lower.nests.vector_body import broadcast
 
 
 def emit_register_rows(

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
-from xyntra.passes.lower.cpu.memrefs import root, view_offset
 from xyntra.passes.lower.cuda.pointwise import reads_outputs
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
+from xyntra.passes.lower.nests.memrefs import root, view_offset
 
 
 def row_accesses(nest: LinearNest, count: int) -> Iterator[Access]:

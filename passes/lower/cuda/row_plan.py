@@ -8,9 +8,6 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
-from xyntra.passes.lower.cpu.memrefs import is_private, root, view_offset
-from xyntra.passes.lower.cpu.vector_body import is_vectorizable
 from xyntra.passes.lower.cuda.cluster_reduce import has_clusters
 from xyntra.passes.lower.cuda.combiner import Combiner
 from xyntra.passes.lower.cuda.row_accesses import (
@@ -22,6 +19,9 @@ from xyntra.passes.lower.cuda.row_accesses import (
     row_accesses,
 )
 from xyntra.passes.lower.cuda.thread_grid import MAX_GRID, WARP
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
+from xyntra.passes.lower.nests.memrefs import is_private, root, view_offset
+from xyntra.passes.lower.nests.vector_body import is_vectorizable
 
 _VECTOR_BYTES = 16  # the widest access of one thread
 _REGISTER = 4  # bytes

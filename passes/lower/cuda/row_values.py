@@ -9,14 +9,14 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, Strides
-from xyntra.passes.lower.cpu.loop_builder import Position, index, load, offset
-from xyntra.passes.lower.cpu.memrefs import root
-from xyntra.passes.lower.cpu.vector_body import broadcast, side_by_side
 from xyntra.passes.lower.cuda.pointwise import load_vector, store_vector
 from xyntra.passes.lower.cuda.row_accesses import is_common, is_row, place_of
 from xyntra.passes.lower.cuda.row_plan import RowPlan
 from xyntra.passes.lower.cuda.thread_grid import as_index, i32, when
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, Strides
+from xyntra.passes.lower.nests.loop_builder import Position, index, load, offset
+from xyntra.passes.lower.nests.memrefs import root
+from xyntra.passes.lower.nests.vector_body import broadcast, side_by_side
 
 Row = list[ir.Value]
 """A vector for each step of a thread."""

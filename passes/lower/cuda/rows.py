@@ -9,9 +9,6 @@ from math import prod
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.linear_nest import LinearNest, collapsed
-from xyntra.passes.lower.cpu.loop_builder import Position, index
-from xyntra.passes.lower.cpu.row_group import aligned, shared_loops, with_row_buffers
 from xyntra.passes.lower.cuda.combiner import Combiner
 from xyntra.passes.lower.cuda.pointwise import (
     coalesced_order,
@@ -28,6 +25,9 @@ from xyntra.passes.lower.cuda.thread_grid import (
     delinearize,
     strided_loop,
 )
+from xyntra.passes.lower.nests.linear_nest import LinearNest, collapsed
+from xyntra.passes.lower.nests.loop_builder import Position, index
+from xyntra.passes.lower.nests.row_group import aligned, shared_loops, with_row_buffers
 
 
 def emit_rows(

@@ -10,13 +10,13 @@ from torch_mlir.dialects import scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
-from xyntra.passes.lower.cpu.kernel_function import entry_block, function_name, operations_named
-from xyntra.passes.lower.cpu.memrefs import VIEWS, identity_map, root
 from xyntra.passes.lower.cuda.attention.group import AttentionGroup, attention_group
 from xyntra.passes.lower.cuda.contraction.group import ContractionGroup, contraction_group
 from xyntra.passes.lower.cuda.contraction.long_products import cut_of
 from xyntra.passes.lower.cuda.launch_groups import launch_groups
 from xyntra.passes.lower.cuda.long_reductions import split, split_long_reductions
+from xyntra.passes.lower.nests.kernel_function import entry_block, function_name, operations_named
+from xyntra.passes.lower.nests.memrefs import VIEWS, identity_map, root
 
 _PASSIVE = VIEWS | {"memref.alloc", "memref.load", "memref.get_global", "func.return"}
 

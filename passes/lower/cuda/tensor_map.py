@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.kernel_function import entry_block, operations_named, set_signature
-from xyntra.passes.lower.cpu.memrefs import root
+from xyntra.passes.lower.nests.kernel_function import entry_block, operations_named, set_signature
+from xyntra.passes.lower.nests.memrefs import root
 
 MAP_BYTES = 128
 MAP_ALIGNMENT = 64

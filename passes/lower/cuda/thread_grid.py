@@ -11,8 +11,8 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.loop_builder import Position, index
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
+from xyntra.passes.lower.nests.loop_builder import Position, index
 
 WARP = 32
 """Threads that execute one instruction together."""

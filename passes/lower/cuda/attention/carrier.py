@@ -10,8 +10,8 @@ from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.passes.lower.attention_as_linalg import decompose_attention
-from xyntra.passes.lower.cpu.kernel_function import operations_named
 from xyntra.passes.lower.cuda.attention.plan import LARGEST_SIZE
+from xyntra.passes.lower.nests.kernel_function import operations_named
 
 _DTYPES = ("float32", "float16", "bfloat16")
 

@@ -10,13 +10,13 @@ from xyntra.dialects.attention import OP, Access
 from xyntra.dialects.attention_layout import KEY, QUERY
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.positions import Position
-from xyntra.passes.lower.cpu.attention_carrier import attention_of
-from xyntra.passes.lower.cpu.attention_operands import Matrix
-from xyntra.passes.lower.cpu.linear_nest import Access as NestAccess
-from xyntra.passes.lower.cpu.linear_nest import LinearNest, is_linear, linear_nest
-from xyntra.passes.lower.cpu.memrefs import has_static_layout, identity_map, is_private, root
-from xyntra.passes.lower.cpu.vector_body import is_vectorizable
 from xyntra.passes.lower.cuda.attention.problem import Located, Problem, Term, describe
+from xyntra.passes.lower.nests.attention_carrier import attention_of
+from xyntra.passes.lower.nests.attention_operands import Matrix
+from xyntra.passes.lower.nests.linear_nest import Access as NestAccess
+from xyntra.passes.lower.nests.linear_nest import LinearNest, is_linear, linear_nest
+from xyntra.passes.lower.nests.memrefs import has_static_layout, identity_map, is_private, root
+from xyntra.passes.lower.nests.vector_body import is_vectorizable
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xyntra.passes.lower.cpu.memrefs import view_offset
 from xyntra.passes.lower.cuda.attention.hopper_machine import ROW_BYTES
 from xyntra.passes.lower.cuda.attention.problem import Located, Problem
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
+from xyntra.passes.lower.nests.memrefs import view_offset
 
 CHUNK = 64
 """Elements of a row of 128 bytes."""

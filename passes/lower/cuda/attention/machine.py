@@ -15,7 +15,7 @@ from torch_mlir.dialects import llvm, scf
 from xyntra.dialects.dtypes import mlir_type
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, constant, emit
-from xyntra.passes.lower.cpu.memrefs import view_offset
+from xyntra.passes.lower.nests.memrefs import view_offset
 
 Registers = list[Scalar]
 _CONSTRAINTS = {"float32": "f", "uint32": "r", "int32": "r", "uint64": "l", "uint16": "h"}

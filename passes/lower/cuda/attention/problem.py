@@ -12,9 +12,9 @@ from xyntra.dialects.attention_layout import BATCH, HEAD, KEY, KEY_SIZE, QUERY, 
 from xyntra.dialects.dtypes import ITEM_BYTES, default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
-from xyntra.passes.lower.cpu.attention_operands import Matrix, locate
-from xyntra.passes.lower.cpu.memrefs import view_offset
 from xyntra.passes.lower.cuda.attention.machine import global_address, number
+from xyntra.passes.lower.nests.attention_operands import Matrix, locate
+from xyntra.passes.lower.nests.memrefs import view_offset
 
 _WIDEST = 16
 """Bytes that one thread moves at once."""

@@ -15,9 +15,6 @@ from math import prod
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.fills import is_arithmetic_reduction
-from xyntra.passes.lower.cpu.linear_nest import Access
-from xyntra.passes.lower.cpu.memrefs import is_contiguous
 from xyntra.passes.lower.cuda.contraction.group import ContractionGroup, contraction_group
 from xyntra.passes.lower.cuda.contraction.select import (
     plan_on_warpgroups,
@@ -25,6 +22,9 @@ from xyntra.passes.lower.cuda.contraction.select import (
     time_on_warps,
 )
 from xyntra.passes.lower.cuda.stages import Stage, copying_stage
+from xyntra.passes.lower.nests.fills import is_arithmetic_reduction
+from xyntra.passes.lower.nests.linear_nest import Access
+from xyntra.passes.lower.nests.memrefs import is_contiguous
 
 _ROW_BYTES = 16  # that rows lie a multiple of apart
 _NARROW = ("f16", "bf16")

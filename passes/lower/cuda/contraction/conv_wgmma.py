@@ -12,9 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from xyntra.passes.lower.cpu.epilogue import Epilogue
-from xyntra.passes.lower.cpu.linear_nest import Access
-from xyntra.passes.lower.cpu.memrefs import view_offset
 from xyntra.passes.lower.cuda.contraction.conv_factors import Image, Taps, Weights
 from xyntra.passes.lower.cuda.contraction.image_axes import ImageAxis, image_axes
 from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
@@ -33,6 +30,9 @@ from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
     tensor_map,
 )
 from xyntra.passes.lower.cuda.contraction.wgmma_results import Results
+from xyntra.passes.lower.nests.epilogue import Epilogue
+from xyntra.passes.lower.nests.linear_nest import Access
+from xyntra.passes.lower.nests.memrefs import view_offset
 
 _TILES = (*TILES, *(Tile(64, 64, split=split) for split in (2, 4, 8)))
 _MAX_AXES = 3

@@ -21,7 +21,6 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.epilogue import Epilogue
 from xyntra.passes.lower.cuda.contraction.fma_copies import FmaCopies
 from xyntra.passes.lower.cuda.contraction.fma_plan import FmaPlan
 from xyntra.passes.lower.cuda.contraction.fma_result import FmaResult
@@ -44,6 +43,7 @@ from xyntra.passes.lower.cuda.thread_grid import (
     delinearize,
     i32,
 )
+from xyntra.passes.lower.nests.epilogue import Epilogue
 
 _COPY_STEP = 6
 """The step in front of which a part's copies begin: behind them the assembler orders the

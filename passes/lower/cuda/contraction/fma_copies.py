@@ -16,12 +16,12 @@ from torch_mlir.dialects import arith, llvm
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.loop_builder import Position
 from xyntra.passes.lower.cuda.contraction.fma_factor import FmaFactor, Pieces
 from xyntra.passes.lower.cuda.contraction.fma_tiles import DEPTH, pitch
 from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
 from xyntra.passes.lower.cuda.contraction.roles import size
 from xyntra.passes.lower.cuda.thread_grid import i32, thread_number
+from xyntra.passes.lower.nests.loop_builder import Position
 
 _ITEM = 4  # bytes
 _WIDEST = 16  # bytes of one copy

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from xyntra.passes.lower.cpu.linear_nest import LinearNest
 from xyntra.passes.lower.cuda.contraction.fma_factor import FmaFactor
 from xyntra.passes.lower.cuda.contraction.fma_tiles import DEPTH, FmaTile, choose_fma_tile
 from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
 from xyntra.passes.lower.cuda.contraction.mma_kind import mma_kind
 from xyntra.passes.lower.cuda.contraction.mma_plan import order, outputs
 from xyntra.passes.lower.cuda.contraction.roles import Roles, size
+from xyntra.passes.lower.nests.linear_nest import LinearNest
 
 _MIN_REDUCTION = 16
 _MIN_WIDTH = 16

@@ -11,13 +11,13 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.linear_nest import Access
-from xyntra.passes.lower.cpu.loop_builder import Position, index, load, offset, plus, store
-from xyntra.passes.lower.cpu.memrefs import view_offset
-from xyntra.passes.lower.cpu.vector_body import broadcast
 from xyntra.passes.lower.cuda.contraction.product import Dimension, Product
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import SWIZZLE, WARPGROUP, Tile
 from xyntra.passes.lower.cuda.thread_grid import WARP, as_index, i32, thread_number, when
+from xyntra.passes.lower.nests.linear_nest import Access
+from xyntra.passes.lower.nests.loop_builder import Position, index, load, offset, plus, store
+from xyntra.passes.lower.nests.memrefs import view_offset
+from xyntra.passes.lower.nests.vector_body import broadcast
 
 COLUMN_STEP = 8
 """Columns of which a thread holds a pair."""

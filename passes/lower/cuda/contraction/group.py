@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.epilogue import Epilogue, joined
-from xyntra.passes.lower.cpu.fills import initial_of, is_arithmetic_reduction, is_fill
-from xyntra.passes.lower.cpu.following_elementwise import following_elementwise
-from xyntra.passes.lower.cpu.linear_nest import LinearNest, collapsed
-from xyntra.passes.lower.cpu.memrefs import root
 from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
 from xyntra.passes.lower.cuda.contraction.roles import Roles, size
+from xyntra.passes.lower.nests.epilogue import Epilogue, joined
+from xyntra.passes.lower.nests.fills import initial_of, is_arithmetic_reduction, is_fill
+from xyntra.passes.lower.nests.following_elementwise import following_elementwise
+from xyntra.passes.lower.nests.linear_nest import LinearNest, collapsed
+from xyntra.passes.lower.nests.memrefs import root
 
 _MIN_REDUCTION = 8
 _MIN_ROWS = 4

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.fills import initial_of, is_fill
-from xyntra.passes.lower.cpu.kernel_function import terminator
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, is_linear, linear_nest, split
-from xyntra.passes.lower.cpu.memrefs import flattened, is_private, root, view_offset
+from xyntra.passes.lower.nests.fills import initial_of, is_fill
+from xyntra.passes.lower.nests.kernel_function import terminator
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, is_linear, linear_nest, split
+from xyntra.passes.lower.nests.memrefs import flattened, is_private, root, view_offset
 from xyntra.passes.lower.row_major import row_major_steps
 
 

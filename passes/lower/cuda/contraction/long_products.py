@@ -6,8 +6,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.fills import is_arithmetic_reduction
-from xyntra.passes.lower.cpu.linear_nest import Loop, linear_nest
 from xyntra.passes.lower.cuda.combiner import Combiner
 from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
 from xyntra.passes.lower.cuda.contraction.product import Product, product_of
@@ -18,6 +16,8 @@ from xyntra.passes.lower.cuda.contraction.select import (
 )
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import MULTIPROCESSORS, Tile, microseconds
 from xyntra.passes.lower.cuda.long_reductions import Cut, has_plain_maps
+from xyntra.passes.lower.nests.fills import is_arithmetic_reduction
+from xyntra.passes.lower.nests.linear_nest import Loop, linear_nest
 
 SPLITS = False
 """Whether any are; off until it was measured."""

@@ -19,7 +19,6 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.epilogue import Epilogue
 from xyntra.passes.lower.cuda.contraction.mma_copies import MmaCopies
 from xyntra.passes.lower.cuda.contraction.mma_fragments import MmaFragments
 from xyntra.passes.lower.cuda.contraction.mma_instructions import (
@@ -44,6 +43,7 @@ from xyntra.passes.lower.cuda.thread_grid import (
     thread_number,
     when,
 )
+from xyntra.passes.lower.nests.epilogue import Epilogue
 
 _GROUP = 8  # tiles above each other that run at one time, so that their columns stay in the cache
 

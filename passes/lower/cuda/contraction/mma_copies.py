@@ -12,15 +12,15 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.linear_nest import Access
-from xyntra.passes.lower.cpu.loop_builder import Position, load
-from xyntra.passes.lower.cpu.memrefs import view_offset
-from xyntra.passes.lower.cpu.prepared_operands import is_constant
 from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
 from xyntra.passes.lower.cuda.contraction.mma_factor import MmaFactor
 from xyntra.passes.lower.cuda.contraction.mma_instructions import copy_async, store_word
 from xyntra.passes.lower.cuda.contraction.roles import size
 from xyntra.passes.lower.cuda.thread_grid import as_index, i32, thread_number, when
+from xyntra.passes.lower.nests.linear_nest import Access
+from xyntra.passes.lower.nests.loop_builder import Position, load
+from xyntra.passes.lower.nests.memrefs import view_offset
+from xyntra.passes.lower.nests.prepared_operands import is_constant
 
 _BATCH = 8  # loads of a thread that are under way at once, where they are no copies
 

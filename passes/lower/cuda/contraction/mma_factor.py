@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
-from xyntra.passes.lower.cpu.loop_builder import Position
-from xyntra.passes.lower.cpu.memrefs import view_offset
 from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
 from xyntra.passes.lower.cuda.contraction.mma_kind import MmaKind
 from xyntra.passes.lower.cuda.contraction.mma_tiles import ROW_BYTES
 from xyntra.passes.lower.cuda.thread_grid import i32
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
+from xyntra.passes.lower.nests.loop_builder import Position
+from xyntra.passes.lower.nests.memrefs import view_offset
 
 _GROUP = 16  # bytes that keep together
 _GROUPS = 8  # that all banks hold

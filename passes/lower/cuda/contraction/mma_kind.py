@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.kernel_function import terminator
-from xyntra.passes.lower.cpu.linear_nest import LinearNest
 from xyntra.passes.lower.cuda.contraction.roles import Roles
+from xyntra.passes.lower.nests.kernel_function import terminator
+from xyntra.passes.lower.nests.linear_nest import LinearNest
 
 STEP_BYTES = 32
 """Bytes of a row of either factor that one instruction takes, in every type."""

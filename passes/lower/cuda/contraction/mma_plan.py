@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from xyntra.passes.lower.cpu.linear_nest import LinearNest
 from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
 from xyntra.passes.lower.cuda.contraction.mma_factor import MmaFactor
 from xyntra.passes.lower.cuda.contraction.mma_kind import MmaKind, mma_kind
 from xyntra.passes.lower.cuda.contraction.mma_tiles import ROW_BYTES, MmaTile, choose_mma_tile
 from xyntra.passes.lower.cuda.contraction.roles import Roles, size
+from xyntra.passes.lower.nests.linear_nest import LinearNest
 
 PROGRAMMATIC = False
 """Whether a launch begins, with copies of weights, while the one before it ends."""

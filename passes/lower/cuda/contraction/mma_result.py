@@ -16,11 +16,6 @@ from torch_mlir.dialects import arith, scf
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.epilogue import Epilogue
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
-from xyntra.passes.lower.cpu.loop_builder import Position, load, offset
-from xyntra.passes.lower.cpu.memrefs import view_offset
-from xyntra.passes.lower.cpu.vector_body import broadcast, emit_results_on_vectors
 from xyntra.passes.lower.cuda.contraction.mma_instructions import (
     cluster_barrier,
     load_remote,
@@ -31,6 +26,11 @@ from xyntra.passes.lower.cuda.contraction.mma_tiles import MmaTile
 from xyntra.passes.lower.cuda.contraction.result import store_element
 from xyntra.passes.lower.cuda.contraction.roles import Roles, extents, size
 from xyntra.passes.lower.cuda.thread_grid import barrier, delinearize, i32, thread_number, when
+from xyntra.passes.lower.nests.epilogue import Epilogue
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
+from xyntra.passes.lower.nests.loop_builder import Position, load, offset
+from xyntra.passes.lower.nests.memrefs import view_offset
+from xyntra.passes.lower.nests.vector_body import broadcast, emit_results_on_vectors
 
 _WORD = 4  # bytes of a sum
 _VECTOR_BYTES = 16  # the widest access of one thread

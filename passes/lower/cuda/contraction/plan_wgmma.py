@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xyntra.passes.lower.cpu.epilogue import Epilogue
 from xyntra.passes.lower.cuda.contraction.group import Slice
 from xyntra.passes.lower.cuda.contraction.product import Product
 from xyntra.passes.lower.cuda.contraction.tile_order import TileOrder
@@ -22,6 +21,7 @@ from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
 )
 from xyntra.passes.lower.cuda.contraction.wgmma_results import Results
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
+from xyntra.passes.lower.nests.epilogue import Epilogue
 
 
 @dataclass(frozen=True)

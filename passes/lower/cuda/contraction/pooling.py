@@ -16,10 +16,6 @@ from math import prod
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
-from xyntra.passes.lower.cpu.loop_builder import Position, index, offset
-from xyntra.passes.lower.cpu.memrefs import view_offset
-from xyntra.passes.lower.cpu.vector_body import broadcast, emit_results_on_vectors
 from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
 from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
 from xyntra.passes.lower.cuda.pointwise import (
@@ -35,6 +31,10 @@ from xyntra.passes.lower.cuda.thread_grid import (
     delinearize,
     global_thread,
 )
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
+from xyntra.passes.lower.nests.loop_builder import Position, index, offset
+from xyntra.passes.lower.nests.memrefs import view_offset
+from xyntra.passes.lower.nests.vector_body import broadcast, emit_results_on_vectors
 
 _THREADS = 256
 _MAX_TAPS = 25

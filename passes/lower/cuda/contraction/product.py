@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.kernel_function import terminator
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, Loop
 from xyntra.passes.lower.cuda.contraction.roles import Roles
+from xyntra.passes.lower.nests.kernel_function import terminator
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, Loop
 
 _NARROW = ("f16", "bf16")
 _ITEM_BYTES = {"f16": 2, "bf16": 2, "tf32": 4}

@@ -11,9 +11,6 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.epilogue import Epilogue
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
-from xyntra.passes.lower.cpu.loop_builder import Position, load, offset, store
 from xyntra.passes.lower.cuda.combiner import Combiner
 from xyntra.passes.lower.cuda.contraction.roles import Roles, extents, size
 from xyntra.passes.lower.cuda.contraction.tile_shape import VECTOR, TileShape
@@ -26,6 +23,9 @@ from xyntra.passes.lower.cuda.thread_grid import (
     strided_loop,
     when,
 )
+from xyntra.passes.lower.nests.epilogue import Epilogue
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
+from xyntra.passes.lower.nests.loop_builder import Position, load, offset, store
 
 
 @dataclass(frozen=True)

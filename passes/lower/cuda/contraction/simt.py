@@ -15,9 +15,6 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.epilogue import Epilogue
-from xyntra.passes.lower.cpu.linear_nest import LinearNest
-from xyntra.passes.lower.cpu.loop_builder import Position
 from xyntra.passes.lower.cuda.combiner import Combiner
 from xyntra.passes.lower.cuda.contraction.result import Corner, Result
 from xyntra.passes.lower.cuda.contraction.roles import Roles, extents, size
@@ -39,6 +36,9 @@ from xyntra.passes.lower.cuda.thread_grid import (
     rolled_loop,
     thread_number,
 )
+from xyntra.passes.lower.nests.epilogue import Epilogue
+from xyntra.passes.lower.nests.linear_nest import LinearNest
+from xyntra.passes.lower.nests.loop_builder import Position
 
 _UNROLLED = 4  # steps of the reduction
 _ROW, _COLUMN = -1, -2  # keys of a position: the number of the tile

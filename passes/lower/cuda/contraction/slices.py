@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.epilogue import Epilogue
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, Loop, linear_nest
-from xyntra.passes.lower.cpu.memrefs import is_private, root, view_offset
-from xyntra.passes.lower.cpu.vector_body import is_vectorizable
 from xyntra.passes.lower.cuda.contraction.group import ContractionGroup, Slice
 from xyntra.passes.lower.cuda.contraction.roles import Roles
 from xyntra.passes.lower.cuda.contraction.select import takes_slices
 from xyntra.passes.lower.cuda.launch_groups import is_nest
 from xyntra.passes.lower.cuda.stages import Stage
+from xyntra.passes.lower.nests.epilogue import Epilogue
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, Loop, linear_nest
+from xyntra.passes.lower.nests.memrefs import is_private, root, view_offset
+from xyntra.passes.lower.nests.vector_body import is_vectorizable
 
 _WIDTH = 64  # columns: slices start at multiples of it
 

@@ -10,12 +10,12 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest
-from xyntra.passes.lower.cpu.loop_builder import Position, load, offset, plus
-from xyntra.passes.lower.cpu.memrefs import view_offset
 from xyntra.passes.lower.cuda.contraction.roles import extents, size
 from xyntra.passes.lower.cuda.contraction.tile_shape import VECTOR
 from xyntra.passes.lower.cuda.thread_grid import as_index, delinearize, i32
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
+from xyntra.passes.lower.nests.loop_builder import Position, load, offset, plus
+from xyntra.passes.lower.nests.memrefs import view_offset
 
 _WIDEST_BITS = 128
 _PADDING = 4  # elements behind every step, so that steps start in different banks

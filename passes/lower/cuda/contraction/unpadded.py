@@ -7,9 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.epilogue import Epilogue
-from xyntra.passes.lower.cpu.fills import is_arithmetic_reduction
-from xyntra.passes.lower.cpu.linear_nest import Access
 from xyntra.passes.lower.cuda.contraction.fma_plan import FmaPlan
 from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
 from xyntra.passes.lower.cuda.contraction.implicit_padding import (
@@ -23,6 +20,9 @@ from xyntra.passes.lower.cuda.contraction.pooling import pooling_of
 from xyntra.passes.lower.cuda.contraction.roles import Roles
 from xyntra.passes.lower.cuda.contraction.select import plan_on_cores, plan_on_warps
 from xyntra.passes.lower.cuda.stages import Stage
+from xyntra.passes.lower.nests.epilogue import Epilogue
+from xyntra.passes.lower.nests.fills import is_arithmetic_reduction
+from xyntra.passes.lower.nests.linear_nest import Access
 
 
 def without_padding(stages: Sequence[Stage], architecture: str) -> list[Stage]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.loop_builder import Position
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
+from xyntra.passes.lower.nests.loop_builder import Position
 
 
 @dataclass(frozen=True)

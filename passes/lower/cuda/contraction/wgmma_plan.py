@@ -10,13 +10,13 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.linear_nest import Access
-from xyntra.passes.lower.cpu.memrefs import view_offset
 from xyntra.passes.lower.cuda.contraction.product import Dimension, Product
 from xyntra.passes.lower.cuda.contraction.wgmma_factor import StagePlace, StageTarget
 from xyntra.passes.lower.cuda.contraction.wgmma_ops import copy_in, pointer
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
 from xyntra.passes.lower.cuda.thread_grid import i32
+from xyntra.passes.lower.nests.linear_nest import Access
+from xyntra.passes.lower.nests.memrefs import view_offset
 
 SWIZZLE = 128
 """Bytes of a row in shared memory, and of the pattern that its chunks are permuted in."""

@@ -18,14 +18,6 @@ from torch_mlir.dialects import arith, llvm, nvvm
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.epilogue import Epilogue
-from xyntra.passes.lower.cpu.linear_nest import Access
-from xyntra.passes.lower.cpu.loop_builder import Position
-from xyntra.passes.lower.cpu.vector_body import (
-    broadcast,
-    emit_results_on_vectors,
-    is_vectorizable,
-)
 from xyntra.passes.lower.cuda.contraction.fragment import COLUMN_STEP, Fragment
 from xyntra.passes.lower.cuda.contraction.product import Product
 from xyntra.passes.lower.cuda.contraction.wgmma_ops import (
@@ -44,6 +36,14 @@ from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
 from xyntra.passes.lower.cuda.contraction.wgmma_rows import write_rows
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
 from xyntra.passes.lower.cuda.thread_grid import i32, thread_number, when
+from xyntra.passes.lower.nests.epilogue import Epilogue
+from xyntra.passes.lower.nests.linear_nest import Access
+from xyntra.passes.lower.nests.loop_builder import Position
+from xyntra.passes.lower.nests.vector_body import (
+    broadcast,
+    emit_results_on_vectors,
+    is_vectorizable,
+)
 
 _WIDTH = 64  # columns that are written together
 _PART_BYTES = WARPGROUP_ROWS * SWIZZLE

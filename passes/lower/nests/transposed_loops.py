@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, Loop
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, Loop
 
 _BLOCK = 16  # rows that are written at a time: each holds a line of the first cache, and a page
 _MIN_ELEMENTS = 1 << 14  # less stays in the first cache anyway

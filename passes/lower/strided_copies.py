@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.kernel_function import operations_named
-from xyntra.passes.lower.cpu.memrefs import identity_map, is_contiguous
+from xyntra.passes.lower.nests.kernel_function import operations_named
+from xyntra.passes.lower.nests.memrefs import identity_map, is_contiguous
 from xyntra.passes.registry import register_pass
 
 

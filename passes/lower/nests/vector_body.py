@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.kernel_function import terminator
+from xyntra.passes.lower.nests.kernel_function import terminator
 
 
 def is_vectorizable(body: ir.Block) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.kernel_function import operations_named
+from xyntra.passes.lower.nests.kernel_function import operations_named
 from xyntra.passes.registry import register_pass
 
 

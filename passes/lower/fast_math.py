@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.kernel_function import operations_named, terminator
+from xyntra.passes.lower.nests.kernel_function import operations_named, terminator
 from xyntra.passes.registry import register_pass
 
 _CONTRACTIBLE = ("arith.addf", "arith.subf", "arith.mulf")

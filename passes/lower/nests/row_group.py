@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, split, without_units
-from xyntra.passes.lower.cpu.memrefs import allocate, is_private, root, view_offset
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, split, without_units
+from xyntra.passes.lower.nests.memrefs import allocate, is_private, root, view_offset
 
 _MIN_ROW = 16  # elements; shorter rows vectorise better without shared loops
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu import guarded_integers
-from xyntra.passes.lower.cpu.kernel_function import operations_named
+from xyntra.passes.lower import guarded_integers
+from xyntra.passes.lower.nests.kernel_function import operations_named
 from xyntra.passes.registry import register_pass
 
 _RULES: dict[str, Callable[[ir.Operation], ir.Value]] = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.kernel_function import terminator
-from xyntra.passes.lower.cpu.linear_nest import is_linear
-from xyntra.passes.lower.cpu.vector_body import is_vectorizable
+from xyntra.passes.lower.nests.kernel_function import terminator
+from xyntra.passes.lower.nests.linear_nest import is_linear
+from xyntra.passes.lower.nests.vector_body import is_vectorizable
 
 
 def is_arithmetic_reduction(op: ir.Operation) -> bool:

@@ -12,7 +12,7 @@ from typing import ClassVar
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
-from xyntra.passes.lower.cpu.kernel_function import (
+from xyntra.passes.lower.nests.kernel_function import (
     check_buffers,
     entry_block,
     function_name,
@@ -21,10 +21,10 @@ from xyntra.passes.lower.cpu.kernel_function import (
     set_signature,
     task_functions,
 )
-from xyntra.passes.lower.cpu.memrefs import view_of_bytes
-from xyntra.passes.lower.cpu.pool_calls import SLOT_ALIGNMENT
+from xyntra.passes.lower.nests.memrefs import view_of_bytes
 from xyntra.passes.registry import register_pass
 
+SLOT_ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
 _WIDEST_ELEMENT = 8  # bytes
 
 

@@ -14,9 +14,9 @@ from xyntra.dialects.attention_layout import QUERY
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.positions import Digit, Position
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.linear_nest import Access
-from xyntra.passes.lower.cpu.loop_builder import index, plus
-from xyntra.passes.lower.cpu.memrefs import flattened
+from xyntra.passes.lower.nests.linear_nest import Access
+from xyntra.passes.lower.nests.loop_builder import index, plus
+from xyntra.passes.lower.nests.memrefs import flattened
 
 __all__ = ["Matrix", "Outer", "flat_view", "locate"]
 

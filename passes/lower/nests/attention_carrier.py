@@ -14,7 +14,7 @@ from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
 from xyntra.passes.lower.attention_as_linalg import decompose_attention
-from xyntra.passes.lower.cpu.kernel_function import operations_named
+from xyntra.passes.lower.nests.kernel_function import operations_named
 
 __all__ = ["attention_of", "carried", "carry_attention"]
 

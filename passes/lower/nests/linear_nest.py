@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.access_strides import IRREGULAR, loop_extents, loop_strides
-from xyntra.passes.lower.cpu.memrefs import flattened, has_static_layout
+from xyntra.passes.lower.nests.access_strides import IRREGULAR, loop_extents, loop_strides
+from xyntra.passes.lower.nests.memrefs import flattened, has_static_layout
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.kernel_function import (
+from xyntra.passes.lower.nests.kernel_function import (
     PREPARE,
     constant_arguments,
     entry_block,
@@ -22,8 +22,8 @@ from xyntra.passes.lower.cpu.kernel_function import (
     set_signature,
     terminator,
 )
-from xyntra.passes.lower.cpu.linear_nest import Access
-from xyntra.passes.lower.cpu.memrefs import flattened, root, view_offset
+from xyntra.passes.lower.nests.linear_nest import Access
+from xyntra.passes.lower.nests.memrefs import flattened, root, view_offset
 
 PREPARED = "xyntra.prepared"
 """Attribute of a kernel: the bytes of every copy. They are its last arguments."""

@@ -10,7 +10,7 @@ from torch_mlir.dialects import func
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
-from xyntra.passes.lower.cpu.kernel_function import (
+from xyntra.passes.lower.nests.kernel_function import (
     entry_block,
     function_name,
     inplace_pairs,

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.kernel_function import operations_named
-from xyntra.passes.lower.cpu.linear_nest import is_linear
-from xyntra.passes.lower.cpu.memrefs import VIEWS, root
-from xyntra.passes.lower.cpu.vector_body import is_vectorizable
+from xyntra.passes.lower.nests.kernel_function import operations_named
+from xyntra.passes.lower.nests.linear_nest import is_linear
+from xyntra.passes.lower.nests.memrefs import VIEWS, root
+from xyntra.passes.lower.nests.vector_body import is_vectorizable
 
 _PASSIVE = VIEWS | {"arith.constant", "memref.alloc"}
 

@@ -10,7 +10,7 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.linear_nest import Access
+from xyntra.passes.lower.nests.linear_nest import Access
 
 Position = dict[int, ir.Value]
 """The current iteration of some loops of a nest, by the number of the loop."""

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.kernel_function import operations_named, terminator
-from xyntra.passes.lower.cpu.memrefs import identity_map
+from xyntra.passes.lower.nests.kernel_function import operations_named, terminator
+from xyntra.passes.lower.nests.memrefs import identity_map
 from xyntra.passes.registry import register_pass
 
 

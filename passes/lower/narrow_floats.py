@@ -9,7 +9,7 @@ from typing import ClassVar
 from xyntra.dialects.dtypes import mlir_type
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, constant, emit
-from xyntra.passes.lower.cpu.kernel_function import operations_named
+from xyntra.passes.lower.nests.kernel_function import operations_named
 from xyntra.passes.registry import register_pass
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.kernel_function import (
+from xyntra.passes.lower.nests.kernel_function import (
     check_buffers,
     entry_block,
     kernel_function,
     set_signature,
 )
-from xyntra.passes.lower.cpu.memrefs import view_of_bytes
+from xyntra.passes.lower.nests.memrefs import view_of_bytes
 from xyntra.passes.registry import register_pass
 
 

@@ -9,9 +9,9 @@ from itertools import takewhile
 from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.kernel_function import terminator
-from xyntra.passes.lower.cpu.linear_nest import LinearNest
-from xyntra.passes.lower.cpu.loop_builder import (
+from xyntra.passes.lower.nests.kernel_function import terminator
+from xyntra.passes.lower.nests.linear_nest import LinearNest
+from xyntra.passes.lower.nests.loop_builder import (
     Position,
     carrying_loop,
     index,
@@ -21,8 +21,8 @@ from xyntra.passes.lower.cpu.loop_builder import (
     plus,
     store,
 )
-from xyntra.passes.lower.cpu.loop_cost import best_order
-from xyntra.passes.lower.cpu.transposed_loops import split_loop, transposed_loop
+from xyntra.passes.lower.nests.loop_cost import best_order
+from xyntra.passes.lower.nests.transposed_loops import split_loop, transposed_loop
 
 
 def is_scalar_code(body: ir.Block) -> bool:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.linear_nest import Access, LinearNest, Loop, linear_nest
-from xyntra.passes.lower.cpu.memrefs import is_private, root, view_offset
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, Loop, linear_nest
+from xyntra.passes.lower.nests.memrefs import is_private, root, view_offset
 from xyntra.passes.lower.row_major import common_refinement, row_major_steps
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 from torch_mlir.dialects import func
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.kernel_function import (
+from xyntra.passes.lower.nests.kernel_function import (
     CONSTANT,
     check_contract,
     constant_arguments,
