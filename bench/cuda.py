@@ -51,6 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--target", default=_ARCHITECTURE, help=f"of prepare (default {_ARCHITECTURE})")
     add("--rounds", type=int, default=9, help="of turns (default 9)")
     add("--autotune", action="store_true", help="torch.compile with max-autotune, too")
+    add("--jax", action="store_true", help="JAX, too, where a call takes long enough")
     add("--no-compile", action="store_true", help="no torch.compile")
     add("--json", type=Path, help="default: bench/results/cuda-….json")
     return parser
@@ -102,7 +103,12 @@ def _run(
     device = cuda_device(0)
     bandwidth = copy_bandwidth(options.rounds)
     how = How(
-        options.artifacts, options.rounds, not options.no_compile, options.autotune, bandwidth
+        artifacts=options.artifacts,
+        rounds=options.rounds,
+        compiled=not options.no_compile,
+        autotuned=options.autotune,
+        jax=options.jax,
+        bandwidth=bandwidth,
     )
     result: dict[str, Any] = {
         "machine": {**describe(), "gpu": device.name},
@@ -116,7 +122,7 @@ def _run(
         try:
             row = model_row(each, how) if isinstance(each, Model) else operation_row(each, how)
         except Exception as error:
-            row = {"name": each.name, "group": each.group, "error": str(error)}
+            row = {"name": each.name, "group": each.group, "failure": str(error)}
         result["rows"].append(row)
         print(_summary(row), flush=True)
         write_json(path, result)  # after every row: the next may end the process
@@ -131,7 +137,7 @@ def _failed(row: dict[str, Any]) -> bool:
 
 def _summary(row: dict[str, Any]) -> str:
     if _failed(row):
-        return f"{row['name']}: FAILED: {row['error']}"
+        return f"{row['name']}: FAILED: {row['failure']}"
     times = ", ".join(f"{name} {us:.1f}" for name, us in row["microseconds"].items())
     if row["group"] == "models":
         wrong = f", {row['wrong']} outputs are WRONG" if row["wrong"] else ""

@@ -37,6 +37,7 @@ class How:
         autotuned: whether its max-autotune does.
         bandwidth: bytes a second of a copy on this GPU.
         alone: entered while models are timed.
+        jax: whether JAX takes part.
     """
 
     artifacts: Path
@@ -45,6 +46,7 @@ class How:
     autotuned: bool
     bandwidth: float
     alone: Callable[[], AbstractContextManager[object]] = nullcontext
+    jax: bool = False
 
 
 def operation_row(operation: Operation, how: How) -> Row:
@@ -69,6 +71,8 @@ def operation_row(operation: Operation, how: How) -> Row:
     row["microseconds"] = take_turns(graphs, _REPEATS, how.rounds)
     if _COPY in graphs:  # caches make it faster or slower than a copy of gigabytes
         row["microseconds_of_copying_the_input"] = row["microseconds"].pop(_COPY)
+    if how.jax:
+        _measure_jax(operation, inputs, row, how.rounds)
     call = host_microseconds(lambda: executable(*inputs, out=[output]), _CALLS, how.rounds)
     row["host_microseconds"] = call
     return row | _rates(operation, row["microseconds"][OURS], how)
@@ -124,6 +128,19 @@ def _enter(
         row["errors"][name] = f"{type(error).__name__}: {error}"[:300]
         return
     entrants[name] = lambda: function(*inputs)
+
+
+def _measure_jax(operation: Operation, inputs: list[Any], row: Row, rounds: int) -> None:
+    from bench.cuda_jax import LEAST, jax_work, microseconds_of_jax  # takes a second to import
+
+    if row["microseconds"][OURS] < LEAST:
+        return
+    try:
+        work = jax_work(operation, inputs)
+        if work is not None:
+            row["microseconds"]["JAX"] = microseconds_of_jax(work, rounds)
+    except Exception as error:
+        row["errors"]["JAX"] = f"{type(error).__name__}: {error}"[:300]
 
 
 def _wrong(operation: Operation, inputs: list[Any], output: Any) -> int:

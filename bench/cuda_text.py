@@ -161,8 +161,8 @@ def _errors(rows: Sequence[Row]) -> Iterator[str]:
             yield f"* {row['name']}: {row['wrong']} results are wrong"
         for name, error in row.get("errors", {}).items():
             yield f"* {row['name']}, {name}: {one_line(error)}"
-        if isinstance(row.get("error"), str):
-            yield f"* {row['name']}: {one_line(row['error'])}"
+        if "failure" in row:
+            yield f"* {row['name']}: {one_line(row['failure'])}"
 
 
 if __name__ == "__main__":

@@ -62,6 +62,25 @@ def test_our_model_is_what_pytorch_computes(kind):
     assert not far.any()
 
 
+@pytest.mark.parametrize("kind", sorted(SMALL.keys() - {"attention", "causal_attention"}))
+def test_jax_computes_what_pytorch_does(kind):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("jax")
+    from bench.cuda_jax import jax_work
+    from bench.cuda_peers import reference, tolerance
+
+    operation = small(kind)
+    inputs = [torch.randn(shape) for shape in operation.inputs]
+    work = jax_work(operation, inputs)
+    if work is None:
+        pytest.skip("not written for JAX")
+    expected = reference(operation, inputs)
+    far = (torch.from_dlpack(work()).double() - expected).abs() > tolerance(
+        operation, inputs, expected
+    )
+    assert not far.any()
+
+
 def test_every_kind_is_measured_with_shapes_that_fit():
     assert {each.kind for each in OPERATIONS.values()} == set(SMALL)
     assert len({file_name(each) for each in OPERATIONS.values()}) == len(OPERATIONS)

@@ -36,7 +36,7 @@ RESULT = {
     "machine": {**describe(), "gpu": "NVIDIA H100"},
     "copy_bytes_per_second": 3e12,
     "host": {"us of one launch": 2.5},
-    "rows": [PRODUCT, MODEL, {"name": "lost", "group": "rows", "error": "out of memory"}],
+    "rows": [PRODUCT, MODEL, {"name": "lost", "group": "rows", "failure": "out of memory"}],
 }
 
 
