@@ -28,6 +28,7 @@ from xyntra.passes.lower.nests.loop_builder import (
     plus,
     store,
 )
+from xyntra.passes.lower.nests.scalar_nest import repeat
 from xyntra.passes.lower.nests.vector_body import broadcast, side_by_side
 
 _TOGETHER = 4  # vectors: enough to hide latencies, few enough for 16 registers
@@ -107,11 +108,7 @@ def _repeat(body: ir.Block, mapped: dict[ir.Value, ir.Value]) -> None:
             continue
         if any(v not in mapped and (v in arguments or v in own) for v in op.operands):
             continue
-        copy = op.clone()
-        for number, operand in enumerate(op.operands):
-            if operand in mapped:
-                copy.operation.operands[number] = mapped[operand]
-        mapped.update(zip(op.results, copy.operation.results, strict=True))
+        repeat(op, mapped)
 
 
 def _has_reduction(row_pass: RowPass) -> bool:

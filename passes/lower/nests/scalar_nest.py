@@ -143,9 +143,14 @@ def repeat_body(
         if op.name == "linalg.index":
             mapped[op.result] = index_of(ir.IntegerAttr(op.attributes["dim"]).value)
             continue
-        copy = op.clone()
-        for number, operand in enumerate(op.operands):
-            if operand in mapped:
-                copy.operation.operands[number] = mapped[operand]
-        mapped.update(zip(op.results, copy.operation.results, strict=True))
+        repeat(op, mapped)
     return [mapped.get(value, value) for value in ending.operands]
+
+
+def repeat(op: ir.Operation, mapped: dict[ir.Value, ir.Value]) -> None:
+    """Clone `op` to the insertion point, with the operands of `mapped`; add its results there."""
+    copy = op.clone().operation
+    for number, operand in enumerate(op.operands):
+        if operand in mapped:
+            copy.operands[number] = mapped[operand]
+    mapped.update(zip(op.results, copy.results, strict=True))
