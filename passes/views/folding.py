@@ -163,7 +163,7 @@ class Folding:
             self._visit_other(op)
             return
         self.passed.append(op)
-        if view.layout.is_row_major and view.intact:
+        if view.layout.is_row_major and view.intact and not view.moves:
             self.tensors.note_reshape(view.base, op.results[0], shape)
         self._note(op.results[0], View(view.base, layout, view.moves, view.intact))
 

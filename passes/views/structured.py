@@ -25,7 +25,7 @@ class Maps:
     simple: bool
     """Whether all positions are loops or 0, no loop twice in a map."""
     moving: bool
-    """Whether one tensor is read in another order than the only other is written in."""
+    """Whether there are two tensors, the second of which has the order of the loops."""
 
 
 @dataclass
@@ -66,7 +66,7 @@ def _read_maps(attribute: ir.ArrayAttr) -> Maps:
     items = tuple(tuple(map(_item, map_.results)) for map_ in maps)
     loops = maps[0].n_dims if maps else 0
     plain = identity(loops)
-    moving = len(items) == 2 and items[1] == plain != items[0]
+    moving = len(items) == 2 and items[1] == plain
     return Maps(loops, items, all(map(_is_simple, items)), moving)
 
 

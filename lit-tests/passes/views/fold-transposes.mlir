@@ -278,3 +278,46 @@ func.func @attention(%q: tensor<8x2x4xf32>, %k: tensor<2x8x4xf32>) -> tensor<8x8
   %c = tensor.collapse_shape %u [[0], [1, 2]] : tensor<8x2x4xf32> into tensor<8x8xf32>
   return %c : tensor<8x8xf32>
 }
+
+// -----
+
+// A copy in the order that there is, such as of an image whose channels were innermost before they
+// were stored so.
+
+// CHECK-LABEL: func.func @unchanged
+// CHECK-SAME: %[[X:.+]]: tensor<4x8xf32>
+// CHECK-NOT: linalg.yield %in
+// CHECK: linalg.generic {{.+}} ins(%[[X]] : tensor<4x8xf32>)
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: arith.addf
+func.func @unchanged(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %e = tensor.empty() : tensor<4x8xf32>
+  %c = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    linalg.yield %p : f32
+  } -> tensor<4x8xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%c : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %s = arith.addf %p, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// -----
+
+// A transpose of dimensions of one element alone, before a reshape.
+
+// CHECK-LABEL: func.func @units
+// CHECK-SAME: %[[W:.+]]: tensor<4x1x1x8xf32>
+// CHECK-NEXT: %[[C:.+]] = tensor.collapse_shape %[[W]]
+// CHECK-NEXT: return %[[C]]
+func.func @units(%w: tensor<4x1x1x8xf32>) -> tensor<4x8xf32> {
+  %e = tensor.empty() : tensor<4x8x1x1xf32>
+  %t = linalg.generic {indexing_maps = [affine_map<(i, j, k, l) -> (i, k, l, j)>, affine_map<(i, j, k, l) -> (i, j, k, l)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%w : tensor<4x1x1x8xf32>) outs(%e : tensor<4x8x1x1xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    linalg.yield %p : f32
+  } -> tensor<4x8x1x1xf32>
+  %c = tensor.collapse_shape %t [[0], [1, 2, 3]] : tensor<4x8x1x1xf32> into tensor<4x8xf32>
+  return %c : tensor<4x8xf32>
+}
