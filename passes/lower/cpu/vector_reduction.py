@@ -3,30 +3,20 @@
 
 from __future__ import annotations
 
-import math
-
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.errors import CompileError
+from xyntra.passes.lower.nests.neutral_element import neutral_element
 from xyntra.passes.lower.nests.vector_body import broadcast
-
-_FLOATS = {
-    "arith.addf": -0.0,
-    "arith.mulf": 1.0,
-    "arith.maximumf": -math.inf,
-    "arith.maxnumf": -math.inf,
-    "arith.minimumf": math.inf,
-    "arith.minnumf": math.inf,
-}
 
 
 def identity(op: ir.Operation, lanes: int) -> ir.Value:
     """Return a vector that changes nothing when `op` combines it with another one."""
     kind = op.result.type
-    if isinstance(kind, ir.IntegerType):
-        attribute: ir.Attribute = ir.IntegerAttr.get(kind, _integer(op.name, kind.width))
-    else:
-        attribute = ir.FloatAttr.get(kind, _FLOATS[op.name])
-    return broadcast(emit("arith.constant", [], kind, value=attribute), lanes)
+    neutral = neutral_element(op.name, kind)
+    if neutral is None:
+        raise CompileError("kernel-reduction", f"{op.name} has no neutral element")
+    return broadcast(emit("arith.constant", [], kind, value=neutral), lanes)
 
 
 def combine(op: ir.Operation, first: ir.Value, second: ir.Value) -> ir.Value:
@@ -45,18 +35,6 @@ def only_lane(value: ir.Value) -> ir.Value:
     kind = ir.VectorType(value.type).element_type
     place = ir.DenseI64ArrayAttr.get([0])
     return emit("vector.extract", [value], kind, static_position=place)
-
-
-def _integer(name: str, width: int) -> int:
-    highest = (1 << (width - 1)) - 1
-    values = {
-        "arith.muli": 1,
-        "arith.andi": -1,
-        "arith.maxsi": -highest - 1,
-        "arith.minsi": highest,
-        "arith.minui": -1,
-    }
-    return values.get(name, 0)
 
 
 def _part(value: ir.Value, first: int, lanes: int) -> ir.Value:

@@ -3,23 +3,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.nests.kernel_function import terminator
 from xyntra.passes.lower.nests.linear_nest import LinearNest
-
-_FLOATS = {
-    "arith.addf": -0.0,
-    "arith.mulf": 1.0,
-    "arith.maximumf": -math.inf,
-    "arith.maxnumf": -math.inf,
-    "arith.minimumf": math.inf,
-    "arith.minnumf": math.inf,
-}
-_INTEGERS = {"arith.addi": 0, "arith.muli": 1, "arith.andi": -1, "arith.ori": 0, "arith.xori": 0}
+from xyntra.passes.lower.nests.neutral_element import neutral_element
 
 
 @dataclass(frozen=True)
@@ -47,7 +37,7 @@ class Combiner:
         uses = list(carried.uses)
         if len(uses) != 1 or uses[0].owner.operation != operation:
             return None
-        neutral = _neutral(operation.name, carried.type)
+        neutral = neutral_element(operation.name, carried.type)
         return None if neutral is None else cls(operation, neutral)
 
     @property
@@ -63,17 +53,3 @@ class Combiner:
         """Emit the combination of two values."""
         attributes = dict(self.operation.attributes.items())
         return emit(self.operation.name, [first, second], self.type, **attributes)
-
-
-def _neutral(name: str, kind: ir.Type) -> ir.Attribute | None:
-    if name in _FLOATS:
-        return ir.FloatAttr.get(kind, _FLOATS[name])
-    if name in _INTEGERS:
-        return ir.IntegerAttr.get(kind, _INTEGERS[name])
-    if name in ("arith.maxsi", "arith.minsi"):
-        bits = ir.IntegerType(kind).width
-        largest = (1 << (bits - 1)) - 1
-        return ir.IntegerAttr.get(kind, largest if name.endswith("minsi") else -largest - 1)
-    if name in ("arith.maxui", "arith.minui"):
-        return ir.IntegerAttr.get(kind, -1 if name.endswith("minui") else 0)
-    return None
