@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from xyntra.passes.lower.cuda.attention.decode import emit_decode
+from xyntra.passes.lower.cuda.attention.decode_plan import plan_decode
 from xyntra.passes.lower.cuda.attention.flash import emit_flash
 from xyntra.passes.lower.cuda.attention.hopper import emit_hopper
 from xyntra.passes.lower.cuda.attention.hopper_plan import plan_hopper
@@ -22,4 +24,7 @@ def emit_attention(problem: Problem, shared: SharedMemory, architecture: str) ->
     plan = plan_hopper(problem, architecture)
     if plan is not None:
         return emit_hopper(problem, plan, shared)
+    few = plan_decode(problem, architecture)
+    if few is not None:
+        return emit_decode(few, shared)
     return emit_flash(problem, shared)

@@ -127,6 +127,15 @@ def load_shared(address: Scalar, count: int) -> Registers:
     return assembly(f"ld.shared{width}.f32 {left}, [${count}];", ["float32"] * count, [address])
 
 
+def load_cluster(address: Scalar, rank: Scalar, count: int) -> Registers:
+    """As `load_shared`, from where a block of the cluster, a uint32, has the same address."""
+    text = "mapa.shared::cluster.u32 $0, $1, $2;"
+    there = assembly(text, ["uint32"], [address, rank], pure=True)
+    names = ", ".join(f"${i}" for i in range(count))
+    template = f"ld.shared::cluster.v{count}.f32 {{{names}}}, [${count}];"
+    return assembly(template, ["float32"] * count, there)
+
+
 def store_shared(address: Scalar, values: Sequence[Scalar]) -> None:
     """Write neighbouring registers to shared memory: 1, 2 or 4 of 32 bits, or one of 16."""
     count = len(values)
@@ -142,11 +151,15 @@ def store_global(address: Scalar, values: Sequence[Scalar]) -> None:
     assembly("st.global.v4.b32 [$0], {$1, $2, $3, $4};", [], [address, *values])
 
 
-def copy_async(target: Scalar, source: Scalar, nbytes: int, valid: Scalar) -> None:
-    """Begin to copy 4, 8 or 16 bytes from global to shared memory; zeros behind `valid` bytes."""
+def copy_async(target: Scalar, source: Scalar, nbytes: int, valid: Scalar | None) -> None:
+    """Begin to copy 4, 8 or 16 bytes from global to shared memory.
+
+    Zeros take the place of what is behind `valid` bytes; None for all.
+    """
     cache = "cg" if nbytes == 16 else "ca"
-    template = f"cp.async.{cache}.shared.global [$0], [$1], {nbytes}, $2;"
-    assembly(template, [], [target, source, valid])
+    template = f"cp.async.{cache}.shared.global [$0], [$1], {nbytes}"
+    more = [] if valid is None else [valid]
+    assembly(template + (", $2;" if more else ";"), [], [target, source, *more])
 
 
 def commit_copies() -> None:

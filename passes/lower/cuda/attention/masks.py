@@ -121,8 +121,18 @@ class Masks:
 
     def _causal_limit(self, row: int) -> Scalar:
         """How many keys a query sees, an int32; may be negative or more than there are."""
-        offset = (self.problem.op.causal_offset or 0) + 1
+        offset, queries = (self.problem.op.causal_offset or 0) + 1, self.problem.queries
+        if queries:
+            query = (self.row + self.layout.rows[row]).cast("uint32") % queries
+            return query.cast("int32") + offset
         return self.row + (self.layout.rows[row] + offset)
+
+    def _fewest(self) -> Scalar:
+        """How many keys a query of the warp sees at least, likewise."""
+        if self.problem.queries:
+            return number((self.problem.op.causal_offset or 0) + 1)
+        # The layout's rows ascend from the first row of the warp, which sees the fewest keys.
+        return self._causal_limit(0) - self.layout.row
 
     def _without_missing(self, scores: Matrix, first: Scalar) -> Matrix:
         keys = self.problem.sizes[3]
@@ -138,8 +148,7 @@ class Masks:
             return scores
         visible = number(keys)
         if self.problem.is_causal:
-            # The layout's rows ascend from the first row of the warp, which sees the fewest keys.
-            fewest = self._causal_limit(0) - self.layout.row
+            fewest = self._fewest()
             visible = fewest.minimum(keys) if self.is_ragged else fewest
         reaches = warp_first + self.warp_keys > visible
         flat = [each for row in scores for each in row]

@@ -73,44 +73,67 @@ class Merge:
             total = across(state.total[place], layout.lanes, lambda a, b: a + b)
             store_shared(totals + distance * 2 * _ITEM, [state.top[place], total])
 
+    @property
+    def chunk(self) -> int:
+        """Elements of the result that a thread writes at a time."""
+        return _VECTOR_BYTES // self.problem.result.item_bytes
+
+    @property
+    def chunks(self) -> int:
+        """Those of a row."""
+        return -(-self.problem.sizes[5] // self.chunk)
+
+    @property
+    def rows(self) -> int:
+        """Rows of the block that there may be."""
+        return min(self.plan.rows, self.problem.sizes[2])
+
     def collect(self) -> None:
         """Write the block's rows, once all warps have left theirs."""
         barrier()
-        size = self.problem.sizes[5]
-        item = self.problem.result.item_bytes
-        chunk = _VECTOR_BYTES // item
-        chunks = -(-size // chunk)
+        chunks = self.chunks
 
         def write(place: ir.Value) -> tuple[()]:
             flat = Scalar(place, "uint32")
-            self._write(flat / chunks, flat % chunks, chunk)
+            self.write(flat / chunks, flat % chunks)
             return ()
 
-        strided_loop(self.plan.rows * chunks, self.plan.threads, [], write)
+        strided_loop(self.rows * chunks, self.plan.threads, [], write)
 
-    def _write(self, row: Scalar, number_: Scalar, chunk: int) -> None:
+    def write(self, row: Scalar, number_: Scalar) -> None:
+        """Write chunk `number_` of a row of the block, both uint32, if there is such a query."""
         query = self.first + row.cast("int32")
         with when(query < self.problem.sizes[2]):
-            values = self._combined(row, number_ * chunk, chunk)
-            self._store(values, query, number_, chunk)
+            self._store(self.combined(row, number_ * self.chunk), query, number_, self.chunk)
 
-    def _combined(self, row: Scalar, column: Scalar, chunk: int) -> Registers:
+    def combined(self, row: Scalar, column: Scalar) -> Registers:
         """Neighbouring elements of a row of the result."""
-        factors, divide = self._factors(row)
+        factors, _, total = self.factors(row)
+        divide = Division(self.problem.op.masked_rows, total)
+        return [divide(each) for each in self.added(row, column, factors)]
+
+    def added(self, row: Scalar, column: Scalar, factors: Registers) -> Registers:
+        """Neighbouring sums of the warps, each times its factor, added up in order."""
         sums: Registers = []
         for warp, factor in enumerate(factors):
-            line = row + warp * self.plan.rows
-            start = self.shared + (line * self.plan.sum_pitch + column) * _ITEM
-            found = [each for k in range(0, chunk, 4) for each in load_shared(start + k * _ITEM, 4)]
+            start = self.line(row + warp * self.plan.rows, column)
+            found = [
+                each for k in range(0, self.chunk, 4) for each in load_shared(start + k * _ITEM, 4)
+            ]
             if len(factors) == 1:
                 sums = found
             elif not sums:
                 sums = [each * factor for each in found]
             else:
                 sums = [fused(a, factor, b) for a, b in zip(found, sums, strict=True)]
-        return [divide(each) for each in sums]
+        return sums
 
-    def _factors(self, row: Scalar) -> tuple[Registers, _Division]:
+    def line(self, line: Scalar, column: Scalar) -> Scalar:
+        """The address of a column of a warp's row, by the number of both, uint32."""
+        return self.shared + (line * self.plan.sum_pitch + column) * _ITEM
+
+    def factors(self, row: Scalar) -> tuple[Registers, Scalar, Scalar]:
+        """What the warps' sums of a row are multiplied by, its maximum and its total."""
         tops, totals = [], []
         for warp in range(self.plan.key_warps):
             line = row + warp * self.plan.rows
@@ -119,12 +142,12 @@ class Merge:
             tops.append(top)
             totals.append(total)
         if len(tops) == 1:
-            return [real(1.0)], _Division(self.problem.op.masked_rows, totals[0])
-        reference = finite(reduce(larger, tops))
+            return [real(1.0)], tops[0], totals[0]
+        largest = reduce(larger, tops)
+        reference = finite(largest)
         factors = [exp2((top - reference) * unit(self.problem)) for top in tops]
         parts = zip(totals, factors, strict=True)
-        total = reduce(lambda a, b: a + b, [a * b for a, b in parts])
-        return factors, _Division(self.problem.op.masked_rows, total)
+        return factors, largest, reduce(lambda a, b: a + b, [a * b for a, b in parts])
 
     def _store(self, values: Registers, query: Scalar, number_: Scalar, chunk: int) -> None:
         result, size = self.problem.result, self.problem.sizes[5]
@@ -160,7 +183,7 @@ def _element(result: Located) -> ir.Type:
     return ir.MemRefType(result.matrix.memory.type).element_type
 
 
-class _Division:
+class Division:
     """Divides by a row's total: NaN, or 0, where the row has none.
 
     Without a score above -inf a total is 0; a NaN or +inf among them makes it NaN.

@@ -122,6 +122,8 @@ class Problem:
         result: what is written.
         keep: where scores are kept, if there is such a mask.
         bias: what is added to scores, if anything.
+        queries: row i is that of query `i % queries` where rows are those of several heads; 0 where
+            rows are queries.
     """
 
     op: Attention
@@ -131,6 +133,7 @@ class Problem:
     result: Located
     keep: Term | None
     bias: Term | None
+    queries: int = 0
 
     @property
     def dtype(self) -> str:

@@ -88,25 +88,32 @@ class Staging:
         self, base: Scalar, target: Scalar, first: Scalar, row: Scalar, chunk: Scalar
     ) -> None:
         step, item = self.operand.access_bytes, self.operand.item_bytes
-        place = first.cast("uint32") + row
-        has_row = place < self.limit
         down, along = self.operand.strides
-        count = step // item
-        column = chunk * count
-        left = number(self.size, "uint32") - column
-        used = (column < self.size).select(left, 0)
-        used = (used < count).select(used, count)
-        valid = has_row.select(used, 0) * item
-        safe = valid.differs(0)
+        column, place = chunk * (step // item), first.cast("uint32") + row
+        valid = self._valid(place, column)
         moved = place.cast("uint64") * (down * item) + column.cast("uint64") * (along * item)
-        source = base + safe.select(moved, 0)
+        source = base + (moved if valid is None else valid.differs(0).select(moved, 0))
         goal = target + row * self.pitch + chunk * step
         if step >= _SMALLEST:
             copy_async(goal, source, step, valid)
         else:
-            self._copy_one(goal, source, safe)
+            self._copy_one(goal, source, valid)
 
-    def _copy_one(self, goal: Scalar, source: Scalar, is_there: Scalar) -> None:
+    def _valid(self, row: Scalar, column: Scalar) -> Scalar | None:
+        """Bytes of a copy that the operand has, uint32; None for all of them."""
+        step, item = self.operand.access_bytes, self.operand.item_bytes
+        count, used = step // item, number(step, "uint32")
+        has_all_rows, is_full = self.limit % self.rows == 0, self.size * item == self.row_bytes
+        if has_all_rows and is_full:
+            return None
+        if not is_full and self.size % count == 0:
+            used = (column < self.size).select(used, 0)
+        elif not is_full:
+            left = (column < self.size).select(number(self.size, "uint32") - column, 0)
+            used = (left < count).select(left, count) * item
+        return used if has_all_rows else (row < self.limit).select(used, 0)
+
+    def _copy_one(self, goal: Scalar, source: Scalar, valid: Scalar | None) -> None:
         """Copy one 16-bit element."""
         value = assembly("ld.global.b16 $0, [$1];", ["uint16"], [source])[0]
-        store_shared(goal, [is_there.select(value, 0)])
+        store_shared(goal, [value if valid is None else valid.differs(0).select(value, 0)])

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Attention of few queries with many keys, as when text is generated with a cache of keys.
+
+What takes time is to read keys and values, once for all heads that share them. The blocks of a
+cluster share out the keys of up to sixteen rows (Dao et al., "Flash-Decoding", 2023), their warps
+share out those of a block, and each warp copies ahead for itself, without waiting for others.
+Results are put together at the end in a fixed order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from xyntra.dialects.scalar import Scalar
+from xyntra.passes.lower.cuda.attention.cluster_merge import ClusterMerge
+from xyntra.passes.lower.cuda.attention.decode_plan import DecodePlan
+from xyntra.passes.lower.cuda.attention.machine import (
+    Registers,
+    commit_copies,
+    loop,
+    number,
+    shared_address,
+    wait_copies,
+    warp_barrier,
+    when,
+)
+from xyntra.passes.lower.cuda.attention.masks import Masks
+from xyntra.passes.lower.cuda.attention.merge import Merge
+from xyntra.passes.lower.cuda.attention.plan import ROWS
+from xyntra.passes.lower.cuda.attention.problem import Located, Outer, outer_of
+from xyntra.passes.lower.cuda.attention.softmax import RowState, renewed
+from xyntra.passes.lower.cuda.attention.staging import Staging
+from xyntra.passes.lower.cuda.attention.tensor_cores import TensorCores
+from xyntra.passes.lower.cuda.cluster_reduce import cluster_rank
+from xyntra.passes.lower.cuda.shared_memory import SharedMemory
+from xyntra.passes.lower.cuda.thread_grid import (
+    LaunchShape,
+    barrier,
+    block_number,
+    thread_number,
+)
+
+_LANES = 32
+
+
+def emit_decode(plan: DecodePlan, shared: SharedMemory) -> LaunchShape:
+    """Emit an attention for a launch of the returned shape."""
+    b, h, _, _, _, _ = plan.problem.sizes
+    _Block.placed(plan, shared_address(shared.dynamic())).emit()
+    blocks = b * h * plan.rows * plan.cluster
+    return LaunchShape(blocks, plan.tiles.threads, shared=plan.shared, cluster=plan.cluster)
+
+
+@dataclass(frozen=True)
+class _Block:
+    """One block's rows and keys, and where everything of it lies.
+
+    Attributes:
+        thread: uint32.
+        shared: address of the block's shared memory.
+        outer: the batch and the head.
+        first: the first row, int32.
+        rank: of the block in its cluster, uint32.
+    """
+
+    plan: DecodePlan
+    thread: Scalar
+    shared: Scalar
+    outer: Outer
+    first: Scalar
+    rank: Scalar
+
+    @classmethod
+    def placed(cls, plan: DecodePlan, shared: Scalar) -> _Block:
+        h = plan.problem.sizes[1]
+        thread, block = Scalar(thread_number(), "uint32"), Scalar(block_number(), "uint32")
+        rank = number(0, "uint32")
+        if plan.cluster > 1:
+            rank, block = Scalar(cluster_rank(), "uint32"), block / plan.cluster
+        tile, pair = block % plan.rows, block / plan.rows
+        outer = outer_of((pair / h).cast("int32"), (pair % h).cast("int32"))
+        return cls(plan, thread, shared, outer, (tile * ROWS).cast("int32"), rank)
+
+    @property
+    def warp(self) -> Scalar:
+        """The number of the warp in the block, uint32."""
+        return self.thread / _LANES
+
+    @property
+    def lane(self) -> Scalar:
+        """The number of the thread in its warp, uint32."""
+        return self.thread % _LANES
+
+    def emit(self) -> None:
+        """Emit the whole block."""
+        plan, problem = self.plan, self.plan.problem
+        cores = TensorCores(plan.tiles, problem.dtype, self.lane, self.shared)
+        state = _Walk(self, cores).run()
+        wait_copies(0)
+        barrier()  # shared memory is used anew
+        if plan.cluster == 1:
+            merge = Merge(problem, plan.tiles, self.shared, self.outer, self.first)
+        else:
+            merge = ClusterMerge(
+                problem, plan.tiles, self.shared, self.outer, self.first, plan.cluster,
+                self.rank, plan.parts_start,
+            )  # fmt: skip
+        merge.leave(cores.layout, state, cores.layout.row.cast("uint32"), self.warp)
+        merge.collect()
+
+    def staging(self, operand: Located) -> Staging:
+        """Copies of rows of an operand: of queries by the block, of others by a warp."""
+        _, _, s, t, d, e = self.plan.problem.sizes
+        tiles, problem = self.plan.tiles, self.plan.problem
+        is_value, is_query = operand is problem.value, operand is problem.query
+        return Staging(
+            operand,
+            self.outer,
+            ROWS if is_query else tiles.warp_keys,
+            s if is_query else t,
+            e if is_value else d,
+            tiles.value_bytes if is_value else tiles.key_bytes,
+            tiles.value_pitch if is_value else tiles.key_pitch,
+            self.thread if is_query else self.lane,
+            tiles.threads if is_query else _LANES,
+        )
+
+
+class _Walk:
+    """Takes a warp over its tiles of keys, which are those of all warps by turns."""
+
+    def __init__(self, block: _Block, cores: TensorCores) -> None:
+        plan, problem = block.plan, block.plan.problem
+        self._block, self._cores, self._tiles = block, cores, plan.tiles
+        self._keys, self._values = block.staging(problem.key), block.staging(problem.value)
+        self._problem = problem
+        first = block.first + cores.layout.row
+        keys = plan.tiles.warp_keys
+        is_ragged = problem.sizes[3] % keys != 0
+        self._masks = Masks(problem, block.outer, cores.layout, first, keys, is_ragged)
+        self._warps = plan.cluster * plan.tiles.key_warps
+        self._own = block.rank * plan.tiles.key_warps + block.warp
+
+    def run(self) -> RowState:
+        """Emit all steps and return what they leave in registers."""
+        block, ahead = self._block, self._tiles.stages - 1
+        block.staging(self._problem.query).begin(block.shared, block.first)
+        commit_copies()
+        left = number(block.plan.steps + self._warps - 1, "uint32") - self._own
+        count = (left / self._warps).cast("int32")
+        for turn in range(ahead):
+            self._begin(number(turn), count)
+        wait_copies(ahead)
+        barrier()
+        self._cores.keep_queries()
+        state = RowState.empty(self._cores.layout)
+
+        def step(turn: Scalar, carried: Registers) -> Registers:
+            first = self._first(turn)
+            read = self._masks.read(first + self._cores.layout.key)
+            wait_copies(ahead - 1)
+            warp_barrier()  # the copies of all lanes are there, and the slot before is free
+            self._begin(turn + ahead, count)
+            inside = state.restored(carried)
+            products = self._cores.scores(self._key_tile(turn))
+            scores = self._masks.apply(products, read, first + self._cores.layout.key, first)
+            weights, inside = renewed(self._problem, self._cores.layout, scores, inside)
+            sums = self._cores.weighted(weights, self._value_tile(turn), inside.sums)
+            return replace(inside, sums=sums).registers
+
+        return state.restored(loop(count, state.registers, step))
+
+    def _begin(self, turn: Scalar, count: Scalar) -> None:
+        """Begin to copy a tile if there is one, as one group."""
+        with when(turn < count):
+            first = self._first(turn)
+            self._keys.begin(self._key_tile(turn), first)
+            self._values.begin(self._value_tile(turn), first)
+        commit_copies()
+
+    def _first(self, turn: Scalar) -> Scalar:
+        """The first key of a tile, an int32."""
+        tile = turn.cast("uint32") * self._warps + self._own
+        return (tile * self._tiles.warp_keys).cast("int32")
+
+    def _key_tile(self, turn: Scalar) -> Scalar:
+        tiles = self._tiles
+        return self._slot(turn, tiles.key_start, tiles.warp_keys * tiles.key_pitch)
+
+    def _value_tile(self, turn: Scalar) -> Scalar:
+        tiles = self._tiles
+        return self._slot(turn, tiles.value_start, tiles.warp_keys * tiles.value_pitch)
+
+    def _slot(self, turn: Scalar, start: int, nbytes: int) -> Scalar:
+        slot = turn.cast("uint32") % self._tiles.stages
+        place = self._block.warp * self._tiles.stages + slot
+        return self._block.shared + place * nbytes + start
