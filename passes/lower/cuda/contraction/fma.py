@@ -26,21 +26,22 @@ from xyntra.passes.lower.cuda.contraction.fma_plan import FmaPlan
 from xyntra.passes.lower.cuda.contraction.fma_result import FmaResult
 from xyntra.passes.lower.cuda.contraction.fma_threads import first_place, winding
 from xyntra.passes.lower.cuda.contraction.fma_tiles import DEPTH, VECTOR, part_bytes, pitch
-from xyntra.passes.lower.cuda.contraction.mma import is_zero, shared_address, tile_number
 from xyntra.passes.lower.cuda.contraction.mma_instructions import (
     commit_copies,
     load_vector,
     wait_for_copies,
 )
-from xyntra.passes.lower.cuda.contraction.mma_plan import outputs
+from xyntra.passes.lower.cuda.contraction.mma_place import (
+    launch_of,
+    place_of_block,
+    shared_address,
+    unless_zero,
+)
 from xyntra.passes.lower.cuda.contraction.mma_result import MmaPlace
-from xyntra.passes.lower.cuda.contraction.roles import extents, size
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import (
     LaunchShape,
     barrier,
-    block_number,
-    delinearize,
     i32,
 )
 from xyntra.passes.lower.nests.epilogue import Epilogue
@@ -64,18 +65,10 @@ def emit_fma(
     """
     block = _Block.placed(plan, shared_address(shared.dynamic()))
     sums = block.sums()
-    start = None if is_zero(initial) else initial
-    tile = plan.tile
+    start, tile = unless_zero(initial), plan.tile
     result = FmaResult(plan.nest, plan.roles, epilogue, start, tile.result, block.shared, tile)
     result.write(block.place, block.corner, sums)
-    sizes = [size(plan.nest, loops) for loops in outputs(plan.roles)]
-    return LaunchShape(
-        tile.tiles(*sizes) * tile.split,
-        tile.threads,
-        tile.shared_bytes,
-        tile.split,
-        resident=plan.resident,
-    )
+    return launch_of(plan.nest, plan.roles, tile, plan.resident)
 
 
 @dataclass(frozen=True)
@@ -90,20 +83,13 @@ class _Block:
 
     @classmethod
     def placed(cls, plan: FmaPlan, shared: ir.Value) -> _Block:
-        tile, roles = plan.tile, plan.roles
-        number, rank = block_number(), None
-        if tile.split > 1:
-            rank = arith.remui(number, i32(tile.split))
-            number = arith.divui(number, i32(tile.split))
-        sizes = [size(plan.nest, loops) for loops in outputs(roles)]
-        batch, row, column = tile_number(number, tile.result, sizes)
-        row, column = arith.muli(row, i32(tile.rows)), arith.muli(column, i32(tile.columns))
-        position = delinearize(batch, extents(plan.nest, roles.batch))
+        tile = plan.tile
+        place, batch = place_of_block(plan.nest, plan.roles, tile)
         copies = (
-            FmaCopies.of(plan.left, tile.threads, batch, row),
-            FmaCopies.of(plan.right, tile.threads, batch, column),
+            FmaCopies.of(plan.left, tile.threads, batch, place.row),
+            FmaCopies.of(plan.right, tile.threads, batch, place.column),
         )
-        return cls(plan, shared, MmaPlace(position, row, column, rank), first_place(tile), copies)
+        return cls(plan, shared, place, first_place(tile), copies)
 
     def sums(self) -> list[ir.Value]:
         """Emit the reduction; returns the thread's sums, row by row."""

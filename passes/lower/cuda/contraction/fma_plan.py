@@ -10,12 +10,10 @@ from xyntra.passes.lower.cuda.contraction.fma_factor import FmaFactor
 from xyntra.passes.lower.cuda.contraction.fma_tiles import DEPTH, FmaTile, choose_fma_tile
 from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
 from xyntra.passes.lower.cuda.contraction.mma_kind import mma_kind
-from xyntra.passes.lower.cuda.contraction.mma_plan import order, outputs
+from xyntra.passes.lower.cuda.contraction.mma_plan import order, sizes_of
 from xyntra.passes.lower.cuda.contraction.roles import Roles, size
 from xyntra.passes.lower.nests.linear_nest import LinearNest
 
-_MIN_REDUCTION = 16
-_MIN_WIDTH = 16
 _PLACES = 32  # registers for where more rows lie in an image that is read around its padding
 _CLUSTERS = frozenset({"sm_90", "sm_90a", "sm_100a"})
 
@@ -76,32 +74,15 @@ def plan_fma(
     kind = mma_kind(nest, roles, tf32=True)
     if kind is None or (kind.left, kind.right) != ("tf32", "tf32"):
         return None
-    rows, columns, batch, steps = (
-        size(nest, loops) for loops in (*outputs(roles), roles.reductions)
-    )
-    if max(rows, columns) < _MIN_WIDTH or steps < _MIN_REDUCTION:
+    sizes = sizes_of(nest, roles)
+    if sizes is None:
         return None
+    rows, columns, batch, steps = sizes
     roles = replace(roles, reductions=order(nest, roles))
     parts = -(-steps // DEPTH)
     clusters = architecture in _CLUSTERS
     tile = tile or choose_fma_tile(rows, columns, batch, parts, clusters=clusters)
-    known = windows or {}
-    left, right = (
-        FmaFactor(
-            nest,
-            nest.inputs[number],
-            roles.batch,
-            loops,
-            roles.reductions,
-            width,
-            kind,
-            known.get(number, ()),
-        )
-        for number, loops, width in (
-            (roles.left, roles.rows, tile.rows),
-            (roles.right, roles.columns, tile.columns),
-        )
-    )
-    if not left.fits or not right.fits:
+    factors = FmaFactor.both(nest, roles, kind, (tile.rows, tile.columns), windows)
+    if factors is None:
         return None
-    return FmaPlan(nest, roles, tile, left, right)
+    return FmaPlan(nest, roles, tile, *factors)

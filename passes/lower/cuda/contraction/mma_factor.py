@@ -9,8 +9,9 @@ or with the row's number, so that eight rows of one group lie in different banks
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from torch_mlir.dialects import arith
 
@@ -18,6 +19,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
 from xyntra.passes.lower.cuda.contraction.mma_kind import MmaKind
 from xyntra.passes.lower.cuda.contraction.mma_tiles import ROW_BYTES
+from xyntra.passes.lower.cuda.contraction.roles import Roles
 from xyntra.passes.lower.cuda.thread_grid import i32
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.loop_builder import Position
@@ -53,6 +55,44 @@ class MmaFactor:
     width: int
     kind: MmaKind
     windows: tuple[Window, ...] = ()
+
+    @classmethod
+    def both(
+        cls,
+        nest: LinearNest,
+        roles: Roles,
+        kind: MmaKind,
+        widths: tuple[int, int],
+        windows: Mapping[int, tuple[Window, ...]] | None,
+    ) -> tuple[Self, Self] | None:
+        """Return the left and the right factor; None where an i32 cannot number their elements.
+
+        Args:
+            nest: the contraction.
+            roles: of its loops.
+            kind: the instruction.
+            widths: rows and columns of a tile.
+            windows: for the factors that may be read outside of their memory, by number, in which
+                dimensions.
+        """
+        known = windows or {}
+        left, right = (
+            cls(
+                nest,
+                nest.inputs[number],
+                roles.batch,
+                loops,
+                roles.reductions,
+                width,
+                kind,
+                known.get(number, ()),
+            )
+            for number, loops, width in (
+                (roles.left, roles.rows, widths[0]),
+                (roles.right, roles.columns, widths[1]),
+            )
+        )
+        return (left, right) if left.fits and right.fits else None
 
     @property
     def depth(self) -> int:

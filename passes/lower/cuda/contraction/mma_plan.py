@@ -10,7 +10,7 @@ from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
 from xyntra.passes.lower.cuda.contraction.mma_factor import MmaFactor
 from xyntra.passes.lower.cuda.contraction.mma_kind import MmaKind, mma_kind
 from xyntra.passes.lower.cuda.contraction.mma_tiles import ROW_BYTES, MmaTile, choose_mma_tile
-from xyntra.passes.lower.cuda.contraction.roles import Roles, size
+from xyntra.passes.lower.cuda.contraction.roles import Roles, outputs, size
 from xyntra.passes.lower.nests.linear_nest import LinearNest
 
 PROGRAMMATIC = False
@@ -77,40 +77,27 @@ def plan_mma(
     kind = mma_kind(nest, roles, tf32=tf32)
     if kind is None:
         return None
-    rows, columns, batch, steps = (
-        size(nest, loops) for loops in (roles.rows, roles.columns, roles.batch, roles.reductions)
-    )
-    if max(rows, columns) < _MIN_WIDTH or steps < _MIN_REDUCTION:
+    sizes = sizes_of(nest, roles)
+    if sizes is None:
         return None
+    rows, columns, batch, steps = sizes
     roles = replace(roles, reductions=order(nest, roles))
     parts = -(-steps * kind.item // ROW_BYTES)
     clusters = _number(architecture) >= _FIRST_CLUSTERS
     tile = tile or choose_mma_tile(rows, columns, batch, parts, clusters=clusters)
-    known = windows or {}
-    left, right = (
-        MmaFactor(
-            nest,
-            nest.inputs[number],
-            roles.batch,
-            loops,
-            roles.reductions,
-            width,
-            kind,
-            known.get(number, ()),
-        )
-        for number, loops, width in (
-            (roles.left, roles.rows, tile.rows),
-            (roles.right, roles.columns, tile.columns),
-        )
-    )
-    if not left.fits or not right.fits:
+    factors = MmaFactor.both(nest, roles, kind, (tile.rows, tile.columns), windows)
+    if factors is None:
         return None
-    return MmaPlan(nest, roles, kind, tile, left, right, PROGRAMMATIC and clusters)
+    return MmaPlan(nest, roles, kind, tile, *factors, PROGRAMMATIC and clusters)
 
 
-def outputs(roles: Roles) -> tuple[tuple[int, ...], ...]:
-    """Return the loops of the rows, of the columns, and of the batch."""
-    return roles.rows, roles.columns, roles.batch
+def sizes_of(nest: LinearNest, roles: Roles) -> tuple[int, int, int, int] | None:
+    """Return rows, columns, outputs and steps of the reduction; None where tiles are too large."""
+    rows, columns, batch = (size(nest, loops) for loops in outputs(roles))
+    steps = size(nest, roles.reductions)
+    if max(rows, columns) < _MIN_WIDTH or steps < _MIN_REDUCTION:
+        return None
+    return rows, columns, batch, steps
 
 
 def order(nest: LinearNest, roles: Roles) -> tuple[int, ...]:

@@ -71,6 +71,11 @@ def size(nest: LinearNest, loops: Sequence[int]) -> int:
     return prod(nest.loops[number].extent for number in loops)
 
 
+def outputs(roles: Roles) -> tuple[tuple[int, ...], ...]:
+    """Return the loops of the rows, of the columns, and of the batch."""
+    return roles.rows, roles.columns, roles.batch
+
+
 def _moves(nest: LinearNest, access: Access) -> bool:
     return not access.is_scalar and any(access.strides[number] for number in nest.reductions)
 
