@@ -21,6 +21,7 @@ from xyntra.passes.lower.nests.kernel_function import (
 
 BUFFER_ALIGNMENT = 16
 """Bytes: every pointer that an entry point is given is a multiple of it."""
+_WAIT = "griddepcontrol.wait;"
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def outline(
         for place, region in enumerate(operations_named(copy, "scf.execute_region")):
             if place != number:
                 region.erase()
-        if shape.programmatic:
+        if shape.programmatic and not _waits(copy):
             _wait_in_code(copy)
         shape = replace(shape, maps=pass_maps(copy, shape.maps))
         found.append(DeviceFunction(f"{name}_{number}", shape, readonly, scratch))
@@ -92,10 +93,16 @@ def mark_kernels(module: ir.Operation, functions: Sequence[DeviceFunction]) -> N
         op.attributes["arg_attrs"] = _argument_attributes(device.readonly, maps)
 
 
+def _waits(function: ir.Operation) -> bool:
+    """Tell whether a launch waits by itself, where it needs to."""
+    found = operations_named(function, "llvm.inline_asm")
+    return any(_WAIT in str(each.attributes["asm_string"]) for each in found)
+
+
 def _wait_in_code(function: ir.Operation) -> None:
     """Let a launch first of all wait for the one before it."""
     with ir.InsertionPoint.at_block_begin(entry_block(function)), function.location:
-        _order("griddepcontrol.wait;")
+        _order(_WAIT)
 
 
 def let_next_begin(region: ir.Operation) -> None:
