@@ -41,7 +41,7 @@ def block_reduce(
     """
     distance = WARP // 2
     while distance:
-        value = combiner.combine(value, _butterfly(value, distance))
+        value = combiner.combine(value, butterfly(value, distance))
         distance //= 2
     warps = threads // WARP
     if warps == 1:
@@ -57,7 +57,7 @@ def block_reduce(
     return reduce(combiner.combine, values)
 
 
-def _butterfly(value: ir.Value, distance: int) -> ir.Value:
+def butterfly(value: ir.Value, distance: int) -> ir.Value:
     """Return the value of the thread whose number differs in the bit `distance`."""
     kind = value.type
     bits = kind.width

@@ -11,6 +11,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
 from xyntra.passes.lower.cuda.attention.carrier import carry_attention
 from xyntra.passes.lower.cuda.contraction.aligned import with_aligned_factors
+from xyntra.passes.lower.cuda.contraction.row_stages import with_row_work
 from xyntra.passes.lower.cuda.contraction.slices import with_slices
 from xyntra.passes.lower.cuda.contraction.unpadded import without_padding
 from xyntra.passes.lower.cuda.device_functions import (
@@ -133,6 +134,7 @@ def _lower(module: ir.Operation, architecture: str) -> LoweredCudaKernel:
     function = kernel_function(module)
     stages = without_padding(form_stages(function, architecture), architecture)
     stages = with_slices(with_aligned_factors(stages, architecture), architecture)
+    stages = with_row_work(stages, architecture)
     name = function_name(function)
     shapes: list[LaunchShape | None] = []
     for number, stage in enumerate(stages):

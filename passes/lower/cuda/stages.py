@@ -69,7 +69,8 @@ def form_stages(function: ir.Operation, architecture: str) -> list[Stage]:
     taken = [op for each in attentions for op in each.operations]
     taken += [op for group in groups for op in group.operations]
     split_long_reductions(function, [op for op in work if op not in taken])
-    runs = list(_runs(_work(function), taken))
+    starts = [op for group in groups for op in _side_by_side(group, work)]
+    runs = list(_runs(_work(function), taken, starts))
     stages = [_wrap(each.operations, attention=each) for each in attentions]
     stages += [_wrap(group.operations, group) for group in groups]
     for run in runs:
@@ -115,17 +116,42 @@ def _contractions(work: Sequence[ir.Operation]) -> list[ContractionGroup]:
     return groups
 
 
+def _side_by_side(group: ContractionGroup, work: Sequence[ir.Operation]) -> list[ir.Operation]:
+    """Return the first of several operations that take up a contraction's result one by one.
+
+    They may become part of its launch, unless they share one with what comes before them.
+    """
+    memory = root(group.operations[-1].operands[-1])
+    readers = [op for op in work if op not in group.operations and memory in map(root, _all(op))]
+    simple = all(op.name == "linalg.generic" and not _reduces(op) for op in readers)
+    return readers[:1] if simple and group.epilogue is None and len(readers) > 1 else []
+
+
+def _reduces(generic: ir.Operation) -> bool:
+    """Tell whether a linalg.generic has a loop that reduces."""
+    return "reduction" in str(generic.attributes["iterator_types"])
+
+
+def _all(op: ir.Operation) -> list[ir.Value]:
+    return [value for value in op.operands if isinstance(value.type, ir.MemRefType)]
+
+
 def _runs(
-    work: Sequence[ir.Operation], taken: Sequence[ir.Operation]
+    work: Sequence[ir.Operation],
+    taken: Sequence[ir.Operation],
+    starts: Sequence[ir.Operation],
 ) -> Iterator[list[ir.Operation]]:
-    """Yield what lies between the operations of `taken`."""
+    """Yield what lies between the operations of `taken`; runs begin with those of `starts`."""
     run: list[ir.Operation] = []
     for op in work:
         if op in taken:
             yield run
             run = []
-        else:
-            run.append(op)
+            continue
+        if op in starts:
+            yield run
+            run = []
+        run.append(op)
     yield run
 
 

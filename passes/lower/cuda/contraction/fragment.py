@@ -12,6 +12,7 @@ from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.contraction.product import Dimension, Product
+from xyntra.passes.lower.cuda.contraction.row_values import RowTable
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import SWIZZLE, WARPGROUP, Tile
 from xyntra.passes.lower.cuda.thread_grid import WARP, as_index, i32, thread_number, when
 from xyntra.passes.lower.nests.linear_nest import Access
@@ -38,6 +39,8 @@ class Fragment:
         column: the first of its columns, in the output.
         lane: number of the thread in its warp.
         warp: number of the warp in its warpgroup.
+        table: values of the tile's rows.
+        table_row: the first of the thread's two rows, in the table.
     """
 
     product: Product
@@ -47,20 +50,45 @@ class Fragment:
     column: ir.Value
     lane: ir.Value
     warp: ir.Value
+    table: RowTable | None
+    table_row: ir.Value
     _known: dict[tuple[Access, int, int], ir.Value] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, product: Product, tile: Tile, batch: Position, row: ir.Value, column: ir.Value
+        cls,
+        product: Product,
+        tile: Tile,
+        corner: tuple[Position, ir.Value, ir.Value],
+        table: RowTable | None,
+        begin: ir.Value,
     ) -> Fragment:
-        """Return the thread's part of the tile of a warpgroup that starts at `row` and `column`."""
+        """Return the thread's part of a warpgroup's rows of a tile.
+
+        Args:
+            product: what is computed.
+            tile: how it is cut.
+            corner: position of the batch loops, and the first row and column, i32s.
+            table: values of the tile's rows.
+            begin: the warpgroup's first row in the table, an i32.
+        """
+        batch, row, column = corner
         lane = arith.andi(thread_number(), i32(WARP - 1))
         own = arith.andi(thread_number(), i32(WARPGROUP - 1))
         warp = arith.shrui(own, i32(WARP.bit_length() - 1))
-        first = arith.addi(row, arith.muli(warp, i32(_WARP_ROWS)))
-        first = arith.addi(first, arith.shrui(lane, i32(2)))
+        inside = arith.addi(arith.muli(warp, i32(_WARP_ROWS)), arith.shrui(lane, i32(2)))
         pair = arith.shli(arith.andi(lane, i32(3)), i32(1))
-        return cls(product, tile, batch, first, arith.addi(column, pair), lane, warp)
+        return cls(
+            product,
+            tile,
+            batch,
+            arith.addi(row, inside),
+            arith.addi(column, pair),
+            lane,
+            warp,
+            table,
+            arith.addi(begin, inside),
+        )
 
     @property
     def rows(self) -> int:
@@ -90,6 +118,9 @@ class Fragment:
             column: of the tile, a multiple of eight.
             half: which of the thread's two rows.
         """
+        slot = None if self.table is None else self.table.values.slot(access)
+        if self.table is not None and slot is not None:
+            return self._value(self.table, slot, access, half)
         rows = self.product.dimensions(access, self.product.rows)
         key = (access, column, half if any(each.stride for each in rows) else 0)
         columns = self.product.dimensions(access, self.product.columns)
@@ -106,7 +137,7 @@ class Fragment:
 
     def store(self, value: ir.Value, access: Access, column: int, half: int) -> None:
         """Store a pair, where it is inside of the output."""
-        row = self._row(half)
+        row = self.row_of(half)
         first = arith.addi(self.column, i32(column))
         base = self.row_start(access, row)
         is_inside = None if self.has_all_rows else _below(row, self.rows)
@@ -161,10 +192,17 @@ class Fragment:
         inside = arith.muli(arith.andi(self.lane, i32(1)), i32(_CHUNK // 2))
         return arith.addi(start, arith.addi(place, inside))
 
+    def _value(self, table: RowTable, slot: int, access: Access, half: int) -> ir.Value:
+        key = (access, -1, half)
+        if key not in self._known:
+            row = arith.addi(self.table_row, i32(half * _HALF_ROWS))
+            self._known[key] = broadcast(table.load(slot, row), 2)
+        return self._known[key]
+
     def _load(
         self, access: Access, columns: Sequence[Dimension], column: int, half: int
     ) -> ir.Value:
-        row = self._row(half)
+        row = self.row_of(half)
         if not self.has_all_rows:
             row = arith.minui(row, i32(self.rows - 1))
         base = self.row_start(access, row)
@@ -195,7 +233,8 @@ class Fragment:
         own = _moved(columns, self.column)  # and a constant, which loads can add by themselves
         return arith.addi(own, index(column * columns[0].stride))
 
-    def _row(self, half: int) -> ir.Value:
+    def row_of(self, half: int) -> ir.Value:
+        """Return one of the thread's two rows, in the output."""
         return arith.addi(self.row, i32(half * _HALF_ROWS))
 
     def row_start(self, access: Access, row: ir.Value) -> ir.Value:

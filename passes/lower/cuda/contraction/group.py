@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
 from xyntra.passes.lower.cuda.contraction.roles import Roles, size
+from xyntra.passes.lower.cuda.contraction.row_partials import RowPartials
+from xyntra.passes.lower.cuda.contraction.row_values import RowValues
 from xyntra.passes.lower.nests.epilogue import Epilogue, joined
 from xyntra.passes.lower.nests.fills import initial_of, is_arithmetic_reduction, is_fill
 from xyntra.passes.lower.nests.following_elementwise import following_elementwise
@@ -49,6 +51,8 @@ class ContractionGroup:
         windows: the dimensions in which that factor may be read outside of its memory.
         outside: what stands there; zeros in a product.
         slices: what follows in place of `epilogue`, where that differs from column to column.
+        values: of rows, which what follows reads and the launch computes by itself.
+        partials: sums over parts of the rows of a result, which are written along with it.
     """
 
     operations: tuple[ir.Operation, ...]
@@ -60,6 +64,8 @@ class ContractionGroup:
     windows: tuple[Window, ...] = ()
     outside: ir.Value | None = None
     slices: tuple[Slice, ...] = ()
+    values: RowValues | None = None
+    partials: RowPartials | None = None
 
 
 def contraction_group(

@@ -11,7 +11,7 @@ their sums in a fixed order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
@@ -19,6 +19,7 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
 from xyntra.passes.lower.cuda.contraction.mma_copies import MmaCopies
 from xyntra.passes.lower.cuda.contraction.mma_fragments import MmaFragments
 from xyntra.passes.lower.cuda.contraction.mma_instructions import (
@@ -32,6 +33,7 @@ from xyntra.passes.lower.cuda.contraction.mma_plan import MmaPlan, outputs
 from xyntra.passes.lower.cuda.contraction.mma_result import MmaPlace, MmaResult
 from xyntra.passes.lower.cuda.contraction.mma_tiles import ROW_BYTES, MmaTile
 from xyntra.passes.lower.cuda.contraction.roles import extents, size
+from xyntra.passes.lower.cuda.contraction.row_values import RowTable
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import (
     WARP,
@@ -43,33 +45,50 @@ from xyntra.passes.lower.cuda.thread_grid import (
     thread_number,
     when,
 )
-from xyntra.passes.lower.nests.epilogue import Epilogue
 
 _GROUP = 8  # tiles above each other that run at one time, so that their columns stay in the cache
 
 
 def emit_mma(
-    plan: MmaPlan, initial: ir.Value, epilogue: Epilogue | None, shared: SharedMemory
+    plan: MmaPlan,
+    group: ContractionGroup,
+    shared: SharedMemory,
 ) -> LaunchShape:
     """Emit a contraction for a launch of the returned shape.
 
     Args:
         plan: how it is computed.
-        initial: what every element of the output starts from.
-        epilogue: what happens to each element before it is stored, if anything.
+        group: the contraction, and what follows it.
         shared: where parts of the factors are kept.
     """
     block = _Block.placed(plan, shared_address(shared.dynamic()))
-    sums = block.sums()
-    start = None if is_zero(initial) else initial
-    result = MmaResult(plan.nest, plan.roles, epilogue, start, plan.tile, block.shared)
+    table, tile = None, plan.tile
+    if group.values is not None:
+        start = arith.addi(block.shared, i32(tile.shared_bytes))
+        table = RowTable(group.values, start, tile.rows)
+
+    def fill_table() -> None:
+        if table is not None:
+            table.fill(block.place.row, i32(0), tile.rows, tile.threads)
+
+    sums = block.sums(fill_table)
+    initial = None if is_zero(group.initial) else group.initial
+    result = MmaResult(
+        plan.nest,
+        plan.roles,
+        group.epilogue,
+        initial,
+        tile,
+        block.shared,
+        table=table,
+        partials=group.partials,
+    )
     result.write(block.place, block.corner, sums)
     sizes = [size(plan.nest, loops) for loops in outputs(plan.roles)]
-    tile = plan.tile
     return LaunchShape(
         tile.tiles(*sizes) * tile.split,
         tile.threads,
-        tile.shared_bytes,
+        tile.shared_bytes + (0 if table is None else table.values.table_bytes(tile.rows)),
         tile.split,
         programmatic=plan.overlaps,
     )
@@ -107,8 +126,12 @@ class _Block:
         )
         return cls(plan, shared, MmaPlace(position, row, column, rank), corner, copies)
 
-    def sums(self) -> list[ir.Value]:
-        """Emit the reduction; returns the thread's fragments."""
+    def sums(self, meanwhile: Callable[[], None]) -> list[ir.Value]:
+        """Emit the reduction; returns the thread's fragments.
+
+        Args:
+            meanwhile: emits what is done while the first parts are on their way.
+        """
         tile = self.plan.tile
         first, end = self._slice()
         ahead = tile.stages - 1
@@ -119,6 +142,7 @@ class _Block:
             overlap_launches()
         late = [each for each in self.copies if not any(each is other for other in early)]
         self._begin(first, end, late, commits=True)
+        meanwhile()
         count = tile.own_rows * tile.own_columns // WARP
         zeros = [_zero(self.plan.kind)] * count
         ring = [i32(0), i32(ahead * tile.stage_bytes)]

@@ -9,7 +9,7 @@ common tile; all add the partial sums in the order of the blocks' ranks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from torch_mlir.dialects import arith, scf
 
@@ -25,6 +25,13 @@ from xyntra.passes.lower.cuda.contraction.mma_instructions import (
 from xyntra.passes.lower.cuda.contraction.mma_tiles import MmaTile
 from xyntra.passes.lower.cuda.contraction.result import store_element
 from xyntra.passes.lower.cuda.contraction.roles import Roles, extents, size
+from xyntra.passes.lower.cuda.contraction.row_partials import (
+    PARTIAL_COLUMNS,
+    RowPartials,
+    elements_of,
+    leads,
+)
+from xyntra.passes.lower.cuda.contraction.row_values import RowTable, RowValues
 from xyntra.passes.lower.cuda.thread_grid import barrier, delinearize, i32, thread_number, when
 from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
@@ -65,6 +72,8 @@ class MmaResult:
         initial: what every sum starts from; None for zero.
         tile: the tiles.
         shared: where the block's shared memory begins, an i32.
+        table: values of the tile's rows, which the epilogue reads.
+        partials: sums over parts of the rows, which are written as well.
     """
 
     nest: LinearNest
@@ -73,6 +82,8 @@ class MmaResult:
     initial: ir.Value | None
     tile: MmaTile
     shared: ir.Value
+    table: RowTable | None = field(default=None, kw_only=True)
+    partials: RowPartials | None = field(default=None, kw_only=True)
 
     def write(
         self, place: MmaPlace, corner: tuple[ir.Value, ir.Value], sums: Sequence[ir.Value]
@@ -131,23 +142,52 @@ class MmaResult:
                 _is_below(arith.addi(place.row, row), size(self.nest, self.roles.rows)),
                 _is_below(arith.addi(place.column, column), size(self.nest, self.roles.columns)),
             )
-            with when(inside):
-                self._write_vector(place, row, column, element)
+            if self.partials is None:
+                with when(inside):
+                    self._write_vector(place, row, column, element)
+            else:
+                self._write_with_partials(self.partials, place, (row, column), element, inside)
             scf.YieldOp([])
 
     def _write_vector(
         self, place: MmaPlace, row: ir.Value, column: ir.Value, element: ir.Type
     ) -> None:
         address = self.address(row, column)
-        row, column = arith.addi(place.row, row), arith.addi(place.column, column)
-        position = place.position | delinearize(row, extents(self.nest, self.roles.rows))
-        position |= delinearize(column, extents(self.nest, self.roles.columns))
-        if self.lanes > 1:
-            self._store_vectors(self._total(address, element), position)
-            return
+        across = arith.addi(place.row, row), arith.addi(place.column, column)
+        position = self._position(place, *across)
         total = self._total(address, element)
+        if self.lanes > 1:
+            self._store_vectors(self._results(total, position, row), position)
+            return
         value = emit("vector.extract", [total], element, static_position=_at(0))
         store_element(value, self.nest.outputs[0], self.epilogue, position)
+
+    def _write_with_partials(
+        self,
+        partials: RowPartials,
+        place: MmaPlace,
+        local: tuple[ir.Value, ir.Value],
+        element: ir.Type,
+        inside: ir.Value,
+    ) -> None:
+        """As `_write_vector`, by whole warps, whose threads then add up what they have."""
+        total = self._total(self.address(*local), element)
+        row, column = arith.addi(place.row, local[0]), arith.addi(place.column, local[1])
+        last = size(self.nest, self.roles.columns) - self.lanes
+        row = arith.minui(row, i32(size(self.nest, self.roles.rows) - 1))
+        column = arith.minui(column, i32(last))
+        position = self._position(place, row, column)
+        results = self._results(total, position, local[0])
+        with when(inside):
+            self._store_vectors(results, position)
+        read = results[partials.number(self._outputs)]
+        threads = PARTIAL_COLUMNS // self.lanes
+        sums = partials.reduce(elements_of(read), threads)
+        partials.write(sums, row, column, arith.andi(inside, leads(threads)))
+
+    def _position(self, place: MmaPlace, row: ir.Value, column: ir.Value) -> Position:
+        position = place.position | delinearize(row, extents(self.nest, self.roles.rows))
+        return position | delinearize(column, extents(self.nest, self.roles.columns))
 
     def _total(self, address: ir.Value, element: ir.Type) -> ir.Value:
         """Return the sums of all blocks of the cluster at an address, added by rank."""
@@ -165,54 +205,35 @@ class MmaResult:
     @property
     def lanes(self) -> int:
         """Neighbours of a row that a thread writes at once."""
-        columns = self.roles.columns
-        accesses = [*self._outputs, *self._inputs]
-        sizes = {ITEM_BYTES.get(_element(each), 0) for each in accesses}
-        if not columns or "i1" in map(_element, accesses) or 0 in sizes:
-            return 1
-        inner, lanes = columns[-1], min(_MOST_LANES, _VECTOR_BYTES // max(sizes))
-        if any(each.strides[inner] != 1 for each in self._outputs):
-            return 1
-        while lanes > 1 and not all(self._is_aligned(each, inner, lanes) for each in accesses):
-            lanes //= 2
-        return lanes
+        values = None if self.table is None else self.table.values
+        return neighbours(self.nest, self.roles, self.epilogue, values)
 
     @property
     def _outputs(self) -> list[Access]:
+        return _written(self.nest, self.epilogue)
+
+    def _results(self, value: ir.Value, position: Position, row: ir.Value) -> list[ir.Value]:
+        """Return a vector for each output; `row` is one of the tile."""
         if self.epilogue is None:
-            return [self.nest.outputs[0]]
-        kept = self.epilogue.result
-        return [*self.epilogue.outputs, *([] if kept is None else [kept])]
-
-    @property
-    def _inputs(self) -> list[Access]:
-        inputs = () if self.epilogue is None else self.epilogue.inputs
-        return [each for each in inputs if each is not None and not each.is_scalar]
-
-    def _is_aligned(self, access: Access, inner: int, lanes: int) -> bool:
-        if access.strides[inner] == 0:
-            return True
-        others = [step for number, step in enumerate(access.strides) if number != inner]
-        start = access.offset + view_offset(access.value)
-        places = [self.nest.loops[inner].extent, start, *others]
-        return access.strides[inner] == 1 and all(place % lanes == 0 for place in places)
-
-    def _store_vectors(self, value: ir.Value, position: Position) -> None:
-        if self.epilogue is None:
-            self._store_vector(value, self.nest.outputs[0], position)
-            return
-        inputs = [self._vector(each, value, position) for each in self.epilogue.inputs]
+            return [value]
+        inputs = [self._vector(each, value, position, row) for each in self.epilogue.inputs]
         results = emit_results_on_vectors(self.epilogue.body, inputs, self.lanes)
-        if self.epilogue.result is not None:
-            self._store_vector(value, self.epilogue.result, position)
-        for result, output in zip(results, self.epilogue.outputs, strict=True):
+        return results if self.epilogue.result is None else [*results, value]
+
+    def _store_vectors(self, results: Sequence[ir.Value], position: Position) -> None:
+        for result, output in zip(results, self._outputs, strict=True):
             self._store_vector(result, output, position)
 
-    def _vector(self, access: Access | None, value: ir.Value, position: Position) -> ir.Value:
+    def _vector(
+        self, access: Access | None, value: ir.Value, position: Position, row: ir.Value
+    ) -> ir.Value:
         if access is None:
             return value
         if access.is_scalar:
             return broadcast(access.value, self.lanes)
+        slot = None if self.table is None else self.table.values.slot(access)
+        if self.table is not None and slot is not None:
+            return broadcast(self.table.load(slot, row), self.lanes)
         place = offset(access, position)
         if access.strides[self.roles.columns[-1]] == 0:
             return broadcast(load(access, place), self.lanes)
@@ -230,6 +251,49 @@ class MmaResult:
     def _alignment(self, access: Access) -> ir.Attribute:
         i64 = ir.IntegerType.get_signless(64)
         return ir.IntegerAttr.get(i64, self.lanes * ITEM_BYTES[_element(access)])
+
+
+def neighbours(
+    nest: LinearNest, roles: Roles, epilogue: Epilogue | None, values: RowValues | None
+) -> int:
+    """Return how many neighbours of a row a thread writes at once.
+
+    Args:
+        nest: the contraction.
+        roles: of its loops.
+        epilogue: what follows, if anything.
+        values: of rows, which do not come from memory.
+    """
+    inputs = () if epilogue is None else epilogue.inputs
+    read = [each for each in inputs if each is not None and not each.is_scalar]
+    if values is not None:
+        read = [each for each in read if values.slot(each) is None]
+    outputs = _written(nest, epilogue)
+    accesses = [*outputs, *read]
+    sizes = {ITEM_BYTES.get(_element(each), 0) for each in accesses}
+    if not roles.columns or "i1" in map(_element, accesses) or 0 in sizes:
+        return 1
+    inner, lanes = roles.columns[-1], min(_MOST_LANES, _VECTOR_BYTES // max(sizes))
+    if any(each.strides[inner] != 1 for each in outputs):
+        return 1
+    while lanes > 1 and not all(_is_aligned(nest, each, inner, lanes) for each in accesses):
+        lanes //= 2
+    return lanes
+
+
+def _written(nest: LinearNest, epilogue: Epilogue | None) -> list[Access]:
+    if epilogue is None:
+        return [nest.outputs[0]]
+    return [*epilogue.outputs, *([] if epilogue.result is None else [epilogue.result])]
+
+
+def _is_aligned(nest: LinearNest, access: Access, inner: int, lanes: int) -> bool:
+    if access.strides[inner] == 0:
+        return True
+    others = [step for number, step in enumerate(access.strides) if number != inner]
+    start = access.offset + view_offset(access.value)
+    places = [nest.loops[inner].extent, start, *others]
+    return access.strides[inner] == 1 and all(place % lanes == 0 for place in places)
 
 
 def _element(access: Access) -> str:

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xyntra.passes.lower.cuda.contraction.group import Slice
 from xyntra.passes.lower.cuda.contraction.product import Product
+from xyntra.passes.lower.cuda.contraction.row_partials import RowPartials
+from xyntra.passes.lower.cuda.contraction.row_values import RowValues
 from xyntra.passes.lower.cuda.contraction.tile_order import TileOrder
 from xyntra.passes.lower.cuda.contraction.wgmma_factor import Factor
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
@@ -36,6 +38,8 @@ class WgmmaPlan:
         steps: stages of the reduction.
         microseconds: an estimate of how long it takes on a large device.
         brought: bytes that the copies of a stage move, where they leave some of it out.
+        values: of rows, which what follows reads.
+        partials: sums over parts of the rows of a result, which are written along with it.
     """
 
     order: TileOrder
@@ -45,13 +49,25 @@ class WgmmaPlan:
     steps: int
     microseconds: float
     brought: int | None = None
+    values: RowValues | None = None
+    partials: RowPartials | None = None
 
     @property
     def staging_bytes(self) -> int:
-        """Shared memory that results pass through, beside the ring."""
+        """Shared memory beside the ring: what results pass through, then values of rows."""
         if self.order.tile.split > 1:
-            return 0
-        return max(each.staging_bytes for _, each in self.results)
+            return self.table_bytes
+        return max(each.staging_bytes for _, each in self.results) + self.table_bytes
+
+    @property
+    def table_bytes(self) -> int:
+        """Shared memory for values of rows."""
+        return 0 if self.values is None else self.values.table_bytes(self.order.tile.rows)
+
+    def with_rows(self, values: RowValues | None, partials: RowPartials | None) -> WgmmaPlan:
+        """Return the plan with what belongs to rows; partials are of the only results."""
+        results = tuple((start, replace(each, partials=partials)) for start, each in self.results)
+        return replace(self, values=values, partials=partials, results=results)
 
     @property
     def stages(self) -> int:

@@ -73,14 +73,19 @@ class Product:
 
     def dimensions(self, access: Access, loops: Sequence[int]) -> list[Dimension]:
         """Return how `loops` walk through `access`, innermost first, in as few as possible."""
-        found: list[Dimension] = []
-        for number in reversed(loops):
-            extent, stride = self.nest.loops[number].extent, access.strides[number]
-            if found and stride == found[-1].stride * found[-1].extent:
-                found[-1] = Dimension(found[-1].extent * extent, found[-1].stride)
-            else:
-                found.append(Dimension(extent, stride))
-        return found
+        return dimensions_of(self.nest, access, loops)
+
+
+def dimensions_of(nest: LinearNest, access: Access, loops: Sequence[int]) -> list[Dimension]:
+    """Return how `loops` of `nest` walk through `access`, as `Product.dimensions` does."""
+    found: list[Dimension] = []
+    for number in reversed(loops):
+        extent, stride = nest.loops[number].extent, access.strides[number]
+        if found and stride == found[-1].stride * found[-1].extent:
+            found[-1] = Dimension(found[-1].extent * extent, found[-1].stride)
+        else:
+            found.append(Dimension(extent, stride))
+    return found
 
 
 def product_of(

@@ -10,9 +10,11 @@ from xyntra.passes.lower.cuda.contraction.fma_plan import FmaPlan, plan_fma
 from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
 from xyntra.passes.lower.cuda.contraction.mma import emit_mma
 from xyntra.passes.lower.cuda.contraction.mma_plan import MmaPlan, plan_mma
+from xyntra.passes.lower.cuda.contraction.mma_result import neighbours
 from xyntra.passes.lower.cuda.contraction.plan_wgmma import WgmmaPlan, plan_wgmma
 from xyntra.passes.lower.cuda.contraction.pooling import emit_pooling, pooling_of
 from xyntra.passes.lower.cuda.contraction.product import convolution_of, product_of
+from xyntra.passes.lower.cuda.contraction.row_partials import PARTIAL_COLUMNS
 from xyntra.passes.lower.cuda.contraction.simt import emit_simt
 from xyntra.passes.lower.cuda.contraction.wgmma import emit_wgmma
 from xyntra.passes.lower.cuda.precision import allows_tf32
@@ -43,16 +45,36 @@ def emit_contraction(
     pooling = pooling_of(group)
     if pooling is not None:
         return emit_pooling(pooling)
-    plan = plan_on_warps(group, architecture)
-    warpgroups = plan_on_warpgroups(group, architecture)
-    if warpgroups is not None and (plan is None or group.slices or _is_faster(warpgroups, plan)):
-        return emit_wgmma(warpgroups, shared)
+    plan = plan_on_tensor_cores(group, architecture)
+    if isinstance(plan, WgmmaPlan):
+        return emit_wgmma(plan.with_rows(group.values, group.partials), shared)
     if plan is not None:
-        return emit_mma(plan, group.initial, group.epilogue, shared)
+        return emit_mma(plan, group, shared)
     cores = plan_on_cores(group, architecture)
     if cores is not None:
         return emit_fma(cores, group.initial, group.epilogue, shared)
     return emit_simt(group.nest, group.roles, group.initial, group.epilogue, shared)
+
+
+def plan_on_tensor_cores(group: ContractionGroup, architecture: str) -> WgmmaPlan | MmaPlan | None:
+    """Return how tensor cores compute a contraction; None where they do not."""
+    plan = plan_on_warps(group, architecture)
+    warpgroups = plan_on_warpgroups(group, architecture)
+    if warpgroups is not None and (plan is None or group.slices or _is_faster(warpgroups, plan)):
+        return warpgroups
+    return plan
+
+
+def takes_rows(group: ContractionGroup, architecture: str) -> bool:
+    """Tell whether a launch of a contraction computes what belongs to its rows as well."""
+    plan = plan_on_tensor_cores(group, architecture)
+    if plan is None or group.windows or pooling_of(group) is not None:
+        return False
+    if isinstance(plan, WgmmaPlan) and plan.order.tile.split == 1:
+        return not isinstance(plan.left, Image) and not plan.order.product.batch
+    tile = plan.order.tile if isinstance(plan, WgmmaPlan) else plan.tile
+    lanes = neighbours(group.nest, group.roles, group.epilogue, group.values)
+    return tile.columns % PARTIAL_COLUMNS == 0 and lanes > 1
 
 
 def takes_slices(group: ContractionGroup, architecture: str) -> bool:

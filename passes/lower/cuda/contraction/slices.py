@@ -35,29 +35,44 @@ def with_slices(stages: Sequence[Stage], architecture: str) -> list[Stage]:
         group = stage.contraction
         if group is None or group.epilogue is not None or stage.is_needless:
             continue
-        count = _followers(stages[number:])
-        if count and takes_slices(group, architecture):
-            joined = _joined(group, found[number + 1 : number + 1 + count], architecture)
+        places = [number + each for each in _followers(stages[number:])]
+        if places and takes_slices(group, architecture):
+            joined = _joined(group, [found[place] for place in places], architecture)
             if joined is not None:
-                for place in range(number, number + count):
+                for place in (number, *places[:-1]):
                     found[place] = replace(stages[place], operations=(), contraction=None)
                     found[place] = replace(found[place], is_needless=True)
-                found[number + count] = joined
+                found[places[-1]] = joined
     return found
 
 
-def _followers(stages: Sequence[Stage]) -> int:
-    """Return how many stages behind the first one are all that reads its result; 0 for others."""
+def _followers(stages: Sequence[Stage]) -> list[int]:
+    """Return the places of the stages that read what the first one computes; none for others.
+
+    Loops between them that have nothing to do with it may stay where they are.
+    """
     contraction = stages[0].operations[-1]
     memory = root(contraction.operands[-1])
-    members = list(stages[0].operations)
-    for count, stage in enumerate(stages[1:]):
-        if not _is_elementwise(stage) or memory not in map(root, _inputs(stage.operations[0])):
-            return 0
-        members += stage.operations
+    members, found = list(stages[0].operations), []
+    for place, stage in enumerate(stages[1:], 1):
+        if stage.is_needless:
+            continue
+        if _is_elementwise(stage) and memory in map(root, _inputs(stage.operations[0])):
+            members += stage.operations
+            found.append(place)
+        elif not all(map(is_nest, stage.operations)) or _depend(stage.operations, members):
+            return []
         if is_private(memory, members):
-            return count + 1
-    return 0
+            return found
+    return []
+
+
+def _depend(one: Sequence[ir.Operation], other: Sequence[ir.Operation]) -> bool:
+    """Tell whether some operations write what others read or write, or the other way around."""
+    read, written = ({root(v) for op in one for v in values(op)} for values in (_inputs, _outputs))
+    others = {root(value) for op in other for value in (*_inputs(op), *_outputs(op))}
+    produced = {root(value) for op in other for value in _outputs(op)}
+    return bool(written & others or read & produced)
 
 
 def _is_elementwise(stage: Stage) -> bool:
@@ -72,6 +87,10 @@ def _is_elementwise(stage: Stage) -> bool:
 def _inputs(op: ir.Operation) -> list[ir.Value]:
     values = list(op.operands)[: op.attributes["operandSegmentSizes"][0]]
     return [value for value in values if isinstance(value.type, ir.MemRefType)]
+
+
+def _outputs(op: ir.Operation) -> list[ir.Value]:
+    return list(op.operands)[op.attributes["operandSegmentSizes"][0] :]
 
 
 def _joined(group: ContractionGroup, followers: Sequence[Stage], architecture: str) -> Stage | None:

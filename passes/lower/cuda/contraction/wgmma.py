@@ -21,6 +21,7 @@ from torch_mlir.dialects import arith, nvvm, scf
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.plan_wgmma import WgmmaPlan
 from xyntra.passes.lower.cuda.contraction.product import Product
+from xyntra.passes.lower.cuda.contraction.row_values import RowTable
 from xyntra.passes.lower.cuda.contraction.tile_order import TileOrder
 from xyntra.passes.lower.cuda.contraction.wgmma_factor import (
     Factor,
@@ -159,6 +160,14 @@ class _Kernel:
         """Where the barriers start."""
         return self.staging + self.plan.staging_bytes
 
+    @property
+    def table(self) -> RowTable | None:
+        """Values of the tile's rows, which what follows reads."""
+        if self.plan.values is None:
+            return None
+        start = arith.addi(self.memory, i32(self.barriers - self.plan.table_bytes))
+        return RowTable(self.plan.values, start, self.tile.rows)
+
     def emit(self) -> None:
         group = same_in_warp(arith.shrui(thread_number(), i32(WARPGROUP.bit_length() - 1)))
         is_first = arith.cmpi(arith.CmpIPredicate.eq, thread_number(), i32(0))
@@ -178,7 +187,7 @@ class _Kernel:
             scf.YieldOp([])
         if self.tile.split > 1:
             number, rank = self._share()
-            write_share(self.plan, self.memory, self.order.place(number), rank)
+            write_share(self.plan, self.memory, self.order.place(number), rank, self.table)
 
     def _prepare(self) -> None:
         for each in self.maps:
@@ -242,6 +251,7 @@ class _Kernel:
         """Multiply and write as consumer `number`, an i32."""
 
         def work(place: Place, ring: Sequence[ir.Value]) -> Sequence[ir.Value]:
+            self._fill_table(place, number)
             sums, following = self._multiply(number, ring)
             if self.tile.split > 1:
                 leave_sums(self.plan, self.memory, number, sums)
@@ -253,6 +263,13 @@ class _Kernel:
         self._tiles(work)
         if self.tile.split == 1:
             self.plan.results[0][1].finish()
+
+    def _fill_table(self, place: Place, number: ir.Value) -> None:
+        """Compute values of a consumer's rows, while the first stages are on their way."""
+        table = self.table
+        if table is not None:
+            begin = arith.muli(number, i32(WARPGROUP_ROWS))
+            table.fill(place.row, begin, WARPGROUP_ROWS, WARPGROUP)
 
     def _write(self, place: Place, sums: Sequence[ir.Value], number: ir.Value) -> None:
         """Write a consumer's rows of a tile, which is in one of the slices."""
@@ -266,7 +283,7 @@ class _Kernel:
             always = len(self.plan.results) == 1
             with nullcontext() if always else when(is_inside):
                 within = Place(place.batch, place.row, column)
-                results.write(within, sums, number, staging, own)
+                results.write(within, sums, number, staging, own, self.table)
 
     def _multiply(
         self, number: ir.Value, ring: Sequence[ir.Value]

@@ -20,6 +20,13 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.contraction.fragment import COLUMN_STEP, Fragment
 from xyntra.passes.lower.cuda.contraction.product import Product
+from xyntra.passes.lower.cuda.contraction.row_partials import (
+    PARTIAL_COLUMNS,
+    RowPartials,
+    elements_of,
+    leads,
+)
+from xyntra.passes.lower.cuda.contraction.row_values import RowTable
 from xyntra.passes.lower.cuda.contraction.wgmma_ops import (
     copy_out,
     pointer,
@@ -47,6 +54,7 @@ from xyntra.passes.lower.nests.vector_body import (
 
 _WIDTH = 64  # columns that are written together
 _PART_BYTES = WARPGROUP_ROWS * SWIZZLE
+_LANES = 4  # neighbouring threads that have the columns of a row
 _ITEM_BYTES = {"f16": 2, "bf16": 2, "f32": 4}
 
 
@@ -122,12 +130,14 @@ class Results:
         epilogue: what happens to each element before it is stored, if anything.
         tile: how the product is cut.
         targets: the outputs; the sums themselves last, where those are kept as well.
+        partials: sums over parts of the rows of one of them, which are written along with it.
     """
 
     product: Product
     epilogue: Epilogue | None
     tile: Tile
     targets: tuple[Target, ...]
+    partials: RowPartials | None = None
 
     @classmethod
     def of(cls, product: Product, epilogue: Epilogue | None, tile: Tile) -> Results | None:
@@ -179,6 +189,7 @@ class Results:
         consumer: ir.Value,
         staging: ir.Value,
         maps: Sequence[ir.Value],
+        table: RowTable | None = None,
     ) -> None:
         """Write what a consumer has computed.
 
@@ -188,22 +199,30 @@ class Results:
             consumer: its number, an i32.
             staging: address of `staging_bytes` of shared memory, an i32.
             maps: of the outputs that TMA writes.
+            table: values of the tile's rows.
         """
-        fragment = Fragment.of(self.product, self.tile, place.batch, place.row, place.column)
+        corner = (place.batch, place.row, place.column)
+        begin = arith.muli(consumer, i32(WARPGROUP_ROWS))
+        fragment = Fragment.of(self.product, self.tile, corner, table, begin)
         own = arith.muli(consumer, i32(self.buffers * self.parts * _PART_BYTES))
         staging = arith.addi(staging, own)
+        shares = table is not None and not self.parts
+        if shares:
+            _consumer_barrier(consumer)  # the table is complete
         for number, first in enumerate(range(0, self.tile.columns, _WIDTH)):
             turn = number % self.buffers * self.parts * _PART_BYTES
             start = arith.addi(staging, i32(turn))
             if self.parts:
                 self._wait_for_space(consumer)
-            for column in range(first, first + _WIDTH, 2 * COLUMN_STEP):
-                self._store(fragment, column, sums, start)
+            for column in range(first, first + _WIDTH, PARTIAL_COLUMNS):
+                self._store_columns(fragment, column, sums, start)
             if self.parts:
                 publish_to_copies()
                 _consumer_barrier(consumer)
                 self._send(place, first, start, maps)
                 self._send_rows(fragment, place, first, start)
+        if shares:
+            _consumer_barrier(consumer)  # it has been read
 
     def finish(self) -> None:
         """Wait, as a consumer, until everything is written."""
@@ -216,10 +235,30 @@ class Results:
             nvvm.cp_async_bulk_wait_group(self.buffers - 1, read=True)
         _consumer_barrier(consumer)
 
+    def _store_columns(
+        self, fragment: Fragment, first: int, sums: Sequence[ir.Value], start: ir.Value
+    ) -> None:
+        """Store 32 columns of the tile, from `first` on, and the sums over them."""
+        read: list[ir.Value] = []
+        for column in range(first, first + PARTIAL_COLUMNS, 2 * COLUMN_STEP):
+            values = self._store(fragment, column, sums, start)
+            if self.partials is not None:
+                read += values[self.partials.number([each.access for each in self.targets])]
+        if self.partials is None:
+            return
+        column_now = arith.addi(fragment.column, i32(first))
+        for half in range(2):
+            row = fragment.row_of(half)
+            found = self.partials.reduce(
+                [each for pair in read[half::2] for each in elements_of(pair)], _LANES
+            )
+            inside = arith.andi(fragment.is_inside(row, column_now), leads(_LANES))
+            self.partials.write(found, row, column_now, inside)
+
     def _store(
         self, fragment: Fragment, column: int, sums: Sequence[ir.Value], start: ir.Value
-    ) -> None:
-        """Store sixteen columns of the tile, from `column` on."""
+    ) -> list[list[ir.Value]]:
+        """Store sixteen columns of the tile, from `column` on; return them for each target."""
         values: list[list[ir.Value]] = [[] for _ in self.targets]
         for first in (column, column + COLUMN_STEP):
             for half in range(2):
@@ -238,6 +277,7 @@ class Results:
             place = arith.addi(start, i32(box * _PART_BYTES))
             _store_part(fragment, place, inside % target.part_columns, four)
             part += target.parts
+        return values
 
     def _finished(
         self, fragment: Fragment, column: int, half: int, pair: ir.Value

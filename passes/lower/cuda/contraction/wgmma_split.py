@@ -18,6 +18,7 @@ from xyntra.passes.lower.cuda.contraction.mma_result import MmaPlace, MmaResult
 from xyntra.passes.lower.cuda.contraction.mma_tiles import MmaTile
 from xyntra.passes.lower.cuda.contraction.plan_wgmma import WgmmaPlan
 from xyntra.passes.lower.cuda.contraction.roles import Roles
+from xyntra.passes.lower.cuda.contraction.row_values import RowTable
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import WARPGROUP, WARPGROUP_ROWS
 from xyntra.passes.lower.cuda.contraction.wgmma_results import Place
 from xyntra.passes.lower.cuda.thread_grid import WARP, barrier, i32, thread_number
@@ -46,7 +47,9 @@ def leave_sums(
     _result(plan, memory).exchange((row, i32(0)), sums)
 
 
-def write_share(plan: WgmmaPlan, memory: ir.Value, place: Place, rank: ir.Value) -> None:
+def write_share(
+    plan: WgmmaPlan, memory: ir.Value, place: Place, rank: ir.Value, table: RowTable | None
+) -> None:
     """Write a block's share of a tile, as every thread of the cluster.
 
     Args:
@@ -54,17 +57,27 @@ def write_share(plan: WgmmaPlan, memory: ir.Value, place: Place, rank: ir.Value)
         memory: address of the shared memory, an i32.
         place: of the tile.
         rank: of the block, an i32.
+        table: values of the tile's rows.
     """
     barrier()  # the threads of a warp come from several branches
     cluster_barrier()
     shared = MmaPlace(place.batch, place.row, place.column, rank)
-    _result(plan, memory).write_share(shared, ir.F32Type.get())
+    _result(plan, memory, table).write_share(shared, ir.F32Type.get())
     cluster_barrier()  # shared memory must be there until all have read it
 
 
-def _result(plan: WgmmaPlan, memory: ir.Value) -> MmaResult:
+def _result(plan: WgmmaPlan, memory: ir.Value, table: RowTable | None = None) -> MmaResult:
     (_, results), *_ = plan.results
     product, tile = results.product, plan.order.tile
     roles = Roles(product.batch, product.rows, product.columns, product.depth, 0, 1)
     shape = MmaTile(tile.rows, tile.columns, tile.threads // WARP, 1, split=tile.split)
-    return MmaResult(product.nest, roles, results.epilogue, None, shape, memory)
+    return MmaResult(
+        product.nest,
+        roles,
+        results.epilogue,
+        None,
+        shape,
+        memory,
+        table=table,
+        partials=plan.partials,
+    )

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Values of each row that an epilogue reads, such as the mean and deviation of a layer norm.
+
+A launch computes those of a tile's rows by itself, while the first parts of the factors are on
+their way: threads take rows, and keep what they find in a table in shared memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from torch_mlir.dialects import arith, llvm, scf
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cuda.contraction.mma_instructions import store_word
+from xyntra.passes.lower.cuda.contraction.wgmma_ops import pointer
+from xyntra.passes.lower.cuda.scalar_body import emit_on_scalars
+from xyntra.passes.lower.cuda.thread_grid import as_index, i32, thread_number, when
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
+from xyntra.passes.lower.nests.loop_builder import carrying_loop, index, load, offset
+from xyntra.passes.lower.nests.memrefs import root
+
+_WORD = 4  # bytes of a value
+_AT_ONCE = 32  # steps of a reduction whose loads are on their way together
+
+Held = dict[ir.Value, ir.Value]
+"""What stands for the elements of private buffers at one row, by the buffer."""
+
+
+@dataclass(frozen=True)
+class RowValues:
+    """Loops that compute one f32 for each row of an output, and for that read others.
+
+    Attributes:
+        nests: in order; each has at most one parallel loop, that of the rows.
+        buffers: allocations that hold the values which the epilogue reads.
+        rows: of the output.
+    """
+
+    nests: tuple[LinearNest, ...]
+    buffers: tuple[ir.Value, ...]
+    rows: int
+
+    def table_bytes(self, rows: int) -> int:
+        """Return how much shared memory the values of `rows` rows take."""
+        return rows * len(self.buffers) * _WORD
+
+    def slot(self, access: Access) -> int | None:
+        """Return which of the values `access` is; None for other operands."""
+        if access.is_scalar:
+            return None
+        memory = root(access.value)
+        return self.buffers.index(memory) if memory in self.buffers else None
+
+    def of_row(self, row: ir.Value) -> list[ir.Value]:
+        """Emit the values of a row, an index."""
+        held: Held = {}
+        for nest in self.nests:
+            _evaluate(nest, row, held)
+        return [held[buffer] for buffer in self.buffers]
+
+
+@dataclass(frozen=True)
+class RowTable:
+    """The values of some neighbouring rows in shared memory.
+
+    Attributes:
+        values: what is kept.
+        start: address of the table, an i32.
+        rows: of the table.
+    """
+
+    values: RowValues
+    start: ir.Value
+    rows: int
+
+    def fill(self, first: ir.Value, begin: ir.Value, count: int, threads: int) -> None:
+        """Compute some rows of the table; rows outside of the output hold the last one's values.
+
+        Args:
+            first: row of the output that the table begins with, an i32.
+            begin: the first row of the table to compute, an i32.
+            count: how many there are.
+            threads: a power of two, threads that share the work, the first one's number a multiple.
+        """
+        thread = arith.andi(thread_number(), i32(threads - 1))
+        for taken in range(0, count, threads):
+            own = arith.addi(thread, i32(taken))
+            number = arith.addi(begin, own)
+            if taken + threads <= count:
+                self._fill_row(first, number)
+                continue
+            with when(arith.cmpi(arith.CmpIPredicate.ult, own, i32(count))):
+                self._fill_row(first, number)
+
+    def _fill_row(self, first: ir.Value, number: ir.Value) -> None:
+        row = arith.minui(arith.addi(first, number), i32(self.values.rows - 1))
+        for slot, value in enumerate(self.values.of_row(as_index(row))):
+            store_word(self._place(slot, number), value)
+
+    def load(self, slot: int, number: ir.Value) -> ir.Value:
+        """Return a value of row `number` of the table, an i32."""
+        return llvm.load(ir.F32Type.get(), pointer(self._place(slot, number)), alignment=_WORD)
+
+    def _place(self, slot: int, number: ir.Value) -> ir.Value:
+        word = arith.addi(number, i32(slot * self.rows))
+        return arith.addi(self.start, arith.muli(word, i32(_WORD)))
+
+
+def _evaluate(nest: LinearNest, row: ir.Value, held: Held) -> None:
+    """Emit one row of `nest`; `held` is what private buffers hold, before and after."""
+    position = {n: row for n, loop in enumerate(nest.loops) if not loop.is_reduction}
+    outputs = [root(each.value) for each in nest.outputs]
+    carried = [held[each] for each in outputs if each in held]
+    steps = nest.reductions
+    if not steps:
+        inputs = [_input(each, position, held) for each in nest.inputs]
+        held.update(zip(outputs, emit_on_scalars(nest.body, [*inputs, *carried]), strict=True))
+        return
+    (step,) = steps
+    extent = nest.loops[step].extent
+    count = next(each for each in range(min(extent, _AT_ONCE), 0, -1) if extent % each == 0)
+    loop = carrying_loop(extent // count, carried)
+    with ir.InsertionPoint(loop.body):
+        first = arith.muli(loop.induction_variable, index(count))
+        places = [arith.addi(first, index(each)) for each in range(count)]
+        lines = [
+            [_input(each, position | {step: place}, held) for each in nest.inputs]
+            for place in places
+        ]
+        values = list(loop.inner_iter_args)
+        for line in lines:
+            values = emit_on_scalars(nest.body, [*line, *values])
+        scf.YieldOp(values)
+    held.update(zip(outputs, loop.results, strict=True))
+
+
+def _input(access: Access, position: dict[int, ir.Value], held: Held) -> ir.Value:
+    if access.is_scalar:
+        return access.value
+    memory = root(access.value)
+    return held[memory] if memory in held else load(access, offset(access, position))
+
+
+def accesses_of(nests: Sequence[LinearNest]) -> Iterator[Access]:
+    """Yield the operands of all nests that lie in memory."""
+    for nest in nests:
+        for access in nest.accesses:
+            if not access.is_scalar:
+                yield access
