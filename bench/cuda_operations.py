@@ -114,17 +114,34 @@ def _attention() -> Iterator[Operation]:
         yield _attention_of(kind, 4, 32, 2048, 128, groups=8)
     for batch in (1, 32):
         yield _attention_of("attention", batch, 12, 128, 64)
+    for batch, heads, groups, length, size in (
+        (1, 32, 8, 4096, 128), (1, 32, 8, 32768, 128), (8, 32, 8, 4096, 128),
+        (32, 32, 8, 4096, 128), (8, 32, 32, 2048, 128), (1, 12, 12, 1024, 64),
+        (32, 12, 12, 1024, 64), (16, 16, 16, 4096, 64),
+    ):  # fmt: skip
+        yield _attention_of("attention", batch, heads, length, size, groups, queries=1)
 
 
 def _attention_of(
-    kind: str, batch: int, heads: int, length: int, size: int, groups: int | None = None
+    kind: str,
+    batch: int,
+    heads: int,
+    length: int,
+    size: int,
+    groups: int | None = None,
+    queries: int | None = None,
 ) -> Operation:
-    """Return attention of `heads` heads of queries to `groups` heads of keys and values."""
-    query, key = ((batch, each, length, size) for each in (heads, groups or heads))
+    """Return attention of `heads` heads of queries to `groups` heads of keys and values.
+
+    There are as many queries as keys, `length`, unless told.
+    """
+    count = length if queries is None else queries
+    query, key = (batch, heads, count, size), (batch, groups or heads, length, size)
     mask = ((batch, 1, 1, length),) if kind == "masked_attention" else ()
-    shared = f"/{groups}" if groups else ""
-    name = f"{kind} b{batch} h{heads}{shared} s{length} d{size} bf16"
-    flops = 4 * batch * heads * length * length * size // (2 if kind == "causal_attention" else 1)
+    shared = f"/{groups}" if groups not in (None, heads) else ""
+    few = "" if queries is None else f" t{length}"
+    name = f"{kind} b{batch} h{heads}{shared} s{count}{few} d{size} bf16"
+    flops = 4 * batch * heads * count * length * size // (2 if kind == "causal_attention" else 1)
     return Operation(name, "attention", kind, "bf16", (query, key, key, *mask), query, flops)
 
 
