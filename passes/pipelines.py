@@ -108,7 +108,9 @@ def expand(name: str) -> tuple[str, ...]:
     return tuple(elements)
 
 
-def fusion_pipeline(*, egraph: bool, fast_math: bool, target: str = "cpu") -> tuple[str, ...]:
+def fusion_pipeline(
+    *, egraph: bool, fast_math: bool, target: str = "cpu", fold_norms: bool = False
+) -> tuple[str, ...]:
     """Return the elements of `fuse`, with the e-graph stage as the settings want it.
 
     Args:
@@ -117,6 +119,7 @@ def fusion_pipeline(*, egraph: bool, fast_math: bool, target: str = "cpu") -> tu
         target: "cpu" or "cuda". Factors of 16-bit floats become f32 where nothing narrower is
             multiplied; for tensor cores, which take them as they are, weights are stored in order
             and images of few channels packed.
+        fold_norms: whether norms are folded into products, where launches cost more than they do.
     """
     simplify = SIMPLIFY.replace("}", " math=fast}") if fast_math else SIMPLIFY
     stages: dict[str, tuple[str, ...]] = {SIMPLIFY: (simplify,) if egraph else ()}
@@ -124,6 +127,6 @@ def fusion_pipeline(*, egraph: bool, fast_math: bool, target: str = "cpu") -> tu
         stages |= {
             "widen-contractions": (),
             _LAST_VIEW: (_LAST_VIEW, "pack-channels", "order-weights"),
-            _FUSION: (f"{_FUSION}{{target={target}}}",),
+            _FUSION: (f"{_FUSION}{{target={target}}}", *(("fold-norms",) if fold_norms else ())),
         }
     return tuple(each for name in expand("fuse") for each in stages.get(name, (name,)))

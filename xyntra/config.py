@@ -68,6 +68,7 @@ class Config:
             is installed.
         fast_math: whether these rewrites may use all that is equal over the real numbers, and so
             change what becomes of NaN, infinities and zeros.
+        fold_norms: whether products of few rows, on GPUs, normalise what they read themselves.
         progress: whether progress is shown; None means only on a terminal.
 
     Raises:
@@ -96,6 +97,7 @@ class Config:
     fuse: bool = _setting(flag(), True, codegen=True)
     egraph: bool = _setting(flag(), True, codegen=True)
     fast_math: bool = _setting(flag(), False, codegen=True)
+    fold_norms: bool = _setting(flag(), False, codegen=True)
     progress: bool | None = _setting(optional(flag()), None)
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ from xyntra.passes.fusion.groups import Rules
 from xyntra.passes.fusion.partition import Partition
 from xyntra.passes.fusion.reasons import Reason
 
-__all__ = ["boundaries_of", "cost_of", "mark_unfused"]
+__all__ = ["boundaries_of", "cost_of", "mark_unfused", "node_name"]
 
 _MAX_BOUNDARIES = 64
 
@@ -62,8 +62,8 @@ def boundaries_of(root: int, partition: Partition) -> ir.Attribute:
         found.append(
             ir.DictAttr.get(
                 {
-                    "source": _name(graph.nodes[producer].op, context),
-                    "target": _name(graph.nodes[reader].op, context),
+                    "source": node_name(graph.nodes[producer].op, context),
+                    "target": node_name(graph.nodes[reader].op, context),
                     "reason": ir.StringAttr.get(reason, context),
                     "bytes": _integer(nbytes, context),
                     "nanoseconds": _float(round_trip, context),
@@ -79,7 +79,8 @@ def _why_apart(partition: Partition, producer: int, reader: int) -> Reason:
     return union if isinstance(union, str) else "not-faster"
 
 
-def _name(op: ir.Operation, context: ir.Context) -> ir.Attribute:
+def node_name(op: ir.Operation, context: ir.Context) -> ir.Attribute:
+    """The first name in the location of `op`; that of the operation without one."""
     location = op.location
     while isinstance(location, ir.FusedLoc) and location.locations:
         location = location.locations[0]

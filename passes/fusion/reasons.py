@@ -23,6 +23,7 @@ Reason = Literal[
     "too-many-operations",
     "too-many-buffers",
     "not-faster",
+    "norm-shared",
 ]
 
 REASONS: Mapping[str, str] = {
@@ -44,6 +45,8 @@ REASONS: Mapping[str, str] = {
     "too-many-operations": "the kernel would hold more operations than the limit",
     "too-many-buffers": "the kernel would read and write more tensors than the target allows",
     "not-faster": "the cost model predicts no gain",
+    "norm-shared": "a norm of so few rows would mostly wait for its launch: the product before it"
+    " gives statistics of its rows, and the product behind it normalises what it gives",
 }
 
 CODES: tuple[Reason, ...] = get_args(Reason)

@@ -116,6 +116,7 @@ def make_request(
         fuse=config.fuse,
         egraph=config.egraph,
         fast_math=config.fast_math,
+        fold_norms=config.fold_norms,
         opt_level=config.opt_level,
         precision=config.precision,
         jobs=config.jobs,

@@ -79,6 +79,7 @@ def _pipelines(request: Request) -> list[str]:
     fuse = fusion_pipeline(
         egraph=request.egraph,
         fast_math=request.fast_math,
+        fold_norms=request.fold_norms,
         target="cuda" if request.architecture else "cpu",
     )
     stages = [("prepare",), fuse if request.fuse else form, ("kernels",)]

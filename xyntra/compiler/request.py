@@ -24,6 +24,7 @@ class Request:
         fuse: whether operations are fused.
         egraph: whether expressions are rewritten before, where egglog is installed.
         fast_math: whether these rewrites may change results beyond rounding.
+        fold_norms: whether norms are folded into products, on a GPU.
         opt_level: LLVM's optimisation level.
         precision: what contractions of f32 compute in: "f32", or "tf32" on a GPU.
         jobs: kernels compiled at the same time; None for one a core.
@@ -42,6 +43,7 @@ class Request:
     fuse: bool
     egraph: bool
     fast_math: bool
+    fold_norms: bool
     opt_level: int
     precision: str
     jobs: int | None

@@ -605,3 +605,36 @@ func.func private @more_stages(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>, %c:
   } -> tensor<64x64xf32>
   return %0 : tensor<64x64xf32>
 }
+
+// -----
+
+#split = affine_map<(m, p, j) -> (m, p, j)>
+#parts = affine_map<(m, p, j) -> (p, m)>
+#id = affine_map<(p, m) -> (p, m)>
+
+// The sums are computed row by row, but stored part by part, which is the order in which they are read.
+func.func @reads_parts_in_their_order(%x: tensor<256x2x32xf32>) -> tensor<2x256xf32> {
+  // expected-error @below {{'linalg.generic' reads what 'linalg.generic' computes at other positions, so that they cannot share a loop nest [misaligned-read]}}
+  %0 = "xyntra.fused"() ({
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<2x256xf32>
+    %init = linalg.fill ins(%zero : f32) outs(%e : tensor<2x256xf32>) -> tensor<2x256xf32>
+    // expected-note @below {{'linalg.generic' computes 2x256 elements}}
+    %1 = linalg.generic {indexing_maps = [#split, #parts], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%x : tensor<256x2x32xf32>) outs(%init : tensor<2x256xf32>) {
+    ^bb0(%p: f32, %o: f32):
+      %s = arith.addf %p, %o : f32
+      linalg.yield %s : f32
+    } -> tensor<2x256xf32>
+    %f = tensor.empty() : tensor<2x256xf32>
+    // expected-note @below {{'linalg.generic' computes 2x256 elements}}
+    %2 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+        ins(%1 : tensor<2x256xf32>) outs(%f : tensor<2x256xf32>) {
+    ^bb0(%p: f32, %o: f32):
+      %s = math.exp %p : f32
+      linalg.yield %s : f32
+    } -> tensor<2x256xf32>
+    "xyntra.yield"(%2) {operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : (tensor<2x256xf32>) -> ()
+  }) {kind = "row", resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : () -> tensor<2x256xf32>
+  return %0 : tensor<2x256xf32>
+}

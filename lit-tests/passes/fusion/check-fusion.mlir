@@ -280,3 +280,31 @@ func.func @calls(%x: tensor<4x8xf32>, %b: tensor<8xf32>) -> tensor<4x8xf32> {
   %2 = call @softmax_in_place(%1) : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return %2 : tensor<4x8xf32>
 }
+
+// Sums over parts of rows, stored in another order than that of the rows, which are too large to be kept together.
+// CHECK-LABEL: func.func private @sums_of_parts
+func.func private @sums_of_parts(%x: tensor<4096x64xf32>, %w: tensor<64x128xf32>) -> (tensor<4096x4x32xf32>, tensor<4x4096xf32>, tensor<4x4096xf32>) attributes {xyntra.kernel = #xyntra.kernel<{kind = "contraction"}>} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4096x128xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4096x128xf32>) -> tensor<4096x128xf32>
+  %p = linalg.matmul ins(%x, %w : tensor<4096x64xf32>, tensor<64x128xf32>) outs(%f : tensor<4096x128xf32>) -> tensor<4096x128xf32>
+  %v = tensor.expand_shape %p [[0], [1, 2]] output_shape [4096, 4, 32] : tensor<4096x128xf32> into tensor<4096x4x32xf32>
+  %se = tensor.empty() : tensor<4x4096xf32>
+  %sf = linalg.fill ins(%zero : f32) outs(%se : tensor<4x4096xf32>) -> tensor<4x4096xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(m, p, j) -> (m, p, j)>, affine_map<(m, p, j) -> (p, m)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%v : tensor<4096x4x32xf32>) outs(%sf : tensor<4x4096xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %t = arith.addf %o, %a : f32
+    linalg.yield %t : f32
+  } -> tensor<4x4096xf32>
+  %qe = tensor.empty() : tensor<4x4096xf32>
+  %qf = linalg.fill ins(%zero : f32) outs(%qe : tensor<4x4096xf32>) -> tensor<4x4096xf32>
+  %q = linalg.generic {indexing_maps = [affine_map<(m, p, j) -> (m, p, j)>, affine_map<(m, p, j) -> (p, m)>, affine_map<(m, p, j) -> (p, m)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%v, %s : tensor<4096x4x32xf32>, tensor<4x4096xf32>) outs(%qf : tensor<4x4096xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %d = arith.subf %a, %b : f32
+    %t = arith.addf %o, %d : f32
+    linalg.yield %t : f32
+  } -> tensor<4x4096xf32>
+  return %v, %s, %q : tensor<4096x4x32xf32>, tensor<4x4096xf32>, tensor<4x4096xf32>
+}

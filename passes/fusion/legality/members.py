@@ -49,6 +49,10 @@ class Member:
 
     `shape`, `rows` and `nbytes` are those of its results: the shape of the first one, the numbers
     of rows that all have, the bytes of the largest.
+
+    A reduction may store what it computes in another order than that of its loops; its rows are
+    numbered by the loops, and `order` has the dimensions of the result in their order. It is empty
+    for all others.
     """
 
     op: ir.Operation
@@ -58,6 +62,7 @@ class Member:
     nbytes: int = 0
     reads: list[Read] = field(default_factory=list)
     may_anchor: bool = False
+    order: tuple[int, ...] = ()
 
 
 @dataclass
@@ -144,7 +149,8 @@ class _Reader:
         for position, value in enumerate(operands):
             place = self._seen(value)
             if place >= 0:
-                found = self._align(member, name, loops, position, value)
+                producer = self.contents.members[place]
+                found = self._align(member, name, loops, position, value, producer)
                 self._note(member, value, place, found, position >= destination)
             elif position >= destination and place >= Place.PART_OF_OUTSIDE:
                 self.contents.written.append((member.op, value))
@@ -192,7 +198,8 @@ class _Reader:
         axis = None
         if name in ALONG_AXIS:
             axis = ir.IntegerAttr(member.op.attributes["axis"]).value
-        member.rows = numbers_of_rows(member.shape, axis)
+        member.order = _order(loops, len(results)) if loops is not None else ()
+        member.rows = numbers_of_rows(_sorted(member.shape, member.order), axis)
         for value in results:
             tensor = self.facts.tensor(value.type)
             if tensor is not None:
@@ -205,16 +212,27 @@ class _Reader:
                 member.role = Role.ROW
 
     def _align(
-        self, member: Member, name: str, loops: Loops | None, position: int, value: ir.Value
+        self,
+        member: Member,
+        name: str,
+        loops: Loops | None,
+        position: int,
+        value: ir.Value,
+        producer: Member,
     ) -> Alignment:
         operand = self.facts.tensor(value.type)
         if operand is None:
+            return _UNALIGNED
+        order = producer.order
+        if order and (loops is None or value.owner.operation != producer.op):
             return _UNALIGNED
         if loops is not None:
             results = loops.maps[len(loops.maps) - len(member.op.results) :]
             if any(map_ != results[0] for map_ in results):
                 return _UNALIGNED
-            return compare(results[0], member.shape, loops.maps[position], operand.shape)
+            written = _sorted(results[0], member.order), _sorted(member.shape, member.order)
+            read = _sorted(loops.maps[position], order), _sorted(operand.shape, order)
+            return compare(*written, *read)
         if member.role is Role.DATA:
             if name == "tensor.insert_slice" and position == 1:
                 return Alignment(member.rows, True)
@@ -277,3 +295,17 @@ def _equal_prefix(shape: Shape, other: Shape) -> int:
     while count < min(len(shape), len(other)) and shape[count] == other[count]:
         count += 1
     return count
+
+
+def _order(loops: Loops, results: int) -> tuple[int, ...]:
+    """The dimensions of a reduction's results in the order of its loops, where they differ."""
+    written = loops.maps[len(loops.maps) - results :]
+    if not loops.reduces or not written or any(map_ != written[0] for map_ in written):
+        return ()
+    if min(written[0], default=0) < 0 or list(written[0]) == sorted(written[0]):
+        return ()
+    return tuple(sorted(range(len(written[0])), key=written[0].__getitem__))
+
+
+def _sorted(values: tuple[int, ...], order: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple([values[place] for place in order]) if order else values

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`fold-norms`: products take factors as they are, and normalise what they give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xyntra.dialects import FusedOp
+from xyntra.dialects.builder import Tensor, TensorBuilder
+from xyntra.dialects.dtypes import default_dtype
+from xyntra.dialects.mlir import ir
+from xyntra.passes.fusion.boundaries import node_name
+from xyntra.passes.fusion.functions import function_blocks
+from xyntra.passes.fusion.narrow_products import NarrowProduct
+from xyntra.passes.fusion.norm_statistics import (
+    RowValues,
+    merge_parts,
+    normalize,
+    normalize_product,
+    write_parts,
+)
+from xyntra.passes.fusion.normed_readers import (
+    Known,
+    Norm,
+    Reader,
+    norm_behind_product,
+    readers_of,
+)
+from xyntra.passes.fusion.normed_weights import norm_weights
+from xyntra.passes.fusion.weights import tensor_bytes
+from xyntra.passes.registry import register_pass
+
+__all__ = ["FoldNorms"]
+
+_OWN = frozenset({"kind", "resultSegmentSizes"})
+_BOUNDARIES = "xyntra.boundaries"
+
+
+@register_pass
+@dataclass(frozen=True)
+class FoldNorms:
+    """Fold the norm between two products of 16-bit floats into both.
+
+    With few rows, a norm of its own takes a launch, nearly all of whose time is waiting. The
+    product in front of the norm gives its result as it is, and sums and squared deviations of every
+    32 columns of it beside it. Each product that reads the norm multiplies that result by weights
+    times the norm's scale, which are computed when the model is loaded, and normalises what it
+    gives: (x - mean) * factor * scale + bias, times W, is
+    (x (scale W) - mean * column sums of (scale W)) * factor + bias W.
+    An elementwise operation behind a product, such as the addition of a residual, normalises the
+    elements that it reads.
+
+    A norm stays as it is where an operation of another sort reads it, or the function returns it.
+    Mean and deviation are those of the rounded result, in f32, as in the norm. Weights are rounded
+    once more and the normalised factor once less, so that errors are about as large. Where a row's
+    mean is far above its deviation, their ratio magnifies the roundings of f32 sums: below a ratio
+    of 1000 they stay below those of 16-bit factors. NaN and infinities of the factor make the rows
+    NaN that the norm makes NaN.
+    """
+
+    name: ClassVar[str] = "fold-norms"
+
+    max_rows: int = 512
+    """More rows keep a norm busy for longer than a launch takes."""
+    max_weight_bytes: int = 1 << 29
+    """Most bytes of scaled weights in one module; they are kept beside the original ones."""
+
+    def run(self, module: ir.Operation) -> None:
+        """Rewrite every function of `module`."""
+        folding = _Folding(self)
+        for block in function_blocks(module):
+            known = Known(block)
+            for view in list(block.operations):
+                op = view.operation
+                norm = None
+                if op.name == "xyntra.fused":
+                    norm = norm_behind_product(op, known, self.max_rows)
+                readers = readers_of(norm, known) if norm else None
+                if norm and readers:
+                    folding.fold(norm, readers)
+        # Not earlier: the bindings may give an operation that is created where an erased one was
+        # the wrapper of the erased one.
+        for op in folding.replaced:
+            op.erase()
+
+
+class _Folding:
+    def __init__(self, options: FoldNorms) -> None:
+        self.free_bytes = options.max_weight_bytes
+        self.replaced: list[ir.Operation] = []
+
+    def fold(self, norm: Norm, readers: Sequence[Reader]) -> None:
+        """Let `readers` normalise by themselves, unless that takes too many bytes."""
+        nbytes = sum(
+            tensor_bytes(each.op.operands[each.product.columns]) for each in readers if each.product
+        )
+        if nbytes > self.free_bytes:
+            return
+        self.free_bytes -= nbytes
+        vectors = [_outside(vector, norm) for vector in (norm.scale, norm.bias)]
+        x, parts = _give_parts(norm)
+        self.replaced.append(norm.fused)
+        rows = _RowsByRegion(norm, parts)
+        for reader in readers:
+            folded = _Folded(norm, x, rows.of(reader), vectors[0], vectors[1])
+            if reader.product is None:
+                folded.normalize_operand(reader)
+            else:
+                folded.normalize_product(reader, reader.product)
+
+
+class _RowsByRegion:
+    """Values of rows, merged once in every region that reads them."""
+
+    def __init__(self, norm: Norm, parts: Sequence[Tensor]) -> None:
+        self.norm = norm
+        self.parts = parts
+        self.merged: list[tuple[ir.Operation, RowValues]] = []
+
+    def of(self, reader: Reader) -> RowValues:
+        """The values, in the region of `reader`."""
+        # Not by hash: that of an operation changes with its attributes and operands.
+        for fused, rows in self.merged:
+            if fused == reader.fused:
+                return rows
+        start = ir.InsertionPoint.at_block_begin(reader.op.block)
+        builder = TensorBuilder(start, self.norm.op.location)
+        rows = merge_parts(builder, self.parts, self.norm.epsilon)
+        self.merged.append((reader.fused, rows))
+        _record(reader.fused, self.norm.op)
+        return rows
+
+
+@dataclass(frozen=True)
+class _Folded:
+    """What a reader of `norm` reads instead, with the values of its rows."""
+
+    norm: Norm
+    x: Tensor
+    rows: RowValues
+    scale: Tensor | None
+    bias: Tensor | None
+
+    def normalize_operand(self, reader: Reader) -> None:
+        """Let an elementwise operation normalise what it reads."""
+        builder = TensorBuilder(ir.InsertionPoint(reader.op), self.norm.op.location)
+        found = normalize(builder, self.x, self.rows, self.scale, self.bias)
+        reader.op.operands[reader.position] = found.value
+
+    def normalize_product(self, reader: Reader, product: NarrowProduct) -> None:
+        """Let a product take what is not normalised, and normalise what it gives."""
+        op, location = reader.op, self.norm.op.location
+        outer = TensorBuilder(ir.InsertionPoint(reader.fused), op.location)
+        matrix = _tensor(op.operands[product.columns])
+        weights = norm_weights(
+            outer, matrix, product.axis, self.scale, self.bias, centred=self.norm.centred
+        )
+        op.operands[product.rows] = self.x.value
+        op.operands[product.columns] = weights.weights.value
+        sums = _tensor(op.results[0])
+        builder = TensorBuilder(ir.InsertionPoint.after(op), location)
+        found = normalize_product(
+            builder, sums, self.rows, weights.unit, weights.sums, weights.shift
+        )
+        sums.value.replace_all_uses_except(found.value, [found.value.owner.operation])
+
+
+def _outside(vector: ir.Value | None, norm: Norm) -> Tensor | None:
+    """A vector as what other regions can read, too."""
+    if vector is None:
+        return None
+    owner = vector.owner
+    if not isinstance(owner, ir.Block) and owner.operation.parent == norm.fused:
+        owner.operation.move_before(norm.fused)
+    return _tensor(vector)
+
+
+def _give_parts(norm: Norm) -> tuple[Tensor, list[Tensor]]:
+    """Build the region of `norm` anew: it gives what is normalised, and statistics of its parts."""
+    old = norm.fused
+    block = old.regions[0].blocks[0]
+    end = block.operations[len(block.operations) - 1].operation
+    builder = TensorBuilder(ir.InsertionPoint(end), norm.op.location)
+    parts = write_parts(builder, _tensor(norm.x), centred=norm.centred)
+    values = {number: value for number, value in enumerate(end.operands) if number != norm.result}
+    place = next((number for number, value in values.items() if value == norm.x), norm.result)
+    values[place] = norm.x
+    new = _rebuilt(old, [*values.values(), *(part.value for part in parts)], (norm.op, end))
+    given = dict(zip(values, new, strict=False))
+    for number, result in given.items():
+        if number != norm.result:
+            old.results[number].replace_all_uses_with(result)
+    return _tensor(given[place]), [_tensor(result) for result in new[len(values) :]]
+
+
+def _rebuilt(
+    old: ir.Operation, results: Sequence[ir.Value], without: Sequence[ir.Operation]
+) -> list[ir.OpResult]:
+    """Move what the region `old` holds, except for `without`, to one that gives `results`."""
+    with old.location:
+        new = FusedOp.build(
+            [value.type for value in results],
+            ir.StringAttr(old.attributes["kind"]).value,
+            ip=ir.InsertionPoint(old),
+        )
+        for name in old.attributes:
+            if name not in _OWN:
+                new.operation.attributes[name] = old.attributes[name]
+        for op in [view.operation for view in old.regions[0].blocks[0].operations]:
+            if op not in without:
+                new.block.append(op)
+        new.finish(results)
+    return new.results
+
+
+def _record(fused: ir.Operation, norm: ir.Operation) -> None:
+    """Note at the region `fused` why it reads what `norm` does not give any more."""
+    if _BOUNDARIES not in fused.attributes:
+        return
+    name = node_name(norm, norm.context)
+    reason = ir.StringAttr.get("norm-shared", norm.context)
+    entries = [ir.DictAttr(entry) for entry in ir.ArrayAttr(fused.attributes[_BOUNDARIES])]
+    changed = [
+        ir.DictAttr.get({**{each.name: each.attr for each in entry}, "reason": reason})
+        if entry["source"] == name
+        else entry
+        for entry in entries
+    ]
+    fused.attributes[_BOUNDARIES] = ir.ArrayAttr.get(changed, norm.context)
+
+
+def _tensor(value: ir.Value) -> Tensor:
+    return Tensor(value, default_dtype(ir.RankedTensorType(value.type).element_type))
