@@ -16,6 +16,8 @@ _TYPES = {
     "f32": onnx.TensorProto.FLOAT,
     "f16": onnx.TensorProto.FLOAT16,
     "bf16": onnx.TensorProto.BFLOAT16,
+    "i8": onnx.TensorProto.INT8,
+    "i32": onnx.TensorProto.INT32,
 }
 _OPSET = 23
 Nodes = list[onnx.NodeProto]
@@ -32,7 +34,7 @@ def onnx_model(operation: Operation) -> onnx.ModelProto:
         nodes,
         operation.kind,
         [value(name, kind, shape) for name, shape in zip(names, operation.inputs, strict=True)],
-        [value("y", kind, operation.output)],
+        [value("y", _TYPES[operation.result_dtype], operation.output)],
         constants,
     )
     return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", _OPSET)])
@@ -120,6 +122,15 @@ def _matmul(_: Operation, names: Sequence[str]) -> tuple[Nodes, Constants]:
     return [onnx.helper.make_node("MatMul", list(names), ["y"])], []
 
 
+def _integer_product(_: Operation, names: Sequence[str]) -> tuple[Nodes, Constants]:
+    node = onnx.helper.make_node
+    nodes = [
+        node("Transpose", [names[1]], ["t"], perm=[1, 0]),
+        node("MatMulInteger", [names[0], "t"], ["y"]),
+    ]
+    return nodes, []
+
+
 def _matmul_bias_gelu(_: Operation, names: Sequence[str]) -> tuple[Nodes, Constants]:
     node = onnx.helper.make_node
     nodes = [
@@ -181,6 +192,7 @@ _BUILDERS: dict[str, Callable[[Operation, Sequence[str]], tuple[Nodes, Constants
     "layer_norm": _layer_norm,
     "rms_norm": _rms_norm,
     "matmul": _matmul,
+    "integer_product": _integer_product,
     **{f"product_{layout}": _product for layout in ("nn", "nt", "tn", "tt")},
     "matmul_bias_gelu": _matmul_bias_gelu,
     "attention": _attention,

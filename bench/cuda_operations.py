@@ -12,7 +12,7 @@ from bench.cuda_products import products
 
 __all__ = ["HOST_MODEL", "ITEM_BYTES", "OPERATIONS", "TINY_MODEL", "Operation", "file_name"]
 
-ITEM_BYTES = {"f32": 4, "f16": 2, "bf16": 2}
+ITEM_BYTES = {"i32": 4, "f32": 4, "f16": 2, "bf16": 2, "i8": 1}
 HOST_MODEL = "host-model.xyn"
 """The artifact of a small model of several kernels, with one input and one output."""
 TINY_MODEL = "tiny-model.xyn"
@@ -28,7 +28,7 @@ class Operation:
         name: of the row.
         group: elementwise, rows, contractions, attention or convolutions.
         kind: which function; `bench.cuda_graphs` and `bench.cuda_peers` know it.
-        dtype: f32, f16 or bf16, of all arrays.
+        dtype: f32, f16 or bf16, of all arrays; or i8 of the inputs where the result is i32.
         inputs: shape of every input.
         output: shape of the result.
         flops: multiplications and additions of contractions; 0 where memory is the limit.
@@ -45,7 +45,13 @@ class Operation:
     @property
     def nbytes(self) -> int:
         """Bytes that must be read and written."""
-        return ITEM_BYTES[self.dtype] * sum(map(prod, (*self.inputs, self.output)))
+        read = ITEM_BYTES[self.dtype] * sum(map(prod, self.inputs))
+        return read + ITEM_BYTES[self.result_dtype] * prod(self.output)
+
+    @property
+    def result_dtype(self) -> str:
+        """Of the result."""
+        return "i32" if self.dtype == "i8" else self.dtype
 
 
 def _elementwise() -> Iterator[Operation]:
@@ -93,6 +99,11 @@ def _contractions() -> Iterator[Operation]:
         cube,
         2 * 4096**3,
     )
+    for m, n, k in ((4096, 4096, 4096), (128, 3072, 768)):
+        name, shapes = f"integer_product {m}x{n}x{k} i8 nt", ((m, k), (n, k))
+        yield Operation(
+            name, "contractions", "integer_product", "i8", shapes, (m, n), 2 * m * n * k
+        )
     for each in products():
         kind = f"product_{each.layout}"
         yield Operation(

@@ -14,7 +14,13 @@ from bench.cuda_operations import Operation
 
 __all__ = ["DTYPES", "function_of", "reference", "tolerance"]
 
-DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
+DTYPES = {
+    "f32": torch.float32,
+    "f16": torch.float16,
+    "bf16": torch.bfloat16,
+    "i8": torch.int8,
+    "i32": torch.int32,
+}
 _EPSILON = 1e-5
 _ROUNDING = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
 Function = Callable[..., Any]
@@ -38,6 +44,8 @@ def reference(operation: Operation, inputs: list[Any]) -> Any:
 
 def tolerance(operation: Operation, inputs: list[Any], expected: Any) -> Any:
     """Return how far elements may be from `expected`: rounding, also of sums of many products."""
+    if operation.dtype == "i8":
+        return torch.zeros_like(expected)
     length = operation.inputs[0][-1] if operation.flops else 1
     if operation.group == "contractions":
         length = operation.flops // (2 * prod(operation.output))
@@ -49,6 +57,10 @@ def tolerance(operation: Operation, inputs: list[Any], expected: Any) -> Any:
         return (2 * rounding + sums) * reference(operation, [query, key, value.abs(), *masks])
     floor = 1e-6 if operation.kind == "softmax" else expected.abs().mean()
     return (8 * rounding + sums) * expected.abs().clamp(min=float(floor))
+
+
+def _integer_product(a: Any, b: Any) -> Any:
+    return a @ b.mT if a.is_floating_point() else torch._int_mm(a, b.mT)
 
 
 def _rms_norm(x: Any, weight: Any) -> Any:
@@ -85,6 +97,7 @@ _FUNCTIONS: dict[str, Function] = {
     "layer_norm": _layer_norm,
     "rms_norm": _rms_norm,
     "matmul": lambda a, b: a @ b,
+    "integer_product": _integer_product,
     "product_nn": lambda a, b: a @ b,
     "product_nt": lambda a, b: a @ b.mT,
     "product_tn": lambda a, b: a.mT @ b,

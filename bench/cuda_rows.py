@@ -53,10 +53,11 @@ def operation_row(operation: Operation, how: How) -> Row:
     """Measure one operation and compare its result with that of f64."""
     torch._dynamo.reset()  # it compiles one function for a few shapes only
     torch.manual_seed(0)
-    dtype = DTYPES[operation.dtype]
-    inputs = [torch.randn(shape, device="cuda").to(dtype) for shape in operation.inputs]
+    inputs = [_random(shape, DTYPES[operation.dtype]) for shape in operation.inputs]
+    result = DTYPES[operation.result_dtype]
     # What is not written shows.
-    output = torch.full(operation.output, float("nan"), device="cuda", dtype=dtype)
+    nothing = float("nan") if result.is_floating_point else torch.iinfo(result).min
+    output = torch.full(operation.output, nothing, device="cuda", dtype=result)
     executable = xyntra.load(how.artifacts / file_name(operation))
     row: Row = {"name": operation.name, "group": operation.group, "errors": {}}
     entrants = {OURS: _ours(executable, inputs, output)}
@@ -78,6 +79,12 @@ def operation_row(operation: Operation, how: How) -> Row:
     return row | _rates(operation, row["microseconds"][OURS], how)
 
 
+def _random(shape: tuple[int, ...], dtype: Any) -> Any:
+    if dtype == torch.int8:
+        return torch.randint(-128, 128, shape, device="cuda", dtype=dtype)
+    return torch.randn(shape, device="cuda").to(dtype)
+
+
 def _ours(executable: Any, inputs: list[Any], output: Any) -> Callable[[], None]:
     addresses = [each.data_ptr() for each in (*inputs, output)]
     launches = executable.launches(addresses)
@@ -96,7 +103,7 @@ def _peers(operation: Operation, how: How) -> dict[str, Callable[[], Any]]:
     if operation.group == "attention":
         peers["cuDNN"] = lambda: _with_cudnn(plain)
     # A product by itself is the same call of cuBLAS where it is compiled.
-    is_plain = operation.group == "attention" or operation.kind.startswith("product")
+    is_plain = operation.group == "attention" or "product" in operation.kind
     if how.compiled and not is_plain:
         peers["torch.compile"] = lambda: torch.compile(plain, dynamic=False)
     if how.autotuned and not is_plain:

@@ -19,6 +19,7 @@ SMALL = {
     "layer_norm": (((6, 32), (32,), (32,)), (6, 32)),
     "rms_norm": (((6, 32), (32,)), (6, 32)),
     "matmul": (((6, 32), (32, 8)), (6, 8)),
+    "integer_product": (((6, 32), (8, 32)), (6, 8)),
     "matmul_bias_gelu": (((6, 32), (32, 8), (8,)), (6, 8)),
     "product_nn": (((2, 6, 32), (2, 32, 8)), (2, 6, 8)),
     "product_nt": (((6, 32), (8, 32)), (6, 8)),
@@ -38,12 +39,16 @@ SMALL = {
 
 def small(kind: str) -> Operation:
     inputs, output = SMALL[kind]
-    return replace(
-        next(each for each in OPERATIONS.values() if each.kind == kind),
-        dtype="f32",
-        inputs=inputs,
-        output=output,
-    )
+    known = next(each for each in OPERATIONS.values() if each.kind == kind)
+    dtype = "i8" if known.dtype == "i8" else "f32"
+    return replace(known, dtype=dtype, inputs=inputs, output=output)
+
+
+def drawn(operation: Operation) -> list[np.ndarray]:
+    rng = np.random.default_rng(4)
+    if operation.dtype == "i8":
+        return [rng.integers(-128, 128, shape, np.int8) for shape in operation.inputs]
+    return [rng.standard_normal(shape).astype(np.float32) for shape in operation.inputs]
 
 
 @pytest.mark.parametrize("kind", SMALL)
@@ -52,8 +57,7 @@ def test_our_model_is_what_pytorch_computes(kind):
     from bench.cuda_peers import reference, tolerance
 
     operation = small(kind)
-    rng = np.random.default_rng(4)
-    inputs = [rng.standard_normal(shape).astype(np.float32) for shape in operation.inputs]
+    inputs = drawn(operation)
     result = xyntra.compile(onnx_model(operation), target="cpu")(*inputs)
     tensors = [torch.from_numpy(each) for each in inputs]
     expected = reference(operation, tensors)
@@ -70,7 +74,7 @@ def test_jax_computes_what_pytorch_does(kind):
     from bench.cuda_peers import reference, tolerance
 
     operation = small(kind)
-    inputs = [torch.randn(shape) for shape in operation.inputs]
+    inputs = [torch.from_numpy(each) for each in drawn(operation)]
     work = jax_work(operation, inputs)
     if work is None:
         pytest.skip("not written for JAX")
