@@ -62,7 +62,7 @@ def attention(node: Node) -> list[Tensor | None]:
     equation = f"{heads.query_letters},{heads.key_letters}->{heads.scores}"
     logits = b.einsum(equation, heads.query, heads.key, wide)
     logits = b.map(lambda v: v * factor, logits, dtype=wide)
-    capped = _soft_cap(b, logits, float(node.attribute("softcap", 0.0)))
+    capped = soft_cap(b, logits, float(node.attribute("softcap", 0.0)))
     biased, fully_masked = _add_bias(node, heads, capped)
     probabilities = _probabilities(node, biased, fully_masked)
     equation = f"{heads.scores},{heads.value_letters}->{heads.query_letters.replace('d', 'e')}"
@@ -141,7 +141,8 @@ def _cache_layout(b: TensorBuilder, x: Tensor, letters: str) -> Tensor:
     return b.transpose(x, [0, 2, 1, 3]) if letters.startswith("bk") else x
 
 
-def _soft_cap(b: TensorBuilder, logits: Tensor, cap: float) -> Tensor:
+def soft_cap(b: TensorBuilder, logits: Tensor, cap: float) -> Tensor:
+    """`cap * tanh(logits / cap)`; a cap of 0 stands for none."""
     if not cap:
         return logits
     return b.map(lambda v: (v / cap).math("tanh") * cap, logits, dtype=logits.dtype)

@@ -93,8 +93,20 @@ def _rotate(node: Node, x: Tensor, *, by_head: bool) -> Tensor:
         x: [batch, heads, positions, size], or with heads behind positions.
         by_head: whether heads come first.
     """
-    length = x.shape[2 if by_head else 1]
-    cosine, sine = (_angles(node, position, length, by_head=by_head) for position in (2, 3))
+    where = _where(node, x.shape[2 if by_head else 1])
+    cosine, sine = (angles(node, position, where, by_head=by_head) for position in (2, 3))
+    return rotated(node, x, cosine, sine)
+
+
+def rotated(node: Node, x: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
+    """`x`, of four dimensions, with pairs of the last one rotated; attributes tell which they are.
+
+    Args:
+        node: the operator.
+        x: what is rotated.
+        cosine: of each angle, broadcast to the pairs of `x`.
+        sine: likewise.
+    """
     half = cosine.shape[-1]
     if 2 * half > x.shape[3]:
         raise node.invalid(f"{half} angles do not fit heads of size {x.shape[3]}")
@@ -104,7 +116,7 @@ def _rotate(node: Node, x: Tensor, *, by_head: bool) -> Tensor:
         b.map(lambda v, w, c, s: v * c - w * s, first, second, cosine, sine, dtype=x.dtype),
         b.map(lambda v, w, c, s: w * c + v * s, first, second, cosine, sine, dtype=x.dtype),
     ]
-    if node.attribute("interleaved", 0):
+    if _is_interleaved(node):
         pairs = [b.reshape(part, [*part.shape, 1]) for part in turned]
         turned = [b.reshape(concatenate(b, pairs, 4), [*x.shape[:3], 2 * half])]
     rest = x.shape[3] - 2 * half
@@ -113,16 +125,20 @@ def _rotate(node: Node, x: Tensor, *, by_head: bool) -> Tensor:
     return concatenate(b, turned, 3) if len(turned) > 1 else turned[0]
 
 
+def _is_interleaved(node: Node) -> bool:
+    return bool(node.attribute("interleaved", 0) or node.attribute("rotary_interleaved", 0))
+
+
 def _halves(node: Node, x: Tensor, half: int) -> Sequence[Tensor]:
     """The first and the second numbers of all pairs."""
-    step = 2 if node.attribute("interleaved", 0) else 1
+    step = 2 if _is_interleaved(node) else 1
     starts = (0, 1) if step == 2 else (0, half)
     shape = [*x.shape[:3], half]
     return [node.b.slice(x, [0, 0, 0, start], shape, [1, 1, 1, step]) for start in starts]
 
 
-def _angles(node: Node, position: int, length: int, *, by_head: bool) -> Tensor:
-    """Rows of a table of angles at the positions, with heads as a dimension of size 1."""
+def _where(node: Node, length: int) -> Operand:
+    """The position of every query, [1 or batch, length]."""
     where = node.operand(1)
     if where.shape == (1,):
         b, first = node.b, node.b.tensor(where)
@@ -131,7 +147,12 @@ def _angles(node: Node, position: int, length: int, *, by_head: bool) -> Tensor:
         )
     if len(where.shape) != 2 or where.shape[1] != length:
         raise node.invalid(f"positions have shape {where.shape}")
+    return where
+
+
+def angles(node: Node, position: int, where: Operand, *, by_head: bool) -> Tensor:
+    """Rows of a table of angles at positions, with heads as a dimension of size 1."""
     rows = _looked_up(node, position, where)
-    shape = [rows.shape[0], length, rows.shape[2]]
+    shape = [rows.shape[0], where.shape[1], rows.shape[2]]
     shape.insert(1 if by_head else 2, 1)
     return node.b.reshape(rows, shape)
