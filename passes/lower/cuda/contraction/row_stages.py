@@ -78,8 +78,7 @@ def _join_values(stages: list[Stage], number: int, architecture: str) -> None:
     for place in reversed(range(number)):
         if not _is_simple(stages[place]):
             continue
-        operations = stages[place].operations
-        nests = [linear_nest(op) for op in operations]
+        nests = [linear_nest(op) for op in stages[place].operations]
         if not {root(each.value) for nest in nests for each in nest.outputs} & read:
             continue
         read |= {root(each.value) for each in accesses_of(nests)}
