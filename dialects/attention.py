@@ -31,7 +31,7 @@ class Access:
 class Attention:
     """The operands and attributes of a `xyntra.attention`, whose docstring explains them.
 
-    `written` are the positions of the result.
+    `written` are the positions of the result; a `softcap` of 0 stands for none.
     """
 
     query: Access
@@ -46,6 +46,7 @@ class Attention:
     fill: float = float("-inf")
     masked_rows: MaskedRows = "nan"
     fill_last: bool = False
+    softcap: float = 0.0
 
     @staticmethod
     def of(op: ir.Operation) -> Attention:
@@ -69,6 +70,7 @@ class Attention:
             fill=attributes["fill"].value if "fill" in attributes else float("-inf"),
             masked_rows=attributes["masked_rows"].value,
             fill_last="fill_last" in attributes,
+            softcap=attributes["softcap"].value if "softcap" in attributes else 0.0,
         )  # fmt: skip
 
     @property
@@ -114,6 +116,8 @@ class Attention:
             attributes["fill_last"] = ir.UnitAttr.get()
         if self.fill != float("-inf"):
             attributes["fill"] = ir.FloatAttr.get(f32, self.fill)
+        if self.softcap:
+            attributes["softcap"] = ir.FloatAttr.get(f32, self.softcap)
         return attributes
 
 

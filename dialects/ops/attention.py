@@ -33,15 +33,16 @@ class AttentionOp(Xyntra.Operation, name="attention", traits=[Pure]):
     * the result, of the type of `query`: b, h, s, e, each element written once.
 
         score = scale * sum over d of query * key
+        score = softcap * tanh(score / softcap)     where there is a `softcap`
         score = fill            unless keep, and unless t <= s + causal_offset where `causal`
         score = score + bias
         result = sum over t of softmax(score) * value
 
-    `scale` is an f32. Optional attributes: `fill`, an f32, -inf if not given; `causal_offset`, an
-    i64, 0 if not given. A row whose probabilities are NaN (it holds a NaN or +inf, or nothing but
-    -inf) gives NaN if `masked_rows` is "nan", as softmax does, and 0 if it is "zero", as models do
-    that replace NaN in the probabilities; "zero_if_empty" is 0 where all scores are -inf, and NaN
-    for the others. Keys that `causal` excludes with a `fill` of -inf are not
+    `scale` is an f32. Optional attributes: `softcap`, an f32 above 0; `fill`, an f32, -inf if not
+    given; `causal_offset`, an i64, 0 if not given. A row whose probabilities are NaN (it holds a
+    NaN or +inf, or nothing but -inf) gives NaN if `masked_rows` is "nan", as softmax does, and 0 if
+    it is "zero", as models do that replace NaN in the probabilities; "zero_if_empty" is 0 where all
+    scores are -inf, and NaN for the others. Keys that `causal` excludes with a `fill` of -inf are not
     read, nor are their values. 16-bit inputs are computed in f32 and rounded once.
     """
 
@@ -93,13 +94,16 @@ def _check_attributes(op: Any) -> None:
     if causal.type != ir.IntegerType.get_signless(1):
         raise Rejected(f"expects 'causal' to be true or false, got {causal}")
     fill = attributes.get("fill")
-    for name, value in (("scale", op.scale), ("fill", fill)):
+    cap = attributes.get("softcap")
+    for name, value in (("scale", op.scale), ("fill", fill), ("softcap", cap)):
         if value is not None and value.type != ir.F32Type.get():
             raise Rejected(f"expects '{name}' to be an f32 attribute, got {value}")
     if abs(op.scale.value) == float("inf") or op.scale.value != op.scale.value:
         raise Rejected(f"expects 'scale' to be finite, got {op.scale.value}")
     if fill is not None and (fill.value != fill.value or fill.value == float("inf")):
         raise Rejected(f"expects 'fill' to be finite or -inf, got {fill.value}")
+    if cap is not None and not 0 < cap.value < float("inf"):
+        raise Rejected(f"expects 'softcap' to be finite and above 0, got {cap.value}")
     if op.masked_rows.value not in _MASKED_ROWS:
         known = ", ".join(_MASKED_ROWS)
         raise Rejected(f"expects 'masked_rows' to be one of {known}, got {op.masked_rows}")

@@ -71,6 +71,8 @@ class _Parts:
 
         def body(product: Scalar, *rest: Scalar) -> Scalar:
             score = product * op.scale
+            if op.softcap:
+                score = (score / op.softcap).math("tanh") * op.softcap
             bias = None if op.bias is None else rest[-1].cast(self.wide)
             if bias is not None and op.fill_last:
                 score = score + bias

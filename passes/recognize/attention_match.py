@@ -195,6 +195,7 @@ class _Builder:
             fill=float("-inf") if self.scores.fill is None else self.scores.fill,
             masked_rows=self.around.softmax.masked_rows,
             fill_last=self.scores.fill_last,
+            softcap=self.scores.cap,
         )  # fmt: skip
         if not _elements_fit(attention) or not abs(attention.scale) <= _LARGEST:
             return None
@@ -208,7 +209,7 @@ class _Builder:
         total = self.scores.scale
         for found in roots[:2]:
             total *= found.scale if found else 1.0
-        return total
+        return total * (self.scores.cap or 1.0)
 
     def _with_causal(self, attention: Attention, places: dict[int, Position]) -> Match | None:
         products, causal = self.scores.products, self.scores.causal

@@ -28,6 +28,7 @@ class Scores:
     Attributes:
         products: the sum of products, read by the loops of the second contraction.
         scale: what products are multiplied by.
+        cap: what the hyperbolic tangent of that is multiplied by; 0 where there is none.
         keep: the boolean mask; `inverted` where it tells which scores to replace.
         fill: what masked scores are replaced by.
         causal: the mask that positions make.
@@ -42,12 +43,20 @@ class Scores:
     causal: Causal | None = None
     biases: list[Place] = field(default_factory=list)
     fill_last: bool = False
+    cap: float = 0.0
     _scaled: bool = field(default=False, repr=False)
 
     def add_scale(self, factor: float) -> None:
         """Take in a factor that stands below all masks."""
         self.scale *= factor
         self._scaled = True
+
+    def add_cap(self) -> bool:
+        """Take in a hyperbolic tangent below all masks, and the factor between them."""
+        if self.cap or not 0 < self.scale < float("inf"):
+            return False
+        self.cap, self.scale, self._scaled = self.scale, 1.0, True
+        return True
 
     def add_mask(self, keep: Place, inverted: bool, fill: float) -> bool:
         """Take in a replacement of scores; False where it cannot be said with those above."""
@@ -165,6 +174,8 @@ def _step(place: Place, found: Scores) -> Place | None:
     if scaled is not None:
         found.add_scale(scaled[1])
         return scaled[0]
+    if place.source.opcode == "tanh":
+        return operands(place)[0] if found.add_cap() else None
     if place.source.opcode == "add":
         return _bias(place, found) if len(found.biases) < _MOST_BIASES else None
     if place.source.opcode == "where":

@@ -287,6 +287,21 @@ func.func @fill_nan(%a0: tensor<1x2x3x5xf32>, %a1: tensor<1x2x4x5xf32>, %a2: ten
 
 // -----
 
+func.func @softcap_negative(%a0: tensor<1x2x3x5xf32>, %a1: tensor<1x2x4x5xf32>, %a2: tensor<1x2x4x6xf32>) {
+  // expected-error @below {{expects 'softcap' to be finite and above 0, got -1.0}}
+  %r = "xyntra.attention"(%a0, %a1, %a2) {
+    scale = 0.125 : f32, causal = false, masked_rows = "nan", sizes = array<i64: 1, 2, 3, 4, 5, 6>, softcap = -1.0 : f32,
+    indexing_maps = [affine_map<(b, h, s, t, d, e) -> (b, h, s, d)>,
+      affine_map<(b, h, s, t, d, e) -> (b, h, t, d)>,
+      affine_map<(b, h, s, t, d, e) -> (b, h, t, e)>,
+      affine_map<(b, h, s, t, d, e) -> (b, h, s, e)>],
+    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}
+    : (tensor<1x2x3x5xf32>, tensor<1x2x4x5xf32>, tensor<1x2x4x6xf32>) -> tensor<1x2x3x6xf32>
+  return
+}
+
+// -----
+
 func.func @masked_rows(%a0: tensor<1x2x3x5xf32>, %a1: tensor<1x2x4x5xf32>, %a2: tensor<1x2x4x6xf32>) {
   // expected-error @below {{expects 'masked_rows' to be one of nan, zero, zero_if_empty, got "one"}}
   %r = "xyntra.attention"(%a0, %a1, %a2) {

@@ -93,14 +93,14 @@ func.func @two_products(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, 
   return %6, %9 : tensor<2x4x3x7xf32>, tensor<2x4x3x7xf32>
 }
 
-// CHECK-LABEL: func.func @capped(
+// CHECK-LABEL: func.func @of_sines(
 // CHECK: "xyntra.softmax"
-func.func @capped(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>) -> tensor<2x4x3x7xf32> {
+func.func @of_sines(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>) -> tensor<2x4x3x7xf32> {
   %cst = arith.constant 0.000000e+00 : f32
   %0 = tensor.empty() : tensor<2x4x3x5xf32>
   %1 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%0 : tensor<2x4x3x5xf32>) { ^bb0(%out: f32): linalg.yield %cst : f32 } -> tensor<2x4x3x5xf32>
   %2 = linalg.generic {indexing_maps = [#map1, #map2, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%arg0, %arg1 : tensor<2x4x3x2xf32>, tensor<2x4x5x2xf32>) outs(%1 : tensor<2x4x3x5xf32>) { ^bb0(%in: f32, %in_0: f32, %out: f32): %8 = arith.mulf %in, %in_0 : f32 %9 = arith.addf %out, %8 : f32 linalg.yield %9 : f32 } -> tensor<2x4x3x5xf32>
-  %3 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%2 : tensor<2x4x3x5xf32>) outs(%0 : tensor<2x4x3x5xf32>) { ^bb0(%in: f32, %out: f32): %8 = math.tanh %in : f32 linalg.yield %8 : f32 } -> tensor<2x4x3x5xf32>
+  %3 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%2 : tensor<2x4x3x5xf32>) outs(%0 : tensor<2x4x3x5xf32>) { ^bb0(%in: f32, %out: f32): %8 = math.sin %in : f32 linalg.yield %8 : f32 } -> tensor<2x4x3x5xf32>
   %4 = "xyntra.softmax"(%3) {axis = 3 : i64} : (tensor<2x4x3x5xf32>) -> tensor<2x4x3x5xf32>
   %5 = tensor.empty() : tensor<2x4x3x7xf32>
   %6 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%5 : tensor<2x4x3x7xf32>) { ^bb0(%out: f32): linalg.yield %cst : f32 } -> tensor<2x4x3x7xf32>
@@ -347,4 +347,22 @@ func.func @along_rows(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %a
   %5 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%4 : tensor<2x4x5x7xf32>) { ^bb0(%out: f32): linalg.yield %cst : f32 } -> tensor<2x4x5x7xf32>
   %6 = linalg.generic {indexing_maps = [#map8, #map4, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%3, %arg2 : tensor<2x4x3x5xf32>, tensor<2x4x3x7xf32>) outs(%5 : tensor<2x4x5x7xf32>) { ^bb0(%in: f32, %in_0: f32, %out: f32): %7 = arith.mulf %in, %in_0 : f32 %8 = arith.addf %out, %7 : f32 linalg.yield %8 : f32 } -> tensor<2x4x5x7xf32>
   return %6 : tensor<2x4x5x7xf32>
+}
+
+// A hyperbolic tangent of another one.
+// CHECK-LABEL: func.func @capped_twice(
+// CHECK: "xyntra.softmax"
+func.func @capped_twice(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>) -> tensor<2x4x3x7xf32> {
+  %cst = arith.constant 3.000000e-02 : f32
+  %cap = arith.constant 5.000000e+01 : f32
+  %cst_0 = arith.constant 0.000000e+00 : f32
+  %0 = tensor.empty() : tensor<2x4x3x5xf32>
+  %1 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%0 : tensor<2x4x3x5xf32>) { ^bb0(%out: f32): linalg.yield %cst_0 : f32 } -> tensor<2x4x3x5xf32>
+  %2 = linalg.generic {indexing_maps = [#map1, #map2, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%arg0, %arg1 : tensor<2x4x3x2xf32>, tensor<2x4x5x2xf32>) outs(%1 : tensor<2x4x3x5xf32>) { ^bb0(%in: f32, %in_1: f32, %out: f32): %8 = arith.mulf %in, %in_1 : f32 %9 = arith.addf %out, %8 : f32 linalg.yield %9 : f32 } -> tensor<2x4x3x5xf32>
+  %3 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%2 : tensor<2x4x3x5xf32>) outs(%0 : tensor<2x4x3x5xf32>) { ^bb0(%in: f32, %out: f32): %8 = arith.mulf %in, %cst : f32 %9 = math.tanh %8 : f32 %10 = arith.mulf %9, %cap : f32 %11 = math.tanh %10 : f32 linalg.yield %11 : f32 } -> tensor<2x4x3x5xf32>
+  %4 = "xyntra.softmax"(%3) {axis = 3 : i64} : (tensor<2x4x3x5xf32>) -> tensor<2x4x3x5xf32>
+  %5 = tensor.empty() : tensor<2x4x3x7xf32>
+  %6 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%5 : tensor<2x4x3x7xf32>) { ^bb0(%out: f32): linalg.yield %cst_0 : f32 } -> tensor<2x4x3x7xf32>
+  %7 = linalg.generic {indexing_maps = [#map1, #map4, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%4, %arg2 : tensor<2x4x3x5xf32>, tensor<2x4x5x7xf32>) outs(%6 : tensor<2x4x3x7xf32>) { ^bb0(%in: f32, %in_1: f32, %out: f32): %8 = arith.mulf %in, %in_1 : f32 %9 = arith.addf %out, %8 : f32 linalg.yield %9 : f32 } -> tensor<2x4x3x7xf32>
+  return %7 : tensor<2x4x3x7xf32>
 }

@@ -83,6 +83,26 @@ func.func @scale_after(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %
   return %7 : tensor<2x4x3x7xf32>
 }
 
+// CHECK-LABEL: func.func @capped(
+func.func @capped(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>) -> tensor<2x4x3x7xf32> {
+  // CHECK-NOT: "reduction"
+  // CHECK: "xyntra.attention"(%arg0, %arg1, %arg2) {causal = false, indexing_maps = [#[[$AT_BHSD]], #[[$AT_BHTD]], #[[$AT_BHTE]], #[[$AT_BHSE]]]
+  // CHECK-SAME: masked_rows = "nan", operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, scale = 1.500000e+00 : f32, sizes = array<i64: 2, 4, 3, 5, 2, 7>, softcap = 5.000000e+01 : f32}
+  // CHECK-NOT: "reduction"
+  %cst = arith.constant 3.000000e-02 : f32
+  %cap = arith.constant 5.000000e+01 : f32
+  %cst_0 = arith.constant 0.000000e+00 : f32
+  %0 = tensor.empty() : tensor<2x4x3x5xf32>
+  %1 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%0 : tensor<2x4x3x5xf32>) { ^bb0(%out: f32): linalg.yield %cst_0 : f32 } -> tensor<2x4x3x5xf32>
+  %2 = linalg.generic {indexing_maps = [#map1, #map2, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%arg0, %arg1 : tensor<2x4x3x2xf32>, tensor<2x4x5x2xf32>) outs(%1 : tensor<2x4x3x5xf32>) { ^bb0(%in: f32, %in_1: f32, %out: f32): %8 = arith.mulf %in, %in_1 : f32 %9 = arith.addf %out, %8 : f32 linalg.yield %9 : f32 } -> tensor<2x4x3x5xf32>
+  %3 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%2 : tensor<2x4x3x5xf32>) outs(%0 : tensor<2x4x3x5xf32>) { ^bb0(%in: f32, %out: f32): %8 = arith.mulf %in, %cst : f32 %9 = math.tanh %8 : f32 %10 = arith.mulf %9, %cap : f32 linalg.yield %10 : f32 } -> tensor<2x4x3x5xf32>
+  %4 = "xyntra.softmax"(%3) {axis = 3 : i64} : (tensor<2x4x3x5xf32>) -> tensor<2x4x3x5xf32>
+  %5 = tensor.empty() : tensor<2x4x3x7xf32>
+  %6 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%5 : tensor<2x4x3x7xf32>) { ^bb0(%out: f32): linalg.yield %cst_0 : f32 } -> tensor<2x4x3x7xf32>
+  %7 = linalg.generic {indexing_maps = [#map1, #map4, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%4, %arg2 : tensor<2x4x3x5xf32>, tensor<2x4x5x7xf32>) outs(%6 : tensor<2x4x3x7xf32>) { ^bb0(%in: f32, %in_1: f32, %out: f32): %8 = arith.mulf %in, %in_1 : f32 %9 = arith.addf %out, %8 : f32 linalg.yield %9 : f32 } -> tensor<2x4x3x7xf32>
+  return %7 : tensor<2x4x3x7xf32>
+}
+
 // CHECK-LABEL: func.func @divided_after(
 func.func @divided_after(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>) -> tensor<2x4x3x7xf32> {
   // CHECK-NOT: "reduction"

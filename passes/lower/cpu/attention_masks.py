@@ -20,6 +20,7 @@ from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import index, load, loop, plus, store
 from xyntra.passes.lower.nests.vector_body import broadcast
 from xyntra.passes.math.exp import LOG2_E
+from xyntra.passes.math.tanh import tanh
 from xyntra.passes.math.values import Bool, Builder, Float
 
 __all__ = ["Masks", "RowMask"]
@@ -83,7 +84,7 @@ class Masks:
     @property
     def is_needed(self) -> bool:
         """Whether scores change at all."""
-        has_masks = self.keep is not None or self.bias is not None
+        has_masks = self.keep is not None or self.bias is not None or self.op.softcap > 0
         return has_masks or self.is_ragged or self.op.causal_offset is not None
 
     def of_whole_chunk(self) -> Masks:
@@ -108,6 +109,9 @@ class Masks:
             column: where the vector starts, counted from there.
         """
         key = plus(first, column)
+        if self.op.softcap:
+            cap = self.op.softcap * LOG2_E
+            score = tanh(score * (1 / cap)) * cap
         if self.op.fill_last:
             score = self._biased(score, column)
         if self.keep is not None:

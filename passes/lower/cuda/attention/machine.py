@@ -76,6 +76,13 @@ def exp2(value: Scalar) -> Scalar:
     return assembly("ex2.approx.ftz.f32 $0, $1;", ["float32"], [value], pure=True)[0]
 
 
+def bounded(value: Scalar) -> Scalar:
+    """The hyperbolic tangent, with an absolute error of 2^-21."""
+    power = exp2(value * 2.8853900817779268)  # 2 / ln 2
+    quotient = assembly("rcp.approx.ftz.f32 $0, $1;", ["float32"], [power + 1.0], pure=True)[0]
+    return fused(quotient, real(-2.0), real(1.0))
+
+
 def exchanged(value: Scalar, distance: int) -> Scalar:
     """The value of the lane whose number differs by the bit `distance`."""
     template = f"shfl.sync.bfly.b32 $0, $1, {distance}, 31, -1;"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, emit
 from xyntra.passes.lower.cuda.attention.fragments import Layout, Matrix
-from xyntra.passes.lower.cuda.attention.machine import fused, number, real, replaced_when
+from xyntra.passes.lower.cuda.attention.machine import bounded, fused, number, real, replaced_when
 from xyntra.passes.lower.cuda.attention.problem import Located, Outer, Problem, Term
 from xyntra.passes.lower.cuda.scalar_body import emit_on_scalars
 
@@ -109,14 +109,16 @@ class Masks:
     ) -> Scalar:
         op = self.problem.op
         score = product if self.problem.is_raw else product * op.scale
+        if op.softcap:
+            score = bounded(product * (op.scale / op.softcap)) * op.softcap
         if bias is not None and op.fill_last:
-            score = fused(product, real(op.scale), bias)
+            score = score + bias if op.softcap else fused(product, real(op.scale), bias)
         for flag in (keep, seen):
             if flag is not None:
                 score = flag.select(score, op.fill)
         if bias is None or op.fill_last:
             return score
-        has_fill = keep is not None or seen is not None
+        has_fill = keep is not None or seen is not None or op.softcap > 0
         return score + bias if has_fill else fused(product, real(op.scale), bias)
 
     def _causal_limit(self, row: int) -> Scalar:

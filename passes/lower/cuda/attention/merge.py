@@ -196,4 +196,5 @@ class Division:
         self._other = real(float("nan") if masked_rows == "nan" else 0.0)
 
     def __call__(self, value: Scalar) -> Scalar:
+        """The quotient."""
         return self._is_good.select(value * self._factor, self._other)

@@ -155,7 +155,8 @@ class Problem:
     def is_raw(self) -> bool:
         """Whether scores can stay products, to be scaled inside of the exponential."""
         plain = self.op.fill == float("-inf") or (self.keep is None and not self.is_causal)
-        return self.bias is None and plain and self.op.scale > 0
+        is_plain = self.bias is None and plain and not self.op.softcap
+        return is_plain and self.op.scale > 0
 
     @property
     def is_causal(self) -> bool:
