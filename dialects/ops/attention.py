@@ -42,8 +42,8 @@ class AttentionOp(Xyntra.Operation, name="attention", traits=[Pure]):
     given; `causal_offset`, an i64, 0 if not given. A row whose probabilities are NaN (it holds a
     NaN or +inf, or nothing but -inf) gives NaN if `masked_rows` is "nan", as softmax does, and 0 if
     it is "zero", as models do that replace NaN in the probabilities; "zero_if_empty" is 0 where all
-    scores are -inf, and NaN for the others. Keys that `causal` excludes with a `fill` of -inf are not
-    read, nor are their values. 16-bit inputs are computed in f32 and rounded once.
+    scores are -inf, and NaN for the others. Keys that `causal` excludes with a `fill` of -inf are
+    not read, nor are their values. 16-bit inputs are computed in f32 and rounded once.
     """
 
     query: Operand[Any]
