@@ -18,7 +18,7 @@ from bench.cuda_networks import network
 from bench.cuda_rows import How
 from bench.cuda_timing import captured, microseconds_of_calls, take_turns
 
-__all__ = ["OURS", "model_row"]
+__all__ = ["OURS", "errors_of", "model_row"]
 
 OURS = "xyntra"
 _REPEATS = 5  # runs of a model in one graph
@@ -52,7 +52,7 @@ def model_row(model: Model, how: How) -> Row:
                    executable.outputs]  # fmt: skip
         entrants = {OURS: _launches(executable, inputs, outputs), **entrants}
         entrants[OURS]()
-        row["error"] = _errors(model, module, inputs, outputs)
+        row["error"] = errors_of(module, inputs, outputs)
         row["wrong"] = sum(not each <= TOLERANCE[model.dtype] for each in row["error"][OURS])
         with how.alone():
             _measure(row, entrants, executable, inputs, outputs, how.rounds)
@@ -117,8 +117,8 @@ def _compile(entrants: dict[str, Work], row: Row, module: Any, inputs: Tensors) 
         entrants[name] = lambda function=function: function(*inputs)  # type: ignore[misc]
 
 
-def _errors(model: Model, module: Any, inputs: Tensors, outputs: Tensors) -> dict[str, list[float]]:
-    """Return the relative root mean square errors of every output, by entrant."""
+def errors_of(module: Any, inputs: Tensors, outputs: Tensors) -> dict[str, list[float]]:
+    """Return the relative root mean square errors to f64 of every output: ours and PyTorch's."""
     eager = _as_tuple(module(*inputs))
     exact = copy.deepcopy(module).double()
     wide = [each.double() if each.is_floating_point() else each for each in inputs]
