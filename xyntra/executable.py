@@ -73,6 +73,11 @@ class Executable:
         """Every launch that computes from weights alone: it happens once, when the model loads."""
         return kernels_at_load(self.plan)
 
+    @property
+    def overlaps(self) -> Mapping[str, Sequence[bool]]:
+        """On GPUs, by kernel, which of its launches begin while the one ahead ends; else empty."""
+        return {} if self._device is None else self._device.overlaps()
+
     def __call__(self, *arrays: Any, out: Sequence[Any] | None = None) -> Any:
         """Run the model on inputs given in order.
 
@@ -208,7 +213,7 @@ class Executable:
         Args:
             nanoseconds: measured times, from `time_kernels`, to be shown beside the predicted.
         """
-        return explain(self.plan, nanoseconds)
+        return explain(self.plan, nanoseconds, overlaps=self.overlaps)
 
     def explain_html(self, nanoseconds: Sequence[int] | None = None, title: str = "") -> str:
         """A page, complete in itself, that shows the graph before and after fusion.

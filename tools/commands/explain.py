@@ -78,4 +78,5 @@ def _report(executable: Executable, options: argparse.Namespace, times: list[int
         return explain_boundaries(executable.plan, each=options.each, width=width)
     from xyntra.observe.explain import explain
 
-    return explain(executable.plan, times, each=options.each, width=width)
+    overlaps = executable.overlaps
+    return explain(executable.plan, times, each=options.each, width=width, overlaps=overlaps)

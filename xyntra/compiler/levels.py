@@ -23,6 +23,7 @@ from xyntra.plan.source_graph import SourceGraph
 from xyntra.targets.cpu.fork_server import ForkServer
 from xyntra.targets.cpu.kernels import CompiledKernel, KernelSource
 from xyntra.targets.cpu.parallel import compile_kernels, compiler_server
+from xyntra.targets.cuda.native.call_code import CALL_CODE, CALLS
 
 _COUNTED = ("linalg.", "xyntra.", "tensor.", "scf.")
 _UNCOUNTED = frozenset(
@@ -182,7 +183,9 @@ def with_code(plan: Plan, compiled: Mapping[str, CompiledKernel]) -> Plan:
 def _compile_kernels(
     request: Request, sources: list[KernelSource], server: ForkServer | None
 ) -> dict[str, CompiledKernel]:
-    """Compile kernels; returns them by name."""
+    """Compile kernels, for GPUs with the code that starts calls; returns them by name."""
+    if request.architecture and sources:
+        sources = [*sources, KernelSource(CALLS, CALL_CODE, architecture=request.architecture)]
     cache = DiskCache(request.cache_dir, request.cache_size) if request.cache_dir else None
     compiled = compile_kernels(
         sources, jobs=request.jobs, timeout=request.timeout, cache=cache, server=server
@@ -193,10 +196,11 @@ def _compile_kernels(
 def _artifact(
     request: Request, plan: Plan, code: dict[str, CompiledKernel], text: str, graph: SourceGraph
 ) -> Artifact:
+    calls = code.pop(CALLS).code if CALLS in code else b""
     objects = {name: each.code for name, each in code.items()}
     full = with_code(plan, code)
     machine = CodeTarget(request.architecture).machine_key
-    return Artifact(full, objects, machine, text, graph.to_bytes())
+    return Artifact(full, objects, machine, text, graph.to_bytes(), calls)
 
 
 def _kernel_llvm(source: KernelSource) -> str:

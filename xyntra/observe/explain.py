@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from xyntra.observe.equal_launches import EqualLaunches, group_launches, total_cost
+from xyntra.observe.launch_overlap import launch_overlap
 from xyntra.observe.launches import Crossing, Launch, crossings_of, launches_of, sentence
 from xyntra.observe.text import (
     UNKNOWN,
@@ -25,7 +26,12 @@ from xyntra.plan.plan import Plan
 
 
 def explain(
-    plan: Plan, nanoseconds: Sequence[int] | None = None, *, each: bool = False, width: int = 0
+    plan: Plan,
+    nanoseconds: Sequence[int] | None = None,
+    *,
+    each: bool = False,
+    width: int = 0,
+    overlaps: Mapping[str, Sequence[bool]] | None = None,
 ) -> str:
     """Every kernel with the nodes it holds and its cost, totals, and why kernels stayed apart.
 
@@ -34,6 +40,7 @@ def explain(
         nanoseconds: measured time of each kernel of a call, from `Executable.time_kernels`.
         each: give every launch a line; else equal kernels share one.
         width: cut lines at this many characters; 0 for never.
+        overlaps: on GPUs, `Executable.overlaps`.
     """
     launches = launches_of(plan, nanoseconds)
     called = [launch for launch in launches if not launch.kernel.once]
@@ -46,6 +53,8 @@ def explain(
     if at_load:
         title = "kernels that run once, at load, on weights alone"
         lines += ["", *_kernels(title, at_load, len(shared), each, width)]
+    if overlaps:
+        lines += ["", *launch_overlap([launch.kernel.name for launch in called], overlaps)]
     lines += ["", *_reasons(plan, crossings_of(plan, launches), width)]
     return "\n".join(lines).rstrip("\n")
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _HEADER = [
     "#", "grid", "block", "registers", "spilled", "shared", "blocks/SM", "occupancy", "waves",
-    "time", "GB/s", "TFLOP/s", "code",
+    "early", "time", "GB/s", "TFLOP/s", "code",
 ]  # fmt: skip
 
 
@@ -24,7 +24,7 @@ def launch_table(
     kernels: Sequence[Kernel],
     nanoseconds: Sequence[int] | None,
 ) -> str:
-    """Return the table, a line for every launch.
+    """Return the table, a line for every launch; early ones may begin before the last has ended.
 
     Args:
         launches: of a call, in order.
@@ -54,6 +54,7 @@ def _occupied(launch: LaunchResources) -> list[str]:
         str(launch.resident),
         f"{100 * launch.occupancy:.0f}%",
         f"{launch.waves:.2f}",
+        "yes" if launch.overlaps else "no",
     ]
 
 

@@ -13,6 +13,7 @@ from xyntra.plan.plan import Plan
 from xyntra.plan.source_graph import SourceGraph
 
 _OBJECT = "object/"
+_CALLS = "calls"
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Artifact:
         target: what the code was generated for, as `host_key()` of the target says.
         ir: text of the module at the kernel level.
         graph: the graph before fusion, as `SourceGraph.to_bytes` writes it.
+        calls: machine code of the processor that starts calls on a device; may be empty.
     """
 
     plan: Plan
@@ -32,6 +34,7 @@ class Artifact:
     target: str
     ir: str
     graph: bytes | memoryview
+    calls: bytes | memoryview = b""
 
     def source_graph(self) -> SourceGraph:
         """The graph before fusion; ArchiveError if it cannot be read."""
@@ -49,7 +52,8 @@ class Artifact:
     def blobs(self) -> dict[str, bytes | memoryview]:
         """The binary part."""
         code = {_OBJECT + name: code for name, code in self.objects.items()}
-        return {"ir": self.ir.encode(), "graph": self.graph, **code}
+        more = {_CALLS: self.calls} if self.calls else {}
+        return {"ir": self.ir.encode(), "graph": self.graph, **more, **code}
 
     def to_bytes(self) -> bytes:
         """The artifact as one container."""
@@ -80,4 +84,4 @@ class Artifact:
             for name, blob in container.blobs.items()
             if name.startswith(_OBJECT)
         }
-        return cls(plan, objects, target, ir, graph)
+        return cls(plan, objects, target, ir, graph, container.blobs.get(_CALLS, b""))

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 
@@ -65,6 +65,9 @@ class DeviceProgram(Program, Protocol):
 
     def launches(self, addresses: Sequence[int]) -> Sequence[Any]:
         """Return the launches of a call, for addresses of inputs and outputs in order."""
+
+    def overlaps(self) -> Mapping[str, Sequence[bool]]:
+        """Return, by kernel, which of its launches may begin before the one ahead has ended."""
 
     def launch_resources(self) -> Sequence[Any]:
         """Return what every launch of a call occupies of the device, in order."""

@@ -65,6 +65,19 @@ class Direct:
         self._to_device = found["cuMemcpyHtoDAsync_v2"]
         self._wait = found["cuStreamWaitEvent"]
 
+    def addresses(self) -> dict[str, int]:
+        """Return where those functions begin that native code calls, by what they do."""
+        functions = {
+            "get_context": self._get_context,
+            "push_context": self._push,
+            "pop_context": self._pop,
+            "launch": self._launch_graph,
+        }
+        return {
+            name: ctypes.cast(each, _POINTER).value or 0  # type: ignore[arg-type]
+            for name, each in functions.items()
+        }
+
     def enter(self, context: int) -> bool:
         """Make a context current in this thread; False where it is so already."""
         try:

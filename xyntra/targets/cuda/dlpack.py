@@ -128,13 +128,17 @@ def capsule_of(
         shape: the dimensions.
     """
     sizes = (ctypes.c_int64 * max(len(shape), 1))(*shape)
-    code = _BFLOAT if dtype == "bfloat16" else _CODES[dtype[0]]
-    kind, device = _Type(code, 8 * item_bytes, 1), _Device(CUDA, ordinal)
+    kind, device = _Type(*type_words(dtype, item_bytes), 1), _Device(CUDA, ordinal)
     tensor = _Tensor(address, device, len(shape), kind, ctypes.addressof(sizes), None, 0)
     managed = _Managed(tensor, None, _DELETE)
     place = ctypes.addressof(managed)
     _exported[place] = (managed, sizes, owner)
     return _new_capsule(place, _NAME, _DESTROY)
+
+
+def type_words(dtype: str, item_bytes: int) -> tuple[int, int]:
+    """Return DLPack's code of a type and its bits."""
+    return _BFLOAT if dtype == "bfloat16" else _CODES[dtype[0]], 8 * item_bytes
 
 
 def _dtype_name(dtype: _Type) -> str:

@@ -46,6 +46,11 @@ class Gpu:
         if self._lost is not None:
             raise lost_again(self._lost)
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether an earlier error has made the GPU unusable to this process."""
+        return self._lost is not None
+
     def note(self, error: DeviceError) -> None:
         """Remember an error after which the context cannot be used any more."""
         if error.hint is not None and error.hint.startswith(LOST) and self._lost is None:

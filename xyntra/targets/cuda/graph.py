@@ -13,6 +13,9 @@ from xyntra.targets.cuda.memory import release_with
 class LaunchGraph:
     """Launches and copies in order, captured once.
 
+    Attributes:
+        handle: of the graph, ready to be launched.
+
     Args:
         work: puts them on the stream that it is given; what they use must stay where it is.
         stream: used for the capture; nothing else may be put on it meanwhile.
@@ -34,10 +37,10 @@ class LaunchGraph:
             instance = checked(cuda.cuGraphInstantiate(graph, 0), "building a CUDA graph")
         finally:
             cuda.cuGraphDestroy(graph)
-        self._graph = int(instance)
+        self.handle = int(instance)
         release_with(self, cuda.cuGraphExecDestroy, instance)
         checked(cuda.cuGraphUpload(instance, stream), "building a CUDA graph")
 
     def __call__(self, stream: int) -> None:
         """Put everything on a stream."""
-        self._direct.launch_graph(self._graph, stream)
+        self._direct.launch_graph(self.handle, stream)

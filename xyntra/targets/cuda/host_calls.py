@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +13,10 @@ import numpy as np
 from xyntra.plan.plan import Plan, Port, numpy_dtype
 from xyntra.targets.cpu.memory import address_of
 from xyntra.targets.cuda.device_buffers import DeviceBuffers
+from xyntra.targets.cuda.driver import failure
 from xyntra.targets.cuda.gpu import Gpu
+from xyntra.targets.cuda.native.array_calls import NativeArrayCalls
+from xyntra.targets.cuda.native.builtins import LoadedCode
 from xyntra.targets.cuda.pending import Pending
 from xyntra.targets.cuda.pinned_arrays import PinnedArrays
 from xyntra.targets.cuda.replays import Replays
@@ -40,6 +44,7 @@ class HostCalls:
         buffers: its memory.
         order: of calls on several streams.
         place: the kernels, for errors.
+        code: native code that starts and ends calls, if there is some.
     """
 
     def __init__(
@@ -50,6 +55,7 @@ class HostCalls:
         buffers: DeviceBuffers,
         order: StreamOrder,
         place: str | None,
+        code: LoadedCode | None = None,
     ) -> None:
         self._plan = plan
         self._gpu = gpu
@@ -63,6 +69,34 @@ class HostCalls:
         self._count = 0
         self._is_small = all(map(is_staged, (*plan.inputs, *plan.outputs)))
         self._expected = [(numpy_dtype(port.dtype), port.shape) for port in plan.inputs]
+        self._new = [(port.shape, numpy_dtype(port.dtype)) for port in plan.outputs]
+        self._code = code if self._is_small else None
+
+    def call_natively(self, arrays: Sequence[Any], lock: threading.Lock) -> Sequence[Array] | None:
+        """Run a call in few steps; None, with nothing done, where it is unusual.
+
+        Args:
+            arrays: for the inputs.
+            lock: held by whoever launches.
+
+        Raises:
+            DeviceError: the GPU failed.
+        """
+        with lock:
+            slot = self._free.pop() if self._free else None
+            native = None if slot is None else slot.native
+            status = None if native is None else native.start(*arrays)
+        if slot is None or native is None or status != 0:
+            self._free += [] if slot is None else [slot]
+            if status:
+                raise failure(status, "replaying launches", self._place)
+            return None
+        results = [np.empty(shape, dtype) for shape, dtype in self._new]
+        if native.finish(*results):
+            with self._gpu.entered():
+                return self.finish(slot, is_late=True)
+        self._free.append(slot)
+        return results
 
     def takes(self, arrays: Sequence[Any]) -> bool:
         """Tell whether a call takes small arrays of numpy's, which fit, and returns such."""
@@ -84,9 +118,14 @@ class HostCalls:
         slot.start(stream)
         return slot
 
-    def finish(self, slot: Slot) -> list[Array]:
-        """Wait for a call and return its outputs; other calls may be launched meanwhile."""
-        slot.wait(self._order.own, "running the model", self._place)
+    def finish(self, slot: Slot, *, is_late: bool = False) -> list[Array]:
+        """Wait for a call and return its outputs; other calls may be launched meanwhile.
+
+        Args:
+            slot: of the call.
+            is_late: it has been waited for already for as long as short ones take.
+        """
+        slot.wait(self._order.own, "running the model", self._place, is_late=is_late)
         results = [staged.copy() for staged in slot.outputs if staged is not None]
         self._free.append(slot)
         return results
@@ -134,7 +173,10 @@ class HostCalls:
         ports, places = (plan.inputs, plan.outputs), None
         if replays.count > _FEW or not _is_tiny(plan):
             places = self._places(plan.inputs), self._places(plan.outputs)
-        return Slot(ports, places, replays.one_by_one, replays.capture, self._gpu)
+        slot = Slot(ports, places, replays.one_by_one, replays.capture, self._gpu)
+        if self._code is not None:
+            slot.native = NativeArrayCalls(slot, self._gpu, self._order, self._code)
+        return slot
 
     def _places(self, ports: Sequence[Port]) -> list[int]:
         return [self._buffers.address(port.buffer) for port in ports]

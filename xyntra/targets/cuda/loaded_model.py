@@ -19,6 +19,8 @@ from xyntra.targets.cuda.gpu import Gpu
 from xyntra.targets.cuda.host_calls import HostCalls
 from xyntra.targets.cuda.launches import BoundLaunch, load_kernels
 from xyntra.targets.cuda.memory import Event, new_stream
+from xyntra.targets.cuda.native.builtins import loaded_code
+from xyntra.targets.cuda.native.tensor_calls import NativeTensorCalls, exchange_functions
 from xyntra.targets.cuda.pending import Pending
 from xyntra.targets.cuda.replays import Replays
 from xyntra.targets.cuda.resources import LaunchResources, launch_resources
@@ -35,6 +37,7 @@ class LoadedModel:
     Attributes:
         host: runs calls on such arrays.
         torch: runs calls on PyTorch's tensors, once there was one; None where there is no PyTorch.
+        native: the same in native code; None where there is none.
 
     Args:
         artifact: the plan and its code.
@@ -54,16 +57,20 @@ class LoadedModel:
         self._checks = InputChecks(self.plan.inputs)
         order = StreamOrder(gpu.direct, self._stream)
         whole = _whole(self._places)
-        self.host = HostCalls(self.plan, gpu, self._replays, self._buffers, order, whole)
+        self._code = loaded_code(bytes(artifact.calls))
+        self.host = HostCalls(
+            self.plan, gpu, self._replays, self._buffers, order, whole, self._code
+        )
         self._order = order
         self.torch: TorchCalls | None = None
+        self.native: NativeTensorCalls | None = None
         self._device = DeviceCalls(self.plan, gpu, self._replays, self._buffers, order, whole)
 
     def start(self, arrays: Sequence[Any], out: Sequence[Any] | None) -> Pending | Sequence[Any]:
         """Launch a call; arrays of the GPU are returned at once, a `Pending` for others."""
         libraries = [library_of(each) for each in arrays]
         if self.torch is None and (torch := usable_torch(libraries)) is not None:
-            self.torch = TorchCalls(torch, self.plan, self.gpu, self._replays, self._order)
+            self._use(torch)
         if any(libraries) and self._device.are_on_gpu(arrays, libraries):
             return self._device.start(arrays, libraries, out)
         if out is not None and not all(isinstance(each, np.ndarray) for each in out):
@@ -72,6 +79,22 @@ class LoadedModel:
         if out is not None:
             self._check_outputs(out, prepared)
         return self.host.start(prepared, out)
+
+    def _use(self, torch: Any) -> None:
+        """Prepare calls with PyTorch's tensors."""
+        self.torch = TorchCalls(torch, self.plan, self.gpu, self._replays, self._order)
+        functions = exchange_functions(torch.Tensor)
+        if self._code is not None and functions is not None:
+            self.native = NativeTensorCalls(
+                torch,
+                functions,
+                self.plan,
+                self.gpu,
+                self._replays.sets,
+                self._order,
+                self._code,
+                _whole(self._places),
+            )
 
     def submit(self, arrays: Sequence[Any]) -> Pending:
         """Launch a call whose results are asked for later."""

@@ -14,6 +14,7 @@ from xyntra.errors import ArchiveError, DeviceError
 from xyntra.plan.artifact import Artifact
 from xyntra.targets.cuda.device import cuda_device
 from xyntra.targets.cuda.gpu import Gpu, gpu
+from xyntra.targets.cuda.kernel_image import KernelImage
 from xyntra.targets.cuda.launches import BoundLaunch
 from xyntra.targets.cuda.loaded_model import LoadedModel
 from xyntra.targets.cuda.pending import Pending
@@ -55,8 +56,11 @@ class CudaProgram:
             InputError: an array does not fit.
             DeviceError: there is no such GPU, or it failed.
         """
-        if self._loaded is not None:
-            results = self._call_usual(self._loaded, arrays, out)
+        loaded = self._loaded
+        if loaded is not None:
+            results = self._call_natively(loaded, arrays, out)
+            if results is None:
+                results = self._call_usual(loaded, arrays, out)
             if results is not None:
                 return results
         with self._ready() as loaded:
@@ -95,6 +99,13 @@ class CudaProgram:
         with self._ready() as loaded:
             return loaded.launches(addresses)
 
+    def overlaps(self) -> dict[str, tuple[bool, ...]]:
+        """Return, by kernel, which of its launches may begin before the one ahead has ended."""
+        return {
+            name: tuple(each.programmatic for each in KernelImage.from_bytes(code).launches)
+            for name, code in self._artifact.objects.items()
+        }
+
     def launch_resources(self) -> list[LaunchResources]:
         """Return what every launch of a call occupies of the GPU, in order.
 
@@ -103,6 +114,21 @@ class CudaProgram:
         """
         with self._ready() as loaded:
             return loaded.launch_resources()
+
+    def _call_natively(
+        self, loaded: LoadedModel, arrays: Sequence[Any], out: Sequence[Any] | None
+    ) -> Sequence[Any] | None:
+        """As `call`, in native code; None where there is none for these arrays."""
+        if loaded.gpu.is_lost or not arrays:
+            return None
+        try:
+            if out is None and type(arrays[0]) is np.ndarray:
+                return loaded.host.call_natively(arrays, self._lock)
+            tensors = loaded.native
+            return None if tensors is None else tensors.start(arrays, out, self._lock)
+        except DeviceError as error:
+            loaded.gpu.note(error)
+            raise loaded.named(error) from None
 
     def _call_usual(
         self, loaded: LoadedModel, arrays: Sequence[Any], out: Sequence[Any] | None

@@ -15,17 +15,19 @@ from xyntra.plan.plan import Plan, Step
 from xyntra.targets.cuda.device_buffers import DeviceBuffers
 from xyntra.targets.cuda.direct import Direct
 from xyntra.targets.cuda.graph import LaunchGraph
+from xyntra.targets.cuda.graph_sets import Addresses, GraphSets
 from xyntra.targets.cuda.launches import BoundLaunch, LoadedKernel
 
-_GRAPHS = 8
 _SEEN = 64
 _FEW = 8  # launches that are bound in less time than a graph of the others would save
 
-Addresses = tuple[int, ...]
-
 
 class Replays:
-    """Graphs by the addresses of inputs and outputs, the least recently used dropped first.
+    """Graphs by the addresses of inputs and outputs.
+
+    Attributes:
+        sets: the graphs.
+        count: of launches.
 
     Args:
         plan: what is launched.
@@ -47,9 +49,9 @@ class Replays:
         self._buffers = buffers
         self.capture = capture
         self._direct = direct
-        self._graphs: dict[Addresses, LaunchGraph] = {}
         self._seen: dict[Addresses, None] = {}
         self._ports = [port.buffer for port in (*plan.inputs, *plan.outputs)]
+        self.sets = GraphSets(len(self._ports))
         touched = set(self._ports)
         self._steps = [step for step in plan.steps if not step.once]
         self._fixed = [
@@ -71,29 +73,20 @@ class Replays:
             found += self.bind(step, ports) if fixed is None else fixed
         return found
 
-    def known(self, addresses: Addresses) -> LaunchGraph | None:
-        """Return the graph for some addresses, if there is one."""
-        graph = self._graphs.get(addresses)
-        if graph is not None and len(self._graphs) == _GRAPHS:
-            self._graphs[addresses] = self._graphs.pop(addresses)  # the last to be dropped
-        return graph
-
     def find(self, addresses: Addresses) -> Callable[[int], None] | None:
         """Return what puts the launches for some addresses on a stream.
 
         None where they are new and the launches many: copying the arrays to the plan's own memory
         takes less time than binding the launches would.
         """
-        graph = self.known(addresses)
+        graph = self.sets.find(addresses)
         if graph is not None:
             return graph
         if addresses not in self._seen:
             self._note(addresses)
             return None if self.count > _FEW else self.one_by_one(addresses)
         graph = LaunchGraph(self.one_by_one(addresses), self.capture, self._direct)
-        if len(self._graphs) == _GRAPHS:
-            del self._graphs[next(iter(self._graphs))]
-        self._graphs[addresses] = graph
+        self.sets.add(addresses, graph)
         return graph
 
     def one_by_one(self, addresses: Sequence[int]) -> Callable[[int], None]:

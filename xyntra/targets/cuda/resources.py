@@ -31,6 +31,7 @@ class LaunchResources:
         resident: blocks that a multiprocessor holds at once.
         occupancy: warps that it then holds, as a share of those that it could.
         waves: how often the GPU is filled with blocks.
+        overlaps: it may begin before the launch ahead of it has ended.
     """
 
     kernel: int
@@ -44,6 +45,7 @@ class LaunchResources:
     resident: int
     occupancy: float
     waves: float
+    overlaps: bool
 
 
 def launch_resources(
@@ -98,4 +100,5 @@ def _resources(
         resident=resident,
         occupancy=resident * warps * _WARP / threads,
         waves=launch.grid / max(resident * processors, 1),
+        overlaps=launch.programmatic,
     )

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from xyntra.targets.cuda.gpu import Gpu
 from xyntra.targets.cuda.graph import LaunchGraph
 from xyntra.targets.cuda.memory import Event, PinnedMemory
 from xyntra.targets.cuda.small_copies import Copy
+
+if TYPE_CHECKING:
+    from xyntra.targets.cuda.native.array_calls import NativeArrayCalls
 
 Array = np.ndarray[Any, Any]
 Launch = Callable[[int], None]
@@ -34,6 +37,9 @@ class Slot:
         output_places: the same for outputs.
         has_large_outputs: whether an output is not staged.
         event: to be recorded behind the call.
+        words: that the GPU sets to 1 at the end of a call.
+        graph: what is launched.
+        native: what starts and ends calls in native code, once there is some.
 
     Args:
         ports: inputs and outputs.
@@ -74,8 +80,8 @@ class Slot:
             ],
             self._memory.address,
         )
-        words = np.dtype(np.uint32)
-        self._flags = self._memory.array((copies_out[-1].blocks,), words).data
+        self.words = self._memory.array((copies_out[-1].blocks,), np.dtype(np.uint32))
+        self._flags = self.words.data
         launch = bind([*self.input_places, *self.output_places])
         parts: list[Launch] = [*copies_in, launch, *copies_out]
 
@@ -83,18 +89,19 @@ class Slot:
             for part in parts:
                 part(on)
 
-        self._graph = LaunchGraph(work, stream, gpu.direct)
+        self.graph = LaunchGraph(work, stream, gpu.direct)
+        self.native: NativeArrayCalls | None = None
 
     def start(self, stream: int) -> None:
         """Put on a stream: copies of the inputs, the launches, copies of the outputs."""
         flags = self._flags
         for number in range(len(flags)):
             flags[number] = 0
-        self._graph(stream)
+        self.graph(stream)
 
-    def wait(self, stream: int, what: str, place: str | None) -> None:
+    def wait(self, stream: int, what: str, place: str | None, *, is_late: bool = False) -> None:
         """Wait for what `start` has put on a stream; where it is short, without the driver."""
-        if not self._ends_soon():
+        if is_late or not self._ends_soon():
             self._direct.record(self.event.handle, stream)
             self._direct.synchronize(self.event.handle, what, place)
 

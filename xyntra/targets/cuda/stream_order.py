@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+import ctypes
+
 from xyntra.targets.cuda.direct import Direct
 from xyntra.targets.cuda.memory import Event
+
+_NO_STREAM = 2**64 - 1
 
 
 class StreamOrder:
@@ -12,6 +16,8 @@ class StreamOrder:
 
     Attributes:
         own: the stream of calls from the host, which lives as long as this object is used.
+        word: the stream of the last call, where the next one on it has nothing to wait for; native
+            code reads it.
     """
 
     def __init__(self, direct: Direct, own: int) -> None:
@@ -20,6 +26,7 @@ class StreamOrder:
         self._last = own
         self._lasts = True
         self._fence = Event()
+        self.word = ctypes.c_uint64(own)
 
     def enter(self, stream: int, *, lasts: bool) -> None:
         """Begin a call on a stream.
@@ -36,6 +43,7 @@ class StreamOrder:
             self._direct.wait(stream, self._fence.handle)
         self._last = stream
         self._lasts = lasts or stream == self.own
+        self.word.value = stream if self._lasts else _NO_STREAM
 
     def leave(self) -> None:
         """End the call that began last."""

@@ -56,7 +56,7 @@ class TorchCalls:
             if self._overlap(addresses):
                 return None
             results = out
-        replay = self._replays.known(tuple(addresses))
+        replay = self._replays.sets.find(tuple(addresses))
         if replay is None:
             return None
         self._order.enter(stream, lasts=True)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Calls with small arrays of numpy's through native code."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from xyntra.targets.cpu.memory import address_of
+from xyntra.targets.cuda.gpu import Gpu
+from xyntra.targets.cuda.native.array_code import ArrayTable, ExpectedArray
+from xyntra.targets.cuda.native.builtins import LoadedCode
+from xyntra.targets.cuda.native.driver_functions import address_of_words, fill_functions
+from xyntra.targets.cuda.staging import Slot
+from xyntra.targets.cuda.stream_order import StreamOrder
+
+__all__ = ["NativeArrayCalls"]
+
+_LOOKS = 15_000  # at words in the processor's cache, some 20 us in all
+
+
+class NativeArrayCalls:
+    """The two halves of calls through one piece of page-locked memory.
+
+    Attributes:
+        start: copies inputs there and launches; returns the driver's status, None with nothing done
+            where they do not fit.
+        finish: copies outputs from there, once the GPU has said that they are there; 1, with
+            nothing done, if it has not for some microseconds.
+
+    Args:
+        slot: the memory, all arrays staged.
+        gpu: where.
+        order: of calls on several streams.
+        code: with `start` and `finish`.
+    """
+
+    def __init__(self, slot: Slot, gpu: Gpu, order: StreamOrder, code: LoadedCode) -> None:
+        arrays = [each for each in (*slot.inputs, *slot.outputs) if each is not None]
+        words = slot.words
+        self._held: list[Any] = [arrays, words, order]
+        self._expected = (ExpectedArray * max(len(arrays), 1))()
+        for expected, array in zip(self._expected, arrays, strict=False):
+            self._held.append(array.dtype)
+            expected.dtype = id(self._held[-1])
+            expected.shape = address_of_words(array.shape, self._held)
+            expected.rank = array.ndim
+            expected.staged = address_of(array)
+            expected.nbytes = array.nbytes
+        table = self._table = ArrayTable()
+        fill_functions(table, gpu)
+        table.copy = ctypes.cast(ctypes.CDLL(None).memcpy, ctypes.c_void_p).value
+        table.array, table.expected = id(np.ndarray), ctypes.addressof(self._expected)
+        table.graph, table.stream = slot.graph.handle, order.own
+        table.last_stream = ctypes.addressof(order.word)
+        table.words, table.word_count, table.looks = address_of(words), words.size, _LOOKS
+        table.inputs, table.outputs = len(slot.inputs), len(slot.outputs)
+        self.start = code.builtin("start", table)
+        self.finish = code.builtin("finish", table)

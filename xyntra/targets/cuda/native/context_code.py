@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""LLVM IR that makes a context current for one call, and gives the interpreter's lock away."""
+
+from __future__ import annotations
+
+__all__ = ["CONTEXT_CODE"]
+
+CONTEXT_CODE = """
+define internal i1 @enter(ptr %context, ptr %get, ptr %push, ptr %pushed) nounwind {
+  %current = alloca ptr, align 8
+  store i1 false, ptr %pushed
+  %got = call i32 %get(ptr %current)
+  %found = load ptr, ptr %current
+  %same = icmp eq ptr %found, %context
+  %fine = icmp eq i32 %got, 0
+  %there = and i1 %same, %fine
+  br i1 %there, label %done, label %change
+change:
+  %status = call i32 %push(ptr %context)
+  %entered = icmp eq i32 %status, 0
+  store i1 %entered, ptr %pushed
+  ret i1 %entered
+done:
+  ret i1 true
+}
+
+define internal void @leave(ptr %pop, ptr %pushed) nounwind {
+  %popped = alloca ptr, align 8
+  %was = load i1, ptr %pushed
+  br i1 %was, label %undo, label %done
+undo:
+  %status = call i32 %pop(ptr %popped)
+  br label %done
+done:
+  ret void
+}
+"""
+"""`enter` tells whether the context is current now; `leave` undoes what it did."""
