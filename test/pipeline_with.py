@@ -19,13 +19,23 @@ __all__ = ["compile_with", "largest_error"]
 
 
 def compile_with(
-    model: onnx.ModelProto, passes: Sequence[str], without: Sequence[str], cache: Path
+    model: onnx.ModelProto,
+    passes: Sequence[str],
+    without: Sequence[str],
+    cache: Path,
+    after: str = "",
 ) -> Executable:
-    """`model` with `passes` among those that fuse, and without those named in `without`."""
+    """`model` with `passes` among those that fuse, and without those named in `without`.
+
+    Passes that are not there come behind the one called `after`, or first of all.
+    """
     elements = [name for name in expand("fuse") if name not in without]
     added = [name for name in passes if name not in elements]
+    place = elements.index(after) + 1 if after else 0
     with pytest.MonkeyPatch.context() as patch:
-        changed = replace(PIPELINES["fuse"], elements=(*added, *elements))
+        changed = replace(
+            PIPELINES["fuse"], elements=(*elements[:place], *added, *elements[place:])
+        )
         patch.setitem(PIPELINES, "fuse", changed)
         # Compiled models are found by model and settings, of which pipelines are no part.
         folder = cache / "-".join(passes or ["plain"])

@@ -13,7 +13,7 @@ from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.passes.fusion.boundaries import node_name
 from xyntra.passes.fusion.functions import function_blocks
-from xyntra.passes.fusion.narrow_products import NarrowProduct
+from xyntra.passes.fusion.narrow_products import NarrowProduct, slices_of_columns
 from xyntra.passes.fusion.norm_statistics import (
     RowValues,
     merge_parts,
@@ -64,6 +64,8 @@ class FoldNorms:
 
     max_rows: int = 512
     """More rows keep a norm busy for longer than a launch takes."""
+    max_product_bytes: int = 1 << 25
+    """Beside reading more weights, a launch is nothing."""
     max_weight_bytes: int = 1 << 29
     """Most bytes of scaled weights in one module; they are kept beside the original ones."""
 
@@ -88,17 +90,18 @@ class FoldNorms:
 
 class _Folding:
     def __init__(self, options: FoldNorms) -> None:
+        self.options = options
         self.free_bytes = options.max_weight_bytes
         self.replaced: list[ir.Operation] = []
 
     def fold(self, norm: Norm, readers: Sequence[Reader]) -> None:
         """Let `readers` normalise by themselves, unless that takes too many bytes."""
-        nbytes = sum(
+        nbytes = [
             tensor_bytes(each.op.operands[each.product.columns]) for each in readers if each.product
-        )
-        if nbytes > self.free_bytes:
+        ]
+        if max(nbytes, default=0) > self.options.max_product_bytes or sum(nbytes) > self.free_bytes:
             return
-        self.free_bytes -= nbytes
+        self.free_bytes -= sum(nbytes)
         vectors = [_outside(vector, norm) for vector in (norm.scale, norm.bias)]
         x, parts = _give_parts(norm)
         self.replaced.append(norm.fused)
@@ -154,17 +157,21 @@ class _Folded:
         op, location = reader.op, self.norm.op.location
         outer = TensorBuilder(ir.InsertionPoint(reader.fused), op.location)
         matrix = _tensor(op.operands[product.columns])
-        weights = norm_weights(
-            outer, matrix, product.axis, self.scale, self.bias, centred=self.norm.centred
+        results = slices_of_columns(op.results[0])
+        weights, columns = norm_weights(
+            outer,
+            matrix,
+            product.axis,
+            [part for _, part in results],
+            (self.scale, self.bias),
+            centred=self.norm.centred,
         )
         op.operands[product.rows] = self.x.value
-        op.operands[product.columns] = weights.weights.value
-        sums = _tensor(op.results[0])
-        builder = TensorBuilder(ir.InsertionPoint.after(op), location)
-        found = normalize_product(
-            builder, sums, self.rows, weights.unit, weights.sums, weights.shift
-        )
-        sums.value.replace_all_uses_except(found.value, [found.value.owner.operation])
+        op.operands[product.columns] = weights.value
+        for (sums, _), vectors in zip(results, columns, strict=True):
+            builder = TensorBuilder(ir.InsertionPoint.after(sums.owner), location)
+            found = normalize_product(builder, _tensor(sums), self.rows, vectors).value
+            sums.replace_all_uses_except(found, [found.owner.operation])
 
 
 def _outside(vector: ir.Value | None, norm: Norm) -> Tensor | None:

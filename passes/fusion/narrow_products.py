@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from xyntra.dialects.mlir import ir
 from xyntra.passes.fusion.weights import constant_of_fill
 
-__all__ = ["NARROW", "NarrowProduct", "is_elementwise", "product_and_behind", "product_of"]
+__all__ = [
+    "NARROW",
+    "NarrowProduct",
+    "is_elementwise",
+    "product_and_behind",
+    "product_of",
+    "slices_of_columns",
+]
 
 NARROW = ("f16", "bf16")
 _BODY = ["arith.extf", "arith.extf", "arith.mulf", "arith.addf", "linalg.yield"]
@@ -95,3 +102,31 @@ def product_and_behind(operations: Iterable[ir.Operation]) -> Iterator[ir.Operat
         ):
             values.update(op.results)
             yield op
+
+
+def slices_of_columns(result: ir.Value) -> list[tuple[ir.Value, range]]:
+    """The slices in which a product's columns are read, with their columns; `result` if in none."""
+    whole = list(ir.RankedTensorType(result.type).shape)
+    found = []
+    for use in result.uses:
+        op = use.owner.operation
+        columns = _columns(op, whole) if op.name == "tensor.extract_slice" else None
+        if columns is None:
+            return [(result, range(whole[-1]))]
+        found.append((op.results[0], columns))
+    found.sort(key=lambda entry: (entry[1].start, entry[1].stop))
+    return found or [(result, range(whole[-1]))]
+
+
+def _columns(op: ir.Operation, whole: list[int]) -> range | None:
+    """The columns that a slice has of every row; None where it leaves rows out."""
+    if len(op.operands) != 1:
+        return None
+    offsets, sizes, strides = (
+        list(ir.DenseI64ArrayAttr(op.attributes[f"static_{name}"]))
+        for name in ("offsets", "sizes", "strides")
+    )
+    if any(offsets[:-1]) or sizes[:-1] != whole[:-1] or any(step != 1 for step in strides):
+        return None
+    is_kept = ir.RankedTensorType(op.results[0].type).rank == len(whole)
+    return range(offsets[-1], offsets[-1] + sizes[-1]) if is_kept else None

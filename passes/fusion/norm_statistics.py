@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from xyntra.dialects.builder import Iterator, Tensor, TensorBuilder
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, constant
+from xyntra.passes.fusion.normed_weights import NormedColumns
 
 __all__ = ["PART", "RowValues", "merge_parts", "normalize", "normalize_product", "write_parts"]
 
@@ -149,9 +150,7 @@ def normalize_product(
     builder: TensorBuilder,
     sums: Tensor,
     rows: RowValues,
-    unit: Tensor | None,
-    column_sums: Tensor | None,
-    shift: Tensor | None,
+    vectors: NormedColumns,
 ) -> Tensor:
     """The product of the normalised factor, from that of the factor as it is.
 
@@ -159,9 +158,7 @@ def normalize_product(
         builder: emits behind the product.
         sums: `[rows..., columns]`, f32: the factor times scaled weights.
         rows: of the factor.
-        unit: `[columns]`, f32: what a column of the weights was divided by; None for 1.
-        column_sums: `[columns]`, f32: sums of the columns of weights, times their unit.
-        shift: `[columns]`, f32: the norm's bias times the weights.
+        vectors: of the weights.
     """
 
     def body(x: Scalar, values: dict[str, Scalar]) -> Scalar:
@@ -170,7 +167,7 @@ def normalize_product(
         x = x * values["factor"]
         return x + values["shift"] if "shift" in values else x
 
-    columns = {"unit": unit, "sums": column_sums, "shift": shift}
+    columns = {"unit": vectors.unit, "sums": vectors.sums, "shift": vectors.shift}
     return _by_row_and_column(builder, sums, rows, columns, body)
 
 

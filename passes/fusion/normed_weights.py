@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xyntra.dialects import FusedOp
@@ -11,7 +12,7 @@ from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, constant, emit
 
-__all__ = ["NormedWeights", "norm_weights"]
+__all__ = ["NormedColumns", "norm_weights"]
 
 _WIDE = "float32"
 _EXPONENT = 0x7F800000  # the bits of an f32 that are its exponent
@@ -19,19 +20,16 @@ _ONE_TWICE = 0x7F000000  # less the bits of a power of two: those of its recipro
 
 
 @dataclass(frozen=True)
-class NormedWeights:
-    """Weights with the norm's scale and bias in them.
+class NormedColumns:
+    """Vectors of f32 for some columns of weights.
 
     Attributes:
-        weights: in place of the product's, in their dtype: times the norm's scale, and every column
-            divided by its `unit`.
-        unit: `[columns]`, f32: powers of two; None where nothing is divided.
-        sums: `[columns]`, f32: sums over the columns of `weights`, times `unit`; None where the
-            norm subtracts no mean.
-        shift: `[columns]`, f32: the norm's bias times the product's weights; None without bias.
+        unit: powers of two that the columns were divided by; None where nothing was divided.
+        sums: sums over the columns of the new weights, times `unit`; None where the norm subtracts
+            no mean.
+        shift: the norm's bias times the product's weights; None without bias.
     """
 
-    weights: Tensor
     unit: Tensor | None = None
     sums: Tensor | None = None
     shift: Tensor | None = None
@@ -41,12 +39,12 @@ def norm_weights(
     builder: TensorBuilder,
     weights: Tensor,
     axis: int,
-    scale: Tensor | None,
-    bias: Tensor | None,
+    parts: Sequence[range],
+    vectors: tuple[Tensor | None, Tensor | None],
     *,
     centred: bool,
-) -> NormedWeights:
-    """Build one region that computes them, which runs once, when the model is loaded.
+) -> tuple[Tensor, list[NormedColumns]]:
+    """Build one region, which runs once, when the model is loaded, for the weights of a product.
 
     Columns of f16 are divided by a power of two, so that the largest magnitude of each is from one
     to two: whatever weights are given, none overflows, and what small ones lose is far below the
@@ -56,32 +54,44 @@ def norm_weights(
         builder: emits the region.
         weights: a matrix of f16 or bf16.
         axis: its dimension that is summed over.
-        scale: the norm's, `[sizes of axis]`; None for 1.
-        bias: the norm's, `[sizes of axis]`; None for 0.
+        parts: the columns that are used together.
+        vectors: scale and bias of the norm, `[sizes of axis]`; None for 1 and for 0.
         centred: whether the norm subtracts the mean.
+
+    Returns:
+        Weights of the same shape and dtype, and what goes with each part.
     """
-    vector = builder.tensor_type([weights.shape[1 - axis]], _WIDE)
-    types: dict[str, ir.Type] = {}
-    if scale is not None:
-        types["weights"] = weights.value.type
-        if weights.dtype == "float16":
-            types["unit"] = vector
-    types |= {"sums": vector} if centred else {}
-    types |= {"shift": vector} if bias is not None else {}
+    scale, bias = vectors
+    names = ["unit"] if scale is not None and weights.dtype == "float16" else []
+    names += ["sums"] if centred else []
+    names += ["shift"] if bias is not None else []
+    types = [weights.value.type] if scale is not None else []
+    types += [builder.tensor_type([len(part)], _WIDE) for _ in names for part in parts]
     if not types:
-        return NormedWeights(weights)
+        return weights, [NormedColumns() for _ in parts]
     with builder.location:
-        fused = FusedOp.build(list(types.values()), "generic", ip=builder.insertion_point)
+        fused = FusedOp.build(types, "generic", ip=builder.insertion_point)
         inner = TensorBuilder(ir.InsertionPoint(fused.block), builder.location)
         made = _make(inner, weights, axis, scale, bias)
-        fused.finish([made[name].value for name in types])
-    given = {name: _tensor(value) for name, value in zip(types, fused.results, strict=True)}
-    return NormedWeights(**{"weights": weights, **given})
+        given = [made["weights"]] if scale is not None else []
+        given += [_slice(inner, made[name], part) for name in names for part in parts]
+        fused.finish([each.value for each in given])
+    results = list(map(_tensor, fused.results))
+    new = results.pop(0) if scale is not None else weights
+    found = {name: results[i * len(parts) :] for i, name in enumerate(names)}
+    return new, [
+        NormedColumns(**{name: found[name][place] for name in names}) for place in range(len(parts))
+    ]
+
+
+def _slice(builder: TensorBuilder, vector: Tensor, part: range) -> Tensor:
+    return builder.slice(vector, [part.start], [len(part)], [1])
 
 
 def _make(
     builder: TensorBuilder, weights: Tensor, axis: int, scale: Tensor | None, bias: Tensor | None
 ) -> dict[str, Tensor]:
+    """New weights, and vectors for all columns."""
     made = {"weights": weights}
     if scale is not None:
         scaled = _along(builder, weights, axis, scale)

@@ -2,6 +2,7 @@
 // RUN: %xyntra-opt %s --fold-norms --form-kernels --outline-kernels --check-fusion=target=cuda | FileCheck %s --check-prefix=KERNELS
 // RUN: %xyntra-opt %s --fold-norms=max-rows=8 | FileCheck %s --check-prefix=MANY
 // RUN: %xyntra-opt %s --fold-norms=max-weight-bytes=1000 | FileCheck %s --check-prefix=MANY
+// RUN: %xyntra-opt %s --fold-norms=max-product-bytes=1000 | FileCheck %s --check-prefix=MANY
 
 #id = affine_map<(m, n) -> (m, n)>
 #column = affine_map<(m, n) -> (n)>
@@ -11,7 +12,7 @@
 #out = affine_map<(m, n, k) -> (m, n)>
 
 // MANY-NOT: tensor<2x16xf32>
-// KERNELS-COUNT-6: attributes {xyntra.kernel = #xyntra.kernel<{kind = "contraction"}>}
+// KERNELS-COUNT-7: attributes {xyntra.kernel = #xyntra.kernel<{kind = "contraction"}>}
 
 // The first product gives x and statistics of its two parts; the weights are scaled, column by column, in a region of their
 // own; the second one reads x, merges the statistics and normalises its sums.
@@ -273,4 +274,68 @@ func.func @residual(%x0: tensor<16x64xf16>, %w0: tensor<64x64xf16> {xyntra.param
     "xyntra.yield"(%z) {operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : (tensor<16x64xf16>) -> ()
   }) {kind = "contraction", resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : () -> tensor<16x64xf16>
   return %2, %0#0 : tensor<16x64xf16>, tensor<16x64xf16>
+}
+
+// Slices of the product's columns are normalised one by one, each with vectors of its own.
+// CHECK-LABEL: func.func @slices(
+// CHECK: %[[W:.+]]:7 = "xyntra.fused"()
+// CHECK: tensor.extract_slice %{{.+}}[0] [8] [1]
+// CHECK: tensor.extract_slice %{{.+}}[8] [24] [1]
+// CHECK: "xyntra.fused"()
+// CHECK-DAG: %[[FIRST:.+]] = tensor.extract_slice %{{.+}}[0, 0] [16, 8] [1, 1]
+// CHECK-DAG: %[[SECOND:.+]] = tensor.extract_slice %{{.+}}[0, 8] [16, 24] [1, 1]
+// CHECK-DAG: linalg.generic {{.+}} ins(%[[FIRST]], %{{.+}}, %{{.+}}, %[[W]]#1, %[[W]]#3, %[[W]]#5 :
+// CHECK-DAG: linalg.generic {{.+}} ins(%[[SECOND]], %{{.+}}, %{{.+}}, %[[W]]#2, %[[W]]#4, %[[W]]#6 :
+func.func @slices(%x0: tensor<16x64xf16>, %w0: tensor<64x64xf16> {xyntra.parameter = "w0"}, %g: tensor<64xf16> {xyntra.parameter = "g"}, %h: tensor<64xf16> {xyntra.parameter = "h"}, %w1: tensor<64x32xf16> {xyntra.parameter = "w1"}) -> (tensor<16x8xf16>, tensor<16x24xf16>) {
+  %zero = arith.constant 0.0 : f32
+  %0 = "xyntra.fused"() ({
+    %p_e = tensor.empty() : tensor<16x64xf32>
+    %p_i = linalg.fill ins(%zero : f32) outs(%p_e : tensor<16x64xf32>) -> tensor<16x64xf32>
+    %p = linalg.generic {indexing_maps = [#rows, #kn, #out], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%x0, %w0 : tensor<16x64xf16>, tensor<64x64xf16>) outs(%p_i : tensor<16x64xf32>) {
+    ^bb0(%a: f16, %b: f16, %s: f32):
+      %u = arith.extf %a : f16 to f32
+      %v = arith.extf %b : f16 to f32
+      %p = arith.mulf %u, %v : f32
+      %t = arith.addf %s, %p : f32
+      linalg.yield %t : f32
+    } -> tensor<16x64xf32>
+    %x_e = tensor.empty() : tensor<16x64xf16>
+    %x = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%p : tensor<16x64xf32>) outs(%x_e : tensor<16x64xf16>) {
+    ^bb0(%a: f32, %b: f16):
+      %t = arith.truncf %a : f32 to f16
+      linalg.yield %t : f16
+    } -> tensor<16x64xf16>
+    %n = "xyntra.layer_norm"(%x, %g, %h) {axis = 1 : i64, epsilon = 1.0e-5 : f32, operandSegmentSizes = array<i32: 1, 1, 1>} : (tensor<16x64xf16>, tensor<64xf16>, tensor<64xf16>) -> tensor<16x64xf16>
+    "xyntra.yield"(%n) {operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : (tensor<16x64xf16>) -> ()
+  }) {kind = "contraction", resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : () -> tensor<16x64xf16>
+  %1:2 = "xyntra.fused"() ({
+    %q_e = tensor.empty() : tensor<16x32xf32>
+    %q_i = linalg.fill ins(%zero : f32) outs(%q_e : tensor<16x32xf32>) -> tensor<16x32xf32>
+    %q = linalg.generic {indexing_maps = [#rows, #kn, #out], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%0, %w1 : tensor<16x64xf16>, tensor<64x32xf16>) outs(%q_i : tensor<16x32xf32>) {
+    ^bb0(%a: f16, %b: f16, %s: f32):
+      %u = arith.extf %a : f16 to f32
+      %v = arith.extf %b : f16 to f32
+      %p = arith.mulf %u, %v : f32
+      %t = arith.addf %s, %p : f32
+      linalg.yield %t : f32
+    } -> tensor<16x32xf32>
+    %left = tensor.extract_slice %q[0, 0] [16, 8] [1, 1] : tensor<16x32xf32> to tensor<16x8xf32>
+    %right = tensor.extract_slice %q[0, 8] [16, 24] [1, 1] : tensor<16x32xf32> to tensor<16x24xf32>
+    %y_e = tensor.empty() : tensor<16x8xf16>
+    %y = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%left : tensor<16x8xf32>) outs(%y_e : tensor<16x8xf16>) {
+    ^bb0(%a: f32, %b: f16):
+      %t = arith.truncf %a : f32 to f16
+      linalg.yield %t : f16
+    } -> tensor<16x8xf16>
+    %z_e = tensor.empty() : tensor<16x24xf16>
+    %z = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%right : tensor<16x24xf32>) outs(%z_e : tensor<16x24xf16>) {
+    ^bb0(%a: f32, %b: f16):
+      %t = arith.truncf %a : f32 to f16
+      linalg.yield %t : f16
+    } -> tensor<16x24xf16>
+    "xyntra.yield"(%y, %z) {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>} : (tensor<16x8xf16>, tensor<16x24xf16>) -> ()
+  }) {kind = "contraction", resultSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>} : () -> (tensor<16x8xf16>, tensor<16x24xf16>)
+  return %1#0, %1#1 : tensor<16x8xf16>, tensor<16x24xf16>
 }
