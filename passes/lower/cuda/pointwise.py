@@ -57,11 +57,14 @@ def emit_pointwise(nest: LinearNest) -> LaunchShape:
     own = extents[-1] if extents and extents[-1] in _OWN and not reads_outputs(nest) else 1
     if own > 1:
         extents[-1] = 1
+    loops = list(zip(order, extents, strict=True))
     count = prod(extents)
+    if own == 1 and not reads_outputs(nest) and _steps(nest, count) > 1:
+        return _emit_by_elements(nest, loops)
     shape = LaunchShape(-(-count // _THREADS), _THREADS)
     number = global_thread(shape)
     with below(number, count, always=count % _THREADS == 0):
-        position = delinearize(number, list(zip(order, extents, strict=True)))
+        position = delinearize(number, loops)
         if own > 1:
             _emit_neighbours(nest, order[-1], own, position)
         else:
@@ -80,6 +83,29 @@ def _emit_neighbours(nest: LinearNest, inner: int, count: int, position: Positio
 
 def _emit_by_vectors(nest: LinearNest, loops: Sequence[tuple[int, int]], lanes: int) -> LaunchShape:
     """Emit `nest` with loops of vectors; a thread takes several, a block neighbouring ones."""
+    shape, places = _places(nest, loops)
+    inner = loops[-1][0]
+    for position, _ in places:
+        position[inner] = arith.muli(position[inner], index(lanes))
+    emit_vectors(nest, inner, lanes, places)
+    return shape
+
+
+def _emit_by_elements(nest: LinearNest, loops: Sequence[tuple[int, int]]) -> LaunchShape:
+    """Emit `nest` with several single elements for a thread, whose loads come first."""
+    shape, places = _places(nest, loops)
+    values = [emit_body(nest, position, []) for position, _ in places]
+    for (position, inside), results in zip(places, values, strict=True):
+        with nullcontext() if inside is None else when(inside):
+            for value, output in zip(results, nest.outputs, strict=True):
+                store(value, output, offset(output, position))
+    return shape
+
+
+def _places(
+    nest: LinearNest, loops: Sequence[tuple[int, int]]
+) -> tuple[LaunchShape, list[tuple[Position, ir.Value | None]]]:
+    """Return a launch, and where each step of a thread is in `loops`, and if it is inside."""
     count = prod(extent for _, extent in loops)
     steps = _steps(nest, count)
     tile = _THREADS * steps
@@ -89,20 +115,16 @@ def _emit_by_vectors(nest: LinearNest, loops: Sequence[tuple[int, int]], lanes: 
     if wide:
         block, thread = as_index(block), as_index(thread)
     first = arith.addi(arith.muli(block, like(block, tile)), thread)
-    inner = loops[-1][0]
     places = []
     for step in range(steps):
         number, inside = arith.addi(first, like(first, step * _THREADS)), None
         if count % tile:
             last = like(number, count - 1)
             inside = arith.cmpi(arith.CmpIPredicate.ule, number, last)
-            # What lies behind the end is computed from the last vector, and not stored.
+            # What lies behind the end is computed from the last one, and not stored.
             number = arith.minui(number, last)
-        position = delinearize(number, loops)
-        position[inner] = arith.muli(position[inner], index(lanes))
-        places.append((position, inside))
-    emit_vectors(nest, inner, lanes, places)
-    return shape
+        places.append((delinearize(number, loops), inside))
+    return shape, places
 
 
 def _steps(nest: LinearNest, count: int) -> int:
