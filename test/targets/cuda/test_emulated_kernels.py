@@ -19,6 +19,7 @@ from bench.cuda_random_maker import CaseMaker
 from bench.cuda_random_reference import expected
 from xyntra.dialects import make_context
 from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cuda.contraction import wgmma
 from xyntra.plan.artifact import Artifact
 from xyntra.targets.cuda.kernel_image import KernelImage
 
@@ -95,18 +96,20 @@ def test_reductions(op: str, axes: list[int], context: ir.Context) -> None:
 
 
 def product(
-    dtype: str, rows: int, columns: int, depth: int, *, prefer: str = "", turned: bool = False
-) -> Case:
+    dtype: str, rows: int, columns: int, depth: int, *, prefer: str = "", turned: bool = False,
+    constant: bool = False,
+) -> Case:  # fmt: skip
     """relu(a b + bias) + residual."""
     m = _maker("contraction")
     m.prefer, m.precision = prefer, "f32" if dtype != "tf32" else "tf32"
     dtype = "float32" if dtype == "tf32" else dtype
     a = m.leaf(dtype, (rows, depth))
-    b = m.leaf(dtype, (columns, depth) if turned else (depth, columns))
+    kind = "weight" if constant else "input"
+    b = m.leaf(dtype, (columns, depth) if turned else (depth, columns), kind)
     if turned:
         b = m.step("Transpose", [b], (depth, columns), perm=[1, 0])
     y = m.step("MatMul", [a, b], (rows, columns))
-    y = m.step("Relu", [m.step("Add", [y, m.leaf(dtype, (columns,))], y.shape)], y.shape)
+    y = m.step("Relu", [m.step("Add", [y, m.leaf(dtype, (columns,), kind)], y.shape)], y.shape)
     return m.finish(m.step("Add", [y, m.leaf(dtype, y.shape)], y.shape), label="")
 
 
@@ -140,6 +143,25 @@ def test_products_by_warpgroups(
 ) -> None:
     case = product(dtype, *sizes, prefer="warpgroups", turned=turned)
     _check(case, context, "wgmma.mma_async", "cp.async.bulk.tensor", "mbarrier.try_wait")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "blocks", "feature"),
+    [
+        ((70, 72, 1160), 132, "barrier.cluster"), ((130, 200, 72), 3, "wgmma"),
+        ((64, 64, 840), 132, "wgmma"),
+    ],
+)  # fmt: skip
+def test_products_with_weights_that_are_brought_first(
+    sizes: tuple[int, int, int],
+    blocks: int,
+    feature: str,
+    context: ir.Context,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(wgmma, "MULTIPROCESSORS", blocks)
+    case = product("float16", *sizes, prefer="warpgroups", constant=True)
+    _check(case, context, feature, "griddepcontrol.launch_dependents")
 
 
 def test_products_by_clusters(context: ir.Context) -> None:

@@ -8,7 +8,7 @@ import re
 import pytest
 from gpu_code import assemble, compiled
 
-from xyntra.passes.lower.cuda.contraction import long_products, plan_wgmma, select
+from xyntra.passes.lower.cuda.contraction import plan_wgmma, select
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import Tile
 
 PRODUCT = """
@@ -210,7 +210,6 @@ def test_small_factors_with_odd_rows_are_loaded_one_by_one(monkeypatch):
 @pytest.mark.parametrize("sizes", [(64, 64, 65536), (100, 40, 32768)])
 def test_long_reductions_with_few_outputs_are_summed_in_parts(sizes, monkeypatch):
     monkeypatch.setattr(select, "MMA_ARCHITECTURES", frozenset({"sm_90a"}))
-    monkeypatch.setattr(long_products, "SPLITS", True)
     image = compiled(product(*sizes))
     parts, total = image.launches
     tiles = -(-sizes[0] // 64)
@@ -220,8 +219,7 @@ def test_long_reductions_with_few_outputs_are_summed_in_parts(sizes, monkeypatch
     assert not total.maps
 
 
-def test_other_long_reductions_are_not(monkeypatch):
-    monkeypatch.setattr(long_products, "SPLITS", True)
+def test_other_long_reductions_are_not():
     assert len(compiled(product(64, 64, 65536 + 8)).launches) == 1  # no equal parts
     assert len(compiled(product(1024, 1024, 8192)).launches) == 1  # tiles enough
 

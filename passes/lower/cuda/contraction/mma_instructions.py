@@ -119,6 +119,16 @@ def cluster_barrier() -> None:
     _effect("barrier.cluster.wait.acquire.aligned;", "", [])
 
 
+def leave_cluster() -> None:
+    """Wait until no thread of the cluster reads this block's memory any more.
+
+    What was read has been used by then. Nothing that was written is for others to see: letting them
+    would take as long as the stores to memory do.
+    """
+    _effect("barrier.cluster.arrive.relaxed.aligned;", "", [])
+    _effect("barrier.cluster.wait.acquire.aligned;", "", [])
+
+
 def _several(
     kind: ir.Type,
     count: int,

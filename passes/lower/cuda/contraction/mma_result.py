@@ -18,6 +18,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.contraction.mma_instructions import (
     cluster_barrier,
+    leave_cluster,
     load_remote,
     load_vector,
     store_word,
@@ -32,7 +33,14 @@ from xyntra.passes.lower.cuda.contraction.row_partials import (
     leads,
 )
 from xyntra.passes.lower.cuda.contraction.row_values import RowTable, RowValues
-from xyntra.passes.lower.cuda.thread_grid import barrier, delinearize, i32, thread_number, when
+from xyntra.passes.lower.cuda.thread_grid import (
+    WARP,
+    barrier,
+    delinearize,
+    i32,
+    thread_number,
+    when,
+)
 from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.loop_builder import Position, load, offset
@@ -103,7 +111,7 @@ class MmaResult:
             cluster_barrier()
         self.write_share(place, sums[0].type)
         if place.rank is not None:
-            cluster_barrier()  # shared memory must be there until all have read it
+            leave_cluster()
 
     def exchange(self, corner: tuple[ir.Value, ir.Value], sums: Sequence[ir.Value]) -> None:
         """Store a thread's fragments as rows in shared memory; arguments are those of `write`."""
@@ -129,11 +137,13 @@ class MmaResult:
         """Write the vectors of the tile that are this block's; sums are of type `element`."""
         lanes, tile = self.lanes, self.tile
         count = tile.rows * tile.columns // lanes
-        first, step = thread_number(), tile.threads
+        first, end = thread_number(), i32(count)
         if place.rank is not None:
-            first = arith.addi(first, arith.muli(place.rank, i32(step)))
-            step *= tile.split
-        loop = scf.ForOp(first, i32(count), i32(step), [])
+            own = -(-count // (tile.split * WARP)) * WARP  # so that warps stay together
+            start = arith.muli(place.rank, i32(own))
+            first = arith.addi(first, start)
+            end = arith.minui(end, arith.addi(start, i32(own)))
+        loop = scf.ForOp(first, end, i32(tile.threads), [])
         with ir.InsertionPoint(loop.body):
             across = i32(tile.columns // lanes)
             row = arith.divui(loop.induction_variable, across)

@@ -6,13 +6,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.passes.lower.cuda.contraction.group import Slice
+from xyntra.passes.lower.cuda.contraction.mma_tiles import MmaTile
 from xyntra.passes.lower.cuda.contraction.product import Product
 from xyntra.passes.lower.cuda.contraction.row_partials import RowPartials
 from xyntra.passes.lower.cuda.contraction.row_values import RowValues
 from xyntra.passes.lower.cuda.contraction.tile_order import TileOrder
 from xyntra.passes.lower.cuda.contraction.wgmma_factor import Factor
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
+    MULTIPROCESSORS,
     Tile,
     can_split,
     choose_tile,
@@ -23,6 +26,7 @@ from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
 )
 from xyntra.passes.lower.cuda.contraction.wgmma_results import Results
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
+from xyntra.passes.lower.cuda.thread_grid import WARP
 from xyntra.passes.lower.nests.epilogue import Epilogue
 
 
@@ -71,8 +75,16 @@ class WgmmaPlan:
 
     @property
     def stages(self) -> int:
-        """Of the ring."""
-        return stages(self.order.tile, self.staging_bytes)
+        """Of the ring: no more than blocks of a single tile use."""
+        tile = self.order.tile
+        found = stages(tile, self.staging_bytes)
+        if tile.split == 1 and self.order.count > MULTIPROCESSORS:
+            return found
+        least = 1
+        if tile.split > 1:  # blocks leave their sums in the ring
+            nbytes = tile.rows * sums_tile(tile).pitch * ITEM_BYTES["f32"]
+            least = -(-nbytes // tile.stage_bytes)
+        return min(found, max(-(-self.steps // tile.split), least))
 
     @property
     def maps(self) -> tuple[TensorMap, ...]:
@@ -81,6 +93,11 @@ class WgmmaPlan:
             return (self.left.map, self.right.map)
         results = [each for _, result in self.results for each in result.maps]
         return (self.left.map, self.right.map, *results)
+
+
+def sums_tile(tile: Tile) -> MmaTile:
+    """Return how the sums of a tile lie in the shared memory of blocks that share it."""
+    return MmaTile(tile.rows, tile.columns, tile.threads // WARP, 1, split=tile.split)
 
 
 def plan_wgmma(

@@ -23,19 +23,14 @@ from xyntra.passes.lower.cuda.contraction.plan_wgmma import WgmmaPlan
 from xyntra.passes.lower.cuda.contraction.product import Product
 from xyntra.passes.lower.cuda.contraction.row_values import RowTable
 from xyntra.passes.lower.cuda.contraction.tile_order import TileOrder
-from xyntra.passes.lower.cuda.contraction.wgmma_factor import (
-    Factor,
-    StagePlace,
-    StageTarget,
-)
+from xyntra.passes.lower.cuda.contraction.wgmma_factor import Factor
 from xyntra.passes.lower.cuda.contraction.wgmma_ops import (
     address,
     advanced,
     descriptor,
     multiply,
-    pointer,
-    prefetch_map,
     same_in_warp,
+    wait_for_launch,
     wait_for_phase,
     wait_for_products,
 )
@@ -47,7 +42,9 @@ from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
     WARPGROUP_ROWS,
     Tile,
 )
+from xyntra.passes.lower.cuda.contraction.wgmma_producer import Producer
 from xyntra.passes.lower.cuda.contraction.wgmma_results import Place
+from xyntra.passes.lower.cuda.contraction.wgmma_ring import Ring, rolled
 from xyntra.passes.lower.cuda.contraction.wgmma_split import leave_sums, write_share
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.tensor_map import map_argument
@@ -64,7 +61,6 @@ from xyntra.passes.lower.cuda.thread_grid import (
 _STEP_BYTES = 32  # of the reduction, in one wgmma
 _STEPS = 16  # of 16-bit elements
 _ROWS_APART = 8 * SWIZZLE  # bytes from one group of eight rows to the next
-_BARRIER = 8  # bytes
 _UNUSED = 16  # bytes
 _PRODUCER_REGISTERS = 40
 _CONSUMER_REGISTERS = 232
@@ -83,13 +79,16 @@ def emit_wgmma(plan: WgmmaPlan, shared: SharedMemory) -> LaunchShape:
         written = []
     buffers = [product.left.value, product.right.value, *written]
     maps = tuple(map_argument(value, number) for number, value in enumerate(buffers))
-    kernel = _Kernel(plan, maps, address(shared.dynamic()))
+    tile = plan.order.tile
+    barriers = plan.stages * tile.stage_bytes + plan.staging_bytes
+    ring = Ring(address(shared.dynamic()), plan.stages, tile, barriers)
+    kernel = _Kernel(plan, maps, ring)
     kernel.emit()
     return LaunchShape(
         kernel.blocks,
-        plan.order.tile.threads,
-        kernel.barriers + 2 * _BARRIER * plan.stages,
-        plan.order.tile.split,
+        tile.threads,
+        barriers + ring.barrier_bytes,
+        tile.split,
         maps=plan.maps,
         resident=1,
     )
@@ -97,17 +96,17 @@ def emit_wgmma(plan: WgmmaPlan, shared: SharedMemory) -> LaunchShape:
 
 @dataclass(frozen=True)
 class _Kernel:
-    """One launch; offsets are bytes of its dynamic shared memory.
+    """One launch.
 
     Attributes:
         plan: of the product.
         maps: of the factors and results, as LLVM pointers.
-        memory: address of the shared memory, an i32.
+        ring: of stages, at the start of shared memory.
     """
 
     plan: WgmmaPlan
     maps: tuple[ir.Value, ...]
-    memory: ir.Value
+    ring: Ring
 
     @property
     def order(self) -> TileOrder:
@@ -120,10 +119,6 @@ class _Kernel:
     @property
     def right(self) -> Factor:
         return self.plan.right
-
-    @property
-    def stages(self) -> int:
-        return self.plan.stages
 
     @property
     def tile(self) -> Tile:
@@ -146,40 +141,35 @@ class _Kernel:
         return self.plan.steps
 
     @property
-    def rights(self) -> int:
-        """Where the stages of the right factor start."""
-        return self.stages * self.tile.rows * SWIZZLE
-
-    @property
-    def staging(self) -> int:
-        """Where results pass through."""
-        return self.stages * self.tile.stage_bytes
-
-    @property
-    def barriers(self) -> int:
-        """Where the barriers start."""
-        return self.staging + self.plan.staging_bytes
+    def memory(self) -> ir.Value:
+        """Address of the shared memory, an i32."""
+        return self.ring.memory
 
     @property
     def table(self) -> RowTable | None:
         """Values of the tile's rows, which what follows reads."""
         if self.plan.values is None:
             return None
-        start = arith.addi(self.memory, i32(self.barriers - self.plan.table_bytes))
+        start = arith.addi(self.memory, i32(self.ring.barriers - self.plan.table_bytes))
         return RowTable(self.plan.values, start, self.tile.rows)
 
     def emit(self) -> None:
         group = same_in_warp(arith.shrui(thread_number(), i32(WARPGROUP.bit_length() - 1)))
         is_first = arith.cmpi(arith.CmpIPredicate.eq, thread_number(), i32(0))
+        producer = Producer(self.plan, self.maps, self.ring)
         with when(is_first):
-            self._prepare()
+            producer.prepare(self.order.place(self._first_tile()), self._own_steps())
         barrier()
+        wait_for_launch()
         is_producer = arith.cmpi(arith.CmpIPredicate.eq, group, i32(0))
         roles = scf.IfOp(is_producer, has_else=True)
         with ir.InsertionPoint(roles.then_block):
             self._set_registers(_PRODUCER_REGISTERS, "decrease")
             with when(is_first):
-                self._tiles(self._bring)
+                steps = self._own_steps()
+                self._tiles(
+                    lambda place, ring: producer.bring(place, steps, ring), [producer.begun(steps)]
+                )
             scf.YieldOp([])
         with ir.InsertionPoint(roles.else_block):
             self._set_registers(_CONSUMER_REGISTERS, "increase")
@@ -189,26 +179,26 @@ class _Kernel:
             number, rank = self._share()
             write_share(self.plan, self.memory, self.order.place(number), rank, self.table)
 
-    def _prepare(self) -> None:
-        for each in self.maps:
-            prefetch_map(each)
-        warps = self.tile.consumers * WARPGROUP // WARP
-        for stage in range(self.stages):
-            nvvm.mbarrier_init(self._full(i32(stage)), i32(1))
-            nvvm.mbarrier_init(self._empty(i32(stage)), i32(warps))
-        nvvm.fence_mbarrier_init()
-
     def _set_registers(self, count: int, action: str) -> None:
         """Let consumers have registers of the producer, where two would have too few."""
         # Blocks that share a tile with all their threads need them all alike.
         if self.tile.consumers > 1 and self.tile.split == 1:
             nvvm.setmaxregister(count, getattr(nvvm.SetMaxRegisterAction, action))
 
-    def _tiles(self, body: Callable[[Place, Sequence[ir.Value]], Sequence[ir.Value]]) -> None:
-        """Let the block take its tiles; `body` is given stage and parity, and returns the next."""
-        ring = [i32(0), i32(0)]
+    def _tiles(
+        self,
+        body: Callable[[Place, Sequence[ir.Value]], Sequence[ir.Value]],
+        others: Sequence[ir.Value] = (),
+    ) -> None:
+        """Let the block take its tiles.
+
+        Args:
+            body: is given stage, parity and what else is carried on, and returns the next of them.
+            others: what else, before the first tile.
+        """
+        ring = [i32(0), i32(0), *others]
         if self.tile.split > 1:
-            body(self.order.place(self._share()[0]), ring)
+            body(self.order.place(self._first_tile()), ring)
             return
         loop = scf.ForOp(block_number(), i32(self.order.count), i32(self.blocks), ring)
         with ir.InsertionPoint(loop.body):
@@ -220,6 +210,9 @@ class _Kernel:
         split = i32(self.tile.split)
         return arith.divui(block_number(), split), arith.remui(block_number(), split)
 
+    def _first_tile(self) -> ir.Value:
+        return self._share()[0] if self.tile.split > 1 else block_number()
+
     def _own_steps(self) -> tuple[ir.Value, ir.Value]:
         """Return the first of the block's stages of a tile, and how many there are."""
         if self.tile.split == 1:
@@ -227,25 +220,6 @@ class _Kernel:
         each = -(-self.steps // self.tile.split)
         first = arith.muli(self._share()[1], i32(each))
         return first, arith.minsi(i32(each), arith.subi(i32(self.steps), first))
-
-    def _bring(self, place: Place, ring: Sequence[ir.Value]) -> Sequence[ir.Value]:
-        """Copy the stages of a tile, each as soon as it is empty."""
-        first, count = self._own_steps()
-        loop = _rolled(i32(0), count, ring)
-        with ir.InsertionPoint(loop.body):
-            stage, parity = loop.inner_iter_args
-            wait_for_phase(self._empty(stage), arith.xori(parity, i32(1)))
-            full = self._full(stage)
-            nvvm.mbarrier_arrive_expect_tx(full, i32(self.plan.brought or self.tile.stage_bytes))
-            step = arith.addi(first, loop.induction_variable)
-            start = self._at(i32(0), stage, self.tile.rows * SWIZZLE)
-            part = StagePlace(place.batch, place.row, step)
-            self.left.bring(StageTarget(self.maps[0], start, full), part)
-            start = self._at(i32(self.rights), stage, self.tile.columns * SWIZZLE)
-            part = StagePlace(place.batch, place.column, step)
-            self.right.bring(StageTarget(self.maps[1], start, full), part)
-            scf.YieldOp(self._next(stage, parity))
-        return list(loop.results)
 
     def _consume(self, number: ir.Value) -> None:
         """Multiply and write as consumer `number`, an i32."""
@@ -273,7 +247,7 @@ class _Kernel:
 
     def _write(self, place: Place, sums: Sequence[ir.Value], number: ir.Value) -> None:
         """Write a consumer's rows of a tile, which is in one of the slices."""
-        staging = arith.addi(self.memory, i32(self.staging))
+        staging = arith.addi(self.memory, i32(self.ring.nbytes))
         maps = list(self.maps[2:])
         for start, results in self.plan.results:
             own = [maps.pop(0) for _ in results.maps]
@@ -293,7 +267,7 @@ class _Kernel:
         # The first stage is by itself: it starts the sums.
         sums, ring = self._stage(number, ring, None)
         count = len(sums)
-        loop = _rolled(i32(1), self._own_steps()[1], [*sums, *ring, before])
+        loop = rolled(i32(1), self._own_steps()[1], [*sums, *ring, before])
         with ir.InsertionPoint(loop.body):
             inside = list(loop.inner_iter_args)
             sums, following = self._stage(number, inside[count : count + 2], inside[:count])
@@ -309,13 +283,11 @@ class _Kernel:
         self, number: ir.Value, ring: Sequence[ir.Value], sums: Sequence[ir.Value] | None
     ) -> tuple[list[ir.Value], list[ir.Value]]:
         stage, parity = ring
-        wait_for_phase(self._full(stage), parity)
+        wait_for_phase(self.ring.full(stage), parity)
         nvvm.wgmma_fence_aligned()
-        own = self._at(i32(0), stage, self.tile.rows * SWIZZLE)
-        own = arith.addi(own, arith.muli(number, i32(BLOCK_BYTES)))
+        own = arith.addi(self.ring.part(0, stage), arith.muli(number, i32(BLOCK_BYTES)))
         left = descriptor(own, _blocks_apart(self.left), _ROWS_APART)
-        both = self._at(i32(self.rights), stage, self.tile.columns * SWIZZLE)
-        right = descriptor(both, _blocks_apart(self.right), _ROWS_APART)
+        right = descriptor(self.ring.part(1, stage), _blocks_apart(self.right), _ROWS_APART)
         found = list(sums or [])
         for step in range(SWIZZLE // _STEP_BYTES):
             found = multiply(
@@ -328,42 +300,12 @@ class _Kernel:
                 right_is_deep=self.right.is_deep,
             )
         nvvm.wgmma_commit_group_sync_aligned()
-        return found, self._next(stage, parity)
+        return found, self.ring.following(stage, parity)
 
     def _release(self, stage: ir.Value) -> None:
         lane = arith.andi(thread_number(), i32(WARP - 1))
         with when(arith.cmpi(arith.CmpIPredicate.eq, lane, i32(0))):
-            nvvm.mbarrier_arrive(self._empty(stage), results=[])
-
-    def _next(self, stage: ir.Value, parity: ir.Value) -> list[ir.Value]:
-        """Return the stage behind this one, and the parity of its phase."""
-        following = arith.addi(stage, i32(1))
-        wraps = arith.cmpi(arith.CmpIPredicate.eq, following, i32(self.stages))
-        return [
-            arith.select(wraps, i32(0), following),
-            arith.select(wraps, arith.xori(parity, i32(1)), parity),
-        ]
-
-    def _at(self, start: ir.Value, number: ir.Value, nbytes: int) -> ir.Value:
-        """Return the address of item `number` of `nbytes` each, behind byte `start`."""
-        place = arith.addi(start, arith.muli(number, i32(nbytes)))
-        return arith.addi(self.memory, place)
-
-    def _full(self, stage: ir.Value) -> ir.Value:
-        return pointer(self._at(i32(self.barriers), stage, _BARRIER))
-
-    def _empty(self, stage: ir.Value) -> ir.Value:
-        start = i32(self.barriers + _BARRIER * self.stages)
-        return pointer(self._at(start, stage, _BARRIER))
-
-
-def _rolled(first: ir.Value, end: ir.Value, carried: Sequence[ir.Value]) -> scf.ForOp:
-    """Return a loop that is not unrolled: what is in flight must end where it began."""
-    loop = scf.ForOp(first, end, i32(1), list(carried))
-    loop.operation.attributes["llvm.loop_annotation"] = ir.Attribute.parse(
-        "#llvm.loop_annotation<unroll = <disable = true>>"
-    )
-    return loop
+            nvvm.mbarrier_arrive(self.ring.empty(stage), results=[])
 
 
 def _blocks_apart(factor: Factor) -> int:

@@ -204,3 +204,17 @@ def same_in_warp(value: ir.Value) -> ir.Value:
     kind = attribute("#nvvm<shfl_kind idx>")
     word = ir.IntegerType.get_signless(32)
     return emit("nvvm.shfl.sync", [i32(-1), value, i32(0), i32(31)], word, kind=kind)
+
+
+def let_next_launch_begin() -> None:
+    """Let the launch behind this one take its places once all blocks of this one have theirs."""
+    _order("griddepcontrol.launch_dependents;")
+
+
+def wait_for_launch() -> None:
+    """Wait until the launch ahead of this one has ended, and what it wrote can be seen."""
+    _order("griddepcontrol.wait;")
+
+
+def _order(instruction: str) -> None:
+    llvm.inline_asm(None, [], instruction, "~{memory}", has_side_effects=True)

@@ -13,10 +13,9 @@ from collections.abc import Sequence
 from torch_mlir.dialects import arith, nvvm
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.contraction.mma_instructions import cluster_barrier
+from xyntra.passes.lower.cuda.contraction.mma_instructions import cluster_barrier, leave_cluster
 from xyntra.passes.lower.cuda.contraction.mma_result import MmaPlace, MmaResult
-from xyntra.passes.lower.cuda.contraction.mma_tiles import MmaTile
-from xyntra.passes.lower.cuda.contraction.plan_wgmma import WgmmaPlan
+from xyntra.passes.lower.cuda.contraction.plan_wgmma import WgmmaPlan, sums_tile
 from xyntra.passes.lower.cuda.contraction.roles import Roles
 from xyntra.passes.lower.cuda.contraction.row_values import RowTable
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import WARPGROUP, WARPGROUP_ROWS
@@ -63,20 +62,19 @@ def write_share(
     cluster_barrier()
     shared = MmaPlace(place.batch, place.row, place.column, rank)
     _result(plan, memory, table).write_share(shared, ir.F32Type.get())
-    cluster_barrier()  # shared memory must be there until all have read it
+    leave_cluster()
 
 
 def _result(plan: WgmmaPlan, memory: ir.Value, table: RowTable | None = None) -> MmaResult:
     (_, results), *_ = plan.results
     product, tile = results.product, plan.order.tile
     roles = Roles(product.batch, product.rows, product.columns, product.depth, 0, 1)
-    shape = MmaTile(tile.rows, tile.columns, tile.threads // WARP, 1, split=tile.split)
     return MmaResult(
         product.nest,
         roles,
         results.epilogue,
         None,
-        shape,
+        sums_tile(tile),
         memory,
         table=table,
         partials=plan.partials,

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The ring of stages in shared memory through which factors come to warpgroups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch_mlir.dialects import arith, nvvm, scf
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cuda.contraction.wgmma_ops import pointer
+from xyntra.passes.lower.cuda.contraction.wgmma_plan import SWIZZLE, WARPGROUP, Tile
+from xyntra.passes.lower.cuda.thread_grid import WARP, i32
+
+_BARRIER = 8  # bytes
+
+
+@dataclass(frozen=True)
+class Ring:
+    """Stages, each with a barrier that counts what arrives, and one for the warps that have read.
+
+    The left factor's parts of all stages come first, then the right one's.
+
+    Attributes:
+        memory: address of the block's shared memory, where the ring starts, an i32.
+        stages: how many.
+        tile: what the block computes at a time.
+        barriers: bytes from `memory` to the barriers.
+    """
+
+    memory: ir.Value
+    stages: int
+    tile: Tile
+    barriers: int
+
+    @property
+    def nbytes(self) -> int:
+        """Of the stages."""
+        return self.stages * self.tile.stage_bytes
+
+    @property
+    def barrier_bytes(self) -> int:
+        """Of the barriers."""
+        return 2 * _BARRIER * self.stages
+
+    def prepare(self) -> None:
+        """Initialise the barriers, as one thread."""
+        warps = self.tile.consumers * WARPGROUP // WARP
+        for stage in range(self.stages):
+            nvvm.mbarrier_init(self.full(i32(stage)), i32(1))
+            nvvm.mbarrier_init(self.empty(i32(stage)), i32(warps))
+        nvvm.fence_mbarrier_init()
+
+    def part(self, factor: int, stage: ir.Value) -> ir.Value:
+        """Return the address of the left (0) or right (1) factor's part of a stage, an i32."""
+        rights = self.stages * self.tile.rows * SWIZZLE
+        width = self.tile.columns if factor else self.tile.rows
+        return self._at(factor * rights, stage, width * SWIZZLE)
+
+    def full(self, stage: ir.Value) -> ir.Value:
+        """Return the barrier that counts the bytes of a stage."""
+        return pointer(self._at(self.barriers, stage, _BARRIER))
+
+    def empty(self, stage: ir.Value) -> ir.Value:
+        """Return the barrier that counts the warps which have read a stage."""
+        return pointer(self._at(self.barriers + _BARRIER * self.stages, stage, _BARRIER))
+
+    def following(self, stage: ir.Value, parity: ir.Value) -> list[ir.Value]:
+        """Return the stage behind this one, and the parity of its phase."""
+        after = arith.addi(stage, i32(1))
+        wraps = arith.cmpi(arith.CmpIPredicate.eq, after, i32(self.stages))
+        return [
+            arith.select(wraps, i32(0), after),
+            arith.select(wraps, arith.xori(parity, i32(1)), parity),
+        ]
+
+    def _at(self, start: int, number: ir.Value, nbytes: int) -> ir.Value:
+        """Return the address of item `number` of `nbytes` each, behind byte `start`."""
+        place = arith.addi(i32(start), arith.muli(number, i32(nbytes)))
+        return arith.addi(self.memory, place)
+
+
+def rolled(first: ir.Value, end: ir.Value, carried: Sequence[ir.Value]) -> scf.ForOp:
+    """Return a loop that is not unrolled: what is in flight must end where it began."""
+    loop = scf.ForOp(first, end, i32(1), list(carried))
+    loop.operation.attributes["llvm.loop_annotation"] = ir.Attribute.parse(
+        "#llvm.loop_annotation<unroll = <disable = true>>"
+    )
+    return loop
