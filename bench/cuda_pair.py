@@ -26,6 +26,7 @@ from bench.cuda_models import MODELS, TOLERANCE, Model, model_inputs
 from bench.cuda_networks import network
 from bench.machine import describe
 from bench.measure import ROOT, write_json
+from xyntra.errors import InputError
 
 __all__ = ["main"]
 
@@ -49,7 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = [_row(MODELS[name], options.artifacts) for name in options.names]
     slug = "-".join(gpus[0].lower().split())
     path = options.json or RESULTS / f"cuda_pair-{slug}.json"
-    write_json(path, {"machine": {**describe(), "gpus": gpus}, "rows": rows})
+    machine: dict[str, object] = {**describe(), "gpus": gpus}
+    write_json(path, {"machine": machine, "rows": rows})
     for row in rows:
         print(row, flush=True)
     return int(any(row["wrong"] for row in rows))
@@ -92,7 +94,7 @@ def _same(found: Sequence[Any], expected: Sequence[Any]) -> bool:
 def _refuses(executable: Any, inputs: Sequence[Any]) -> bool:
     try:
         executable(*inputs)
-    except xyntra.InputError as error:
+    except InputError as error:
         return bool(error.code == "input-device")
     return False
 
