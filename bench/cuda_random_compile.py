@@ -49,7 +49,9 @@ def compile_case(case: Case, architecture: str, context: ir.Context) -> Artifact
     with context, ir.Location.unknown():
         module = import_model(skeleton, {}, context=context, max_tensor_bytes=_LARGEST)
         target = "cuda" if architecture else "cpu"
-        fuse = fusion_pipeline(egraph=True, fast_math=False, target=target)
+        fuse = fusion_pipeline(
+            egraph=True, fast_math=False, target=target, precision=case.precision
+        )
         run_pipeline(module, ["prepare", *fuse, "kernels"], verify_each=False)
         plan = build_plan(module.operation, len(case.steps))
         sources = kernel_sources(module, plan, 2, architecture, case.precision)

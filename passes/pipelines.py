@@ -109,7 +109,12 @@ def expand(name: str) -> tuple[str, ...]:
 
 
 def fusion_pipeline(
-    *, egraph: bool, fast_math: bool, target: str = "cpu", fold_norms: bool = False
+    *,
+    egraph: bool,
+    fast_math: bool,
+    target: str = "cpu",
+    fold_norms: bool = False,
+    precision: str = "f32",
 ) -> tuple[str, ...]:
     """Return the elements of `fuse`, with the e-graph stage as the settings want it.
 
@@ -120,13 +125,15 @@ def fusion_pipeline(
             multiplied; for tensor cores, which take them as they are, weights are stored in order
             and images of few channels packed.
         fold_norms: whether norms are folded into products, where launches cost more than they do.
+        precision: what contractions of f32 compute in: "f32", or "tf32" on tensor cores.
     """
     simplify = SIMPLIFY.replace("}", " math=fast}") if fast_math else SIMPLIFY
     stages: dict[str, tuple[str, ...]] = {SIMPLIFY: (simplify,) if egraph else ()}
     if target != "cpu":
+        order = "order-weights" if precision == "f32" else f"order-weights{{precision={precision}}}"
         stages |= {
             "widen-contractions": (),
-            _LAST_VIEW: (_LAST_VIEW, "pack-channels", "order-weights"),
+            _LAST_VIEW: (_LAST_VIEW, "pack-channels", order),
             _FUSION: (f"{_FUSION}{{target={target}}}", *(("fold-norms",) if fold_norms else ())),
         }
     return tuple(each for name in expand("fuse") for each in stages.get(name, (name,)))

@@ -3,80 +3,128 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.passes.fusion.functions import function_blocks
-from xyntra.passes.fusion.weights import StaticValues, erase_with_unused
+from xyntra.passes.fusion.weights import StaticValues, erase_with_unused, static_reductions
 from xyntra.passes.registry import register_pass
 
 __all__ = ["OrderWeights"]
+
+_VECTOR = 4  # elements of f32 that a thread reads at once
 
 
 @register_pass
 @dataclass(frozen=True)
 class OrderWeights:
-    """Store weights so that what is summed over is innermost, as the other factor has it.
+    """Store weights in the order in which tiles of a contraction are read.
 
-    Where an image has its channels innermost, weights get them innermost too: a tile of either
-    factor is then made of contiguous pieces. The weights are brought into that order once, when
-    the model is loaded. Matrix products, which sum over one dimension, stay as they are.
+    Tensor cores want what is summed over as neighbours in both factors: where an image has its
+    channels innermost, weights get them innermost too. Matrix products, which sum over one
+    dimension, stay as they are, but for those of bytes, which tensor cores cannot transpose. Where
+    threads multiply in exact f32, they take neighbouring columns of one step: weights of f32 get
+    those innermost. It is done once, when the model is loaded.
     """
 
     name: ClassVar[str] = "order-weights"
 
+    precision: Literal["f32", "tf32"] = "f32"
+    """What contractions of f32 compute in: those of tf32 are for tensor cores."""
+
     def run(self, module: ir.Operation) -> None:
         """Rewrite every function of `module`."""
-        replaced = []
+        replaced: list[ir.Operation] = []
         for block in function_blocks(module):
-            static = StaticValues(block)
-            for index, view in enumerate(list(block.operations)):
-                op = view.operation
-                static.add(index, op, op.name)
-                if op.name == "linalg.generic" and static.reductions.has(op):
-                    replaced += _ordered(op, static)
+            ordered: dict[tuple[ir.Value, tuple[int, ...]], ir.Value] = {}
+            for op, static in static_reductions(block):
+                weights = _weights(op, static)
+                order = None if weights is None else self._order(weights)
+                if weights is not None and order is not None:
+                    replaced.append(_with_order(weights, order, ordered))
         erase_with_unused(replaced)
 
+    def _order(self, weights: _Weights) -> tuple[int, ...] | None:
+        """Return which dimension goes where; None where they stay."""
+        element = str(weights.type.element_type)
+        is_exact = element == "f32" and self.precision == "f32"
+        has_taps = any(weights.type.shape[i] > 1 for i in weights.taps)
+        if is_exact and weights.columns and weights.has_whole_vectors:
+            order = (*weights.batch, *weights.taps, weights.inner, *weights.columns)
+        elif not has_taps and element != "i8":
+            return None
+        else:
+            others = sorted([*weights.batch, *weights.columns])
+            order = (*others, *weights.taps, weights.inner)
+        return None if order == tuple(sorted(order)) else order
 
-def _ordered(op: ir.Operation, static: StaticValues) -> list[ir.Operation]:
-    """Replace `op` by one whose weights have another order; returns what is replaced."""
+
+@dataclass(frozen=True)
+class _Weights:
+    """The weights of a contraction, and what each of their dimensions is to it.
+
+    Attributes:
+        op: the contraction.
+        number: of the operand.
+        batch: dimensions whose loops move the other factor as well, and are not summed over.
+        columns: those whose loops move the weights alone.
+        taps: those that are summed over, but for the innermost one of the other factor.
+        inner: that one.
+    """
+
+    op: ir.Operation
+    number: int
+    batch: tuple[int, ...]
+    columns: tuple[int, ...]
+    taps: tuple[int, ...]
+    inner: int
+
+    @property
+    def value(self) -> ir.Value:
+        """The operand."""
+        return self.op.operands[self.number]
+
+    @property
+    def type(self) -> ir.RankedTensorType:
+        """Of the operand."""
+        return ir.RankedTensorType(self.value.type)
+
+    @property
+    def has_whole_vectors(self) -> bool:
+        """Whether rows of columns start where threads read vectors."""
+        return int(self.type.shape[self.columns[-1]]) % _VECTOR == 0
+
+
+def _weights(op: ir.Operation, static: StaticValues) -> _Weights | None:
+    """Return the weights of `op`; None where its factors are not known weights and an image."""
     if list(op.attributes["operandSegmentSizes"]) != [2, 1]:
-        return []
-    maps = [ir.AffineMapAttr(each).value for each in op.attributes["indexing_maps"]]
-    sums = [
-        number
-        for number, kind in enumerate(op.attributes["iterator_types"])
-        if "reduction" in str(kind)
-    ]
-    for weight in (0, 1):
-        value = op.operands[weight]
-        if value not in static or op.operands[1 - weight] in static:
-            continue
-        order = _order(maps[weight], maps[1 - weight], sums, value.type.shape)
-        if order is not None:
-            return [_with_order(op, weight, order)]
-    return []
-
-
-def _order(
-    weight: ir.AffineMap, image: ir.AffineMap, sums: Sequence[int], shape: Sequence[int]
-) -> list[int] | None:
-    """Return which dimension of the weights goes where; None where they stay."""
-    loops = [_loop(each) for each in weight.results]
-    inner = _loop(image.results[len(image.results) - 1])
+        return None
+    known = [number for number in (0, 1) if op.operands[number] in static]
+    if len(known) != 1:
+        return None
+    number = known[0]
+    maps = [list(ir.AffineMapAttr(each).value.results) for each in op.attributes["indexing_maps"]]
+    kinds = enumerate(op.attributes["iterator_types"])
+    sums = [loop for loop, kind in kinds if "reduction" in str(kind)]
+    loops = [_loop(each) for each in maps[number]]
+    image = maps[1 - number]
+    inner = _loop(image[-1]) if image else None
     if None in loops or inner not in sums or inner not in loops:
         return None
-    dimensions = range(len(loops))
-    others = [i for i in dimensions if loops[i] not in sums]
-    taps = [i for i in dimensions if loops[i] in sums and loops[i] != inner]
-    if all(shape[i] == 1 for i in taps):
-        return None
-    order = [*others, *taps, loops.index(inner)]
-    return None if order == list(dimensions) else order
+    moved = [any(_moves(each, loop) for each in image) for loop in loops]
+    summed = [loop in sums for loop in loops]
+    places = range(len(loops))
+    return _Weights(
+        op,
+        number,
+        tuple(i for i in places if not summed[i] and moved[i]),
+        tuple(i for i in places if not summed[i] and not moved[i]),
+        tuple(i for i in places if summed[i] and loops[i] != inner),
+        loops.index(inner),
+    )
 
 
 def _loop(expression: ir.AffineExpr) -> int | None:
@@ -85,20 +133,36 @@ def _loop(expression: ir.AffineExpr) -> int | None:
     return int(expression.position)
 
 
-def _with_order(op: ir.Operation, weight: int, order: Sequence[int]) -> ir.Operation:
-    """Build `op` anew on weights whose dimension `i` was `order[i]`; returns the old one."""
-    old = op.operands[weight]
-    builder = TensorBuilder(ir.InsertionPoint(op), op.location)
-    dtype = default_dtype(ir.RankedTensorType(old.type).element_type)
-    ordered = builder.transpose(Tensor(old, dtype), order).value
+def _moves(expression: ir.AffineExpr, loop: int | None) -> bool:
+    """Tell whether a place in a tensor depends on a loop."""
+    if isinstance(expression, ir.AffineBinaryExpr):
+        return _moves(expression.lhs, loop) or _moves(expression.rhs, loop)
+    return _loop(expression) == loop
+
+
+def _with_order(
+    weights: _Weights,
+    order: tuple[int, ...],
+    ordered: dict[tuple[ir.Value, tuple[int, ...]], ir.Value],
+) -> ir.Operation:
+    """Build a contraction anew on weights whose dimension `i` was `order[i]`; returns the old one.
+
+    What several contractions read is brought in order once; `ordered` has what was.
+    """
+    op, key = weights.op, (weights.value, order)
+    if key not in ordered:
+        builder = TensorBuilder(ir.InsertionPoint(op), op.location)
+        dtype = default_dtype(weights.type.element_type)
+        ordered[key] = builder.transpose(Tensor(weights.value, dtype), order).value
     with ir.InsertionPoint(op):
         clone = op.clone().operation
-    clone.operands[weight] = ordered
+    clone.operands[weights.number] = ordered[key]
     maps = list(op.attributes["indexing_maps"])
-    read = ir.AffineMapAttr(maps[weight]).value
+    read = ir.AffineMapAttr(maps[weights.number]).value
     results = [read.results[position] for position in order]
     with op.context:
-        maps[weight] = ir.AffineMapAttr.get(ir.AffineMap.get(read.n_dims, 0, results))
+        moved = ir.AffineMap.get(read.n_dims, 0, results)
+        maps[weights.number] = ir.AffineMapAttr.get(moved)
         clone.attributes["indexing_maps"] = ir.ArrayAttr.get(maps)
     op.results[0].replace_all_uses_with(clone.results[0])
     return op

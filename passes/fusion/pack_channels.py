@@ -13,7 +13,12 @@ from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.passes.fusion.functions import function_blocks
-from xyntra.passes.fusion.weights import StaticValues, constant_of_fill, erase_with_unused
+from xyntra.passes.fusion.weights import (
+    StaticValues,
+    constant_of_fill,
+    erase_with_unused,
+    static_reductions,
+)
 from xyntra.passes.registry import register_pass
 
 __all__ = ["PackChannels"]
@@ -41,15 +46,11 @@ class PackChannels:
         """Rewrite every function of `module`."""
         replaced = []
         for block in function_blocks(module):
-            static = StaticValues(block)
-            for index, view in enumerate(list(block.operations)):
-                op = view.operation
-                static.add(index, op, op.name)
-                if op.name == "linalg.generic" and static.reductions.has(op):
-                    found = _packing(op, static)
-                    if found is not None:
-                        _pack(op, found)
-                        replaced.append(op)
+            for op, static in static_reductions(block):
+                found = _packing(op, static)
+                if found is not None:
+                    _pack(op, found)
+                    replaced.append(op)
         erase_with_unused(replaced)
 
 

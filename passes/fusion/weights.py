@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import prod
 
@@ -17,6 +17,7 @@ __all__ = [
     "constant_of_fill",
     "erase_with_unused",
     "shape_of",
+    "static_reductions",
     "tensor_bytes",
 ]
 
@@ -88,6 +89,19 @@ class StaticValues:
             op.move_before(place)
             self._moves += 1
             self._order[op] = (index, -1, self._moves)
+
+
+def static_reductions(block: ir.Block) -> Iterator[tuple[ir.Operation, StaticValues]]:
+    """Yield the generic operations of `block` that reduce, with what is static at that place.
+
+    What is created meanwhile is not looked at.
+    """
+    static = StaticValues(block)
+    for index, view in enumerate(list(block.operations)):
+        op = view.operation
+        static.add(index, op, op.name)
+        if op.name == "linalg.generic" and static.reductions.has(op):
+            yield op, static
 
 
 def erase_with_unused(operations: Iterable[ir.Operation]) -> None:

@@ -82,6 +82,7 @@ def _pipelines(request: Request) -> list[str]:
         fast_math=request.fast_math,
         fold_norms=request.fold_norms,
         target="cuda" if request.architecture else "cpu",
+        precision=request.precision,
     )
     stages = [("prepare",), fuse if request.fuse else form, ("kernels",)]
     wanted = stages[: _TEXT_LEVELS.get(request.level, len(stages))]

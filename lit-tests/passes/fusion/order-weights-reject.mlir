@@ -5,6 +5,9 @@
 #oihw = affine_map<(n, h, w, o, c, i, j) -> (o, c, i, j)>
 #ohwi = affine_map<(n, h, w, o, c, i, j) -> (o, i, j, c)>
 #y = affine_map<(n, h, w, o, c, i, j) -> (n, h, w, o)>
+#mk = affine_map<(m, n, k) -> (m, k)>
+#nk = affine_map<(m, n, k) -> (n, k)>
+#mn = affine_map<(m, n, k) -> (m, n)>
 
 // No channels last in the image.
 // CHECK-LABEL: func.func @channels_first(
@@ -84,4 +87,21 @@ func.func @computed(%x: tensor<1x6x6x16xf16>, %w: tensor<8x16x3x3xf16>) -> tenso
     linalg.yield %s : f32
   } -> tensor<1x4x4x8xf32>
   return %y : tensor<1x4x4x8xf32>
+}
+
+// Rows of seven columns do not start where vectors do.
+// CHECK-LABEL: func.func @ragged(
+// CHECK: ins(%{{.+}}, %arg1 : tensor<4x16xf32>, tensor<7x16xf32>)
+func.func @ragged(%x: tensor<4x16xf32>, %w: tensor<7x16xf32> {xyntra.parameter = "w"}) -> tensor<4x7xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x7xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<4x7xf32>) -> tensor<4x7xf32>
+  %p = linalg.generic {indexing_maps = [#mk, #nk, #mn], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<4x16xf32>, tensor<7x16xf32>) outs(%i : tensor<4x7xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<4x7xf32>
+  return %p : tensor<4x7xf32>
 }

@@ -1,10 +1,15 @@
 // RUN: %xyntra-opt %s --order-weights | FileCheck %s
+// RUN: %xyntra-opt %s --order-weights=precision=tf32 | FileCheck %s --check-prefix=TF32
 
 #last = affine_map<(n, h, w, o, c, i, j) -> (n, h + i, w + j, c)>
 #first = affine_map<(n, h, w, o, c, i, j) -> (n, c, h + i, w + j)>
 #oihw = affine_map<(n, h, w, o, c, i, j) -> (o, c, i, j)>
 #ohwi = affine_map<(n, h, w, o, c, i, j) -> (o, i, j, c)>
 #y = affine_map<(n, h, w, o, c, i, j) -> (n, h, w, o)>
+#mk = affine_map<(m, n, k) -> (m, k)>
+#nk = affine_map<(m, n, k) -> (n, k)>
+#kn = affine_map<(m, n, k) -> (k, n)>
+#mn = affine_map<(m, n, k) -> (m, n)>
 
 // CHECK-DAG: #[[OIHW:.+]] = affine_map<(d0, d1, d2, d3) -> (d0, d3, d1, d2)>
 // CHECK-DAG: #[[OHWI:.+]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d3, d5, d6, d4)>
@@ -27,4 +32,52 @@ func.func @channels_last(%x: tensor<1x6x6x16xf16>, %w: tensor<8x16x3x3xf16> {xyn
     linalg.yield %s : f32
   } -> tensor<1x4x4x8xf32>
   return %y : tensor<1x4x4x8xf32>
+}
+
+// Threads take neighbouring columns of f32; both products read the same copy.
+// CHECK-LABEL: func.func @products_of_singles(
+// CHECK: %[[T:.+]] = linalg.generic {{.+}} ins(%arg2 : tensor<8x16xf32>) outs(%{{.+}} : tensor<16x8xf32>)
+// CHECK: %[[P:.+]] = linalg.generic {{.+}} ins(%{{.+}}, %[[T]] : tensor<4x16xf32>, tensor<16x8xf32>)
+// CHECK-NOT: ins(%arg2
+// CHECK: linalg.generic {{.+}} ins(%{{.+}}, %[[T]] : tensor<4x16xf32>, tensor<16x8xf32>)
+// TF32-LABEL: func.func @products_of_singles(
+// TF32-COUNT-2: ins(%{{.+}}, %arg2 : tensor<4x16xf32>, tensor<8x16xf32>)
+func.func @products_of_singles(%x: tensor<4x16xf32>, %y: tensor<4x16xf32>, %w: tensor<8x16xf32> {xyntra.parameter = "w"}) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x8xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %p = linalg.generic {indexing_maps = [#mk, #nk, #mn], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<4x16xf32>, tensor<8x16xf32>) outs(%i : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<4x8xf32>
+  %q = linalg.generic {indexing_maps = [#mk, #nk, #mn], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%y, %w : tensor<4x16xf32>, tensor<8x16xf32>) outs(%i : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<4x8xf32>
+  return %p, %q : tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// Bytes cannot be transposed on their way to tensor cores.
+// CHECK-LABEL: func.func @products_of_bytes(
+// CHECK: linalg.generic {{.+}} ins(%arg1 : tensor<16x8xi8>) outs(%{{.+}} : tensor<8x16xi8>)
+func.func @products_of_bytes(%x: tensor<4x16xi8>, %w: tensor<16x8xi8> {xyntra.parameter = "w"}) -> tensor<4x8xi32> {
+  %zero = arith.constant 0 : i32
+  %e = tensor.empty() : tensor<4x8xi32>
+  %i = linalg.fill ins(%zero : i32) outs(%e : tensor<4x8xi32>) -> tensor<4x8xi32>
+  %p = linalg.generic {indexing_maps = [#mk, #kn, #mn], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<4x16xi8>, tensor<16x8xi8>) outs(%i : tensor<4x8xi32>) {
+  ^bb0(%a: i8, %b: i8, %o: i32):
+    %u = arith.extsi %a : i8 to i32
+    %v = arith.extsi %b : i8 to i32
+    %m = arith.muli %u, %v : i32
+    %s = arith.addi %o, %m : i32
+    linalg.yield %s : i32
+  } -> tensor<4x8xi32>
+  return %p : tensor<4x8xi32>
 }
