@@ -45,10 +45,8 @@ _LANES = 32
 
 def emit_decode(plan: DecodePlan, shared: SharedMemory) -> LaunchShape:
     """Emit an attention for a launch of the returned shape."""
-    b, h, _, _, _, _ = plan.problem.sizes
     _Block.placed(plan, shared_address(shared.dynamic())).emit()
-    blocks = b * h * plan.rows * plan.cluster
-    return LaunchShape(blocks, plan.tiles.threads, shared=plan.shared, cluster=plan.cluster)
+    return LaunchShape(plan.blocks, plan.tiles.threads, shared=plan.shared, cluster=plan.cluster)
 
 
 @dataclass(frozen=True)
@@ -138,7 +136,7 @@ class _Walk:
         keys = plan.tiles.warp_keys
         is_ragged = problem.sizes[3] % keys != 0
         self._masks = Masks(problem, block.outer, cores.layout, first, keys, is_ragged)
-        self._warps = plan.cluster * plan.tiles.key_warps
+        self._warps = plan.warps
         self._own = block.rank * plan.tiles.key_warps + block.warp
 
     def run(self) -> RowState:

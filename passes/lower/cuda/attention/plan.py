@@ -16,7 +16,7 @@ _LANES = 32
 _PADDING = 16  # bytes behind a row, so that eight rows lie in different banks
 _SHARED = 99 << 10  # what a block may have on every architecture since sm_80
 _MULTIPROCESSORS = 132
-_FEW_KEYS = 128
+_FEW_KEYS = 256
 _STEP = 16  # keys
 _APART = 8  # f32s behind a row of a warp's own results
 
