@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,8 +19,7 @@ from xyntra.errors import DeviceError
 from xyntra.plan.plan import Port
 from xyntra.targets.cuda.graph_sets import GraphSets
 from xyntra.targets.cuda.native.array_calls import NativeArrayCalls
-from xyntra.targets.cuda.native.builtins import loaded_code
-from xyntra.targets.cuda.native.call_code import compile_call_code
+from xyntra.targets.cuda.native.call_code import compile_call_code, loaded_code
 from xyntra.targets.cuda.native.host_code import HostCode, this_machine
 
 pytestmark = pytest.mark.skipif(not this_machine(), reason="no native code for this machine")
@@ -285,7 +285,8 @@ def test_damaged_code_and_that_of_other_machines_is_not_used():
     assert loaded_code(b"") is None
     assert loaded_code(b"nothing") is None
     assert loaded_code(b'{"machine": 1}\n') is None
-    assert loaded_code(HostCode("pdp11-unix", made.entries, made.code).to_bytes()) is None
+    assert loaded_code(replace(made, machine="pdp11-unix").to_bytes()) is None
+    assert loaded_code(replace(made, interface="another").to_bytes()) is None
 
 
 def test_code_is_the_same_each_time():

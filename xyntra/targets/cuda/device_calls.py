@@ -211,7 +211,7 @@ class DeviceCalls:
         """Return the graph that works on the plan's own memory."""
         if self._own_graph is None:
             ports = [*self._plan.inputs, *self._plan.outputs]
-            work = self._replays.one_by_one([self._buffers.address(p.buffer) for p in ports])
+            work = self._replays.launches([self._buffers.address(p.buffer) for p in ports])
             self._own_graph = LaunchGraph(work, self._replays.capture, self._gpu.direct)
         return self._own_graph
 

@@ -31,7 +31,7 @@ _SIGNATURES = {
     "cuMemcpyHtoDAsync_v2": (_POINTER, _POINTER, _BYTES, _POINTER),
     "cuStreamWaitEvent": (_POINTER, _POINTER, _FLAGS),
 }
-_LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 _NOT_READY = 600
 
 
@@ -45,7 +45,7 @@ class Direct:
 
     def __init__(self) -> None:
         driver()  # initialises it, or says what is missing
-        library = ctypes.CDLL(_LIBRARY)
+        library = ctypes.CDLL(LIBRARY)
         found: dict[str, _Function] = {}
         for name, arguments in _SIGNATURES.items():
             function = getattr(library, name)

@@ -1,38 +1,37 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Work of a stream as a CUDA graph, which one call of the driver replays."""
+"""Launches as a CUDA graph, which one call of the driver replays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 from xyntra.targets.cuda.direct import Direct
 from xyntra.targets.cuda.driver import checked, driver
+from xyntra.targets.cuda.graph_nodes import can_build, graph_of
 from xyntra.targets.cuda.memory import release_with
+from xyntra.targets.cuda.prepared_launch import PreparedLaunch
+
+NODE_BY_NODE = False
+"""Whether graphs are put together where the driver can, rather than captured."""
 
 
 class LaunchGraph:
-    """Launches and copies in order, captured once.
+    """Launches in order, which one call of the driver puts on a stream.
 
     Attributes:
         handle: of the graph, ready to be launched.
 
     Args:
-        work: puts them on the stream that it is given; what they use must stay where it is.
-        stream: used for the capture; nothing else may be put on it meanwhile.
+        launches: what they use must stay where it is.
+        stream: nothing else may be put on it meanwhile.
         direct: the driver's functions.
     """
 
-    def __init__(self, work: Callable[[int], None], stream: int, direct: Direct) -> None:
+    def __init__(self, launches: Sequence[PreparedLaunch], stream: int, direct: Direct) -> None:
         cuda = driver()
         self._direct = direct
-        self._work = work  # argument blocks must outlive the capture
-        mode = cuda.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
-        checked(cuda.cuStreamBeginCapture(stream, mode), "capturing launches")
-        try:
-            work(stream)
-        finally:
-            captured = cuda.cuStreamEndCapture(stream)
-        graph = checked(captured, "capturing launches")
+        build = NODE_BY_NODE and can_build()
+        graph = graph_of(launches) if build else _captured(launches, stream)
         try:
             instance = checked(cuda.cuGraphInstantiate(graph, 0), "building a CUDA graph")
         finally:
@@ -44,3 +43,16 @@ class LaunchGraph:
     def __call__(self, stream: int) -> None:
         """Put everything on a stream."""
         self._direct.launch_graph(self.handle, stream)
+
+
+def _captured(launches: Sequence[PreparedLaunch], stream: int) -> int:
+    """Return a graph, not yet instantiated, of what launches put on a stream."""
+    cuda = driver()
+    mode = cuda.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+    checked(cuda.cuStreamBeginCapture(stream, mode), "capturing launches")
+    try:
+        for launch in launches:
+            launch(stream)
+    finally:
+        captured = cuda.cuStreamEndCapture(stream)
+    return int(checked(captured, "capturing launches"))

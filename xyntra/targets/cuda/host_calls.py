@@ -173,7 +173,7 @@ class HostCalls:
         ports, places = (plan.inputs, plan.outputs), None
         if replays.count > _FEW or not _is_tiny(plan):
             places = self._places(plan.inputs), self._places(plan.outputs)
-        slot = Slot(ports, places, replays.one_by_one, replays.capture, self._gpu)
+        slot = Slot(ports, places, replays.launches, replays.capture, self._gpu)
         if self._code is not None:
             slot.native = NativeArrayCalls(slot, self._gpu, self._order, self._code)
         return slot

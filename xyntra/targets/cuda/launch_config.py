@@ -7,7 +7,7 @@ import ctypes
 
 from xyntra.targets.cuda.kernel_image import ImageLaunch
 
-_CLUSTER_DIMENSION, _PROGRAMMATIC_STREAM_SERIALIZATION = 4, 6  # of CUlaunchAttributeID
+CLUSTER_DIMENSION, _PROGRAMMATIC_STREAM_SERIALIZATION = 4, 6  # of CUlaunchAttributeID
 _Dimensions = ctypes.c_uint32 * 3
 
 
@@ -38,7 +38,7 @@ def configured(launch: ImageLaunch) -> LaunchConfig:
     """Return the description of a launch, with no stream yet."""
     attributes = []
     if launch.cluster > 1:
-        attributes.append(_attribute(_CLUSTER_DIMENSION, launch.cluster, 1, 1))
+        attributes.append(_attribute(CLUSTER_DIMENSION, launch.cluster, 1, 1))
     if launch.programmatic:
         attributes.append(_attribute(_PROGRAMMATIC_STREAM_SERIALIZATION, 1))
     config = LaunchConfig(

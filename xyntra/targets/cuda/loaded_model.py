@@ -19,7 +19,7 @@ from xyntra.targets.cuda.gpu import Gpu
 from xyntra.targets.cuda.host_calls import HostCalls
 from xyntra.targets.cuda.launches import BoundLaunch, load_kernels
 from xyntra.targets.cuda.memory import Event, new_stream
-from xyntra.targets.cuda.native.builtins import loaded_code
+from xyntra.targets.cuda.native.call_code import loaded_code
 from xyntra.targets.cuda.native.tensor_calls import NativeTensorCalls, exchange_functions
 from xyntra.targets.cuda.pending import Pending
 from xyntra.targets.cuda.replays import Replays

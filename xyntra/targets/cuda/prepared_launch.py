@@ -17,6 +17,10 @@ class PreparedLaunch:
 
     Attributes:
         kernel: its name.
+        function: its handle.
+        config: its grid, block and attributes.
+        arguments: addresses of its arguments.
+        programmatic: it may begin before the launch ahead of it has ended.
 
     Args:
         direct: the driver's functions.
@@ -36,14 +40,16 @@ class PreparedLaunch:
     ) -> None:
         self.kernel = kernel
         self._launch = direct.launch_kernel
-        self._config = configured(launch)
-        self._arguments = (ctypes.c_void_p * max(len(arguments), 1))(*arguments)
-        places = ctypes.addressof(self._config), ctypes.addressof(self._arguments)
+        self.function = function
+        self.programmatic = launch.programmatic
+        self.config = configured(launch)
+        self.arguments = (ctypes.c_void_p * max(len(arguments), 1))(*arguments)
+        places = ctypes.addressof(self.config), ctypes.addressof(self.arguments)
         self._call = places[0], function, places[1], None
 
     def __call__(self, stream: int) -> None:
         """Put the launch on a stream."""
-        self._config.stream = int(stream)
+        self.config.stream = int(stream)
         status = self._launch(*self._call)
         if status:
             raise failure(status, "launching a kernel", self.kernel)

@@ -85,7 +85,7 @@ class Replays:
         if addresses not in self._seen:
             self._note(addresses)
             return None if self.count > _FEW else self.one_by_one(addresses)
-        graph = LaunchGraph(self.one_by_one(addresses), self.capture, self._direct)
+        graph = LaunchGraph(self.launches(addresses), self.capture, self._direct)
         self.sets.add(addresses, graph)
         return graph
 

@@ -13,13 +13,13 @@ from xyntra.targets.cpu.memory import address_of
 from xyntra.targets.cuda.gpu import Gpu
 from xyntra.targets.cuda.graph import LaunchGraph
 from xyntra.targets.cuda.memory import Event, PinnedMemory
+from xyntra.targets.cuda.prepared_launch import PreparedLaunch
 from xyntra.targets.cuda.small_copies import Copy
 
 if TYPE_CHECKING:
     from xyntra.targets.cuda.native.array_calls import NativeArrayCalls
 
 Array = np.ndarray[Any, Any]
-Launch = Callable[[int], None]
 LARGE = 1 << 20
 """Bytes from which on an array is not staged whole."""
 _ALIGNMENT = 256
@@ -44,8 +44,8 @@ class Slot:
     Args:
         ports: inputs and outputs.
         places: where they lie on the GPU; None where kernels use the page-locked memory itself.
-        bind: returns what puts the launches for some addresses, of inputs and outputs, on a stream.
-        stream: for the capture.
+        bind: returns the launches for some addresses, of inputs and outputs.
+        stream: nothing else is put on it meanwhile.
         gpu: where.
     """
 
@@ -53,7 +53,7 @@ class Slot:
         self,
         ports: tuple[Sequence[Port], Sequence[Port]],
         places: tuple[Sequence[int], Sequence[int]] | None,
-        bind: Callable[[Sequence[int]], Launch],
+        bind: Callable[[Sequence[int]], Sequence[PreparedLaunch]],
         stream: int,
         gpu: Gpu,
     ) -> None:
@@ -82,14 +82,8 @@ class Slot:
         )
         self.words = self._memory.array((copies_out[-1].blocks,), np.dtype(np.uint32))
         self._flags = self.words.data
-        launch = bind([*self.input_places, *self.output_places])
-        parts: list[Launch] = [*copies_in, launch, *copies_out]
-
-        def work(on: int) -> None:
-            for part in parts:
-                part(on)
-
-        self.graph = LaunchGraph(work, stream, gpu.direct)
+        launches = bind([*self.input_places, *self.output_places])
+        self.graph = LaunchGraph([*copies_in, *launches, *copies_out], stream, gpu.direct)
         self.native: NativeArrayCalls | None = None
 
     def start(self, stream: int) -> None:

@@ -12,12 +12,11 @@ import mmap
 import sys
 import sysconfig
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
-from xyntra.targets.cuda.native.host_code import HostCode, this_machine
+from xyntra.targets.cuda.native.host_code import HostCode
 
-__all__ = ["BYTES_OFFSET", "TYPE_OFFSET", "LoadedCode", "api_function", "loaded_code"]
+__all__ = ["BYTES_OFFSET", "TYPE_OFFSET", "LoadedCode", "api_function", "is_known_python"]
 
 TYPE_OFFSET = 8
 """Where an object holds its type."""
@@ -75,24 +74,12 @@ class LoadedCode:
         return made
 
 
-@cache  # functions read what they are made of when they are collected
-def loaded_code(data: bytes) -> LoadedCode | None:
-    """Return the functions of a model's file; None where they cannot be used."""
-    code = HostCode.from_bytes(data) if data else None
-    if code is None or code.machine != this_machine() or not _is_known_python():
-        return None
-    try:
-        return LoadedCode(code)
-    except OSError:
-        return None
-
-
 def api_function(name: str) -> int:
     """Return the address of a function of CPython's C API."""
     return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
 
 
-def _is_known_python() -> bool:
+def is_known_python() -> bool:
     """Tell whether objects lie in memory as the code expects."""
     if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return False

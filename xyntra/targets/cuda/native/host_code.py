@@ -31,15 +31,17 @@ class HostCode:
         machine: what they run on, as `this_machine` says.
         entries: where each function begins, by name.
         code: the instructions.
+        interface: what a process must agree with to call them.
     """
 
     machine: str
     entries: dict[str, int]
     code: bytes
+    interface: str = ""
 
     def to_bytes(self) -> bytes:
         """A line of JSON and the instructions."""
-        head = {"machine": self.machine, "entries": self.entries}
+        head = {"machine": self.machine, "entries": self.entries, "interface": self.interface}
         return json.dumps(head).encode() + b"\n" + self.code
 
     @classmethod
@@ -49,7 +51,7 @@ class HostCode:
         try:
             fields: dict[str, Any] = json.loads(head)
             entries = {str(name): int(start) for name, start in fields["entries"].items()}
-            return cls(str(fields["machine"]), entries, code)
+            return cls(str(fields["machine"]), entries, code, str(fields["interface"]))
         except (AttributeError, KeyError, TypeError, ValueError):
             return None
 
