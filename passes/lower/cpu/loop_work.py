@@ -7,8 +7,9 @@ from math import prod
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.nests.loop_bounds import constant_of
 
-__all__ = ["block_work", "constant_of", "constant_trips", "upper_bound", "work_of"]
+__all__ = ["block_work", "upper_bound", "work_of"]
 
 # For 3 GHz and registers of 256 bits.
 _VECTOR = 0.2  # an operation on a vector
@@ -44,21 +45,6 @@ def trips(loop: ir.Operation) -> int:
     """The iterations of an scf.for; the most there can be where its end is computed."""
     end = upper_bound(loop.operands[1])
     return _UNKNOWN_TRIPS if end is None else max(0, end)
-
-
-def constant_trips(loop: ir.Operation) -> int | None:
-    """The iterations of an scf.for from 0 to a constant in steps of 1; None for any other."""
-    first, end, step = (constant_of(value) for value in list(loop.operands)[:3])
-    return end if first == 0 and step == 1 and end is not None and end > 0 else None
-
-
-def constant_of(value: ir.Value) -> int | None:
-    """The value of an integer constant."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
-        return None
-    attribute = owner.operation.attributes["value"]
-    return ir.IntegerAttr(attribute).value if isinstance(attribute, ir.IntegerAttr) else None
 
 
 def upper_bound(value: ir.Value) -> int | None:

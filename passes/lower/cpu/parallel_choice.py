@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.captures import can_move
-from xyntra.passes.lower.cpu.loop_work import block_work, constant_trips, trips, work_of
+from xyntra.passes.lower.cpu.loop_work import block_work, trips, work_of
 from xyntra.passes.lower.nests.kernel_function import terminator
+from xyntra.passes.lower.nests.loop_bounds import constant_trips
 from xyntra.passes.lower.nests.loop_builder import PARALLEL
 from xyntra.passes.lower.nests.memrefs import VIEWS
 

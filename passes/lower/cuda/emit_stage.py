@@ -13,10 +13,12 @@ from xyntra.passes.lower.cuda.columns import emit_columns
 from xyntra.passes.lower.cuda.contraction.select import emit_contraction
 from xyntra.passes.lower.cuda.general import emit_general, is_general
 from xyntra.passes.lower.cuda.launch_groups import is_nest
+from xyntra.passes.lower.cuda.loop_threads import emit_loops
 from xyntra.passes.lower.cuda.pointwise import emit_pointwise
 from xyntra.passes.lower.cuda.reductions import emit_reduction
 from xyntra.passes.lower.cuda.register_rows import emit_register_rows
 from xyntra.passes.lower.cuda.rows import emit_rows
+from xyntra.passes.lower.cuda.scans import emit_scan
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.stages import Stage
 from xyntra.passes.lower.cuda.thread_grid import MAX_GRID, LaunchShape
@@ -57,7 +59,7 @@ def emit_stage(
             return _checked(emit_attention(stage.attention.problem(), shared, architecture))
     if not all(is_nest(op) for op in stage.operations):
         if not is_general(last):
-            return _SINGLE  # loops of any kind, which one thread runs
+            return _checked(_emit_loops(last, shared))
         with last.location, ir.InsertionPoint(last):
             return emit_general(last)
     nests = [linear_nest(op) for op in stage.operations]
@@ -66,6 +68,13 @@ def emit_stage(
         if found is not None:
             return _checked(emit_contraction(found, shared, architecture))
         return _checked(_emit_nests(nests, stage.operations, shared, architecture))
+
+
+def _emit_loops(op: ir.Operation, shared: SharedMemory) -> LaunchShape:
+    """Share what is loops of any kind; what cannot be is left to one thread."""
+    if op.name != "scf.for":
+        return _SINGLE
+    return emit_scan(op, shared) or emit_loops(op) or _SINGLE
 
 
 def _emit_nests(

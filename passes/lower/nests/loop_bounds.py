@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""How often loops run, where constants say so."""
+
+from __future__ import annotations
+
+from xyntra.dialects.mlir import ir
+
+__all__ = ["constant_of", "constant_trips"]
+
+
+def constant_trips(loop: ir.Operation) -> int | None:
+    """The iterations of an scf.for from 0 to a constant in steps of 1; None for any other."""
+    first, end, step = (constant_of(value) for value in list(loop.operands)[:3])
+    return end if first == 0 and step == 1 and end is not None and end > 0 else None
+
+
+def constant_of(value: ir.Value) -> int | None:
+    """The value of an integer constant."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
+        return None
+    attribute = owner.operation.attributes["value"]
+    return ir.IntegerAttr(attribute).value if isinstance(attribute, ir.IntegerAttr) else None
