@@ -21,6 +21,7 @@ from xyntra.passes.lower.cuda.device_functions import (
 )
 from xyntra.passes.lower.cuda.device_math import check_math
 from xyntra.passes.lower.cuda.emit_stage import emit_stage, erase_emitted
+from xyntra.passes.lower.cuda.exponential import expand_exponentials, hide_exponentials
 from xyntra.passes.lower.cuda.gelu import expand_gelus, flush_powers, hide_gelus
 from xyntra.passes.lower.cuda.one_plus_erf import expand_one_plus_erf, hide_one_plus_erf
 from xyntra.passes.lower.cuda.one_plus_tanh import (
@@ -178,6 +179,7 @@ def _to_buffers(module: ir.Operation) -> ir.Operation:
     run_upstream(module, WIDEN)
     FastMath().run(module)
     DefinedArithmetic().run(module)
+    hide_exponentials(module)
     hide_gelus(module)
     hide_one_plus_erf(module)
     hide_one_plus_tanh(module)
@@ -186,6 +188,7 @@ def _to_buffers(module: ir.Operation) -> ir.Operation:
     expand_one_plus_erf(module)
     expand_one_plus_tanh(module)
     expand_gelus(module)
+    expand_exponentials(module)
     for step in _TENSORS:
         step.run(module)
     module = bufferize(module)

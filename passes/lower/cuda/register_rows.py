@@ -9,7 +9,7 @@ between the blocks of a cluster through each other's.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 
 from torch_mlir.dialects import arith
@@ -23,9 +23,10 @@ from xyntra.passes.lower.cuda.cluster_reduce import (
     cluster_reduce,
 )
 from xyntra.passes.lower.cuda.combiner import Combiner
+from xyntra.passes.lower.cuda.parked_rows import ParkedRows
 from xyntra.passes.lower.cuda.pointwise import reads_outputs
 from xyntra.passes.lower.cuda.reductions import lane_of
-from xyntra.passes.lower.cuda.row_accesses import first_reads
+from xyntra.passes.lower.cuda.row_accesses import first_reads, is_recomputed
 from xyntra.passes.lower.cuda.row_plan import RowPlan, row_plan
 from xyntra.passes.lower.cuda.row_values import Row, RowValues
 from xyntra.passes.lower.cuda.scalar_body import emit_on_scalars
@@ -73,10 +74,13 @@ def emit_register_rows(
     row, thread = _place(plan)
     with below(row, plan.rows, always=plan.rows % plan.side_by_side == 0):
         position = delinearize(row, list(enumerate(plan.outer)))
-        values = RowValues(plan, count, position, thread)
-        _Rows(plan, values, thread, generics, shared).emit(nests, count)
+        parking = ParkedRows(plan.threads, shared) if plan.parked else None
+        values = RowValues(plan, count, position, thread, parking)
+        _Rows(plan, values, thread, generics, shared, parking).emit(nests, count)
     blocks = -(-plan.rows // plan.side_by_side) * plan.cluster
-    return LaunchShape(blocks, plan.side_by_side * plan.threads, cluster=plan.cluster)
+    nbytes = parking.used if parking else 0
+    threads = plan.side_by_side * plan.threads
+    return LaunchShape(blocks, threads, shared=nbytes, cluster=plan.cluster)
 
 
 def _place(plan: RowPlan) -> tuple[ir.Value, ir.Value]:
@@ -102,6 +106,7 @@ class _Rows:
         thread: number of the thread among those of the row, an i32.
         generics: the operations that will be removed.
         shared: for reductions of a block.
+        parking: where rows wait, None where they are in registers.
     """
 
     def __init__(
@@ -111,7 +116,9 @@ class _Rows:
         thread: ir.Value,
         generics: Sequence[ir.Operation],
         shared: SharedMemory,
+        parking: ParkedRows | None,
     ) -> None:
+        self._parking = parking
         self._plan = plan
         self._values = values
         self._thread = thread
@@ -124,6 +131,8 @@ class _Rows:
         # All loads come first, so that they are on their way together.
         for nest, access in first_reads(nests, count):
             self._values.load_ahead(nest, access)
+        if self._parking is not None:
+            self._parking.arrive()
         for nest in nests:
             if len(nest.loops) == count:
                 self._scalar(nest)
@@ -137,6 +146,9 @@ class _Rows:
     def _elements(self, nest: LinearNest) -> None:
         accesses = nest.accesses if reads_outputs(nest) else nest.inputs
         operands = [self._values.operand(nest, each) for each in accesses]
+        if self._plan.parked and is_recomputed(nest, len(self._plan.outer), self._generics):
+            self._recompute(nest, operands)
+            return
         rows: list[Row] = [[] for _ in nest.outputs]
         for step in range(self._plan.steps):
             results = self._values.results(nest, [each(step) for each in operands], step)
@@ -146,6 +158,16 @@ class _Rows:
                     self._values.store(access, step, result)
         for access, row in zip(nest.outputs, rows, strict=True):
             self._values.keep_row(nest, access, row)
+
+    def _recompute(self, nest: LinearNest, operands: Sequence[Callable[[int], ir.Value]]) -> None:
+        """Compute the elements of `nest` where they are read, every time."""
+        for number, access in enumerate(nest.outputs):
+
+            def vector(step: int, number: int = number) -> ir.Value:
+                arguments = [each(step) for each in operands]
+                return self._values.results(nest, arguments, step)[number]
+
+            self._values.keep_rule(nest, access, vector)
 
     def _reduction(self, nest: LinearNest) -> None:
         output, lanes = nest.outputs[0], self._plan.lanes

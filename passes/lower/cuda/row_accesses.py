@@ -9,7 +9,9 @@ from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.pointwise import reads_outputs
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
-from xyntra.passes.lower.nests.memrefs import root, view_offset
+from xyntra.passes.lower.nests.memrefs import is_private, root, view_offset
+
+_FEW_OPERATIONS = 24
 
 
 def row_accesses(nest: LinearNest, count: int) -> Iterator[Access]:
@@ -34,6 +36,15 @@ def first_reads(nests: Sequence[LinearNest], count: int) -> list[tuple[LinearNes
 def is_row(nest: LinearNest, access: Access, count: int) -> bool:
     """Tell whether an access moves along a row."""
     return not access.is_scalar and len(nest.loops) > count and access.strides[count] != 0
+
+
+def is_recomputed(nest: LinearNest, count: int, generics: Sequence[ir.Operation]) -> bool:
+    """Tell whether what `nest` computes of a row is better computed anew than kept."""
+    if len(nest.loops) == count or nest.reductions or reads_outputs(nest):
+        return False
+    if not all(is_private(root(each.value), generics) for each in nest.outputs):
+        return False
+    return len(list(nest.body.operations)) <= _FEW_OPERATIONS
 
 
 def is_common(access: Access, count: int) -> bool:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -13,6 +13,7 @@ from xyntra.passes.lower.cuda.combiner import Combiner
 from xyntra.passes.lower.cuda.row_accesses import (
     first_reads,
     is_common,
+    is_recomputed,
     is_row,
     is_written_where_read,
     item_bytes,
@@ -37,9 +38,15 @@ _SHARES = (
     (256, 8, 32, 128),
     (512, 8, 64, 256),
 )
+# Likewise for rows that wait in shared memory, where there are many: threads, blocks, and for each
+# thread the bytes that wait there and the registers that rows may take.
+_PARKED_SHARES = ((256, 1, 256, 32), (256, 4, 256, 32), (256, 8, 256, 32))
+_SHORT_ROW = 16 << 10  # bytes that are read: registers suffice for that many on their way
+_MANY_BLOCKS = 264  # for fewer, more threads for each row are faster
 _AHEAD = 48  # registers of a thread for what is loaded before anything is computed
 _THREADS_AHEAD = 128  # of a block at most: with more, too few blocks find registers
 _WARPS = 4  # of a block at most, where each takes a row
+_COPIED = (4, 8, 16)  # bytes that one copy to shared memory can have
 _BLOCK_BYTES = 1 << 10  # of an array: more rows do not share a block
 _BLOCKS = 528  # enough for all multiprocessors
 
@@ -56,6 +63,7 @@ class RowPlan:
         cluster: blocks that share a row.
         item: bytes of the widest element in memory.
         ahead: whether arrays that all rows share are loaded before anything is computed, too.
+        parked: vectors of a thread that wait in shared memory, the first ones of each of its rows.
     """
 
     outer: tuple[int, ...]
@@ -65,6 +73,7 @@ class RowPlan:
     cluster: int
     item: int
     ahead: bool = False
+    parked: int = 0
 
     @property
     def rows(self) -> int:
@@ -128,6 +137,10 @@ def row_plan(
     lanes = _lanes(in_memory, count, length)
     live = _live_bytes(nests, count)
     own, common = _read_bytes(nests, count)
+    smallest = RowPlan(outer, length, lanes, WARP, 1, item)
+    parked = _parked_plan(nests, count, generics, smallest, architecture)
+    if parked is not None:
+        return parked
     for threads, cluster, registers, flying in _SHARES:
         plan = RowPlan(outer, length, lanes, threads, cluster, item)
         if cluster > 1 and not has_clusters(architecture):
@@ -139,6 +152,44 @@ def row_plan(
             fits = elements * (own + common) <= _AHEAD * _REGISTER
             return replace(plan, ahead=fits and threads <= _THREADS_AHEAD)
     return None
+
+
+def _parked_plan(
+    nests: Sequence[LinearNest],
+    count: int,
+    generics: Sequence[ir.Operation],
+    plan: RowPlan,
+    architecture: str,
+) -> RowPlan | None:
+    """Return `plan` with rows that wait in shared memory, None where they should not, or cannot."""
+    reads = [each for _, each in first_reads(nests, count) if not is_common(each, count)]
+    if any(plan.lanes * item_bytes(each) not in _COPIED for each in reads):
+        return None
+    own, _ = _read_bytes(nests, count)
+    if own * plan.length <= _SHORT_ROW or not _are_read_again(reads, nests, count):
+        return None
+    live = _live_bytes(nests, count)
+    anew = [nest for nest in nests if is_recomputed(nest, count, generics)]
+    elsewhere = {root(each.value) for each in reads}
+    elsewhere |= {root(each.value) for nest in anew for each in nest.outputs}
+    kept = _kept_bytes(nests, count, elsewhere)
+    for threads, cluster, nbytes, registers in _PARKED_SHARES:
+        found = replace(plan, threads=threads, cluster=cluster)
+        parked = min(found.steps, nbytes // (own * plan.lanes))
+        rest = (found.steps - parked) * plan.lanes
+        if rest * live + parked * plan.lanes * kept > registers * _REGISTER:
+            continue
+        if cluster > 1 and not has_clusters(architecture):
+            return None
+        if _MANY_BLOCKS <= plan.rows * cluster <= MAX_GRID:
+            return replace(found, parked=parked)
+    return None
+
+
+def _are_read_again(reads: Sequence[Access], nests: Sequence[LinearNest], count: int) -> bool:
+    """Tell whether several of `nests` look at one of `reads`."""
+    seen = [{root(each.value) for each in row_accesses(nest, count)} for nest in nests]
+    return any(sum(root(each.value) in one for one in seen) > 1 for each in reads)
 
 
 def _is_simple(nest: LinearNest, count: int) -> bool:
@@ -197,17 +248,28 @@ def _read_bytes(nests: Sequence[LinearNest], count: int) -> tuple[int, int]:
 
 
 def _live_bytes(nests: Sequence[LinearNest], count: int) -> int:
-    """Return the bytes that one element of a row occupies in registers between two nests."""
+    """Return the bytes that one element of a row occupies in registers."""
+    sizes = [item_bytes(access) for nest in nests for access in row_accesses(nest, count)]
+    # What only one nest reads passes through registers all the same.
+    return max([*sizes, _kept_bytes(nests, count, set())])
+
+
+def _kept_bytes(nests: Sequence[LinearNest], count: int, elsewhere: Collection[ir.Value]) -> int:
+    """Return the bytes that one element of a row occupies in registers between two nests.
+
+    What lies `elsewhere` occupies none.
+    """
     first: dict[ir.Value, int] = {}
     last: dict[ir.Value, int] = {}
     size: dict[ir.Value, int] = {}
     for number, nest in enumerate(nests):
         for access in row_accesses(nest, count):
             whole = root(access.value)
+            if whole in elsewhere:
+                continue
             first.setdefault(whole, number)
             last[whole] = number
             size[whole] = item_bytes(access)
     gaps = range(len(nests) - 1)
     kept = (sum(size[each] for each in first if first[each] <= gap < last[each]) for gap in gaps)
-    # What only one nest reads passes through registers all the same.
-    return max([max(size.values()), *kept])
+    return max(kept, default=0)

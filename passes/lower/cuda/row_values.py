@@ -9,6 +9,7 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cuda.parked_rows import ParkedRows
 from xyntra.passes.lower.cuda.pointwise import load_vector, store_vector
 from xyntra.passes.lower.cuda.row_accesses import is_common, is_row, place_of
 from xyntra.passes.lower.cuda.row_plan import RowPlan
@@ -31,14 +32,23 @@ class RowValues:
         count: loops over rows.
         position: the row.
         thread: number of the thread among those of the row, an i32.
+        parking: where rows wait, None where they are loaded into registers.
     """
 
-    def __init__(self, plan: RowPlan, count: int, position: Position, thread: ir.Value) -> None:
+    def __init__(
+        self,
+        plan: RowPlan,
+        count: int,
+        position: Position,
+        thread: ir.Value,
+        parking: ParkedRows | None = None,
+    ) -> None:
         self._plan = plan
         self._count = count
         self._position = position
         self._thread = thread
-        self._rows: dict[_Key, Row] = {}
+        self._parking = parking
+        self._rows: dict[_Key, Callable[[int], ir.Value]] = {}
         self._scalars: dict[_Key, ir.Value] = {}
         self._inside: ir.Value | None = None
         self._places = [self._place(step) for step in range(plan.steps)]
@@ -58,13 +68,26 @@ class RowValues:
         if key not in self._rows and not self._is_ahead(access):
             return lambda step: self._loaded(access, step)
         self.load_ahead(nest, access)
-        return self._rows[key].__getitem__
+        return self._rows[key]
 
     def load_ahead(self, nest: LinearNest, access: Access) -> None:
         """Load a row, if it is not there and should be loaded before it is used."""
         key = self._key(nest, access)
-        if key not in self._rows and self._is_ahead(access):
-            self._rows[key] = [self._loaded(access, step) for step in range(self._plan.steps)]
+        if key in self._rows or not self._is_ahead(access):
+            return
+        if self._parking is None or is_common(access, self._count):
+            row = [self._loaded(access, step) for step in range(self._plan.steps)]
+            self._rows[key] = row.__getitem__
+        else:
+            self._rows[key] = self._park(access, self._parking)
+
+    def _park(self, access: Access, parking: ParkedRows) -> Callable[[int], ir.Value]:
+        """Send a row, or most of it, to shared memory; return what gives a step's vector."""
+        parked, lanes = self._plan.parked, self._plan.lanes
+        places = [offset(access, self._at(step)) for step in range(parked)]
+        vectors = parking.copy(access, lanes, places)
+        rest = [self._loaded(access, step) for step in range(parked, self._plan.steps)]
+        return lambda step: vectors(step) if step < parked else rest[step - parked]
 
     def _is_ahead(self, access: Access) -> bool:
         # What all rows share comes from a cache, and may wait for registers.
@@ -72,7 +95,13 @@ class RowValues:
 
     def keep_row(self, nest: LinearNest, access: Access, row: Row) -> None:
         """Remember what `nest` has written."""
-        self._rows[self._key(nest, access)] = row
+        self._rows[self._key(nest, access)] = row.__getitem__
+
+    def keep_rule(
+        self, nest: LinearNest, access: Access, vector: Callable[[int], ir.Value]
+    ) -> None:
+        """Remember how what `nest` computes is computed anew, for every step."""
+        self._rows[self._key(nest, access)] = vector
 
     def scalar(self, nest: LinearNest, access: Access) -> ir.Value:
         """Return what all elements of a row share."""

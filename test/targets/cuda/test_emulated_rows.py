@@ -15,6 +15,7 @@ from bench.cuda_random_maker import CaseMaker
 from bench.cuda_random_reference import expected
 from xyntra.dialects import make_context
 from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cuda import row_plan
 from xyntra.targets.cuda.kernel_image import KernelImage
 
 
@@ -53,6 +54,26 @@ def test_a_cluster_shares_a_row(rows: int, length: int, dtype: str, context: ir.
     x = m.leaf(dtype, (rows, length), scale=3.0)
     case = m.finish(m.step("Softmax", [x], x.shape, axis=-1), label="")
     assert _check(case, context) == [(8 * rows, 8)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "length", "dtype", "cluster"),
+    [(3, 10008, "bfloat16", 1), (2, 5001, "float32", 1), (1, 30004, "float32", 4)],
+)
+def test_rows_wait_in_shared_memory(
+    rows: int,
+    length: int,
+    dtype: str,
+    cluster: int,
+    context: ir.Context,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(row_plan, "_MANY_BLOCKS", 1)
+    m = CaseMaker("row", 7)
+    m.special = True
+    x = m.leaf(dtype, (rows, length), scale=3.0)
+    case = m.finish(m.step("Softmax", [x], x.shape, axis=-1), label="")
+    assert _check(case, context) == [(cluster * rows, cluster)]
 
 
 @pytest.mark.parametrize("shape", [(77, 100), (300, 33), (9, 64), (40, 4100)])
