@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch_mlir.dialects import arith, scf
 
@@ -25,35 +25,32 @@ from xyntra.passes.lower.cuda.contraction.mma_fragments import MmaFragments
 from xyntra.passes.lower.cuda.contraction.mma_instructions import (
     commit_copies,
     multiply,
-    overlap_launches,
     wait_for_copies,
 )
 from xyntra.passes.lower.cuda.contraction.mma_kind import STEP_BYTES, MmaKind
-from xyntra.passes.lower.cuda.contraction.mma_plan import MmaPlan, outputs
+from xyntra.passes.lower.cuda.contraction.mma_place import (
+    launch_of,
+    place_of_block,
+    shared_address,
+    unless_zero,
+)
+from xyntra.passes.lower.cuda.contraction.mma_plan import MmaPlan
 from xyntra.passes.lower.cuda.contraction.mma_result import MmaPlace, MmaResult
-from xyntra.passes.lower.cuda.contraction.mma_tiles import ROW_BYTES, MmaTile
-from xyntra.passes.lower.cuda.contraction.roles import extents, size
+from xyntra.passes.lower.cuda.contraction.mma_tiles import ROW_BYTES
+from xyntra.passes.lower.cuda.contraction.roles import size
 from xyntra.passes.lower.cuda.contraction.row_values import RowTable
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import (
     WARP,
     LaunchShape,
     barrier,
-    block_number,
-    delinearize,
     i32,
     thread_number,
     when,
 )
 
-_GROUP = 8  # tiles above each other that run at one time, so that their columns stay in the cache
 
-
-def emit_mma(
-    plan: MmaPlan,
-    group: ContractionGroup,
-    shared: SharedMemory,
-) -> LaunchShape:
+def emit_mma(plan: MmaPlan, group: ContractionGroup, shared: SharedMemory) -> LaunchShape:
     """Emit a contraction for a launch of the returned shape.
 
     Args:
@@ -72,26 +69,20 @@ def emit_mma(
             table.fill(block.place.row, i32(0), tile.rows, tile.threads)
 
     sums = block.sums(fill_table)
-    initial = None if is_zero(group.initial) else group.initial
     result = MmaResult(
         plan.nest,
         plan.roles,
         group.epilogue,
-        initial,
+        unless_zero(group.initial),
         tile,
         block.shared,
         table=table,
         partials=group.partials,
     )
     result.write(block.place, block.corner, sums)
-    sizes = [size(plan.nest, loops) for loops in outputs(plan.roles)]
-    return LaunchShape(
-        tile.tiles(*sizes) * tile.split,
-        tile.threads,
-        tile.shared_bytes + (0 if table is None else table.values.table_bytes(tile.rows)),
-        tile.split,
-        programmatic=plan.overlaps,
-    )
+    launch = launch_of(plan.nest, plan.roles, tile)
+    more = 0 if table is None else table.values.table_bytes(tile.rows)
+    return replace(launch, shared=launch.shared + more)
 
 
 @dataclass(frozen=True)
@@ -106,25 +97,18 @@ class _Block:
 
     @classmethod
     def placed(cls, plan: MmaPlan, shared: ir.Value) -> _Block:
-        tile, roles = plan.tile, plan.roles
-        number, rank = block_number(), None
-        if tile.split > 1:
-            rank = arith.remui(number, i32(tile.split))
-            number = arith.divui(number, i32(tile.split))
-        sizes = [size(plan.nest, loops) for loops in outputs(roles)]
-        batch, row, column = tile_number(number, tile, sizes)
-        row, column = arith.muli(row, i32(tile.rows)), arith.muli(column, i32(tile.columns))
-        position = delinearize(batch, extents(plan.nest, roles.batch))
+        tile = plan.tile
+        place, batch = place_of_block(plan.nest, plan.roles, tile)
         warp = arith.divui(thread_number(), i32(WARP))
         corner = (
             arith.muli(arith.remui(warp, i32(tile.warp_rows)), i32(tile.own_rows)),
             arith.muli(arith.divui(warp, i32(tile.warp_rows)), i32(tile.own_columns)),
         )
         copies = (
-            MmaCopies.of(plan.left, tile.threads, batch, row),
-            MmaCopies.of(plan.right, tile.threads, batch, column),
+            MmaCopies.of(plan.left, tile.threads, batch, place.row),
+            MmaCopies.of(plan.right, tile.threads, batch, place.column),
         )
-        return cls(plan, shared, MmaPlace(position, row, column, rank), corner, copies)
+        return cls(plan, shared, place, corner, copies)
 
     def sums(self, meanwhile: Callable[[], None]) -> list[ir.Value]:
         """Emit the reduction; returns the thread's fragments.
@@ -135,13 +119,7 @@ class _Block:
         tile = self.plan.tile
         first, end = self._slice()
         ahead = tile.stages - 1
-        early = [each for each in self.copies if self.plan.overlaps and each.is_early]
-        if early:
-            self._begin(first, end, early, commits=False)
-        if self.plan.overlaps:
-            overlap_launches()
-        late = [each for each in self.copies if not any(each is other for other in early)]
-        self._begin(first, end, late, commits=True)
+        self._begin(first, end)
         meanwhile()
         count = tile.own_rows * tile.own_columns // WARP
         zeros = [_zero(self.plan.kind)] * count
@@ -159,18 +137,15 @@ class _Block:
         wait_for_copies(0)
         return list(loop.results)[:count]
 
-    def _begin(
-        self, first: ir.Value, end: ir.Value, copies: Sequence[MmaCopies], *, commits: bool
-    ) -> None:
-        """Bring the first parts of some factors into all stages but one."""
+    def _begin(self, first: ir.Value, end: ir.Value) -> None:
+        """Bring the first parts into all stages but one."""
         for number in range(self.plan.tile.stages - 1):
             part = arith.addi(first, i32(number))
             stage = i32(number * self.plan.tile.stage_bytes)
             present = nullcontext() if number < self._least else when(_is_less(part, end))
             with present:
-                self._bring(part, stage, copies, moves=True)
-            if commits:
-                commit_copies()
+                self._bring(part, stage, moves=True)
+            commit_copies()
 
     @property
     def _parts(self) -> int:
@@ -199,7 +174,7 @@ class _Block:
     def _copy_ahead(self, part: ir.Value, end: ir.Value, stage: ir.Value) -> None:
         if any(each.factor.is_copied for each in self.copies):
             with when(_is_less(part, end)):
-                self._bring(part, stage, self.copies, moves=False)
+                self._bring(part, stage, moves=False)
         commit_copies()
 
     def _move_ahead(self, part: ir.Value, end: ir.Value, stage: ir.Value) -> None:
@@ -211,13 +186,9 @@ class _Block:
                 if not copies.factor.is_copied:
                     copies.move(target, step)
 
-    def _bring(
-        self, part: ir.Value, stage: ir.Value, wanted: Sequence[MmaCopies], *, moves: bool
-    ) -> None:
+    def _bring(self, part: ir.Value, stage: ir.Value, *, moves: bool) -> None:
         step = arith.muli(part, i32(self.plan.left.depth))
         for copies, target in zip(self.copies, self._places(stage), strict=True):
-            if not any(copies is each for each in wanted):
-                continue
             if copies.factor.is_copied:
                 copies.copy(target, step)
             elif moves:
@@ -242,29 +213,6 @@ class _Block:
         return totals
 
 
-def tile_number(
-    number: ir.Value, tile: MmaTile, sizes: Sequence[int]
-) -> tuple[ir.Value, ir.Value, ir.Value]:
-    """Return which output of the batch a tile is of, and which row and column of tiles, i32s.
-
-    Args:
-        number: of the tile, an i32.
-        tile: its size.
-        sizes: rows and columns of an output, and outputs.
-    """
-    down, across = -(-sizes[0] // tile.rows), -(-sizes[1] // tile.columns)
-    batch = arith.divui(number, i32(down * across))
-    number = arith.remui(number, i32(down * across))
-    if down <= _GROUP:
-        return batch, arith.remui(number, i32(down)), arith.divui(number, i32(down))
-    group = arith.muli(arith.divui(number, i32(_GROUP * across)), i32(_GROUP))
-    inside = arith.remui(number, i32(_GROUP * across))
-    height: ir.Value = i32(_GROUP)
-    if down % _GROUP:
-        height = arith.minsi(arith.subi(i32(down), group), height)
-    return batch, arith.addi(group, arith.remui(inside, height)), arith.divui(inside, height)
-
-
 def _is_less(part: ir.Value, end: ir.Value) -> ir.Value:
     return arith.cmpi(arith.CmpIPredicate.slt, part, end)
 
@@ -274,18 +222,3 @@ def _zero(kind: MmaKind) -> ir.Value:
         return i32(0)
     f32 = ir.F32Type.get()
     return emit("arith.constant", [], f32, value=ir.FloatAttr.get(f32, 0.0))
-
-
-def is_zero(value: ir.Value) -> bool:
-    """Tell whether a scalar is the constant zero."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
-        return False
-    attribute = owner.operation.attributes["value"]
-    kind = ir.FloatAttr if isinstance(value.type, ir.F32Type) else ir.IntegerAttr
-    return bool(kind(attribute).value == 0)
-
-
-def shared_address(pointer: ir.Value) -> ir.Value:
-    """Return a pointer to shared memory as a number, an i32."""
-    return emit("llvm.ptrtoint", [pointer], ir.IntegerType.get_signless(32))

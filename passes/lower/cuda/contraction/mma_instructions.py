@@ -107,12 +107,6 @@ def load_remote(address: ir.Value, rank: ir.Value, lanes: int, element: ir.Type)
     return emit("vector.from_elements", values, ir.VectorType.get([lanes], element))
 
 
-def overlap_launches() -> None:
-    """Let the next launch begin, and wait for what the one before this has written."""
-    _effect("griddepcontrol.launch_dependents;", "~{memory}", [])
-    _effect("griddepcontrol.wait;", "~{memory}", [])
-
-
 def cluster_barrier() -> None:
     """Wait for every thread of the cluster; what they wrote is visible after it."""
     _effect("barrier.cluster.arrive.release.aligned;", "", [])

@@ -13,8 +13,6 @@ from xyntra.passes.lower.cuda.contraction.mma_tiles import ROW_BYTES, MmaTile, c
 from xyntra.passes.lower.cuda.contraction.roles import Roles, outputs, size
 from xyntra.passes.lower.nests.linear_nest import LinearNest
 
-PROGRAMMATIC = False
-"""Whether a launch begins, with copies of weights, while the one before it ends."""
 _MIN_REDUCTION = 16
 _MIN_WIDTH = 16
 _FIRST_CLUSTERS = 90  # the first architecture with clusters
@@ -31,7 +29,6 @@ class MmaPlan:
         tile: the tiles.
         left: the left factor.
         right: the right factor.
-        overlaps: the launch begins while the one before it ends.
     """
 
     nest: LinearNest
@@ -40,7 +37,6 @@ class MmaPlan:
     tile: MmaTile
     left: MmaFactor
     right: MmaFactor
-    overlaps: bool
 
     @property
     def microseconds(self) -> float:
@@ -88,7 +84,7 @@ def plan_mma(
     factors = MmaFactor.both(nest, roles, kind, (tile.rows, tile.columns), windows)
     if factors is None:
         return None
-    return MmaPlan(nest, roles, kind, tile, *factors, PROGRAMMATIC and clusters)
+    return MmaPlan(nest, roles, kind, tile, *factors)
 
 
 def sizes_of(nest: LinearNest, roles: Roles) -> tuple[int, int, int, int] | None:
