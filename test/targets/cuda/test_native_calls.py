@@ -18,6 +18,7 @@ import pytest
 from xyntra.errors import DeviceError
 from xyntra.plan.plan import Port
 from xyntra.targets.cuda.graph_sets import GraphSets
+from xyntra.targets.cuda.native import array_calls
 from xyntra.targets.cuda.native.array_calls import NativeArrayCalls
 from xyntra.targets.cuda.native.call_code import compile_call_code, loaded_code
 from xyntra.targets.cuda.native.host_code import HostCode, this_machine
@@ -291,3 +292,9 @@ def test_damaged_code_and_that_of_other_machines_is_not_used():
 
 def test_code_is_the_same_each_time():
     assert compile_call_code() == compile_call_code()
+
+
+def test_the_layout_of_arrays_is_looked_at(monkeypatch):
+    assert array_calls.arrays_are_known()
+    monkeypatch.setattr(array_calls, "RANK", array_calls.SHAPE)
+    assert not array_calls.arrays_are_known.__wrapped__()

@@ -15,7 +15,7 @@ from xyntra.targets.cpu.memory import address_of
 from xyntra.targets.cuda.device_buffers import DeviceBuffers
 from xyntra.targets.cuda.driver import failure
 from xyntra.targets.cuda.gpu import Gpu
-from xyntra.targets.cuda.native.array_calls import NativeArrayCalls
+from xyntra.targets.cuda.native.array_calls import NativeArrayCalls, arrays_are_known
 from xyntra.targets.cuda.native.builtins import LoadedCode
 from xyntra.targets.cuda.pending import Pending
 from xyntra.targets.cuda.pinned_arrays import PinnedArrays
@@ -70,7 +70,7 @@ class HostCalls:
         self._is_small = all(map(is_staged, (*plan.inputs, *plan.outputs)))
         self._expected = [(numpy_dtype(port.dtype), port.shape) for port in plan.inputs]
         self._new = [(port.shape, numpy_dtype(port.dtype)) for port in plan.outputs]
-        self._code = code if self._is_small else None
+        self._code = code if self._is_small and arrays_are_known() else None
 
     def call_natively(self, arrays: Sequence[Any], lock: threading.Lock) -> Sequence[Array] | None:
         """Run a call in few steps; None, with nothing done, where it is unusual.

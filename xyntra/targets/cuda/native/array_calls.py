@@ -4,19 +4,29 @@
 from __future__ import annotations
 
 import ctypes
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from xyntra.targets.cpu.memory import address_of
 from xyntra.targets.cuda.gpu import Gpu
-from xyntra.targets.cuda.native.array_code import ArrayTable, ExpectedArray
+from xyntra.targets.cuda.native.array_code import (
+    DATA,
+    DTYPE,
+    FLAGS,
+    PLAIN,
+    RANK,
+    SHAPE,
+    ArrayTable,
+    ExpectedArray,
+)
 from xyntra.targets.cuda.native.builtins import LoadedCode
 from xyntra.targets.cuda.native.driver_functions import address_of_words, fill_functions
 from xyntra.targets.cuda.staging import Slot
 from xyntra.targets.cuda.stream_order import StreamOrder
 
-__all__ = ["NativeArrayCalls"]
+__all__ = ["NativeArrayCalls", "arrays_are_known"]
 
 _LOOKS = 15_000  # at words in the processor's cache, some 20 us in all
 
@@ -59,3 +69,19 @@ class NativeArrayCalls:
         table.inputs, table.outputs = len(slot.inputs), len(slot.outputs)
         self.start = code.builtin("start", table)
         self.finish = code.builtin("finish", table)
+
+
+@cache
+def arrays_are_known() -> bool:
+    """Tell whether numpy's arrays lie in memory as the code expects."""
+    if np.ndarray.__basicsize__ < FLAGS + ctypes.sizeof(ctypes.c_int):
+        return False
+    probe = np.zeros((2, 3), np.float32)
+    dtype, start = probe.dtype, id(probe)
+    data, shape, kind = (
+        ctypes.c_void_p.from_address(start + offset).value for offset in (DATA, SHAPE, DTYPE)
+    )
+    rank, flags = (ctypes.c_int.from_address(start + offset).value for offset in (RANK, FLAGS))
+    if (data, rank, kind) != (address_of(probe), probe.ndim, id(dtype)) or not shape:
+        return False
+    return flags & PLAIN == PLAIN and tuple((ctypes.c_int64 * rank).from_address(shape)) == (2, 3)

@@ -14,7 +14,17 @@ import ctypes
 from xyntra.targets.cuda.native.builtins import BYTES_OFFSET, TYPE_OFFSET
 from xyntra.targets.cuda.native.ir_text import fields, loaded
 
-__all__ = ["ARRAY_CODE", "ArrayTable", "ExpectedArray"]
+__all__ = [
+    "ARRAY_CODE",
+    "DATA",
+    "DTYPE",
+    "FLAGS",
+    "PLAIN",
+    "RANK",
+    "SHAPE",
+    "ArrayTable",
+    "ExpectedArray",
+]
 
 
 class ExpectedArray(ctypes.Structure):
@@ -72,8 +82,8 @@ class ArrayTable(ctypes.Structure):
 
 
 # Offsets in numpy's PyArrayObject, and its flags NPY_ARRAY_C_CONTIGUOUS and NPY_ARRAY_ALIGNED.
-_DATA, _RANK, _SHAPE, _DTYPE, _FLAGS = 16, 24, 32, 56, 64
-_PLAIN = 0x101
+DATA, RANK, SHAPE, DTYPE, FLAGS = 16, 24, 32, 56, 64
+PLAIN = 0x101
 _SELF = loaded("table", "self", BYTES_OFFSET, "ptr")
 
 _FITS = f"""
@@ -88,13 +98,13 @@ check:
 {loaded("dtype", "expected", ExpectedArray.dtype.offset, "ptr")}
 {loaded("rank", "expected", ExpectedArray.rank.offset)}
 {loaded("shape", "expected", ExpectedArray.shape.offset, "ptr")}
-{loaded("given.dtype", "object", _DTYPE, "ptr")}
-{loaded("given.rank", "object", _RANK, "i32")}
-{loaded("given.shape", "object", _SHAPE, "ptr")}
-{loaded("flags", "object", _FLAGS, "i32")}
+{loaded("given.dtype", "object", DTYPE, "ptr")}
+{loaded("given.rank", "object", RANK, "i32")}
+{loaded("given.shape", "object", SHAPE, "ptr")}
+{loaded("flags", "object", FLAGS, "i32")}
   %wide = zext i32 %given.rank to i64
-  %plain = and i32 %flags, {_PLAIN}
-  %is.plain = icmp eq i32 %plain, {_PLAIN}
+  %plain = and i32 %flags, {PLAIN}
+  %is.plain = icmp eq i32 %plain, {PLAIN}
   %same.dtype = icmp eq ptr %dtype, %given.dtype
   %same.rank = icmp eq i64 %rank, %wide
   %both = and i1 %same.dtype, %same.rank
@@ -119,7 +129,7 @@ yes:
 }}
 
 define internal void @move(ptr %copy, ptr %object, ptr %expected, i1 %in) nounwind {{
-{loaded("data", "object", _DATA, "ptr")}
+{loaded("data", "object", DATA, "ptr")}
 {loaded("staged", "expected", ExpectedArray.staged.offset, "ptr")}
 {loaded("nbytes", "expected", ExpectedArray.nbytes.offset)}
   %target = select i1 %in, ptr %staged, ptr %data
