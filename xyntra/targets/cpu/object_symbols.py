@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from xyntra.errors import CompileError
 from xyntra.targets.cpu.support import SOURCES
@@ -43,7 +44,9 @@ def undefined_symbols(code: bytes) -> list[str]:
     if not code.startswith(_ELF64_LITTLE):
         return []
     try:
-        return sorted(set(_undefined(code)) - {_LINKER_SYMBOL})
+        return sorted(
+            {each.name for each in symbols_of(code) if not each.section} - {_LINKER_SYMBOL}
+        )
     except (struct.error, IndexError, ValueError) as error:
         raise CompileError(
             "object-damaged", "compiled code is damaged", cause=str(error)
@@ -63,27 +66,48 @@ def check_imports(code: bytes) -> None:
         raise CompileError("missing-symbol", message, cause=", ".join(unknown))
 
 
-def _undefined(code: bytes) -> Iterator[str]:
-    sections = _sections(code)
-    for kind, offset, size, link in sections:
-        if kind != _SYMBOL_TABLE:
-            continue
-        strings = sections[link][1]
-        for symbol in _SYMBOL.iter_unpack(code[offset : offset + size]):
-            name_offset, section = symbol[0], symbol[3]
-            if section == 0 and name_offset:
-                yield _string(code, strings + name_offset)
+class Section(NamedTuple):
+    """A part of an ELF file: its type, flags, place and size, and the section that it refers to."""
+
+    kind: int
+    flags: int
+    offset: int
+    size: int
+    link: int
 
 
-def _sections(code: bytes) -> list[tuple[int, int, int, int]]:
-    """Return type, offset, size and link of every section."""
+class Symbol(NamedTuple):
+    """A symbol of an ELF file: its name, binding, section (0 for none of the file) and value."""
+
+    name: str
+    binding: int
+    section: int
+    value: int
+
+
+def sections_of(code: bytes) -> list[Section]:
+    """Return the sections of 64-bit little-endian ELF object code, in order."""
     (table,) = struct.unpack_from("<Q", code, 40)
     size, count = struct.unpack_from("<HH", code, 58)
     found = []
     for index in range(count):
         header = _SECTION.unpack_from(code, table + index * size)
-        found.append((header[1], header[4], header[5], header[6]))
+        found.append(Section(header[1], header[2], *header[4:7]))
     return found
+
+
+def symbols_of(code: bytes) -> Iterator[Symbol]:
+    """Yield the symbols of such code that have names."""
+    sections = sections_of(code)
+    for each in sections:
+        if each.kind != _SYMBOL_TABLE:
+            continue
+        strings = sections[each.link].offset
+        for name, info, _, section, value, _ in _SYMBOL.iter_unpack(
+            code[each.offset : each.offset + each.size]
+        ):
+            if name:
+                yield Symbol(_string(code, strings + name), info >> 4, section, value)
 
 
 def _string(code: bytes, offset: int) -> str:

@@ -7,9 +7,10 @@ The structures are those of DLPack's dlpack.h, before version 1.0, which every l
 from __future__ import annotations
 
 import ctypes
+import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 CUDA, CUDA_MANAGED = 2, 13
 """Numbers of DLPack's devices whose memory a GPU works on."""
@@ -21,32 +22,10 @@ _BFLOAT = 4
 _KINDS = {0: "int", 1: "uint", 2: "float"}
 
 
-class _Device(ctypes.Structure):
-    _fields_ = (("kind", ctypes.c_int32), ("number", ctypes.c_int32))
-
-
-class _Type(ctypes.Structure):
-    _fields_ = (("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16))
-
-
-class _Tensor(ctypes.Structure):
-    _fields_ = (
-        ("data", ctypes.c_void_p),
-        ("device", _Device),
-        ("rank", ctypes.c_int32),
-        ("dtype", _Type),
-        ("shape", ctypes.c_void_p),
-        ("strides", ctypes.c_void_p),
-        ("byte_offset", ctypes.c_uint64),
-    )
-
-
-class _Managed(ctypes.Structure):
-    _fields_ = (
-        ("tensor", _Tensor),
-        ("context", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-    )
+# DLManagedTensor: address, kind and number of the device, rank, code, bits and lanes of the type,
+# addresses of shape and strides, offset in bytes; a context, and who lets go.
+_MANAGED = struct.Struct("=QiiiBBHQQQQQ")
+_Memory = ctypes.c_char * _MANAGED.size
 
 
 # Prototypes of our own: those of `ctypes.pythonapi` belong to every module of the process.
@@ -61,8 +40,7 @@ _pointer_in = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_
 )
 
 
-@dataclass(frozen=True)
-class Described:
+class Described(NamedTuple):
     """What a capsule says of an array.
 
     Attributes:
@@ -88,18 +66,22 @@ def describe(capsule: Any) -> Described:
     """
     if not _is_valid(id(capsule), _NAME):
         raise ValueError("not a capsule of DLPack")
-    pointer = _pointer_in(id(capsule), _NAME)
-    tensor = _Managed.from_address(pointer).tensor
-    sizes = ctypes.c_int64 * tensor.rank
-    shape = tuple(sizes.from_address(tensor.shape)) if tensor.rank else ()
-    strides = tuple(sizes.from_address(tensor.strides)) if tensor.strides and shape else None
-    return Described(
-        address=(tensor.data or 0) + tensor.byte_offset,
-        device=(tensor.device.kind, tensor.device.number),
-        dtype=_dtype_name(tensor.dtype),
-        shape=shape,
-        is_contiguous=strides is None or is_row_major(shape, strides),
+    managed = ctypes.string_at(_pointer_in(id(capsule), _NAME), _MANAGED.size)
+    data, kind, number, rank, code, bits, lanes, sizes, steps, offset, _, _ = _MANAGED.unpack(
+        managed
     )
+    shape = _words(sizes, rank)
+    return Described(
+        address=data + offset,
+        device=(kind, number),
+        dtype=_dtype_name(code, bits, lanes),
+        shape=shape,
+        is_contiguous=not steps or is_row_major(shape, _words(steps, rank)),
+    )
+
+
+def _words(address: int, count: int) -> tuple[int, ...]:
+    return struct.unpack(f"={count}q", ctypes.string_at(address, 8 * count)) if count else ()
 
 
 def is_row_major(shape: Sequence[int], strides: Sequence[int]) -> bool:
@@ -127,13 +109,20 @@ def capsule_of(
         item_bytes: bytes of an element.
         shape: the dimensions.
     """
-    sizes = (ctypes.c_int64 * max(len(shape), 1))(*shape)
-    kind, device = _Type(*type_words(dtype, item_bytes), 1), _Device(CUDA, ordinal)
-    tensor = _Tensor(address, device, len(shape), kind, ctypes.addressof(sizes), None, 0)
-    managed = _Managed(tensor, None, _DELETE)
-    place = ctypes.addressof(managed)
+    sizes = _dimensions(tuple(shape))
+    managed = _Memory()
+    place, rank = ctypes.addressof(managed), len(shape)
+    code, bits = type_words(dtype, item_bytes)
+    fields = address, CUDA, ordinal, rank, code, bits, 1, ctypes.addressof(sizes), 0, 0, 0, _DELETE
+    _MANAGED.pack_into(managed, 0, *fields)
     _exported[place] = (managed, sizes, owner)
     return _new_capsule(place, _NAME, _DESTROY)
+
+
+@lru_cache(maxsize=256)
+def _dimensions(shape: tuple[int, ...]) -> Any:
+    """Return the dimensions in memory; all arrays of a shape may point there."""
+    return (ctypes.c_int64 * max(len(shape), 1))(*shape)
 
 
 def type_words(dtype: str, item_bytes: int) -> tuple[int, int]:
@@ -141,18 +130,18 @@ def type_words(dtype: str, item_bytes: int) -> tuple[int, int]:
     return _BFLOAT if dtype == "bfloat16" else _CODES[dtype[0]], 8 * item_bytes
 
 
-def _dtype_name(dtype: _Type) -> str:
-    if dtype.lanes != 1:
+def _dtype_name(code: int, bits: int, lanes: int) -> str:
+    if lanes != 1:
         return "vectors"
-    if dtype.code == _BFLOAT:
-        return "bfloat16" if dtype.bits == 16 else f"bfloat{dtype.bits}"
-    if dtype.code == _CODES["b"]:
+    if code == _BFLOAT:
+        return "bfloat16" if bits == 16 else f"bfloat{bits}"
+    if code == _CODES["b"]:
         return "bool"
-    kind = _KINDS.get(dtype.code)
-    return f"{kind}{dtype.bits}" if kind else f"type {dtype.code}"
+    kind = _KINDS.get(code)
+    return f"{kind}{bits}" if kind else f"type {code}"
 
 
-_exported: dict[int, tuple[_Managed, Any, object]] = {}
+_exported: dict[int, tuple[Any, Any, object]] = {}
 
 
 def _let_go(managed: int) -> None:

@@ -135,7 +135,8 @@ class CudaProgram:
     ) -> Sequence[Any] | None:
         """As `call`, in few steps, for arrays of the usual kinds; None for others."""
         host, torch = loaded.host, loaded.torch
-        is_staged = out is None and host.takes(arrays)
+        is_staged = (not arrays or type(arrays[0]) is np.ndarray) and out is None
+        is_staged = is_staged and host.takes(arrays)
         if not is_staged and torch is None:
             return None
         try:

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import json
 import platform
-import struct
 import sys
 from dataclasses import dataclass
 from typing import Any
 
+from xyntra.targets.cpu.object_symbols import sections_of, symbols_of
+
 __all__ = ["HostCode", "compile_host_code", "this_machine"]
 
-_CODE, _SYMBOLS, _RELOCATIONS = 1, 2, (4, 9)  # types of sections: SHT_PROGBITS, …
-_SECTION = struct.Struct("<IIQQQQIIQQ")
-_SYMBOL = struct.Struct("<IBBHQQ")
+_CODE, _RELOCATIONS = 1, (4, 9)  # types of sections: SHT_PROGBITS, …
 _EXECUTABLE = 4  # flag of a section
 _GLOBAL = 1  # binding of a symbol
 _MACHINES = {"x86_64": "x86_64-unknown-linux-gnu"}  # elsewhere calls are started by Python
@@ -87,34 +86,18 @@ def compile_host_code(llvm_ir: str) -> HostCode | None:
 
 def _flat(object_code: bytes) -> HostCode:
     """Take instructions and symbols out of an ELF object."""
-    sections = _sections(object_code)
-    if any(kind in _RELOCATIONS and size for kind, _, _, size, _ in sections):
+    sections = sections_of(object_code)
+    if any(each.kind in _RELOCATIONS and each.size for each in sections):
         raise ValueError("native code of calls needs relocations")
     (number,) = (
         index
-        for index, (kind, flags, _, size, _) in enumerate(sections)
-        if kind == _CODE and flags & _EXECUTABLE and size
+        for index, each in enumerate(sections)
+        if each.kind == _CODE and each.flags & _EXECUTABLE and each.size
     )
-    entries: dict[str, int] = {}
-    for kind, _, offset, size, link in sections:
-        if kind != _SYMBOLS:
-            continue
-        names = sections[link][2]
-        for symbol in _SYMBOL.iter_unpack(object_code[offset : offset + size]):
-            if symbol[3] == number and symbol[0] and symbol[1] >> 4 == _GLOBAL:
-                start = names + symbol[0]
-                name = object_code[start : object_code.index(b"\0", start)].decode()
-                entries[name] = symbol[4]
-    _, _, offset, size, _ = sections[number]
-    return HostCode(this_machine(), entries, object_code[offset : offset + size])
-
-
-def _sections(code: bytes) -> list[tuple[int, int, int, int, int]]:
-    """Return type, flags, offset, size and link of every section."""
-    (table,) = struct.unpack_from("<Q", code, 40)
-    size, count = struct.unpack_from("<HH", code, 58)
-    found = []
-    for index in range(count):
-        header = _SECTION.unpack_from(code, table + index * size)
-        found.append((header[1], header[2], header[4], header[5], header[6]))
-    return found
+    entries = {
+        each.name: each.value
+        for each in symbols_of(object_code)
+        if each.section == number and each.binding == _GLOBAL
+    }
+    start, size = sections[number].offset, sections[number].size
+    return HostCode(this_machine(), entries, object_code[start : start + size])

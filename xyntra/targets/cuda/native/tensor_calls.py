@@ -19,7 +19,7 @@ from xyntra.targets.cuda.gpu import Gpu
 from xyntra.targets.cuda.graph_sets import GraphSets
 from xyntra.targets.cuda.native.builtins import LoadedCode
 from xyntra.targets.cuda.native.driver_functions import address_of_words, fill_functions
-from xyntra.targets.cuda.native.tensor_code import Expected, TensorTable
+from xyntra.targets.cuda.native.tensor_table import Expected, TensorTable
 from xyntra.targets.cuda.stream_order import StreamOrder
 
 __all__ = ["NativeTensorCalls", "exchange_functions"]
