@@ -244,6 +244,13 @@ def test_sum_with_a_bias() -> None:
     np.testing.assert_allclose(found, inputs["x"] + inputs["b"] + inputs["s"], rtol=1e-6)
 
 
+def test_norm_without_mean() -> None:
+    """onnxruntime's name for it has no domain of its own."""
+    inputs = {"x": normal(2, 5, 8), "scale": normal(8, seed=1)}
+    model = node_model("SimplifiedLayerNormalization", inputs, epsilon=1e-3, axis=-1)
+    compare(run(model, inputs), reference(model, inputs), 1e-5, 1e-6)
+
+
 def test_refusals() -> None:
     heads = {"domain": DOMAIN, "num_heads": HEADS}
     check_unsupported("Attention", projected(), "do_rotary", do_rotary=1, **heads)

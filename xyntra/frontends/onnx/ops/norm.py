@@ -139,8 +139,11 @@ def _layer_statistics(node: Node, x: Tensor, axis: int) -> list[Tensor]:
     return [cast(b, mean, stash), cast(b, deviation, stash)]
 
 
-@handles("RMSNormalization")
+@handles("RMSNormalization", "SimplifiedLayerNormalization")
 def rms_norm(node: Node) -> Tensor:
+    """The second name is what onnxruntime's optimizer writes, in the same domain."""
+    if any(node.proto.output[1:]):
+        raise node.unsupported("the reciprocal of the root mean square as an output")
     x, scale = node.tensor(0), node.tensor(1)
     _check_stash_type(node, x.dtype)
     _check_fits(node, 1, scale, x)
