@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xyntra.dialects.builder import Iterator, Tensor, TensorBuilder
+from xyntra.dialects.builder import Body, Iterator, Tensor, TensorBuilder
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.passes.fusion.normed_weights import NormedColumns
@@ -79,55 +79,76 @@ def _inner_reduction(rank: int) -> list[Iterator]:
 def merge_parts(builder: TensorBuilder, parts: Sequence[Tensor], epsilon: float) -> RowValues:
     """The values of whole rows, from what `write_parts` returns.
 
-    The factor is 1 / sqrt(mean square + epsilon). It is 0 for a row of equal values: whatever
-    rounding leaves of their difference to the mean must not be magnified.
+    Each part is read once: means of parts are compared with that of the first one. The factor is
+    1 / sqrt(mean square + epsilon). It is 0 for a row of equal values: whatever rounding leaves of
+    their difference to the mean must not be magnified.
     """
-    columns = parts[0].shape[0] * PART
+    count = parts[0].shape[0]
+    mean_of = 1.0 / (count * PART)
     if len(parts) == 1:
-        squares = _sum_parts(builder, parts, None, lambda square: square)
-        return RowValues(None, _over_rows(builder, squares, _factor_of(columns, epsilon, False)))
-    total = _sum_parts(builder, parts[:1], None, lambda value: value)
-    mean = _over_rows(builder, total, lambda value: value / columns)
+        (squares,) = _sum_parts(builder, parts, [], lambda square: [square])
+        body: Body = lambda x, *_: (x * mean_of + epsilon).math("rsqrt")  # noqa: E731
+        return RowValues(None, _over_rows(builder, [squares], [], body))
 
-    def about_mean(total: Scalar, square: Scalar, mean: Scalar) -> Scalar:
-        deviation = total * (1.0 / PART) - mean
-        return square + deviation * deviation * float(PART)
+    def about_first(total: Scalar, square: Scalar, first: Scalar) -> list[Scalar]:
+        deviation = (total - first) * (1.0 / PART)
+        return [deviation, square + deviation * deviation * float(PART)]
 
-    squares = _sum_parts(builder, parts, mean, about_mean)
-    return RowValues(mean, _over_rows(builder, squares, _factor_of(columns, epsilon, True)))
+    def mean(deviations: Scalar, first: Scalar, *_: Scalar) -> Scalar:
+        return first * (1.0 / PART) + deviations * (1.0 / count)
 
-
-def _factor_of(columns: int, epsilon: float, centred: bool) -> Callable[[Scalar], Scalar]:
-    def factor(squares: Scalar) -> Scalar:
-        found = (squares * (1.0 / columns) + epsilon).math("rsqrt")
+    def factor(deviations: Scalar, squares: Scalar, *_: Scalar) -> Scalar:
+        squares = squares - deviations * deviations * (PART / count)
+        found = (squares * mean_of + epsilon).math("rsqrt")
         zero = constant(0.0, _WIDE)
-        return squares.equals(zero).select(zero, found) if centred else found
+        return squares.equals(zero).select(zero, found)
 
-    return factor
+    deviations, squares = _sum_parts(builder, parts, parts[:1], about_first)
+    return RowValues(
+        _over_rows(builder, [deviations], parts[:1], mean),
+        _over_rows(builder, [deviations, squares], [], factor),
+    )
 
 
 def _sum_parts(
-    builder: TensorBuilder, parts: Sequence[Tensor], row: Tensor | None, term: Callable[..., Scalar]
-) -> Tensor:
-    """Sum `term`, of what `parts` and `row` have, over the parts of each row."""
+    builder: TensorBuilder,
+    parts: Sequence[Tensor],
+    of_first: Sequence[Tensor],
+    terms: Callable[..., Sequence[Scalar]],
+) -> list[Tensor]:
+    """Sums over the parts of each row of every one of `terms`.
+
+    These are of what `parts` have for a part, and of what `of_first` have for the row's first part.
+    """
     rank = parts[0].rank
-    rows = list(range(rank - 1))
     with builder.location:
-        by_row = ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(loop) for loop in rows])
-        by_part = ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(d) for d in (rank - 1, *rows)])
-    inputs = [(each, by_part) for each in parts]
-    if row is not None:
-        inputs.append((row, by_row))
-    output = (builder.fill(parts[0].shape[1:], _WIDE, 0.0), _WIDE, by_row)
+        *rows, part = [ir.AffineDimExpr.get(loop) for loop in range(rank)]
+        by_row = ir.AffineMap.get(rank, 0, rows)
+        by_part = ir.AffineMap.get(rank, 0, [part, *rows])
+        first = ir.AffineMap.get(rank, 0, [ir.AffineConstantExpr.get(0), *rows])
+    shape = parts[0].shape[1:]
+    outputs = [(builder.fill(shape, _WIDE, 0.0), _WIDE, by_row) for _ in parts]
 
-    def body(*values: Scalar) -> Scalar:
-        return values[-1] + term(*values[:-1])
+    def body(*values: Scalar) -> list[Scalar]:
+        given, running = values[: -len(outputs)], values[-len(outputs) :]
+        return [each + term for each, term in zip(running, terms(*given), strict=True)]
 
-    return builder.generic(inputs, [output], _inner_reduction(rank), body)[0]
+    inputs = [*((each, by_part) for each in parts), *((each, first) for each in of_first)]
+    return builder.generic(inputs, outputs, _inner_reduction(rank), body)
 
 
-def _over_rows(builder: TensorBuilder, rows: Tensor, body: Callable[[Scalar], Scalar]) -> Tensor:
-    return builder.map(lambda value, *_: body(value), rows, dtype=_WIDE)
+def _over_rows(
+    builder: TensorBuilder, values: Sequence[Tensor], of_first: Sequence[Tensor], body: Body
+) -> Tensor:
+    """`body` of what `values` have for each row, and `of_first` for its first part."""
+    rank = values[0].rank
+    with builder.location:
+        rows = [ir.AffineDimExpr.get(loop) for loop in range(rank)]
+        first = ir.AffineMap.get(rank, 0, [ir.AffineConstantExpr.get(0), *rows])
+    inputs = [*((each, builder.identity(rank)) for each in values)]
+    inputs += [(each, first) for each in of_first]
+    output = (builder.empty(values[0].shape, _WIDE), _WIDE, builder.identity(rank))
+    return builder.generic(inputs, [output], ["parallel"] * rank, body)[0]
 
 
 def normalize(

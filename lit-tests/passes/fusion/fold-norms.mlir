@@ -31,11 +31,9 @@
 // CHECK: ins(%arg4, %arg3 : tensor<64x32xf16>, tensor<64xf16>)
 // CHECK: kind = "generic"
 // CHECK: "xyntra.fused"()
-// CHECK: linalg.generic {{.+}} ins(%[[X]]#1 : tensor<2x16xf32>)
-// CHECK: %[[MEAN:.+]] = linalg.generic
-// CHECK: arith.divf
-// CHECK: ins(%[[X]]#1, %[[X]]#2, %[[MEAN]] : tensor<2x16xf32>, tensor<2x16xf32>, tensor<16xf32>)
-// CHECK: %[[FACTOR:.+]] = linalg.generic
+// CHECK: %[[S:.+]]:2 = linalg.generic {{.+}} ins(%[[X]]#1, %[[X]]#2, %[[X]]#1 : tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>)
+// CHECK: %[[MEAN:.+]] = linalg.generic {{.+}} ins(%[[S]]#0, %[[X]]#1 : tensor<16xf32>, tensor<2x16xf32>)
+// CHECK: %[[FACTOR:.+]] = linalg.generic {{.+}} ins(%[[S]]#0, %[[S]]#1 :
 // CHECK: math.rsqrt
 // CHECK: %[[SUMS:.+]] = linalg.generic {{.+}} ins(%[[X]]#0, %[[W]]#0 : tensor<16x64xf16>, tensor<64x32xf16>)
 // CHECK: %[[NORMED:.+]] = linalg.generic {{.+}} ins(%[[SUMS]], %[[MEAN]], %[[FACTOR]], %[[W]]#1, %[[W]]#2, %[[W]]#3 :
