@@ -25,7 +25,7 @@ from xyntra.targets.cuda.native.host_code import HostCode, this_machine
 
 pytestmark = pytest.mark.skipif(not this_machine(), reason="no native code for this machine")
 
-CONTEXT, STREAM, GRAPH = 0x51, 0, 0x77
+CONTEXT, STREAM, GRAPH, FENCE = 0x51, 0, 0x77, 0x66
 HOST_DEVICE = (1, 0)  # DLPack's kDLCPU
 _POINTER = ctypes.c_void_p
 
@@ -34,12 +34,14 @@ class Driver:
     """Functions as the driver's, which note their arguments."""
 
     def __init__(self):
-        self.current, self.status, self.calls = CONTEXT, 0, []
+        self.current, self.status, self.order_status, self.calls = CONTEXT, 0, 0, []
         self._functions = {
             "get_context": ctypes.CFUNCTYPE(ctypes.c_int, _POINTER)(self._get),
             "push_context": ctypes.CFUNCTYPE(ctypes.c_int, _POINTER)(self._push),
             "pop_context": ctypes.CFUNCTYPE(ctypes.c_int, _POINTER)(self._pop),
             "launch": ctypes.CFUNCTYPE(ctypes.c_int, _POINTER, _POINTER)(self._launch),
+            "record": ctypes.CFUNCTYPE(ctypes.c_int, _POINTER, _POINTER)(self._record),
+            "wait": ctypes.CFUNCTYPE(ctypes.c_int, _POINTER, _POINTER, ctypes.c_uint)(self._wait),
         }
 
     def addresses(self):
@@ -60,6 +62,15 @@ class Driver:
         self.calls.append(("pop",))
         return 0
 
+    def _record(self, event, stream):
+        self.calls.append(("record", event, stream or 0))
+        return self.order_status
+
+    def _wait(self, stream, event, flags):
+        assert flags == 0
+        self.calls.append(("wait", stream or 0, event))
+        return 0
+
     def _launch(self, graph, stream):
         self.calls.append(("launch", graph, stream or 0))
         return self.status
@@ -77,7 +88,11 @@ def gpu():
 
 @pytest.fixture
 def order():
-    return SimpleNamespace(word=ctypes.c_uint64(STREAM), own=STREAM)
+    return SimpleNamespace(word=ctypes.c_uint64(STREAM), own=STREAM, fence=FENCE)
+
+
+def _failure(status, what, place):
+    return DeviceError("gpu-error", f"{what} {status}")
 
 
 def _ports(*shapes, dtype="float32"):
@@ -88,10 +103,11 @@ class TestTensors:
     SHAPES = ((2, 3), (3,), ())
 
     @pytest.fixture(autouse=True)
-    def _set_up(self, code, gpu, order):
+    def _set_up(self, code, gpu, order, monkeypatch):
         self.torch = torch = pytest.importorskip("torch")
         from xyntra.targets.cuda.native.tensor_calls import NativeTensorCalls, exchange_functions
 
+        monkeypatch.setattr("xyntra.targets.cuda.native.tensor_calls.failure", _failure)
         functions = exchange_functions(torch.Tensor)
         if functions is None:
             pytest.skip("this PyTorch has no exchange API of DLPack")
@@ -123,18 +139,10 @@ class TestTensors:
         assert self.start() is self.outputs
         assert self.gpu.direct.calls == [("push", CONTEXT), ("launch", GRAPH, 0), ("pop",)]
 
-    def test_the_status_of_the_driver_is_an_error(self, monkeypatch):
+    def test_the_status_of_the_driver_is_an_error(self):
         self.gpu.direct.status = 700
-        seen = []
-
-        def failure(status, what, place):
-            seen.append(status)
-            return DeviceError("gpu-error", what)
-
-        monkeypatch.setattr("xyntra.targets.cuda.native.tensor_calls.failure", failure)
-        with pytest.raises(DeviceError):
+        with pytest.raises(DeviceError, match="replaying launches 700"):
             self.start()
-        assert seen == [700]
 
     @pytest.mark.parametrize(
         "change",
@@ -192,10 +200,25 @@ class TestTensors:
         self._add(self.inputs, apart)
         assert self.start(None, apart) is apart
 
-    def test_another_stream_is_left_to_python(self):
+    def test_a_stream_that_may_be_gone_is_left_to_python(self):
         self.order.word.value = 2**64 - 1
         assert self.start() is None
         assert self.gpu.direct.calls == []
+
+    def test_another_stream_is_waited_for(self):
+        self.order.word.value = 0x33
+        assert self.start() is self.outputs
+        assert self.gpu.direct.calls == [
+            ("record", FENCE, 0x33), ("wait", STREAM, FENCE), ("launch", GRAPH, STREAM)
+        ]  # fmt: skip
+        assert self.order.word.value == STREAM
+
+    def test_nothing_is_launched_out_of_order(self):
+        self.order.word.value, self.gpu.direct.order_status = 0x33, 719
+        with pytest.raises(DeviceError, match="replaying"):
+            self.start()
+        assert self.gpu.direct.calls == [("record", FENCE, 0x33)]
+        assert self.order.word.value == 0x33
 
     def test_graphs_used_last_are_kept(self):
         sets = [[self.torch.zeros(5), self.torch.zeros(2, 2)] for _ in range(9)]
@@ -270,8 +293,13 @@ class TestArrays:
         assert self.slot.words.all()
         assert self.gpu.direct.calls == []
 
-    def test_another_stream_is_left_to_python(self):
+    def test_another_stream_is_waited_for(self):
         self.order.word.value = 5
+        assert self.native.start(*self.given) == 0
+        assert self.gpu.direct.calls == [
+            ("record", FENCE, 5), ("wait", STREAM, FENCE), ("launch", GRAPH, STREAM)
+        ]  # fmt: skip
+        self.order.word.value = 2**64 - 1
         assert self.native.start(*self.given) is None
 
     def test_the_status_of_the_driver_is_returned(self):

@@ -72,6 +72,8 @@ class Direct:
             "push_context": self._push,
             "pop_context": self._pop,
             "launch": self._launch_graph,
+            "record": self._record,
+            "wait": self._wait,
         }
         return {
             name: ctypes.cast(each, _POINTER).value or 0  # type: ignore[arg-type]

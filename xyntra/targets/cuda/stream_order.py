@@ -16,17 +16,18 @@ class StreamOrder:
 
     Attributes:
         own: the stream of calls from the host, which lives as long as this object is used.
-        word: the stream of the last call, where the next one on it has nothing to wait for; native
-            code reads it.
+        word: the stream of the last call, if it is there as long as the process; else 2**64 - 1.
+            Native code reads and writes it.
+        fence: handle of the event by which one stream waits for another.
     """
 
     def __init__(self, direct: Direct, own: int) -> None:
         self._direct = direct
         self.own = own
-        self._last = own
-        self._lasts = True
-        self._fence = Event()
         self.word = ctypes.c_uint64(own)
+        self._passing = own  # the stream of the last call, where it may be gone by the next
+        self._fence = Event()
+        self.fence = self._fence.handle
 
     def enter(self, stream: int, *, lasts: bool) -> None:
         """Begin a call on a stream.
@@ -36,16 +37,16 @@ class StreamOrder:
             lasts: the stream is there as long as the process; else every call marks its end, as
                 the stream may be gone when the next call asks.
         """
-        is_same = stream == self._last
-        if self._lasts and not is_same:
-            self._direct.record(self._fence.handle, self._last)
-        if not self._lasts or not is_same:  # the handle may be that of another stream now
-            self._direct.wait(stream, self._fence.handle)
-        self._last = stream
-        self._lasts = lasts or stream == self.own
-        self.word.value = stream if self._lasts else _NO_STREAM
+        last = self.word.value
+        if last not in (stream, _NO_STREAM):
+            self._direct.record(self.fence, last)
+        if last != stream:  # a stream that passes may have had the handle of this one
+            self._direct.wait(stream, self.fence)
+        is_lasting = lasts or stream == self.own
+        self.word.value = stream if is_lasting else _NO_STREAM
+        self._passing = stream
 
     def leave(self) -> None:
         """End the call that began last."""
-        if not self._lasts:
-            self._direct.record(self._fence.handle, self._last)
+        if self.word.value == _NO_STREAM:
+            self._direct.record(self.fence, self._passing)

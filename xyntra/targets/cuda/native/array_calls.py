@@ -64,7 +64,7 @@ class NativeArrayCalls:
         table.copy = ctypes.cast(ctypes.CDLL(None).memcpy, ctypes.c_void_p).value
         table.array, table.expected = id(np.ndarray), ctypes.addressof(self._expected)
         table.graph, table.stream = slot.graph.handle, order.own
-        table.last_stream = ctypes.addressof(order.word)
+        table.last_stream, table.fence = ctypes.addressof(order.word), order.fence
         table.words, table.word_count, table.looks = address_of(words), words.size, _LOOKS
         table.inputs, table.outputs = len(slot.inputs), len(slot.outputs)
         self.start = code.builtin("start", table)

@@ -52,13 +52,17 @@ class ArrayTable(ctypes.Structure):
 
     Attributes:
         get_context: cuCtxGetCurrent; likewise push_context, pop_context and launch of the driver.
+        record: cuEventRecord.
+        wait: cuStreamWaitEvent.
+        fence: an event for one stream to wait for another.
         context: of the GPU.
         array: numpy's type of arrays.
         none: Python's None.
         copy: memcpy.
         graph: what is launched.
         stream: on which.
-        last_stream: a word, the stream of the call before this one.
+        last_stream: a word, the stream of the call before this one; -1 where Python has to see to
+            the order.
         words: that the GPU sets, 32 bits each.
         expected: an `ExpectedArray` for each input, then for each output.
         inputs: number of inputs.
@@ -72,6 +76,7 @@ class ArrayTable(ctypes.Structure):
             (name, ctypes.c_void_p)
             for name in (
                 *("get_context", "push_context", "pop_context", "launch"),
+                *("record", "wait", "fence"),
                 *("save_thread", "restore_thread", "from_long", "copy", "retain"),
                 *("context", "array", "none", "graph", "stream", "last_stream"),
                 *("words", "expected"),
@@ -164,12 +169,13 @@ entry:
 {_SELF}
 {fields(ArrayTable, "none", "inputs", "array", "expected", "stream", "last_stream", "copy")}
 {fields(ArrayTable, "context", "get_context", "push_context", "pop_context", "launch")}
-{fields(ArrayTable, "graph", "word_count")}
+{fields(ArrayTable, "graph", "word_count", "record", "wait", "fence")}
 {fields(ArrayTable, "save_thread", "restore_thread", "from_long", "words", "retain")}
   %enough = icmp eq i64 %count, %inputs
   %last = load ptr, ptr %last_stream
-  %same.stream = icmp eq ptr %stream, %last
-  %usual = and i1 %enough, %same.stream
+  %nobody = inttoptr i64 -1 to ptr
+  %is.known = icmp ne ptr %last, %nobody
+  %usual = and i1 %enough, %is.known
   br i1 %usual, label %loop, label %no
 no:
   call void %retain(ptr %none)
@@ -204,7 +210,15 @@ word:
   %w.next = add i64 %w, 1
   br label %words.loop
 launched:
-  %status = call i32 %launch(ptr %graph, ptr %stream)
+  %follow.status = call i32 @follow(ptr %stream, ptr %last_stream, ptr %fence, ptr %record,
+                                    ptr %wait)
+  %follows = icmp eq i32 %follow.status, 0
+  br i1 %follows, label %go, label %over
+go:
+  %launch.status = call i32 %launch(ptr %graph, ptr %stream)
+  br label %over
+over:
+  %status = phi i32 [ %follow.status, %launched ], [ %launch.status, %go ]
   call void @leave(ptr %pop_context, ptr %pushed)
   call void %restore_thread(ptr %thread)
   %wide = sext i32 %status to i64

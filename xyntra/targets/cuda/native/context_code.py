@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""LLVM IR that makes a context current for one call, and gives the interpreter's lock away."""
+"""LLVM IR that makes a context current for one call, and lets a stream wait for another."""
 
 from __future__ import annotations
 
@@ -34,5 +34,28 @@ undo:
 done:
   ret void
 }
+
+define internal i32 @follow(ptr %stream, ptr %word, ptr %fence, ptr %record, ptr %wait) nounwind {
+  %last = load ptr, ptr %word
+  %same = icmp eq ptr %last, %stream
+  br i1 %same, label %done, label %other
+other:
+  %recorded = call i32 %record(ptr %fence, ptr %last)
+  %is.recorded = icmp eq i32 %recorded, 0
+  br i1 %is.recorded, label %order, label %failed
+order:
+  %ordered = call i32 %wait(ptr %stream, ptr %fence, i32 0)
+  %is.ordered = icmp eq i32 %ordered, 0
+  br i1 %is.ordered, label %note, label %failed
+note:
+  store ptr %stream, ptr %word
+  br label %done
+failed:
+  %status = phi i32 [ %recorded, %other ], [ %ordered, %order ]
+  ret i32 %status
+done:
+  ret i32 0
+}
 """
-"""`enter` tells whether the context is current now; `leave` undoes what it did."""
+"""`enter` tells whether the context is current now; `leave` undoes what it did. `follow` lets a
+stream wait for the one in a word, if that is another one, and puts it there; a status."""

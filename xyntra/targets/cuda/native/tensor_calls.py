@@ -78,6 +78,7 @@ class NativeTensorCalls:
         self._fill(functions, (len(plan.inputs), len(ports)), device or (CUDA, gpu.ordinal))
         self._table.sets, self._table.capacity = sets.address, sets.capacity
         self._table.last_stream = ctypes.addressof(order.word)
+        self._table.fence = order.fence
         self._call = code.builtin("call_tensors", self._table)
 
     def start(

@@ -223,8 +223,9 @@ failed:
 ordered:
   %stream = load ptr, ptr %stream.at
   %last = load ptr, ptr %last_stream
-  %same.stream = icmp eq ptr %stream, %last
-  br i1 %same.stream, label %loop, label %no
+  %nobody = inttoptr i64 -1 to ptr
+  %is.unknown = icmp eq ptr %last, %nobody
+  br i1 %is.unknown, label %no, label %loop
 loop:
   %i = phi i64 [ 0, %ordered ], [ %next, %keep ]
   %all = icmp eq i64 %i, %count
@@ -263,13 +264,21 @@ find:
   br i1 %is.known, label %enter, label %no
 enter:
 {fields(TensorTable, "context", "get_context", "push_context", "pop_context", "launch")}
-{fields(TensorTable, "save_thread", "restore_thread", "from_long")}
+{fields(TensorTable, "save_thread", "restore_thread", "from_long", "record", "wait", "fence")}
   %inside = call i1 @enter(ptr %context, ptr %get_context, ptr %push_context, ptr %pushed)
   br i1 %inside, label %launched, label %no
 launched:
   %graph = load ptr, ptr %set
   %thread = call ptr %save_thread()
-  %status = call i32 %launch(ptr %graph, ptr %stream)
+  %follow.status = call i32 @follow(ptr %stream, ptr %last_stream, ptr %fence, ptr %record,
+                                    ptr %wait)
+  %follows = icmp eq i32 %follow.status, 0
+  br i1 %follows, label %go, label %over
+go:
+  %launch.status = call i32 %launch(ptr %graph, ptr %stream)
+  br label %over
+over:
+  %status = phi i32 [ %follow.status, %launched ], [ %launch.status, %go ]
   call void @leave(ptr %pop_context, ptr %pushed)
   call void %restore_thread(ptr %thread)
   %wide = sext i32 %status to i64

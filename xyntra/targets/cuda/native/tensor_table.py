@@ -33,6 +33,9 @@ class TensorTable(ctypes.Structure):
         read: of the exchange API: describes a tensor.
         stream_of: of the exchange API: the stream that is used now.
         get_context: cuCtxGetCurrent; likewise push_context, pop_context and launch of the driver.
+        record: cuEventRecord.
+        wait: cuStreamWaitEvent.
+        fence: an event for one stream to wait for another.
         context: of the GPU.
         tensor: the type of tensors.
         integer: Python's int.
@@ -40,7 +43,8 @@ class TensorTable(ctypes.Structure):
         no: Python's False.
         is_negated: a function that returns it for tensors whose memory holds what they are.
         device: DLPack's kind of device in the low half, its number in the high one.
-        last_stream: a word, the stream of the call before this one.
+        last_stream: a word, the stream of the call before this one; -1 where Python has to see to
+            the order.
         inputs: number of inputs.
         arguments: number of inputs and outputs.
         expected: an `Expected` for each argument.
@@ -55,6 +59,7 @@ class TensorTable(ctypes.Structure):
             (name, ctypes.c_void_p)
             for name in (
                 *("read", "stream_of", "get_context", "push_context", "pop_context", "launch"),
+                *("record", "wait", "fence"),
                 *("save_thread", "restore_thread", "clear_error", "call_function"),
                 *(
                     "retain",
