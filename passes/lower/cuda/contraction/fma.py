@@ -37,7 +37,7 @@ from xyntra.passes.lower.cuda.contraction.mma_place import (
     shared_address,
     unless_zero,
 )
-from xyntra.passes.lower.cuda.contraction.mma_result import MmaPlace
+from xyntra.passes.lower.cuda.contraction.place import Place
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import (
     LaunchShape,
@@ -77,7 +77,7 @@ class _Block:
 
     plan: FmaPlan
     shared: ir.Value
-    place: MmaPlace
+    place: Place
     corner: tuple[ir.Value, ir.Value]
     copies: tuple[FmaCopies, FmaCopies]
 

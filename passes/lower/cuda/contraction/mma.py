@@ -35,8 +35,9 @@ from xyntra.passes.lower.cuda.contraction.mma_place import (
     unless_zero,
 )
 from xyntra.passes.lower.cuda.contraction.mma_plan import MmaPlan
-from xyntra.passes.lower.cuda.contraction.mma_result import MmaPlace, MmaResult
+from xyntra.passes.lower.cuda.contraction.mma_result import MmaResult
 from xyntra.passes.lower.cuda.contraction.mma_tiles import ROW_BYTES
+from xyntra.passes.lower.cuda.contraction.place import Place
 from xyntra.passes.lower.cuda.contraction.roles import size
 from xyntra.passes.lower.cuda.contraction.row_values import RowTable
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
@@ -91,7 +92,7 @@ class _Block:
 
     plan: MmaPlan
     shared: ir.Value
-    place: MmaPlace
+    place: Place
     corner: tuple[ir.Value, ir.Value]
     copies: tuple[MmaCopies, MmaCopies]
 

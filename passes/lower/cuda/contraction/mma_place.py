@@ -10,8 +10,8 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.contraction.fma_tiles import FmaTile
-from xyntra.passes.lower.cuda.contraction.mma_result import MmaPlace
 from xyntra.passes.lower.cuda.contraction.mma_tiles import MmaTile
+from xyntra.passes.lower.cuda.contraction.place import Place
 from xyntra.passes.lower.cuda.contraction.roles import Roles, extents, outputs, size
 from xyntra.passes.lower.cuda.thread_grid import LaunchShape, block_number, delinearize, i32
 from xyntra.passes.lower.nests.linear_nest import LinearNest
@@ -30,7 +30,7 @@ def launch_of(
 
 def place_of_block(
     nest: LinearNest, roles: Roles, tile: MmaTile | FmaTile
-) -> tuple[MmaPlace, ir.Value]:
+) -> tuple[Place, ir.Value]:
     """Return where the block's tile lies, and the number of the output that it is of, an i32."""
     number, rank = block_number(), None
     if tile.split > 1:
@@ -40,7 +40,7 @@ def place_of_block(
     batch, row, column = _tile_number(number, tile, sizes)
     row, column = arith.muli(row, i32(tile.rows)), arith.muli(column, i32(tile.columns))
     position = delinearize(batch, extents(nest, roles.batch))
-    return MmaPlace(position, row, column, rank), batch
+    return Place(position, row, column, rank), batch
 
 
 def _tile_number(

@@ -24,6 +24,7 @@ from xyntra.passes.lower.cuda.contraction.mma_instructions import (
     store_word,
 )
 from xyntra.passes.lower.cuda.contraction.mma_tiles import MmaTile
+from xyntra.passes.lower.cuda.contraction.place import Place
 from xyntra.passes.lower.cuda.contraction.result import store_element
 from xyntra.passes.lower.cuda.contraction.roles import Roles, extents, size
 from xyntra.passes.lower.cuda.contraction.row_partials import (
@@ -53,23 +54,6 @@ _MOST_LANES = 8
 
 
 @dataclass(frozen=True)
-class MmaPlace:
-    """Where a block's tile lies.
-
-    Attributes:
-        position: of the batch loops.
-        row: the first row, an i32.
-        column: the first column, an i32.
-        rank: of the block in its cluster, an i32; None where it is alone.
-    """
-
-    position: Position
-    row: ir.Value
-    column: ir.Value
-    rank: ir.Value | None
-
-
-@dataclass(frozen=True)
 class MmaResult:
     """Where the elements of a contraction go.
 
@@ -94,7 +78,7 @@ class MmaResult:
     partials: RowPartials | None = field(default=None, kw_only=True)
 
     def write(
-        self, place: MmaPlace, corner: tuple[ir.Value, ir.Value], sums: Sequence[ir.Value]
+        self, place: Place, corner: tuple[ir.Value, ir.Value], sums: Sequence[ir.Value]
     ) -> None:
         """Store what the threads have computed, where it is inside of the output.
 
@@ -133,7 +117,7 @@ class MmaResult:
         word = arith.addi(arith.muli(row, i32(self.tile.pitch)), column)
         return arith.addi(self.shared, arith.muli(word, i32(_WORD)))
 
-    def write_share(self, place: MmaPlace, element: ir.Type) -> None:
+    def write_share(self, place: Place, element: ir.Type) -> None:
         """Write the vectors of the tile that are this block's; sums are of type `element`."""
         lanes, tile = self.lanes, self.tile
         count = tile.rows * tile.columns // lanes
@@ -160,7 +144,7 @@ class MmaResult:
             scf.YieldOp([])
 
     def _write_vector(
-        self, place: MmaPlace, row: ir.Value, column: ir.Value, element: ir.Type
+        self, place: Place, row: ir.Value, column: ir.Value, element: ir.Type
     ) -> None:
         address = self.address(row, column)
         across = arith.addi(place.row, row), arith.addi(place.column, column)
@@ -175,7 +159,7 @@ class MmaResult:
     def _write_with_partials(
         self,
         partials: RowPartials,
-        place: MmaPlace,
+        place: Place,
         local: tuple[ir.Value, ir.Value],
         element: ir.Type,
         inside: ir.Value,
@@ -195,7 +179,7 @@ class MmaResult:
         sums = partials.reduce(elements_of(read), threads)
         partials.write(sums, row, column, arith.andi(inside, leads(threads)))
 
-    def _position(self, place: MmaPlace, row: ir.Value, column: ir.Value) -> Position:
+    def _position(self, place: Place, row: ir.Value, column: ir.Value) -> Position:
         position = place.position | delinearize(row, extents(self.nest, self.roles.rows))
         return position | delinearize(column, extents(self.nest, self.roles.columns))
 

@@ -12,6 +12,7 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.combiner import Combiner
+from xyntra.passes.lower.cuda.contraction.place import Place
 from xyntra.passes.lower.cuda.contraction.roles import Roles, extents, size
 from xyntra.passes.lower.cuda.contraction.tile_shape import VECTOR, TileShape
 from xyntra.passes.lower.cuda.scalar_body import emit_on_scalars
@@ -26,21 +27,6 @@ from xyntra.passes.lower.cuda.thread_grid import (
 from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.loop_builder import Position, load, offset, store
-
-
-@dataclass(frozen=True)
-class Corner:
-    """Where a block's tile starts.
-
-    Attributes:
-        position: of the batch loops.
-        row: the first row, an i32.
-        column: the first column, an i32.
-    """
-
-    position: Position
-    row: ir.Value
-    column: ir.Value
 
 
 @dataclass(frozen=True)
@@ -74,7 +60,7 @@ class Result:
         """Return how many elements `buffer` has."""
         return shape.thread_grid[0] * shape.columns * shape.teams
 
-    def write(self, tile: Corner, values: Sequence[Sequence[ir.Value]]) -> None:
+    def write(self, tile: Place, values: Sequence[Sequence[ir.Value]]) -> None:
         """Store what the threads have computed, where it is inside of the output.
 
         Args:
@@ -101,7 +87,7 @@ class Result:
             target = as_index(arith.addi(own, i32(place)))
             ir.Operation.create("memref.store", operands=[value, self.buffer, target])
 
-    def _write_row(self, tile: Corner, first: ir.Value) -> None:
+    def _write_row(self, tile: Place, first: ir.Value) -> None:
         """Write the exchanged rows, which lie apart by as many as a thread takes at once."""
         columns = i32(self.shape.columns)
 

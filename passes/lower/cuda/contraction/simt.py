@@ -16,7 +16,8 @@ from torch_mlir.dialects import arith, scf
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.combiner import Combiner
-from xyntra.passes.lower.cuda.contraction.result import Corner, Result
+from xyntra.passes.lower.cuda.contraction.place import Place
+from xyntra.passes.lower.cuda.contraction.result import Result
 from xyntra.passes.lower.cuda.contraction.roles import Roles, extents, size
 from xyntra.passes.lower.cuda.contraction.staging import Staging
 from xyntra.passes.lower.cuda.contraction.tile_shape import (
@@ -70,7 +71,7 @@ def emit_simt(
     tile = _Tile.placed(nest, roles, shape, shared)
     sums = tile.sums(initial)
     buffer = shared.allocate(Result.elements(shape), initial.type)
-    corner = Corner(tile.position, tile.first_row, tile.first_column)
+    corner = Place(tile.position, tile.first_row, tile.first_column)
     Result(nest, roles, epilogue, shape, tile.team, tile.thread, buffer).write(corner, sums)
     return LaunchShape(shape.blocks(*sizes), shape.block)
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from torch_mlir.dialects import arith, nvvm, scf
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cuda.contraction.place import Place
 from xyntra.passes.lower.cuda.contraction.plan_wgmma import WgmmaPlan
 from xyntra.passes.lower.cuda.contraction.product import Product
 from xyntra.passes.lower.cuda.contraction.row_values import RowTable
@@ -43,7 +44,6 @@ from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
     Tile,
 )
 from xyntra.passes.lower.cuda.contraction.wgmma_producer import Producer
-from xyntra.passes.lower.cuda.contraction.wgmma_results import Place
 from xyntra.passes.lower.cuda.contraction.wgmma_ring import Ring, rolled
 from xyntra.passes.lower.cuda.contraction.wgmma_split import leave_sums, write_share
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
@@ -231,7 +231,7 @@ class _Kernel:
                 leave_sums(self.plan, self.memory, number, sums)
                 return following
             first = arith.addi(place.row, arith.muli(number, i32(WARPGROUP_ROWS)))
-            self._write(Place(place.batch, first, place.column), sums, number)
+            self._write(Place(place.position, first, place.column), sums, number)
             return following
 
         self._tiles(work)
@@ -256,7 +256,7 @@ class _Kernel:
             is_inside = arith.cmpi(arith.CmpIPredicate.ult, column, extent)
             always = len(self.plan.results) == 1
             with nullcontext() if always else when(is_inside):
-                within = Place(place.batch, place.row, column)
+                within = Place(place.position, place.row, column)
                 results.write(within, sums, number, staging, own, self.table)
 
     def _multiply(

@@ -15,6 +15,7 @@ from torch_mlir.dialects import arith, nvvm, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.early_inputs import prefetch_constants
+from xyntra.passes.lower.cuda.contraction.place import Place
 from xyntra.passes.lower.cuda.contraction.plan_wgmma import WgmmaPlan
 from xyntra.passes.lower.cuda.contraction.wgmma_factor import StagePlace, StageTarget
 from xyntra.passes.lower.cuda.contraction.wgmma_ops import (
@@ -22,7 +23,6 @@ from xyntra.passes.lower.cuda.contraction.wgmma_ops import (
     prefetch_map,
     wait_for_phase,
 )
-from xyntra.passes.lower.cuda.contraction.wgmma_results import Place
 from xyntra.passes.lower.cuda.contraction.wgmma_ring import Ring, rolled
 from xyntra.passes.lower.cuda.thread_grid import i32, when
 from xyntra.passes.lower.nests.prepared_operands import is_constant
@@ -117,4 +117,4 @@ class Producer:
             first = place.column if number else place.row
             start, full = self.ring.part(number, stage), self.ring.full(stage)
             target = StageTarget(self.maps[number], start, full)
-            factor.bring(target, StagePlace(place.batch, first, step))
+            factor.bring(target, StagePlace(place.position, first, step))

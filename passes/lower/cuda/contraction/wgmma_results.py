@@ -19,6 +19,7 @@ from torch_mlir.dialects import arith, llvm, nvvm
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.contraction.fragment import COLUMN_STEP, Fragment
+from xyntra.passes.lower.cuda.contraction.place import Place
 from xyntra.passes.lower.cuda.contraction.product import Product
 from xyntra.passes.lower.cuda.contraction.row_partials import (
     PARTIAL_COLUMNS,
@@ -45,7 +46,6 @@ from xyntra.passes.lower.cuda.tensor_map import TensorMap
 from xyntra.passes.lower.cuda.thread_grid import i32, thread_number, when
 from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.linear_nest import Access
-from xyntra.passes.lower.nests.loop_builder import Position
 from xyntra.passes.lower.nests.vector_body import (
     broadcast,
     emit_results_on_vectors,
@@ -56,21 +56,6 @@ _WIDTH = 64  # columns that are written together
 _PART_BYTES = WARPGROUP_ROWS * SWIZZLE
 _LANES = 4  # neighbouring threads that have the columns of a row
 _ITEM_BYTES = {"f16": 2, "bf16": 2, "f32": 4}
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a tile starts.
-
-    Attributes:
-        batch: position of the batch loops.
-        row: the first row, an i32.
-        column: the first column, an i32.
-    """
-
-    batch: Position
-    row: ir.Value
-    column: ir.Value
 
 
 @dataclass(frozen=True)
@@ -201,7 +186,7 @@ class Results:
             maps: of the outputs that TMA writes.
             table: values of the tile's rows.
         """
-        corner = (place.batch, place.row, place.column)
+        corner = (place.position, place.row, place.column)
         begin = arith.muli(consumer, i32(WARPGROUP_ROWS))
         fragment = Fragment.of(self.product, self.tile, corner, table, begin)
         own = arith.muli(consumer, i32(self.buffers * self.parts * _PART_BYTES))
@@ -338,7 +323,7 @@ class Results:
         across = _split(column, [each.extent for each in columns])
         down = _split(place.row, [each.extent for each in rows])
         word = ir.IntegerType.get_signless(32)
-        batch = [arith.index_castui(word, place.batch[each]) for each in self.product.batch]
+        batch = [arith.index_castui(word, place.position[each]) for each in self.product.batch]
         return [across[0], down[0], *across[1:], *down[1:], *batch]
 
 

@@ -9,17 +9,18 @@ the others' to them, in the order of their ranks.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from torch_mlir.dialects import arith, nvvm
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.mma_instructions import cluster_barrier, leave_cluster
-from xyntra.passes.lower.cuda.contraction.mma_result import MmaPlace, MmaResult
+from xyntra.passes.lower.cuda.contraction.mma_result import MmaResult
+from xyntra.passes.lower.cuda.contraction.place import Place
 from xyntra.passes.lower.cuda.contraction.plan_wgmma import WgmmaPlan, sums_tile
 from xyntra.passes.lower.cuda.contraction.roles import Roles
 from xyntra.passes.lower.cuda.contraction.row_values import RowTable
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import WARPGROUP, WARPGROUP_ROWS
-from xyntra.passes.lower.cuda.contraction.wgmma_results import Place
 from xyntra.passes.lower.cuda.thread_grid import WARP, barrier, i32, thread_number
 
 _CONSUMERS = 1  # number of the barrier at which all consumers wait
@@ -60,7 +61,7 @@ def write_share(
     """
     barrier()  # the threads of a warp come from several branches
     cluster_barrier()
-    shared = MmaPlace(place.batch, place.row, place.column, rank)
+    shared = replace(place, rank=rank)
     _result(plan, memory, table).write_share(shared, ir.F32Type.get())
     leave_cluster()
 

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Where the tile of a block lies in the output of a contraction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.nests.loop_builder import Position
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a tile lies.
+
+    Attributes:
+        position: of the batch loops.
+        row: the first row, an i32.
+        column: the first column, an i32.
+        rank: of the block in the cluster that shares the tile, an i32; None where it is alone.
+    """
+
+    position: Position
+    row: ir.Value
+    column: ir.Value
+    rank: ir.Value | None = None
