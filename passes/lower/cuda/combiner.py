@@ -27,10 +27,19 @@ class Combiner:
     @classmethod
     def of(cls, nest: LinearNest) -> Combiner | None:
         """Return how `nest` combines, or None if it is not known to be associative."""
-        if len(nest.outputs) != 1:
-            return None
-        carried = nest.body.arguments[len(nest.inputs)]
-        operation = terminator(nest.body).operands[0].owner
+        return cls._of_output(nest, 0) if len(nest.outputs) == 1 else None
+
+    @classmethod
+    def of_all(cls, nest: LinearNest) -> list[Combiner] | None:
+        """Return how `nest` combines for each output, or None if one is not known."""
+        found = [cls._of_output(nest, number) for number in range(len(nest.outputs))]
+        known = [each for each in found if each is not None]
+        return known if len(known) == len(found) else None
+
+    @classmethod
+    def _of_output(cls, nest: LinearNest, number: int) -> Combiner | None:
+        carried = nest.body.arguments[len(nest.inputs) + number]
+        operation = terminator(nest.body).operands[number].owner
         if isinstance(operation, ir.Block):
             return None
         operation = operation.operation

@@ -2,30 +2,56 @@
 """Values of each row that an epilogue reads, such as the mean and deviation of a layer norm.
 
 A launch computes those of a tile's rows by itself, while the first parts of the factors are on
-their way: threads take rows, and keep what they find in a table in shared memory.
+their way: threads take rows, and keep what they find in a table in shared memory. Where there are
+more threads than rows, neighbours share the reductions of each: few loads in a row arrive sooner.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
+from math import gcd
 
 from torch_mlir.dialects import arith, llvm, scf
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cuda.block_reduce import butterfly
+from xyntra.passes.lower.cuda.combiner import Combiner
 from xyntra.passes.lower.cuda.contraction.mma_instructions import store_word
 from xyntra.passes.lower.cuda.contraction.wgmma_ops import pointer
 from xyntra.passes.lower.cuda.scalar_body import emit_on_scalars
 from xyntra.passes.lower.cuda.thread_grid import as_index, i32, thread_number, when
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
-from xyntra.passes.lower.nests.loop_builder import carrying_loop, index, load, offset
+from xyntra.passes.lower.nests.loop_builder import (
+    Position,
+    carrying_loop,
+    index,
+    load,
+    offset,
+    plus,
+)
 from xyntra.passes.lower.nests.memrefs import root
 
 _WORD = 4  # bytes of a value
 _AT_ONCE = 32  # steps of a reduction whose loads are on their way together
+_MOST_LANES = 8  # threads of a row
 
 Held = dict[ir.Value, ir.Value]
 """What stands for the elements of private buffers at one row, by the buffer."""
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """Neighbouring threads that share the reductions of a row.
+
+    Attributes:
+        number: of this thread among them, an i32.
+        count: how many there are, a power of two.
+    """
+
+    number: ir.Value
+    count: int
 
 
 @dataclass(frozen=True)
@@ -53,11 +79,11 @@ class RowValues:
         memory = root(access.value)
         return self.buffers.index(memory) if memory in self.buffers else None
 
-    def of_row(self, row: ir.Value) -> list[ir.Value]:
-        """Emit the values of a row, an index."""
+    def of_row(self, row: ir.Value, lanes: Lanes) -> list[ir.Value]:
+        """Emit the values of a row, an index, in each of the threads that share it."""
         held: Held = {}
         for nest in self.nests:
-            _evaluate(nest, row, held)
+            _evaluate(nest, row, lanes, held)
         return [held[buffer] for buffer in self.buffers]
 
 
@@ -85,19 +111,25 @@ class RowTable:
             threads: a power of two, threads that share the work, the first one's number a multiple.
         """
         thread = arith.andi(thread_number(), i32(threads - 1))
-        for taken in range(0, count, threads):
+        shared = min(threads // count, _MOST_LANES) if threads % count == 0 else 1
+        lanes = Lanes(arith.andi(thread, i32(shared - 1)), shared)
+        thread = arith.divui(thread, i32(lanes.count))
+        for taken in range(0, count, threads // lanes.count):
             own = arith.addi(thread, i32(taken))
             number = arith.addi(begin, own)
-            if taken + threads <= count:
-                self._fill_row(first, number)
+            if taken + threads // lanes.count <= count:
+                self._fill_row(first, number, lanes)
                 continue
             with when(arith.cmpi(arith.CmpIPredicate.ult, own, i32(count))):
-                self._fill_row(first, number)
+                self._fill_row(first, number, lanes)
 
-    def _fill_row(self, first: ir.Value, number: ir.Value) -> None:
+    def _fill_row(self, first: ir.Value, number: ir.Value, lanes: Lanes) -> None:
         row = arith.minui(arith.addi(first, number), i32(self.values.rows - 1))
-        for slot, value in enumerate(self.values.of_row(as_index(row))):
-            store_word(self._place(slot, number), value)
+        values = self.values.of_row(as_index(row), lanes)
+        leads = arith.cmpi(arith.CmpIPredicate.eq, lanes.number, i32(0))
+        with when(leads) if lanes.count > 1 else nullcontext():
+            for slot, value in enumerate(values):
+                store_word(self._place(slot, number), value)
 
     def load(self, slot: int, number: ir.Value) -> ir.Value:
         """Return a value of row `number` of the table, an i32."""
@@ -108,23 +140,40 @@ class RowTable:
         return arith.addi(self.start, arith.muli(word, i32(_WORD)))
 
 
-def _evaluate(nest: LinearNest, row: ir.Value, held: Held) -> None:
+def _evaluate(nest: LinearNest, row: ir.Value, lanes: Lanes, held: Held) -> None:
     """Emit one row of `nest`; `held` is what private buffers hold, before and after."""
     position = {n: row for n, loop in enumerate(nest.loops) if not loop.is_reduction}
     outputs = [root(each.value) for each in nest.outputs]
     carried = [held[each] for each in outputs if each in held]
-    steps = nest.reductions
-    if not steps:
+    if nest.reductions:
+        results = _reduce(nest, position, lanes, held, carried)
+    else:
         inputs = [_input(each, position, held) for each in nest.inputs]
-        held.update(zip(outputs, emit_on_scalars(nest.body, [*inputs, *carried]), strict=True))
-        return
-    (step,) = steps
+        results = emit_on_scalars(nest.body, [*inputs, *carried])
+    held.update(zip(outputs, results, strict=True))
+
+
+def _reduce(
+    nest: LinearNest,
+    position: Position,
+    lanes: Lanes,
+    held: Held,
+    carried: Sequence[ir.Value],
+) -> list[ir.Value]:
+    """Emit the reduction of one row, which begins with `carried`; returns what there is then."""
+    (step,) = nest.reductions
+    combiners = Combiner.of_all(nest)
     extent = nest.loops[step].extent
+    sharing = gcd(lanes.count, extent) if combiners else 1
+    number = as_index(arith.andi(lanes.number, i32(sharing - 1)))
+    extent //= sharing
     count = next(each for each in range(min(extent, _AT_ONCE), 0, -1) if extent % each == 0)
-    loop = carrying_loop(extent // count, carried)
+    is_shared = sharing > 1 and combiners is not None
+    starts = [each.start() for each in combiners or []] if is_shared else carried
+    loop = carrying_loop(extent // count, starts)
     with ir.InsertionPoint(loop.body):
-        first = arith.muli(loop.induction_variable, index(count))
-        places = [arith.addi(first, index(each)) for each in range(count)]
+        first = arith.muli(loop.induction_variable, index(count * sharing))
+        places = [plus(first, number, index(each * sharing)) for each in range(count)]
         lines = [
             [_input(each, position | {step: place}, held) for each in nest.inputs]
             for place in places
@@ -133,10 +182,19 @@ def _evaluate(nest: LinearNest, row: ir.Value, held: Held) -> None:
         for line in lines:
             values = emit_on_scalars(nest.body, [*line, *values])
         scf.YieldOp(values)
-    held.update(zip(outputs, loop.results, strict=True))
+    totals = list(loop.results)
+    if combiners is None or not is_shared:
+        return totals
+    distance = 1
+    while distance < sharing:
+        totals = [
+            c.combine(v, butterfly(v, distance)) for c, v in zip(combiners, totals, strict=True)
+        ]
+        distance *= 2
+    return [c.combine(a, b) for c, a, b in zip(combiners, carried, totals, strict=True)]
 
 
-def _input(access: Access, position: dict[int, ir.Value], held: Held) -> ir.Value:
+def _input(access: Access, position: Position, held: Held) -> ir.Value:
     if access.is_scalar:
         return access.value
     memory = root(access.value)
