@@ -11,7 +11,7 @@ import numpy as np
 
 from bench import fusion_tensors as tensors
 from bench.cuda_random_case import Step
-from bench.fusion_scalars import BINARY, cast, select, wide
+from bench.fusion_scalars import BINARY, UNARY, cast, select, wide
 from bench.fusion_values import Known, exact
 
 __all__ = [
@@ -135,6 +135,8 @@ def attention(step: Step, x: Operands) -> Known:
     scores = tensors.contract("bhqd,bhkd->bhqk", query, repeated(key))
     scale = exact(np.array(given.get("scale", 1 / sqrt(query.shape[-1])), scores.dtype))
     scores = BINARY["mul"].refer(scores, scale)
+    if given.get("softcap"):
+        scores = _capped(scores, float(given["softcap"]))
     hidden = np.zeros((1, 1, 1, 1), bool)
     odd = ~np.isfinite(scores.value)
     if len(x) > 3:
@@ -151,6 +153,14 @@ def attention(step: Step, x: Operands) -> Known:
     values = repeated(value)
     result = tensors.contract("bhqk,bhkd->bhqd", cast(weights, wide(dtype)), values)
     return cast(_without_strange(result, values, hidden, odd), dtype)
+
+
+def _capped(scores: Known, cap: float) -> Known:
+    """`cap * tanh(scores / cap)`; kernels may be off by 2^-20 of the cap."""
+    bound = exact(np.array(cap, scores.dtype))
+    turned = UNARY["tanh"].refer(BINARY["div"].refer(scores, bound))
+    found = BINARY["mul"].refer(turned, bound)
+    return Known(found.dtype, found.value, found.error + cap * 2.0**-20)
 
 
 def _without_strange(result: Known, values: Known, hidden: np.ndarray, odd: np.ndarray) -> Known:

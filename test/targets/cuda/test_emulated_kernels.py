@@ -177,7 +177,7 @@ def test_products_of_integers(context: ir.Context) -> None:
 
 def attention(
     dtype: str, lengths: tuple[int, int], size: int, *, prefer: str = "", causal: bool = False,
-    masked: bool = False, heads: tuple[int, int] = (2, 1),
+    masked: bool = False, heads: tuple[int, int] = (2, 1), cap: float = 0.0,
 ) -> Case:  # fmt: skip
     """Attention of one batch with grouped queries."""
     m = _maker("attention")
@@ -187,7 +187,7 @@ def attention(
     operands = [q, k, v]
     if masked:
         operands.append(m.leaf("bool", (1, 1, lengths[0], lengths[1]), high=80))
-    y = m.step("Attention", operands, q.shape, is_causal=int(causal))
+    y = m.step("Attention", operands, q.shape, is_causal=int(causal), softcap=cap)
     return m.finish(y, label="")
 
 
@@ -201,9 +201,13 @@ def test_attention_by_warps(
     _check(case, context, *["mma.sync"] * (dtype == "float16"))
 
 
-@pytest.mark.parametrize(("size", "causal"), [(64, True), (128, False)])
-def test_attention_by_warpgroups(size: int, causal: bool, context: ir.Context) -> None:
-    case = attention("bfloat16", (130, 197), size, prefer="warpgroups", causal=causal, heads=(1, 1))
+@pytest.mark.parametrize(
+    ("size", "causal", "cap"),
+    [(64, True, 0.0), (128, False, 0.0), (64, True, 1.5), (256, True, 1.5)],
+)
+def test_attention_by_warpgroups(size: int, causal: bool, cap: float, context: ir.Context) -> None:
+    options = {"prefer": "warpgroups", "causal": causal, "heads": (1, 1), "cap": cap}
+    case = attention("bfloat16", (130, 197), size, **options)
     _check(case, context, "wgmma.mma_async", "cp.async.bulk.tensor", "setmaxnreg")
 
 

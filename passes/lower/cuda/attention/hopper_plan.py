@@ -118,7 +118,7 @@ def plan_hopper(problem: Problem, architecture: str) -> HopperPlan | None:
         return None
     if not all(map(_has_map, (problem.query, problem.key, problem.value))):
         return None
-    if max(d, e) > _MASKED and _has_masks(problem):
+    if max(d, e) > _MASKED and not (problem.keep is None and problem.bias is None):
         return None  # there are no registers for masks
     plan = min(_candidates(problem), key=lambda each: _time(problem, each))
     return plan if _is_worth_it(problem, plan) else None
