@@ -78,7 +78,6 @@ class ScratchAllocation:
 
 def _allocate(function: ir.Operation) -> list[int]:
     """Give `function` an argument for every slot, and return their sizes."""
-    _refuse_to_free(function)
     body = entry_block(function)
     slots = _assign_slots(_find_allocations(function))
     with function.location:
@@ -119,17 +118,10 @@ def _bytes(nbytes: int) -> ir.MemRefType:
     return ir.MemRefType.get([nbytes], ir.IntegerType.get_signless(8))
 
 
-def _refuse_to_free(function: ir.Operation) -> None:
-    if operations_named(function, "memref.dealloc", "memref.realloc"):
-        place = f"kernel '{function_name(function)}'"
-        message = "a kernel does not free memory, which belongs to the caller"
-        raise CompileError("kernel-free", message, place=place)
-
-
 def _find_allocations(function: ir.Operation) -> list[_Allocation]:
     found: list[_Allocation] = []
     positions = {op.operation: i for i, op in enumerate(entry_block(function).operations)}
-    for op in operations_named(function, "memref.alloc"):
+    for op in _allocations(function):
         kind = ir.MemRefType(op.result.type)
         if not kind.has_static_shape or len(op.operands):
             place = f"kernel '{function_name(function)}'"
@@ -137,6 +129,16 @@ def _find_allocations(function: ir.Operation) -> list[_Allocation]:
         nbytes = prod(kind.shape) * ITEM_BYTES.get(str(kind.element_type), _WIDEST_ELEMENT)
         uses = _positions_of_uses(op, positions)
         found.append(_Allocation(op, _round_up(nbytes), min(uses), max(uses)))
+    return found
+
+
+def _allocations(function: ir.Operation) -> list[ir.Operation]:
+    """Return what allocates memory, which nothing may free."""
+    found = operations_named(function, "memref.alloc", "memref.dealloc", "memref.realloc")
+    if any(op.name != "memref.alloc" for op in found):
+        place = f"kernel '{function_name(function)}'"
+        message = "a kernel does not free memory, which belongs to the caller"
+        raise CompileError("kernel-free", message, place=place)
     return found
 
 

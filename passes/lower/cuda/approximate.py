@@ -13,6 +13,8 @@ POWER = "ex2.approx.ftz.f32"
 """2**x, to 2**-22.5 (PTX ISA)."""
 RECIPROCAL = "rcp.approx.ftz.f32"
 """1 / x, to 2**-23 (PTX ISA)."""
+_INSTRUCTIONS = {"llvm.intr.exp2": (POWER, 0), "llvm.fdiv": (RECIPROCAL, 1)}
+"""By operation: what computes it, and which operand that is given."""
 
 
 def approximate(instruction: str, x: ir.Value) -> ir.Value:
@@ -28,18 +30,16 @@ def approximate(instruction: str, x: ir.Value) -> ir.Value:
     return result
 
 
-def approximate_marked(module: ir.Operation, name: str, operand: int, instruction: str) -> None:
-    """Let an instruction compute operations, in LLVM's dialect, that allow approximations.
+def approximate_marked(module: ir.Operation) -> None:
+    """Let instructions compute operations, in LLVM's dialect, that allow approximations.
 
-    Args:
-        module: where they are.
-        name: of the operations.
-        operand: which of theirs the instruction is given.
-        instruction: see `approximate`.
+    The powers in GELUs become zero instead of subnormal, which is faster, and 1 is divided by what
+    belongs to 1 + tanh(x).
     """
-    for op in operations_named(module, name):
+    for op in operations_named(module, *_INSTRUCTIONS):
         if "afn" not in str(op.attributes.get("fastmathFlags", "")):
             continue
+        instruction, operand = _INSTRUCTIONS[op.name]
         with op.location, ir.InsertionPoint(op):
             value = approximate(instruction, op.operands[operand])
         op.result.replace_all_uses_with(value)

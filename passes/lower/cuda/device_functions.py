@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from torch_mlir.dialects import llvm
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.tensor_map import MAP_ALIGNMENT, MAP_BYTES, pass_maps
+from xyntra.passes.lower.cuda.tensor_map import MAP_ALIGNMENT, MAP_ARGUMENT, MAP_BYTES, pass_maps
 from xyntra.passes.lower.cuda.thread_grid import LaunchShape
 from xyntra.passes.lower.nests.kernel_function import (
+    direct_operations_named,
     entry_block,
     function_name,
     inplace_pairs,
@@ -21,6 +22,7 @@ from xyntra.passes.lower.nests.kernel_function import (
 
 BUFFER_ALIGNMENT = 16
 """Bytes: every pointer that an entry point is given is a multiple of it."""
+_ASSEMBLY = "llvm.inline_asm"
 _WAIT = "griddepcontrol.wait;"
 
 
@@ -56,20 +58,24 @@ def outline(
     scratch = tuple(ir.DenseI64ArrayAttr(function.attributes["xyntra.scratch"]))
     readonly = _readonly(function)
     found = []
-    for number, shape in enumerate(shapes):
-        if shape is None:
-            continue
-        with ir.InsertionPoint(function):
-            copy = function.clone().operation
+    launched = [(number, shape) for number, shape in enumerate(shapes) if shape is not None]
+    for number, shape in launched:
+        copy = function
+        if number != launched[-1][0]:
+            with ir.InsertionPoint(function):
+                copy = function.clone().operation
         copy.attributes["sym_name"] = ir.StringAttr.get(f"{name}_{number}", module.context)
-        for place, region in enumerate(operations_named(copy, "scf.execute_region")):
+        for place, region in enumerate(direct_operations_named(copy, "scf.execute_region")):
             if place != number:
                 region.erase()
-        if shape.programmatic and not _waits(copy):
+        inner = operations_named(copy, _ASSEMBLY, MAP_ARGUMENT)
+        if shape.programmatic and not any(map(_waits, inner)):
             _wait_in_code(copy)
-        shape = replace(shape, maps=pass_maps(copy, shape.maps))
+        casts = (op for op in inner if op.name == MAP_ARGUMENT)
+        shape = replace(shape, maps=pass_maps(copy, shape.maps, casts))
         found.append(DeviceFunction(f"{name}_{number}", shape, readonly, scratch))
-    function.erase()
+    if not launched:
+        function.erase()
     return found
 
 
@@ -77,7 +83,7 @@ def mark_kernels(module: ir.Operation, functions: Sequence[DeviceFunction]) -> N
     """Make the lowered functions of `module` entry points for their launches."""
     unit = ir.UnitAttr.get()
     known = {each.name: each for each in functions}
-    for op in operations_named(module, "llvm.func"):
+    for op in direct_operations_named(module, "llvm.func"):
         device = known.get(function_name(op))
         if device is None:
             continue
@@ -93,10 +99,9 @@ def mark_kernels(module: ir.Operation, functions: Sequence[DeviceFunction]) -> N
         op.attributes["arg_attrs"] = _argument_attributes(device.readonly, maps)
 
 
-def _waits(function: ir.Operation) -> bool:
-    """Tell whether a launch waits by itself, where it needs to."""
-    found = operations_named(function, "llvm.inline_asm")
-    return any(_WAIT in str(each.attributes["asm_string"]) for each in found)
+def _waits(op: ir.Operation) -> bool:
+    """Tell whether an operation of a launch waits, where it needs to, for the one before it."""
+    return op.name == _ASSEMBLY and _WAIT in ir.StringAttr(op.attributes["asm_string"]).value
 
 
 def _wait_in_code(function: ir.Operation) -> None:

@@ -19,7 +19,6 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cuda.approximate import POWER, approximate_marked
 from xyntra.passes.lower.cuda.one_plus_erf import COEFFICIENTS
 from xyntra.passes.lower.cuda.placeholders import expand, f32_constant, hide
 from xyntra.passes.lower.nests.kernel_function import operations_named
@@ -68,11 +67,6 @@ def hide_gelus(module: ir.Operation) -> None:
 def expand_gelus(module: ir.Operation) -> None:
     """Put arithmetic in the place of what `hide_gelus` has left."""
     expand(module, _NAME, lambda x, kind: _gelu(x, _POLYNOMIALS[ir.StringAttr(kind).value]))
-
-
-def flush_powers(module: ir.Operation) -> None:
-    """Let the powers in GELUs, in LLVM's dialect, be zero instead of subnormal: that is faster."""
-    approximate_marked(module, "llvm.intr.exp2", 0, POWER)
 
 
 def _gelu_around(erf: ir.Operation) -> tuple[ir.Value, ir.Operation] | None:

@@ -14,7 +14,6 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cuda.approximate import RECIPROCAL, approximate_marked
 from xyntra.passes.lower.cuda.placeholders import expand, f32_constant, hide_one_plus
 
 _NAME = "xyntra.one_plus_tanh"
@@ -29,11 +28,6 @@ def hide_one_plus_tanh(module: ir.Operation) -> None:
 def expand_one_plus_tanh(module: ir.Operation) -> None:
     """Put arithmetic in the place of what `hide_one_plus_tanh` has left."""
     expand(module, _NAME, lambda x, _: _one_plus_tanh(x))
-
-
-def approximate_shares(module: ir.Operation) -> None:
-    """Let one instruction, in LLVM's dialect, divide 1 by what belongs to 1 + tanh(x)."""
-    approximate_marked(module, "llvm.fdiv", 1, RECIPROCAL)
 
 
 def _one_plus_tanh(x: ir.Value) -> ir.Value:

@@ -9,6 +9,7 @@ from torch_mlir.dialects import llvm
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
+from xyntra.passes.lower.cuda.approximate import approximate_marked
 from xyntra.passes.lower.cuda.attention.carrier import carry_attention
 from xyntra.passes.lower.cuda.contraction.aligned import with_aligned_factors
 from xyntra.passes.lower.cuda.contraction.row_stages import with_row_work
@@ -22,13 +23,9 @@ from xyntra.passes.lower.cuda.device_functions import (
 from xyntra.passes.lower.cuda.device_math import check_math
 from xyntra.passes.lower.cuda.emit_stage import emit_stage, erase_emitted
 from xyntra.passes.lower.cuda.exponential import expand_exponentials, hide_exponentials
-from xyntra.passes.lower.cuda.gelu import expand_gelus, flush_powers, hide_gelus
+from xyntra.passes.lower.cuda.gelu import expand_gelus, hide_gelus
 from xyntra.passes.lower.cuda.one_plus_erf import expand_one_plus_erf, hide_one_plus_erf
-from xyntra.passes.lower.cuda.one_plus_tanh import (
-    approximate_shares,
-    expand_one_plus_tanh,
-    hide_one_plus_tanh,
-)
+from xyntra.passes.lower.cuda.one_plus_tanh import expand_one_plus_tanh, hide_one_plus_tanh
 from xyntra.passes.lower.cuda.stages import Stage, erase_unused_memory, form_stages
 from xyntra.passes.lower.cuda.thread_grid import LaunchShape
 from xyntra.passes.lower.data_by_slices import DataBySlices
@@ -51,7 +48,7 @@ from xyntra.passes.math.expand_math import expand_math
 from xyntra.passes.registry import Pass
 
 _LLVM = (
-    "convert-linalg-to-loops,fold-memref-alias-ops,expand-strided-metadata,lower-affine,"
+    "cse,convert-linalg-to-loops,fold-memref-alias-ops,expand-strided-metadata,lower-affine,"
     "canonicalize,cse,convert-vector-to-llvm,convert-scf-to-cf,convert-math-to-llvm,"
     "convert-vector-to-llvm,convert-arith-to-llvm,convert-index-to-llvm,"
     "finalize-memref-to-llvm,convert-func-to-llvm{use-bare-ptr-memref-call-conv=1},"
@@ -155,8 +152,7 @@ def _lower(module: ir.Operation, architecture: str) -> LoweredCudaKernel:
                 let_next_begin(stage.region)
     devices = outline(module, [stage.region for stage in stages], shapes)
     run_upstream(module, _LLVM)
-    flush_powers(module)
-    approximate_shares(module)
+    approximate_marked(module)
     mark_kernels(module, devices)
     check_lowered(module, ("llvm", "nvvm"), "GPU")
     text = llvm.translate_module_to_llvmir(module)

@@ -15,7 +15,12 @@ from xyntra.passes.lower.cuda.contraction.group import ContractionGroup, contrac
 from xyntra.passes.lower.cuda.contraction.long_products import cut_of
 from xyntra.passes.lower.cuda.launch_groups import launch_groups
 from xyntra.passes.lower.cuda.long_reductions import split, split_long_reductions
-from xyntra.passes.lower.nests.kernel_function import entry_block, function_name, operations_named
+from xyntra.passes.lower.nests.kernel_function import (
+    direct_operations_named,
+    entry_block,
+    function_name,
+    operations_named,
+)
 from xyntra.passes.lower.nests.memrefs import VIEWS, identity_map, root
 
 _PASSIVE = VIEWS | {"memref.alloc", "memref.load", "memref.get_global", "func.return"}
@@ -80,10 +85,19 @@ def form_stages(function: ir.Operation, architecture: str) -> list[Stage]:
 
 
 def erase_unused_memory(function: ir.Operation) -> None:
-    """Erase allocations, and views of memory, that nothing uses any more."""
-    for op in reversed(operations_named(function, "memref.alloc", *VIEWS)):
-        if not list(op.results[0].uses):
-            op.erase()
+    """Erase allocations that nothing uses any more, but for views that nothing uses."""
+    for op in reversed(direct_operations_named(function, "memref.alloc", *VIEWS)):
+        _erase_unused(op)
+
+
+def _erase_unused(op: ir.Operation) -> None:
+    """Erase an allocation or view if nothing but such views uses it, and these."""
+    users = {use.owner.operation for use in op.results[0].uses}
+    for user in users:
+        if user.name in VIEWS:
+            _erase_unused(user)
+    if not list(op.results[0].uses):
+        op.erase()
 
 
 def _work(function: ir.Operation) -> list[ir.Operation]:

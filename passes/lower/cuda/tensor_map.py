@@ -7,16 +7,18 @@ The host encodes them, once the address is known, and a launch takes them by val
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.nests.kernel_function import entry_block, operations_named, set_signature
+from xyntra.passes.lower.nests.kernel_function import entry_block, set_signature
 from xyntra.passes.lower.nests.memrefs import root
 
 MAP_BYTES = 128
 MAP_ALIGNMENT = 64
 _NUMBER = "xyntra.map"
-_PLACEHOLDER = "builtin.unrealized_conversion_cast"
+MAP_ARGUMENT = "builtin.unrealized_conversion_cast"
+"""What stands for a tensor map until it is an argument; not all of these do."""
 
 
 @dataclass(frozen=True)
@@ -63,27 +65,29 @@ def map_argument(memory: ir.Value, number: int) -> ir.Value:
     """
     word = ir.IntegerType.get_signless(64)
     return ir.Operation.create(
-        _PLACEHOLDER,
+        MAP_ARGUMENT,
         results=[ir.Type.parse("!llvm.ptr")],
         operands=[memory],
         attributes={_NUMBER: ir.IntegerAttr.get(word, number)},
     ).result
 
 
-def pass_maps(function: ir.Operation, maps: tuple[TensorMap, ...]) -> tuple[TensorMap, ...]:
+def pass_maps(
+    function: ir.Operation, maps: tuple[TensorMap, ...], casts: Iterable[ir.Operation]
+) -> tuple[TensorMap, ...]:
     """Make what `map_argument` returned arguments of `function`, behind its pointers, in order.
 
     Args:
         function: of one launch; its allocations are arguments by now.
         maps: of the launch.
+        casts: all in `function` that are `MAP_ARGUMENT`.
 
     Returns:
         The maps with the numbers of the pointers that they are of.
     """
-    found = {}
-    for op in operations_named(function, _PLACEHOLDER):
-        if _NUMBER in op.attributes:
-            found[ir.IntegerAttr(op.attributes[_NUMBER]).value] = op
+    found = {
+        ir.IntegerAttr(op.attributes[_NUMBER]).value: op for op in casts if _NUMBER in op.attributes
+    }
     block = entry_block(function)
     numbers = {argument: number for number, argument in enumerate(block.arguments)}
     passed = []

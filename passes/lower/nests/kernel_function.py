@@ -104,6 +104,12 @@ def operations_named(function: ir.Operation, *names: str) -> list[ir.Operation]:
     return found
 
 
+def direct_operations_named(function: ir.Operation, *names: str) -> list[ir.Operation]:
+    """As `operations_named`, of the operations directly in the body of `function` alone."""
+    operations = (view.operation for view in entry_block(function).operations)
+    return [op for op in operations if op.name in names]
+
+
 def set_signature(function: ir.Operation, results: Sequence[ir.Type]) -> None:
     """Give a function the type of its block arguments and `results`."""
     inputs = [argument.type for argument in entry_block(function).arguments]
