@@ -16,6 +16,7 @@ DOMAIN = "com.microsoft"
 HEADS, GROUPS, SIZE, PLACES = 6, 2, 16, 24
 ORDER = (
     "q", "k", "v", "past_k", "past_v", "lengths", "total", "cos", "sin", "places", "bias",
+    "sink",
 )  # fmt: skip
 
 
@@ -77,7 +78,7 @@ def test_caches(name: str, rotates: int) -> None:
     "attributes",
     [
         {"scale": 0.3}, {"softcap": 2.0}, {"local_window_size": 3},
-        {"local_window_size": 2, "softcap": 1.5},
+        {"local_window_size": 2, "softcap": 1.5}, {"smooth_softmax": 1},
     ],
 )  # fmt: skip
 def test_attributes(name: str, attributes: dict[str, float]) -> None:
@@ -102,6 +103,11 @@ def test_several_queries_of_sequences_of_their_own() -> None:
 def test_a_bias_and_positions() -> None:
     more = {"bias": normal(1, HEADS, 2, 9, seed=7), "places": np.array([[3, 11]])}
     check(inputs(1, 2, 7, [9], 9, **ANGLES, **more), do_rotary=1, rotary_interleaved=1)
+
+
+@pytest.mark.parametrize("name", CACHES)
+def test_scores_without_values(name: str) -> None:
+    check(inputs(*CACHES[name], sink=normal(HEADS, seed=8)), local_window_size=4)
 
 
 def test_queries_keys_and_values_in_one() -> None:
@@ -147,5 +153,5 @@ def test_lengths_of_a_mask(batch: int) -> None:
 def test_refusals() -> None:
     counts = {"domain": DOMAIN, "num_heads": HEADS, "kv_num_heads": GROUPS}
     given = inputs(1, 2, 0, [2], 2)
-    check_unsupported("GroupQueryAttention", given, "smooth_softmax", smooth_softmax=1, **counts)
+    check_unsupported("GroupQueryAttention", given, "k_quant_type", k_quant_type="INT8", **counts)
     check_invalid("GroupQueryAttention", given, "groups", **(counts | {"kv_num_heads": 4}))

@@ -71,14 +71,11 @@ def group_query_attention(node: Node) -> list[Tensor | None]:
 
 
 def _refuse(node: Node) -> None:
-    for name in ("smooth_softmax", "qk_output"):
-        if int(node.attribute(name, 0)) > 0:
-            raise node.unsupported(f"attribute '{name}'")
+    if int(node.attribute("qk_output", 0)) > 0:
+        raise node.unsupported("attribute 'qk_output'")
     for name in ("k_quant_type", "v_quant_type"):
         if node.attribute(name, "NONE") != "NONE":
             raise node.unsupported(f"attribute '{name}'")
-    if node.has(_SINK):
-        raise node.unsupported("input 'head_sink'")
 
 
 def _sequences(node: Node) -> _Sequences:
@@ -218,9 +215,27 @@ def _attend(node: Node, given: _Sequences, key: Tensor, value: Tensor) -> Tensor
     if node.has(_BIAS):
         bias = _bias(node, given)
         scores = b.map(lambda v, c: v + c.cast(wide), scores, bias, dtype=wide)
-    weights = named.softmax(b, _masked(node, given, scores), 4)
+    weights = _softmax(node, given, _masked(node, given, scores))
     result = cast(b, b.einsum("bgrqk,bgke->bqgre", weights, value, wide), dtype)
     return b.reshape(result, [batch, length, heads * size])
+
+
+def _softmax(node: Node, given: _Sequences, scores: Tensor) -> Tensor:
+    """The softmax along the keys, and a score of each head that has no value, if there is one."""
+    b, (_, _, heads, groups, _) = node.b, given.sizes
+    if not node.has(_SINK) and int(node.attribute("smooth_softmax", 0)) <= 0:
+        return named.softmax(b, scores, 4)
+    column = [*scores.shape[:4], 1]
+    if node.has(_SINK):
+        sink = node.tensor(_SINK)
+        if sink.shape != (heads,):
+            raise node.invalid(f"a sink of shape {sink.shape} for {heads} heads")
+        sink = b.reshape(sink, [1, groups, heads // groups, 1, 1])
+        extra = b.map(lambda v: v.cast(scores.dtype), sink, dtype=scores.dtype, shape=column)
+    else:
+        extra = b.map(lambda: constant(0.0, scores.dtype), dtype=scores.dtype, shape=column)
+    weights = named.softmax(b, concatenate(b, [scores, extra], 4), 4)
+    return b.slice(weights, [0] * 5, scores.shape, [1] * 5)
 
 
 def _bias(node: Node, given: _Sequences) -> Tensor:
