@@ -14,6 +14,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from xyntra.errors import CompileError, WorkerError, XyntraError
@@ -30,13 +31,20 @@ _NO_MEMORY = ("bad_alloc", "failed to map segment", "Cannot allocate memory", "o
 """What the loader, C++ and LLVM say when there is no memory."""
 
 
-def compile_isolated(request: Request, *, timeout: float, memory_limit: int | None) -> bytes:
+def compile_isolated(
+    request: Request,
+    *,
+    timeout: float,
+    memory_limit: int | None,
+    meanwhile: Callable[[], None] | None = None,
+) -> bytes:
     """Run `request` in a worker process and return its result.
 
     Args:
         request: what to compile.
         timeout: seconds after which the worker is ended.
         memory_limit: bytes of address space that the worker may use, where the system can limit it.
+        meanwhile: called while the worker starts.
 
     Raises:
         XyntraError: what the worker raised.
@@ -54,6 +62,8 @@ def compile_isolated(request: Request, *, timeout: float, memory_limit: int | No
         start_new_session=True,
     )
     try:
+        if meanwhile is not None:
+            meanwhile()
         answer, messages = process.communicate(request.to_bytes(), timeout=timeout)
     except subprocess.TimeoutExpired:
         raise WorkerError(
@@ -110,11 +120,11 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     _limit_memory()
-    data = sys.stdin.buffer.read()
     try:
         from xyntra.compiler.levels import compile_request
         from xyntra.compiler.request import Request
 
+        data = sys.stdin.buffer.read()
         answer = _DONE + compile_request(Request.from_bytes(data))
     except XyntraError as error:
         answer = _FAILED + json.dumps(error.to_dict()).encode()

@@ -5,16 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from xyntra.errors import ArchiveError, UnsupportedError
-from xyntra.plan.artifact import Artifact
 from xyntra.targets.base import Program
 from xyntra.targets.cuda.architecture import CudaTarget, is_cuda, parse_target
 
-Array = np.ndarray[Any, Any]
+if TYPE_CHECKING:
+    import numpy as np
+
+    from xyntra.plan.artifact import Artifact
+
+    Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from operator import index
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xyntra.cache import DiskCache, cache_key
 from xyntra.compiler.code_target import CodeTarget
@@ -18,8 +18,10 @@ from xyntra.compiler.request import Level, Request
 from xyntra.compiler.source import Source, open_onnx
 from xyntra.config import Config
 from xyntra.errors import ArchiveError, InputError, UnsupportedError, XyntraError
-from xyntra.executable import Executable
-from xyntra.plan.artifact import Artifact
+
+if TYPE_CHECKING:
+    from xyntra.executable import Executable
+    from xyntra.plan.artifact import Artifact
 
 Shapes = dict[str, tuple[int, ...]]
 
@@ -71,6 +73,8 @@ def load_artifact(
         target: where it runs.
         threads: how many threads work on one call; None means one for each core.
     """
+    from xyntra.executable import Executable
+
     if artifact.plan.parameter_file and not source.references:
         source = _parameters(artifact.plan.parameter_file, source)
     weights = source.weights(artifact.plan.parameters)
@@ -130,7 +134,7 @@ def make_request(
 def _artifact(source: Source, shapes: Shapes, config: Config, target: CodeTarget) -> Artifact:
     request = make_request(source, shapes, config, "artifact", target)
     if not config.cache:
-        return Artifact.from_bytes(run_request(request, config), "worker")
+        return _read(run_request(request, config), "worker")
     cache = DiskCache(config.cache_dir, config.cache_size)
     key = _key(request, config, target)
     found = _cached(cache, key)
@@ -138,7 +142,7 @@ def _artifact(source: Source, shapes: Shapes, config: Config, target: CodeTarget
         return found
     data = run_request(request, config)
     cache.put(key, data)
-    return Artifact.from_bytes(data, "worker")
+    return _read(data, "worker")
 
 
 def _cached(cache: DiskCache, key: str) -> Artifact | None:
@@ -146,9 +150,15 @@ def _cached(cache: DiskCache, key: str) -> Artifact | None:
     if data is None:
         return None
     try:
-        return Artifact.from_bytes(data, "cache")
+        return _read(data, "cache")
     except ArchiveError:
         return None
+
+
+def _read(data: bytes | memoryview, place: str) -> Artifact:
+    from xyntra.plan.artifact import Artifact  # with numpy: not before a worker has been started
+
+    return Artifact.from_bytes(data, place)
 
 
 def _key(request: Request, config: Config, target: CodeTarget) -> str:
@@ -164,7 +174,10 @@ def run_request(request: Request, config: Config) -> bytes:
 
     if config.isolate:
         return compile_isolated(
-            request, timeout=config.compile_timeout, memory_limit=config.memory_limit
+            request,
+            timeout=config.compile_timeout,
+            memory_limit=config.memory_limit,
+            meanwhile=_load_executable if request.level == "artifact" else None,
         )
     from xyntra.compiler.levels import compile_request
 
@@ -174,6 +187,11 @@ def run_request(request: Request, config: Config) -> bytes:
         raise
     except Exception as error:
         raise unexpected(error) from error
+
+
+def _load_executable() -> None:
+    """Load what runs the result, most of all numpy."""
+    from xyntra import executable  # noqa: F401
 
 
 def shapes_of(inputs: Any) -> Shapes:

@@ -7,13 +7,14 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Literal
 
 from xyntra.errors import InputError, ModelError, UnsupportedError
 from xyntra.frontends.onnx.container import scan
 from xyntra.frontends.weights import WeightRef, WeightSource
+
+if TYPE_CHECKING:
+    import numpy as np
 
 _MLIR_BYTECODE = b"ML\xefR"
 _MLIR_SUFFIXES = (".mlir", ".mlirbc")
