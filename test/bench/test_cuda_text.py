@@ -30,6 +30,7 @@ MODEL = {
         "reduce-overhead": 6e2,
     },
     "seconds_to_first_result": [1.25, 0.25],
+    "seconds_to_compile": 1.94,
     "compile_seconds": {"torch.compile": 7.5},
 }
 RESULT = {
@@ -53,7 +54,7 @@ def test_times_ratios_rates_and_what_failed_are_shown():
 def test_models_are_compared_with_their_fastest_peer():
     text = render_details(RESULT)
     row = next(line for line in text.splitlines() if "BERT" in line)
-    assert "| 300 | 900 | 800 | 600 | 0.50 | 2.0e-03 | 3.0e-03 | 1.25 | 0.25 | 7.5 |" in row
+    assert "| 300 | 900 | 800 | 600 | 0.50 | 2.0e-03 | 3.0e-03 | 1.25 | 0.25 | 1.9 | 7.5 |" in row
     assert "| BERT-base f16 batch 1 | 300 | 800 | 600 | 0.50 |" in render_summary(RESULT)
 
 
