@@ -134,6 +134,38 @@ class TestTensors:
         assert self.start() is self.outputs
         assert self.gpu.direct.calls == [("launch", GRAPH, STREAM)]
 
+    def test_new_outputs_are_allocated_in_the_context(self):
+        entered, memory = [], []
+
+        class Entry:
+            def __enter__(self):
+                entered.append(True)
+
+            def __exit__(self, *error):
+                entered.append(False)
+
+        class Blocks:
+            def take_free(self, nbytes, stream):
+                return memory.pop() if memory else None
+
+            def take(self, nbytes, stream):
+                assert entered[-1]
+                return SimpleNamespace(nbytes=nbytes, address=outputs.pop(0).data_ptr())
+
+            def give_back(self, block, stream):
+                memory.insert(0, block)
+
+        self.gpu.entered, self.gpu.blocks = Entry, Blocks()
+        outputs = list(self.outputs)
+        assert [each.shape for each in self.native.start(self.inputs, None, threading.Lock())] == [
+            (5,),
+            (2, 2),
+        ]
+        assert entered == [True, False] * 2
+        assert self.native.start(self.inputs, None, threading.Lock()) is not None
+        assert entered == [True, False] * 2
+        assert self.gpu.direct.calls == [("launch", GRAPH, STREAM)] * 2
+
     def test_another_context_is_entered_and_left(self):
         self.gpu.direct.current = 0x52
         assert self.start() is self.outputs

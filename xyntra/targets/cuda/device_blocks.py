@@ -22,16 +22,20 @@ class DeviceBlocks:
         self._waiting = 0
 
     def take(self, nbytes: int, stream: int) -> DeviceMemory:
-        """Return memory for `nbytes` that `stream` may write.
+        """Return memory for `nbytes` that `stream` may write; the GPU's context is current.
 
         Raises:
             DeviceError: `gpu-memory`.
         """
-        size = -(-nbytes // _UNIT) * _UNIT or _UNIT
+        return self.take_free(nbytes, stream) or self._new(_rounded(nbytes))
+
+    def take_free(self, nbytes: int, stream: int) -> DeviceMemory | None:
+        """As `take`, of what was given back; None where there is nothing. It asks no driver."""
+        size = _rounded(nbytes)
         try:
             block = self._free[size, stream].pop()
         except (KeyError, IndexError):  # another thread may have taken the last
-            return self._new(size)
+            return None
         self._waiting -= size
         return block
 
@@ -51,3 +55,7 @@ class DeviceBlocks:
         self._free = {}
         self._waiting = 0
         return DeviceMemory(size)
+
+
+def _rounded(nbytes: int) -> int:
+    return -(-nbytes // _UNIT) * _UNIT or _UNIT

@@ -11,9 +11,6 @@ from xyntra.targets.cuda.graph_nodes import can_build, graph_of
 from xyntra.targets.cuda.memory import release_with
 from xyntra.targets.cuda.prepared_launch import PreparedLaunch
 
-NODE_BY_NODE = False
-"""Whether graphs are put together where the driver can, rather than captured."""
-
 
 class LaunchGraph:
     """Launches in order, which one call of the driver puts on a stream.
@@ -30,8 +27,7 @@ class LaunchGraph:
     def __init__(self, launches: Sequence[PreparedLaunch], stream: int, direct: Direct) -> None:
         cuda = driver()
         self._direct = direct
-        build = NODE_BY_NODE and can_build()
-        graph = graph_of(launches) if build else _captured(launches, stream)
+        graph = graph_of(launches) if can_build() else _captured(launches, stream)
         try:
             instance = checked(cuda.cuGraphInstantiate(graph, 0), "building a CUDA graph")
         finally:

@@ -17,6 +17,7 @@ from xyntra.targets.cuda.dlpack import CUDA, type_words
 from xyntra.targets.cuda.driver import failure
 from xyntra.targets.cuda.gpu import Gpu
 from xyntra.targets.cuda.graph_sets import GraphSets
+from xyntra.targets.cuda.memory import DeviceMemory
 from xyntra.targets.cuda.native.builtins import LoadedCode
 from xyntra.targets.cuda.native.driver_functions import address_of_words, fill_functions
 from xyntra.targets.cuda.native.tensor_table import Expected, TensorTable
@@ -104,9 +105,17 @@ class NativeTensorCalls:
         used = self._gpu
         stream = int(self._current_stream(used.ordinal)) if self._current_stream else 0
         return [
-            DeviceArray(used, used.blocks.take(nbytes, stream), shape, dtype, stream)
+            DeviceArray(used, self._block(nbytes, stream), shape, dtype, stream)
             for nbytes, shape, dtype in self._results
         ]
+
+    def _block(self, nbytes: int, stream: int) -> DeviceMemory:
+        used = self._gpu
+        block = used.blocks.take_free(nbytes, stream)
+        if block is not None:
+            return block
+        with used.entered():
+            return used.blocks.take(nbytes, stream)
 
     def _expect(self, expected: Expected, port: Port) -> None:
         dtype = numpy_dtype(port.dtype)
