@@ -36,15 +36,15 @@ def block_reduce(
     Args:
         value: the thread's own.
         combiner: how two are combined.
-        threads: of the block, a power of two and a multiple of 32.
+        threads: of the block, a power of two; up to 32, as many neighbours of a warp do so.
         shared: where the warps' results are put.
     """
-    distance = WARP // 2
+    distance = min(WARP, threads) // 2
     while distance:
         value = combiner.combine(value, butterfly(value, distance))
         distance //= 2
     warps = threads // WARP
-    if warps == 1:
+    if warps <= 1:
         return value
     words = shared.allocate(warps, value.type)
     number = thread_number()
@@ -54,6 +54,30 @@ def block_reduce(
         ir.Operation.create("memref.store", operands=[value, words, warp])
     barrier()
     values = [emit("memref.load", [words, index(each)], value.type) for each in range(warps)]
+    return reduce(combiner.combine, values)
+
+
+def column_reduce(
+    value: ir.Value, combiner: Combiner, threads: int, beside: int, shared: SharedMemory
+) -> ir.Value:
+    """Return, in every thread, the combination of `value` over those with its place in a column.
+
+    Args:
+        value: the thread's own.
+        combiner: how two are combined.
+        threads: of a column; each lies `beside` numbers behind the one before.
+        beside: columns.
+        shared: where the values are put.
+    """
+    if threads == 1:
+        return value
+    words = shared.allocate(threads * beside, value.type)
+    number = thread_number()
+    ir.Operation.create("memref.store", operands=[value, words, as_index(number)])
+    barrier()
+    column = as_index(arith.andi(number, i32(beside - 1)))
+    places = [arith.addi(column, index(each * beside)) for each in range(threads)]
+    values = [emit("memref.load", [words, place], value.type) for place in places]
     return reduce(combiner.combine, values)
 
 

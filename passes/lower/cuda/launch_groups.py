@@ -10,10 +10,11 @@ from math import prod
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.column_group import column_group
 from xyntra.passes.lower.cuda.long_reductions import SPLIT
-from xyntra.passes.lower.cuda.row_plan import row_plan
-from xyntra.passes.lower.nests.linear_nest import LinearNest, collapsed, is_linear, linear_nest
+from xyntra.passes.lower.cuda.row_order import in_rows
+from xyntra.passes.lower.cuda.row_plan import is_across, row_plan
+from xyntra.passes.lower.nests.linear_nest import LinearNest, is_linear, linear_nest
 from xyntra.passes.lower.nests.memrefs import root
-from xyntra.passes.lower.nests.row_group import aligned, exchange_values, shared_loops
+from xyntra.passes.lower.nests.row_group import exchange_values
 from xyntra.passes.lower.nests.scalar_nest import is_scalar_code
 
 _MULTIPROCESSORS = 132
@@ -79,15 +80,11 @@ def _share_rows(
     nests: Sequence[LinearNest], generics: Sequence[ir.Operation], architecture: str
 ) -> bool:
     """Tell whether `nests` have rows in common, or all of them one row that threads can hold."""
-    same = aligned(nests)
-    count = shared_loops(same)
+    same, count = in_rows(nests)
     reduces = any(nest.reductions for nest in nests)
-    if count:
-        return reduces or not _starves(same, count)
-    if not reduces:
-        return False
-    whole = [collapsed(nest, fixed=0) for nest in same]
-    return row_plan(whole, 0, generics, architecture) is not None
+    if count and not (reduces and is_across(same, count)) and not _starves(same, count):
+        return True
+    return reduces and row_plan(same, count, generics, architecture) is not None
 
 
 def _starves(nests: Sequence[LinearNest], count: int) -> bool:

@@ -60,12 +60,14 @@ class Cut:
         parts: how many.
         last: whether the number of the part is the last dimension of what parts give.
         combiner: how results of parts are combined.
+        rest: elements behind the parts, which come last.
     """
 
     loop: int
     parts: int
     last: bool
     combiner: Combiner
+    rest: int = 0
 
 
 def _cut(generic: ir.Operation) -> Cut | None:
@@ -84,11 +86,19 @@ def _cut(generic: ir.Operation) -> Cut | None:
     blocks = outputs if of_rows else -(-outputs * _item_bytes(nest) // _COLUMN_BYTES)
     if blocks > _FEW or outputs * length < _MIN_ELEMENTS:
         return None
-    loop = nest.reductions[0]
     most = min(_BLOCKS // blocks, length // _MIN_PART)
-    extent = nest.loops[loop].extent
-    parts = max((each for each in range(1, most + 1) if _divides(each, extent)), default=1)
-    return Cut(loop, parts, of_rows, combiner) if parts > 1 else None
+    cuts = [_parts(nest.loops[number].extent, most) for number in nest.reductions]
+    (parts, rest), loop = max(zip(cuts, nest.reductions, strict=True), key=lambda cut: cut[0])
+    return Cut(loop, parts, of_rows, combiner, rest) if parts > 1 else None
+
+
+def _parts(extent: int, most: int) -> tuple[int, int]:
+    """Return in how many equal parts, which start where vectors can, and what is left behind."""
+    found = max((each for each in range(1, most + 1) if _divides(each, extent)), default=1)
+    if found * 4 >= min(most, extent // _MIN_PART):
+        return found, 0
+    length = extent // most // _LANES * _LANES
+    return (most, extent - most * length) if length >= _MIN_PART else (found, 0)
 
 
 def _divides(parts: int, extent: int) -> bool:
@@ -123,6 +133,7 @@ def split(generic: ir.Operation, cut: Cut) -> None:
         several = _partial(generic, memory, cut)
         several.attributes[SPLIT] = ir.UnitAttr.get()
         _combine(memory, output, cut)
+        _add_rest(generic, cut)
     if first is not None:
         first.move_after(several)
     generic.erase()
@@ -163,9 +174,9 @@ def _partial(generic: ir.Operation, memory: ir.Value, cut: Cut) -> ir.Operation:
     maps = [ir.AffineMapAttr(each).value for each in generic.attributes["indexing_maps"]]
     results = [_positions(each, cut.loop, count) for each in maps]
     results[-1] = [*results[-1], count] if cut.last else [count, *results[-1]]
-    inner = loop_extents(generic)[cut.loop] // cut.parts
+    inner = (loop_extents(generic)[cut.loop] - cut.rest) // cut.parts
     inputs = list(generic.operands)[:-1]
-    views = [_cut_view(v, one, cut.loop, inner) for v, one in zip(inputs, maps, strict=False)]
+    views = [_cut_view(v, one, cut, inner) for v, one in zip(inputs, maps, strict=False)]
     copy = generic.clone().operation
     for number, value in enumerate([*views, memory]):
         copy.operands[number] = value
@@ -183,7 +194,7 @@ def _positions(indexing: ir.AffineMap, cut: int, part: int) -> list[int]:
     return [each for loop in loops for each in ((part, loop) if loop == cut else (loop,))]
 
 
-def _cut_view(value: ir.Value, indexing: ir.AffineMap, loop: int, inner: int) -> ir.Value:
+def _cut_view(value: ir.Value, indexing: ir.AffineMap, cut: Cut, inner: int) -> ir.Value:
     """Return a view with the dimension of a loop as two, the second of `inner` elements."""
     if not isinstance(value.type, ir.MemRefType):
         return value
@@ -191,13 +202,42 @@ def _cut_view(value: ir.Value, indexing: ir.AffineMap, loop: int, inner: int) ->
     steps, offset = kind.get_strides_and_offset()
     sizes, strides = [], []
     for size, step, each in zip(kind.shape, steps, indexing.results, strict=True):
-        is_cut = ir.AffineDimExpr(each).position == loop
-        sizes += [size // inner, inner] if is_cut else [size]
+        is_cut = ir.AffineDimExpr(each).position == cut.loop
+        sizes += [cut.parts, inner] if is_cut else [size]
         strides += [step * inner, step] if is_cut else [step]
+    return _view(value, offset, sizes, strides)
+
+
+def _add_rest(generic: ir.Operation, cut: Cut) -> None:
+    """Reduce what is behind the parts as well."""
+    if not cut.rest:
+        return
+    maps = [ir.AffineMapAttr(each).value for each in generic.attributes["indexing_maps"]]
+    inputs = list(generic.operands)[:-1]
+    views = [_rest_view(value, one, cut) for value, one in zip(inputs, maps, strict=False)]
+    copy = generic.clone().operation
+    for number, value in enumerate(views):
+        copy.operands[number] = value
+
+
+def _rest_view(value: ir.Value, indexing: ir.AffineMap, cut: Cut) -> ir.Value:
+    if not isinstance(value.type, ir.MemRefType):
+        return value
+    kind = ir.MemRefType(value.type)
+    strides, offset = kind.get_strides_and_offset()
+    sizes = list(kind.shape)
+    for number, each in enumerate(indexing.results):
+        if ir.AffineDimExpr(each).position == cut.loop:
+            offset += strides[number] * (sizes[number] - cut.rest)
+            sizes[number] = cut.rest
+    return _view(value, offset, sizes, strides)
+
+
+def _view(value: ir.Value, offset: int, sizes: list[int], strides: list[int]) -> ir.Value:
     layout = ir.StridedLayoutAttr.get(offset, strides)
     return ir.Operation.create(
         "memref.reinterpret_cast",
-        results=[ir.MemRefType.get(sizes, kind.element_type, layout)],
+        results=[ir.MemRefType.get(sizes, ir.MemRefType(value.type).element_type, layout)],
         operands=[value],
         attributes={
             "static_offsets": ir.DenseI64ArrayAttr.get([offset]),

@@ -15,7 +15,7 @@ from functools import reduce
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.block_reduce import block_reduce
+from xyntra.passes.lower.cuda.block_reduce import block_reduce, column_reduce
 from xyntra.passes.lower.cuda.cluster_reduce import (
     announce_block,
     await_blocks,
@@ -27,12 +27,12 @@ from xyntra.passes.lower.cuda.parked_rows import ParkedRows
 from xyntra.passes.lower.cuda.pointwise import reads_outputs
 from xyntra.passes.lower.cuda.reductions import lane_of
 from xyntra.passes.lower.cuda.row_accesses import first_reads, is_recomputed
+from xyntra.passes.lower.cuda.row_order import in_rows
 from xyntra.passes.lower.cuda.row_plan import RowPlan, row_plan
 from xyntra.passes.lower.cuda.row_values import Row, RowValues
 from xyntra.passes.lower.cuda.scalar_body import emit_on_scalars
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import (
-    WARP,
     LaunchShape,
     below,
     block_number,
@@ -41,10 +41,9 @@ from xyntra.passes.lower.cuda.thread_grid import (
     thread_number,
     when,
 )
-from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, collapsed
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.loop_builder import offset, store
 from xyntra.passes.lower.nests.memrefs import is_private, root
-from xyntra.passes.lower.nests.row_group import aligned, shared_loops
 from xyntra.passes.lower.nests.vector_body import broadcast
 
 
@@ -65,17 +64,22 @@ def emit_register_rows(
     Returns:
         The launch; None, with nothing emitted, where rows do not fit the registers.
     """
-    nests = aligned(nests)
-    count = shared_loops(nests)
-    nests = [collapsed(nest, fixed=count) for nest in nests]
+    nests, count = in_rows(nests)
     plan = row_plan(nests, count, generics, architecture)
     if plan is None:
         return None
     row, thread = _place(plan)
-    with below(row, plan.rows, always=plan.rows % plan.side_by_side == 0):
+    always = plan.rows % plan.side_by_side == 0
+    is_there = None
+    if plan.mixes_rows and not always:
+        # All threads take part in exchanges, those behind the last row for that one.
+        last, always = i32(plan.rows - 1), True
+        is_there = arith.cmpi(arith.CmpIPredicate.ule, row, last)
+        row = arith.minui(row, last)
+    with below(row, plan.rows, always=always):
         position = delinearize(row, list(enumerate(plan.outer)))
         parking = ParkedRows(plan.threads, shared) if plan.parked else None
-        values = RowValues(plan, count, position, thread, parking)
+        values = RowValues(plan, count, position, thread, parking, is_there)
         _Rows(plan, values, thread, generics, shared, parking).emit(nests, count)
     blocks = -(-plan.rows // plan.side_by_side) * plan.cluster
     nbytes = parking.used if parking else 0
@@ -86,15 +90,26 @@ def emit_register_rows(
 def _place(plan: RowPlan) -> tuple[ir.Value, ir.Value]:
     """Return the row of this thread, and its number among the threads of the row."""
     row, thread = block_number(), thread_number()
-    if plan.of_warps:
-        warp = arith.shrui(thread, i32(WARP.bit_length() - 1))
-        row = arith.addi(arith.muli(row, i32(plan.side_by_side)), warp)
-        thread = arith.andi(thread, i32(WARP - 1))
+    if plan.beside:
+        row = arith.addi(arith.muli(row, i32(plan.beside)), _low(thread, plan.beside))
+        thread = _high(thread, plan.beside)
+    elif plan.of_warps:
+        first = arith.muli(row, i32(plan.side_by_side))
+        row = arith.addi(first, _high(thread, plan.threads))
+        thread = _low(thread, plan.threads)
     if plan.cluster > 1:
         announce_block()
         row = arith.divui(row, i32(plan.cluster))
         thread = arith.addi(thread, arith.muli(cluster_rank(), i32(plan.threads)))
     return row, thread
+
+
+def _low(number: ir.Value, size: int) -> ir.Value:
+    return arith.andi(number, i32(size - 1))
+
+
+def _high(number: ir.Value, size: int) -> ir.Value:
+    return arith.shrui(number, i32(size.bit_length() - 1))
 
 
 class _Rows:
@@ -187,6 +202,10 @@ class _Rows:
 
     def _total(self, single: ir.Value, combiner: Combiner) -> ir.Value:
         """Return, in every thread, what the threads of the row have."""
+        if self._plan.beside:
+            return column_reduce(
+                single, combiner, self._plan.threads, self._plan.beside, self._shared
+            )
         total = block_reduce(single, combiner, self._plan.threads, self._shared)
         if self._plan.cluster == 1:
             return total
@@ -212,5 +231,8 @@ class _Rows:
         if is_private(root(access.value), self._generics):
             return
         place = offset(access, self._values.position)
-        with when(arith.cmpi(arith.CmpIPredicate.eq, self._thread, i32(0))):
+        is_first = arith.cmpi(arith.CmpIPredicate.eq, self._thread, i32(0))
+        if self._values.is_there is not None:
+            is_first = arith.andi(is_first, self._values.is_there)
+        with when(is_first):
             store(value, access, place)

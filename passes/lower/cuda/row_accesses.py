@@ -44,7 +44,8 @@ def is_recomputed(nest: LinearNest, count: int, generics: Sequence[ir.Operation]
         return False
     if not all(is_private(root(each.value), generics) for each in nest.outputs):
         return False
-    return len(list(nest.body.operations)) <= _FEW_OPERATIONS
+    operations = [view.operation.name for view in nest.body.operations]
+    return len(operations) <= _FEW_OPERATIONS and "memref.load" not in operations
 
 
 def is_common(access: Access, count: int) -> bool:
@@ -52,16 +53,17 @@ def is_common(access: Access, count: int) -> bool:
     return count > 0 and not any(access.strides[:count])
 
 
-def place_of(nest: LinearNest, access: Access, count: int) -> tuple[int, tuple[int, ...], bool]:
+def place_of(nest: LinearNest, access: Access, count: int) -> tuple[int, tuple[int, ...], int]:
     """Return what tells apart the elements of one buffer that two accesses touch."""
     start = access.offset + view_offset(access.value)
-    return start, access.strides[:count], is_row(nest, access, count)
+    along = access.strides[count] if is_row(nest, access, count) else 0
+    return start, access.strides[:count], along
 
 
 def is_written_where_read(nests: Sequence[LinearNest], count: int) -> bool:
     """Tell whether every buffer that is written is touched at the same element in every nest."""
     written = {root(each.value) for nest in nests for each in nest.outputs}
-    places: dict[ir.Value, set[tuple[int, tuple[int, ...], bool]]] = {}
+    places: dict[ir.Value, set[tuple[int, tuple[int, ...], int]]] = {}
     for nest in nests:
         for access in nest.accesses:
             if not access.is_scalar and root(access.value) in written:

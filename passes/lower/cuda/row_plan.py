@@ -19,6 +19,7 @@ from xyntra.passes.lower.cuda.row_accesses import (
     item_bytes,
     row_accesses,
 )
+from xyntra.passes.lower.cuda.row_gathers import RowGathers, row_gathers
 from xyntra.passes.lower.cuda.thread_grid import MAX_GRID, WARP
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.memrefs import is_private, root, view_offset
@@ -38,11 +39,15 @@ _SHARES = (
     (256, 8, 32, 128),
     (512, 8, 64, 256),
 )
-# Likewise for rows that wait in shared memory, where there are many: threads, blocks, and for each
-# thread the bytes that wait there and the registers that rows may take.
-_PARKED_SHARES = ((256, 1, 256, 32), (256, 4, 256, 32), (256, 8, 256, 32))
+# Likewise for rows that wait in shared memory: threads, blocks, and for each thread the bytes that
+# wait there and the registers that the rest of its rows may take.
+_PARKED_SHARES = ((256, 1, 256, 0), (256, 4, 128, 0), (256, 8, 256, 0), (512, 8, 176, 24))
+_MANY_BLOCKS = 264  # for fewer, more threads for each row are faster, where there can be more
+_COLUMN_REGISTERS = 32  # of a thread, for its part of a column
+_MANY_THREADS = 1 << 16  # enough for all multiprocessors
+_FEW_STEPS = 4
+_MANY_ROWS = 1 << 12  # so many may share warps
 _SHORT_ROW = 16 << 10  # bytes that are read: registers suffice for that many on their way
-_MANY_BLOCKS = 264  # for fewer, more threads for each row are faster
 _AHEAD = 48  # registers of a thread for what is loaded before anything is computed
 _THREADS_AHEAD = 128  # of a block at most: with more, too few blocks find registers
 _WARPS = 4  # of a block at most, where each takes a row
@@ -64,6 +69,8 @@ class RowPlan:
         item: bytes of the widest element in memory.
         ahead: whether arrays that all rows share are loaded before anything is computed, too.
         parked: vectors of a thread that wait in shared memory, the first ones of each of its rows.
+        beside: rows that neighbouring threads take, where those are neighbours in memory; 0 where
+            they are not.
     """
 
     outer: tuple[int, ...]
@@ -74,6 +81,7 @@ class RowPlan:
     item: int
     ahead: bool = False
     parked: int = 0
+    beside: int = 0
 
     @property
     def rows(self) -> int:
@@ -97,8 +105,13 @@ class RowPlan:
 
     @property
     def of_warps(self) -> bool:
-        """Whether a warp takes a row."""
-        return self.threads == WARP
+        """Whether a warp takes a row, or several."""
+        return self.threads <= WARP and not self.beside
+
+    @property
+    def mixes_rows(self) -> bool:
+        """Whether threads with different rows exchange values at the same places of the code."""
+        return self.threads < WARP or self.beside > 0
 
     @property
     def _nbytes(self) -> int:
@@ -107,6 +120,10 @@ class RowPlan:
     @property
     def side_by_side(self) -> int:
         """Rows of a block."""
+        if self.beside:
+            return self.beside
+        if self.threads < WARP:
+            return _WARPS * WARP // self.threads
         warps = _WARPS if self.of_warps else 1
         while warps > 1 and (self.rows < warps * _BLOCKS or warps * self._nbytes > _BLOCK_BYTES):
             warps //= 2
@@ -125,7 +142,8 @@ def row_plan(
         architecture: what the code may use, such as "sm_90a".
     """
     lengths = {nest.loops[count].extent for nest in nests if len(nest.loops) > count}
-    if len(lengths) != 1 or not all(_is_simple(nest, count) for nest in nests):
+    across = is_across(nests, count)
+    if len(lengths) != 1 or not all(_is_simple(nest, count, across=across) for nest in nests):
         return None
     if not is_written_where_read(nests, count):
         return None
@@ -133,13 +151,18 @@ def row_plan(
     outer = tuple(loop.extent for loop in nests[0].loops[:count])
     accesses = [each for nest in nests for each in row_accesses(nest, count)]
     in_memory = [each for each in accesses if not is_private(root(each.value), generics)]
+    found = [row_gathers(nest, count) for nest in nests]
+    gathers = [each for each in found if each is not None]
     item = max(map(item_bytes, in_memory), default=_VECTOR_BYTES)
-    lanes = _lanes(in_memory, count, length)
     live = _live_bytes(nests, count)
+    if across:
+        return None if gathers else _columns(RowPlan(outer, length, 1, 1, 1, item), live)
+    lanes = _lanes(in_memory, gathers, count, length)
     own, common = _read_bytes(nests, count)
+    own += sum(each.nbytes for each in gathers)
     smallest = RowPlan(outer, length, lanes, WARP, 1, item)
     parked = _parked_plan(nests, count, generics, smallest, architecture)
-    if parked is not None:
+    if parked is not None and not gathers:
         return parked
     for threads, cluster, registers, flying in _SHARES:
         plan = RowPlan(outer, length, lanes, threads, cluster, item)
@@ -150,8 +173,34 @@ def row_plan(
             continue
         if plan.rows * cluster <= MAX_GRID:
             fits = elements * (own + common) <= _AHEAD * _REGISTER
+            if plan.of_warps and plan.vectors <= WARP // 2 and plan.rows >= _MANY_ROWS:
+                plan = replace(plan, threads=1 << (plan.vectors - 1).bit_length())
             return replace(plan, ahead=fits and threads <= _THREADS_AHEAD)
     return None
+
+
+def is_across(nests: Sequence[LinearNest], count: int) -> bool:
+    """Tell whether elements of a row lie apart in memory, and neighbouring rows side by side."""
+    found = [each for nest in nests for each in row_accesses(nest, count)]
+    apart = [each for each in found if each.strides[count] != 1]
+    return count > 0 and bool(apart) and all(each.strides[count - 1] in (0, 1) for each in apart)
+
+
+def _columns(plan: RowPlan, live: int) -> RowPlan | None:
+    """Return `plan` with rows side by side; None where they do not fit the registers."""
+    threads = 1
+    while threads < WARP and not _suits_columns(replace(plan, threads=threads), live):
+        threads *= 2
+    beside = max(WARP, _THREADS_AHEAD // threads)
+    found = replace(plan, threads=threads, beside=beside)
+    fits = found.steps * live <= _COLUMN_REGISTERS * _REGISTER
+    return found if fits and -(-found.rows // beside) <= MAX_GRID else None
+
+
+def _suits_columns(plan: RowPlan, live: int) -> bool:
+    """Tell whether a column fits the registers of its threads, and there are enough of these."""
+    fits = plan.steps * live <= _COLUMN_REGISTERS * _REGISTER
+    return fits and (plan.rows * plan.threads >= _MANY_THREADS or plan.steps <= _FEW_STEPS)
 
 
 def _parked_plan(
@@ -166,7 +215,9 @@ def _parked_plan(
     if any(plan.lanes * item_bytes(each) not in _COPIED for each in reads):
         return None
     own, _ = _read_bytes(nests, count)
-    if own * plan.length <= _SHORT_ROW or not _are_read_again(reads, nests, count):
+    if own * plan.length <= _SHORT_ROW or not _writes_rows(nests, count, generics):
+        return None
+    if not _are_read_again(reads, nests, count):
         return None
     live = _live_bytes(nests, count)
     anew = [nest for nest in nests if is_recomputed(nest, count, generics)]
@@ -181,9 +232,15 @@ def _parked_plan(
             continue
         if cluster > 1 and not has_clusters(architecture):
             return None
-        if _MANY_BLOCKS <= plan.rows * cluster <= MAX_GRID:
+        if (1 if rest else _MANY_BLOCKS) <= plan.rows * cluster <= MAX_GRID:
             return replace(found, parked=parked)
     return None
+
+
+def _writes_rows(nests: Sequence[LinearNest], count: int, generics: Sequence[ir.Operation]) -> bool:
+    """Tell whether a row comes of rows: what is only reduced is faster in registers."""
+    written = [(nest, each) for nest in nests for each in nest.outputs if is_row(nest, each, count)]
+    return any(not is_private(root(each.value), generics) for _, each in written)
 
 
 def _are_read_again(reads: Sequence[Access], nests: Sequence[LinearNest], count: int) -> bool:
@@ -192,10 +249,10 @@ def _are_read_again(reads: Sequence[Access], nests: Sequence[LinearNest], count:
     return any(sum(root(each.value) in one for one in seen) > 1 for each in reads)
 
 
-def _is_simple(nest: LinearNest, count: int) -> bool:
+def _is_simple(nest: LinearNest, count: int, *, across: bool) -> bool:
     """Tell whether `nest` has at most one loop along the row, and arithmetic that takes vectors."""
     inner = nest.loops[count:]
-    if len(inner) > 1 or not _takes_vectors(nest, has_row=bool(inner)):
+    if len(inner) > 1 or not _takes_vectors(nest, count, has_row=bool(inner)):
         return False
     if any(loop.is_reduction for loop in inner):
         if Combiner.of(nest) is None or is_row(nest, nest.outputs[0], count):
@@ -203,15 +260,18 @@ def _is_simple(nest: LinearNest, count: int) -> bool:
     elif inner and not all(is_row(nest, each, count) for each in nest.outputs):
         return False
     return all(
-        access.is_scalar or (item_bytes(access) and (not inner or access.strides[count] in (0, 1)))
+        access.is_scalar
+        or (item_bytes(access) and (not inner or across or access.strides[count] in (0, 1)))
         for access in nest.accesses
     )
 
 
-def _takes_vectors(nest: LinearNest, *, has_row: bool) -> bool:
+def _takes_vectors(nest: LinearNest, count: int, *, has_row: bool) -> bool:
     """Tell whether the body is arithmetic that vectors can be given, numbers of elements too."""
     if not nest.indices:
         return is_vectorizable(nest.body)
+    if row_gathers(nest, count) is not None:
+        return True
     return has_row and all(_takes_vector(view.operation) for view in nest.body.operations)
 
 
@@ -224,10 +284,16 @@ def _takes_vector(op: ir.Operation) -> bool:
     return not any(of_index) or (op.name == "arith.index_cast" and of_index[0])
 
 
-def _lanes(accesses: Sequence[Access], count: int, length: int) -> int:
+def _lanes(
+    accesses: Sequence[Access], gathers: Sequence[RowGathers], count: int, length: int
+) -> int:
     """Return how many neighbours one thread can load and store at once."""
     lanes = _VECTOR_BYTES // max(map(item_bytes, accesses), default=_VECTOR_BYTES)
-    while lanes > 1 and (length % lanes or not all(_fits(a, count, lanes) for a in accesses)):
+    while lanes > 1 and not (
+        length % lanes == 0
+        and all(_fits(access, count, lanes) for access in accesses)
+        and all(each.fit(lanes) for each in gathers)
+    ):
         lanes //= 2
     return lanes
 

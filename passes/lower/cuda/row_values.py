@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 
 from torch_mlir.dialects import arith
 
@@ -12,6 +13,7 @@ from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.parked_rows import ParkedRows
 from xyntra.passes.lower.cuda.pointwise import load_vector, store_vector
 from xyntra.passes.lower.cuda.row_accesses import is_common, is_row, place_of
+from xyntra.passes.lower.cuda.row_gathers import RowGathers, gathered_vector, row_gathers
 from xyntra.passes.lower.cuda.row_plan import RowPlan
 from xyntra.passes.lower.cuda.thread_grid import as_index, i32, when
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, Strides
@@ -21,7 +23,7 @@ from xyntra.passes.lower.nests.vector_body import broadcast, side_by_side
 
 Row = list[ir.Value]
 """A vector for each step of a thread."""
-_Key = tuple[ir.Value, tuple[int, tuple[int, ...], bool]]
+_Key = tuple[ir.Value, tuple[int, tuple[int, ...], int]]
 
 
 class RowValues:
@@ -33,6 +35,7 @@ class RowValues:
         position: the row.
         thread: number of the thread among those of the row, an i32.
         parking: where rows wait, None where they are loaded into registers.
+        is_there: whether results are written; None where they always are.
     """
 
     def __init__(
@@ -42,14 +45,17 @@ class RowValues:
         position: Position,
         thread: ir.Value,
         parking: ParkedRows | None = None,
+        is_there: ir.Value | None = None,
     ) -> None:
         self._plan = plan
         self._count = count
         self._position = position
         self._thread = thread
         self._parking = parking
+        self.is_there = is_there
         self._rows: dict[_Key, Callable[[int], ir.Value]] = {}
         self._scalars: dict[_Key, ir.Value] = {}
+        self._once: dict[ir.Block, dict[ir.Value, ir.Value]] = {}
         self._inside: ir.Value | None = None
         self._places = [self._place(step) for step in range(plan.steps)]
 
@@ -119,10 +125,12 @@ class RowValues:
     def store(self, access: Access, step: int, vector: ir.Value) -> None:
         """Write a vector, where it is not behind the row."""
         place = offset(access, self._at(step))
-        if not self._is_partial(step):
+        conditions = [self._inside] if self._is_partial(step) else []
+        conditions += [] if self.is_there is None else [self.is_there]
+        if not conditions:
             store_vector(vector, access, self._plan.lanes, place)
             return
-        with when(self._inside):
+        with when(reduce(arith.andi, conditions)):
             store_vector(vector, access, self._plan.lanes, place)
 
     def inside(self, step: int, vector: ir.Value, otherwise: ir.Value) -> ir.Value:
@@ -137,7 +145,43 @@ class RowValues:
             if op.name == "linalg.index":
                 dimension = ir.IntegerAttr(op.attributes["dim"]).value
                 known[op.result] = self._numbers(nest.indices[dimension], step)
+        known |= self._gathered(nest, step)
         return side_by_side(nest.body, [known], self._plan.lanes)[0]
+
+    def _gathered(self, nest: LinearNest, step: int) -> dict[ir.Value, ir.Value]:
+        """Load what the body of `nest` gathers for a step; what it needs for that is computed once.
+
+        Returns:
+            What stands for the results of these operations.
+        """
+        gathers = row_gathers(nest, self._count)
+        if gathers is None:
+            return {}
+        if nest.body not in self._once:
+            self._once[nest.body] = self._computed_once(nest, gathers)
+        once, lanes = self._once[nest.body], self._plan.lanes
+        known = {}
+        for op in gathers.once:
+            value = once[op.result]
+            is_index = isinstance(value.type, ir.IndexType)
+            known[op.result] = value if is_index else broadcast(value, lanes)
+        for op in gathers.loads:
+            memory, *indices = op.operands
+            place = [*(once.get(each, each) for each in indices[:-1]), self._places[step]]
+            known[op.result] = gathered_vector(memory, place, lanes)
+        return known
+
+    def _computed_once(self, nest: LinearNest, gathers: RowGathers) -> dict[ir.Value, ir.Value]:
+        known = {
+            nest.body.arguments[number]: self.scalar(nest, nest.inputs[number])
+            for number in gathers.arguments
+        }
+        for op in gathers.once:
+            copy = op.clone().operation
+            for number, value in enumerate(op.operands):
+                copy.operands[number] = known.get(value, value)
+            known[op.result] = copy.result
+        return known
 
     def _place(self, step: int) -> ir.Value:
         """Return the first element of a vector; one of the last where it lies behind the row."""

@@ -18,10 +18,15 @@ from xyntra.passes.lower.nests.memrefs import allocate, is_private, root, view_o
 _MIN_ROW = 16  # elements; shorter rows vectorise better without shared loops
 
 
-def shared_loops(nests: Sequence[LinearNest]) -> int:
-    """Return how many outer loops `nests` can share; 0 where they cannot, or should not."""
+def shared_loops(nests: Sequence[LinearNest], *, interleaved: bool = False) -> int:
+    """Return how many outer loops `nests` can share; 0 where they cannot, or should not.
+
+    Args:
+        nests: from `aligned`.
+        interleaved: whether elements of one row may lie between those of others.
+    """
     for count in range(_common_loops(nests), 0, -1):
-        if _is_long(nests, count) and _is_legal(nests, count):
+        if _is_long(nests, count) and _is_legal(nests, count, interleaved=interleaved):
             return count
     return 0
 
@@ -121,7 +126,7 @@ def _is_long(nests: Sequence[LinearNest], count: int) -> bool:
     return longest >= _MIN_ROW
 
 
-def _is_legal(nests: Sequence[LinearNest], count: int) -> bool:
+def _is_legal(nests: Sequence[LinearNest], count: int, *, interleaved: bool) -> bool:
     extents = [loop.extent for loop in nests[0].loops[:count]]
     written = {root(each.value) for nest in nests for each in nest.outputs}
     if any(buffer in written for nest in nests for buffer in _loaded(nest)):
@@ -136,10 +141,39 @@ def _is_legal(nests: Sequence[LinearNest], count: int) -> bool:
         steps = {each.strides[:count] for _, each in accesses}
         if len(steps) != 1:
             return False
+        if interleaved and _are_elements(accesses, count):
+            continue
         regions = [_region(nest, each, count) for nest, each in accesses]
         if not _are_disjoint(steps.pop(), extents, regions):
             return False
     return True
+
+
+def _are_elements(accesses: Sequence[tuple[LinearNest, Access]], count: int) -> bool:
+    """Tell whether all accesses touch the same elements of a row, and no two rows the same."""
+    found = {
+        (
+            each.offset + view_offset(each.value),
+            tuple(
+                (step, loop.extent)
+                for step, loop in zip(each.strides, nest.loops, strict=True)
+                if step
+            ),
+        )
+        for nest, each in accesses
+    }
+    if len(found) != 1:
+        return False
+    occupied = 1
+    for step, extent in sorted(found.pop()[1]):
+        if step < occupied:
+            return False
+        occupied = step * extent
+    return all(
+        step or loop.extent == 1
+        for nest, each in accesses[:1]
+        for step, loop in list(zip(each.strides, nest.loops, strict=True))[:count]
+    )
 
 
 def _loaded(nest: LinearNest) -> list[ir.Value]:

@@ -58,7 +58,12 @@ def test_a_cluster_shares_a_row(rows: int, length: int, dtype: str, context: ir.
 
 @pytest.mark.parametrize(
     ("rows", "length", "dtype", "cluster"),
-    [(3, 10008, "bfloat16", 1), (2, 5001, "float32", 1), (1, 30004, "float32", 4)],
+    [
+        (3, 10008, "bfloat16", 1),
+        (2, 5001, "float32", 1),
+        (1, 30004, "float32", 4),
+        (1, 190004, "float32", 8),
+    ],
 )
 def test_rows_wait_in_shared_memory(
     rows: int,
@@ -92,3 +97,36 @@ def test_long_reductions_in_parts(
 ) -> None:
     (first, _), (last, _) = _check(_reduced(operator, shape, axes, "float32"), context)
     assert first > 8 * last
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis", "dtype", "launch"),
+    [
+        ((2, 21, 40), 1, "float32", (3, 1)),
+        ((3, 200, 33), 1, "float16", (4, 1)),
+        ((100, 65), 0, "bfloat16", (3, 1)),
+    ],
+)
+def test_rows_across_memory_lie_side_by_side(
+    shape: tuple[int, ...], axis: int, dtype: str, launch: tuple[int, int], context: ir.Context
+) -> None:
+    m = CaseMaker("row", 7)
+    m.special = True
+    x = m.leaf(dtype, shape, scale=3.0)
+    case = m.finish(m.step("Softmax", [x], x.shape, axis=axis), label="")
+    assert _check(case, context) == [launch]
+
+
+@pytest.mark.parametrize(("length", "rows"), [(16, 32), (24, 16)])
+def test_short_rows_share_a_warp(length: int, rows: int, context: ir.Context) -> None:
+    case = _reduced("ReduceMean", (4097, length), [1], "float32", special=True)
+    ((blocks, _),) = _check(case, context)
+    assert blocks == -(-4097 // rows)
+
+
+@pytest.mark.parametrize(("shape", "axes"), [((3, 100003), [1]), ((20011, 20), [0])])
+def test_long_reductions_of_any_length_in_parts(
+    shape: tuple[int, ...], axes: list[int], context: ir.Context
+) -> None:
+    (first, _), *_ = _check(_reduced("ReduceMax", shape, axes, "float32"), context)
+    assert first > 16

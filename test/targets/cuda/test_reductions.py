@@ -83,5 +83,7 @@ def test_others_are_not_split(rows, columns, along):
     assert len(mean(rows, columns, along).launches) == 1
 
 
-def test_a_length_without_divisors_is_not_split():
-    assert len(mean(65537, 64, 0).launches) == 1
+def test_what_is_left_behind_equal_parts_comes_last():
+    parts, _, rest = mean(65537, 64, 0).launches
+    assert parts.grid == 264
+    assert rest.grid == 1

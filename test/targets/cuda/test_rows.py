@@ -106,12 +106,17 @@ def test_a_cluster_shares_rows_that_no_block_can_hold(size, tmp_path):
 
 @pytest.mark.parametrize(("size", "architecture"), [(1 << 17, "sm_80"), (1 << 20, "sm_90a")])
 def test_rows_that_nothing_can_hold_stay_in_memory(size, architecture):
-    image = norm(3, size, architecture=architecture)
+    image = norm(132, size, architecture=architecture)
     (launch,) = image.launches
-    assert (launch.grid, launch.cluster) == (3, 1)
+    assert (launch.grid, launch.cluster) == (132, 1)
     loads = re.findall(r"ld\.global\S*", image.ptx)
     assert all(".v4" in load for load in loads)
     assert len(loads) < 16  # loops that are not unrolled
+
+
+def test_few_rows_that_nothing_can_hold_are_reduced_by_all_blocks():
+    launches = norm(3, 1 << 20).launches
+    assert max(launch.grid for launch in launches) > 132
 
 
 def test_few_rows_take_a_block_each_and_many_share_blocks():
