@@ -20,6 +20,7 @@ DOCUMENTS = (ROOT / "docs" / "performance-cuda.md", ROOT / "README.md")
 DETAILS = Region("python -m bench.cuda_text, details")
 SUMMARY = Region("python -m bench.cuda_text, summary")
 _OURS = "xyntra"
+_COPY = "microseconds_of_copying_the_input"
 _TORCH = "torch"
 _COMPILED = ("torch.compile", "reduce-overhead")
 """torch.compile as it comes, its kernels in a graph of ours, and with CUDA graphs of its own."""
@@ -98,14 +99,20 @@ def _operations(rows: Sequence[Row]) -> list[str]:
     header = ["operation", "ours, µs", *(f"{peer}, µs" for peer in peers)]
     header += [f"ours / {peer}" for peer in peers]
     header += ["TFLOP/s" if products else "of a copy"]
+    copies = any(_COPY in row for row in rows)
+    header += ["of a copy of that size"] if copies else []
     lines = []
     for row in rows:
         rate = row["flops_per_second"] * 1e-12 if products else row["share_of_copy"]
         cells = [row["name"], *(_time(row, name) for name in (_OURS, *peers))]
         cells += [_ratio(row, [peer]) for peer in peers]
-        lines.append([*cells, number(rate, 1, 0 if products else 2)])
+        cells.append(number(rate, 1, 0 if products else 2))
+        if copies:
+            share = row[_COPY] / row["microseconds"][_OURS] if _COPY in row else None
+            cells.append(number(share, 1, 2))
+        lines.append(cells)
     means = [_mean(rows, peer) for peer in peers]
-    lines.append(["geometric mean", *[""] * (1 + len(peers)), *means, ""])
+    lines.append(["geometric mean", *[""] * (1 + len(peers)), *means, *[""] * (1 + copies)])
     return table(header, lines)
 
 

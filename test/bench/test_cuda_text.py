@@ -51,6 +51,21 @@ def test_times_ratios_rates_and_what_failed_are_shown():
     assert "* lost: `out of memory`" in text
 
 
+def test_rows_are_compared_with_a_copy_of_their_size():
+    softmax = {
+        **PRODUCT,
+        "name": "softmax 4x4 f32",
+        "group": "rows",
+        "flops_per_second": 0.0,
+        "microseconds_of_copying_the_input": 27.0,
+    }
+    norm = {key: value for key, value in softmax.items() if "copying" not in key}
+    text = render_details({**RESULT, "rows": [softmax, {**norm, "name": "norm 4x4 f32"}]})
+    assert "| of a copy | of a copy of that size |" in text
+    assert "| softmax 4x4 f32 | 30.0 | 20.0 | **1.50** | 0.50 | 0.90 |" in text
+    assert "| norm 4x4 f32 | 30.0 | 20.0 | **1.50** | 0.50 |  |" in text
+
+
 def test_models_are_compared_with_their_fastest_peer():
     text = render_details(RESULT)
     row = next(line for line in text.splitlines() if "BERT" in line)

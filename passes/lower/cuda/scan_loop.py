@@ -169,4 +169,4 @@ def _only_reads(op: ir.Operation, written: ir.Value) -> bool:
         return True
     if op.name == "memref.load":
         return root(op.operands[0]) != written
-    return op.name.startswith(_PURE) and not len(op.regions)
+    return bool(op.name.startswith(_PURE)) and not len(op.regions)
