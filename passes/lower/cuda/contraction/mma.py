@@ -40,6 +40,7 @@ from xyntra.passes.lower.cuda.contraction.mma_tiles import ROW_BYTES
 from xyntra.passes.lower.cuda.contraction.place import Place
 from xyntra.passes.lower.cuda.contraction.roles import size
 from xyntra.passes.lower.cuda.contraction.row_values import RowTable
+from xyntra.passes.lower.cuda.contraction.wgmma_ops import let_next_launch_begin, wait_for_launch
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import (
     WARP,
@@ -51,13 +52,16 @@ from xyntra.passes.lower.cuda.thread_grid import (
 )
 
 
-def emit_mma(plan: MmaPlan, group: ContractionGroup, shared: SharedMemory) -> LaunchShape:
+def emit_mma(
+    plan: MmaPlan, group: ContractionGroup, shared: SharedMemory, *, overlaps: bool
+) -> LaunchShape:
     """Emit a contraction for a launch of the returned shape.
 
     Args:
         plan: how it is computed.
         group: the contraction, and what follows it.
         shared: where parts of the factors are kept.
+        overlaps: weights are brought before the launch ahead has ended.
     """
     block = _Block.placed(plan, shared_address(shared.dynamic()))
     table, tile = None, plan.tile
@@ -69,7 +73,7 @@ def emit_mma(plan: MmaPlan, group: ContractionGroup, shared: SharedMemory) -> La
         if table is not None:
             table.fill(block.place.row, i32(0), tile.rows, tile.threads)
 
-    sums = block.sums(fill_table)
+    sums = block.sums(fill_table, overlaps=overlaps)
     result = MmaResult(
         plan.nest,
         plan.roles,
@@ -111,16 +115,24 @@ class _Block:
         )
         return cls(plan, shared, place, corner, copies)
 
-    def sums(self, meanwhile: Callable[[], None]) -> list[ir.Value]:
+    def sums(self, meanwhile: Callable[[], None], *, overlaps: bool) -> list[ir.Value]:
         """Emit the reduction; returns the thread's fragments.
 
         Args:
             meanwhile: emits what is done while the first parts are on their way.
+            overlaps: weights are brought before the launch ahead has ended.
         """
         tile = self.plan.tile
         first, end = self._slice()
         ahead = tile.stages - 1
-        self._begin(first, end)
+        late = list(self.copies)
+        if overlaps:
+            early = [each for each in self.copies if each.is_early]
+            late = [each for each in self.copies if not each.is_early]
+            self._begin(first, end, early, commits=False)
+            let_next_launch_begin()
+            wait_for_launch()
+        self._begin(first, end, late, commits=True)
         meanwhile()
         count = tile.own_rows * tile.own_columns // WARP
         zeros = [_zero(self.plan.kind)] * count
@@ -138,15 +150,18 @@ class _Block:
         wait_for_copies(0)
         return list(loop.results)[:count]
 
-    def _begin(self, first: ir.Value, end: ir.Value) -> None:
-        """Bring the first parts into all stages but one."""
+    def _begin(
+        self, first: ir.Value, end: ir.Value, wanted: Sequence[MmaCopies], *, commits: bool
+    ) -> None:
+        """Bring the first parts of some factors into all stages but one."""
         for number in range(self.plan.tile.stages - 1):
             part = arith.addi(first, i32(number))
             stage = i32(number * self.plan.tile.stage_bytes)
             present = nullcontext() if number < self._least else when(_is_less(part, end))
             with present:
-                self._bring(part, stage, moves=True)
-            commit_copies()
+                self._bring(part, stage, wanted, moves=True)
+            if commits:
+                commit_copies()
 
     @property
     def _parts(self) -> int:
@@ -175,7 +190,7 @@ class _Block:
     def _copy_ahead(self, part: ir.Value, end: ir.Value, stage: ir.Value) -> None:
         if any(each.factor.is_copied for each in self.copies):
             with when(_is_less(part, end)):
-                self._bring(part, stage, moves=False)
+                self._bring(part, stage, self.copies, moves=False)
         commit_copies()
 
     def _move_ahead(self, part: ir.Value, end: ir.Value, stage: ir.Value) -> None:
@@ -187,9 +202,13 @@ class _Block:
                 if not copies.factor.is_copied:
                     copies.move(target, step)
 
-    def _bring(self, part: ir.Value, stage: ir.Value, *, moves: bool) -> None:
+    def _bring(
+        self, part: ir.Value, stage: ir.Value, wanted: Sequence[MmaCopies], *, moves: bool
+    ) -> None:
         step = arith.muli(part, i32(self.plan.left.depth))
         for copies, target in zip(self.copies, self._places(stage), strict=True):
+            if not any(copies is each for each in wanted):
+                continue
             if copies.factor.is_copied:
                 copies.copy(target, step)
             elif moves:

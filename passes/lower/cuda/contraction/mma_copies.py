@@ -20,6 +20,7 @@ from xyntra.passes.lower.cuda.thread_grid import as_index, i32, thread_number, w
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import Position, load
 from xyntra.passes.lower.nests.memrefs import view_offset
+from xyntra.passes.lower.nests.prepared_operands import is_constant
 
 _BATCH = 8  # loads of a thread that are under way at once, where they are no copies
 
@@ -54,6 +55,11 @@ class MmaCopies:
         """
         position = factor.position(batch, factor.batch)
         return cls(factor, threads, position, first, size(factor.nest, factor.reductions))
+
+    @property
+    def is_early(self) -> bool:
+        """Whether it may begin before the launch ahead of this one has ended."""
+        return self.factor.is_copied and is_constant(self.factor.access)
 
     def copy(self, target: ir.Value, step: ir.Value) -> None:
         """Begin to bring the part whose first step is `step` to the shared address `target`.
