@@ -168,5 +168,5 @@ def _only_reads(op: ir.Operation, written: ir.Value) -> bool:
     if op.name in ("scf.for", "scf.yield"):
         return True
     if op.name == "memref.load":
-        return root(op.operands[0]) != written
+        return bool(root(op.operands[0]) != written)
     return bool(op.name.startswith(_PURE)) and not len(op.regions)
