@@ -17,7 +17,9 @@ import pytest
 
 from xyntra.errors import DeviceError
 from xyntra.plan.plan import Port
+from xyntra.targets.cuda.device_array import DeviceArray
 from xyntra.targets.cuda.graph_sets import GraphSets
+from xyntra.targets.cuda.memory import Address
 from xyntra.targets.cuda.native import array_calls
 from xyntra.targets.cuda.native.array_calls import NativeArrayCalls
 from xyntra.targets.cuda.native.call_code import compile_call_code, loaded_code
@@ -150,7 +152,7 @@ class TestTensors:
 
             def take(self, nbytes, stream):
                 assert entered[-1]
-                return SimpleNamespace(nbytes=nbytes, address=outputs.pop(0).data_ptr())
+                return SimpleNamespace(nbytes=nbytes, address=Address(outputs.pop(0).data_ptr()))
 
             def give_back(self, block, stream):
                 memory.insert(0, block)
@@ -165,6 +167,36 @@ class TestTensors:
         assert self.native.start(self.inputs, None, threading.Lock()) is not None
         assert entered == [True, False] * 2
         assert self.gpu.direct.calls == [("launch", GRAPH, STREAM)] * 2
+
+    def _result(self, number=0, **changes):
+        """The memory of an input as the result of another call."""
+        tensor = self.inputs[number]
+        fields = {"shape": tuple(tensor.shape), "dtype": np.dtype(np.float32), "stream": STREAM}
+        blocks = SimpleNamespace(give_back=lambda *_: None)
+        gpu = SimpleNamespace(ordinal=changes.pop("ordinal", 0), blocks=blocks)
+        memory = SimpleNamespace(address=Address(tensor.data_ptr()))
+        return DeviceArray(gpu, memory, **{**fields, **changes})
+
+    def test_results_of_other_calls_are_taken(self):
+        given = [self._result(0), self.inputs[1], self._result(2)]
+        assert self.start(given) is self.outputs
+        assert self.gpu.direct.calls == [("launch", GRAPH, STREAM)]
+        assert self.start([*given, given[0]]) is None
+        assert self.start(given[:1]) is None
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"shape": (3, 2)},
+            {"dtype": np.dtype(np.int32)},
+            {"stream": 9},
+            {"ordinal": 1},
+        ],
+    )
+    def test_results_of_other_calls_that_do_not_fit_are_refused(self, change):
+        assert self.start([self._result(0, **change), *self.inputs[1:]]) is None
+        assert self.start(None, [self._result(1), self.outputs[1]]) is None
+        assert self.gpu.direct.calls == []
 
     def test_another_context_is_entered_and_left(self):
         self.gpu.direct.current = 0x52

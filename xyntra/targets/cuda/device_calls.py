@@ -63,6 +63,7 @@ class DeviceCalls:
         self._dtypes = [numpy_dtype(port.dtype) for port in plan.outputs]
         self._own_graph: LaunchGraph | None = None
         self._held: deque[tuple[Event, list[Any]]] = deque()
+        self._spare: list[Event] = []
 
     def are_on_gpu(self, arrays: Sequence[Any], libraries: _Libraries) -> bool:
         """Tell whether one of `arrays` lies on a GPU; the others may be the host's."""
@@ -97,7 +98,7 @@ class DeviceCalls:
         if out is not None:
             self._fetch(results)
         if keep:
-            event = Event()
+            event = self._spare.pop() if self._spare else Event()
             self._gpu.direct.record(event.handle, stream)
             self._held.append((event, keep))
         return results
@@ -229,4 +230,4 @@ class DeviceCalls:
     def _release(self) -> None:
         """Drop what calls that have finished kept."""
         while self._held and self._gpu.direct.is_done(self._held[0][0].handle, "running the model"):
-            self._held.popleft()
+            self._spare.append(self._held.popleft()[0])

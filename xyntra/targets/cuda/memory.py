@@ -33,6 +33,10 @@ def release_with(owner: object, release: Callable[[Any], Any], handle: Any) -> N
     weakref.finalize(owner, free).atexit = False
 
 
+class Address(int):
+    """An address on a GPU that is one of ours; native code takes no other numbers."""
+
+
 class DeviceMemory:
     """Bytes on the current GPU, which go back when the object is collected.
 
@@ -44,7 +48,7 @@ class DeviceMemory:
         cuda = driver()
         self.nbytes = max(nbytes, 1)
         pointer = checked(cuda.cuMemAlloc(self.nbytes), f"allocating {self.nbytes:,} bytes")
-        self.address = int(pointer)
+        self.address = Address(int(pointer))
         release_with(self, cuda.cuMemFree, pointer)
 
 

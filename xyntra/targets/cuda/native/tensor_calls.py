@@ -17,7 +17,7 @@ from xyntra.targets.cuda.dlpack import CUDA, type_words
 from xyntra.targets.cuda.driver import failure
 from xyntra.targets.cuda.gpu import Gpu
 from xyntra.targets.cuda.graph_sets import GraphSets
-from xyntra.targets.cuda.memory import DeviceMemory
+from xyntra.targets.cuda.memory import Address, DeviceMemory
 from xyntra.targets.cuda.native.builtins import LoadedCode
 from xyntra.targets.cuda.native.driver_functions import address_of_words, fill_functions
 from xyntra.targets.cuda.native.tensor_table import Expected, TensorTable
@@ -68,6 +68,7 @@ class NativeTensorCalls:
         ports = (*plan.inputs, *plan.outputs)
         self._gpu = gpu
         self._place = place
+        self._inputs = [(p.shape, numpy_dtype(p.dtype)) for p in plan.inputs]
         self._results = [(p.nbytes, p.shape, numpy_dtype(p.dtype)) for p in plan.outputs]
         self._current_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
         self._expected = (Expected * max(len(ports), 1))()
@@ -90,6 +91,8 @@ class NativeTensorCalls:
         Raises:
             DeviceError: the launch failed.
         """
+        if DeviceArray in map(type, arrays):
+            arrays = self._addresses_of(arrays)
         if out is None:
             out = self._new()
             with lock:
@@ -101,9 +104,27 @@ class NativeTensorCalls:
             raise failure(status, "replaying launches", self._place)
         return None if status is None else out
 
+    def _stream(self) -> int:
+        return int(self._current_stream(self._gpu.ordinal)) if self._current_stream else 0
+
+    def _addresses_of(self, arrays: Sequence[Any]) -> list[Any]:
+        """Replace results of other calls on this stream by addresses where they fit."""
+        if len(arrays) != len(self._inputs):
+            return list(arrays)
+        stream, ordinal = self._stream(), self._gpu.ordinal
+        return [
+            array.address
+            if type(array) is DeviceArray
+            and array.stream == stream
+            and array.device == ordinal
+            and array.shape == shape
+            and array.dtype == dtype
+            else array
+            for array, (shape, dtype) in zip(arrays, self._inputs, strict=True)
+        ]
+
     def _new(self) -> list[DeviceArray]:
-        used = self._gpu
-        stream = int(self._current_stream(used.ordinal)) if self._current_stream else 0
+        used, stream = self._gpu, self._stream()
         return [
             DeviceArray(used, self._block(nbytes, stream), shape, dtype, stream)
             for nbytes, shape, dtype in self._results
@@ -136,7 +157,7 @@ class NativeTensorCalls:
         table.inputs, table.arguments = counts
         table.device = device[0] | device[1] << 32
         table.tensor, table.is_negated = map(id, self._held[:2])
-        table.integer, table.no = id(int), id(False)
+        table.checked, table.no = id(Address), id(False)
         table.expected = ctypes.addressof(self._expected)
         table.addresses = ctypes.addressof(self._addresses)
 

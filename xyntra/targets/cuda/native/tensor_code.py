@@ -2,9 +2,10 @@
 """A call with tensors, as LLVM IR: what they are, whether they fit, which graph, its launch.
 
 `call(*inputs, *outputs)` returns the driver's status, or None, with nothing done, where anything is
-not as usual: then the same call in Python goes on, or says what is wrong. Outputs may be given as
-addresses. Tensors are read through DLPack's exchange API (dlpack.h 1.3), a table of C functions
-that a library's type of arrays has; the memory is the tensors' own, and nothing is made.
+not as usual: then the same call in Python goes on, or says what is wrong. Arguments may be given as
+addresses that were checked. Tensors are read through DLPack's exchange API (dlpack.h 1.3), a table
+of C functions that a library's type of arrays has; the memory is the tensors' own, and nothing is
+made.
 """
 
 from __future__ import annotations
@@ -202,7 +203,7 @@ entry:
   %stream.at = alloca ptr, align 8
   %pushed = alloca i1, align 1
 {loaded("table", "self", BYTES_OFFSET, "ptr")}
-{fields(TensorTable, "none", "arguments", "inputs", "tensor", "integer", "expected")}
+{fields(TensorTable, "none", "arguments", "tensor", "checked", "expected")}
 {fields(TensorTable, "addresses", "as_address", "device", "stream_of", "last_stream")}
 {fields(TensorTable, "clear_error", "retain")}
   %fits = icmp eq i64 %count, %arguments
@@ -237,9 +238,7 @@ one:
   %is.tensor = icmp eq ptr %type, %tensor
   br i1 %is.tensor, label %read, label %number
 number:
-  %is.output = icmp uge i64 %i, %inputs
-  %is.integer = icmp eq ptr %type, %integer
-  %is.address = and i1 %is.output, %is.integer
+  %is.address = icmp eq ptr %type, %checked
   br i1 %is.address, label %convert, label %no
 convert:
   %converted = call i64 %as_address(ptr %object)

@@ -38,7 +38,7 @@ class TensorTable(ctypes.Structure):
         fence: an event for one stream to wait for another.
         context: of the GPU.
         tensor: the type of tensors.
-        integer: Python's int.
+        checked: the type of addresses that need no check.
         none: Python's None.
         no: Python's False.
         is_negated: a function that returns it for tensors whose memory holds what they are.
@@ -68,7 +68,7 @@ class TensorTable(ctypes.Structure):
                     "as_address",
                     "context",
                     "tensor",
-                    "integer",
+                    "checked",
                     "none",
                     "no",
                 ),
