@@ -19,7 +19,8 @@ from bench.cuda_random_maker import CaseMaker
 from bench.cuda_random_reference import expected
 from xyntra.dialects import make_context
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.contraction import wgmma
+from xyntra.passes.lower.cuda.contraction import plan_wgmma, wgmma
+from xyntra.passes.lower.cuda.contraction.wgmma_plan import Tile
 from xyntra.plan.artifact import Artifact
 from xyntra.targets.cuda.kernel_image import KernelImage
 
@@ -162,6 +163,16 @@ def test_products_with_weights_that_are_brought_first(
     monkeypatch.setattr(wgmma, "MULTIPROCESSORS", blocks)
     case = product("float16", *sizes, prefer="warpgroups", constant=True)
     _check(case, context, feature, "griddepcontrol.launch_dependents")
+
+
+@pytest.mark.parametrize("tile", [None, Tile(128, 64, split=4), Tile(64, 64, split=8)])
+def test_products_of_blocks_that_send_each_other_their_sums(
+    tile: Tile | None, context: ir.Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if tile is not None:
+        monkeypatch.setattr(plan_wgmma, "choose_tile", lambda *_: tile)
+    case = product("bfloat16", 70, 72, 1096, prefer="warpgroups")
+    _check(case, context, "cp.async.bulk.shared::cluster.shared::cta", "barrier.cluster")
 
 
 def test_products_by_clusters(context: ir.Context) -> None:

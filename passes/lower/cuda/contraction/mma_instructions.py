@@ -110,6 +110,16 @@ def load_remote(address: ir.Value, rank: ir.Value, lanes: int, element: ir.Type)
 def cluster_barrier() -> None:
     """Wait for every thread of the cluster; what they wrote is visible after it."""
     _effect("barrier.cluster.arrive.release.aligned;", "", [])
+    wait_for_cluster()
+
+
+def arrive_at_cluster() -> None:
+    """Tell the cluster that this thread has come so far; nothing that it wrote is published."""
+    _effect("barrier.cluster.arrive.relaxed.aligned;", "", [])
+
+
+def wait_for_cluster() -> None:
+    """Wait until every thread of the cluster has arrived."""
     _effect("barrier.cluster.wait.acquire.aligned;", "", [])
 
 
@@ -119,8 +129,8 @@ def leave_cluster() -> None:
     What was read has been used by then. Nothing that was written is for others to see: letting them
     would take as long as the stores to memory do.
     """
-    _effect("barrier.cluster.arrive.relaxed.aligned;", "", [])
-    _effect("barrier.cluster.wait.acquire.aligned;", "", [])
+    arrive_at_cluster()
+    wait_for_cluster()
 
 
 def _several(

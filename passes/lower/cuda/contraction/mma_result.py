@@ -54,6 +54,19 @@ _MOST_LANES = 8
 
 
 @dataclass(frozen=True)
+class Shares:
+    """Sums that the blocks of a cluster have sent each other, each the rows that are another's.
+
+    Attributes:
+        ahead: from the address of a sum of the own rows to that of the first block's, an i32.
+        step: bytes from one block's sums to the next one's.
+    """
+
+    ahead: ir.Value
+    step: int
+
+
+@dataclass(frozen=True)
 class MmaResult:
     """Where the elements of a contraction go.
 
@@ -66,6 +79,7 @@ class MmaResult:
         shared: where the block's shared memory begins, an i32.
         table: values of the tile's rows, which the epilogue reads.
         partials: sums over parts of the rows, which are written as well.
+        shares: where the sums of all blocks of the cluster are; None for in their own memory.
     """
 
     nest: LinearNest
@@ -76,6 +90,7 @@ class MmaResult:
     shared: ir.Value
     table: RowTable | None = field(default=None, kw_only=True)
     partials: RowPartials | None = field(default=None, kw_only=True)
+    shares: Shares | None = field(default=None, kw_only=True)
 
     def write(
         self, place: Place, corner: tuple[ir.Value, ir.Value], sums: Sequence[ir.Value]
@@ -186,15 +201,20 @@ class MmaResult:
     def _total(self, address: ir.Value, element: ir.Type) -> ir.Value:
         """Return the sums of all blocks of the cluster at an address, added by rank."""
         add = arith.addi if isinstance(element, ir.IntegerType) else arith.addf
-        if self.tile.split == 1:
-            total = load_vector(address, self.lanes, element)
-        else:
-            total = load_remote(address, i32(0), self.lanes, element)
-            for rank in range(1, self.tile.split):
-                total = add(total, load_remote(address, i32(rank), self.lanes, element))
+        total = self._sums_of(0, address, element)
+        for rank in range(1, self.tile.split):
+            total = add(total, self._sums_of(rank, address, element))
         if self.initial is None:
             return total
         return add(broadcast(self.initial, self.lanes), total)
+
+    def _sums_of(self, rank: int, address: ir.Value, element: ir.Type) -> ir.Value:
+        if self.shares is not None:
+            address = arith.addi(address, self.shares.ahead)
+            address = arith.addi(address, i32(rank * self.shares.step))
+        elif self.tile.split > 1:
+            return load_remote(address, i32(rank), self.lanes, element)
+        return load_vector(address, self.lanes, element)
 
     @property
     def lanes(self) -> int:

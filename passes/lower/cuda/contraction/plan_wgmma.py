@@ -60,8 +60,15 @@ class WgmmaPlan:
     def staging_bytes(self) -> int:
         """Shared memory beside the ring: what results pass through, then values of rows."""
         if self.order.tile.split > 1:
-            return self.table_bytes
+            return (sums_bytes(self.order.tile) if self.sends else 0) + self.table_bytes
         return max(each.staging_bytes for _, each in self.results) + self.table_bytes
+
+    @property
+    def sends(self) -> bool:
+        """Whether blocks that share a tile send each other their sums; else they read them."""
+        tile = self.order.tile
+        rows = tile.rows // tile.split
+        return tile.split > 1 and rows * tile.split == tile.rows and not rows % 8
 
     @property
     def table_bytes(self) -> int:
@@ -82,8 +89,7 @@ class WgmmaPlan:
             return found
         least = 1
         if tile.split > 1:  # blocks leave their sums in the ring
-            nbytes = tile.rows * sums_tile(tile).pitch * ITEM_BYTES["f32"]
-            least = -(-nbytes // tile.stage_bytes)
+            least = -(-sums_bytes(tile) // tile.stage_bytes)
         return min(found, max(-(-self.steps // tile.split), least))
 
     @property
@@ -98,6 +104,11 @@ class WgmmaPlan:
 def sums_tile(tile: Tile) -> MmaTile:
     """Return how the sums of a tile lie in the shared memory of blocks that share it."""
     return MmaTile(tile.rows, tile.columns, tile.threads // WARP, 1, split=tile.split)
+
+
+def sums_bytes(tile: Tile) -> int:
+    """Return the shared memory of a tile's sums."""
+    return tile.rows * sums_tile(tile).pitch * ITEM_BYTES["f32"]
 
 
 def plan_wgmma(

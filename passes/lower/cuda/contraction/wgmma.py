@@ -19,11 +19,13 @@ from dataclasses import dataclass
 from torch_mlir.dialects import arith, nvvm, scf
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cuda.contraction.mma_instructions import arrive_at_cluster
 from xyntra.passes.lower.cuda.contraction.place import Place
-from xyntra.passes.lower.cuda.contraction.plan_wgmma import WgmmaPlan
+from xyntra.passes.lower.cuda.contraction.plan_wgmma import WgmmaPlan, sums_bytes
 from xyntra.passes.lower.cuda.contraction.product import Product
 from xyntra.passes.lower.cuda.contraction.row_values import RowTable
 from xyntra.passes.lower.cuda.contraction.tile_order import TileOrder
+from xyntra.passes.lower.cuda.contraction.wgmma_exchange import Exchange
 from xyntra.passes.lower.cuda.contraction.wgmma_factor import Factor
 from xyntra.passes.lower.cuda.contraction.wgmma_ops import (
     address,
@@ -62,6 +64,7 @@ _STEP_BYTES = 32  # of the reduction, in one wgmma
 _STEPS = 16  # of 16-bit elements
 _ROWS_APART = 8 * SWIZZLE  # bytes from one group of eight rows to the next
 _UNUSED = 16  # bytes
+_BARRIER = 8  # bytes
 _PRODUCER_REGISTERS = 40
 _CONSUMER_REGISTERS = 232
 
@@ -87,7 +90,7 @@ def emit_wgmma(plan: WgmmaPlan, shared: SharedMemory) -> LaunchShape:
     return LaunchShape(
         kernel.blocks,
         tile.threads,
-        barriers + ring.barrier_bytes,
+        barriers + ring.barrier_bytes + _BARRIER * plan.sends,
         tile.split,
         maps=plan.maps,
         resident=1,
@@ -153,13 +156,29 @@ class _Kernel:
         start = arith.addi(self.memory, i32(self.ring.barriers - self.plan.table_bytes))
         return RowTable(self.plan.values, start, self.tile.rows)
 
+    @property
+    def exchange(self) -> Exchange | None:
+        """How blocks that share a tile send each other their sums, if they do."""
+        if not self.plan.sends:
+            return None
+        arrived = self.ring.barriers + self.ring.barrier_bytes
+        slots, place = self.ring.nbytes, arith.addi(self.memory, i32(arrived))
+        nbytes, blocks = sums_bytes(self.tile), self.tile.split
+        start = arith.addi(self.memory, i32(slots))
+        return Exchange(self.memory, start, place, blocks, nbytes // blocks)
+
     def emit(self) -> None:
         group = same_in_warp(arith.shrui(thread_number(), i32(WARPGROUP.bit_length() - 1)))
         is_first = arith.cmpi(arith.CmpIPredicate.eq, thread_number(), i32(0))
         producer = Producer(self.plan, self.maps, self.ring)
+        exchange = self.exchange
         with when(is_first):
+            if exchange is not None:
+                exchange.prepare()
             producer.prepare(self.order.place(self._first_tile()), self._own_steps())
         barrier()
+        if exchange is not None:
+            arrive_at_cluster()
         wait_for_launch()
         is_producer = arith.cmpi(arith.CmpIPredicate.eq, group, i32(0))
         roles = scf.IfOp(is_producer, has_else=True)
@@ -177,7 +196,8 @@ class _Kernel:
             scf.YieldOp([])
         if self.tile.split > 1:
             number, rank = self._share()
-            write_share(self.plan, self.memory, self.order.place(number), rank, self.table)
+            place = self.order.place(number)
+            write_share(self.plan, self.memory, place, rank, self.table, exchange)
 
     def _set_registers(self, count: int, action: str) -> None:
         """Let consumers have registers of the producer, where two would have too few."""

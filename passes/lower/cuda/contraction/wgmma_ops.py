@@ -206,6 +206,31 @@ def same_in_warp(value: ir.Value) -> ir.Value:
     return emit("nvvm.shfl.sync", [i32(-1), value, i32(0), i32(31)], word, kind=kind)
 
 
+def remote(place: ir.Value, rank: ir.Value) -> ir.Value:
+    """Return the address, an i32, of the same byte in a block of the cluster."""
+    word = ir.IntegerType.get_signless(32)
+    return llvm.inline_asm(word, [place, rank], "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r")
+
+
+def copy_to_block(target: ir.Value, source: ir.Value, nbytes: int, barrier: ir.Value) -> None:
+    """Copy shared memory of this block to another of the cluster, whose barrier counts the bytes.
+
+    Args:
+        target: what `remote` returns.
+        source: address in this block, an i32; what other threads wrote there is published.
+        nbytes: a multiple of 16, as both addresses are.
+        barrier: what `remote` returns of an mbarrier's address.
+    """
+    llvm.inline_asm(
+        None,
+        [target, source, i32(nbytes), barrier],
+        "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes "
+        "[$0], [$1], $2, [$3];",
+        "r,r,r,r,~{memory}",
+        has_side_effects=True,
+    )
+
+
 def let_next_launch_begin() -> None:
     """Let the launch behind this one take its places once all blocks of this one have theirs."""
     _order("griddepcontrol.launch_dependents;")

@@ -14,12 +14,19 @@ from dataclasses import replace
 from torch_mlir.dialects import arith, nvvm
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.contraction.mma_instructions import cluster_barrier, leave_cluster
+from xyntra.passes.lower.cuda.contraction.mma_instructions import (
+    arrive_at_cluster,
+    cluster_barrier,
+    leave_cluster,
+    wait_for_cluster,
+)
 from xyntra.passes.lower.cuda.contraction.mma_result import MmaResult
 from xyntra.passes.lower.cuda.contraction.place import Place
 from xyntra.passes.lower.cuda.contraction.plan_wgmma import WgmmaPlan, sums_tile
 from xyntra.passes.lower.cuda.contraction.roles import Roles
 from xyntra.passes.lower.cuda.contraction.row_values import RowTable
+from xyntra.passes.lower.cuda.contraction.wgmma_exchange import Exchange
+from xyntra.passes.lower.cuda.contraction.wgmma_ops import publish_to_copies
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import WARPGROUP, WARPGROUP_ROWS
 from xyntra.passes.lower.cuda.thread_grid import WARP, barrier, i32, thread_number
 
@@ -45,10 +52,17 @@ def leave_sums(
     row = arith.muli(consumer, i32(WARPGROUP_ROWS))
     row = arith.addi(row, arith.muli(warp, i32(_WARP_ROWS)))
     _result(plan, memory).exchange((row, i32(0)), sums)
+    if plan.sends:
+        publish_to_copies()
 
 
 def write_share(
-    plan: WgmmaPlan, memory: ir.Value, place: Place, rank: ir.Value, table: RowTable | None
+    plan: WgmmaPlan,
+    memory: ir.Value,
+    place: Place,
+    rank: ir.Value,
+    table: RowTable | None,
+    exchange: Exchange | None,
 ) -> None:
     """Write a block's share of a tile, as every thread of the cluster.
 
@@ -58,12 +72,22 @@ def write_share(
         place: of the tile.
         rank: of the block, an i32.
         table: values of the tile's rows.
+        exchange: how blocks send each other their sums; None where they read them.
     """
     barrier()  # the threads of a warp come from several branches
-    cluster_barrier()
-    shared = replace(place, rank=rank)
-    _result(plan, memory, table).write_share(shared, ir.F32Type.get())
-    leave_cluster()
+    result = _result(plan, memory, table)
+    share = replace(place, rank=rank)
+    if exchange is None:
+        cluster_barrier()
+        result.write_share(share, ir.F32Type.get())
+        leave_cluster()
+        return
+    wait_for_cluster()  # their mbarriers are there
+    exchange.send(rank)
+    result = replace(result, shares=exchange.receive(rank))
+    arrive_at_cluster()
+    result.write_share(share, ir.F32Type.get())
+    wait_for_cluster()  # what this block has sent was read
 
 
 def _result(plan: WgmmaPlan, memory: ir.Value, table: RowTable | None = None) -> MmaResult:

@@ -96,6 +96,61 @@ def _copy_out(m: Machine, op: Instruction) -> None:
     _stores(m, int(m.current()[0]))[-1].append(read)
 
 
+@instruction("cp.async.bulk.shared::cluster.shared::cta")
+def copy_to_block(m: Machine, op: Instruction) -> None:
+    """From shared memory of the block to that of any block of its cluster."""
+    for thread in m.current().tolist():
+        m.at = np.array([thread])
+        nbytes = int(m.whole(op.operands[2], "u32")[0])
+        require(nbytes > 0 and not nbytes % 16, "copies move multiples of 16 bytes")
+        row, source = _shared(m, op.operands[1])
+        other, target = _anywhere(m, op.operands[0])
+        place = int(m.addresses(op.operands[3])[0])
+        barrier = _block(m, place), place & 0xFFFFFF
+        clusters, warps = m.warps()
+        starts = np.arange(source, source + nbytes, 2)
+        rows, owners = np.full(len(starts), row), np.full(len(starts), int(warps[0]))
+        where = np.full(len(starts), int(clusters[0]))
+        m.races.read(rows, starts, 2, where, owners, by_proxy=True)
+        targets = np.arange(target, target + nbytes)
+        time = m.races.copy_in(other, targets, int(clusters[0]), int(warps[0]))
+        m.shared.bytes[other, targets] = POISON
+        m.landing.append(_Sent(m, (row, starts), (other, targets), barrier, time, where, owners))
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """A copy between blocks that has not ended."""
+
+    machine: Machine
+    source: tuple[int, Array]
+    target: tuple[int, Array]
+    barrier: tuple[int, int]
+    time: int
+    clusters: Array
+    warps: Array
+
+    def __call__(self) -> None:
+        m, (row, starts), (other, targets) = self.machine, self.source, self.target
+        m.shared.bytes[other, targets] = m.shared.bytes[row, starts[0] : starts[-1] + 2]
+        rows = np.full(len(starts), row)
+        m.races.finished(*m.races.places(rows, starts, 2), self.clusters, self.warps)
+        complete_bytes(m, self.barrier, len(targets), self.time)
+
+
+def _anywhere(m: Machine, operand: Operand) -> tuple[int, int]:
+    """Block and first byte of an address in the cluster's shared memory."""
+    address = m.addresses(operand)
+    _, first = m.shared.places(m.block[m.at], address, 16)
+    return _block(m, int(address[0])), int(first[0])
+
+
+def _block(m: Machine, address: int) -> int:
+    """The block that an address in the cluster's shared memory is of."""
+    own, rank = int(m.block[m.at][0]), address >> 24
+    return own // m.cluster * m.cluster + rank - 1 if rank else own
+
+
 @instruction("cp.async.bulk.commit_group")
 def commit(m: Machine, op: Instruction) -> None:
     for thread in m.current().tolist():
