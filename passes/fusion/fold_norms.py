@@ -50,7 +50,8 @@ class FoldNorms:
     gives: (x - mean) * factor * scale + bias, times W, is
     (x (scale W) - mean * column sums of (scale W)) * factor + bias W.
     An elementwise operation behind a product, such as the addition of a residual, normalises the
-    elements that it reads.
+    elements that it reads. The first region that does either merges the statistics of each row, and
+    gives mean and factor to the others.
 
     A norm stays as it is where an operation of another sort reads it, or the function returns it.
     Mean and deviation are those of the rounded result, in f32, as in the norm. Weights are rounded
@@ -75,7 +76,7 @@ class FoldNorms:
         for block in function_blocks(module):
             known = Known(block)
             for view in list(block.operations):
-                op = view.operation
+                op = folding.now(view.operation)
                 norm = None
                 if op.name == "xyntra.fused":
                     norm = norm_behind_product(op, known, self.max_rows)
@@ -84,7 +85,7 @@ class FoldNorms:
                     folding.fold(norm, readers)
         # Not earlier: the bindings may give an operation that is created where an erased one was
         # the wrapper of the erased one.
-        for op in folding.replaced:
+        for op, _ in folding.replaced:
             op.erase()
 
 
@@ -92,7 +93,12 @@ class _Folding:
     def __init__(self, options: FoldNorms) -> None:
         self.options = options
         self.free_bytes = options.max_weight_bytes
-        self.replaced: list[ir.Operation] = []
+        self.replaced: list[tuple[ir.Operation, ir.Operation]] = []
+
+    def now(self, op: ir.Operation) -> ir.Operation:
+        """What `op` has been replaced by, or `op`."""
+        # Not by hash: that of an operation changes with its attributes and operands.
+        return next((new for old, new in self.replaced if old == op), op)
 
     def fold(self, norm: Norm, readers: Sequence[Reader]) -> None:
         """Let `readers` normalise by themselves, unless that takes too many bytes."""
@@ -103,37 +109,53 @@ class _Folding:
             return
         self.free_bytes -= sum(nbytes)
         vectors = [_outside(vector, norm) for vector in (norm.scale, norm.bias)]
-        x, parts = _give_parts(norm)
-        self.replaced.append(norm.fused)
-        rows = _RowsByRegion(norm, parts)
-        for reader in readers:
-            folded = _Folded(norm, x, rows.of(reader), vectors[0], vectors[1])
-            if reader.product is None:
-                folded.normalize_operand(reader)
-            else:
-                folded.normalize_product(reader, reader.product)
+        x, parts, new = _give_parts(norm)
+        self.replaced.append((norm.fused, new))
+        first, *others = _by_region(norm.fused.block, readers)
+        rows = _merge(norm, parts, first[0])
+        _normalize(first, _Folded(norm, x, rows, *vectors))
+        if not others:
+            return
+        rows = self._give_rows(first[0].fused, rows)
+        for each in others:
+            _normalize(each, _Folded(norm, x, rows, *vectors))
+
+    def _give_rows(self, fused: ir.Operation, rows: RowValues) -> RowValues:
+        """Build a region anew that gives the values of rows which it merges, too."""
+        values = [each for each in (rows.mean, rows.factor) if each is not None]
+        *_, end = [view.operation for view in fused.regions[0].blocks[0].operations]
+        inside = [*end.operands, *(each.value for each in values)]
+        new = rebuilt(fused, inside, (end,))
+        count = len(fused.results)
+        for old, result in zip(fused.results, new[:count], strict=True):
+            old.replace_all_uses_with(result)
+        self.replaced.append((fused, new[0].owner.operation))
+        *mean, factor = map(_tensor, new[count:])
+        return RowValues(mean[0] if mean else None, factor)
 
 
-class _RowsByRegion:
-    """Values of rows, merged once in every region that reads them."""
+def _by_region(block: ir.Block, readers: Sequence[Reader]) -> list[list[Reader]]:
+    """The readers in each region, in the order in which regions run."""
+    groups = []
+    for view in block.operations:
+        found = [each for each in readers if each.fused == view.operation]
+        groups += [found] if found else []
+    return groups
 
-    def __init__(self, norm: Norm, parts: Sequence[Tensor]) -> None:
-        self.norm = norm
-        self.parts = parts
-        self.merged: list[tuple[ir.Operation, RowValues]] = []
 
-    def of(self, reader: Reader) -> RowValues:
-        """The values, in the region of `reader`."""
-        # Not by hash: that of an operation changes with its attributes and operands.
-        for fused, rows in self.merged:
-            if fused == reader.fused:
-                return rows
-        start = ir.InsertionPoint.at_block_begin(reader.op.block)
-        builder = TensorBuilder(start, self.norm.op.location)
-        rows = merge_parts(builder, self.parts, self.norm.epsilon)
-        self.merged.append((reader.fused, rows))
-        _record(reader.fused, self.norm.op)
-        return rows
+def _merge(norm: Norm, parts: Sequence[Tensor], reader: Reader) -> RowValues:
+    start = ir.InsertionPoint.at_block_begin(reader.op.block)
+    builder = TensorBuilder(start, norm.op.location)
+    return merge_parts(builder, parts, norm.epsilon)
+
+
+def _normalize(readers: Sequence[Reader], folded: _Folded) -> None:
+    for reader in readers:
+        if reader.product is None:
+            folded.normalize_operand(reader)
+        else:
+            folded.normalize_product(reader, reader.product)
+    _record(readers[0].fused, folded.norm.op)
 
 
 @dataclass(frozen=True)
@@ -184,7 +206,7 @@ def _outside(vector: ir.Value | None, norm: Norm) -> Tensor | None:
     return _tensor(vector)
 
 
-def _give_parts(norm: Norm) -> tuple[Tensor, list[Tensor]]:
+def _give_parts(norm: Norm) -> tuple[Tensor, list[Tensor], ir.Operation]:
     """Build the region of `norm` anew: it gives what is normalised, and statistics of its parts."""
     old = norm.fused
     block = old.regions[0].blocks[0]
@@ -194,15 +216,16 @@ def _give_parts(norm: Norm) -> tuple[Tensor, list[Tensor]]:
     values = {number: value for number, value in enumerate(end.operands) if number != norm.result}
     place = next((number for number, value in values.items() if value == norm.x), norm.result)
     values[place] = norm.x
-    new = _rebuilt(old, [*values.values(), *(part.value for part in parts)], (norm.op, end))
+    new = rebuilt(old, [*values.values(), *(part.value for part in parts)], (norm.op, end))
     given = dict(zip(values, new, strict=False))
     for number, result in given.items():
         if number != norm.result:
             old.results[number].replace_all_uses_with(result)
-    return _tensor(given[place]), [_tensor(result) for result in new[len(values) :]]
+    statistics = [_tensor(result) for result in new[len(values) :]]
+    return _tensor(given[place]), statistics, new[0].owner.operation
 
 
-def _rebuilt(
+def rebuilt(
     old: ir.Operation, results: Sequence[ir.Value], without: Sequence[ir.Operation]
 ) -> list[ir.OpResult]:
     """Move what the region `old` holds, except for `without`, to one that gives `results`."""

@@ -196,13 +196,17 @@ func.func @without_scale(%x0: tensor<16x64xf16>, %w0: tensor<64x64xf16> {xyntra.
   return %1 : tensor<16x32xf16>
 }
 
-// What is normalised is read by itself, too; behind the last product, an addition normalises what it reads.
+// What is normalised is read by itself, too. Behind the last product, an addition normalises what it reads, with means and
+// factors that the product before it has merged.
 // CHECK-LABEL: func.func @residual(
 // CHECK: %[[X:.+]]:3 = "xyntra.fused"()
 // CHECK: "xyntra.yield"(%[[VALUE:.+]], %{{.+}}, %{{.+}})
+// CHECK: %[[Y:.+]]:3 = "xyntra.fused"()
+// CHECK: "xyntra.yield"(%{{.+}}, %[[MEAN:.+]], %[[FACTOR:.+]])
 // CHECK: "xyntra.fused"()
+// CHECK-NOT: math.rsqrt
 // CHECK: %[[SUMS:.+]] = linalg.generic {{.+}} ins(%{{.+}}, %arg5 :
-// CHECK: %[[N:.+]] = linalg.generic {{.+}} ins(%[[X]]#0, %{{.+}}, %{{.+}}, %arg2, %arg3 : {{.+}} outs(%{{.+}} : tensor<16x64xf16>)
+// CHECK: %[[N:.+]] = linalg.generic {{.+}} ins(%[[X]]#0, %[[Y]]#1, %[[Y]]#2, %arg2, %arg3 : {{.+}} outs(%{{.+}} : tensor<16x64xf16>)
 // CHECK: arith.truncf
 // CHECK: linalg.generic {{.+}} ins(%[[SUMS]], %[[N]] :
 // CHECK: return %{{.+}}, %[[X]]#0 :

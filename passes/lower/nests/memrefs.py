@@ -89,6 +89,11 @@ def is_private(whole: ir.Value, users: Sequence[ir.Operation]) -> bool:
     """Tell whether `whole` is allocated by the kernel and touched by `users` only."""
     if isinstance(whole.owner, ir.Block) or whole.owner.name != "memref.alloc":
         return False
+    return is_touched_by(whole, users)
+
+
+def is_touched_by(whole: ir.Value, users: Sequence[ir.Operation]) -> bool:
+    """Tell whether no operation but `users` has `whole`, or a view of it, as operand."""
     waiting = [whole]
     while waiting:
         for use in waiting.pop().uses:

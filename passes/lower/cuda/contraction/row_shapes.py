@@ -43,7 +43,17 @@ def find_values(group: ContractionGroup, operations: Sequence[ir.Operation]) -> 
             return None
         if memory not in read:
             read.append(memory)
-    return RowValues(tuple(nests), tuple(read), rows) if read else None
+    if not read:
+        return None
+    outputs = [each for nest in nests for each in nest.outputs]
+    written = {root(each.value): each for each in outputs if _is_result(each)}
+    if not written.keys() <= set(read):
+        return None
+    return RowValues(tuple(nests), tuple(read), rows, tuple(map(written.get, read)))
+
+
+def _is_result(access: Access) -> bool:
+    return isinstance(root(access.value).owner, ir.Block)
 
 
 def _is_of_rows(nest: LinearNest, rows: int, held: set[ir.Value]) -> bool:

@@ -30,6 +30,7 @@ from xyntra.passes.lower.nests.loop_builder import (
     load,
     offset,
     plus,
+    store,
 )
 from xyntra.passes.lower.nests.memrefs import root
 
@@ -60,13 +61,16 @@ class RowValues:
 
     Attributes:
         nests: in order; each has at most one parallel loop, that of the rows.
-        buffers: allocations that hold the values which the epilogue reads.
+        buffers: memory that holds the values which the epilogue reads.
         rows: of the output.
+        results: how each buffer is written where it is a result of the kernel; None where it is
+            not needed behind it.
     """
 
     nests: tuple[LinearNest, ...]
     buffers: tuple[ir.Value, ...]
     rows: int
+    results: tuple[Access | None, ...]
 
     def table_bytes(self, rows: int) -> int:
         """Return how much shared memory the values of `rows` rows take."""
@@ -85,6 +89,13 @@ class RowValues:
         for nest in self.nests:
             _evaluate(nest, row, lanes, held)
         return [held[buffer] for buffer in self.buffers]
+
+    def write_results(self, row: ir.Value, values: Sequence[ir.Value]) -> None:
+        """Write those of a row's values that are results, as blocks of other columns do."""
+        for access, value in zip(self.results, values, strict=True):
+            if access is not None:
+                place = dict.fromkeys(range(len(access.strides)), row)
+                store(value, access, offset(access, place))
 
 
 @dataclass(frozen=True)
@@ -124,12 +135,13 @@ class RowTable:
                 self._fill_row(first, number, lanes)
 
     def _fill_row(self, first: ir.Value, number: ir.Value, lanes: Lanes) -> None:
-        row = arith.minui(arith.addi(first, number), i32(self.values.rows - 1))
-        values = self.values.of_row(as_index(row), lanes)
+        row = as_index(arith.minui(arith.addi(first, number), i32(self.values.rows - 1)))
+        values = self.values.of_row(row, lanes)
         leads = arith.cmpi(arith.CmpIPredicate.eq, lanes.number, i32(0))
         with when(leads) if lanes.count > 1 else nullcontext():
             for slot, value in enumerate(values):
                 store_word(self._place(slot, number), value)
+            self.values.write_results(row, values)
 
     def load(self, slot: int, number: ir.Value) -> ir.Value:
         """Return a value of row `number` of the table, an i32."""
