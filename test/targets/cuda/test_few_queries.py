@@ -34,6 +34,9 @@ def context() -> ir.Context:
         ("float16", (16, 300), 33, (2, 1), 2, {"masked": True}),
         ("float16", (1, 2100), 64, (3, 1), 8, {"masked": True}),
         ("float16", (5, 300), 40, (4, 2), 1, {"causal": True}),
+        ("float32", (1, 333), 64, (3, 1), 2, {"masked": True}),
+        ("float16", (37, 300), 64, (2, 1), 1, {"masked": True}),
+        ("float32", (3, 260), 130, (2, 2), 4, {}),
     ],
 )  # fmt: skip
 def test_results(
@@ -49,7 +52,8 @@ def test_results(
     monkeypatch.setattr(decode_plan, "_CLUSTERS", (cluster,))
     case = attention_case(dtype, lengths, size, heads=heads, **masks)
     features = ["mapa.shared::cluster", "bar.warp.sync"] if cluster > 1 else ["bar.warp.sync"]
-    _check(case, context, "mma.sync", *features * (masks == {}))
+    features += ["mma.sync"] * (dtype != "float32")
+    _check(case, context, *features * (masks == {}))
 
 
 def with_a_past(heads: int, groups: int, new: int, past: int, size: int) -> onnx.ModelProto:
@@ -91,6 +95,8 @@ KERNELS = {
     "several queries": attention((1, 12, 8, 1000, 64, 64), "f16", CAUSAL + "causal_offset = 992, "),
     "key mask": attention((8, 12, 1, 1024, 64, 64), "f16", masks={"keep": "b, t"}),
     "256": attention((1, 8, 2, 1024, 256, 256), "f16"),
+    "f32": attention((1, 8, 1, 1024, 128, 128), "f32"),
+    "f32, 256": attention((1, 8, 1, 1024, 256, 256), "f32"),
 }
 
 
@@ -103,5 +109,13 @@ def test_registers_suffice(name, tmp_path) -> None:
 
 
 def test_heads_that_share_keys_read_them_together() -> None:
-    (launch,) = compiled(GROUPED).launches
+    image = compiled(GROUPED)
+    (launch,) = image.launches
     assert launch.grid // launch.cluster == 2 * 8
+    assert "cp.async.cg.shared.global.L2::128B" in image.ptx
+
+
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_120"])
+def test_others_have_less_shared_memory(architecture) -> None:
+    (launch,) = compiled(GROUPED, architecture).launches
+    assert (launch.cluster, launch.shared <= 99 << 10) == (1, True)

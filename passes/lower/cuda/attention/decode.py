@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from xyntra.dialects.scalar import Scalar
 from xyntra.passes.lower.cuda.attention.cluster_merge import ClusterMerge
 from xyntra.passes.lower.cuda.attention.decode_plan import DecodePlan
+from xyntra.passes.lower.cuda.attention.fragments import Multiplier
 from xyntra.passes.lower.cuda.attention.machine import (
     Registers,
     commit_copies,
@@ -28,6 +29,7 @@ from xyntra.passes.lower.cuda.attention.masks import Masks
 from xyntra.passes.lower.cuda.attention.merge import Merge
 from xyntra.passes.lower.cuda.attention.plan import ROWS
 from xyntra.passes.lower.cuda.attention.problem import Located, Outer, outer_of
+from xyntra.passes.lower.cuda.attention.scalar_cores import ScalarCores
 from xyntra.passes.lower.cuda.attention.softmax import RowState, renewed
 from xyntra.passes.lower.cuda.attention.staging import Staging
 from xyntra.passes.lower.cuda.attention.tensor_cores import TensorCores
@@ -92,7 +94,7 @@ class _Block:
     def emit(self) -> None:
         """Emit the whole block."""
         plan, problem = self.plan, self.plan.problem
-        cores = TensorCores(plan.tiles, problem.dtype, self.lane, self.shared)
+        cores = self._cores()
         state = _Walk(self, cores).run()
         wait_copies(0)
         barrier()  # shared memory is used anew
@@ -105,6 +107,13 @@ class _Block:
             )  # fmt: skip
         merge.leave(cores.layout, state, cores.layout.row.cast("uint32"), self.warp)
         merge.collect()
+
+    def _cores(self) -> Multiplier:
+        tiles, dtype = self.plan.tiles, self.plan.problem.dtype
+        if dtype != "float32":
+            return TensorCores(tiles, dtype, self.lane, self.shared)
+        own = self.shared + self.warp * tiles.own_bytes + tiles.own_start
+        return ScalarCores(tiles, self.lane, self.shared, own)
 
     def staging(self, operand: Located) -> Staging:
         """Copies of rows of an operand: of queries by the block, of others by a warp."""
@@ -121,13 +130,14 @@ class _Block:
             tiles.value_pitch if is_value else tiles.key_pitch,
             self.thread if is_query else self.lane,
             tiles.threads if is_query else _LANES,
+            lines=True,
         )
 
 
 class _Walk:
     """Takes a warp over its tiles of keys, which are those of all warps by turns."""
 
-    def __init__(self, block: _Block, cores: TensorCores) -> None:
+    def __init__(self, block: _Block, cores: Multiplier) -> None:
         plan, problem = block.plan, block.plan.problem
         self._block, self._cores, self._tiles = block, cores, plan.tiles
         self._keys, self._values = block.staging(problem.key), block.staging(problem.value)

@@ -6,19 +6,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xyntra.passes.lower.cuda.attention.folded_heads import with_folded_heads
-from xyntra.passes.lower.cuda.attention.plan import LARGEST_SIZE, ROWS, FlashPlan
+from xyntra.passes.lower.cuda.attention.plan import LARGEST_SIZE, ROWS, FlashPlan, sized
 from xyntra.passes.lower.cuda.attention.problem import Problem
-from xyntra.passes.lower.cuda.cluster_reduce import has_clusters
 
-_MOST_QUERIES = 16  # of a head
+_ARCHITECTURES = frozenset({"sm_90", "sm_90a", "sm_100", "sm_100a"})
+"""With clusters, and 227 KB of shared memory for a block."""
+_FEW_QUERIES = 16  # of a head: more pay where there are few heads
+_MOST_QUERIES = 128
 _FEWEST_KEYS = 256
-_WARPS = 4
 _STAGES = 2
-_KEYS = {128: 32, LARGEST_SIZE: 16}  # of a tile, by what keys and values have at most
+_TILES = {128: (32, (8, 4)), 256: (32, (4,)), 512: (16, (4,)), 1024: (8, (4,))}
+"""Keys of a tile and warps of a block, those that are better first, by the bytes of keys and values
+at most."""
 _CLUSTERS = (1, 2, 4, 8)
 _ENOUGH = 64
 """Blocks that read memory as fast as it goes. More would share its rows, and clusters that fill
 all multiprocessors do not all find a place at once."""
+_MULTIPROCESSORS = 132
 
 
 @dataclass(frozen=True)
@@ -69,19 +73,18 @@ class DecodePlan:
 
 def plan_decode(problem: Problem, architecture: str) -> DecodePlan | None:
     """Choose a plan; None where this kernel does not fit, or is not worth it."""
-    _, _, s, t, d, e = problem.sizes
-    if problem.dtype == "float32" or not has_clusters(architecture):
+    b, h, s, t, d, e = problem.sizes
+    if architecture not in _ARCHITECTURES or t < _FEWEST_KEYS or max(d, e) > LARGEST_SIZE:
         return None
-    if s > _MOST_QUERIES or t < _FEWEST_KEYS or max(d, e) > LARGEST_SIZE:
+    if s >= _MOST_QUERIES or (s > _FEW_QUERIES and b * h * -(-s // 32) >= _MULTIPROCESSORS):
         return None
+    widest = problem.query.item_bytes * max(d, e)
+    keys, choices = next(found for nbytes, found in _TILES.items() if widest <= nbytes)
     folded = with_folded_heads(problem)
-    tiles = _tiles(d, e)
-    plans = [DecodePlan(folded, tiles, cluster) for cluster in _CLUSTERS]
+    plans = [
+        DecodePlan(folded, sized(problem, 1, warps, keys, _STAGES), cluster)
+        for warps in choices
+        for cluster in _CLUSTERS
+    ]
     useful = [plan for plan in plans if plan.cluster == 1 or plan.steps >= plan.warps]
     return next((plan for plan in useful if plan.blocks >= _ENOUGH), useful[-1])
-
-
-def _tiles(d: int, e: int) -> FlashPlan:
-    keys = next(count for size, count in _KEYS.items() if max(d, e) <= size)
-    key_size, value_size = (-(-size // 16) * 16 for size in (d, e))
-    return FlashPlan(1, _WARPS, keys, _STAGES, 2 * key_size, 2 * value_size, value_size, 0)

@@ -158,13 +158,22 @@ def store_global(address: Scalar, values: Sequence[Scalar]) -> None:
     assembly("st.global.v4.b32 [$0], {$1, $2, $3, $4};", [], [address, *values])
 
 
-def copy_async(target: Scalar, source: Scalar, nbytes: int, valid: Scalar | None) -> None:
+def copy_async(
+    target: Scalar, source: Scalar, nbytes: int, valid: Scalar | None, *, lines: bool = False
+) -> None:
     """Begin to copy 4, 8 or 16 bytes from global to shared memory.
 
-    Zeros take the place of what is behind `valid` bytes; None for all.
+    Args:
+        target: where to.
+        source: where from.
+        nbytes: how many.
+        valid: zeros take the place of what is behind so many bytes; None for all.
+        lines: let memory give lines of 128 bytes to the second cache, from sm_90 on; a few percent
+            faster where all of them are read.
     """
-    cache = "cg" if nbytes == 16 else "ca"
-    template = f"cp.async.{cache}.shared.global [$0], [$1], {nbytes}"
+    how = "cg.shared.global" if nbytes == 16 else "ca.shared.global"
+    hint = ".L2::128B" if lines and nbytes == 16 else ""
+    template = f"cp.async.{how}{hint} [$0], [$1], {nbytes}"
     more = [] if valid is None else [valid]
     assembly(template + (", $2;" if more else ";"), [], [target, source, *more])
 

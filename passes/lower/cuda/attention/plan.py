@@ -148,10 +148,15 @@ def _stages(problem: Problem, keys: int) -> tuple[int, ...]:
 
 
 def _plan(problem: Problem, row_warps: int, key_warps: int, keys: int, stages: int) -> FlashPlan:
+    stages = min(stages, max(_stages(problem, keys * key_warps)))
+    return sized(problem, row_warps, key_warps, keys, stages)
+
+
+def sized(problem: Problem, row_warps: int, key_warps: int, keys: int, stages: int) -> FlashPlan:
+    """A plan with the numbers of `FlashPlan` that are not given by the problem."""
     item = problem.query.item_bytes
     _, _, _, _, d, e = problem.sizes
     is_wide = item == 4
-    stages = min(stages, max(_stages(problem, keys * key_warps)))
     value_size = _rounded(e, 32 if is_wide else 16)
     return FlashPlan(
         row_warps,

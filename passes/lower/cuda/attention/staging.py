@@ -35,6 +35,7 @@ class Staging:
         pitch: bytes from row to row there.
         thread: the number of the thread, uint32.
         threads: how many there are.
+        lines: see `copy_async`.
     """
 
     operand: Located
@@ -46,6 +47,7 @@ class Staging:
     pitch: int
     thread: Scalar
     threads: int
+    lines: bool = False
 
     def begin(self, target: Scalar, first: Scalar) -> None:
         """Begin to copy a tile.
@@ -95,7 +97,7 @@ class Staging:
         source = base + (moved if valid is None else valid.differs(0).select(moved, 0))
         goal = target + row * self.pitch + chunk * step
         if step >= _SMALLEST:
-            copy_async(goal, source, step, valid)
+            copy_async(goal, source, step, valid, lines=self.lines)
         else:
             self._copy_one(goal, source, valid)
 
