@@ -113,7 +113,7 @@ def fusion_pipeline(
     egraph: bool,
     fast_math: bool,
     target: str = "cpu",
-    fold_norms: bool = False,
+    fold_norms: bool = True,
     precision: str = "f32",
 ) -> tuple[str, ...]:
     """Return the elements of `fuse`, with the e-graph stage as the settings want it.

@@ -97,7 +97,7 @@ class Config:
     fuse: bool = _setting(flag(), True, codegen=True)
     egraph: bool = _setting(flag(), True, codegen=True)
     fast_math: bool = _setting(flag(), False, codegen=True)
-    fold_norms: bool = _setting(flag(), False, codegen=True)
+    fold_norms: bool = _setting(flag(), True, codegen=True)
     progress: bool | None = _setting(optional(flag()), None)
 
     def __post_init__(self) -> None:
