@@ -185,6 +185,41 @@ def test_threads_do_not_disturb_each_other(chain, torch):
     assert not wrong
 
 
+def test_threads_may_wait_for_the_gpu_while_graphs_are_made(chain, torch):
+    inputs = _inputs(8)
+    expected = [chain(each) for each in inputs]
+    wrong = []
+
+    def work():
+        for step in range(200):
+            number = step % len(inputs)
+            given = torch.from_numpy(inputs[number]).cuda()
+            results = [torch.empty_like(given) for _ in range(3)]
+            for result in [*results, *results]:
+                chain(given, out=[result])
+            if not all(np.array_equal(each.cpu().numpy(), expected[number]) for each in results):
+                wrong.append(step)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while thread.is_alive():
+        torch.cuda.synchronize()
+    assert not wrong
+
+
+def test_results_are_inputs_of_other_calls(plus_one, torch):
+    x = torch.zeros(SIZE, device="cuda")
+    y = torch.empty_like(x)
+    for step in range(20):
+        first = plus_one(x)
+        plus_one(plus_one(first), out=[y])
+        assert torch.equal(y, x + 3)
+        assert first.numpy()[step] == 1
+    with torch.cuda.stream(torch.cuda.Stream()):
+        elsewhere = plus_one(x)
+    assert plus_one(elsewhere).numpy()[0] == 2
+
+
 def test_sets_of_addresses_come_and_go(chain, torch):
     inputs = _inputs(12)
     expected = [chain(each) for each in inputs]
