@@ -145,7 +145,7 @@ def test_norms_of_factors_of_several_outputs(sizes: list[int]) -> None:
 
 def test_values_that_others_read_are_written() -> None:
     image = compiled(reader(70, [64], 64, "f16", keeps=True))
-    assert len(image.launches) > 1
+    assert len(image.launches) == 1
     _check_reader(image, 70, [64], 64, "f16", keeps=True)
 
 
