@@ -22,6 +22,7 @@ from xyntra.passes.lower.cuda.scans import emit_scan
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.stages import Stage
 from xyntra.passes.lower.cuda.thread_grid import MAX_GRID, LaunchShape
+from xyntra.passes.lower.cuda.transposed_tiles import emit_transposed
 from xyntra.passes.lower.nests.access_strides import loop_extents
 from xyntra.passes.lower.nests.linear_nest import LinearNest, linear_nest
 
@@ -91,7 +92,7 @@ def _emit_nests(
         return in_registers or emit_rows(nests, generics, shared)
     if nests[0].reductions:
         return emit_reduction(nests[0], shared)
-    return emit_pointwise(nests[0])
+    return emit_transposed(nests[0], shared) or emit_pointwise(nests[0])
 
 
 def _checked(shape: LaunchShape) -> LaunchShape:
