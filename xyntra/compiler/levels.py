@@ -13,6 +13,7 @@ from xyntra.compiler.code_target import CodeTarget
 from xyntra.compiler.request import Request
 from xyntra.dialects import make_context
 from xyntra.errors import ModelError, UnsupportedError
+from xyntra.passes.lower.tensor_cores import MMA_ARCHITECTURES
 from xyntra.passes.manager import run_pipeline
 from xyntra.passes.pipelines import fusion_pipeline
 from xyntra.plan.artifact import Artifact
@@ -80,7 +81,7 @@ def _pipelines(request: Request) -> list[str]:
     fuse = fusion_pipeline(
         egraph=request.egraph,
         fast_math=request.fast_math,
-        fold_norms=request.fold_norms,
+        fold_norms=request.fold_norms and request.architecture in MMA_ARCHITECTURES,
         target="cuda" if request.architecture else "cpu",
         precision=request.precision,
     )

@@ -20,11 +20,8 @@ from xyntra.passes.lower.cuda.contraction.wgmma import emit_wgmma
 from xyntra.passes.lower.cuda.precision import allows_tf32
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import LaunchShape
+from xyntra.passes.lower.tensor_cores import MMA_ARCHITECTURES, WGMMA_ARCHITECTURES
 
-WGMMA_ARCHITECTURES = frozenset({"sm_90a"})
-"""Architectures whose warpgroups multiply."""
-MMA_ARCHITECTURES = frozenset({"sm_80", "sm_86", "sm_89", "sm_90a"})
-"""Architectures whose warps multiply on tensor cores."""
 OVERLAPS = True
 """Whether products on warps with folded norms bring weights before the launch ahead has ended.
 
