@@ -272,8 +272,8 @@ _WARPS = product("float16", 40, 40, 264)
 _CLUSTER = product("tf32", 31, 64, 1024)
 _WARPGROUPS = product("float16", 64, 64, 704, prefer="warpgroups")
 _DAMAGE = [
-    (_WARPS, r"\tbar\.sync[^\n]*\n", "", 0.8),
-    (_WARPS, r"cp\.async\.wait_group[^\n]*\n", "", 0.8),
+    (_WARPS, r"\tbar\.sync[^\n]*\n", "", 0.6),
+    (_WARPS, r"cp\.async\.wait_group[^\n]*\n", "", 0.5),
     (_CLUSTER, r"barrier\.cluster\.(arrive|wait)[^\n]*\n", "", 1.0),
     (_WARPGROUPS, r"wgmma\.wait_group[^\n]*\n", "", 1.0),
     (_WARPGROUPS, r"mbarrier\.try_wait\S*\s+(\w+),[^\n]*\n", r"mov.pred \1, 1;\n", 0.3),
