@@ -6,10 +6,8 @@ Each source gives (name, value and place) pairs, and refuses names that are not 
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -109,6 +107,8 @@ def _read(path: Path) -> str:
 
 
 def _table(path: Path, text: str, kinds: Mapping[str, Kind]) -> dict[str, object]:
+    import tomllib
+
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -144,6 +144,8 @@ def _require_known(name: object, known: Iterable[str], place: str | None) -> Non
     names = list(known)
     if name in names:
         return
+    import difflib
+
     near = difflib.get_close_matches(str(name), names, n=1)
     hint = f"did you mean {near[0]!r}?" if near else "known names: " + ", ".join(names)
     raise ConfigError("config-unknown", f"unknown setting {name!r}", place=place, hint=hint)

@@ -5,15 +5,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from xyntra.errors import InputError, UnsupportedError
-from xyntra.observe.explain import explain
-from xyntra.observe.launch_table import launch_table
 from xyntra.plan.arguments import InputChecks, OutputChecks
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.container import write_container
@@ -21,6 +18,9 @@ from xyntra.plan.files import replace_file
 from xyntra.plan.kernel import Kernel, kernels_at_load, kernels_of
 from xyntra.plan.plan import Plan, Port
 from xyntra.targets.base import DeviceProgram, Future, Program
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 Array = np.ndarray[Any, Any]
 WEIGHT = "weight/"
@@ -119,6 +119,8 @@ class Executable:
         if self._device is not None:
             return self._device.submit(arrays)
         if self._worker is None:
+            from concurrent.futures import ThreadPoolExecutor
+
             self._worker = ThreadPoolExecutor(1, "xyntra-submit")
         return self._worker.submit(self, *arrays)
 
@@ -205,6 +207,8 @@ class Executable:
         """
         if self._device is None:
             return ""
+        from xyntra.observe.launch_table import launch_table
+
         return launch_table(self._device.launch_resources(), self.kernels, nanoseconds)
 
     def explain(self, nanoseconds: Sequence[int] | None = None) -> str:
@@ -213,6 +217,8 @@ class Executable:
         Args:
             nanoseconds: measured times, from `time_kernels`, to be shown beside the predicted.
         """
+        from xyntra.observe.explain import explain
+
         return explain(self.plan, nanoseconds, overlaps=self.overlaps)
 
     def explain_html(self, nanoseconds: Sequence[int] | None = None, title: str = "") -> str:
