@@ -43,6 +43,7 @@ def machine_codes(ptx: Mapping[str, str], architecture: str) -> dict[str, bytes]
     keys = {name: cache_key("cubin", code, architecture, stamp) for name, code in ptx.items()}
     found = {name: cache.get(key) for name, key in keys.items()}
     missing = [name for name in ptx if found[name] is None]
+    missing.sort(key=lambda name: -len(ptx[name]))  # no processor is left alone with a long one
 
     def assemble(name: str) -> None:
         code = found[name] = assembled(tool, ptx[name], architecture)
