@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -35,3 +36,24 @@ def assemble(image: KernelImage, architecture: str, folder: Path) -> str:
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     return result.stdout + result.stderr
+
+
+def assert_no_spills(image: KernelImage, architecture: str, folder: Path) -> None:
+    report = assemble(image, architecture, folder)
+    assert set(re.findall(r"(\d+) bytes spill", report)) == {"0"}
+
+
+def product_shapes(rows: int, columns: int, depth: int, layout: str) -> dict[str, str]:
+    """Shapes and maps of two factors and their product.
+
+    `layout` says which dimension is contiguous in each factor.
+    """
+    left = (rows, depth) if layout[0] == "k" else (depth, rows)
+    right = (columns, depth) if layout[1] == "k" else (depth, columns)
+    return {
+        "a": f"{left[0]}x{left[1]}",
+        "b": f"{right[0]}x{right[1]}",
+        "o": f"{rows}x{columns}",
+        "amap": "i, k" if layout[0] == "k" else "k, i",
+        "bmap": "j, k" if layout[1] == "k" else "k, j",
+    }

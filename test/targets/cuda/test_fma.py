@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from gpu_code import assemble, compiled
+from gpu_code import assert_no_spills, compiled, product_shapes
 
 from xyntra.passes.lower.cuda.contraction import select
 from xyntra.passes.lower.cuda.contraction.fma_tiles import (
@@ -17,10 +16,9 @@ from xyntra.passes.lower.cuda.contraction.fma_tiles import (
     choose_fma_tile,
     fma_shapes,
 )
-from xyntra.targets.cuda.kernel_image import KernelImage
 
 PRODUCT = """
-func.func @k(%a: tensor<{left}xf32>, %b: tensor<{right}xf32>) -> tensor<{o}xf32> {{
+func.func @k(%a: tensor<{a}xf32>, %b: tensor<{b}xf32>) -> tensor<{o}xf32> {{
   %zero = arith.constant {initial} : f32
   %e = tensor.empty() : tensor<{o}xf32>
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<{o}xf32>) -> tensor<{o}xf32>
@@ -28,7 +26,7 @@ func.func @k(%a: tensor<{left}xf32>, %b: tensor<{right}xf32>) -> tensor<{o}xf32>
     indexing_maps = [affine_map<(i, j, k) -> ({amap})>, affine_map<(i, j, k) -> ({bmap})>,
                      affine_map<(i, j, k) -> (i, j)>],
     iterator_types = ["parallel", "parallel", "reduction"]}}
-    ins(%a, %b : tensor<{left}xf32>, tensor<{right}xf32>) outs(%f : tensor<{o}xf32>) {{
+    ins(%a, %b : tensor<{a}xf32>, tensor<{b}xf32>) outs(%f : tensor<{o}xf32>) {{
   ^bb0(%u: f32, %v: f32, %w: f32):
     %r = arith.mulf %u, %v : f32
     %s = arith.addf %w, %r : f32
@@ -79,21 +77,7 @@ def tiled(monkeypatch):
 
 def product(rows: int, columns: int, depth: int, layout: str = "kn", initial: float = 0.0) -> str:
     """The text of a product; `layout` says which dimension is contiguous in each factor."""
-    left = (rows, depth) if layout[0] == "k" else (depth, rows)
-    right = (columns, depth) if layout[1] == "k" else (depth, columns)
-    return PRODUCT.format(
-        left=f"{left[0]}x{left[1]}",
-        right=f"{right[0]}x{right[1]}",
-        o=f"{rows}x{columns}",
-        amap="i, k" if layout[0] == "k" else "k, i",
-        bmap="j, k" if layout[1] == "k" else "k, j",
-        initial=initial,
-    )
-
-
-def assert_no_spills(image: KernelImage, architecture: str, folder: Path) -> None:
-    report = assemble(image, architecture, folder)
-    assert set(re.findall(r"(\d+) bytes spill", report)) == {"0"}
+    return PRODUCT.format(**product_shapes(rows, columns, depth, layout), initial=initial)
 
 
 @pytest.mark.parametrize("shape", fma_shapes(), ids=lambda tile: f"{tile.rows}x{tile.columns}")

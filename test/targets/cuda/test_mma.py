@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from gpu_code import assemble, compiled
+from gpu_code import assert_no_spills, compiled, product_shapes
 
 from xyntra.passes.lower.cuda.contraction import select
 from xyntra.passes.lower.cuda.contraction.mma_tiles import (
@@ -16,7 +15,6 @@ from xyntra.passes.lower.cuda.contraction.mma_tiles import (
     choose_mma_tile,
     mma_shapes,
 )
-from xyntra.targets.cuda.kernel_image import KernelImage
 
 PRODUCT = """
 func.func @k(%a: tensor<{a}x{factor}>, %b: tensor<{b}x{factor}>, %c: tensor<{columns}x{result}>)
@@ -113,14 +111,8 @@ def product(rows: int, columns: int, depth: int, *, factor: str = "f16", layout:
         text = text.replace("{widen}", "").replace("%p, %q", "%u, %v")
     if result == total:
         text = text.replace("{narrow}", "").replace("%t, %v", "%u, %v")
-    left = (rows, depth) if layout[0] == "k" else (depth, rows)
-    right = (columns, depth) if layout[1] == "k" else (depth, columns)
     return text.format(
-        a=f"{left[0]}x{left[1]}",
-        b=f"{right[0]}x{right[1]}",
-        o=f"{rows}x{columns}",
-        amap="i, k" if layout[0] == "k" else "k, i",
-        bmap="j, k" if layout[1] == "k" else "k, j",
+        **product_shapes(rows, columns, depth, layout),
         columns=columns,
         factor=factor,
         total=total,
@@ -130,11 +122,6 @@ def product(rows: int, columns: int, depth: int, *, factor: str = "f16", layout:
         add="addi" if is_integer else "addf",
         **body,
     )
-
-
-def assert_no_spills(image: KernelImage, architecture: str, folder: Path) -> None:
-    report = assemble(image, architecture, folder)
-    assert set(re.findall(r"(\d+) bytes spill", report)) == {"0"}
 
 
 @pytest.mark.parametrize("shape", mma_shapes(), ids=lambda tile: f"{tile.rows}x{tile.columns}")
