@@ -18,9 +18,9 @@ from xyntra.passes.fusion.constant_values import Array, compute, constant_array
 from xyntra.passes.fusion.functions import function_blocks
 from xyntra.passes.fusion.weights import (
     StaticValues,
-    constant_of_fill,
     erase_with_unused,
     shape_of,
+    starts_from_zero,
     tensor_bytes,
 )
 from xyntra.passes.registry import register_pass
@@ -111,8 +111,7 @@ def _sums_products(op: ir.Operation) -> bool:
     elements = {ir.RankedTensorType(value.type).element_type for value in op.operands}
     if len(elements) > 1 or str(elements.pop()) not in ("f32", "f64"):
         return False
-    start = constant_of_fill(op.operands[2])
-    if not isinstance(start, ir.FloatAttr) or start.value != 0.0:
+    if not starts_from_zero(op):
         return False
     block = op.regions[0].blocks[0]
     body = [view.operation for view in block.operations]

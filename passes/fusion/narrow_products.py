@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.fusion.weights import constant_of_fill
+from xyntra.passes.fusion.weights import starts_from_zero
 
 __all__ = [
     "NARROW",
@@ -66,8 +66,7 @@ def _sums_products(op: ir.Operation) -> bool:
     kinds = [ir.RankedTensorType(value.type).element_type for value in op.operands]
     if kinds[0] != kinds[1] or str(kinds[0]) not in NARROW or str(kinds[2]) != "f32":
         return False
-    start = constant_of_fill(op.operands[2])
-    if not isinstance(start, ir.FloatAttr) or start.value != 0.0:
+    if not starts_from_zero(op):
         return False
     block = op.regions[0].blocks[0]
     body = [view.operation for view in block.operations]

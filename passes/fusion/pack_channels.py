@@ -15,8 +15,8 @@ from xyntra.dialects.scalar import Scalar, constant
 from xyntra.passes.fusion.functions import function_blocks
 from xyntra.passes.fusion.weights import (
     StaticValues,
-    constant_of_fill,
     erase_with_unused,
+    starts_from_zero,
     static_reductions,
 )
 from xyntra.passes.registry import register_pass
@@ -80,7 +80,7 @@ def _packing(op: ir.Operation, static: StaticValues) -> _Packing | None:
     if list(op.attributes["operandSegmentSizes"]) != [2, 1]:
         return None
     images = [number for number in (0, 1) if op.operands[number] not in static]
-    if len(images) != 1 or not _starts_from_zero(op):
+    if len(images) != 1 or not _sums_products(op):
         return None
     image = images[0]
     element = str(ir.RankedTensorType(op.operands[image].type).element_type)
@@ -123,10 +123,9 @@ def _sums(op: ir.Operation) -> list[int]:
     return [number for number, kind in kinds if "reduction" in str(kind)]
 
 
-def _starts_from_zero(op: ir.Operation) -> bool:
+def _sums_products(op: ir.Operation) -> bool:
     """Tell whether `op` adds products of its operands, from zero on."""
-    start = constant_of_fill(op.operands[2])
-    if not isinstance(start, ir.FloatAttr) or start.value != 0.0:
+    if not starts_from_zero(op):
         return False
     names = [view.operation.name for view in op.regions[0].blocks[0].operations]
     return sorted(names) == sorted(

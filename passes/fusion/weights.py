@@ -17,6 +17,7 @@ __all__ = [
     "constant_of_fill",
     "erase_with_unused",
     "shape_of",
+    "starts_from_zero",
     "static_reductions",
     "tensor_bytes",
 ]
@@ -156,6 +157,12 @@ def constant_of_fill(value: ir.Value) -> ir.Attribute | None:
     if op.name != "linalg.generic" or len(op.operands) != len(op.results):
         return None
     return _constant(list(op.regions[0].blocks[0].operations)[-1].operation.operands[0])
+
+
+def starts_from_zero(op: ir.Operation) -> bool:
+    """Whether the last operand of `op`, to which it adds, is known to be 0 of floats everywhere."""
+    start = constant_of_fill(list(op.operands)[-1])
+    return isinstance(start, ir.FloatAttr) and float(start.value) == 0.0
 
 
 def _constant(scalar: ir.Value) -> ir.Attribute | None:
