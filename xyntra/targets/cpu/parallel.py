@@ -108,8 +108,9 @@ def _compile_missing(
                 child.start_next(queue, timeout)
             while busy := [child for child in children if child.key]:
                 for child in ready(busy):
-                    yield child.key, child.receive()
+                    answer = child.key, child.receive()
                     child.start_next(queue, timeout)
+                    yield answer
 
 
 def _compile_named(kernel: KernelSource) -> CompiledKernel:
