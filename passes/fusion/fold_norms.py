@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xyntra.dialects import FusedOp
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
+from xyntra.dialects.segments import SEGMENTS
 from xyntra.passes.fusion.boundaries import node_name
 from xyntra.passes.fusion.functions import function_blocks
 from xyntra.passes.fusion.narrow_products import NarrowProduct, slices_of_columns
@@ -29,12 +29,12 @@ from xyntra.passes.fusion.normed_readers import (
     readers_of,
 )
 from xyntra.passes.fusion.normed_weights import norm_weights
+from xyntra.passes.fusion.rebuilt_region import rebuilt
 from xyntra.passes.fusion.weights import tensor_bytes
 from xyntra.passes.registry import register_pass
 
 __all__ = ["FoldNorms"]
 
-_OWN = frozenset({"kind", "resultSegmentSizes"})
 _BOUNDARIES = "xyntra.boundaries"
 
 
@@ -98,7 +98,9 @@ class _Folding:
     def now(self, op: ir.Operation) -> ir.Operation:
         """What `op` has been replaced by, or `op`."""
         # Not by hash: that of an operation changes with its attributes and operands.
-        return next((new for old, new in self.replaced if old == op), op)
+        for old, new in self.replaced:
+            op = new if old == op else op
+        return op
 
     def fold(self, norm: Norm, readers: Sequence[Reader]) -> None:
         """Let `readers` normalise by themselves, unless that takes too many bytes."""
@@ -106,6 +108,8 @@ class _Folding:
             tensor_bytes(each.op.operands[each.product.columns]) for each in readers if each.product
         ]
         if max(nbytes, default=0) > self.options.max_product_bytes or sum(nbytes) > self.free_bytes:
+            return
+        if not all(map(_has_room, [norm.fused, *(each.fused for each in readers)])):
             return
         self.free_bytes -= sum(nbytes)
         vectors = [_outside(vector, norm) for vector in (norm.scale, norm.bias)]
@@ -132,6 +136,11 @@ class _Folding:
         self.replaced.append((fused, new[0].owner.operation))
         *mean, factor = map(_tensor, new[count:])
         return RowValues(mean[0] if mean else None, factor)
+
+
+def _has_room(fused: ir.Operation) -> bool:
+    """Whether the region can give statistics as well, which are of one more type."""
+    return len({result.type for result in fused.results}) < SEGMENTS
 
 
 def _by_region(block: ir.Block, readers: Sequence[Reader]) -> list[list[Reader]]:
@@ -223,26 +232,6 @@ def _give_parts(norm: Norm) -> tuple[Tensor, list[Tensor], ir.Operation]:
             old.results[number].replace_all_uses_with(result)
     statistics = [_tensor(result) for result in new[len(values) :]]
     return _tensor(given[place]), statistics, new[0].owner.operation
-
-
-def rebuilt(
-    old: ir.Operation, results: Sequence[ir.Value], without: Sequence[ir.Operation]
-) -> list[ir.OpResult]:
-    """Move what the region `old` holds, except for `without`, to one that gives `results`."""
-    with old.location:
-        new = FusedOp.build(
-            [value.type for value in results],
-            ir.StringAttr(old.attributes["kind"]).value,
-            ip=ir.InsertionPoint(old),
-        )
-        for name in old.attributes:
-            if name not in _OWN:
-                new.operation.attributes[name] = old.attributes[name]
-        for op in [view.operation for view in old.regions[0].blocks[0].operations]:
-            if op not in without:
-                new.block.append(op)
-        new.finish(results)
-    return new.results
 
 
 def _record(fused: ir.Operation, norm: ir.Operation) -> None:
