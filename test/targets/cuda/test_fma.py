@@ -177,5 +177,11 @@ def test_only_few_rows_take_tiles_of_eight():
         assert choose_fma_tile(rows, 128, 1, 72, clusters=True).rows >= (8 if rows <= 16 else 16)
 
 
+def test_the_largest_tile_wants_factors_in_vectors():
+    threads = {layout: compiled(product(2048, 2048, 256, layout)).launches[0].block
+               for layout in ("mn", "kn")}  # fmt: skip
+    assert threads == {"mn": 256, "kn": 128}
+
+
 def test_without_clusters_no_reduction_is_shared():
     assert choose_fma_tile(128, 768, 1, 48, clusters=False).split == 1

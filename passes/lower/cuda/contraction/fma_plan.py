@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from xyntra.passes.lower.cuda.contraction.fma_factor import FmaFactor
-from xyntra.passes.lower.cuda.contraction.fma_tiles import DEPTH, FmaTile, choose_fma_tile
+from xyntra.passes.lower.cuda.contraction.fma_tiles import DEPTH, VECTOR, FmaTile, choose_fma_tile
 from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
 from xyntra.passes.lower.cuda.contraction.mma_kind import mma_kind
 from xyntra.passes.lower.cuda.contraction.mma_plan import order, sizes_of
@@ -81,8 +81,15 @@ def plan_fma(
     roles = replace(roles, reductions=order(nest, roles))
     parts = -(-steps // DEPTH)
     clusters = architecture in _CLUSTERS
-    tile = tile or choose_fma_tile(rows, columns, batch, parts, clusters=clusters)
-    factors = FmaFactor.both(nest, roles, kind, (tile.rows, tile.columns), windows)
+    factors = FmaFactor.both(nest, roles, kind, (VECTOR, VECTOR), windows)
     if factors is None:
         return None
-    return FmaPlan(nest, roles, tile, *factors)
+    in_vectors = all(each.lanes == VECTOR for each in factors)
+    tile = tile or choose_fma_tile(
+        rows, columns, batch, parts, clusters=clusters, in_vectors=in_vectors
+    )
+    left, right = (
+        replace(each, width=width)
+        for each, width in zip(factors, (tile.rows, tile.columns), strict=True)
+    )
+    return FmaPlan(nest, roles, tile, left, right)

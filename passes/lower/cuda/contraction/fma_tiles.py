@@ -139,8 +139,9 @@ def part_bytes(width: int) -> int:
     return DEPTH * pitch(width) * 4
 
 
+_LARGEST = FmaTile(128, 128, 4, stages=2)
 _SHAPES = (
-    FmaTile(128, 128, 4, stages=2),
+    _LARGEST,
     FmaTile(64, 128, 4),
     FmaTile(128, 64, 4),
     FmaTile(64, 64, 4),
@@ -155,7 +156,15 @@ def fma_shapes() -> tuple[FmaTile, ...]:
     return _SHAPES
 
 
-def choose_fma_tile(rows: int, columns: int, batch: int, parts: int, *, clusters: bool) -> FmaTile:
+def choose_fma_tile(
+    rows: int,
+    columns: int,
+    batch: int,
+    parts: int,
+    *,
+    clusters: bool,
+    in_vectors: bool = True,
+) -> FmaTile:
     """Return the tile with the shortest estimate.
 
     Args:
@@ -164,12 +173,15 @@ def choose_fma_tile(rows: int, columns: int, batch: int, parts: int, *, clusters
         batch: outputs.
         parts: of the reduction, each of `DEPTH` steps.
         clusters: blocks may share a reduction.
+        in_vectors: both factors are copied in vectors. The blocks of the largest tile, of which a
+            multiprocessor has two, otherwise wait for each other's copies.
     """
     splits = [
         split
         for split in (_SPLITS if clusters else _SPLITS[:1])
         if split == 1 or parts // split >= _MIN_PARTS
     ]
-    shapes = [shape for shape in _SHAPES if shape.rows >= _FEW_ROWS or rows <= _FEW_ROWS]
+    known = _SHAPES if in_vectors else [shape for shape in _SHAPES if shape != _LARGEST]
+    shapes = [shape for shape in known if shape.rows >= _FEW_ROWS or rows <= _FEW_ROWS]
     candidates = [replace(shape, split=split) for shape, split in product(shapes, splits)]
     return min(candidates, key=lambda tile: tile.microseconds(rows, columns, batch, parts))
