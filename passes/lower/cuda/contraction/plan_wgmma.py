@@ -81,11 +81,16 @@ class WgmmaPlan:
         return replace(self, values=values, partials=partials, results=results)
 
     @property
+    def has_single_tiles(self) -> bool:
+        """Whether no block takes more than one tile."""
+        return self.order.tile.split > 1 or self.order.count <= MULTIPROCESSORS
+
+    @property
     def stages(self) -> int:
         """Of the ring: no more than blocks of a single tile use."""
         tile = self.order.tile
         found = stages(tile, self.staging_bytes)
-        if tile.split == 1 and self.order.count > MULTIPROCESSORS:
+        if not self.has_single_tiles:
             return found
         least = 1
         if tile.split > 1:  # blocks leave their sums in the ring
