@@ -17,7 +17,7 @@ from xyntra.targets.llvm_text import to_llvm22
 
 TRIPLE = "nvptx64-nvidia-cuda"
 _OPT_LEVEL = 1  # of the passes on LLVM's IR
-_CODE_LEVEL = 3  # of the choice of instructions
+_CODE_LEVEL = 2  # of the choice of instructions
 _LEFT_OUT = "slsr,nary-reassociate"
 """Passes of the back end that search long chains of sums for common parts: a third of its time."""
 _KNOWN_LLVM = 22  # the version whose back end has these passes, and the option to leave some out
