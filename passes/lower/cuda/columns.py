@@ -40,6 +40,7 @@ from xyntra.passes.lower.nests.vector_body import broadcast, emit_results_on_vec
 _THREADS = 256
 _MOST_ABOVE = 32
 _TOGETHER = 8  # elements of a column that a thread loads at once
+_FEW_THREADS = 64 * _THREADS  # for fewer, narrower vectors occupy more multiprocessors
 _BLOCKS = 264  # two for each multiprocessor
 
 
@@ -108,9 +109,12 @@ def _strips(group: ColumnGroup) -> _Strips:
     moving = next(each for each in group.reduction.inputs if each.strides[inner] == 1)
     # Results are written one by one: only what is read has to fit.
     lanes = lanes_along(replace(group.reduction, outputs=(moving,)), inner)
+    outputs = prod(extent for _, extent in group.columns)
+    length = prod(extent for _, extent in group.rows)
+    while lanes > 1 and outputs // lanes * -(-length // _TOGETHER) < _FEW_THREADS:
+        lanes //= 2
     columns = (*group.columns[:-1], (inner, extent // lanes))
     vectors, above = prod(extent for _, extent in columns), 1
-    length = prod(extent for _, extent in group.rows)
     while (
         above < _MOST_ABOVE
         and above * 2 * _TOGETHER <= length

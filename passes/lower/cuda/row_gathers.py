@@ -17,8 +17,6 @@ from xyntra.passes.lower.cuda.row_accesses import is_row
 from xyntra.passes.lower.nests.linear_nest import LinearNest
 from xyntra.passes.lower.nests.memrefs import view_offset
 
-ENABLED = False
-"""Whether registers hold rows that are gathered; off until it has run on a GPU."""
 _WIDEST = 16  # bytes of one load
 _PURE = ("arith.", "math.")
 
@@ -52,7 +50,7 @@ def row_gathers(nest: LinearNest, count: int) -> RowGathers | None:
 
     None where there are no such loads, or where the body does something else than arithmetic.
     """
-    if not ENABLED or not nest.indices or len(nest.loops) != count + 1:
+    if not nest.indices or len(nest.loops) != count + 1:
         return None
     arguments = [
         number

@@ -47,7 +47,7 @@ def mean(rows, columns, along, dtype="f32"):
 
 @pytest.mark.parametrize(
     ("rows", "columns", "dtype", "grid"),
-    [(500, 4096, "f32", 128), (500, 4096, "bf16", 64), (77, 100, "f32", 1), (3, 4096, "f32", 4)],
+    [(500, 4096, "f32", 128), (500, 4096, "bf16", 64)],
 )
 def test_columns_are_reduced_with_what_belongs_to_them(rows, columns, dtype, grid, tmp_path):
     image = mean(rows, columns, 0, dtype)
@@ -57,6 +57,14 @@ def test_columns_are_reduced_with_what_belongs_to_them(rows, columns, dtype, gri
     loads = re.findall(r"ld\.global\S*", image.ptx)
     assert all(".v4" in load for load in loads)
     assert set(re.findall(r"(\d+) bytes spill", assemble(image, "sm_90a", tmp_path))) == {"0"}
+
+
+@pytest.mark.parametrize(("rows", "columns", "grid"), [(77, 100, 4), (3, 4096, 16)])
+def test_few_columns_occupy_more_blocks_by_narrower_loads(rows, columns, grid):
+    image = mean(rows, columns, 0)
+    (launch,) = image.launches
+    assert (launch.grid, launch.block) == (grid, 256)
+    assert ".v4" not in " ".join(re.findall(r"ld\.global\S*", image.ptx))
 
 
 def test_ragged_columns_are_read_one_by_one():
@@ -86,4 +94,4 @@ def test_others_are_not_split(rows, columns, along):
 def test_what_is_left_behind_equal_parts_comes_last():
     parts, _, rest = mean(65537, 64, 0).launches
     assert parts.grid == 264
-    assert rest.grid == 1
+    assert rest.grid == 2

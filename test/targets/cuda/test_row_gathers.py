@@ -13,7 +13,6 @@ from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
 import xyntra
-from xyntra.passes.lower.cuda import row_gathers
 from xyntra.targets.cuda.kernel_image import KernelImage
 
 _WORDS, _ROWS = 50, 6
@@ -43,10 +42,7 @@ def _embedding(width: int, kind: int, *, keeps_sum: bool) -> Any:
     ("width", "dtype", "keeps_sum"),
     [(96, "float16", False), (768, "float16", True), (50, "float32", False), (33, "float32", True)],
 )
-def test_a_norm_takes_embeddings_along(
-    width: int, dtype: str, keeps_sum: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(row_gathers, "ENABLED", True)
+def test_a_norm_takes_embeddings_along(width: int, dtype: str, keeps_sum: bool) -> None:
     kind = TensorProto.FLOAT16 if dtype == "float16" else TensorProto.FLOAT
     model = _embedding(width, kind, keeps_sum=keeps_sum)
     onnx.checker.check_model(model)
@@ -54,8 +50,7 @@ def test_a_norm_takes_embeddings_along(
     words, parts = rng.integers(-_WORDS, _WORDS, (1, _ROWS)), rng.integers(0, 2, (1, _ROWS))
     shapes = [(_WORDS, width), (2, width), (1, _ROWS, width), (width,)]
     arrays = [words, parts, *(rng.standard_normal(shape).astype(dtype) for shape in shapes)]
-    config = xyntra.Config(isolate=False, cache=False)
-    artifact = xyntra.compile(model, target="cuda:sm_90a", config=config).artifact
+    artifact = xyntra.compile(model, target="cuda:sm_90a").artifact
     names = [each.name for each in model.graph.input]
     expected = ReferenceEvaluator(model).run(None, dict(zip(names, arrays, strict=True)))
     for found, right in zip(run_artifact(artifact, arrays, {}), expected, strict=True):

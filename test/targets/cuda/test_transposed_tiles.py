@@ -34,7 +34,6 @@ def test_transposes_go_through_tiles(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(transposed_tiles, "_MIN_ELEMENTS", 1)
-    monkeypatch.setattr(transposed_tiles, "ENABLED", True)
     kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
     result = [shape[number] for number in order]
     graph = helper.make_graph(
