@@ -160,7 +160,8 @@ def test_clusters_share_the_reduction_of_a_tile(tile, monkeypatch, tmp_path):
     assert (launch.cluster, launch.grid) == (tile.split, tiles * tile.split)
     assert len(launch.maps) == 2
     assert image.ptx.count("barrier.cluster.wait") == 2
-    assert image.ptx.count("ld.shared::cluster.v4") >= tile.split
+    assert image.ptx.count("cp.async.bulk.shared::cluster.shared::cta") == 1
+    assert "barrier.cluster.arrive.release" not in image.ptx
     assert "setmaxnreg" not in image.ptx
     assert set(re.findall(r"(\d+) bytes spill", assemble(image, "sm_90a", tmp_path))) == {"0"}
 
