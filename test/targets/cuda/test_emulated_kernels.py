@@ -19,6 +19,7 @@ from bench.cuda_random_maker import CaseMaker
 from bench.cuda_random_reference import expected
 from xyntra.dialects import make_context
 from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cuda import pointwise
 from xyntra.passes.lower.cuda.contraction import plan_wgmma, wgmma
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import Tile
 from xyntra.plan.artifact import Artifact
@@ -67,6 +68,16 @@ def test_a_transposed_copy(context: ir.Context) -> None:
     turned = m.step("Transpose", [x], (70, 37), perm=[1, 0])
     y = m.step("Concat", [turned, m.leaf("float32", (3, 37))], (73, 37), axis=0)
     _check(m.finish(y, label=""), context)
+
+
+def test_single_elements_of_which_a_thread_takes_several(
+    context: ir.Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pointwise, "_BLOCKS", 1)
+    m = _maker("elementwise", special=True)
+    x, y = m.leaf("float32", (37, 71)), m.leaf("float32", (71, 37))
+    turned = m.step("Transpose", [x], (71, 37), perm=[1, 0])
+    _check(m.finish(m.step("Mul", [turned, y], (71, 37)), label=""), context)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
