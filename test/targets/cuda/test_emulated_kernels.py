@@ -130,6 +130,14 @@ def test_products_by_threads(sizes: tuple[int, int, int], context: ir.Context) -
     _check(product("float32", *sizes, prefer="threads"), context)
 
 
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("sizes", [(33, 68, 132), (70, 44, 36), (130, 72, 20), (197, 196, 68)])
+def test_products_of_four_steps_at_once(
+    sizes: tuple[int, int, int], turned: bool, context: ir.Context
+) -> None:
+    _check(product("float32", *sizes, turned=turned), context, "fma.rn.f32", "cp.async.cg")
+
+
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90a"])
 @pytest.mark.parametrize(
     ("dtype", "sizes"),

@@ -61,6 +61,11 @@ func.func @k(%x: tensor<2x14x14x{c}xf32>, %w: tensor<64x3x3x{c}xf32>) -> tensor<
 ARCHITECTURES = ("sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120")
 
 
+def copied(ptx: str) -> set[str]:
+    """Bytes of the copies in the code."""
+    return set(re.findall(r"cp\.async\.c[ag].*?\], (\d+)", ptx))
+
+
 @pytest.fixture
 def tiled(monkeypatch):
     """Return a function that fixes the tile of what is compiled."""
@@ -116,11 +121,20 @@ def test_every_architecture_takes_the_code(architecture, tmp_path):
 
 @pytest.mark.parametrize(
     ("layout", "columns", "widths"),
-    [("kn", 64, {"4", "16"}), ("mn", 64, {"16"}), ("kk", 64, {"4"}), ("mn", 66, {"4", "16"})],
+    [("kn", 64, {"16"}), ("mn", 64, {"16"}), ("kk", 64, {"4", "16"}), ("kn", 66, {"4", "16"})],
 )
-def test_neighbours_are_copied_together_where_they_stay_neighbours(layout, columns, widths):
-    ptx = compiled(product(64, columns, 64, layout)).ptx
-    assert set(re.findall(r"cp\.async\.c[ag].*?\], (\d+)", ptx)) == widths
+def test_neighbours_are_copied_together(layout, columns, widths):
+    assert copied(compiled(product(64, columns, 64, layout)).ptx) == widths
+
+
+@pytest.mark.parametrize(("number", "widths"), [(0, {"4"}), (-2, {"4", "16"}), (-1, {"4"})])
+def test_steps_lie_side_by_side_where_threads_have_few_sums(number, widths, tiled):
+    tiled(fma_shapes()[number])
+    assert copied(compiled(product(64, 128, 64, "kk")).ptx) == widths
+
+
+def test_steps_that_are_no_fours_are_copied_one_by_one():
+    assert copied(compiled(product(64, 64, 66, "kk")).ptx) == {"4"}
 
 
 def test_few_tiles_share_the_reduction_in_a_cluster():

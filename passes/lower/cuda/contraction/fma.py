@@ -23,12 +23,12 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.contraction.fma_copies import FmaCopies
 from xyntra.passes.lower.cuda.contraction.fma_plan import FmaPlan
+from xyntra.passes.lower.cuda.contraction.fma_reads import FmaReads
 from xyntra.passes.lower.cuda.contraction.fma_result import FmaResult
 from xyntra.passes.lower.cuda.contraction.fma_threads import first_place, winding
-from xyntra.passes.lower.cuda.contraction.fma_tiles import DEPTH, VECTOR, part_bytes, pitch
+from xyntra.passes.lower.cuda.contraction.fma_tiles import DEPTH, VECTOR, part_bytes
 from xyntra.passes.lower.cuda.contraction.mma_instructions import (
     commit_copies,
-    load_vector,
     wait_for_copies,
 )
 from xyntra.passes.lower.cuda.contraction.mma_place import (
@@ -104,16 +104,20 @@ class _Block:
         with ir.InsertionPoint(loop.body):
             *totals, reading, writing = list(loop.inner_iter_args)
             part = arith.addi(loop.induction_variable, i32(tile.stages - 1))
-            factors = self._read(reading, 0)
+            held = [each.first_values(reading) for each in self.reads]
             for step in range(1, DEPTH):
                 if step == _COPY_STEP:
                     self._copy(writing, part, _is_less(part, end), first=False)
                     commit_copies()
-                ready = self._read(reading, step)
-                totals, factors = self._multiply(totals, factors), ready
+                ready = [
+                    old if each.factor.is_deep else each.step(reading, step)
+                    for each, old in zip(self.reads, held, strict=True)
+                ]
+                totals = self._multiply(totals, held, step - 1, reading)
+                held = ready
             wait_for_copies(tile.stages - 2)
             barrier()  # the next part has come, and this one has been read by all
-            totals = self._multiply(totals, factors)
+            totals = self._multiply(totals, held, DEPTH - 1, reading)
             scf.YieldOp([*totals, self._next(reading), self._next(writing)])
         wait_for_copies(0)
         return list(loop.results)[: len(zeros)]
@@ -153,39 +157,50 @@ class _Block:
         is_end = arith.cmpi(arith.CmpIPredicate.eq, following, last)
         return arith.select(is_end, self.shared, following)
 
-    def _read(self, stage: ir.Value, step: int) -> list[ir.Value]:
-        """Load what the thread multiplies in a step: of its rows, then of its columns."""
-        tile, (row, column) = self.plan.tile, self.corner
-        ways = (
-            (row, 0, tile.rows, tile.own_rows, tile.lane_rows),
-            (column, part_bytes(tile.rows), tile.columns, tile.own_columns, tile.lane_columns),
+    @property
+    def reads(self) -> tuple[FmaReads, FmaReads]:
+        """What the thread reads of both factors."""
+        tile, plan, (row, column) = self.plan.tile, self.plan, self.corner
+        behind = part_bytes(tile.rows)
+        return (
+            FmaReads(plan.left, row, 0, tile.own_rows, tile.lane_rows),
+            FmaReads(plan.right, column, behind, tile.own_columns, tile.lane_columns),
         )
-        values: list[ir.Value] = []
-        for own, behind, width, count, lanes in ways:
-            base = arith.addi(stage, arith.muli(own, i32(4)))
-            for group in range(count // VECTOR):
-                place = behind + 4 * (step * pitch(width) + group * lanes * VECTOR)
-                address = arith.addi(base, i32(place))
-                values += _lanes(load_vector(address, VECTOR, ir.F32Type.get()))
-        return values
 
-    def _multiply(self, sums: Sequence[ir.Value], factors: Sequence[ir.Value]) -> list[ir.Value]:
+    def _multiply(
+        self,
+        sums: Sequence[ir.Value],
+        held: Sequence[list[ir.Value]],
+        step: int,
+        stage: ir.Value,
+    ) -> list[ir.Value]:
+        """Add the products of a step; fours of steps of `held` are replaced after their last."""
         tile, totals = self.plan.tile, list(sums)
-        lefts, rights = factors[: tile.own_rows], factors[tile.own_rows :]
-        for row, column in winding(tile.own_rows, tile.own_columns):
+        both = [each.values(old, step) for each, old in zip(self.reads, held, strict=True)]
+        following = step + 1 if (step + 1) % VECTOR == 0 and step + 1 < DEPTH else None
+        places = winding(tile.own_rows, tile.own_columns)
+        for number, (row, column) in enumerate(places):
             place = row * tile.own_columns + column
             total = totals[place]
-            totals[place] = emit("math.fma", [lefts[row], rights[column], total], total.type)
+            factors = [both[0][row], both[1][column], total]
+            totals[place] = emit("math.fma", factors, total.type)
+            if following is not None and (number + 1) % VECTOR**2 == 0:
+                self._replace(held, stage, following, places[number:])
         return totals
 
-
-def _lanes(vector: ir.Value) -> list[ir.Value]:
-    place = ir.DenseI64ArrayAttr.get
-    element = ir.VectorType(vector.type).element_type
-    return [
-        emit("vector.extract", [vector], element, static_position=place([number]))
-        for number in range(VECTOR)
-    ]
+    def _replace(
+        self,
+        held: Sequence[list[ir.Value]],
+        stage: ir.Value,
+        step: int,
+        places: Sequence[tuple[int, int]],
+    ) -> None:
+        """Load four steps of what is multiplied at the first of `places`, and not behind it."""
+        for side, (reads, values) in enumerate(zip(self.reads, held, strict=True)):
+            group = places[0][side] // VECTOR * VECTOR
+            is_last = all(place[side] // VECTOR * VECTOR != group for place in places[1:])
+            if reads.factor.is_deep and is_last:
+                values[group : group + VECTOR] = reads.quad(stage, step, group)
 
 
 def _is_less(part: ir.Value, end: ir.Value) -> ir.Value:

@@ -17,7 +17,7 @@ from torch_mlir.dialects import arith, llvm
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.contraction.fma_factor import FmaFactor, Pieces
-from xyntra.passes.lower.cuda.contraction.fma_tiles import DEPTH, pitch
+from xyntra.passes.lower.cuda.contraction.fma_tiles import DEPTH
 from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
 from xyntra.passes.lower.cuda.contraction.roles import size
 from xyntra.passes.lower.cuda.thread_grid import i32, thread_number
@@ -52,14 +52,15 @@ class FmaCopies:
         factor: the factor.
         threads: of the block.
         pieces: what the thread copies.
-        target: where the thread's first piece lies behind the start of a part, an i32.
+        targets: where each of the thread's pieces lies behind the start of a part: an i32, and
+            bytes ahead of it.
         rows: what the row of each piece contributes.
     """
 
     factor: FmaFactor
     threads: int
     pieces: Pieces
-    target: ir.Value
+    targets: tuple[tuple[ir.Value, int], ...]
     rows: tuple[_Place, ...]
 
     @classmethod
@@ -73,10 +74,10 @@ class FmaCopies:
             first: the tile's first row or column, an i32.
         """
         pieces = factor.pieces_of(threads)
-        place = arith.addi(arith.muli(pieces.step, i32(pitch(factor.width))), pieces.row)
+        targets = _targets(factor, pieces)
         position = factor.position(batch, factor.batch)
         rows = _rows(factor, pieces, position, arith.addi(first, pieces.row))
-        return cls(factor, threads, pieces, arith.muli(place, i32(_ITEM)), rows)
+        return cls(factor, threads, pieces, targets, rows)
 
     def copy(
         self, stage: ir.Value, part: ir.Value, wanted: ir.Value | None, *, first: bool
@@ -93,15 +94,14 @@ class FmaCopies:
         base = _address(self.factor.access.value)
         steps = self._steps(part, first=first)
         wanted = self._shared_out(wanted)
-        target = arith.addi(stage, self.target)
-        for number, (down, deep) in enumerate(self.pieces.ahead):
-            row, step = self.rows[number], steps[number]
+        places = {place: arith.addi(stage, place) for place, _ in self.targets}
+        for row, step, target in zip(self.rows, steps, self.targets, strict=True):
             distance = arith.addi(row.distance, step.distance)
             ahead = (row.ahead + step.ahead) * _ITEM
             source = arith.addi(base, _bytes(distance))
-            place = i32((deep * pitch(self.factor.width) + down) * _ITEM)
+            place = arith.addi(places[target[0]], i32(target[1]))
             present = self._present(row, step, nbytes)
-            _copy(arith.addi(target, place), (source, ahead), nbytes, present, wanted)
+            _copy(place, (source, ahead), nbytes, present, wanted)
 
     def _shared_out(self, wanted: ir.Value | None) -> ir.Value | None:
         """Return `wanted` for threads that have a piece."""
@@ -160,6 +160,19 @@ class FmaCopies:
         return _moved(windows, [i32(0)] * len(windows), position)
 
 
+def _targets(factor: FmaFactor, pieces: Pieces) -> tuple[tuple[ir.Value, int], ...]:
+    """Return where each piece of a part lies: an address, and bytes ahead of it."""
+    known: dict[int, ir.Value] = {}
+    found = []
+    for down, deep in pieces.ahead:
+        apart = down % factor.period if factor.is_deep else 0
+        if apart not in known:
+            row = arith.addi(pieces.row, i32(apart)) if apart else pieces.row
+            known[apart] = factor.place(row, pieces.step)
+        found.append((known[apart], factor.bytes_ahead(down - apart, deep)))
+    return tuple(found)
+
+
 def _rows(
     factor: FmaFactor, pieces: Pieces, batch: Position, first: ir.Value
 ) -> tuple[_Place, ...]:
@@ -178,7 +191,7 @@ def _rows(
             continue
         row = arith.addi(first, i32(down))
         if not is_whole:  # those behind the end are read again, and nothing is made of them
-            row = arith.minsi(row, i32(extent - factor.lanes))
+            row = arith.minsi(row, i32(extent - (1 if factor.is_deep else factor.lanes)))
         position = batch | factor.position(row, factor.loops)
         distance = arith.addi(i32(factor.start), factor.distance(position))
         starts = [i32(window.first) for window in factor.windows]

@@ -173,8 +173,8 @@ def choose_fma_tile(
         batch: outputs.
         parts: of the reduction, each of `DEPTH` steps.
         clusters: blocks may share a reduction.
-        in_vectors: both factors are copied in vectors. The blocks of the largest tile, of which a
-            multiprocessor has two, otherwise wait for each other's copies.
+        in_vectors: both factors are copied in vectors; where they are not, the largest tile was
+            never the fastest.
     """
     splits = [
         split

@@ -137,6 +137,11 @@ class MmaFactor:
         return lanes if lanes * self.kind.item >= _SMALLEST_COPY else 1
 
     @property
+    def neighbours(self) -> int:
+        """As `lanes`, whatever the tile has room for."""
+        return self.lanes
+
+    @property
     def is_copied(self) -> bool:
         """Whether copies can bring it, rather than loads and stores of single elements."""
         return self.lanes * self.kind.item >= _SMALLEST_COPY

@@ -79,7 +79,7 @@ def _unpadded(
             continue
         # An image in another order is better brought into this one, once, by the copy.
         before, after = plan.factor(factor), around.factor(factor)
-        if after.lanes >= before.lanes and after.runs_deep == before.runs_deep:
+        if after.neighbours >= before.neighbours and after.runs_deep == before.runs_deep:
             return padding, reading
     return None
 
