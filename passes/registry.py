@@ -108,8 +108,9 @@ def find_pass(name: str) -> type[Any]:
 
 
 def likely_names() -> set[str]:
-    """Return what a mistyped pass name may have meant; not every name here is a pass."""
-    return {*_candidates(), *_registered, *_OFTEN_TYPED}
+    """Return what a mistyped pass name may have meant."""
+    ours = (name for name, modules in _candidates().items() if any(map(_has_pass, modules)))
+    return {*ours, *_registered, *_OFTEN_TYPED}
 
 
 def is_pass(name: str) -> bool:
@@ -124,7 +125,7 @@ def is_pass(name: str) -> bool:
 def all_passes() -> list[type[Any]]:
     """Import every pass of this package and return all registered ones, ordered by name."""
     for name, modules in _candidates().items():
-        if any(b"\n@register_pass" in _source(module) for module in modules):
+        if any(map(_has_pass, modules)):
             is_pass(name)
     return [_registered[name] for name in sorted(_registered)]
 
@@ -158,6 +159,10 @@ def _modules(folder: str, package: str) -> Iterator[str]:
             yield f"{package}.{stem}"
         elif os.path.exists(os.path.join(path, "__init__.py")):
             yield from _modules(path, f"{package}.{name}")
+
+
+def _has_pass(module: str) -> bool:
+    return b"\n@register_pass" in _source(module)
 
 
 def _source(module: str) -> bytes:
