@@ -139,6 +139,7 @@ def attention(step: Step, x: Operands) -> Known:
         scores = _capped(scores, float(given["softcap"]))
     hidden = np.zeros((1, 1, 1, 1), bool)
     odd = ~np.isfinite(scores.value)
+    lowest = np.isneginf(scores.value)
     if len(x) > 3:
         hidden = hidden | _hidden(x[3])
         scores = _masked(scores, x[3])
@@ -150,6 +151,8 @@ def attention(step: Step, x: Operands) -> Known:
     if len(x) > 3:
         blind = np.broadcast_to(hidden, scores.shape).all(axis=3, keepdims=True)
         weights = select(exact(blind), exact(np.zeros((), dtype)), weights)
+        # With a mask, a row of which each score is -inf is taken for one that it hides.
+        weights = _unknown_where(weights, (lowest | hidden).all(axis=3, keepdims=True) & ~blind)
     values = repeated(value)
     result = tensors.contract("bhqk,bhkd->bhqd", cast(weights, wide(dtype)), values)
     return cast(_without_strange(result, values, hidden, odd), dtype)
@@ -171,7 +174,11 @@ def _without_strange(result: Known, values: Known, hidden: np.ndarray, odd: np.n
     hidden = np.broadcast_to(hidden, odd.shape)
     rows = (odd & hidden).any(axis=3, keepdims=True)
     columns = (hidden * 1.0) @ (~np.isfinite(values.value) * 1.0) > 0
-    return Known(result.dtype, result.value, np.where(rows | columns, np.inf, result.error))
+    return _unknown_where(result, rows | columns)
+
+
+def _unknown_where(known: Known, where: np.ndarray) -> Known:
+    return Known(known.dtype, known.value, np.where(where, np.inf, known.error))
 
 
 def _hidden(mask: Known) -> np.ndarray:
