@@ -9,6 +9,7 @@ from math import prod
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
+from xyntra.errors import CompileError
 from xyntra.passes.lower.cuda.combiner import Combiner
 from xyntra.passes.lower.cuda.pointwise import (
     coalesced_order,
@@ -17,6 +18,7 @@ from xyntra.passes.lower.cuda.pointwise import (
     lanes_along,
 )
 from xyntra.passes.lower.cuda.reductions import block_threads, reduce_in_block, reduce_in_thread
+from xyntra.passes.lower.cuda.row_order import in_rows
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import (
     LaunchShape,
@@ -27,7 +29,7 @@ from xyntra.passes.lower.cuda.thread_grid import (
 )
 from xyntra.passes.lower.nests.linear_nest import LinearNest, collapsed
 from xyntra.passes.lower.nests.loop_builder import Position, index
-from xyntra.passes.lower.nests.row_group import aligned, shared_loops, with_row_buffers
+from xyntra.passes.lower.nests.row_group import with_row_buffers
 
 
 def emit_rows(
@@ -39,9 +41,13 @@ def emit_rows(
         nests: at least two, in order.
         generics: the operations that they come from, and that will be removed.
         shared: where rows that only these operations use are kept.
+
+    Raises:
+        CompileError: they do not share loops.
     """
-    nests = aligned(nests)
-    count = shared_loops(nests)
+    nests, count = in_rows(nests)
+    if not count:
+        raise CompileError("kernel-rows", "operations of one launch share no loops")
     nests = with_row_buffers(nests, count, generics, shared.row)
     nests = [collapsed(nest, fixed=count) for nest in nests]
     outer = [(number, loop.extent) for number, loop in enumerate(nests[0].loops[:count])]

@@ -260,6 +260,16 @@ def test_convolutions(dtype: str, groups: int, strides: list[int], context: ir.C
     _check(m.finish(y, label=""), context)
 
 
+def test_weights_of_a_transposed_convolution_are_padded_row_by_row(context: ir.Context) -> None:
+    m = _maker("convolution")
+    x, w = m.leaf("float16", (1, 16, 2, 5)), m.leaf("float16", (16, 1, 3, 4), "weight")
+    y = m.step(
+        "ConvTranspose", [x, w], (1, 1, 5, 15), kernel_shape=[3, 4], strides=[2, 2],
+        dilations=[1, 2], pads=[0, 0, 0, 0], group=1, output_padding=[0, 0],
+    )  # fmt: skip
+    _check(m.finish(y, label=""), context)
+
+
 @pytest.mark.parametrize("pads", [[1, 1, 1, 1], [0, 1, 2, 1]])
 def test_convolutions_by_warpgroups(pads: list[int], context: ir.Context) -> None:
     m = _maker("convolution")
