@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from xyntra.dialects import make_context
 from xyntra.dialects.mlir import ir
 from xyntra.targets.cpu.codegen import compile_object
-from xyntra.targets.cpu.llvm_backend import llvm
 from xyntra.targets.cpu.loader import Library
+from xyntra.targets.llvm_backend import llvm
 from xyntra.targets.llvm_text import constant_bits, to_llvm22
 
 FORMATS = {"f16": np.uint16, "bf16": np.uint16, "f32": np.uint32, "f64": np.uint64}

@@ -220,6 +220,11 @@ def keys_of_each_query(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Ten
 
 
 # What each spelling takes beside queries, keys and values.
+def capped(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    scores = b.map(lambda x: x.math("tanh"), products(b, q, k), dtype=q.dtype)
+    return values(b, softmax_of(b, scores), v)
+
+
 SPELLINGS: dict[Spelling, tuple[tuple[int, ...], ...]] = {
     **dict.fromkeys(
         (scale_after, divided_after, scale_on_query, scale_on_key, scale_on_both, batches_of_heads),
@@ -237,6 +242,7 @@ SPELLINGS: dict[Spelling, tuple[tuple[int, ...], ...]] = {
     key_returned: HEADS,
     windows: (*HEADS, (H, S, T), (2, 1, S, T)),
     kept_all: HEADS,
+    capped: HEADS,
     merged_heads: ((B, S, 3 * H * D),),
     one_head: ((S, D), (T, D), (T, E)),
     repeated_keys: ((B, H, S, D), (B, H // 2, T, D), (B, H // 2, T, E)),
@@ -280,11 +286,6 @@ def scale_of_tensor(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor, s: Tensor
 
 def scale_after_mask(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor, m: Tensor) -> Tensor:
     scores = b.map(lambda x, y: (x + y) * SCALE, products(b, q, k), m, dtype=q.dtype)
-    return values(b, softmax_of(b, scores), v)
-
-
-def capped(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    scores = b.map(lambda x: x.math("tanh"), products(b, q, k), dtype=q.dtype)
     return values(b, softmax_of(b, scores), v)
 
 
@@ -365,7 +366,7 @@ NEAR_MISSES: dict[Spelling, tuple[tuple[int, ...], ...]] = {
     **dict.fromkeys(
         (
             another_axis, probabilities_returned, probabilities_used, scores_returned, two_products,
-            capped, dropped_negatives, nan_becomes_one, in_f64,
+            dropped_negatives, nan_becomes_one, in_f64,
         ),
         HEADS,
     ),

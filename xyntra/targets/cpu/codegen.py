@@ -12,8 +12,8 @@ from typing import Any
 from xyntra.build_id import build_id
 from xyntra.errors import CompileError
 from xyntra.targets.cpu.device import host_device
-from xyntra.targets.cpu.llvm_backend import llvm
 from xyntra.targets.cpu.object_symbols import check_imports
+from xyntra.targets.llvm_backend import llvm
 from xyntra.targets.llvm_text import to_llvm22
 
 # Part of every cache key: raise it when the calling convention of kernels changes.

@@ -11,9 +11,9 @@ from itertools import count
 from typing import Any
 
 from xyntra.errors import CompileError
-from xyntra.targets.cpu.llvm_backend import llvm
 from xyntra.targets.cpu.object_symbols import undefined_symbols
 from xyntra.targets.cpu.support import SOURCES, support_object
+from xyntra.targets.llvm_backend import llvm
 
 _LIBRARIES_OF_AN_ENGINE = 32
 _numbers = count()

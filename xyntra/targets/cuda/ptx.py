@@ -13,14 +13,12 @@ from typing import Any
 
 from xyntra.errors import CompileError
 from xyntra.targets.cuda.architecture import ptx_feature
+from xyntra.targets.llvm_backend import llvm
 from xyntra.targets.llvm_text import to_llvm22
 
 TRIPLE = "nvptx64-nvidia-cuda"
 _OPT_LEVEL = 1  # of the passes on LLVM's IR
 _CODE_LEVEL = 2  # of the choice of instructions
-_LEFT_OUT = "slsr,nary-reassociate"
-"""Passes of the back end that search long chains of sums for common parts: a third of its time."""
-_KNOWN_LLVM = 22  # the version whose back end has these passes, and the option to leave some out
 
 
 def to_ptx(llvm_ir: str, architecture: str) -> str:
@@ -68,12 +66,9 @@ def _check_calls(module: Any) -> None:
 
 @lru_cache(maxsize=1)
 def _llvm() -> Any:
-    from llvmlite import binding
-
+    binding = llvm()
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
-    if binding.llvm_version_info[0] == _KNOWN_LLVM:  # LLVM ends the process at unknown options
-        binding.set_option("xyntra", f"-opt-disable={_LEFT_OUT}")
     return binding
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xyntra.targets.cpu.object_symbols import sections_of, symbols_of
+from xyntra.targets.llvm_backend import llvm
 
 __all__ = ["HostCode", "compile_host_code", "this_machine"]
 
@@ -72,10 +73,7 @@ def compile_host_code(llvm_ir: str) -> HostCode | None:
     """
     if not this_machine():
         return None
-    from llvmlite import binding
-
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
+    binding = llvm()
     target = binding.Target.from_triple(_MACHINES[platform.machine()])
     # Optimizing takes 20 times as long and saves a hundredth of a microsecond.
     machine = target.create_target_machine(cpu="x86-64", reloc="pic", codemodel="small", opt=0)
