@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 
 from xyntra.targets.cuda.native.builtins import BYTES_OFFSET, TYPE_OFFSET
+from xyntra.targets.cuda.native.context_code import LAUNCH_IN_ORDER
 from xyntra.targets.cuda.native.ir_text import fields, loaded
 
 __all__ = [
@@ -210,21 +211,7 @@ word:
   %w.next = add i64 %w, 1
   br label %words.loop
 launched:
-  %follow.status = call i32 @follow(ptr %stream, ptr %last_stream, ptr %fence, ptr %record,
-                                    ptr %wait)
-  %follows = icmp eq i32 %follow.status, 0
-  br i1 %follows, label %go, label %over
-go:
-  %launch.status = call i32 %launch(ptr %graph, ptr %stream)
-  br label %over
-over:
-  %status = phi i32 [ %follow.status, %launched ], [ %launch.status, %go ]
-  call void @leave(ptr %pop_context, ptr %pushed)
-  call void %restore_thread(ptr %thread)
-  %wide = sext i32 %status to i64
-  %result = call ptr %from_long(i64 %wide)
-  ret ptr %result
-}}
+{LAUNCH_IN_ORDER}}}
 """
 
 _FINISH = f"""

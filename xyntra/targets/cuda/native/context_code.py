@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-__all__ = ["CONTEXT_CODE"]
+__all__ = ["CONTEXT_CODE", "LAUNCH_IN_ORDER"]
 
 CONTEXT_CODE = """
 define internal i1 @enter(ptr %context, ptr %get, ptr %push, ptr %pushed) nounwind {
@@ -59,3 +59,22 @@ done:
 """
 """`enter` tells whether the context is current now; `leave` undoes what it did. `follow` lets a
 stream wait for the one in a word, if that is another one, and puts it there; a status."""
+
+LAUNCH_IN_ORDER = """\
+  %follow.status = call i32 @follow(ptr %stream, ptr %last_stream, ptr %fence, ptr %record,
+                                    ptr %wait)
+  %follows = icmp eq i32 %follow.status, 0
+  br i1 %follows, label %go, label %over
+go:
+  %launch.status = call i32 %launch(ptr %graph, ptr %stream)
+  br label %over
+over:
+  %status = phi i32 [ %follow.status, %launched ], [ %launch.status, %go ]
+  call void @leave(ptr %pop_context, ptr %pushed)
+  call void %restore_thread(ptr %thread)
+  %wide = sext i32 %status to i64
+  %result = call ptr %from_long(i64 %wide)
+  ret ptr %result
+"""
+"""The end of a function, behind its label `launched`: launches the graph, leaves the context and
+returns the status as an object."""

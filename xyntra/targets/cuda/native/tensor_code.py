@@ -11,6 +11,7 @@ made.
 from __future__ import annotations
 
 from xyntra.targets.cuda.native.builtins import BYTES_OFFSET, TYPE_OFFSET
+from xyntra.targets.cuda.native.context_code import LAUNCH_IN_ORDER
 from xyntra.targets.cuda.native.ir_text import fields, loaded
 from xyntra.targets.cuda.native.tensor_table import Expected, TensorTable
 
@@ -269,21 +270,7 @@ enter:
 launched:
   %graph = load ptr, ptr %set
   %thread = call ptr %save_thread()
-  %follow.status = call i32 @follow(ptr %stream, ptr %last_stream, ptr %fence, ptr %record,
-                                    ptr %wait)
-  %follows = icmp eq i32 %follow.status, 0
-  br i1 %follows, label %go, label %over
-go:
-  %launch.status = call i32 %launch(ptr %graph, ptr %stream)
-  br label %over
-over:
-  %status = phi i32 [ %follow.status, %launched ], [ %launch.status, %go ]
-  call void @leave(ptr %pop_context, ptr %pushed)
-  call void %restore_thread(ptr %thread)
-  %wide = sext i32 %status to i64
-  %result = call ptr %from_long(i64 %wide)
-  ret ptr %result
-}}
+{LAUNCH_IN_ORDER}}}
 """
 
 TENSOR_CODE = "%Expected = type { i64, ptr, ptr, i64 }\n" + _READ + _APART + _FIND + _CALL
