@@ -17,7 +17,7 @@ from xyntra.targets.llvm_backend import llvm
 from xyntra.targets.llvm_text import to_llvm22
 
 TRIPLE = "nvptx64-nvidia-cuda"
-_OPT_LEVEL = 1  # of the passes on LLVM's IR
+_OPT_LEVEL = 2  # of the passes on LLVM's IR: the first one leaves attention registers to spill
 _CODE_LEVEL = 2  # of the choice of instructions
 
 
