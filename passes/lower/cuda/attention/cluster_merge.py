@@ -4,22 +4,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
 from xyntra.passes.lower.cuda.attention.machine import (
     Registers,
-    exp2,
-    fused,
-    larger,
     load_cluster,
     number,
     store_shared,
     when,
 )
-from xyntra.passes.lower.cuda.attention.merge import Division, Merge
-from xyntra.passes.lower.cuda.attention.softmax import finite, unit
+from xyntra.passes.lower.cuda.attention.merge import (
+    Division,
+    Merge,
+    added_up,
+    common_factors,
+)
 from xyntra.passes.lower.cuda.contraction.mma_instructions import cluster_barrier
 from xyntra.passes.lower.cuda.thread_grid import barrier, strided_loop
 
@@ -77,21 +77,18 @@ class ClusterMerge(Merge):
         ranks = [number(rank, "uint32") for rank in range(self.cluster)]
         place = self.shared + self.parts_start + row * (2 * _ITEM)
         parts = [load_cluster(place, rank, 2) for rank in ranks]
-        reference = finite(reduce(larger, [top for top, _ in parts]))
-        factors = [exp2((top - reference) * unit(self.problem)) for top, _ in parts]
-        pairs = [own * factor for (_, own), factor in zip(parts, factors, strict=True)]
-        total = reduce(lambda a, b: a + b, pairs)
-        sums: Registers = []
+        factors, _, total = common_factors(self.problem, parts)
         start = self.line(row, column)
-        for rank, factor in zip(ranks, factors, strict=True):
-            found = [
-                each
-                for k in range(0, self.chunk, _GROUP)
-                for each in load_cluster(start + k * _ITEM, rank, _GROUP)
-            ]
-            if sums:
-                sums = [fused(a, factor, b) for a, b in zip(found, sums, strict=True)]
-            else:
-                sums = [each * factor for each in found]
+        sums = added_up(
+            (
+                [
+                    each
+                    for k in range(0, self.chunk, _GROUP)
+                    for each in load_cluster(start + k * _ITEM, rank, _GROUP)
+                ]
+                for rank in ranks
+            ),
+            factors,
+        )
         divide = Division(self.problem.op.masked_rows, total)
         return [divide(each) for each in sums]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from xyntra.dialects.scalar import Scalar
 from xyntra.passes.lower.cuda.attention.cluster_merge import ClusterMerge
+from xyntra.passes.lower.cuda.attention.cores import LANES, multiplier
 from xyntra.passes.lower.cuda.attention.decode_plan import DecodePlan
 from xyntra.passes.lower.cuda.attention.fragments import Multiplier
 from xyntra.passes.lower.cuda.attention.machine import (
@@ -29,10 +30,8 @@ from xyntra.passes.lower.cuda.attention.masks import Masks
 from xyntra.passes.lower.cuda.attention.merge import Merge
 from xyntra.passes.lower.cuda.attention.plan import ROWS
 from xyntra.passes.lower.cuda.attention.problem import Located, Outer, outer_of
-from xyntra.passes.lower.cuda.attention.scalar_cores import ScalarCores
 from xyntra.passes.lower.cuda.attention.softmax import RowState, renewed
 from xyntra.passes.lower.cuda.attention.staging import Staging
-from xyntra.passes.lower.cuda.attention.tensor_cores import TensorCores
 from xyntra.passes.lower.cuda.cluster_reduce import cluster_rank
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import (
@@ -41,8 +40,6 @@ from xyntra.passes.lower.cuda.thread_grid import (
     block_number,
     thread_number,
 )
-
-_LANES = 32
 
 
 def emit_decode(plan: DecodePlan, shared: SharedMemory) -> LaunchShape:
@@ -84,12 +81,12 @@ class _Block:
     @property
     def warp(self) -> Scalar:
         """The number of the warp in the block, uint32."""
-        return self.thread / _LANES
+        return self.thread / LANES
 
     @property
     def lane(self) -> Scalar:
         """The number of the thread in its warp, uint32."""
-        return self.thread % _LANES
+        return self.thread % LANES
 
     def emit(self) -> None:
         """Emit the whole block."""
@@ -110,28 +107,16 @@ class _Block:
 
     def _cores(self) -> Multiplier:
         tiles, dtype = self.plan.tiles, self.plan.problem.dtype
-        if dtype != "float32":
-            return TensorCores(tiles, dtype, self.lane, self.shared)
-        own = self.shared + self.warp * tiles.own_bytes + tiles.own_start
-        return ScalarCores(tiles, self.lane, self.shared, own)
+        return multiplier(tiles, dtype, self.thread, self.lane, self.shared, self.shared)
 
     def staging(self, operand: Located) -> Staging:
         """Copies of rows of an operand: of queries by the block, of others by a warp."""
-        _, _, s, t, d, e = self.plan.problem.sizes
         tiles, problem = self.plan.tiles, self.plan.problem
-        is_value, is_query = operand is problem.value, operand is problem.query
-        return Staging(
-            operand,
-            self.outer,
-            ROWS if is_query else tiles.warp_keys,
-            s if is_query else t,
-            e if is_value else d,
-            tiles.value_bytes if is_value else tiles.key_bytes,
-            tiles.value_pitch if is_value else tiles.key_pitch,
-            self.thread if is_query else self.lane,
-            tiles.threads if is_query else _LANES,
-            lines=True,
-        )
+        if operand is problem.query:
+            share = ROWS, self.thread, tiles.threads
+        else:
+            share = tiles.warp_keys, self.lane, LANES
+        return Staging.of(problem, tiles, operand, self.outer, *share, lines=True)
 
 
 class _Walk:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from xyntra.dialects.scalar import Scalar
+from xyntra.passes.lower.cuda.attention.cores import LANES, multiplier
 from xyntra.passes.lower.cuda.attention.fragments import Matrix, Multiplier
 from xyntra.passes.lower.cuda.attention.machine import (
     Registers,
@@ -25,10 +26,8 @@ from xyntra.passes.lower.cuda.attention.masks import Masks, Read
 from xyntra.passes.lower.cuda.attention.merge import Merge
 from xyntra.passes.lower.cuda.attention.plan import ROWS, FlashPlan, plan_flash
 from xyntra.passes.lower.cuda.attention.problem import Located, Outer, Problem, outer_of
-from xyntra.passes.lower.cuda.attention.scalar_cores import ScalarCores
 from xyntra.passes.lower.cuda.attention.softmax import RowState, renewed
 from xyntra.passes.lower.cuda.attention.staging import Staging
-from xyntra.passes.lower.cuda.attention.tensor_cores import TensorCores
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import (
     LaunchShape,
@@ -36,8 +35,6 @@ from xyntra.passes.lower.cuda.thread_grid import (
     block_number,
     thread_number,
 )
-
-_LANES = 32
 
 
 def emit_flash(problem: Problem, shared: SharedMemory) -> LaunchShape:
@@ -80,7 +77,7 @@ class _Block:
         if problem.skips_keys:  # those with the most keys begin first
             tile = number(tiles - 1, "uint32") - tile
         outer = outer_of((pair / h).cast("int32"), (pair % h).cast("int32"))
-        warp = thread / _LANES
+        warp = thread / LANES
         first = (tile * plan.rows).cast("int32")
         place = (warp % plan.row_warps, warp / plan.row_warps)
         return cls(problem, plan, thread, shared, outer, first, *place)
@@ -101,28 +98,14 @@ class _Block:
         merge.collect()
 
     def _cores(self) -> Multiplier:
-        plan, lane = self.plan, self.thread % _LANES
+        plan, lane = self.plan, self.thread % LANES
         queries = self.shared + self.row_warp * (ROWS * plan.key_pitch)
-        if self.problem.dtype != "float32":
-            return TensorCores(plan, self.problem.dtype, lane, queries)
-        own = self.shared + self.thread / _LANES * plan.own_bytes + plan.own_start
-        return ScalarCores(plan, lane, queries, own)
+        return multiplier(plan, self.problem.dtype, self.thread, lane, self.shared, queries)
 
     def staging(self, operand: Located, rows: int) -> Staging:
         """Copies of `rows` rows of an operand."""
-        _, _, s, t, d, e = self.problem.sizes
-        plan, is_value = self.plan, operand is self.problem.value
-        return Staging(
-            operand,
-            self.outer,
-            rows,
-            s if operand is self.problem.query else t,
-            e if is_value else d,
-            plan.value_bytes if is_value else plan.key_bytes,
-            plan.value_pitch if is_value else plan.key_pitch,
-            self.thread,
-            plan.threads,
-        )
+        plan = self.plan
+        return Staging.of(self.problem, plan, operand, self.outer, rows, self.thread, plan.threads)
 
     def steps(self) -> Scalar:
         """How many tiles of keys there are for the block, an int32."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -114,19 +115,14 @@ class Merge:
 
     def added(self, row: Scalar, column: Scalar, factors: Registers) -> Registers:
         """Neighbouring sums of the warps, each times its factor, added up in order."""
-        sums: Registers = []
-        for warp, factor in enumerate(factors):
-            start = self.line(row + warp * self.plan.rows, column)
-            found = [
-                each for k in range(0, self.chunk, 4) for each in load_shared(start + k * _ITEM, 4)
-            ]
-            if len(factors) == 1:
-                sums = found
-            elif not sums:
-                sums = [each * factor for each in found]
-            else:
-                sums = [fused(a, factor, b) for a, b in zip(found, sums, strict=True)]
-        return sums
+        lines = (
+            self.line(row + warp * self.plan.rows, column) for warp in range(self.plan.key_warps)
+        )
+        parts = (
+            [each for k in range(0, self.chunk, 4) for each in load_shared(start + k * _ITEM, 4)]
+            for start in lines
+        )
+        return next(parts) if len(factors) == 1 else added_up(parts, factors)
 
     def line(self, line: Scalar, column: Scalar) -> Scalar:
         """The address of a column of a warp's row, by the number of both, uint32."""
@@ -134,20 +130,13 @@ class Merge:
 
     def factors(self, row: Scalar) -> tuple[Registers, Scalar, Scalar]:
         """What the warps' sums of a row are multiplied by, its maximum and its total."""
-        tops, totals = [], []
+        parts = []
         for warp in range(self.plan.key_warps):
             line = row + warp * self.plan.rows
-            address = self.shared + self.plan.total_start + line * (2 * _ITEM)
-            top, total = load_shared(address, 2)
-            tops.append(top)
-            totals.append(total)
-        if len(tops) == 1:
-            return [real(1.0)], tops[0], totals[0]
-        largest = reduce(larger, tops)
-        reference = finite(largest)
-        factors = [exp2((top - reference) * unit(self.problem)) for top in tops]
-        parts = zip(totals, factors, strict=True)
-        return factors, largest, reduce(lambda a, b: a + b, [a * b for a, b in parts])
+            parts.append(load_shared(self.shared + self.plan.total_start + line * (2 * _ITEM), 2))
+        if len(parts) == 1:
+            return [real(1.0)], parts[0][0], parts[0][1]
+        return common_factors(self.problem, parts)
 
     def _store(self, values: Registers, query: Scalar, number_: Scalar, chunk: int) -> None:
         result, size = self.problem.result, self.problem.sizes[5]
@@ -162,6 +151,33 @@ class Merge:
         for k, value in enumerate(values):
             with when(number_ * chunk + k < size):
                 _store_one(result, start + k * along, value)
+
+
+def common_factors(
+    problem: Problem, parts: Sequence[Registers]
+) -> tuple[Registers, Scalar, Scalar]:
+    """What sums of parts of a row are multiplied by, the row's maximum and its total.
+
+    Args:
+        problem: whose row it is.
+        parts: of each its maximum and its total.
+    """
+    largest = reduce(larger, [top for top, _ in parts])
+    reference = finite(largest)
+    factors = [exp2((top - reference) * unit(problem)) for top, _ in parts]
+    totals = [total * factor for (_, total), factor in zip(parts, factors, strict=True)]
+    return factors, largest, reduce(lambda a, b: a + b, totals)
+
+
+def added_up(parts: Iterable[Registers], factors: Registers) -> Registers:
+    """Sums of parts of a row, each times its factor, added up in order."""
+    sums: Registers = []
+    for found, factor in zip(parts, factors, strict=True):
+        if sums:
+            sums = [fused(a, factor, b) for a, b in zip(found, sums, strict=True)]
+        else:
+            sums = [each * factor for each in found]
+    return sums
 
 
 def _words(values: Registers, dtype: str) -> Registers:

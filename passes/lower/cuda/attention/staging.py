@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 from xyntra.dialects.scalar import Scalar
 from xyntra.passes.lower.cuda.attention.machine import (
@@ -15,7 +16,8 @@ from xyntra.passes.lower.cuda.attention.machine import (
     store_shared,
     when,
 )
-from xyntra.passes.lower.cuda.attention.problem import Located, Outer
+from xyntra.passes.lower.cuda.attention.plan import FlashPlan
+from xyntra.passes.lower.cuda.attention.problem import Located, Outer, Problem
 
 _UNROLLED = 8  # copies of a thread
 _SMALLEST = 4  # bytes that can be copied without passing through registers
@@ -48,6 +50,28 @@ class Staging:
     thread: Scalar
     threads: int
     lines: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem,
+        plan: FlashPlan,
+        operand: Located,
+        outer: Outer,
+        rows: int,
+        thread: Scalar,
+        threads: int,
+        *,
+        lines: bool = False,
+    ) -> Self:
+        """Copies of queries, keys or values, laid out in shared memory as `plan` says."""
+        _, _, s, t, d, e = problem.sizes
+        limit = s if operand is problem.query else t
+        if operand is problem.value:
+            layout = e, plan.value_bytes, plan.value_pitch
+        else:
+            layout = d, plan.key_bytes, plan.key_pitch
+        return cls(operand, outer, rows, limit, *layout, thread, threads, lines=lines)
 
     def begin(self, target: Scalar, first: Scalar) -> None:
         """Begin to copy a tile.
