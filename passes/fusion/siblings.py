@@ -27,7 +27,8 @@ def merge_siblings(partition: Partition) -> None:
     """Merge groups of one level, which cannot depend on each other.
 
     Pointwise kernels over equally many elements save a launch, and reads of what they share. Of
-    kernels that take less time than their launch, several go into one.
+    kernels that take less time than their launch, several go into one. What is computed once, when
+    the model is loaded, stays apart: equal kernels there are compiled once.
     """
     _merge_alike(partition, _same_space)
     _merge_alike(partition, _small)
@@ -35,17 +36,21 @@ def merge_siblings(partition: Partition) -> None:
 
 def _same_space(partition: Partition, root: int) -> Hashable:
     group = partition.group(root)
-    if group.opaque or group.anchor is not None or not group.is_pointwise:
+    if not _may_merge(group) or not group.is_pointwise:
         return None
-    return partition.level(root), group.elements, group.static
+    return partition.level(root), group.elements
 
 
 def _small(partition: Partition, root: int) -> Hashable:
     group = partition.group(root)
-    if group.opaque or group.anchor is not None or group.static:
+    if not _may_merge(group):
         return None
     is_small = group.nanoseconds < 2 * partition.rules.machine.launch_ns
     return partition.level(root) if is_small else None
+
+
+def _may_merge(group: Group) -> bool:
+    return not group.opaque and not group.static and group.anchor is None
 
 
 def _merge_alike(partition: Partition, key_of: Key) -> None:

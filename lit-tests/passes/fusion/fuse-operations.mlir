@@ -305,3 +305,47 @@ func.func @recompute(%m: tensor<256xf32>, %x: tensor<256x256xf32>) -> tensor<256
   } -> tensor<256x256xf32>
   return %1 : tensor<256x256xf32>
 }
+
+// What weights alone decide is computed once, at load: equal operations stay equal kernels of
+// their own, while those of every call save a launch.
+// CHECK-LABEL: func.func @computed_at_load
+// CHECK: %[[V:.+]] = "xyntra.fused"() ({
+// CHECK: linalg.generic
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: linalg.yield
+// CHECK-NEXT: } -> tensor<4x8xf32>
+// CHECK-NEXT: "xyntra.yield"
+// CHECK: %[[W:.+]] = "xyntra.fused"() ({
+// CHECK: linalg.generic
+// CHECK: %[[R:.+]]:2 = "xyntra.fused"() ({
+// CHECK: arith.mulf
+// CHECK: arith.mulf
+// CHECK: return %[[R]]#0, %[[R]]#1
+func.func @computed_at_load(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>,
+    %v: tensor<8x4xf32> {xyntra.parameter = "v"}, %w: tensor<8x4xf32> {xyntra.parameter = "w"})
+    -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %e = tensor.empty() : tensor<4x8xf32>
+  %0 = linalg.generic {indexing_maps = [#swap, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%v : tensor<8x4xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    linalg.yield %p : f32
+  } -> tensor<4x8xf32>
+  %1 = linalg.generic {indexing_maps = [#swap, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%w : tensor<8x4xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    linalg.yield %p : f32
+  } -> tensor<4x8xf32>
+  %2 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %0 : tensor<4x8xf32>, tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %s = arith.mulf %p, %q : f32
+    linalg.yield %s : f32
+  } -> tensor<4x8xf32>
+  %3 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%y, %1 : tensor<4x8xf32>, tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %s = arith.mulf %p, %q : f32
+    linalg.yield %s : f32
+  } -> tensor<4x8xf32>
+  return %2, %3 : tensor<4x8xf32>, tensor<4x8xf32>
+}

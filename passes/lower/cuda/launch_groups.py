@@ -65,15 +65,15 @@ def _column_length(work: Sequence[ir.Operation]) -> int:
 
 def _shared_length(work: Sequence[ir.Operation], architecture: str) -> int:
     """Return how many of the first operations can run row by row."""
-    nests = []
-    for op in work:
-        if not is_nest(op):
-            break
-        nests.append(linear_nest(op))
-        if len(nests) > 1 and not _share_rows(nests, work[: len(nests)], architecture):
-            nests.pop()
-            break
-    return len(nests) if len(nests) > 1 and _exchange(nests) else 1
+    nests = [linear_nest(op) for op in takewhile(is_nest, work)]
+    if not _exchange(nests):
+        return 1
+    length = 1
+    while length < len(nests) and _share_rows(
+        nests[: length + 1], work[: length + 1], architecture
+    ):
+        length += 1
+    return length if _exchange(nests[:length]) else 1
 
 
 def _share_rows(
