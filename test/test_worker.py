@@ -14,6 +14,7 @@ from bad_models import edited
 from onnx_models import chain
 
 import xyntra
+from xyntra.compiler.answers import unexpected
 from xyntra.compiler.code_target import CodeTarget
 from xyntra.compiler.driver import make_request
 from xyntra.compiler.request import Level, Request
@@ -21,7 +22,7 @@ from xyntra.compiler.source import open_source
 from xyntra.config import load_config
 from xyntra.errors import ModelError, WorkerError
 from xyntra.plan.artifact import Artifact
-from xyntra.worker import compile_isolated, unexpected
+from xyntra.worker import compile_isolated
 
 
 def request(level: Level = "linalg", model: bytes | None = None) -> Request:
@@ -37,9 +38,9 @@ def fake_worker(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> Non
     monkeypatch.setattr(sys, "executable", str(script))
 
 
-def failure(timeout: float = 60) -> WorkerError:
+def failure(timeout: float = 60, level: Level = "linalg") -> WorkerError:
     with pytest.raises(WorkerError) as caught:
-        compile_isolated(request(), timeout=timeout, memory_limit=None)
+        compile_isolated(request(level), timeout=timeout, memory_limit=None)
     assert type(caught.value) is WorkerError
     return caught.value
 
@@ -95,6 +96,34 @@ def test_a_crash_does_not_stop_the_next(tmp_path: Path, monkeypatch: pytest.Monk
         fake_worker(tmp_path, patch, "os.abort()")
         failure()
     assert compile_isolated(request(), timeout=60, memory_limit=None)
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "says"),
+    [
+        ("os.kill(os.getpid(), signal.SIGSEGV)", "worker-crashed", "signal SIGSEGV"),
+        ("print('LLVM ERROR: gone', file=sys.stderr); os.abort()", "worker-crashed", "gone"),
+        ("print('std::bad_alloc', file=sys.stderr); os.abort()", "worker-memory", "bad_alloc"),
+        ("os._exit(3)", "worker-crashed", "exit status 3"),
+        ("os._exit(0)", "worker-crashed", "exit status 1"),
+    ],
+    ids=["killed", "aborted", "memory", "exit", "silent"],
+)
+def test_a_crash_of_the_process_that_imports_is_typed(
+    body: str, code: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = f"""
+sys.path[:] = sys.argv[4:]
+import xyntra.frontends.onnx.importer as importer
+def crash(*_, **__):
+    {body.replace("; ", "; sys.stderr.flush(); ")}
+importer.import_model = crash
+from xyntra.worker import main
+main()"""
+    fake_worker(tmp_path, monkeypatch, start)
+    error = failure(level="artifact")
+    assert error.code == code
+    assert says in str(error.cause)
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def run(arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:
-        from xyntra.worker import unexpected
+        from xyntra.compiler.answers import unexpected
 
         return _fail(str(unexpected(error)))
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import json
 import os
 import signal
 import subprocess
@@ -17,7 +16,15 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from xyntra.errors import CompileError, WorkerError, XyntraError
+from xyntra.compiler.answers import (
+    MEMORY_VARIABLE,
+    answer,
+    is_answer,
+    out_of_memory,
+    result,
+    says_no_memory,
+)
+from xyntra.errors import WorkerError
 
 if TYPE_CHECKING:
     from xyntra.compiler.request import Request
@@ -25,10 +32,7 @@ if TYPE_CHECKING:
 # The worker finds what its caller finds, but starts with a path of its own: a file beside the
 # caller's script must not take the place of a standard module while Python starts.
 _START = "import sys; sys.path[:] = sys.argv[1:]; from xyntra.worker import main; main()"
-_DONE, _FAILED = b"\x00", b"\x01"
 _TAIL = 2000
-_NO_MEMORY = ("bad_alloc", "failed to map segment", "Cannot allocate memory", "out of memory")
-"""What the loader, C++ and LLVM say when there is no memory."""
 
 
 def compile_isolated(
@@ -52,7 +56,7 @@ def compile_isolated(
     """
     environment = dict(os.environ)
     if memory_limit is not None:
-        environment["_XYNTRA_WORKER_MEMORY"] = str(memory_limit)
+        environment[MEMORY_VARIABLE] = str(memory_limit)
     process = subprocess.Popen(
         [sys.executable, "-P", "-c", _START, *filter(None, sys.path)],
         stdin=subprocess.PIPE,
@@ -64,7 +68,7 @@ def compile_isolated(
     try:
         if meanwhile is not None:
             meanwhile()
-        answer, messages = process.communicate(request.to_bytes(), timeout=timeout)
+        data, messages = process.communicate(request.to_bytes(), timeout=timeout)
     except subprocess.TimeoutExpired:
         raise WorkerError(
             "worker-timeout",
@@ -74,7 +78,7 @@ def compile_isolated(
     finally:
         _end(process)
     text = messages.decode("utf-8", "replace")
-    return _result(answer, text, process.returncode, limited=memory_limit is not None)
+    return _result(data, text, process.returncode, limited=memory_limit is not None)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -88,15 +92,13 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.communicate()
 
 
-def _result(answer: bytes, messages: str, status: int, *, limited: bool) -> bytes:
-    if answer[:1] == _DONE and status == 0:
-        return answer[1:]
-    if answer[:1] == _FAILED and status == 0:
-        raise XyntraError.from_dict(json.loads(answer[1:]))
+def _result(data: bytes, messages: str, status: int, *, limited: bool) -> bytes:
+    if status == 0 and is_answer(data):
+        return result(data)
     tail = messages.strip()[-_TAIL:]
     # Libraries below us end the process in many ways when an allocation fails.
-    if limited or any(sign in messages for sign in _NO_MEMORY):
-        raise _out_of_memory(f"{_ending(status)}\n{tail}".strip())
+    if limited or says_no_memory(messages):
+        raise out_of_memory(f"{_ending(status)}\n{tail}".strip())
     raise WorkerError(
         "worker-crashed",
         "the process that compiles the model crashed",
@@ -120,57 +122,22 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     _limit_memory()
-    try:
-        from xyntra.compiler.levels import compile_request
-        from xyntra.compiler.request import Request
-
-        data = sys.stdin.buffer.read()
-        answer = _DONE + compile_request(Request.from_bytes(data))
-    except XyntraError as error:
-        answer = _FAILED + json.dumps(error.to_dict()).encode()
-    except Exception as error:
-        wrapped = _out_of_memory() if _is_out_of_memory(error) else unexpected(error)
-        answer = _FAILED + json.dumps(wrapped.to_dict()).encode()
-    answers.write(answer)
+    answers.write(answer(_compile))
     answers.flush()
     os._exit(0)  # MLIR's teardown takes time and serves nobody.
 
 
+def _compile() -> bytes:
+    from xyntra.compiler.compile_request import compile_request
+    from xyntra.compiler.request import Request
+
+    return compile_request(Request.from_bytes(sys.stdin.buffer.read()), apart=True)
+
+
 def _limit_memory() -> None:
-    limit = os.environ.get("_XYNTRA_WORKER_MEMORY")
+    limit = os.environ.get(MEMORY_VARIABLE)
     if limit is None:
         return
     import resource
 
     resource.setrlimit(resource.RLIMIT_AS, (int(limit), int(limit)))
-
-
-def _is_out_of_memory(error: Exception) -> bool:
-    if isinstance(error, MemoryError) or any(sign in str(error) for sign in _NO_MEMORY):
-        return True
-    # Loading and starting a library under a limit fails with messages of many kinds.
-    limited = "_XYNTRA_WORKER_MEMORY" in os.environ
-    return limited and isinstance(error, (ImportError, OSError, SystemError))
-
-
-def _out_of_memory(cause: str | None = None) -> WorkerError:
-    return WorkerError(
-        "worker-memory",
-        "compiling the model ran out of memory",
-        cause=cause,
-        hint="raise memory_limit",
-    )
-
-
-def unexpected(error: Exception) -> CompileError:
-    """The error for an exception that nobody foresaw."""
-    import traceback
-
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    return CompileError(
-        "internal-error",
-        "the compiler failed in a way that was not foreseen",
-        place=f"{os.path.basename(frame.filename)}:{frame.lineno}, {frame.name}",
-        cause=f"{type(error).__name__}: {error}",
-        hint="please report this with the model",
-    )

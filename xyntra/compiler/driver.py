@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xyntra.cache import DiskCache, cache_key
+from xyntra.compiler.answers import unexpected
 from xyntra.compiler.code_target import CodeTarget
 from xyntra.compiler.request import Level, Request
 from xyntra.compiler.source import Source, open_onnx
@@ -170,7 +171,7 @@ def _key(request: Request, config: Config, target: CodeTarget) -> str:
 
 def run_request(request: Request, config: Config) -> bytes:
     """The result of a request, computed in a worker process unless `isolate` is off."""
-    from xyntra.worker import compile_isolated, unexpected
+    from xyntra.worker import compile_isolated
 
     if config.isolate:
         return compile_isolated(
@@ -179,7 +180,7 @@ def run_request(request: Request, config: Config) -> bytes:
             memory_limit=config.memory_limit,
             meanwhile=_load_executable if request.level == "artifact" else None,
         )
-    from xyntra.compiler.levels import compile_request
+    from xyntra.compiler.compile_request import compile_request
 
     try:
         return compile_request(request)

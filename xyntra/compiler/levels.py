@@ -3,24 +3,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from torch_mlir import ir
 
 from xyntra.cache import DiskCache
 from xyntra.compiler.code_target import CodeTarget
+from xyntra.compiler.model_import import ModelImport, import_module
 from xyntra.compiler.request import Request
 from xyntra.dialects import make_context
 from xyntra.errors import ModelError, UnsupportedError
 from xyntra.passes.lower.tensor_cores import MMA_ARCHITECTURES
-from xyntra.passes.manager import run_pipeline
+from xyntra.passes.manager import resolve, run_pipeline, run_steps
 from xyntra.passes.pipelines import fusion_pipeline
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.build import PARAMETERS, build_plan, nodes_of
 from xyntra.plan.build_source import build_source_graph
 from xyntra.plan.plan import Plan
-from xyntra.plan.source_graph import SourceGraph
 from xyntra.targets.cpu.fork_server import ForkServer
 from xyntra.targets.cpu.kernels import CompiledKernel, KernelSource
 from xyntra.targets.cpu.parallel import compile_kernels, compiler_server
@@ -41,38 +41,54 @@ _TEXT_LEVELS = {"linalg": 1, "fused": 2, "kernels": 3}
 """Levels at which the module itself is the result, with the number of pipelines to it."""
 
 
-def compile_request(request: Request) -> bytes:
-    """The artifact of a request, or the text of the level at which it stops.
+def make_artifact(request: Request, model: ModelImport) -> bytes:
+    """Compile `model`, its kernels in child processes; returns the artifact's bytes.
 
     Raises:
         XyntraError: the model is wrong or cannot be compiled.
     """
-    if request.level == "artifact":
-        with compiler_server(request.architecture) as server:
-            return _compile(request, server)
-    return _compile(request, None)
+    with compiler_server(request.architecture) as server, make_context(), ir.Location.unknown():
+        steps = resolve(_pipelines(request))
+        module = model.module()
+        imported = module.operation.clone()
+        run_steps(module, steps, verify_each=False)
+        plan = _plan(module, count_operations(imported), request)
+        fused = module.operation.clone()
+        texts: list[bytes] = []
+
+        def describe() -> None:
+            graph = build_source_graph(imported, model.op_types())
+            texts.extend([module_text(fused), graph.to_bytes()])
+
+        code = _compile_kernels(request, _sources(module, plan, request), server, describe)
+        return _artifact(request, plan, code, *texts).to_bytes()
 
 
-def _compile(request: Request, server: ForkServer | None) -> bytes:
-    with make_context() as context, ir.Location.unknown():
-        module = _import(request, context)
+def emit_text(request: Request) -> bytes:
+    """Return the text of the model at the level at which the request stops.
+
+    Raises:
+        XyntraError: the model is wrong or cannot be compiled that far.
+    """
+    with make_context(), ir.Location.unknown():
+        module = import_module(request)
         operations = count_operations(module.operation)
-        graph = _source_graph(module, request) if request.level == "artifact" else SourceGraph()
         if request.parameters:
             module.operation.attributes[PARAMETERS] = ir.StringAttr.get(request.parameters)
         run_pipeline(module, _pipelines(request), verify_each=False)
         if request.level in _TEXT_LEVELS:
-            return module_text(module)
-        plan = build_plan(module.operation, operations)
-        _check_sizes(plan, request.max_tensor_bytes)
-        text = module_text(module).decode()
-        sources = kernel_sources(
-            module, plan, request.opt_level, request.architecture, request.precision
-        )
-        if request.level == "llvm":
-            return _llvm_text(sources)
-        compiled = _compile_kernels(request, sources, server)
-        return _artifact(request, plan, compiled, text, graph).to_bytes()
+            return module_text(module.operation)
+        return _llvm_text(_sources(module, _plan(module, operations, request), request))
+
+
+def _plan(module: ir.Module, operations: int, request: Request) -> Plan:
+    plan = build_plan(module.operation, operations)
+    _check_sizes(plan, request.max_tensor_bytes)
+    return plan
+
+
+def _sources(module: ir.Module, plan: Plan, request: Request) -> list[KernelSource]:
+    return kernel_sources(module, plan, request.opt_level, request.architecture, request.precision)
 
 
 def _pipelines(request: Request) -> list[str]:
@@ -90,14 +106,6 @@ def _pipelines(request: Request) -> list[str]:
     return [element for stage in wanted for element in stage]
 
 
-def _source_graph(module: ir.Module, request: Request) -> SourceGraph:
-    if request.kind != "onnx":
-        return build_source_graph(module.operation, {})
-    from xyntra.compiler.node_types import onnx_op_types
-
-    return build_source_graph(module.operation, onnx_op_types(request.model))
-
-
 def _check_sizes(plan: Plan, limit: int) -> None:
     largest = max((buffer.nbytes for buffer in plan.buffers), default=0)
     if largest > limit:
@@ -109,24 +117,9 @@ def _check_sizes(plan: Plan, limit: int) -> None:
         )
 
 
-def _import(request: Request, context: ir.Context) -> ir.Module:
-    if request.kind == "onnx":
-        from xyntra.frontends.onnx.importer import import_model
-
-        return import_model(
-            request.model,
-            request.shapes,
-            context=context,
-            max_tensor_bytes=request.max_tensor_bytes,
-        )
-    from xyntra.frontends.mlir_text import parse_mlir
-
-    return parse_mlir(request.model, context, request.shapes)
-
-
-def module_text(module: ir.Module) -> bytes:
+def module_text(module: ir.Operation) -> bytes:
     """The module's text with locations, so that it can be continued from."""
-    return str(module.operation.get_asm(enable_debug_info=True)).encode()
+    return str(module.get_asm(enable_debug_info=True)).encode()
 
 
 def count_operations(module: ir.Operation) -> int:
@@ -183,26 +176,34 @@ def with_code(plan: Plan, compiled: Mapping[str, CompiledKernel]) -> Plan:
 
 
 def _compile_kernels(
-    request: Request, sources: list[KernelSource], server: ForkServer | None
+    request: Request,
+    sources: list[KernelSource],
+    server: ForkServer | None,
+    meanwhile: Callable[[], None],
 ) -> dict[str, CompiledKernel]:
     """Compile kernels, for GPUs with the code that starts calls; returns them by name."""
     if request.architecture and sources:
         sources = [*sources, KernelSource(CALLS, CALL_CODE, architecture=request.architecture)]
     cache = DiskCache(request.cache_dir, request.cache_size) if request.cache_dir else None
     compiled = compile_kernels(
-        sources, jobs=request.jobs, timeout=request.timeout, cache=cache, server=server
+        sources,
+        jobs=request.jobs,
+        timeout=request.timeout,
+        cache=cache,
+        server=server,
+        meanwhile=meanwhile,
     )
     return {source.name: each for source, each in zip(sources, compiled, strict=True)}
 
 
 def _artifact(
-    request: Request, plan: Plan, code: dict[str, CompiledKernel], text: str, graph: SourceGraph
+    request: Request, plan: Plan, code: dict[str, CompiledKernel], text: bytes, graph: bytes
 ) -> Artifact:
     calls = code.pop(CALLS).code if CALLS in code else b""
     objects = {name: each.code for name, each in code.items()}
     full = with_code(plan, code)
     machine = CodeTarget(request.architecture).machine_key
-    return Artifact(full, objects, machine, text, graph.to_bytes(), calls)
+    return Artifact(full, objects, machine, text.decode(), graph, calls)
 
 
 def _kernel_llvm(source: KernelSource) -> str:

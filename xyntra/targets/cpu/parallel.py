@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from multiprocessing.connection import Connection
@@ -26,6 +26,9 @@ from xyntra.targets.cpu.kernels import (
     load_cached,
     load_compiler,
 )
+
+
+def _nothing() -> None: ...
 
 
 @contextmanager
@@ -52,6 +55,7 @@ def compile_kernels(
     timeout: float = 300.0,
     cache: DiskCache | None = None,
     server: ForkServer | None = None,
+    meanwhile: Callable[[], None] = _nothing,
 ) -> list[CompiledKernel]:
     """Compile `kernels`, equal ones once, and return their machine code in order.
 
@@ -61,6 +65,7 @@ def compile_kernels(
         timeout: seconds for one kernel.
         cache: where machine code is looked up before lowering, and kept.
         server: of `compiler_server`; one of its own where not given.
+        meanwhile: called once, while children compile.
 
     Raises:
         WorkerError: a child crashed or took too long; names the kernel and its nodes.
@@ -78,7 +83,7 @@ def compile_kernels(
         else:
             done[key] = cached
     count = _job_count(jobs, len(missing))
-    for key, compiled in _compile_missing(missing, count, timeout, server):
+    for key, compiled in _compile_missing(missing, count, timeout, server, meanwhile):
         done[key] = compiled
         if cache is not None:
             cache.put(key, compiled.to_bytes())
@@ -92,20 +97,27 @@ def _job_count(jobs: int | None, kernels: int) -> int:
 
 
 def _compile_missing(
-    missing: dict[str, KernelSource], jobs: int, timeout: float, server: ForkServer | None
+    missing: dict[str, KernelSource],
+    jobs: int,
+    timeout: float,
+    server: ForkServer | None,
+    meanwhile: Callable[[], None],
 ) -> Iterator[tuple[str, CompiledKernel]]:
     if not missing:
+        meanwhile()
         return
     # The largest first, so that no child is left alone with a long kernel at the end.
     queue = deque(sorted(missing.items(), key=lambda item: -len(item[1].mlir)))
     architecture = queue[0][1].architecture
     with nullcontext(server) if server else compiler_server(architecture) as used:
         if used is None:
+            meanwhile()
             yield from ((key, _compile_named(kernel)) for key, kernel in queue)
             return
         with child_processes(used, jobs) as children:
             for child in children:
                 child.start_next(queue, timeout)
+            meanwhile()
             while busy := [child for child in children if child.key]:
                 for child in ready(busy):
                     answer = child.key, child.receive()

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Answers a request: starts the processes that help, then takes the model down the levels."""
+
+from __future__ import annotations
+
+from xyntra.compiler.model_import import started_import
+from xyntra.compiler.request import Request
+
+
+def compile_request(request: Request, *, apart: bool = False) -> bytes:
+    """The artifact of a request, or the text of the level at which it stops.
+
+    Args:
+        request: what to compile.
+        apart: whether a child process may import the model; if it crashes, so does this process.
+
+    Raises:
+        XyntraError: the model is wrong or cannot be compiled.
+    """
+    if request.level != "artifact":
+        from xyntra.compiler.levels import emit_text
+
+        return emit_text(request)
+    with started_import(request, apart=apart) as model:
+        from xyntra.compiler.levels import make_artifact  # loads the passes meanwhile
+
+        return make_artifact(request, model)
