@@ -19,11 +19,11 @@ demo: $(DONE)/demo  ## compile a model, run it and compare it with onnxruntime
 test: $(DONE)/test,lint  ## check style and types, run lit and pytest
 	@$(PY) .ci/check.py style format limits types lit pytest
 
-dev: $(DONE)/dev,report,torch,webgpu  ## make the full environment and install the commit hooks
+dev: $(DONE)/dev,torch  ## make the full environment and install the commit hooks
 	@if [ -d .git ]; then $(VENV)/bin/pre-commit install; fi
 	@echo "Ready: . $(VENV)/bin/activate"
 
-bench: $(DONE)/bench,report  ## measure, and write bench/results
+bench: $(DONE)/bench  ## measure, and write bench/results
 	$(PY) -m bench.startup
 	$(PY) -m bench.model_table
 
