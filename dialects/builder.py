@@ -145,8 +145,8 @@ class TensorBuilder:
         with self.location:
             attributes = {
                 "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps]),
-                "iterator_types": ir.ArrayAttr.get(
-                    [ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in iterators]
+                "iterator_types": ir.Attribute.parse(
+                    f"[{', '.join(f'#linalg.iterator_type<{kind}>' for kind in iterators)}]"
                 ),
                 "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(inputs), len(outputs)]),
             }

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cmp_to_key
 from typing import ClassVar
 
 from xyntra.dialects.builder import Tensor, TensorBuilder
@@ -115,7 +116,7 @@ class _Folding:
         vectors = [_outside(vector, norm) for vector in (norm.scale, norm.bias)]
         x, parts, new = _give_parts(norm)
         self.replaced.append((norm.fused, new))
-        first, *others = _by_region(norm.fused.block, readers)
+        first, *others = _by_region(readers)
         rows = _merge(norm, parts, first[0])
         _normalize(first, _Folded(norm, x, rows, *vectors))
         if not others:
@@ -143,13 +144,20 @@ def _has_room(fused: ir.Operation) -> bool:
     return len({result.type for result in fused.results}) < SEGMENTS
 
 
-def _by_region(block: ir.Block, readers: Sequence[Reader]) -> list[list[Reader]]:
+def _by_region(readers: Sequence[Reader]) -> list[list[Reader]]:
     """The readers in each region, in the order in which regions run."""
-    groups = []
-    for view in block.operations:
-        found = [each for each in readers if each.fused == view.operation]
-        groups += [found] if found else []
-    return groups
+    groups: list[list[Reader]] = []
+    for reader in readers:
+        group = next((each for each in groups if each[0].fused == reader.fused), None)
+        if group is None:
+            groups.append([reader])
+        else:
+            group.append(reader)
+    return sorted(groups, key=cmp_to_key(_runs_before))
+
+
+def _runs_before(one: Sequence[Reader], other: Sequence[Reader]) -> int:
+    return -1 if one[0].fused.is_before_in_block(other[0].fused) else 1
 
 
 def _merge(norm: Norm, parts: Sequence[Tensor], reader: Reader) -> RowValues:
