@@ -84,7 +84,7 @@ class ChannelReductions:
         if x.is_scalar or len(columns) != 1:
             return None
         extent = nest.loops[columns[0]].extent
-        lanes = self.vector_bits // (8 * ITEM_BYTES[str(ir.MemRefType(x.value.type).element_type)])
+        lanes = self.vector_bits // (8 * ITEM_BYTES[str(x.element_type)])
         vectors = min(_MOST_VECTORS, extent // lanes)
         if not vectors:
             return None
@@ -140,7 +140,7 @@ class _Emitter:
     ) -> list[ir.Value]:
         lanes, x = self.epilogue.plan.lanes, self.nest.inputs[0]
         start = plus(offset(x, position), column)
-        kind = ir.VectorType.get([lanes], ir.MemRefType(x.value.type).element_type)
+        kind = ir.VectorType.get([lanes], x.element_type)
         results = []
         for vector, running in enumerate(sums):
             place = plus(start, index(vector * lanes))

@@ -166,7 +166,7 @@ class RowPanel:
     def _copy_run(self, place: ir.Value, to: ir.Value, stride: int, extent: int) -> None:
         access = self.copy.factor.access
         chunks = extent // _CHUNK if stride == 1 else 0
-        kind = ir.VectorType.get([_CHUNK], ir.MemRefType(access.value.type).element_type)
+        kind = ir.VectorType.get([_CHUNK], access.element_type)
         if chunks:
             with loop(chunks) as number:
                 moved = arith.muli(number, index(_CHUNK))
@@ -293,7 +293,7 @@ class ColumnPanels:
         """Copy `run` columns from each of `places`, one group of steps after the other."""
         copy, access, group = self.copy, self.copy.factor.access, self.copy.dot.group
         *around, (inner, extent) = copy.reductions
-        kind = ir.VectorType.get([run], ir.MemRefType(access.value.type).element_type)
+        kind = ir.VectorType.get([run], access.element_type)
 
         def copy_group(steps: Position) -> None:
             steps = steps | {inner: arith.muli(steps[inner], index(group))}

@@ -141,7 +141,7 @@ def _moved(start: ir.Value, distance: int) -> ir.Value:
 def _load(access: Access, place: ir.Value, lanes: int, column: int) -> ir.Value:
     if column == 0:
         return broadcast(load(access, place), lanes)
-    kind = ir.VectorType.get([lanes], ir.MemRefType(access.value.type).element_type)
+    kind = ir.VectorType.get([lanes], access.element_type)
     low = emit("vector.load", [access.value, place], kind)
     if column == 1:
         return low

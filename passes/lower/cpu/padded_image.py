@@ -38,7 +38,7 @@ def image_of(found: Filter, convolution: ir.Operation) -> tuple[Image, PaddedCop
         if image is not None:
             return image, copied
     access = found.nest.inputs[found.image]
-    element = ir.MemRefType(access.value.type).element_type
+    element = access.element_type
     zero = emit("arith.constant", [], element, value=ir.FloatAttr.get(element, 0.0))
     rows, columns = (extent + TAPS - 1 for extent in found.size)
     return Image(access, (0, 0), (rows, columns), zero), None
@@ -132,7 +132,7 @@ def _behind(copied: PaddedCopy, found: Filter) -> Image | None:
     ):
         return None
     down, along = found.positions
-    start = target.offset + view_offset(target.value)
+    start = target.start
     top, rest = divmod(start, padded.strides[down])
     left, rest = divmod(rest, padded.strides[along])
     if rest:

@@ -74,7 +74,7 @@ class Panels:
         for number in reversed(nest.reductions):
             strides[number] = size
             size *= nest.loops[number].extent
-        element = ir.MemRefType(source.value.type).element_type
+        element = source.element_type
         first = Access(allocate(size * count, element), 0, tuple(strides))
         merged = len(plan.column_loops) > 1
         run = column_run(nest, source, plan.column_loops, plan.lanes) if merged else 1

@@ -212,7 +212,7 @@ class StreamedProduct:
         return plus(offset(access, place), index(distance))
 
     def _load(self, access: Access, place: Position, number: ir.Value, row: int) -> ir.Value:
-        element = ir.MemRefType(access.value.type).element_type
+        element = access.element_type
         start = plus(self._place(access, place, row), arith.muli(number, index(self.lanes)))
         return emit("vector.load", [access.value, start], ir.VectorType.get([self.lanes], element))
 

@@ -53,7 +53,7 @@ class Streams:
         total = None
         kind = ir.IndexType.get()
         for access in accesses:
-            size = _bytes(ir.MemRefType(access.value.type).element_type)
+            size = _bytes(access.element_type)
             first = emit("memref.extract_aligned_pointer_as_index", [access.value], kind)
             _, start = ir.MemRefType(access.value.type).get_strides_and_offset()
             place = plus(offset(access, position), index(int(start)))
@@ -124,10 +124,7 @@ def _early(
                     continue
                 if each.strides[-1] == 1 and each.strides[count - 1] >= walk.length:
                     found.setdefault(key(each), each)
-    lengths = [
-        walks[0].length * _bytes(ir.MemRefType(each.value.type).element_type)
-        for each in found.values()
-    ]
+    lengths = [walks[0].length * _bytes(each.element_type) for each in found.values()]
     is_long = any(length >= _SHORTEST_EARLY for length in lengths)
     return tuple(found.values()) if is_long and sum(lengths) <= _LONGEST_EARLY else ()
 

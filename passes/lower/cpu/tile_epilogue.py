@@ -127,7 +127,7 @@ class TileEpilogue:
 
 def _is_byte_wise(access: Access) -> bool:
     """Tell whether a vector of elements lies in memory as the elements do."""
-    return str(ir.MemRefType(access.value.type).element_type) != "i1"
+    return str(access.element_type) != "i1"
 
 
 def _moved(start: ir.Value, distance: int) -> ir.Value:
@@ -137,7 +137,7 @@ def _moved(start: ir.Value, distance: int) -> ir.Value:
 def _load(access: Access, place: ir.Value, lanes: int, column: int) -> ir.Value:
     if column == 0:
         return broadcast(load(access, place), lanes)
-    kind = ir.VectorType.get([lanes], ir.MemRefType(access.value.type).element_type)
+    kind = ir.VectorType.get([lanes], access.element_type)
     if column == 1 and _is_byte_wise(access):
         return emit("vector.load", [access.value, place], kind)
     elements = [load(access, _moved(place, lane * column)) for lane in range(lanes)]

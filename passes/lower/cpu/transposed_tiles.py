@@ -95,7 +95,7 @@ def _tiles(nest: LinearNest, vector_bits: int) -> _Tiles | None:
     if any(list(argument.uses) for argument in list(nest.body.arguments)[len(nest.inputs) :]):
         return None
     memory = [each for each in nest.accesses if not each.is_scalar]
-    if any(str(ir.MemRefType(each.value.type).element_type) not in _ELEMENTS for each in memory):
+    if any(str(each.element_type) not in _ELEMENTS for each in memory):
         return None
     for along in _unit_loops(nest, nest.outputs):
         turned = tuple(not each.is_scalar and each.strides[along] > 1 for each in nest.inputs)
@@ -184,7 +184,7 @@ def _vectors(access: Access, along: int, position: Position, edge: int) -> list[
 
 
 def _vector(access: Access, position: Position, edge: int) -> ir.Value:
-    kind = ir.VectorType.get([edge], ir.MemRefType(access.value.type).element_type)
+    kind = ir.VectorType.get([edge], access.element_type)
     return emit("vector.load", [access.value, offset(access, position)], kind)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.nests.kernel_function import terminator
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
-from xyntra.passes.lower.nests.memrefs import root, view_offset
+from xyntra.passes.lower.nests.memrefs import root
 from xyntra.passes.lower.nests.vector_body import is_vectorizable
 
 _MIN_ROW = 8  # elements
@@ -81,7 +81,7 @@ def key(access: Access) -> Key:
     steps = access.strides
     while steps and steps[-1] == 0:
         steps = steps[:-1]
-    return root(access.value), access.offset + view_offset(access.value), steps
+    return root(access.value), access.start, steps
 
 
 def combiner(nest: LinearNest, output: int) -> ir.Operation | None:
@@ -98,7 +98,7 @@ def combiner(nest: LinearNest, output: int) -> ir.Operation | None:
 def _is_suitable(nest: LinearNest, count: int) -> bool:
     if len(nest.loops) > count + 1 or nest.indices or not is_vectorizable(nest.body):
         return False
-    if any(_element(each) not in _ELEMENTS for each in nest.accesses if not each.is_scalar):
+    if any(str(each.element_type) not in _ELEMENTS for each in nest.accesses if not each.is_scalar):
         return False
     if len(nest.loops) == count:
         return True
@@ -111,10 +111,6 @@ def _is_suitable(nest: LinearNest, count: int) -> bool:
         each.strides[count] == 0 and combiner(nest, number) is not None
         for number, each in enumerate(nest.outputs)
     )
-
-
-def _element(access: Access) -> str:
-    return str(ir.MemRefType(access.value.type).element_type)
 
 
 def _memory(accesses: Sequence[Access]) -> Iterator[Access]:

@@ -217,7 +217,7 @@ class _Walk:
                 continue
             name = key(access)
             if name not in present:
-                kind = ir.VectorType.get([lanes], ir.MemRefType(access.value.type).element_type)
+                kind = ir.VectorType.get([lanes], access.element_type)
                 operands = [access.value, self._at(access, place)]
                 present[name] = emit("vector.load", operands, kind)
             found[argument] = present[name]

@@ -169,7 +169,7 @@ class WindowEmitter:
 
     def _vectors(self, access: Access, start: ir.Value, distance: int) -> list[ir.Value]:
         tile = self.epilogue.plan
-        element = ir.MemRefType(access.value.type).element_type
+        element = access.element_type
         kind = ir.VectorType.get([tile.lanes], element)
         return [
             emit(

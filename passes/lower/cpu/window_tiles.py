@@ -138,7 +138,7 @@ def _weights(nest: LinearNest, window: Window) -> Access | None:
         with memory.filling():
             copy(memory.source, Access(memory.copy, 0, tuple(strides)))
         return Access(memory.memory, 0, tuple(strides))
-    made = Access(allocate(size, ir.MemRefType(source.value.type).element_type), 0, tuple(strides))
+    made = Access(allocate(size, source.element_type), 0, tuple(strides))
     copy(source, made)
     return made
 

@@ -10,7 +10,7 @@ from math import prod
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.combiner import Combiner
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, collapsed, reordered
-from xyntra.passes.lower.nests.memrefs import root, view_offset
+from xyntra.passes.lower.nests.memrefs import root
 from xyntra.passes.lower.nests.row_group import aligned
 from xyntra.passes.lower.nests.vector_body import is_vectorizable
 
@@ -119,7 +119,7 @@ def _is_legal(nests: Sequence[LinearNest], place: int, outputs: int) -> bool:
 
 
 def _where(access: Access, outputs: int) -> _Where:
-    return access.offset + view_offset(access.value), access.strides[:outputs]
+    return access.start, access.strides[:outputs]
 
 
 def _are_apart(where: _Where, nest: LinearNest) -> bool:

@@ -18,11 +18,11 @@ from torch_mlir.dialects import arith, scf
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.column_group import ColumnGroup
-from xyntra.passes.lower.cuda.pointwise import lanes_along, reads_outputs, vector_of
-from xyntra.passes.lower.cuda.reductions import lane_of
+from xyntra.passes.lower.cuda.pointwise import lanes_along, vector_of
 from xyntra.passes.lower.cuda.scalar_body import emit_on_scalars
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import (
+    MULTIPROCESSORS,
     LaunchShape,
     as_index,
     barrier,
@@ -35,13 +35,12 @@ from xyntra.passes.lower.cuda.thread_grid import (
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.loop_builder import Position, index, load, offset, store
 from xyntra.passes.lower.nests.memrefs import is_private, root
-from xyntra.passes.lower.nests.vector_body import broadcast, emit_results_on_vectors
+from xyntra.passes.lower.nests.vector_body import broadcast, emit_results_on_vectors, lane_of
 
 _THREADS = 256
 _MOST_ABOVE = 32
 _TOGETHER = 8  # elements of a column that a thread loads at once
 _FEW_THREADS = 64 * _THREADS  # for fewer, narrower vectors occupy more multiprocessors
-_BLOCKS = 264  # two for each multiprocessor
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,7 @@ def _strips(group: ColumnGroup) -> _Strips:
     while (
         above < _MOST_ABOVE
         and above * 2 * _TOGETHER <= length
-        and vectors * above < _BLOCKS * _THREADS
+        and vectors * above < 2 * MULTIPROCESSORS * _THREADS
     ):
         above *= 2
     return _Strips(columns, length, lanes, above)
@@ -218,7 +217,7 @@ class _Output:
             self._single(nest)
 
     def _single(self, nest: LinearNest) -> None:
-        accesses = nest.accesses if reads_outputs(nest) else nest.inputs
+        accesses = nest.accesses if nest.reads_outputs else nest.inputs
         results = emit_on_scalars(nest.body, [self._value(each) for each in accesses])
         for access, result in zip(nest.outputs, results, strict=True):
             self._keep(access, result)

@@ -12,12 +12,12 @@ from xyntra.passes.lower.cuda.column_group import column_group
 from xyntra.passes.lower.cuda.long_reductions import SPLIT
 from xyntra.passes.lower.cuda.row_order import in_rows
 from xyntra.passes.lower.cuda.row_plan import is_across, row_plan
+from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS
 from xyntra.passes.lower.nests.linear_nest import LinearNest, is_linear, linear_nest
 from xyntra.passes.lower.nests.memrefs import root
 from xyntra.passes.lower.nests.row_group import exchange_values
 from xyntra.passes.lower.nests.scalar_nest import is_scalar_code
 
-_MULTIPROCESSORS = 132
 _LONG_ROW = 4096  # elements
 _BEFORE = 3  # operations before a reduction that it takes along at most
 
@@ -91,7 +91,7 @@ def _starves(nests: Sequence[LinearNest], count: int) -> bool:
     """Tell whether a block for each row would leave most of a large device idle for long."""
     rows = prod(loop.extent for loop in nests[0].loops[:count])
     elements = max(prod(loop.extent for loop in nest.loops[count:]) for nest in nests)
-    return rows < _MULTIPROCESSORS and elements >= _LONG_ROW
+    return rows < MULTIPROCESSORS and elements >= _LONG_ROW
 
 
 def _exchange(nests: Sequence[LinearNest]) -> bool:

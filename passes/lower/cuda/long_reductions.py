@@ -10,6 +10,8 @@ from math import gcd, prod
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.combiner import Combiner
+from xyntra.passes.lower.cuda.reductions import farthest_stride
+from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS
 from xyntra.passes.lower.nests.access_strides import loop_extents
 from xyntra.passes.lower.nests.kernel_function import entry_block, operations_named
 from xyntra.passes.lower.nests.linear_nest import LinearNest, is_linear, linear_nest
@@ -18,8 +20,7 @@ from xyntra.passes.lower.nests.scalar_nest import is_scalar_code
 
 SPLIT = "xyntra.split"
 """Attribute of an operation behind which a launch ends, and of the first one of that launch."""
-_BLOCKS = 264  # two for each multiprocessor
-_FEW = 132  # blocks: one for each
+_MOST_BLOCKS = 2 * MULTIPROCESSORS
 _COLUMN_BYTES = 128  # of a block, where outputs are neighbours in memory
 _MIN_ELEMENTS = 1 << 18
 _MIN_PART = 256  # elements that are left to reduce to one
@@ -82,11 +83,11 @@ def _cut(generic: ir.Operation) -> Cut | None:
         return None
     outputs = prod(loop.extent for loop in nest.loops if not loop.is_reduction)
     length = prod(nest.loops[number].extent for number in nest.reductions)
-    of_rows = min(_stride(nest, number) for number in nest.reductions) == 1
+    of_rows = min(farthest_stride(nest, number) for number in nest.reductions) == 1
     blocks = outputs if of_rows else -(-outputs * _item_bytes(nest) // _COLUMN_BYTES)
-    if blocks > _FEW or outputs * length < _MIN_ELEMENTS:
+    if blocks > MULTIPROCESSORS or outputs * length < _MIN_ELEMENTS:
         return None
-    most = min(_BLOCKS // blocks, length // _MIN_PART)
+    most = min(_MOST_BLOCKS // blocks, length // _MIN_PART)
     cuts = [_parts(nest.loops[number].extent, most) for number in nest.reductions]
     (parts, rest), loop = max(zip(cuts, nest.reductions, strict=True), key=lambda cut: cut[0])
     return Cut(loop, parts, of_rows, combiner, rest) if parts > 1 else None
@@ -107,12 +108,8 @@ def _divides(parts: int, extent: int) -> bool:
 
 
 def _item_bytes(nest: LinearNest) -> int:
-    kinds = [str(ir.MemRefType(each.value.type).element_type) for each in nest.inputs]
+    kinds = [str(each.element_type) for each in nest.inputs]
     return max((ITEM_BYTES.get(kind, 1) for kind in kinds), default=1)
-
-
-def _stride(nest: LinearNest, loop: int) -> int:
-    return max((abs(each.strides[loop]) for each in nest.inputs), default=0)
 
 
 def split(generic: ir.Operation, cut: Cut) -> None:

@@ -9,7 +9,7 @@ then every thread runs the outer one, for its part of the inner.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 
 from xyntra.dialects.mlir import ir
@@ -24,6 +24,7 @@ from xyntra.passes.lower.nests.kernel_function import operations_named
 from xyntra.passes.lower.nests.loop_bounds import constant_trips
 from xyntra.passes.lower.nests.loop_builder import PARALLEL, index
 from xyntra.passes.lower.nests.memrefs import root
+from xyntra.passes.walking import nested_operations
 
 _THREADS = 256
 _BLOCKS = 528  # enough for all multiprocessors
@@ -105,7 +106,7 @@ def _touches_its_own(loop: ir.Operation, whole: ir.Operation) -> bool:
     number = loop.regions[0].blocks[0].arguments[0]
     places: dict[ir.Value, list[tuple[ir.Value, ...]]] = {}
     written: set[ir.Value] = set()
-    for op in operations_inside(whole):
+    for op in nested_operations(whole):
         memory = [value for value in op.operands if isinstance(value.type, ir.MemRefType)]
         if op.name not in _ACCESSES and (memory or _has_effects(op)):
             return False
@@ -127,15 +128,6 @@ def _touches_its_own(loop: ir.Operation, whole: ir.Operation) -> bool:
 def _has_effects(op: ir.Operation) -> bool:
     pure = op.name.startswith(("arith.", "math.")) or op.name in ("affine.apply", "scf.yield")
     return not pure and op.name not in ("scf.for", "scf.if")
-
-
-def operations_inside(op: ir.Operation) -> Iterator[ir.Operation]:
-    """Yield all operations in the regions of `op`."""
-    for region in op.regions:
-        for block in region.blocks:
-            for view in block.operations:
-                yield view.operation
-                yield from operations_inside(view.operation)
 
 
 def _is_plain(memory: ir.Operation) -> bool:

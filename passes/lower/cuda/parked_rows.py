@@ -18,7 +18,7 @@ from xyntra.passes.lower.cuda.contraction.mma_instructions import (
     load_vector,
     wait_for_copies,
 )
-from xyntra.passes.lower.cuda.row_accesses import item_bytes
+from xyntra.passes.lower.cuda.pointwise import item_bytes
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import i32, thread_number
 from xyntra.passes.lower.nests.linear_nest import Access
@@ -61,7 +61,7 @@ class ParkedRows:
             What gives a vector by its number, after `arrive`.
         """
         nbytes = lanes * item_bytes(access)
-        element = ir.MemRefType(access.value.type).element_type
+        element = access.element_type
         begin = arith.addi(self._start, arith.muli(self._number, i32(nbytes)))
         slots = []
         for place in places:

@@ -27,7 +27,7 @@ from xyntra.passes.lower.cuda.gelu import expand_gelus, hide_gelus
 from xyntra.passes.lower.cuda.one_plus_erf import expand_one_plus_erf, hide_one_plus_erf
 from xyntra.passes.lower.cuda.one_plus_tanh import expand_one_plus_tanh, hide_one_plus_tanh
 from xyntra.passes.lower.cuda.stages import Stage, erase_unused_memory, form_stages
-from xyntra.passes.lower.cuda.thread_grid import LaunchShape
+from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS, LaunchShape
 from xyntra.passes.lower.data_by_slices import DataBySlices
 from xyntra.passes.lower.defined_arithmetic import DefinedArithmetic
 from xyntra.passes.lower.destination_passing import DestinationPassing
@@ -60,7 +60,6 @@ PROGRAMMATIC = True
 
 On an H100, BERT-base of f16 at batch 1 takes 313 us by it, and 334 us without.
 """
-_FEW_BLOCKS = 132  # one for each multiprocessor of a large device
 _FEW_THREADS = 256
 _LITTLE_SHARED = 48 << 10
 """Bytes of an attention's block: that of BERT-base at batch 1 has 39 KB; the model gains 1.7 us of
@@ -162,7 +161,7 @@ def _lower(module: ir.Operation, architecture: str) -> LoweredCudaKernel:
 
 def _leaves_room(stage: Stage, shape: LaunchShape) -> bool:
     """Tell whether blocks of the next launch find their places as if this one were not there."""
-    is_small = shape.grid <= _FEW_BLOCKS and shape.block <= _FEW_THREADS
+    is_small = shape.grid <= MULTIPROCESSORS and shape.block <= _FEW_THREADS
     if stage.attention is not None:
         return is_small and shape.shared <= _LITTLE_SHARED
     return stage.contraction is None and is_small and shape.shared == 0

@@ -26,7 +26,6 @@ from xyntra.passes.lower.cuda.thread_grid import (
 )
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, collapsed
 from xyntra.passes.lower.nests.loop_builder import Position, index, load, offset, store
-from xyntra.passes.lower.nests.memrefs import view_offset
 from xyntra.passes.lower.nests.scalar_nest import emit_body
 from xyntra.passes.lower.nests.vector_body import (
     broadcast,
@@ -54,12 +53,12 @@ def emit_pointwise(nest: LinearNest) -> LaunchShape:
     if lanes > 1:
         extents[-1] //= lanes
         return _emit_by_vectors(nest, list(zip(order, extents, strict=True)), lanes)
-    own = extents[-1] if extents and extents[-1] in _OWN and not reads_outputs(nest) else 1
+    own = extents[-1] if extents and extents[-1] in _OWN and not nest.reads_outputs else 1
     if own > 1:
         extents[-1] = 1
     loops = list(zip(order, extents, strict=True))
     count = prod(extents)
-    if own == 1 and not reads_outputs(nest) and _steps(nest, count) > 1:
+    if own == 1 and not nest.reads_outputs and _steps(nest, count) > 1:
         return _emit_by_elements(nest, loops)
     shape = LaunchShape(-(-count // _THREADS), _THREADS)
     number = global_thread(shape)
@@ -148,9 +147,9 @@ def coalesced_order(nest: LinearNest) -> list[int]:
     return sorted(parallel, key=distance)
 
 
-def _item_bytes(access: Access) -> int:
+def item_bytes(access: Access) -> int:
     """Return the bytes of an element, 0 for what has no vectors in memory."""
-    kind = str(ir.MemRefType(access.value.type).element_type)
+    kind = str(access.element_type)
     # In memory a boolean is a byte, in a vector a bit.
     return 0 if kind == "i1" else ITEM_BYTES.get(kind, 0)
 
@@ -160,7 +159,7 @@ def lanes_along(nest: LinearNest, inner: int) -> int:
     if nest.indices or not is_vectorizable(nest.body):
         return 1
     accesses = [each for each in nest.accesses if not each.is_scalar]
-    sizes = {_item_bytes(each) for each in accesses}
+    sizes = {item_bytes(each) for each in accesses}
     if 0 in sizes or (not nest.loops[inner].is_reduction and _is_fixed(nest, inner)):
         return 1
     lanes = _VECTOR_BYTES // max(sizes)
@@ -179,7 +178,7 @@ def _is_aligned(nest: LinearNest, access: Access, inner: int, lanes: int) -> boo
     if step == 0:
         return True
     others = [stride for number, stride in enumerate(access.strides) if number != inner]
-    first = access.offset + view_offset(access.value)
+    first = access.start
     return (
         step == 1
         and nest.loops[inner].extent % lanes == 0
@@ -200,7 +199,7 @@ def emit_vectors(
     nest: LinearNest, inner: int, lanes: int, steps: Sequence[tuple[Position, ir.Value | None]]
 ) -> None:
     """Compute a vector of every output for each step: its position, and whether there is one."""
-    accesses = nest.accesses if reads_outputs(nest) else nest.inputs
+    accesses = nest.accesses if nest.reads_outputs else nest.inputs
     # All loads come first, so that they are on their way together.
     arguments = [
         [vector_of(each, inner, lanes, position) for each in accesses] for position, _ in steps
@@ -224,7 +223,7 @@ def vector_of(access: Access, inner: int, lanes: int, position: Position) -> ir.
 
 def load_vector(access: Access, lanes: int, place: ir.Value) -> ir.Value:
     """Return `lanes` neighbours; the first one's address is a multiple of their size."""
-    element = ir.MemRefType(access.value.type).element_type
+    element = access.element_type
     kind = ir.VectorType.get([lanes], element)
     return emit("vector.load", [access.value, place], kind, alignment=_alignment(access, lanes))
 
@@ -238,12 +237,6 @@ def store_vector(value: ir.Value, access: Access, lanes: int, place: ir.Value) -
     )
 
 
-def reads_outputs(nest: LinearNest) -> bool:
-    """Tell whether the body looks at what its outputs hold before."""
-    kept = list(nest.body.arguments)[len(nest.inputs) :]
-    return any(list(argument.uses) for argument in kept)
-
-
 def _alignment(access: Access, lanes: int) -> ir.Attribute:
     i64 = ir.IntegerType.get_signless(64)
-    return ir.IntegerAttr.get(i64, lanes * _item_bytes(access))
+    return ir.IntegerAttr.get(i64, lanes * item_bytes(access))

@@ -10,7 +10,6 @@ from math import prod
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.block_reduce import block_reduce
 from xyntra.passes.lower.cuda.combiner import Combiner
 from xyntra.passes.lower.cuda.pointwise import coalesced_order, lanes_along, vector_of
@@ -36,7 +35,7 @@ from xyntra.passes.lower.nests.loop_builder import (
     store,
 )
 from xyntra.passes.lower.nests.scalar_nest import emit_body, emit_reductions
-from xyntra.passes.lower.nests.vector_body import broadcast, emit_results_on_vectors
+from xyntra.passes.lower.nests.vector_body import broadcast, emit_results_on_vectors, lane_of
 
 _THREADS = 256
 _MIN_SHARED = 32  # shorter reductions do not occupy a warp
@@ -93,7 +92,7 @@ def reduce_in_block(
 def _partial(nest: LinearNest, position: Position, combiner: Combiner, threads: int) -> ir.Value:
     """Return what one thread of a block combines: every `threads`-th vector, or element."""
     loops = _extents(nest, nest.reductions)
-    inner = min(nest.reductions, key=lambda number: _stride(nest, number))
+    inner = min(nest.reductions, key=lambda number: farthest_stride(nest, number))
     lanes = lanes_along(nest, inner)
     if lanes == 1:
 
@@ -118,16 +117,9 @@ def _partial(nest: LinearNest, position: Position, combiner: Combiner, threads: 
     return reduce(combiner.combine, [lane_of(partial, lane) for lane in range(lanes)])
 
 
-def _stride(nest: LinearNest, loop: int) -> int:
+def farthest_stride(nest: LinearNest, loop: int) -> int:
     """Return how far the inputs move at most with a loop."""
     return max((abs(each.strides[loop]) for each in nest.inputs), default=0)
-
-
-def lane_of(vector: ir.Value, lane: int) -> ir.Value:
-    """Return one element of a vector."""
-    kind = ir.VectorType(vector.type).element_type
-    position = ir.DenseI64ArrayAttr.get([lane])
-    return emit("vector.extract", [vector], kind, static_position=position)
 
 
 def reduce_in_thread(nest: LinearNest, position: Position) -> None:

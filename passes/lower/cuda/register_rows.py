@@ -24,8 +24,6 @@ from xyntra.passes.lower.cuda.cluster_reduce import (
 )
 from xyntra.passes.lower.cuda.combiner import Combiner
 from xyntra.passes.lower.cuda.parked_rows import ParkedRows
-from xyntra.passes.lower.cuda.pointwise import reads_outputs
-from xyntra.passes.lower.cuda.reductions import lane_of
 from xyntra.passes.lower.cuda.row_accesses import first_reads, is_recomputed
 from xyntra.passes.lower.cuda.row_order import in_rows
 from xyntra.passes.lower.cuda.row_plan import RowPlan, row_plan
@@ -44,7 +42,7 @@ from xyntra.passes.lower.cuda.thread_grid import (
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.loop_builder import offset, store
 from xyntra.passes.lower.nests.memrefs import is_private, root
-from xyntra.passes.lower.nests.vector_body import broadcast
+from xyntra.passes.lower.nests.vector_body import broadcast, lane_of
 
 
 def emit_register_rows(
@@ -159,7 +157,7 @@ class _Rows:
             self._await_others()
 
     def _elements(self, nest: LinearNest) -> None:
-        accesses = nest.accesses if reads_outputs(nest) else nest.inputs
+        accesses = nest.accesses if nest.reads_outputs else nest.inputs
         operands = [self._values.operand(nest, each) for each in accesses]
         if self._plan.parked and is_recomputed(nest, len(self._plan.outer), self._generics):
             self._recompute(nest, operands)
@@ -219,7 +217,7 @@ class _Rows:
         self._others_run = True
 
     def _scalar(self, nest: LinearNest) -> None:
-        accesses = nest.accesses if reads_outputs(nest) else nest.inputs
+        accesses = nest.accesses if nest.reads_outputs else nest.inputs
         values = [self._values.scalar(nest, each) for each in accesses]
         results = emit_on_scalars(nest.body, values)
         for value, access in zip(results, nest.outputs, strict=True):

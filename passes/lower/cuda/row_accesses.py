@@ -5,11 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.pointwise import reads_outputs
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
-from xyntra.passes.lower.nests.memrefs import is_private, root, view_offset
+from xyntra.passes.lower.nests.memrefs import is_private, root
 
 _FEW_OPERATIONS = 24
 
@@ -26,7 +24,7 @@ def first_reads(nests: Sequence[LinearNest], count: int) -> list[tuple[LinearNes
     written: set[ir.Value] = set()
     found = []
     for nest in nests:
-        for access in nest.accesses if reads_outputs(nest) else nest.inputs:
+        for access in nest.accesses if nest.reads_outputs else nest.inputs:
             if is_row(nest, access, count) and root(access.value) not in written:
                 found.append((nest, access))
         written |= {root(each.value) for each in nest.outputs}
@@ -40,7 +38,7 @@ def is_row(nest: LinearNest, access: Access, count: int) -> bool:
 
 def is_recomputed(nest: LinearNest, count: int, generics: Sequence[ir.Operation]) -> bool:
     """Tell whether what `nest` computes of a row is better computed anew than kept."""
-    if len(nest.loops) == count or nest.reductions or reads_outputs(nest):
+    if len(nest.loops) == count or nest.reductions or nest.reads_outputs:
         return False
     if not all(is_private(root(each.value), generics) for each in nest.outputs):
         return False
@@ -55,7 +53,7 @@ def is_common(access: Access, count: int) -> bool:
 
 def place_of(nest: LinearNest, access: Access, count: int) -> tuple[int, tuple[int, ...], int]:
     """Return what tells apart the elements of one buffer that two accesses touch."""
-    start = access.offset + view_offset(access.value)
+    start = access.start
     along = access.strides[count] if is_row(nest, access, count) else 0
     return start, access.strides[:count], along
 
@@ -77,7 +75,7 @@ def _races(nests: Sequence[LinearNest], count: int, written: set[ir.Value]) -> b
     known: set[ir.Value] = set()
     for nest in nests:
         is_scalar = len(nest.loops) == count
-        read = nest.accesses if reads_outputs(nest) and is_scalar else nest.inputs
+        read = nest.accesses if nest.reads_outputs and is_scalar else nest.inputs
         for access in read:
             if access.is_scalar or is_row(nest, access, count):
                 continue
@@ -85,10 +83,3 @@ def _races(nests: Sequence[LinearNest], count: int, written: set[ir.Value]) -> b
                 return True
         known |= {root(each.value) for each in nest.outputs}
     return False
-
-
-def item_bytes(access: Access) -> int:
-    """Return the bytes of an element, 0 for what has no vectors in memory."""
-    kind = str(ir.MemRefType(access.value.type).element_type)
-    # In memory a boolean is a byte, in a vector a bit.
-    return 0 if kind == "i1" else ITEM_BYTES.get(kind, 0)

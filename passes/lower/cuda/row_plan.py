@@ -10,19 +10,19 @@ from math import prod
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.cluster_reduce import has_clusters
 from xyntra.passes.lower.cuda.combiner import Combiner
+from xyntra.passes.lower.cuda.pointwise import item_bytes
 from xyntra.passes.lower.cuda.row_accesses import (
     first_reads,
     is_common,
     is_recomputed,
     is_row,
     is_written_where_read,
-    item_bytes,
     row_accesses,
 )
 from xyntra.passes.lower.cuda.row_gathers import RowGathers, row_gathers
-from xyntra.passes.lower.cuda.thread_grid import MAX_GRID, WARP
+from xyntra.passes.lower.cuda.thread_grid import MAX_GRID, MULTIPROCESSORS, WARP
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
-from xyntra.passes.lower.nests.memrefs import is_private, root, view_offset
+from xyntra.passes.lower.nests.memrefs import is_private, root
 from xyntra.passes.lower.nests.vector_body import is_vectorizable
 
 _VECTOR_BYTES = 16  # the widest access of one thread
@@ -42,7 +42,9 @@ _SHARES = (
 # Likewise for rows that wait in shared memory: threads, blocks, and for each thread the bytes that
 # wait there and the registers that the rest of its rows may take.
 _PARKED_SHARES = ((256, 1, 256, 0), (256, 4, 128, 0), (256, 8, 256, 0), (512, 8, 176, 24))
-_MANY_BLOCKS = 264  # for fewer, more threads for each row are faster, where there can be more
+_MANY_BLOCKS = (
+    2 * MULTIPROCESSORS
+)  # for fewer, more threads for each row are faster, where there can be more
 _COLUMN_REGISTERS = 32  # of a thread, for its part of a column
 _MANY_THREADS = 1 << 16  # enough for all multiprocessors
 _FEW_STEPS = 4
@@ -53,7 +55,7 @@ _THREADS_AHEAD = 128  # of a block at most: with more, too few blocks find regis
 _WARPS = 4  # of a block at most, where each takes a row
 _COPIED = (4, 8, 16)  # bytes that one copy to shared memory can have
 _BLOCK_BYTES = 1 << 10  # of an array: more rows do not share a block
-_BLOCKS = 528  # enough for all multiprocessors
+_BLOCKS = 4 * MULTIPROCESSORS  # enough for all
 
 
 @dataclass(frozen=True)
@@ -299,7 +301,7 @@ def _lanes(
 
 
 def _fits(access: Access, count: int, lanes: int) -> bool:
-    first = access.offset + view_offset(access.value)
+    first = access.start
     return all(place % lanes == 0 for place in (first, *access.strides[:count]))
 
 

@@ -13,11 +13,11 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.combiner import Combiner
-from xyntra.passes.lower.cuda.loop_threads import operations_inside
 from xyntra.passes.lower.nests.kernel_function import operations_named, terminator
 from xyntra.passes.lower.nests.loop_bounds import constant_of, constant_trips
 from xyntra.passes.lower.nests.memrefs import root
 from xyntra.passes.lower.nests.neutral_element import neutral_element
+from xyntra.passes.walking import nested_operations
 
 _PURE = ("arith.", "math.")
 
@@ -62,7 +62,7 @@ def scan_of(loop: ir.Operation, whole: ir.Operation) -> Scan | None:
         return None
     written = root(stores[0].operands[1])
     left = [found.store, *([] if found.carried is None else [found.carried])]
-    operations = list(operations_inside(whole))
+    operations = list(nested_operations(whole))
     return found if all(op in left or _only_reads(op, written) for op in operations) else None
 
 

@@ -21,7 +21,7 @@ from xyntra.passes.lower.nests.kernel_function import (
     function_name,
     operations_named,
 )
-from xyntra.passes.lower.nests.memrefs import VIEWS, identity_map, root
+from xyntra.passes.lower.nests.memrefs import VIEWS, identity_map, root, written_by
 
 _PASSIVE = VIEWS | {"memref.alloc", "memref.load", "memref.get_global", "func.return"}
 
@@ -226,15 +226,7 @@ def _check_loads(function: ir.Operation, work: Sequence[ir.Operation]) -> None:
     loads = [op for op in loads if op.name == "memref.load"]
     if not loads:
         return
-    written = {root(value) for op in work for value in _memory(op)}
+    written = {root(value) for op in work for value in written_by(op)}
     if any(root(op.operands[0]) in written for op in loads):
         message = "a kernel reads one element between two of its loops, which a GPU cannot"
         raise CompileError("kernel-order", message, place=f"kernel '{function_name(function)}'")
-
-
-def _memory(op: ir.Operation) -> list[ir.Value]:
-    """Return what `op` may write."""
-    values = list(op.operands)
-    if op.name.startswith("linalg."):
-        values = values[op.attributes["operandSegmentSizes"][0] :]
-    return [value for value in values if isinstance(value.type, ir.MemRefType)]

@@ -16,6 +16,8 @@ from xyntra.passes.lower.nests.loop_builder import Position, index
 
 WARP = 32
 """Threads that execute one instruction together."""
+MULTIPROCESSORS = 132
+"""Of the device that is counted on where blocks are shared out: those of an H100."""
 MAX_GRID = (1 << 31) - 1
 """Blocks of a launch in its first dimension."""
 
@@ -58,6 +60,17 @@ def block_number() -> ir.Value:
 def i32(number: int) -> ir.Value:
     """Return a constant."""
     return emit("arith.constant", [], _i32(), value=ir.IntegerAttr.get(_i32(), number))
+
+
+def i64(number: int) -> ir.Value:
+    """Return a constant."""
+    kind = ir.IntegerType.get_signless(64)
+    return emit("arith.constant", [], kind, value=ir.IntegerAttr.get(kind, number))
+
+
+def is_below(number: ir.Value, limit: int) -> ir.Value:
+    """Tell whether an i32 that is not negative is less than a constant, an i1."""
+    return arith.cmpi(arith.CmpIPredicate.ult, number, i32(limit))
 
 
 def as_index(value: ir.Value) -> ir.Value:

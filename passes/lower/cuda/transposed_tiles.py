@@ -17,8 +17,7 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cuda.pointwise import coalesced_order, reads_outputs
-from xyntra.passes.lower.cuda.row_accesses import item_bytes
+from xyntra.passes.lower.cuda.pointwise import coalesced_order, item_bytes
 from xyntra.passes.lower.cuda.scalar_body import emit_on_scalars
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import (
@@ -114,7 +113,7 @@ def emit_transposed(nest: LinearNest, shared: SharedMemory) -> LaunchShape | Non
 def _transposed(nest: LinearNest) -> _Transposed | None:
     """Return what is known of `nest`; None where tiles cannot, or need not, be used."""
     elements = prod(loop.extent for loop in nest.loops)
-    if nest.indices or not is_vectorizable(nest.body) or reads_outputs(nest):
+    if nest.indices or not is_vectorizable(nest.body) or nest.reads_outputs:
         return None
     order = coalesced_order(nest)
     if elements < _MIN_ELEMENTS or len(order) != len(nest.loops) or len(order) < 2:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, Loop, linear_nest
-from xyntra.passes.lower.nests.memrefs import is_private, root, view_offset
+from xyntra.passes.lower.nests.memrefs import is_private, root
 from xyntra.passes.lower.row_major import common_refinement, row_major_steps
 
 
@@ -122,14 +122,10 @@ def _reads_what_it_writes(
         for memory, output in written:
             if memory != root(access.value):
                 continue
-            if access.strides != output.strides or _start(access) != _start(output):
+            if access.strides != output.strides or access.start != output.start:
                 return None
             in_place = True
     return in_place
-
-
-def _start(access: Access) -> int:
-    return access.offset + view_offset(access.value)
 
 
 def _is_injective(nest: LinearNest, access: Access) -> bool:
@@ -184,7 +180,7 @@ def _joined(core: LinearNest, after: LinearNest, is_result: Sequence[bool]) -> L
     result = core.outputs[0]
     walk, other = _Walk.along(core, result), _Walk.along(after, results[0])
     is_same = all(each.strides == results[0].strides for each in results)
-    starts = {_start(each) for each in [result, *results]}
+    starts = {each.start for each in [result, *results]}
     if walk is None or other is None or not is_same or len(starts) > 1:
         return None
     shape = common_refinement(walk.shape, other.shape)

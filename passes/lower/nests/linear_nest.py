@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.nests.access_strides import IRREGULAR, loop_extents, loop_strides
-from xyntra.passes.lower.nests.memrefs import flattened, has_static_layout
+from xyntra.passes.lower.nests.memrefs import flattened, has_static_layout, view_offset
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,16 @@ class Access:
         """Whether the operand is a value rather than memory."""
         return not isinstance(self.value.type, ir.MemRefType)
 
+    @property
+    def element_type(self) -> ir.Type:
+        """The type of what lies in memory; the operand is no scalar."""
+        return ir.MemRefType(self.value.type).element_type
+
+    @property
+    def start(self) -> int:
+        """The element, counted from where its memory begins, that the first iteration touches."""
+        return self.offset + view_offset(self.value)
+
 
 Strides = tuple[int, ...]
 
@@ -59,6 +69,12 @@ class LinearNest:
     outputs: tuple[Access, ...]
     body: ir.Block
     indices: tuple[Strides, ...] = ()
+
+    @property
+    def reads_outputs(self) -> bool:
+        """Whether the body looks at what its outputs hold before."""
+        kept = list(self.body.arguments)[len(self.inputs) :]
+        return any(list(argument.uses) for argument in kept)
 
     @property
     def accesses(self) -> tuple[Access, ...]:

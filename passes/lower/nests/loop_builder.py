@@ -91,7 +91,7 @@ def offset(access: Access, position: Position) -> ir.Value:
 
 def load(access: Access, place: ir.Value) -> ir.Value:
     """Return one element."""
-    element = ir.MemRefType(access.value.type).element_type
+    element = access.element_type
     return emit("memref.load", [access.value, place], element)
 
 

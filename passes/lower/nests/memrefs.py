@@ -85,6 +85,14 @@ def view_offset(value: ir.Value) -> int:
     return int(offset)
 
 
+def written_by(op: ir.Operation) -> list[ir.Value]:
+    """Return the memrefs that `op` may write: outputs of a linalg operation, else all operands."""
+    values = list(op.operands)
+    if op.name.startswith("linalg."):
+        values = values[op.attributes["operandSegmentSizes"][0] :]
+    return [value for value in values if isinstance(value.type, ir.MemRefType)]
+
+
 def is_private(whole: ir.Value, users: Sequence[ir.Operation]) -> bool:
     """Tell whether `whole` is allocated by the kernel and touched by `users` only."""
     if isinstance(whole.owner, ir.Block) or whole.owner.name != "memref.alloc":

@@ -23,7 +23,7 @@ from xyntra.passes.lower.nests.kernel_function import (
     terminator,
 )
 from xyntra.passes.lower.nests.linear_nest import Access
-from xyntra.passes.lower.nests.memrefs import flattened, root, view_offset
+from xyntra.passes.lower.nests.memrefs import flattened, root
 
 PREPARED = "xyntra.prepared"
 """Attribute of a kernel: the bytes of every copy. They are its last arguments."""
@@ -74,7 +74,7 @@ def prepared(access: Access, size: int, element: ir.Type | None = None) -> Prepa
         raise ValueError("only an argument of a kernel can be prepared")
     kernel = argument.owner.owner.operation
     prepare = _prepare_function(kernel)
-    element = element or ir.MemRefType(access.value.type).element_type
+    element = element or access.element_type
     kind = ir.MemRefType.get([size], element)
     nbytes = -(-size * ITEM_BYTES[str(element)] // _ALIGNMENT) * _ALIGNMENT
     sizes = ir.DenseI64ArrayAttr.get([*prepared_bytes(kernel), nbytes])
@@ -86,7 +86,7 @@ def prepared(access: Access, size: int, element: ir.Type | None = None) -> Prepa
     body = entry_block(prepare)
     with ir.InsertionPoint(terminator(body)):
         source = flattened(body.arguments[argument.arg_number])
-    start = access.offset + view_offset(access.value)
+    start = access.start
     return Prepared(Access(source, start, access.strides), values[1], values[0])
 
 
@@ -104,7 +104,7 @@ def _argument(access: Access) -> ir.BlockArgument | None:
     memory = root(access.value)
     if not isinstance(memory.owner, ir.Block) or memory.owner.owner.operation.name != "func.func":
         return None
-    element = ir.MemRefType(access.value.type).element_type
+    element = access.element_type
     if ir.MemRefType(memory.type).element_type != element:
         return None
     return ir.BlockArgument(memory)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, split, without_units
-from xyntra.passes.lower.nests.memrefs import allocate, is_private, root, view_offset
+from xyntra.passes.lower.nests.memrefs import allocate, is_private, root
 
 _MIN_ROW = 16  # elements; shorter rows vectorise better without shared loops
 
@@ -88,7 +88,7 @@ def with_row_buffers(
         if whole not in buffers:
             return access
         strides = (*[0] * count, *access.strides[count:])
-        start = access.offset + view_offset(access.value)
+        start = access.start
         return Access(buffers[whole], start, strides)
 
     return [
@@ -153,7 +153,7 @@ def _are_elements(accesses: Sequence[tuple[LinearNest, Access]], count: int) -> 
     """Tell whether all accesses touch the same elements of a row, and no two rows the same."""
     found = {
         (
-            each.offset + view_offset(each.value),
+            each.start,
             tuple(
                 (step, loop.extent)
                 for step, loop in zip(each.strides, nest.loops, strict=True)
@@ -183,7 +183,7 @@ def _loaded(nest: LinearNest) -> list[ir.Value]:
 
 
 def _region(nest: LinearNest, access: Access, count: int) -> _Region:
-    start = end = access.offset + view_offset(access.value)
+    start = end = access.start
     for loop, stride in zip(nest.loops[count:], access.strides[count:], strict=True):
         reach = (loop.extent - 1) * stride
         start, end = start + min(reach, 0), end + max(reach, 0)

@@ -87,3 +87,10 @@ def _on_vectors(op: ir.Operation, operands: list[ir.Value], lanes: int) -> ir.Va
     if op.name == "arith.constant":
         attributes["value"] = ir.DenseElementsAttr.get_splat(kind, attributes["value"])
     return emit(op.name, operands, kind, **attributes)
+
+
+def lane_of(vector: ir.Value, lane: int) -> ir.Value:
+    """Return one element of a vector."""
+    kind = ir.VectorType(vector.type).element_type
+    position = ir.DenseI64ArrayAttr.get([lane])
+    return emit("vector.extract", [vector], kind, static_position=position)

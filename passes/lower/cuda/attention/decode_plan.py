@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from xyntra.passes.lower.cuda.attention.folded_heads import with_folded_heads
 from xyntra.passes.lower.cuda.attention.plan import LARGEST_SIZE, ROWS, FlashPlan, sized
 from xyntra.passes.lower.cuda.attention.problem import Problem
+from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS
 
 _ARCHITECTURES = frozenset({"sm_90", "sm_90a", "sm_100", "sm_100a"})
 """With clusters, and 227 KB of shared memory for a block."""
@@ -22,7 +23,6 @@ _CLUSTERS = (1, 2, 4, 8)
 _ENOUGH = 64
 """Blocks that read memory as fast as it goes. More would share its rows, and clusters that fill
 all multiprocessors do not all find a place at once."""
-_MULTIPROCESSORS = 132
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def plan_decode(problem: Problem, architecture: str) -> DecodePlan | None:
     b, h, s, t, d, e = problem.sizes
     if architecture not in _ARCHITECTURES or t < _FEWEST_KEYS or max(d, e) > LARGEST_SIZE:
         return None
-    if s >= _MOST_QUERIES or (s > _FEW_QUERIES and b * h * -(-s // 32) >= _MULTIPROCESSORS):
+    if s >= _MOST_QUERIES or (s > _FEW_QUERIES and b * h * -(-s // 32) >= MULTIPROCESSORS):
         return None
     widest = problem.query.item_bytes * max(d, e)
     keys, choices = next(found for nbytes, found in _TILES.items() if widest <= nbytes)

@@ -22,7 +22,6 @@ from xyntra.passes.lower.cuda.attention.hopper_machine import (
 from xyntra.passes.lower.cuda.attention.hopper_order import tile_order
 from xyntra.passes.lower.cuda.attention.hopper_plan import (
     GROUP_ROWS,
-    MULTIPROCESSORS,
     HopperPlan,
     tensor_map,
 )
@@ -32,6 +31,7 @@ from xyntra.passes.lower.cuda.attention.problem import Problem
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.tensor_map import TensorMap, map_argument
 from xyntra.passes.lower.cuda.thread_grid import (
+    MULTIPROCESSORS,
     LaunchShape,
     barrier,
     block_number,

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from xyntra.passes.lower.cuda.attention.hopper_machine import ROW_BYTES
 from xyntra.passes.lower.cuda.attention.problem import Located, Problem
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
+from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS
 from xyntra.passes.lower.nests.memrefs import view_offset
 
 CHUNK = 64
 """Elements of a row of 128 bytes."""
 GROUP_ROWS = 64
 """Queries of a warpgroup."""
-MULTIPROCESSORS = 132
 _ARCHITECTURE = "sm_90a"
 _LARGEST = 256
 _MASKED = 128

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xyntra.passes.lower.cuda.attention.problem import Problem
+from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS
 
 ROWS = 16
 """Queries of a warp."""
@@ -15,7 +16,6 @@ LARGEST_SIZE = 256
 _LANES = 32
 _PADDING = 16  # bytes behind a row, so that eight rows lie in different banks
 _SHARED = 99 << 10  # what a block may have on every architecture since sm_80
-_MULTIPROCESSORS = 132
 _FEW_KEYS = 256
 _STEP = 16  # keys
 _APART = 8  # f32s behind a row of a warp's own results
@@ -130,9 +130,9 @@ def _warps(problem: Problem) -> list[tuple[int, int]]:
     b, h, s, t, _, _ = problem.sizes
     shared_keys = (1, 4 if t <= _FEW_KEYS else 8)
     choices = [shared_keys, (1, 4), (1, 2)]
-    if b * h * -(-s // 32) >= _MULTIPROCESSORS:
+    if b * h * -(-s // 32) >= MULTIPROCESSORS:
         choices = [(2, 2), *choices]
-    if b * h * -(-s // 64) >= _MULTIPROCESSORS:
+    if b * h * -(-s // 64) >= MULTIPROCESSORS:
         choices = [(4, 1), *choices]
     return choices
 

@@ -20,7 +20,6 @@ from xyntra.passes.lower.cuda.contraction.product import Dimension, Product
 from xyntra.passes.lower.cuda.contraction.tile_order import TileOrder
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
     BLOCK,
-    MULTIPROCESSORS,
     SWIZZLE,
     TILES,
     Tile,
@@ -30,6 +29,7 @@ from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
     tensor_map,
 )
 from xyntra.passes.lower.cuda.contraction.wgmma_results import Results
+from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS
 from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.memrefs import view_offset

@@ -12,11 +12,9 @@ from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.contraction.product import Product
-from xyntra.passes.lower.cuda.contraction.wgmma_ops import i64
-from xyntra.passes.lower.cuda.thread_grid import i32
+from xyntra.passes.lower.cuda.thread_grid import i32, i64
 from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.linear_nest import Access
-from xyntra.passes.lower.nests.memrefs import view_offset
 from xyntra.passes.lower.nests.prepared_operands import is_constant
 
 _LINE = 128  # bytes that come together
@@ -46,12 +44,12 @@ def _is_row(product: Product, access: Access) -> bool:
 
 
 def _prefetch(access: Access, extent: int, column: ir.Value, columns: int) -> None:
-    kind = ir.MemRefType(access.value.type).element_type
+    kind = access.element_type
     nbytes = ITEM_BYTES[str(kind)]
     begin = emit("memref.extract_aligned_pointer_as_index", [access.value], ir.IndexType.get())
     wide = ir.IntegerType.get_signless(64)
     start = arith.index_cast(wide, begin)
-    first = access.offset + view_offset(access.value)
+    first = access.start
     for ahead in range(0, columns, _LINE // nbytes):
         number = arith.minui(arith.addi(column, i32(ahead)), i32(extent - 1))
         place = arith.addi(arith.extui(wide, number), i64(first))

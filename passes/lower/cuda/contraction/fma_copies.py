@@ -15,12 +15,12 @@ from functools import reduce
 from torch_mlir.dialects import arith, llvm
 
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.contraction.fma_factor import FmaFactor, Pieces
 from xyntra.passes.lower.cuda.contraction.fma_tiles import DEPTH
 from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
+from xyntra.passes.lower.cuda.contraction.mma_instructions import address_of
 from xyntra.passes.lower.cuda.contraction.roles import size
-from xyntra.passes.lower.cuda.thread_grid import i32, thread_number
+from xyntra.passes.lower.cuda.thread_grid import i32, i64, is_below, thread_number
 from xyntra.passes.lower.nests.loop_builder import Position
 
 _ITEM = 4  # bytes
@@ -91,7 +91,7 @@ class FmaCopies:
             first: whether the part may be the first one of the reduction.
         """
         nbytes = self.factor.lanes * _ITEM
-        base = _address(self.factor.access.value)
+        base = address_of(self.factor.access.value)
         steps = self._steps(part, first=first)
         wanted = self._shared_out(wanted)
         places = {place: arith.addi(stage, place) for place, _ in self.targets}
@@ -107,13 +107,13 @@ class FmaCopies:
         """Return `wanted` for threads that have a piece."""
         if self.pieces.count >= self.threads:
             return wanted
-        has = _is_below(thread_number(), self.pieces.count)
+        has = is_below(thread_number(), self.pieces.count)
         return has if wanted is None else arith.andi(wanted, has)
 
     def _present(self, row: _Place, step: _Place, nbytes: int) -> ir.Value | None:
         """Return how many bytes of a piece are read; zeros take the place of the others."""
         conditions = [
-            _is_below(arith.addi(one, other), window.size)  # negative ones are large
+            is_below(arith.addi(one, other), window.size)  # negative ones are large
             for one, other, window in zip(
                 row.windows, step.windows, self.factor.windows, strict=True
             )
@@ -152,7 +152,7 @@ class FmaCopies:
         number = arith.addi(start, arith.addi(self.pieces.step, i32(deep)))
         position = factor.position(number, factor.reductions)
         limit = size(factor.nest, factor.reductions)
-        inside = _is_below(number, limit) if limit % DEPTH else None
+        inside = is_below(number, limit) if limit % DEPTH else None
         return _Place(factor.distance(position), 0, self._windows(position), inside)
 
     def _windows(self, position: Position) -> tuple[ir.Value, ...]:
@@ -236,21 +236,6 @@ def _copy(
     llvm.inline_asm(None, operands, f"{text};", constraints, has_side_effects=True)
 
 
-def _address(value: ir.Value) -> ir.Value:
-    """Return where the memory of a memref begins, an i64."""
-    found = emit("memref.extract_aligned_pointer_as_index", [value], ir.IndexType.get())
-    return arith.index_cast(ir.IntegerType.get_signless(64), found)
-
-
 def _bytes(distance: ir.Value) -> ir.Value:
     wide = arith.extsi(ir.IntegerType.get_signless(64), distance)
-    return arith.muli(wide, _i64(_ITEM))
-
-
-def _i64(number: int) -> ir.Value:
-    kind = ir.IntegerType.get_signless(64)
-    return emit("arith.constant", [], kind, value=ir.IntegerAttr.get(kind, number))
-
-
-def _is_below(number: ir.Value, limit: int) -> ir.Value:
-    return arith.cmpi(arith.CmpIPredicate.ult, number, i32(limit))
+    return arith.muli(wide, i64(_ITEM))

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.contraction.fma_factor import ROW_BYTES, FmaFactor
 from xyntra.passes.lower.cuda.contraction.fma_tiles import VECTOR, pitch
 from xyntra.passes.lower.cuda.contraction.mma_instructions import load_vector
 from xyntra.passes.lower.cuda.thread_grid import i32
+from xyntra.passes.lower.nests.vector_body import lane_of
 
 _ITEM = 4  # bytes
 _QUAD = VECTOR * _ITEM  # bytes
@@ -79,14 +79,8 @@ class FmaReads:
         """Return the rows' values in a step: `held` is from `step`, or from `quad`s."""
         if not self.factor.is_deep:
             return list(held)
-        return [_lane(vector, step % VECTOR) for vector in held]
+        return [lane_of(vector, step % VECTOR) for vector in held]
 
 
 def _lanes(vector: ir.Value) -> list[ir.Value]:
-    return [_lane(vector, number) for number in range(VECTOR)]
-
-
-def _lane(vector: ir.Value, number: int) -> ir.Value:
-    element = ir.VectorType(vector.type).element_type
-    place = ir.DenseI64ArrayAttr.get([number])
-    return emit("vector.extract", [vector], element, static_position=place)
+    return [lane_of(vector, number) for number in range(VECTOR)]

@@ -8,6 +8,7 @@ from itertools import product
 from math import ceil
 
 from xyntra.passes.lower.cuda.contraction.mma_tiles import MmaTile
+from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS
 
 VECTOR = 4
 """Neighbours that a thread takes at once from shared memory, 16 bytes."""
@@ -15,7 +16,6 @@ DEPTH = 16
 """Steps of the reduction in one part."""
 _PADDING = 4  # elements behind every step of a part, so that steps start in different banks
 _LANES = 32
-_PROCESSORS = 132
 _SHARED = 227 << 10  # bytes that the blocks of one multiprocessor have
 _RESERVED = 1 << 10  # that the system takes of them for each block
 _REGISTERS = 1 << 16  # of one multiprocessor
@@ -111,7 +111,7 @@ class FmaTile:
     def microseconds(self, rows: int, columns: int, batch: int, parts: int) -> float:
         """Estimate how long a contraction of `parts` parts takes on a large device."""
         all_blocks = self.tiles(rows, columns, batch) * self.split
-        blocks = ceil(all_blocks * _CROWDING[self.split] / _PROCESSORS)
+        blocks = ceil(all_blocks * _CROWDING[self.split] / MULTIPROCESSORS)
         waves, last = divmod(blocks, self.resident)
         cycles = waves * self._cycles(self.resident) + (self._cycles(last) if last else 0.0)
         time = _START + cycles * parts / self.split / _CLOCK

@@ -17,7 +17,6 @@ from xyntra.passes.lower.cuda.contraction.wgmma_plan import SWIZZLE, WARPGROUP, 
 from xyntra.passes.lower.cuda.thread_grid import WARP, as_index, i32, thread_number, when
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import Position, index, load, offset, plus, store
-from xyntra.passes.lower.nests.memrefs import view_offset
 from xyntra.passes.lower.nests.vector_body import broadcast
 
 COLUMN_STEP = 8
@@ -211,7 +210,7 @@ class Fragment:
         first = arith.addi(self.column, i32(column))
         if self._is_pair(access, columns):
             place = plus(base, self._column_place(columns, first, column, 2))
-            element = ir.MemRefType(access.value.type).element_type
+            element = access.element_type
             kind = ir.VectorType.get([2], element)
             return emit("vector.load", [access.value, place], kind, alignment=_alignment(element))
         places = [
@@ -247,9 +246,9 @@ class Fragment:
         rows = self.product.dimensions(access, self.product.rows)
         others = [each.stride for each in [*rows, *columns[1:]]]
         others += [access.strides[number] for number in self.product.batch]
-        first = access.offset + view_offset(access.value)
+        first = access.start
         # In memory a boolean is a byte, in a vector a bit.
-        is_boolean = str(ir.MemRefType(access.value.type).element_type) == "i1"
+        is_boolean = str(access.element_type) == "i1"
         return (
             not is_boolean
             and columns[0].stride == 1
@@ -289,7 +288,7 @@ def _both(first: ir.Value | None, second: ir.Value | None) -> ir.Value:
 
 
 def _store_vector(value: ir.Value, access: Access, place: ir.Value) -> None:
-    element = ir.MemRefType(access.value.type).element_type
+    element = access.element_type
     ir.Operation.create(
         "vector.store",
         operands=[value, access.value, place],

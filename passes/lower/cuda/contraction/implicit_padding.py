@@ -15,7 +15,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.nests.fills import initial_of, is_fill
 from xyntra.passes.lower.nests.kernel_function import terminator
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, is_linear, linear_nest, split
-from xyntra.passes.lower.nests.memrefs import flattened, is_private, root, view_offset
+from xyntra.passes.lower.nests.memrefs import flattened, is_private, root, written_by
 from xyntra.passes.lower.row_major import row_major_steps
 
 
@@ -107,7 +107,7 @@ def padding_of(
         return None
     with contraction.location, ir.InsertionPoint(contraction):
         image = replace(nest.inputs[0], value=flattened(copy.operands[0]))
-    low = _digits(target.offset + view_offset(target.value), steps)
+    low = _digits(target.start, steps)
     sizes = tuple(loop.extent for loop in nest.loops)
     return Padding((fill, copy), shape, low, image, sizes, initial_of(fill))
 
@@ -127,7 +127,7 @@ def unpadded(nest: LinearNest, number: int, padding: Padding) -> Unpadded | None
         splits.append(crossing)
         crossing = _crossing(nest, number, padding.shape, steps)
     access = nest.inputs[number]
-    first = _digits(access.offset + view_offset(access.value), steps)
+    first = _digits(access.start, steps)
     moves = [_digits(step, steps) for step in access.strides]
     strides, windows, start = [0] * len(nest.loops), [], padding.image.offset
     for dimension, size in enumerate(padding.shape):
@@ -186,14 +186,6 @@ def _is_copy(op: ir.Operation) -> bool:
         and terminator(body).operands[0] == body.arguments[0]
         and len(list(body.operations)) == 1
     )
-
-
-def written_by(op: ir.Operation) -> list[ir.Value]:
-    """Return what `op` may write."""
-    values = list(op.operands)
-    if op.name.startswith("linalg."):
-        values = values[op.attributes["operandSegmentSizes"][0] :]
-    return [value for value in values if isinstance(value.type, ir.MemRefType)]
 
 
 def _is_zero(value: ir.Value) -> bool:

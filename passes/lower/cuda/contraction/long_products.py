@@ -17,8 +17,9 @@ from xyntra.passes.lower.cuda.contraction.select import (
     plan_on_warps,
     time_on_warps,
 )
-from xyntra.passes.lower.cuda.contraction.wgmma_plan import MULTIPROCESSORS, Tile, microseconds
+from xyntra.passes.lower.cuda.contraction.wgmma_plan import Tile, microseconds
 from xyntra.passes.lower.cuda.long_reductions import Cut, has_plain_maps
+from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS
 from xyntra.passes.lower.nests.fills import is_arithmetic_reduction
 from xyntra.passes.lower.nests.linear_nest import Loop, linear_nest
 

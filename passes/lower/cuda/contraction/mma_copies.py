@@ -14,9 +14,9 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
 from xyntra.passes.lower.cuda.contraction.mma_factor import MmaFactor
-from xyntra.passes.lower.cuda.contraction.mma_instructions import copy_async, store_word
+from xyntra.passes.lower.cuda.contraction.mma_instructions import address_of, copy_async, store_word
 from xyntra.passes.lower.cuda.contraction.roles import size
-from xyntra.passes.lower.cuda.thread_grid import as_index, i32, thread_number, when
+from xyntra.passes.lower.cuda.thread_grid import as_index, i32, is_below, thread_number, when
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import Position, load
 from xyntra.passes.lower.nests.memrefs import view_offset
@@ -67,7 +67,7 @@ class MmaCopies:
         Both are i32s.
         """
         factor = self.factor
-        base = _address(factor.access.value)
+        base = address_of(factor.access.value)
         nbytes = factor.lanes * factor.kind.item
         for ahead in range(0, factor.pieces, self.threads):
             with self._present(ahead):
@@ -100,7 +100,7 @@ class MmaCopies:
         if left >= self.threads:
             yield
             return
-        with when(_is_below(thread_number(), left)):
+        with when(is_below(thread_number(), left)):
             yield
 
     def _piece(
@@ -116,9 +116,9 @@ class MmaCopies:
         conditions = [_in_window(window, position) for window in factor.windows]
         extent = size(factor.nest, factor.loops)
         if extent % factor.width:
-            conditions.append(_is_below(row, extent))
+            conditions.append(is_below(row, extent))
         if self.limit % factor.depth:
-            conditions.append(_is_below(deep, self.limit))
+            conditions.append(is_below(deep, self.limit))
         inside = reduce(arith.andi, conditions) if conditions else None
         return place, arith.addi(i32(factor.start), factor.distance(position)), inside
 
@@ -138,12 +138,6 @@ class MmaCopies:
         return arith.select(inside, word, zero)
 
 
-def _address(value: ir.Value) -> ir.Value:
-    """Return where the memory of a memref begins, an i64."""
-    found = emit("memref.extract_aligned_pointer_as_index", [value], ir.IndexType.get())
-    return arith.index_cast(ir.IntegerType.get_signless(64), found)
-
-
 def _bytes(offset: ir.Value, item: int) -> ir.Value:
     kind = ir.IntegerType.get_signless(64)
     wide = arith.extui(kind, offset)
@@ -155,8 +149,4 @@ def _in_window(window: Window, position: Position) -> ir.Value:
     place: ir.Value = i32(window.first)
     for loop, step in window.steps:
         place = arith.addi(place, arith.muli(position[loop], i32(step)))
-    return _is_below(place, window.size)  # as unsigned numbers, negative ones are large
-
-
-def _is_below(number: ir.Value, limit: int) -> ir.Value:
-    return arith.cmpi(arith.CmpIPredicate.ult, number, i32(limit))
+    return is_below(place, window.size)  # as unsigned numbers, negative ones are large

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from torch_mlir.dialects import llvm
+from torch_mlir.dialects import arith, llvm
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
@@ -17,6 +17,12 @@ from xyntra.passes.lower.cuda.contraction.mma_kind import MmaKind
 
 _SHARED = 3  # address space
 _WIDEST = 16  # bytes of one copy
+
+
+def address_of(value: ir.Value) -> ir.Value:
+    """Return the address at which the memory of a memref begins, an i64."""
+    found = emit("memref.extract_aligned_pointer_as_index", [value], ir.IndexType.get())
+    return arith.index_cast(ir.IntegerType.get_signless(64), found)
 
 
 def copy_async(target: ir.Value, source: ir.Value, nbytes: int, present: ir.Value | None) -> None:

@@ -39,13 +39,13 @@ from xyntra.passes.lower.cuda.thread_grid import (
     barrier,
     delinearize,
     i32,
+    is_below,
     thread_number,
     when,
 )
 from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.loop_builder import Position, load, offset
-from xyntra.passes.lower.nests.memrefs import view_offset
 from xyntra.passes.lower.nests.vector_body import broadcast, emit_results_on_vectors
 
 _WORD = 4  # bytes of a sum
@@ -148,8 +148,8 @@ class MmaResult:
             row = arith.divui(loop.induction_variable, across)
             column = arith.muli(arith.remui(loop.induction_variable, across), i32(lanes))
             inside = arith.andi(
-                _is_below(arith.addi(place.row, row), size(self.nest, self.roles.rows)),
-                _is_below(arith.addi(place.column, column), size(self.nest, self.roles.columns)),
+                is_below(arith.addi(place.row, row), size(self.nest, self.roles.rows)),
+                is_below(arith.addi(place.column, column), size(self.nest, self.roles.columns)),
             )
             if self.partials is None:
                 with when(inside):
@@ -251,7 +251,7 @@ class MmaResult:
         place = offset(access, position)
         if access.strides[self.roles.columns[-1]] == 0:
             return broadcast(load(access, place), self.lanes)
-        kind = ir.VectorType.get([self.lanes], ir.MemRefType(access.value.type).element_type)
+        kind = ir.VectorType.get([self.lanes], access.element_type)
         alignment = self._alignment(access)
         return emit("vector.load", [access.value, place], kind, alignment=alignment)
 
@@ -264,7 +264,7 @@ class MmaResult:
 
     def _alignment(self, access: Access) -> ir.Attribute:
         i64 = ir.IntegerType.get_signless(64)
-        return ir.IntegerAttr.get(i64, self.lanes * ITEM_BYTES[_element(access)])
+        return ir.IntegerAttr.get(i64, self.lanes * ITEM_BYTES[str(access.element_type)])
 
 
 def neighbours(
@@ -284,8 +284,8 @@ def neighbours(
         read = [each for each in read if values.slot(each) is None]
     outputs = _written(nest, epilogue)
     accesses = [*outputs, *read]
-    sizes = {ITEM_BYTES.get(_element(each), 0) for each in accesses}
-    if not roles.columns or "i1" in map(_element, accesses) or 0 in sizes:
+    sizes = {ITEM_BYTES.get(str(each.element_type), 0) for each in accesses}
+    if not roles.columns or any(str(each.element_type) == "i1" for each in accesses) or 0 in sizes:
         return 1
     inner, lanes = roles.columns[-1], min(_MOST_LANES, _VECTOR_BYTES // max(sizes))
     if any(each.strides[inner] != 1 for each in outputs):
@@ -305,18 +305,10 @@ def _is_aligned(nest: LinearNest, access: Access, inner: int, lanes: int) -> boo
     if access.strides[inner] == 0:
         return True
     others = [step for number, step in enumerate(access.strides) if number != inner]
-    start = access.offset + view_offset(access.value)
+    start = access.start
     places = [nest.loops[inner].extent, start, *others]
     return access.strides[inner] == 1 and all(place % lanes == 0 for place in places)
 
 
-def _element(access: Access) -> str:
-    return str(ir.MemRefType(access.value.type).element_type)
-
-
 def _at(number: int) -> ir.Attribute:
     return ir.DenseI64ArrayAttr.get([number])
-
-
-def _is_below(number: ir.Value, limit: int) -> ir.Value:
-    return arith.cmpi(arith.CmpIPredicate.ult, number, i32(limit))

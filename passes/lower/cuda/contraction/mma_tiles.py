@@ -6,11 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 
+from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS
+
 ROW_BYTES = 128
 """Bytes of a row of either factor that one stage holds."""
 _SHARED = 227 << 10  # bytes that the blocks of one multiprocessor have
 _RESERVED = 1 << 10  # that the system takes of them for each block
-_PROCESSORS = 132
 _THREADS = 1024  # of one multiprocessor at a time, at 64 registers
 _SPLITS = (1, 2, 4, 8)
 _MIN_PARTS = 2  # of a slice of the reduction
@@ -90,11 +91,11 @@ class MmaTile:
     def microseconds(self, rows: int, columns: int, batch: int, parts: int) -> float:
         """Estimate how long a contraction of `parts` parts takes on a large device."""
         blocks = self.tiles(rows, columns, batch) * self.split
-        waves = -(-blocks // (_PROCESSORS * self.resident))
+        waves = -(-blocks // (MULTIPROCESSORS * self.resident))
         own = -(-parts // self.split)
         work = max(self.rows * self.columns * ROW_BYTES / _MULTIPLY, self.stage_bytes / _COPY)
         result = self.rows * self.columns * 4 * (_RESULT + (_EXCHANGE if self.split > 1 else 0.0))
-        busy = -(-blocks // _PROCESSORS) * (own * work + result)
+        busy = -(-blocks // MULTIPROCESSORS) * (own * work + result)
         waiting = waves * (own * _LATENCY / (self.stages - 1) + result)
         cluster = _CLUSTER + _MEMBER * self.split if self.split > 1 else 0.0
         return max(busy, waiting) + waves * cluster + _START

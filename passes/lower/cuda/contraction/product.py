@@ -135,7 +135,7 @@ def _factors(
 ) -> tuple[Access, Access, str] | None:
     """Return both factors and their type; None where `nest` does not sum their products."""
     left, right = nest.inputs[roles.left], nest.inputs[roles.right]
-    kinds = {str(ir.MemRefType(each.value.type).element_type) for each in (left, right)}
+    kinds = {str(each.element_type) for each in (left, right)}
     allowed = {*_NARROW, "f32"} if tf32 else {*_NARROW}
     if len(kinds) > 1 or not kinds <= allowed or not roles.rows or not roles.columns:
         return None

@@ -18,7 +18,7 @@ from xyntra.passes.lower.cuda.contraction.row_partials import (
 from xyntra.passes.lower.cuda.contraction.row_values import RowValues
 from xyntra.passes.lower.nests.fills import initial_of, is_fill
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, collapsed, linear_nest
-from xyntra.passes.lower.nests.memrefs import root, view_offset
+from xyntra.passes.lower.nests.memrefs import root
 from xyntra.passes.lower.nests.vector_body import is_vectorizable
 
 
@@ -71,32 +71,19 @@ def _is_of_rows(nest: LinearNest, rows: int, held: set[ir.Value]) -> bool:
         return False
     own = tuple(0 if loop.is_reduction else 1 for loop in nest.loops)
     outputs = [root(each.value) for each in nest.outputs]
-    kinds = [_element(each) for each in nest.outputs]
+    kinds = [str(each.element_type) for each in nest.outputs]
     if any(kind != "f32" for kind in kinds) or not all(_is_at(each, own) for each in nest.outputs):
         return False
-    if _reads_outputs(nest) and not held.issuperset(outputs):
+    if nest.reads_outputs and not held.issuperset(outputs):
         return False
     memory = [each for each in nest.inputs if not each.is_scalar]
-    if any(_element(each) == "i1" for each in memory):
+    if any(str(each.element_type) == "i1" for each in memory):
         return False
     return all(_is_at(each, own) for each in memory if root(each.value) in held)
 
 
-def _reads_outputs(nest: LinearNest) -> bool:
-    kept = list(nest.body.arguments)[len(nest.inputs) :]
-    return any(list(argument.uses) for argument in kept)
-
-
 def _is_at(access: Access, strides: Sequence[int]) -> bool:
-    return access.strides == tuple(strides) and _start(access) == 0
-
-
-def _start(access: Access) -> int:
-    return access.offset + view_offset(access.value)
-
-
-def _element(access: Access) -> str:
-    return str(ir.MemRefType(access.value.type).element_type)
+    return access.strides == tuple(strides) and access.start == 0
 
 
 def _epilogue_inputs(group: ContractionGroup) -> list[Access]:
@@ -114,7 +101,7 @@ def _walks_along_rows(
     found = dimensions_of(group.nest, access, group.roles.rows)
     across = dimensions_of(group.nest, access, group.roles.columns)
     moves_across = any(each.stride for each in across)
-    if size(group.nest, group.roles.batch) != 1 or _start(access) != 0:
+    if size(group.nest, group.roles.batch) != 1 or access.start != 0:
         return False
     if rows.extent > 1 and found != [rows]:
         return False
@@ -160,7 +147,7 @@ def _read_result(group: ContractionGroup, operations: Sequence[ir.Operation]) ->
     ]
     found = [each for each in results if root(each.value) in read]
     columns = size(group.nest, group.roles.columns)
-    if len(found) != 1 or columns % PARTIAL_COLUMNS or _element(found[0]) == "i1":
+    if len(found) != 1 or columns % PARTIAL_COLUMNS or str(found[0].element_type) == "i1":
         return None
     rows = Dimension(size(group.nest, group.roles.rows), columns)
     whole = _walks_along_rows(group, found[0], rows, Dimension(columns, 1))
@@ -193,7 +180,7 @@ def _partial(
         return None
     if loops != {step: extent for step, extent in extents.items() if extent > 1}:
         return None
-    if any(each.strides != steps or _start(each) != _start(result) for each in own):
+    if any(each.strides != steps or each.start != result.start for each in own):
         return None
     (output,) = nest.outputs
     others = [each for each in read if each not in own]
@@ -210,5 +197,5 @@ def _is_same(access: Access, output: Access, known: Sequence[Access]) -> bool:
     if access.strides != output.strides:
         return False
     return any(
-        root(each.value) == root(access.value) and _start(each) == _start(access) for each in known
+        root(each.value) == root(access.value) and each.start == access.start for each in known
     )

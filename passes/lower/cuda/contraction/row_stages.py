@@ -19,7 +19,7 @@ from xyntra.passes.lower.cuda.contraction.select import takes_rows
 from xyntra.passes.lower.cuda.launch_groups import is_nest
 from xyntra.passes.lower.cuda.stages import Stage
 from xyntra.passes.lower.nests.linear_nest import Access, linear_nest
-from xyntra.passes.lower.nests.memrefs import is_private, is_touched_by, root
+from xyntra.passes.lower.nests.memrefs import is_private, is_touched_by, root, written_by
 
 
 def with_row_work(stages: Sequence[Stage], architecture: str) -> list[Stage]:
@@ -149,7 +149,7 @@ def _may_move(
     if not all(is_private(each, members) or _is_result(each, members) for each in own):
         return False
     others = [op for stage in stages for op in stage.operations if op not in operations]
-    written = {root(value) for op in others for value in _outputs(op)}
+    written = {root(value) for op in others for value in written_by(op)}
     inputs = {root(each.value) for nest in nests for each in nest.inputs if not each.is_scalar}
     return not (inputs - own) & written
 
@@ -157,10 +157,3 @@ def _may_move(
 def _is_result(memory: ir.Value, users: Sequence[ir.Operation]) -> bool:
     """Tell whether `memory` is given to the kernel and touched by `users` only."""
     return isinstance(memory.owner, ir.Block) and is_touched_by(memory, users)
-
-
-def _outputs(op: ir.Operation) -> list[ir.Value]:
-    values = list(op.operands)
-    if op.name.startswith("linalg."):
-        values = values[op.attributes["operandSegmentSizes"][0] :]
-    return [value for value in values if isinstance(value.type, ir.MemRefType)]

@@ -224,7 +224,7 @@ def _staging(
 ) -> Staging:
     access = nest.inputs[factor]
     team, thread = member
-    element = ir.MemRefType(access.value.type).element_type
+    element = access.element_type
     elements = Staging.elements(width, shape.depth)
     buffer = shared.allocate(elements * shape.teams, element)
     start = arith.muli(team, i32(elements))

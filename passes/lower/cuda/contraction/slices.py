@@ -144,10 +144,10 @@ def _slice(group: ContractionGroup, after: LinearNest) -> Slice | None:
     inputs = [*group.nest.inputs, *others]
     if any(not each.is_scalar and root(each.value) in written for each in inputs):
         return None
-    starts = {each.offset + view_offset(each.value) for each in read}
+    starts = {each.start for each in read}
     if len(starts) > 1 or any(each.strides != read[0].strides for each in read):
         return None
-    if len(group.roles.columns) != 1 or _reads_outputs(after):
+    if len(group.roles.columns) != 1 or after.reads_outputs:
         return None
     start = starts.pop() - result.offset - view_offset(result.value)
     pieces = _pieces(group.nest, group.roles, read[0], after.loops)
@@ -168,11 +168,6 @@ def _slice(group: ContractionGroup, after: LinearNest) -> Slice | None:
         is_in_place=False,
     )
     return Slice(start, columns, epilogue)
-
-
-def _reads_outputs(after: LinearNest) -> bool:
-    kept = list(after.body.arguments)[len(after.inputs) :]
-    return any(list(argument.uses) for argument in kept)
 
 
 def _pieces(

@@ -6,10 +6,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from xyntra.passes.lower.cuda.shared_memory import STATIC_BYTES
+from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS
 
 _ENOUGH_BLOCKS = 120  # nearly one for every multiprocessor of a large device
 _MANY_BLOCKS = 200
-_ROOM = 132 * 512  # threads that a large device hides the latency of shared memory with
+_ROOM = MULTIPROCESSORS * 512  # threads that a large device hides the latency of shared memory with
 _MIN_STEPS = 48  # of a team
 VECTOR = 4
 """Neighbours that a thread takes at once from shared memory."""

@@ -13,7 +13,6 @@ from xyntra.passes.lower.cuda.contraction.implicit_padding import (
     Padding,
     padding_of,
     unpadded,
-    written_by,
 )
 from xyntra.passes.lower.cuda.contraction.mma_plan import MmaPlan
 from xyntra.passes.lower.cuda.contraction.pooling import pooling_of
@@ -23,6 +22,7 @@ from xyntra.passes.lower.cuda.stages import Stage
 from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.fills import is_arithmetic_reduction
 from xyntra.passes.lower.nests.linear_nest import Access
+from xyntra.passes.lower.nests.memrefs import written_by
 
 
 def without_padding(stages: Sequence[Stage], architecture: str) -> list[Stage]:

@@ -39,7 +39,6 @@ from xyntra.passes.lower.cuda.contraction.wgmma_ops import (
 )
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
     BLOCK_BYTES,
-    MULTIPROCESSORS,
     SWIZZLE,
     WARPGROUP,
     WARPGROUP_ROWS,
@@ -51,6 +50,7 @@ from xyntra.passes.lower.cuda.contraction.wgmma_split import leave_sums, write_s
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.tensor_map import map_argument
 from xyntra.passes.lower.cuda.thread_grid import (
+    MULTIPROCESSORS,
     WARP,
     LaunchShape,
     barrier,

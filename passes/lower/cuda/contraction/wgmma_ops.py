@@ -9,7 +9,7 @@ from torch_mlir.dialects import arith, llvm, nvvm
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cuda.thread_grid import i32
+from xyntra.passes.lower.cuda.thread_grid import i32, i64
 
 _TRY_TICKS = 10_000_000  # how long one attempt to wait may take before it is repeated
 _SWIZZLE_128 = 1 << 62  # the descriptor's code for rows of 128 bytes, permuted
@@ -20,12 +20,6 @@ _UNIT = 4  # descriptors count in 16 bytes
 def attribute(text: str) -> ir.Attribute:
     """Return a parsed attribute."""
     return ir.Attribute.parse(text)
-
-
-def i64(number: int) -> ir.Value:
-    """Return a constant."""
-    kind = ir.IntegerType.get_signless(64)
-    return emit("arith.constant", [], kind, value=ir.IntegerAttr.get(kind, number))
 
 
 def address(pointer: ir.Value) -> ir.Value:

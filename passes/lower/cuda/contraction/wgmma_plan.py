@@ -14,9 +14,8 @@ from xyntra.passes.lower.cuda.contraction.product import Dimension, Product
 from xyntra.passes.lower.cuda.contraction.wgmma_factor import StagePlace, StageTarget
 from xyntra.passes.lower.cuda.contraction.wgmma_ops import copy_in, pointer
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
-from xyntra.passes.lower.cuda.thread_grid import i32
+from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS, i32
 from xyntra.passes.lower.nests.linear_nest import Access
-from xyntra.passes.lower.nests.memrefs import view_offset
 
 SWIZZLE = 128
 """Bytes of a row in shared memory, and of the pattern that its chunks are permuted in."""
@@ -30,7 +29,6 @@ BLOCK_BYTES = BLOCK * SWIZZLE
 """Of 64 rows of either factor, or of 64 steps of 64 neighbouring ones."""
 SHARED_BYTES = 227 << 10
 """Shared memory that a block of sm_90 may have."""
-MULTIPROCESSORS = 132
 _MAX_RANK = 5
 _ALIGNMENT = 16  # bytes, of strides and addresses of TMA
 _MAX_STAGES = 8
@@ -152,10 +150,10 @@ def tensor_map(
         box: elements that one copy moves in the first two of them.
         element: what they become in shared memory; as they are where not given.
     """
-    stored = str(ir.MemRefType(access.value.type).element_type)
+    stored = str(access.element_type)
     nbytes = ITEM_BYTES[stored]
     strides = [each.stride * nbytes for each in dimensions[1:]]
-    offset = (access.offset + view_offset(access.value)) * nbytes
+    offset = (access.start) * nbytes
     if dimensions[0].stride != 1 or len(dimensions) > _MAX_RANK:
         return None
     if any(place <= 0 or place % _ALIGNMENT for place in strides) or offset % _ALIGNMENT:

@@ -77,7 +77,7 @@ class Target:
     @classmethod
     def of(cls, product: Product, access: Access) -> Target | None:
         """Return an output of `product`; None where its type has no code here."""
-        element = str(ir.MemRefType(access.value.type).element_type)
+        element = str(access.element_type)
         if element not in _ITEM_BYTES:
             return None
         rows = product.dimensions(access, product.rows)

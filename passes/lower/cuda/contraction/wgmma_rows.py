@@ -35,7 +35,7 @@ def write_rows(
         column: the first column in the output, an i32.
         source: address of the rows in shared memory, whose chunks are permuted.
     """
-    element = ir.MemRefType(access.value.type).element_type
+    element = access.element_type
     nbytes = element.width // 8
     lane, warp = fragment.lane, arith.muli(fragment.warp, i32(_WARP_ROWS))
     own_row = arith.addi(row, warp)
