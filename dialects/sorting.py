@@ -22,7 +22,7 @@ from xyntra.dialects.dtypes import bit_width, is_float, is_unsigned
 from xyntra.dialects.loops import Carried, carry_range, for_each, for_range, insert, when
 from xyntra.dialects.scalar import Scalar, constant, emit
 
-__all__ = ["best_along", "has_keys"]
+__all__ = ["best_along", "has_keys", "rank_of"]
 
 _BLOCK = 32  # elements that are looked at together
 _RUN = 8  # keys that are sorted by insertion, at most
@@ -80,8 +80,8 @@ def best_along(b: TensorBuilder, x: Tensor, axis: int, k: int, largest: bool) ->
     return for_each(b, [2], best, only)
 
 
-def _rank(value: Scalar, largest: bool) -> Scalar:
-    """A uint32 that is the smaller the better `value` is."""
+def rank_of(value: Scalar, largest: bool, *, nan_is_best: bool = False) -> Scalar:
+    """A uint32 that is the smaller the better `value` is; NaN is the worst, or the best."""
     if not is_float(value.dtype):
         wide = value.cast("uint32" if is_unsigned(value.dtype) else "int32")
         ordered = wide if is_unsigned(value.dtype) else wide ^ -(1 << 31)
@@ -90,11 +90,11 @@ def _rank(value: Scalar, largest: bool) -> Scalar:
     bits = Scalar(emit("arith.bitcast", [number.value], constant(0, "int32").value.type), "int32")
     ordered = bits ^ ((bits >> 31) | -(1 << 31))
     rank = (~ordered if largest else ordered).cast("uint32")
-    return number.is_nan().select(constant(_LOW, "uint32"), rank)
+    return number.is_nan().select(constant(0 if nan_is_best else _LOW, "uint32"), rank)
 
 
 def _key(read: Read, place: Scalar, largest: bool) -> Scalar:
-    rank = _rank(read(place), largest).cast("uint64")
+    rank = rank_of(read(place), largest).cast("uint64")
     return (rank << 32) | place.cast("int64").cast("uint64")
 
 
@@ -132,7 +132,7 @@ def _few_keys(b: TensorBuilder, read: Read, length: int, k: int, largest: bool) 
 
     def block(first: Scalar, count: int, keys: list[Tensor]) -> list[Tensor]:
         def better(step: Scalar, _: list[Tensor], best: list[Scalar]) -> Carried:
-            return [], [best[0].minimum(_rank(read(first + step), largest))]
+            return [], [best[0].minimum(rank_of(read(first + step), largest))]
 
         size = constant(count, "index")
         best = carry_range(size, [], [constant(_LOW, "uint32")], better)[1][0]

@@ -12,7 +12,7 @@ from xyntra.passes.lower.cuda.combiner import Combiner
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, collapsed, reordered
 from xyntra.passes.lower.nests.memrefs import root
 from xyntra.passes.lower.nests.row_group import aligned
-from xyntra.passes.lower.nests.vector_body import is_vectorizable
+from xyntra.passes.lower.nests.vector_body import is_vectorizable, takes_indices
 
 _MIN_LENGTH = 2
 _MIN_COLUMNS = 16
@@ -74,6 +74,8 @@ def column_group(nests: Sequence[LinearNest]) -> ColumnGroup | None:
 
 
 def _is_plain(nest: LinearNest) -> bool:
+    if nest.reductions and nest.indices:
+        return takes_indices(nest.body)
     return not nest.indices and is_vectorizable(nest.body)
 
 

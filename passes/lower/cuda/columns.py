@@ -8,7 +8,7 @@ The first of them does what is left to do to single outputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from math import prod
@@ -18,7 +18,7 @@ from torch_mlir.dialects import arith, scf
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.column_group import ColumnGroup
-from xyntra.passes.lower.cuda.pointwise import lanes_along, vector_of
+from xyntra.passes.lower.cuda.pointwise import lanes_in_memory, vector_of
 from xyntra.passes.lower.cuda.scalar_body import emit_on_scalars
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import (
@@ -32,10 +32,11 @@ from xyntra.passes.lower.cuda.thread_grid import (
     thread_number,
     when,
 )
+from xyntra.passes.lower.nests.index_vectors import index_vectors
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.loop_builder import Position, index, load, offset, store
 from xyntra.passes.lower.nests.memrefs import is_private, root
-from xyntra.passes.lower.nests.vector_body import broadcast, emit_results_on_vectors, lane_of
+from xyntra.passes.lower.nests.vector_body import broadcast, lane_of, side_by_side
 
 _THREADS = 256
 _MOST_ABOVE = 32
@@ -107,7 +108,7 @@ def _strips(group: ColumnGroup) -> _Strips:
     inner, extent = group.columns[-1]
     moving = next(each for each in group.reduction.inputs if each.strides[inner] == 1)
     # Results are written one by one: only what is read has to fit.
-    lanes = lanes_along(replace(group.reduction, outputs=(moving,)), inner)
+    lanes = lanes_in_memory(replace(group.reduction, outputs=(moving,)), inner)
     outputs = prod(extent for _, extent in group.columns)
     length = prod(extent for _, extent in group.rows)
     while lanes > 1 and outputs // lanes * -(-length // _TOGETHER) < _FEW_THREADS:
@@ -160,14 +161,18 @@ class _Column:
         after = self._add(self._values(arith.minui(number, last)), value)
         return arith.select(is_there, after, value)
 
-    def _values(self, number: ir.Value) -> list[ir.Value]:
+    def _values(self, number: ir.Value) -> dict[ir.Value, ir.Value]:
+        """Return what stands for the inputs, and for numbers of elements, in the body."""
         inside = self.position | delinearize(number, self.group.rows)
-        inner, lanes = self.strips.columns[-1][0], self.strips.lanes
-        return [vector_of(each, inner, lanes, inside) for each in self.group.reduction.inputs]
+        nest, inner, lanes = self.group.reduction, self.strips.columns[-1][0], self.strips.lanes
+        vectors = [vector_of(each, inner, lanes, inside) for each in nest.inputs]
+        known = dict(zip(nest.body.arguments, vectors, strict=False))
+        return known | index_vectors(nest, inside, inner, lanes)
 
-    def _add(self, values: Sequence[ir.Value], carried: ir.Value) -> ir.Value:
+    def _add(self, values: Mapping[ir.Value, ir.Value], carried: ir.Value) -> ir.Value:
         body = self.group.reduction.body
-        (after,) = emit_results_on_vectors(body, [*values, carried], self.strips.lanes)
+        known = {**values, body.arguments[len(self.group.reduction.inputs)]: carried}
+        ((after,),) = side_by_side(body, [known], self.strips.lanes)
         return after
 
 

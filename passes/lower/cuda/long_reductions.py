@@ -9,6 +9,7 @@ from math import gcd, prod
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.combiner import Combiner
 from xyntra.passes.lower.cuda.reductions import farthest_stride
 from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS
@@ -78,7 +79,7 @@ def _cut(generic: ir.Operation) -> Cut | None:
     if 0 in loop_extents(generic) or not has_plain_maps(generic):
         return None
     nest = linear_nest(generic)
-    combiner = Combiner.of(nest) if nest.reductions and not nest.indices else None
+    combiner = Combiner.of(nest) if nest.reductions else None
     if combiner is None:
         return None
     outputs = prod(loop.extent for loop in nest.loops if not loop.is_reduction)
@@ -182,7 +183,34 @@ def _partial(generic: ir.Operation, memory: ir.Value, cut: Cut) -> ir.Operation:
     copy.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])
     kinds = [*kinds, _iterator("parallel")]
     copy.attributes["iterator_types"] = ir.ArrayAttr.get([kinds[number] for number in order])
+    for index in _indices(copy):
+        loop = ir.IntegerAttr(index.attributes["dim"]).value
+        index.attributes["dim"] = ir.IntegerAttr.get(
+            index.attributes["dim"].type, order.index(loop)
+        )
+        if loop == cut.loop:
+            _move(index, order.index(count), inner)
     return copy
+
+
+def _indices(generic: ir.Operation) -> list[ir.Operation]:
+    operations = [view.operation for view in generic.regions[0].blocks[0].operations]
+    return [op for op in operations if op.name == "linalg.index"]
+
+
+def _move(index: ir.Operation, loop: int | None, step: int) -> None:
+    """Add `step` to a linalg.index, or so much for each iteration of a loop."""
+    users = list(index.result.uses)
+    kind = ir.IndexType.get()
+    with index.location, ir.InsertionPoint.after(index):
+        distance = emit("arith.constant", [], kind, value=ir.IntegerAttr.get(kind, step))
+        if loop is not None:
+            number = ir.IntegerAttr.get(index.attributes["dim"].type, loop)
+            part = emit("linalg.index", [], kind, dim=number)
+            distance = emit("arith.muli", [part, distance], kind)
+        moved = emit("arith.addi", [index.result, distance], kind)
+    for use in users:
+        use.owner.operands[use.operand_number] = moved
 
 
 def _positions(indexing: ir.AffineMap, cut: int, part: int) -> list[int]:
@@ -215,6 +243,9 @@ def _add_rest(generic: ir.Operation, cut: Cut) -> None:
     copy = generic.clone().operation
     for number, value in enumerate(views):
         copy.operands[number] = value
+    for index in _indices(copy):
+        if ir.IntegerAttr(index.attributes["dim"]).value == cut.loop:
+            _move(index, None, loop_extents(generic)[cut.loop] - cut.rest)
 
 
 def _rest_view(value: ir.Value, indexing: ir.AffineMap, cut: Cut) -> ir.Value:

@@ -23,6 +23,7 @@ from xyntra.passes.lower.cuda.device_functions import (
 from xyntra.passes.lower.cuda.device_math import check_math
 from xyntra.passes.lower.cuda.emit_stage import emit_stage, erase_emitted
 from xyntra.passes.lower.cuda.exponential import expand_exponentials, hide_exponentials
+from xyntra.passes.lower.cuda.extreme_keys import find_extremes_by_keys
 from xyntra.passes.lower.cuda.gelu import expand_gelus, hide_gelus
 from xyntra.passes.lower.cuda.one_plus_erf import expand_one_plus_erf, hide_one_plus_erf
 from xyntra.passes.lower.cuda.one_plus_tanh import expand_one_plus_tanh, hide_one_plus_tanh
@@ -170,6 +171,7 @@ def _leaves_room(stage: Stage, shape: LaunchShape) -> bool:
 def _to_buffers(module: ir.Operation) -> ir.Operation:
     """Lower tensors to memory; returns the module, or the copy that took its place."""
     carry_attention(module)
+    find_extremes_by_keys(module)
     DataBySlices().run(module)
     run_upstream(module, WIDEN)
     FastMath().run(module)

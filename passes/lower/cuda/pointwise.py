@@ -158,6 +158,11 @@ def lanes_along(nest: LinearNest, inner: int) -> int:
     """Return how many neighbours along a loop one thread can load and store at once; 1 for none."""
     if nest.indices or not is_vectorizable(nest.body):
         return 1
+    return lanes_in_memory(nest, inner)
+
+
+def lanes_in_memory(nest: LinearNest, inner: int) -> int:
+    """Return the same for a body that takes vectors of any length."""
     accesses = [each for each in nest.accesses if not each.is_scalar]
     sizes = {item_bytes(each) for each in accesses}
     if 0 in sizes or (not nest.loops[inner].is_reduction and _is_fixed(nest, inner)):

@@ -23,7 +23,7 @@ from xyntra.passes.lower.cuda.row_gathers import RowGathers, row_gathers
 from xyntra.passes.lower.cuda.thread_grid import MAX_GRID, MULTIPROCESSORS, WARP
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.memrefs import is_private, root
-from xyntra.passes.lower.nests.vector_body import is_vectorizable
+from xyntra.passes.lower.nests.vector_body import is_vectorizable, takes_indices
 
 _VECTOR_BYTES = 16  # the widest access of one thread
 _REGISTER = 4  # bytes
@@ -274,16 +274,7 @@ def _takes_vectors(nest: LinearNest, count: int, *, has_row: bool) -> bool:
         return is_vectorizable(nest.body)
     if row_gathers(nest, count) is not None:
         return True
-    return has_row and all(_takes_vector(view.operation) for view in nest.body.operations)
-
-
-def _takes_vector(op: ir.Operation) -> bool:
-    if op.name in ("linalg.index", "linalg.yield"):
-        return True
-    if not op.name.startswith(("arith.", "math.")) or len(op.results) != 1:
-        return False
-    of_index = [str(value.type) == "index" for value in (*op.operands, *op.results)]
-    return not any(of_index) or (op.name == "arith.index_cast" and of_index[0])
+    return has_row and takes_indices(nest.body)
 
 
 def _lanes(

@@ -9,15 +9,15 @@ from functools import reduce
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.parked_rows import ParkedRows
 from xyntra.passes.lower.cuda.pointwise import load_vector, store_vector
 from xyntra.passes.lower.cuda.row_accesses import is_common, is_row, place_of
 from xyntra.passes.lower.cuda.row_gathers import RowGathers, gathered_vector, row_gathers
 from xyntra.passes.lower.cuda.row_plan import RowPlan
 from xyntra.passes.lower.cuda.thread_grid import as_index, i32, when
-from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, Strides
-from xyntra.passes.lower.nests.loop_builder import Position, index, load, offset
+from xyntra.passes.lower.nests.index_vectors import index_vectors
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
+from xyntra.passes.lower.nests.loop_builder import Position, load, offset
 from xyntra.passes.lower.nests.memrefs import root
 from xyntra.passes.lower.nests.vector_body import broadcast, side_by_side
 
@@ -140,11 +140,7 @@ class RowValues:
     def results(self, nest: LinearNest, arguments: Sequence[ir.Value], step: int) -> Row:
         """Emit the body of `nest` on the vectors of a step, and return what it yields."""
         known = dict(zip(nest.body.arguments, arguments, strict=False))
-        for view in nest.body.operations if nest.indices else ():
-            op = view.operation
-            if op.name == "linalg.index":
-                dimension = ir.IntegerAttr(op.attributes["dim"]).value
-                known[op.result] = self._numbers(nest.indices[dimension], step)
+        known |= index_vectors(nest, self._at(step), self._count, self._plan.lanes)
         known |= self._gathered(nest, step)
         return side_by_side(nest.body, [known], self._plan.lanes)[0]
 
@@ -204,14 +200,3 @@ class RowValues:
 
     def _loaded(self, access: Access, step: int) -> ir.Value:
         return load_vector(access, self._plan.lanes, offset(access, self._at(step)))
-
-    def _numbers(self, strides: Strides, step: int) -> ir.Value:
-        """Return the numbers of a step's elements along one of the loops of a body."""
-        lanes, kind = self._plan.lanes, ir.IndexType.get()
-        first = index(0)
-        for number, value in self._at(step).items():
-            first = arith.addi(first, arith.muli(value, index(strides[number])))
-        each = [ir.IntegerAttr.get(kind, strides[self._count] * lane) for lane in range(lanes)]
-        vector = ir.VectorType.get([lanes], kind)
-        rest = emit("arith.constant", [], vector, value=ir.DenseElementsAttr.get(each, vector))
-        return arith.addi(broadcast(first, lanes), rest)

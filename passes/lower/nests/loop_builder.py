@@ -82,10 +82,15 @@ def nested_loops(
 
 def offset(access: Access, position: Position) -> ir.Value:
     """Return the element of `access` at `position`; loops that it lacks stand at 0."""
-    total = index(access.offset)
+    return offset_along(access.strides, position, access.offset)
+
+
+def offset_along(strides: Sequence[int], position: Position, first: int = 0) -> ir.Value:
+    """Return how far `position` is from `first`, given how far one step of each loop moves."""
+    total = index(first)
     for number, value in position.items():
-        if access.strides[number]:
-            total = arith.addi(total, arith.muli(value, index(access.strides[number])))
+        if strides[number]:
+            total = arith.addi(total, arith.muli(value, index(strides[number])))
     return total
 
 

@@ -9,6 +9,8 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.nests.kernel_function import terminator
 
+_ON_INDICES = ("arith.addi", "arith.muli", "arith.constant")
+
 
 def is_vectorizable(body: ir.Block) -> bool:
     """Tell whether `body` holds arithmetic only, on floats and integers of fixed width."""
@@ -21,6 +23,21 @@ def is_vectorizable(body: ir.Block) -> bool:
         if any(str(value.type) == "index" for value in [*op.operands, *op.results]):
             return False
     return True
+
+
+def takes_indices(body: ir.Block) -> bool:
+    """Tell whether `body` holds arithmetic on vectors, which may have the numbers of elements."""
+    return all(_takes_vector(view.operation) for view in body.operations)
+
+
+def _takes_vector(op: ir.Operation) -> bool:
+    if op.name in ("linalg.index", "linalg.yield"):
+        return True
+    if not op.name.startswith(("arith.", "math.")) or len(op.results) != 1:
+        return False
+    of_index = [str(value.type) == "index" for value in (*op.operands, *op.results)]
+    is_cast = op.name == "arith.index_cast" and of_index[0]
+    return is_cast or not any(of_index) or (all(of_index) and op.name in _ON_INDICES)
 
 
 def emit_on_vectors(body: ir.Block, arguments: Sequence[ir.Value], lanes: int) -> ir.Value:

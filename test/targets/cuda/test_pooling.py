@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 from gpu_code import assemble, compiled
+from one_operator import launches_of, numbers
 
 POOLING = """
 func.func @k(%x: tensor<2x{height}x9x{channels}xf16>) -> tensor<2x4x5x{channels}xf16> {{
@@ -49,9 +51,58 @@ def test_a_padded_image_is_read_around_its_padding(tmp_path):
     assert set(re.findall(r"(\d+) bytes spill", report)) == {"0"}
 
 
-@pytest.mark.parametrize("channels", [5, 12])
-def test_channels_that_are_no_multiple_of_a_vector_need_the_padded_copy(channels):
+@pytest.mark.parametrize("channels", [12, 13])
+def test_channels_that_are_no_multiple_of_a_vector_need_no_padded_copy(channels):
     image = compiled(pooling(channels))
-    narrow = channels == 5
-    assert (len(image.launches) > 1) == narrow
-    assert bool(image.scratch) == narrow
+    assert len(image.launches) == 1
+    assert image.scratch == ()
+
+
+@pytest.mark.parametrize(
+    ("operator", "how"),
+    [
+        ("MaxPool", {"strides": [2, 2], "pads": [1, 1, 1, 1]}),
+        ("MaxPool", {"kernel_shape": [2, 2]}),
+        ("AveragePool", {"pads": [1, 0, 1, 2]}),
+        ("AveragePool", {"pads": [1, 1, 1, 1], "strides": [1, 2], "dilations": [2, 1]}),
+        ("LpPool", {"pads": [1, 1, 1, 1]}),
+    ],
+)
+def test_images_with_channels_first(operator, how):
+    how = {"kernel_shape": [3, 3], "strides": [1, 1], **how}
+    assert len(launches_of(operator, [numbers(2, 5, 13, 15)], **how)) == 1
+
+
+def maxima(values, kernel, pads):
+    """Maxima over windows at every position."""
+    wide = np.pad(values, [(0, 0), (0, 0), *pads], constant_values=-np.inf)
+    axes = tuple(range(2, values.ndim))
+    windows = np.lib.stride_tricks.sliding_window_view(wide, kernel, axes)
+    return windows.max(tuple(each + len(axes) for each in axes))
+
+
+def test_maxima_of_special_values():
+    values = numbers(2, 5, 12, 14)
+    values[0, 0, 2, 3], values[0, 1, 0, 0], values[1, 2, 1, 1] = np.nan, -np.inf, np.inf
+    values[1, 4] = -np.inf
+    right = [maxima(values, (3, 3), [(1, 1), (1, 1)])]
+    how = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
+    assert len(launches_of("MaxPool", [values], expected=right, **how)) == 1
+
+
+@pytest.mark.parametrize("outputs", [5, 10])
+def test_convolutions_of_each_channel_by_itself(outputs):
+    weights = numbers(outputs, 1, 3, 3)
+    how = {"group": 5, "pads": [1, 1, 1, 1], "strides": [1, 2], "dilations": [2, 1]}
+    assert len(launches_of("Conv", [numbers(2, 5, 13, 15)], weights, **how)) == 1
+
+
+def test_volumes_and_sequences():
+    volume = numbers(2, 3, 7, 8, 9)
+    right = [maxima(volume, (2, 2, 2), [(0, 0), (1, 1), (0, 1)])]
+    how = {"kernel_shape": [2, 2, 2], "pads": [0, 1, 0, 0, 1, 1]}
+    assert len(launches_of("MaxPool", [volume], expected=right, **how)) == 1
+    how = {"kernel_shape": [3], "pads": [1, 1]}
+    sequence = numbers(3, 4, 37)
+    right = [maxima(sequence, (3,), [(1, 1)])]
+    assert len(launches_of("MaxPool", [sequence], expected=right, **how)) == 1

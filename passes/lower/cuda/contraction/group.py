@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cuda.contraction.image import image_of
 from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
 from xyntra.passes.lower.cuda.contraction.roles import Roles, size
 from xyntra.passes.lower.cuda.contraction.row_partials import RowPartials
@@ -102,7 +103,7 @@ def contraction_group(
 def _is_worth_it(nest: LinearNest, roles: Roles) -> bool:
     rows, columns = size(nest, roles.rows), size(nest, roles.columns)
     return (
-        size(nest, roles.reductions) >= _MIN_REDUCTION
+        (size(nest, roles.reductions) >= _MIN_REDUCTION or image_of(nest) is not None)
         and max(rows, columns) >= _MIN_ROWS
         and bool(roles.columns)
         and rows * columns * size(nest, roles.batch) >= _MIN_OUTPUTS

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Pooling of channels-last images: a thread computes a vector of channels of one output position.
+"""Pooling, and convolutions of each channel by itself: a thread for a few neighbouring outputs.
 
-It reads all taps of the window before it combines them. Where the image would be padded for it, it
-takes the value of the padding for what lies outside, so that no padded copy is made.
+Of channels-last images it computes a vector of channels, of others one output; neighbouring threads
+then read overlapping windows, which the cache holds. It reads all taps of the window before it
+combines them. Where the image would be padded for it, it takes the value of the padding for what
+lies outside, so that no padded copy is made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import product
@@ -17,9 +18,11 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
+from xyntra.passes.lower.cuda.contraction.image import image_of, used_inputs
 from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
 from xyntra.passes.lower.cuda.pointwise import (
     coalesced_order,
+    item_bytes,
     lanes_along,
     load_vector,
     store_vector,
@@ -37,7 +40,6 @@ from xyntra.passes.lower.nests.memrefs import view_offset
 from xyntra.passes.lower.nests.vector_body import broadcast, emit_results_on_vectors
 
 _THREADS = 256
-_MAX_TAPS = 25
 
 
 @dataclass(frozen=True)
@@ -46,9 +48,10 @@ class Pooling:
 
     Attributes:
         group: the reduction and what follows.
-        image: number of the input that is the image; the others say how large windows are.
-        order: loops of the output, the one of the channels last.
-        lanes: channels of one thread.
+        image: number of the input that is the image; others are weights, or say how large
+            windows are.
+        order: loops of the output, the one through its memory last.
+        lanes: neighbouring outputs of one thread.
     """
 
     group: ContractionGroup
@@ -63,24 +66,23 @@ class Pooling:
 
 
 def pooling_of(group: ContractionGroup) -> Pooling | None:
-    """Return `group` as pooling of a channels-last image; None where it is something else."""
+    """Return `group` as a reduction over windows; None where it is something else."""
     nest = group.nest
-    arguments = list(nest.body.arguments)[: len(nest.inputs)]
-    used = [number for number, each in enumerate(arguments) if list(each.uses)]
-    taps = prod(nest.loops[number].extent for number in nest.reductions)
-    order = tuple(coalesced_order(nest))
-    if len(used) != 1 or nest.inputs[used[0]].is_scalar or not order or taps > _MAX_TAPS:
+    number = image_of(nest)
+    if number is None or group.slices or group.values is not None or group.partials is not None:
         return None
-    image = nest.inputs[used[0]]
-    moved, outputs = [image], list(nest.outputs)
+    order = tuple(coalesced_order(nest))
+    moved, outputs = [nest.inputs[each] for each in used_inputs(nest)], list(nest.outputs)
     if group.epilogue is not None:
         kept = [] if group.epilogue.result is None else [group.epilogue.result]
         moved += [each for each in group.epilogue.inputs if each is not None]
         outputs = [*group.epilogue.outputs, *kept]
-    lanes = lanes_along(replace(nest, inputs=tuple(moved), outputs=tuple(outputs)), order[-1])
-    if lanes == 1 or image.strides[order[-1]] != 1 or view_offset(image.value) % lanes:
+    if not all(each.is_scalar or item_bytes(each) for each in (*moved, *outputs)):
         return None
-    return Pooling(group, used[0], order, lanes)
+    lanes = lanes_along(replace(nest, inputs=tuple(moved), outputs=tuple(outputs)), order[-1])
+    if view_offset(nest.inputs[number].value) % lanes:
+        return None
+    return Pooling(group, number, order, lanes)
 
 
 def emit_pooling(pooling: Pooling) -> LaunchShape:
@@ -96,21 +98,33 @@ def emit_pooling(pooling: Pooling) -> LaunchShape:
         position[inner] = arith.muli(position[inner], index(lanes))
         total = broadcast(pooling.group.initial, lanes)
         for tap in _taps(pooling, position):
-            (total,) = _combined(pooling, tap, total)
+            (total,) = emit_results_on_vectors(nest.body, [*tap, total], lanes)
         _write(pooling, position, total)
     return shape
 
 
-def _taps(pooling: Pooling, position: Position) -> list[ir.Value]:
-    """Return what the window holds, a vector of each tap."""
-    nest, access = pooling.nest, pooling.nest.inputs[pooling.image]
+def _taps(pooling: Pooling, position: Position) -> list[list[ir.Value]]:
+    """Return what the inputs hold for each element of the window, a vector of each."""
+    nest = pooling.nest
     extents = [range(nest.loops[number].extent) for number in nest.reductions]
     found = []
     for tap in product(*extents):
         numbers = zip(nest.reductions, tap, strict=True)
         inside = position | {loop: index(number) for loop, number in numbers}
-        found.append(_load(pooling, access, inside))
+        found.append(_values(pooling, inside))
     return found
+
+
+def _values(pooling: Pooling, position: Position) -> list[ir.Value]:
+    """Return vectors for the inputs; for those that are not looked at, that of the image."""
+    inputs, used = pooling.nest.inputs, used_inputs(pooling.nest)
+    image = _load(pooling, inputs[pooling.image], position)
+    return [
+        vector_of(each, pooling.order[-1], pooling.lanes, position)
+        if number in used and number != pooling.image
+        else image
+        for number, each in enumerate(inputs)
+    ]
 
 
 def _load(pooling: Pooling, access: Access, position: Position) -> ir.Value:
@@ -130,11 +144,6 @@ def _is_within(window: Window, position: Position) -> ir.Value:
         place = arith.addi(place, arith.muli(position[loop], index(step)))
     # As unsigned numbers, negative ones are large.
     return arith.cmpi(arith.CmpIPredicate.ult, place, index(window.size))
-
-
-def _combined(pooling: Pooling, tap: ir.Value, total: ir.Value) -> Sequence[ir.Value]:
-    values = [tap] * len(pooling.nest.inputs)  # of which only the image is looked at
-    return emit_results_on_vectors(pooling.nest.body, [*values, total], pooling.lanes)
 
 
 def _write(pooling: Pooling, position: Position, total: ir.Value) -> None:
