@@ -84,7 +84,13 @@ class TensorBuilder:
         return self.location.context
 
     def tensor_type(self, shape: Sequence[int], dtype: str) -> ir.RankedTensorType:
-        """The MLIR type of a tensor."""
+        """The MLIR type of a tensor.
+
+        Raises:
+            ValueError: a dimension is not one that 64 bits hold.
+        """
+        if any(not 0 <= size < 1 << 63 for size in shape):
+            raise ValueError(f"{list(shape)} is not the shape of a tensor")
         return ir.RankedTensorType.get(shape, mlir_type(dtype, self.context), loc=self.location)
 
     def emit(

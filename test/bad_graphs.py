@@ -150,7 +150,7 @@ BAD_GRAPHS = {
     "no outputs": BadFile(
         edited(lambda m: m.graph.ClearField("output")), ModelError, "graph-invalid", "output"
     ),
-    "a negative size": BadFile(edited(_shape(-2, 3)), InputError, "free-dimension", "x: ?"),
+    "a negative size": BadFile(edited(_shape(-2, 3)), InputError, "free-dimension", "'x': [?, 3]"),
     "an absurd size": BadFile(edited(_shape(2**50, 3)), ModelError, "shape-invalid", "'x'"),
     "an absurd product": BadFile(
         edited(_shape(2**39, 2**39)), UnsupportedError, "tensor-too-large", "'x'"

@@ -52,6 +52,8 @@ def test_a_bad_model_is_refused(bad: BadFile, tmp_path: Path, settings: Settings
     with pytest.raises(XyntraError) as caught:
         xyntra.compile(path, inputs=bad.shapes, config={**settings, **bad.config})
     check_error(caught.value, bad.kind, bad.code, bad.says)
+    place = str(caught.value.place)
+    assert str(path) in place or place.startswith("inputs")
     check_good_model(settings)
 
 

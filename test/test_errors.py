@@ -54,6 +54,15 @@ def test_control_characters_are_escaped_and_letters_kept() -> None:
     assert str(XyntraError("a-b", "\udcff")).encode() == b"error[a-b]: \\udcff"
 
 
+def test_long_names_and_long_causes_are_cut() -> None:
+    error = XyntraError("a-b", "it broke", place="n" * 5000, cause="line\n" * 99 + "last")
+    text = str(error)
+    assert len(text.splitlines()) <= 40
+    assert max(map(len, text.splitlines())) <= 400
+    assert "… (70 more lines)" in text
+    assert error.place == "n" * 5000
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_pickle_and_copy_keep_class_and_parts(kind: type[XyntraError]) -> None:
     error = full(kind)

@@ -29,6 +29,9 @@ _CODE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 # Names come from model files: a control character in one must not reach the user's terminal.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _OPTIONAL = ("place", "cause", "hint")
+_MOST_LINES = 30
+_LINE_ENDS = 250, 100
+"""Characters kept of both ends of a long line: names in model files may have any length."""
 _LABELS = {"place": "at", "cause": "because", "hint": "try"}
 
 
@@ -65,6 +68,7 @@ class XyntraError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
+        """The error as one screen of text; the attributes hold what is cut from it."""
         lines = list(_labelled(f"error[{self.code}]:", self.message, indent=2))
         for name in _OPTIONAL:
             text = getattr(self, name)
@@ -160,9 +164,16 @@ class MissingExtraError(XyntraError):
 
 def _labelled(label: str, text: str, *, indent: int) -> Iterator[str]:
     first, *rest = _printable(text).split("\n")
-    yield f"{label} {first}".rstrip()
-    for line in rest:
-        yield (" " * indent + line).rstrip()
+    yield f"{label} {_shortened(first)}".rstrip()
+    for line in rest[: _MOST_LINES - 1]:
+        yield (" " * indent + _shortened(line)).rstrip()
+    if len(rest) >= _MOST_LINES:
+        yield " " * indent + f"… ({len(rest) + 1 - _MOST_LINES:,} more lines)"
+
+
+def _shortened(line: str) -> str:
+    begin, end = _LINE_ENDS
+    return line if len(line) <= begin + end else f"{line[:begin]} … {line[-end:]}"
 
 
 def _printable(text: str) -> str:

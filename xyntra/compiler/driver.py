@@ -18,7 +18,14 @@ from xyntra.compiler.code_target import CodeTarget
 from xyntra.compiler.request import Level, Request
 from xyntra.compiler.source import Source, open_onnx
 from xyntra.config import Config
-from xyntra.errors import ArchiveError, InputError, UnsupportedError, XyntraError
+from xyntra.errors import (
+    ArchiveError,
+    ConfigError,
+    DeviceError,
+    InputError,
+    UnsupportedError,
+    XyntraError,
+)
 
 if TYPE_CHECKING:
     from xyntra.executable import Executable
@@ -54,13 +61,19 @@ def emit_level(source: Source, shapes: Shapes, config: Config, level: Level) -> 
 
 @contextmanager
 def _placed(source: Source) -> Iterator[None]:
-    """Name the model's file in errors that name no place."""
+    """Name the model's file in errors about it, ahead of the node or kernel that they name."""
     try:
         yield
     except XyntraError as error:
-        if error.place is None and source.path is not None:
-            error.place = str(source.path)
+        if source.path is not None and not isinstance(error, ConfigError | DeviceError):
+            error.place = _in_file(str(source.path), error.place)
         raise
+
+
+def _in_file(path: str, place: str | None) -> str:
+    if not place:
+        return path
+    return place if path in place else f"{path}, {place}"
 
 
 def load_artifact(

@@ -11,7 +11,8 @@ from onnx import helper
 from torch_mlir import ir
 
 from xyntra.dialects import make_context
-from xyntra.errors import ModelError
+from xyntra.errors import ModelError, UnsupportedError
+from xyntra.frontends.onnx import importer
 from xyntra.frontends.onnx.functions import schema_function
 from xyntra.frontends.onnx.importer import import_model
 from xyntra.frontends.onnx.node import find_handler
@@ -75,6 +76,21 @@ def test_a_function_that_calls_itself() -> None:
     function = helper.make_function(DOMAIN, "Again", ["x"], ["y"], [node], opsets)
     with pytest.raises(ModelError, match="calls itself"):
         run(function_model(function, "x"), {"x": X})
+
+
+def test_functions_that_double_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importer, "MAX_NODES", 1000)
+    opsets = [helper.make_opsetid(DOMAIN, 1), helper.make_opsetid("", 20)]
+    last = helper.make_node("Neg", ["x"], ["y"])
+    functions = [helper.make_function(DOMAIN, "F0", ["x"], ["y"], [last], opsets)]
+    for number in range(1, 30):
+        inner = f"F{number - 1}"
+        pair = [helper.make_node(inner, [a], [b], domain=DOMAIN) for a, b in ("xt", "ty")]
+        functions.append(helper.make_function(DOMAIN, f"F{number}", ["x"], ["y"], pair, opsets))
+    model = function_model(functions[-1], "x")
+    model.functions.extend(functions[:-1])
+    with pytest.raises(UnsupportedError, match="more than 1,000 nodes"):
+        run(model, {"x": X})
 
 
 def test_attributes_reach_into_subgraphs() -> None:

@@ -35,6 +35,8 @@ from xyntra.frontends.onnx.signature import check_signature
 
 MIN_OPSET = 7
 MAX_DEPTH = 32
+MAX_NODES = 200_000
+"""With functions expanded and loops unrolled; functions that call others twice double each time."""
 INLINE_BYTES = 1024
 """Constants up to this size live in the IR; larger ones are parameters."""
 
@@ -83,6 +85,7 @@ class _Importer:
         self.opsets = _opsets(model)
         self.functions = {(f.domain, f.name): f for f in model.functions}
         self.parameters: dict[str, Tensor] = {}
+        self.nodes = 0
         self.interface: list[tuple[str, str, str]] = []
 
     def run(self, shapes: Mapping[str, Sequence[int]]) -> ir.Module:
@@ -177,6 +180,7 @@ class _Importer:
     ) -> None:
         label = label or node_label(proto)
         place = f"node '{label}' ({proto.op_type})"
+        self._count_node(place)
         self.b.location = ir.Location.name(label, context=self.context)
         operands: tuple[Result, ...] = tuple(
             scope.find(name, place) if name else None for name in proto.input
@@ -199,6 +203,16 @@ class _Importer:
             if isinstance(result, Tensor):
                 self._check_bytes(result.shape, result.dtype, place)
             scope.define(name, result, place)
+
+    def _count_node(self, place: str) -> None:
+        self.nodes += 1
+        if self.nodes > MAX_NODES:
+            raise UnsupportedError(
+                "model-too-large",
+                f"with functions and loops expanded, the model has more than {MAX_NODES:,} nodes",
+                place=place,
+                hint="compile it in parts",
+            )
 
     def _results(
         self,

@@ -30,7 +30,10 @@ def dtype_name(element_type: int, place: str) -> str:
         known = TensorProto.DataType.DESCRIPTOR.values_by_number.get(element_type)
         label = known.name.lower() if known else str(element_type)
         raise UnsupportedError(
-            "dtype-unsupported", f"element type {label} is not supported", place=place
+            "dtype-unsupported",
+            f"element type {label} is not supported",
+            place=place,
+            hint="export the model with floats of 16 to 64 bits, integers of 8 to 64, or booleans",
         )
     return name
 
@@ -60,10 +63,9 @@ def bind_inputs(
     symbols = _bind_symbols(inputs, shapes)
     bound = [(_input_dtype(value), _input_shape(value, shapes, symbols)) for value in inputs]
     free = [
-        f"{name}: {dim}"
+        f"input '{name}': [{', '.join(map(str, shape))}]"
         for name, (_, shape) in zip(names, bound, strict=True)
-        for dim in shape
-        if isinstance(dim, str)
+        if any(isinstance(dim, str) for dim in shape)
     ]
     if free:
         raise _free_dimensions(free, names, bound)

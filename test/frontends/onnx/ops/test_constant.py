@@ -54,6 +54,8 @@ def test_range_of_bfloat16() -> None:
 def test_range_refuses() -> None:
     constants = {name: np.array(n) for name, n in zip("abc", (0, 5, 0), strict=True)}
     check_invalid("Range", {}, "delta is 0", constants=constants)
+    floats = {name: np.float32(n) for name, n in zip("abc", (0, 1e30, 1e-30), strict=True)}
+    check_invalid("Range", {}, "is not the shape of a tensor", constants=floats)
     check_unsupported(
         "Range", {"a": np.array(0), "b": np.array(3), "c": np.array(1)}, "must be a constant"
     )

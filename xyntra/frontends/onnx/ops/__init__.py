@@ -20,11 +20,13 @@ for _module in pkgutil.iter_modules(__path__):
 def unknown_operator(domain: str, op_type: str, opset: int, place: str) -> XyntraError:
     """The error for an operator without an importer, with the nearest one that has one."""
     names = [name for other, name in supported_operators() if other == domain]
-    near = difflib.get_close_matches(op_type, names, n=1)
+    near = difflib.get_close_matches(op_type, names, n=1, cutoff=0.7)
     return UnsupportedError(
         "operator-unsupported",
         f"operator {domain + '::' if domain else ''}{op_type} is not supported",
         place=place,
         cause=f"it comes from operator set {opset} of domain '{domain or 'ai.onnx'}'",
-        hint=f"the nearest supported operator is {near[0]}" if near else None,
+        hint=f"the nearest supported operator is {near[0]}"
+        if near
+        else "docs/operators.md lists the operators that are",
     )
