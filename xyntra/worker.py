@@ -54,7 +54,10 @@ def compile_isolated(
         XyntraError: what the worker raised.
         WorkerError: it crashed, was killed, took too long or ran out of memory.
     """
-    environment = dict(os.environ)
+    environment = {
+        "OPENBLAS_NUM_THREADS": "1",
+        **os.environ,
+    }  # numpy multiplies nothing large there
     if memory_limit is not None:
         environment[MEMORY_VARIABLE] = str(memory_limit)
     process = subprocess.Popen(

@@ -15,12 +15,13 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
-from typing import Any, NoReturn, Protocol
+from typing import NoReturn, Protocol
 
 from xyntra.compiler.answers import answer, result, succeeded
 from xyntra.compiler.request import Request
 from xyntra.dialects import make_context
 from xyntra.dialects.mlir import ir
+from xyntra.targets.cpu.fork_server import forked
 
 __all__ = ["ModelImport", "import_module", "started_import"]
 
@@ -90,9 +91,7 @@ class _ImportHere:
 class _ImportApart:
     def __init__(self, request: Request) -> None:
         self._answers, theirs = multiprocessing.Pipe(duplex=False)
-        context = multiprocessing.get_context("fork")
-        self._process: Any = context.Process(target=_serve, args=(request, theirs), daemon=True)
-        self._process.start()
+        self._process = forked(_serve, request, theirs)
         theirs.close()
 
     def module(self) -> ir.Module:

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
-__all__ = ["ForkServer"]
+__all__ = ["ForkServer", "forked"]
 
 _MESSAGE = struct.Struct("<cq")
 _ANSWER = struct.Struct("<q")
@@ -28,6 +28,17 @@ _FORK, _WAIT = b"f", b"w"
 _FAILED = 1
 
 Serve = Callable[[Connection], None]
+
+
+def forked(target: Callable[..., None], *arguments: Any) -> Any:
+    """Return a process forked from this one, which runs `target` and ends with its owner."""
+    context = multiprocessing.get_context("fork")
+    process = context.Process(target=target, args=arguments, daemon=True)
+    with warnings.catch_warnings():
+        # The threads of numpy's linear algebra are asleep, and no child calls it.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process.start()
+    return process
 
 
 class ForkServer:
@@ -40,14 +51,8 @@ class ForkServer:
 
     def __init__(self, load: Callable[[], None], serve: Serve) -> None:
         self._control, theirs = socket.socketpair()
-        context = multiprocessing.get_context("fork")
-        arguments = theirs, self._control, load, serve
-        self._process: Any = context.Process(target=_run, args=arguments, daemon=True)
+        self._process = forked(_run, theirs, self._control, load, serve)
         self._has_children = False
-        with warnings.catch_warnings():
-            # The threads of numpy's linear algebra are asleep, and no child calls it.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            self._process.start()
         theirs.close()
 
     def fork(self, stderr: int) -> tuple[int, Connection]:
