@@ -40,9 +40,9 @@ def compile_source(source: Source, shapes: Shapes, config: Config) -> Executable
     Raises:
         XyntraError: the model is wrong or cannot be compiled.
     """
+    target = CodeTarget.of(config.target)
+    check_supported(config, target)
     with _placed(source):
-        target = CodeTarget.of(config.target)
-        check_supported(config, target)
         artifact = _artifact(source, shapes, config, target)
         return load_artifact(artifact, source, target, config.threads)
 
@@ -53,9 +53,9 @@ def emit_level(source: Source, shapes: Shapes, config: Config, level: Level) -> 
     Raises:
         XyntraError: the model is wrong or cannot be compiled that far.
     """
+    target = CodeTarget.of(config.target)
+    check_supported(config, target)
     with _placed(source):
-        target = CodeTarget.of(config.target)
-        check_supported(config, target)
         return run_request(make_request(source, shapes, config, level, target), config)
 
 
