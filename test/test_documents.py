@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What the documents name is there: files, folders, settings and options."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+
+from xyntra.config import Config
+from xyntra.tools.cli import make_parser
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "lit-tests" / "README.md"])
+FOLDERS = (".ci", "bench", "dialects", "docs", "examples", "lit-tests", "passes", "test", "tools")
+EXAMPLES = {"fold_views.py", "feed_forward.py", "path/to/settings.toml", "x/2"}
+_CODE = re.compile(r"```.*?```", re.DOTALL)
+_PATH = re.compile(r"[\w./-]*\w\.(?:py|md|json|toml)\b|\b(?:[\w-]+/)+[\w.-]*")
+
+
+def ids(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def project_files() -> set[str]:
+    roots = [*(ROOT / name for name in FOLDERS), ROOT / "xyntra"]
+    found = [path for root in roots for path in root.rglob("*") if "__pycache__" not in path.parts]
+    return {path.relative_to(ROOT).as_posix() for path in [*found, *ROOT.glob("*")]}
+
+
+def named_paths(page: Path) -> set[str]:
+    """Paths between backticks; what a reader has to fill in has brackets or three dots."""
+    spans = re.findall(r"`([^`\n]+)`", _CODE.sub("", page.read_text(encoding="utf-8")))
+    plain = [span for span in spans if not re.search(r"[<>…~*]|NAME|\.venv|fusion\.toml", span)]
+    return {found for span in plain if " / " not in span for found in _PATH.findall(span)}
+
+
+def text_of(page: str) -> str:
+    return (ROOT / "docs" / page).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=ids)
+def test_links_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)\s#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    local = [link for link in links if "://" not in link]
+    assert [link for link in local if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=ids)
+def test_paths_are_there(page: Path) -> None:
+    known = project_files()
+    endings = {"/".join(path.split("/")[start:]) for path in known for start in range(9)}
+    missing = {path for path in named_paths(page) if path.rstrip("/") not in endings}
+    assert missing - EXAMPLES == set()
+
+
+def test_architecture_names_every_folder() -> None:
+    tree = text_of("architecture.md").split("## The folders")[1]
+    packages = [ROOT / "xyntra", ROOT / "passes", ROOT / "dialects", ROOT / "tools"]
+    folders = [path.parent for root in packages for path in root.rglob("__init__.py")]
+    assert {path.name for path in folders if f"{path.name}/" not in tree} == set()
+
+
+def test_configuration_lists_every_setting() -> None:
+    listed = re.findall(r"^\| `(\w+)` \|", text_of("configuration.md"), re.MULTILINE)
+    assert sorted(listed) == sorted(field.name for field in dataclasses.fields(Config))
+
+
+@pytest.mark.parametrize("command", ["compile", "run", "explain"])
+def test_options_are_documented(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        make_parser().parse_args([command, "--help"])
+    offered = set(re.findall(r"--[a-z]+", capsys.readouterr().out)) - {"--help", "--output"}
+    assert offered - set(re.findall(r"--[a-z]+", text_of("cli.md"))) == set()
