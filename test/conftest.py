@@ -26,6 +26,13 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     return {"isolate": False, "jobs": 1, "cache_dir": str(folder)}
 
 
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compile without worker processes, which take longer to start than small models to compile."""
+    monkeypatch.setenv("XYNTRA_ISOLATE", "false")
+    monkeypatch.setenv("XYNTRA_JOBS", "1")
+
+
 @pytest.fixture(autouse=True)
 def _own_settings(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory

@@ -12,7 +12,7 @@ from xyntra.errors import InputError, UnsupportedError
 
 
 @pytest.fixture(scope="module")
-def twice():
+def twice(settings):
     kind = onnx.TensorProto.FLOAT
     graph = onnx.helper.make_graph(
         [onnx.helper.make_node("Add", ["x", "x"], ["y"])],
@@ -21,7 +21,7 @@ def twice():
         [onnx.helper.make_tensor_value_info("y", kind, (4, 5))],
     )
     model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)])
-    return xyntra.compile(model, target="cpu")
+    return xyntra.compile(model, target="cpu", config=settings)
 
 
 def test_results_belong_to_their_calls(twice):

@@ -51,6 +51,7 @@ def drawn(operation: Operation) -> list[np.ndarray]:
     return [rng.standard_normal(shape).astype(np.float32) for shape in operation.inputs]
 
 
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize("kind", SMALL)
 def test_our_model_is_what_pytorch_computes(kind):
     torch = pytest.importorskip("torch")

@@ -25,9 +25,7 @@ MODELS = {"chain": chain, "mlp": mlp}
 
 
 @pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XYNTRA_ISOLATE", "false")
-    monkeypatch.setenv("XYNTRA_JOBS", "1")
+def _quick(in_process: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
     monkeypatch.chdir(tmp_path)
     for name, make in MODELS.items():

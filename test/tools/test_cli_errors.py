@@ -27,9 +27,7 @@ MAIN = "from xyntra.tools.cli import main; main()"
 
 
 @pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XYNTRA_ISOLATE", "false")
-    monkeypatch.setenv("XYNTRA_JOBS", "1")
+def _quick(in_process: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
 
 

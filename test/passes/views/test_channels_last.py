@@ -119,6 +119,7 @@ def test_networks(seed, rank):
     assert np.allclose(result, expected, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize(("channels", "extent"), [(64, 56), (512, 7), (96, 29)])
 def test_a_convolution_alone_pays_for_both_copies(channels: int, extent: int) -> None:
     """Images come and go with channels first; the convolution between works on channels last."""

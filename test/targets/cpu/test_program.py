@@ -79,6 +79,7 @@ def products(weights: list[np.ndarray]) -> onnx.ModelProto:
     return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)])
 
 
+@pytest.mark.usefixtures("in_process")
 def test_each_weight_is_prepared_once(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     first, second = (rng.standard_normal((64, 64), np.float32) / 8 for _ in range(2))

@@ -6,9 +6,16 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
+
 HERE = Path(__file__).resolve().parent
 ROOT = str(HERE.parents[2])
 
 sys.path.insert(0, str(HERE))
 if ROOT not in sys.path:
     sys.path.append(ROOT)
+
+
+@pytest.fixture(autouse=True)
+def _in_process(in_process: None) -> None:
+    """Compile without worker processes; what they do is tested elsewhere."""
