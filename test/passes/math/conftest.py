@@ -10,15 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from math_kernels import Compiled, Kernel, compile_kernels
-
-from xyntra.passes.math.table import EXPANSIONS
-
-UNARY = sorted(
-    name.removeprefix("math.")
-    for name in EXPANSIONS
-    if name not in ("math.atan2", "math.fpowi", "math.powf", "math.sincos")
-)
+from math_kernels import UNARY, Compiled, Kernel, compile_kernels
 
 
 @pytest.fixture(scope="package")

@@ -15,6 +15,7 @@ from torch_mlir.passmanager import PassManager
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.math.expand_math import expand_math
+from xyntra.passes.math.table import EXPANSIONS
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -34,6 +35,13 @@ _TO_LLVM = (
     "convert-math-to-libm,convert-vector-to-llvm,convert-arith-to-llvm,convert-index-to-llvm,"
     "convert-func-to-llvm,convert-cf-to-llvm,reconcile-unrealized-casts,canonicalize,cse)"
 )
+
+UNARY = sorted(
+    name.removeprefix("math.")
+    for name in EXPANSIONS
+    if name not in ("math.atan2", "math.fpowi", "math.powf", "math.sincos")
+)
+"""Functions of one f32, by their names without the dialect's."""
 
 
 @dataclass(frozen=True)

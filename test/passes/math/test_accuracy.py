@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from conftest import UNARY
 from math_kernels import (
+    UNARY,
     Array,
     Compiled,
     Kernel,

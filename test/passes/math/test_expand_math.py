@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from conftest import UNARY
-from math_kernels import DTYPES, Compiled, Kernel, compile_kernels
+from math_kernels import DTYPES, UNARY, Compiled, Kernel, compile_kernels
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import ConfigError

@@ -9,8 +9,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from conftest import UNARY
-from math_kernels import Array, Compiled
+from math_kernels import UNARY, Array, Compiled
 
 from xyntra.passes.math.table import MAX_ULP
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from conftest import UNARY
-from math_kernels import Compiled, Kernel, compile_kernels
+from math_kernels import UNARY, Compiled, Kernel, compile_kernels
 
 from xyntra.passes.math.table import EXPANSIONS
 
