@@ -55,6 +55,7 @@ def test_columns_are_reduced_with_what_belongs_to_them(rows, columns, dtype, gri
     assert (launch.grid, launch.block) == (grid, 256)
     assert image.scratch == ()
     loads = re.findall(r"ld\.global\S*", image.ptx)
+    assert loads
     assert all(".v4" in load for load in loads)
     assert set(re.findall(r"(\d+) bytes spill", assemble(image, "sm_90a", tmp_path))) == {"0"}
 

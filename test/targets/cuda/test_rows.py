@@ -111,7 +111,7 @@ def test_rows_that_nothing_can_hold_stay_in_memory(size, architecture):
     assert (launch.grid, launch.cluster) == (132, 1)
     loads = re.findall(r"ld\.global\S*", image.ptx)
     assert all(".v4" in load for load in loads)
-    assert len(loads) < 16  # loops that are not unrolled
+    assert 0 < len(loads) < 16  # loops that are not unrolled
 
 
 def test_few_rows_that_nothing_can_hold_are_reduced_by_all_blocks():

@@ -70,4 +70,4 @@ def test_a_maximum_is_shared_as_a_sum_is():
 @pytest.mark.parametrize("sizes", [(128, 768, 3072), (128, 3072, 768), (33, 40, 96)])
 def test_teams_spill_no_more_than_a_pair_of_registers(sizes, tmp_path):
     report = assemble(maximum(*sizes), "sm_90a", tmp_path)
-    assert all(int(each) <= 8 for each in re.findall(r"(\d+) bytes spill", report))
+    assert max(int(each) for each in re.findall(r"(\d+) bytes spill", report)) <= 8
