@@ -12,16 +12,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Literal, TypeGuard
+from typing import TYPE_CHECKING, Literal, TypeGuard, Union
 
-import numpy as np
 from torch_mlir import ir
 
-from xyntra.dialects.dense import dense_attribute
 from xyntra.dialects.dtypes import mlir_type
 from xyntra.dialects.reassociation import corresponding_groups
 from xyntra.dialects.reductions import Reduction, combine, identity_of
 from xyntra.dialects.scalar import Scalar, constant
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Body = Callable[..., "Scalar | Sequence[Scalar]"]
 Iterator = Literal["parallel", "reduction"]
@@ -45,7 +46,7 @@ class Tensor:
         return len(self.shape)
 
 
-Operand = Tensor | np.ndarray
+Operand = Union[Tensor, "np.ndarray"]  # numpy itself is loaded by those who hold arrays
 """A tensor of the program, or an array known at compile time."""
 
 
@@ -114,6 +115,8 @@ class TensorBuilder:
 
     def constant(self, array: np.ndarray) -> Tensor:
         """An `arith.constant` holding `array`; equal elements are stored once."""
+        from xyntra.dialects.dense import dense_attribute  # loads numpy
+
         dtype = array.dtype.name
         type_ = self.tensor_type(array.shape, dtype)
         with self.location:

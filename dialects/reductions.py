@@ -5,9 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
-from xyntra.dialects.dtypes import is_float
+from xyntra.dialects.dtypes import bit_width, is_float, is_unsigned
 
 if TYPE_CHECKING:
     from xyntra.dialects.scalar import Scalar
@@ -23,8 +21,10 @@ def identity_of(kind: Reduction, dtype: str) -> float | int:
         return float("-inf") if kind == "max" else float("inf")
     if dtype == "bool":
         return 0 if kind == "max" else 1
-    info = np.iinfo(dtype)
-    return int(info.min if kind == "max" else info.max)
+    bits = bit_width(dtype)
+    if is_unsigned(dtype):
+        return 0 if kind == "max" else (1 << bits) - 1
+    return -(1 << (bits - 1)) if kind == "max" else (1 << (bits - 1)) - 1
 
 
 def combine(kind: Reduction, a: Scalar, b: Scalar) -> Scalar:
