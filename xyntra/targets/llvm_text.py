@@ -38,7 +38,7 @@ _FORMATS = {
     "double": _Format(64, 52),
 }
 _INTRINSIC_DECLARATION = re.compile(r"^declare [^\n]*@llvm\.[^\n]*\n", re.MULTILINE)
-_MAYBE_CONSTANT = re.compile(r"\d\.\d|f0x|[+-](?:inf|[qs]?nan)")
+_MAYBE_CONSTANT = re.compile(r"\.\d|f0x|[+-](?:inf|[qs]?nan)")
 # Strings, comments and names come first, so that what looks like a constant inside them is skipped.
 _TOKEN = re.compile(
     r"""
@@ -58,9 +58,17 @@ _TOKEN = re.compile(
 def to_llvm22(text: str) -> str:
     """Return LLVM 24's `text` in a form that LLVM 22 reads as the same module."""
     text = _INTRINSIC_DECLARATION.sub("", text)
-    return "\n".join(
-        _rewrite_line(line) if _MAYBE_CONSTANT.search(line) else line for line in text.split("\n")
-    )
+    pieces = []
+    done = 0
+    for match in _MAYBE_CONSTANT.finditer(text):
+        if match.start() < done:
+            continue
+        start = text.rfind("\n", 0, match.start()) + 1
+        end = text.find("\n", match.end())
+        end = len(text) if end < 0 else end
+        pieces += [text[done:start], _rewrite_line(text[start:end])]
+        done = end
+    return "".join([*pieces, text[done:]])
 
 
 def constant_bits(kind: str, literal: str) -> int:
