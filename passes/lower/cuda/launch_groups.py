@@ -25,10 +25,21 @@ _BEFORE = 3  # operations before a reduction that it takes along at most
 def launch_groups(work: Sequence[ir.Operation], architecture: str) -> Iterator[list[ir.Operation]]:
     """Yield the operations of `work` in order, those that one launch computes together."""
     waiting = list(work)
+    nests = [linear_nest(op) if is_nest(op) else None for op in work]
     while waiting:
-        length = _length(waiting[: _end_of_split(waiting)], architecture)
+        end = _end_of_split(waiting)
+        first = list(_known(nests[:end]))
+        length = max(_shared_length(first, waiting, architecture), _column_length(first))
         yield waiting[:length]
-        del waiting[:length]
+        del waiting[:length], nests[:length]
+
+
+def _known(nests: Sequence[LinearNest | None]) -> Iterator[LinearNest]:
+    """Yield `nests` up to the first None."""
+    for nest in nests:
+        if nest is None:
+            return
+        yield nest
 
 
 def _end_of_split(work: Sequence[ir.Operation]) -> int:
@@ -40,32 +51,24 @@ def _end_of_split(work: Sequence[ir.Operation]) -> int:
     return first or sum(takewhile(bool, marked))
 
 
-def _length(work: Sequence[ir.Operation], architecture: str) -> int:
-    """Return how many of the first operations one launch computes."""
-    return max(_shared_length(work, architecture), _column_length(work))
-
-
-def _column_length(work: Sequence[ir.Operation]) -> int:
+def _column_length(nests: Sequence[LinearNest]) -> int:
     """Return how many of the first operations a reduction takes along; at least 1."""
-    nests: list[LinearNest] = []
     length = 1
-    for op in work:
-        if not is_nest(op):
-            break
-        nests.append(linear_nest(op))
-        has_reduction = any(nest.reductions for nest in nests)
-        if has_reduction and column_group(nests) is None:
+    for count in range(1, len(nests) + 1):
+        has_reduction = any(nest.reductions for nest in nests[:count])
+        if has_reduction and column_group(nests[:count]) is None:
             break
         if has_reduction:
-            length = len(nests)
-        elif len(nests) >= _BEFORE:
+            length = count
+        elif count >= _BEFORE:
             break
     return length
 
 
-def _shared_length(work: Sequence[ir.Operation], architecture: str) -> int:
+def _shared_length(
+    nests: Sequence[LinearNest], work: Sequence[ir.Operation], architecture: str
+) -> int:
     """Return how many of the first operations can run row by row."""
-    nests = [linear_nest(op) for op in takewhile(is_nest, work)]
     if not _exchange(nests):
         return 1
     length = 1
