@@ -24,15 +24,21 @@ _BUFFERIZE = (
 )
 
 
-def run_upstream(module: ir.Operation, passes: str) -> None:
+def run_upstream(module: ir.Operation, passes: str, *, verify: bool = True) -> None:
     """Run passes of MLIR, given in its textual form, on `module`, which is verified before.
 
     What MLIR's own passes make of valid IR is not verified again: that takes as long as they do.
 
+    Args:
+        module: what they change.
+        passes: such as "canonicalize,cse".
+        verify: False where what they leave is verified soon enough.
+
     Raises:
         MLIRError: the IR is invalid, or one of them failed.
     """
-    module.verify()
+    if verify:
+        module.verify()
     _pass_manager(module.context, passes).run(module)
 
 
@@ -50,24 +56,28 @@ def bufferize(module: ir.Operation) -> ir.Operation:
     return module
 
 
-def check_lowered(module: ir.Operation, dialects: tuple[str, ...], target: str) -> None:
+def check_lowered(module: ir.Operation, dialects: tuple[str, ...], target: str) -> set[str]:
     """Refuse what is not of `dialects`: translating it to LLVM IR would kill the process.
+
+    Returns:
+        The names of all operations.
 
     Raises:
         CompileError: naming what is left, and the target that has no code for it.
     """
-    prefixes = tuple(f"{name}." for name in dialects)
-    left: set[str] = set()
+    prefixes = ("builtin.module", *(f"{name}." for name in dialects))
+    found: set[str] = set()
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if not op.name.startswith(prefixes) and op.name != "builtin.module":
-            left.add(op.name)
+        found.add(op.name)
         return ir.WalkResult.ADVANCE
 
     module.walk(visit)
+    left = {name for name in found if not name.startswith(prefixes)}
     if left:
         names = ", ".join(sorted(left))
         raise CompileError("kernel-operation", f"a kernel holds what has no {target} code: {names}")
+    return found
 
 
 @lru_cache(maxsize=8)

@@ -15,6 +15,8 @@ RECIPROCAL = "rcp.approx.ftz.f32"
 """1 / x, to 2**-23 (PTX ISA)."""
 _INSTRUCTIONS = {"llvm.intr.exp2": (POWER, 0), "llvm.fdiv": (RECIPROCAL, 1)}
 """By operation: what computes it, and which operand that is given."""
+APPROXIMATED = frozenset(_INSTRUCTIONS)
+"""Operations that `approximate_marked` may take the place of."""
 
 
 def approximate(instruction: str, x: ir.Value) -> ir.Value:

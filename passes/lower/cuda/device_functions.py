@@ -23,6 +23,7 @@ from xyntra.passes.lower.nests.kernel_function import (
 BUFFER_ALIGNMENT = 16
 """Bytes: every pointer that an entry point is given is a multiple of it."""
 _ASSEMBLY = "llvm.inline_asm"
+_NUMBER = "xyntra.launch"
 _WAIT = "griddepcontrol.wait;"
 
 
@@ -43,14 +44,18 @@ class DeviceFunction:
     scratch: tuple[int, ...]
 
 
-def outline(
-    module: ir.Operation, regions: Sequence[ir.Operation], shapes: Sequence[LaunchShape | None]
-) -> list[DeviceFunction]:
+def number_regions(regions: Sequence[ir.Operation]) -> None:
+    """Let `outline` know the code of every launch, of which others may go before."""
+    for number, region in enumerate(regions):
+        region.attributes[_NUMBER] = ir.IntegerAttr.get(ir.IndexType.get(), number)
+
+
+def outline(module: ir.Operation, shapes: Sequence[LaunchShape | None]) -> list[DeviceFunction]:
     """Replace the kernel function of `module` by one function a launch.
 
     Args:
-        module: its kernel function holds `regions`, and has been given its scratch slots.
-        regions: the code of every launch.
+        module: its kernel function holds regions with the numbers of their launches, and has been
+            given its scratch slots.
         shapes: of the launches; None for a region that is not launched.
     """
     function = kernel_function(module)
@@ -65,8 +70,8 @@ def outline(
             with ir.InsertionPoint(function):
                 copy = function.clone().operation
         copy.attributes["sym_name"] = ir.StringAttr.get(f"{name}_{number}", module.context)
-        for place, region in enumerate(direct_operations_named(copy, "scf.execute_region")):
-            if place != number:
+        for region in direct_operations_named(copy, "scf.execute_region"):
+            if ir.IntegerAttr(region.attributes[_NUMBER]).value != number:
                 region.erase()
         inner = operations_named(copy, _ASSEMBLY, MAP_ARGUMENT)
         if shape.programmatic and not any(map(_waits, inner)):

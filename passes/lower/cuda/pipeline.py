@@ -9,7 +9,7 @@ from torch_mlir.dialects import llvm
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
-from xyntra.passes.lower.cuda.approximate import approximate_marked
+from xyntra.passes.lower.cuda.approximate import APPROXIMATED, approximate_marked
 from xyntra.passes.lower.cuda.attention.carrier import carry_attention
 from xyntra.passes.lower.cuda.contraction.aligned import with_aligned_factors
 from xyntra.passes.lower.cuda.contraction.row_stages import with_row_work
@@ -18,6 +18,7 @@ from xyntra.passes.lower.cuda.contraction.unpadded import without_padding
 from xyntra.passes.lower.cuda.device_functions import (
     let_next_begin,
     mark_kernels,
+    number_regions,
     outline,
 )
 from xyntra.passes.lower.cuda.device_math import check_math
@@ -48,13 +49,13 @@ from xyntra.passes.lower.upstream import WIDEN, bufferize, check_lowered, run_up
 from xyntra.passes.math.expand_math import expand_math
 from xyntra.passes.registry import Pass
 
+# The conversions go in one pass, which walks the module once, but for those that depend on the
+# results of others.
 _LLVM = (
-    "cse,convert-linalg-to-loops,fold-memref-alias-ops,expand-strided-metadata,lower-affine,"
-    "canonicalize,cse,convert-vector-to-llvm,convert-scf-to-cf,convert-math-to-llvm,"
-    "convert-vector-to-llvm,convert-arith-to-llvm,convert-index-to-llvm,"
-    "finalize-memref-to-llvm,convert-func-to-llvm{use-bare-ptr-memref-call-conv=1},"
-    "convert-cf-to-llvm,convert-ub-to-llvm,convert-nvvm-to-llvm,reconcile-unrealized-casts,"
-    "canonicalize,cse"
+    "fold-memref-alias-ops,expand-strided-metadata,lower-affine,canonicalize,cse,"
+    "convert-scf-to-cf,convert-func-to-llvm{use-bare-ptr-memref-call-conv=1},"
+    "convert-to-llvm{filter-dialects=arith,math,vector,memref,index,cf,ub},"
+    "convert-nvvm-to-llvm,reconcile-unrealized-casts,canonicalize,cse"
 )
 PROGRAMMATIC = True
 """Whether launches are prepared while the ones before them end, and wait by themselves.
@@ -144,17 +145,20 @@ def _lower(module: ir.Operation, architecture: str) -> LoweredCudaKernel:
     for stage in stages:
         erase_emitted(stage)
     erase_unused_memory(function)
-    ScratchAllocation().run(module)
     if PROGRAMMATIC and architecture in _ORDERED_BY_CODE:
         shapes = [each and replace(each, programmatic=True) for each in shapes]
         for stage, shape in zip(stages, shapes, strict=True):
             if shape is not None and _leaves_room(stage, shape):
                 let_next_begin(stage.region)
-    devices = outline(module, [stage.region for stage in stages], shapes)
+    number_regions([stage.region for stage in stages])
+    run_upstream(module, "cse", verify=False)  # what comes next looks at every operation
+    ScratchAllocation().run(module)
+    devices = outline(module, shapes)
     run_upstream(module, _LLVM)
-    approximate_marked(module)
+    names = check_lowered(module, ("llvm", "nvvm"), "GPU")
+    if not names.isdisjoint(APPROXIMATED):
+        approximate_marked(module)
     mark_kernels(module, devices)
-    check_lowered(module, ("llvm", "nvvm"), "GPU")
     text = llvm.translate_module_to_llvmir(module)
     launches = tuple(Launch(each.name, each.shape) for each in devices)
     return LoweredCudaKernel(text, launches, devices[0].scratch if devices else ())
