@@ -25,6 +25,7 @@ from xyntra.passes.lower.cuda.thread_grid import MAX_GRID, LaunchShape
 from xyntra.passes.lower.cuda.transposed_tiles import emit_transposed
 from xyntra.passes.lower.nests.access_strides import loop_extents
 from xyntra.passes.lower.nests.linear_nest import LinearNest, linear_nest
+from xyntra.passes.lower.nests.shared_constants import shared_constants
 
 _SINGLE = LaunchShape(1, 1)
 
@@ -53,8 +54,12 @@ def emit_stage(
     first = stage.operations[0]
     if first.name == "linalg.generic" and 0 in loop_extents(first):
         return None
+    with shared_constants(stage.region.regions[0].blocks[0]):
+        return _emit(stage, SharedMemory(module, name), architecture)
+
+
+def _emit(stage: Stage, shared: SharedMemory, architecture: str) -> LaunchShape | None:
     last = stage.operations[-1]
-    shared = SharedMemory(module, name)
     if stage.attention is not None:
         with last.location, ir.InsertionPoint(last):
             return _checked(emit_attention(stage.attention.problem(), shared, architecture))

@@ -13,6 +13,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
 from xyntra.passes.lower.nests.loop_builder import Position, index
+from xyntra.passes.lower.nests.shared_constants import integer_constant
 
 WARP = 32
 """Threads that execute one instruction together."""
@@ -59,13 +60,12 @@ def block_number() -> ir.Value:
 
 def i32(number: int) -> ir.Value:
     """Return a constant."""
-    return emit("arith.constant", [], _i32(), value=ir.IntegerAttr.get(_i32(), number))
+    return integer_constant(_i32(), number)
 
 
 def i64(number: int) -> ir.Value:
     """Return a constant."""
-    kind = ir.IntegerType.get_signless(64)
-    return emit("arith.constant", [], kind, value=ir.IntegerAttr.get(kind, number))
+    return integer_constant(ir.IntegerType.get_signless(64), number)
 
 
 def is_below(number: ir.Value, limit: int) -> ir.Value:

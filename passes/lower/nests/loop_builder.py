@@ -10,7 +10,9 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.linear_nest import Access
+from xyntra.passes.lower.nests.shared_constants import integer_constant
 
 Position = dict[int, ir.Value]
 """The current iteration of some loops of a nest, by the number of the loop."""
@@ -18,20 +20,19 @@ Position = dict[int, ir.Value]
 
 def index(number: int) -> ir.Value:
     """Return a constant."""
-    kind = ir.IndexType.get()
-    return emit("arith.constant", [], kind, value=ir.IntegerAttr.get(kind, number))
+    return integer_constant(ir.IndexType.get(), number)
 
 
 def plus(first: ir.Value, *others: ir.Value) -> ir.Value:
     """Return a sum."""
     for other in others:
-        first = arith.addi(first, other)
+        first = integers.addi(first, other)
     return first
 
 
 def tile_start(tile: ir.Value, size: int, extent: int) -> ir.Value:
     """Return the first element of a tile; the last tile moves back to where it fits."""
-    start = arith.muli(tile, index(size))
+    start = integers.muli(tile, index(size))
     return start if extent % size == 0 else arith.minsi(start, index(extent - size))
 
 
@@ -90,7 +91,7 @@ def offset_along(strides: Sequence[int], position: Position, first: int = 0) -> 
     total = index(first)
     for number, value in position.items():
         if strides[number]:
-            total = arith.addi(total, arith.muli(value, index(strides[number])))
+            total = integers.addi(total, integers.muli(value, index(strides[number])))
     return total
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 
 from torch_mlir.dialects import arith, scf
@@ -17,6 +17,8 @@ from xyntra.passes.lower.cuda.contraction.mma_factor import MmaFactor
 from xyntra.passes.lower.cuda.contraction.mma_instructions import address_of, copy_async, store_word
 from xyntra.passes.lower.cuda.contraction.roles import size
 from xyntra.passes.lower.cuda.thread_grid import as_index, i32, is_below, thread_number, when
+from xyntra.passes.lower.nests import integers
+from xyntra.passes.lower.nests.block_memo import BlockMemo
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import Position, load
 from xyntra.passes.lower.nests.memrefs import view_offset
@@ -42,6 +44,7 @@ class MmaCopies:
     batch: Position
     first: ir.Value
     limit: int
+    _memo: BlockMemo = field(default_factory=BlockMemo, repr=False, compare=False)
 
     @classmethod
     def of(cls, factor: MmaFactor, threads: int, batch: ir.Value, first: ir.Value) -> MmaCopies:
@@ -71,12 +74,12 @@ class MmaCopies:
         nbytes = factor.lanes * factor.kind.item
         for ahead in range(0, factor.pieces, self.threads):
             with self._present(ahead):
-                place, offset, inside = self._piece(thread_number(), ahead, step)
+                place, offset, inside = self._piece(thread_number(), ahead, step, self._memo)
                 present = None
                 if inside is not None:
-                    present = arith.select(inside, i32(nbytes), i32(0))
-                source = arith.addi(base, _bytes(offset, factor.kind.item))
-                copy_async(arith.addi(target, place), source, nbytes, present)
+                    present = integers.select(inside, i32(nbytes), i32(0))
+                source = integers.addi(base, _bytes(offset, factor.kind.item))
+                copy_async(integers.addi(target, place), source, nbytes, present)
 
     def move(self, target: ir.Value, step: ir.Value) -> None:
         """As `copy`, by loads and stores, for what copies cannot bring."""
@@ -84,11 +87,11 @@ class MmaCopies:
         each = min(self.threads * _BATCH, pieces)
         loop = scf.ForOp(i32(0), i32(pieces), i32(each), [])
         with ir.InsertionPoint(loop.body):
-            number = arith.addi(thread_number(), loop.induction_variable)
+            number = integers.addi(thread_number(), loop.induction_variable)
             found = []
             for ahead in range(0, each, self.threads):
-                place, offset, inside = self._piece(number, ahead, step)
-                found.append((arith.addi(target, place), self._load(offset, inside)))
+                place, offset, inside = self._piece(number, ahead, step, BlockMemo())
+                found.append((integers.addi(target, place), self._load(offset, inside)))
             for address, value in found:
                 store_word(address, value)
             scf.YieldOp([])
@@ -104,15 +107,17 @@ class MmaCopies:
             yield
 
     def _piece(
-        self, number: ir.Value, ahead: int, step: ir.Value
+        self, number: ir.Value, ahead: int, step: ir.Value, memo: BlockMemo
     ) -> tuple[ir.Value, ir.Value, ir.Value | None]:
-        """Return a piece's place in shared memory, its element, and whether it is inside."""
+        """Return a piece's place in shared memory, its element, and whether it is inside.
+
+        What does not depend on `step` comes from `memo`, where it has it.
+        """
         factor = self.factor
-        row, deep = factor.piece(number, ahead)
-        place = factor.shared_place(row, deep)
-        row, deep = arith.addi(self.first, row), arith.addi(step, deep)
-        position = self.batch | factor.position(row, factor.loops)
-        position |= factor.position(deep, factor.reductions)
+        row, deep, place = memo.once(("place", ahead), lambda: self._place(number, ahead))
+        deep = integers.addi(step, deep)
+        position = memo.once(("row", ahead), lambda: factor.position(row, factor.loops))
+        position = self.batch | position | factor.position(deep, factor.reductions)
         conditions = [_in_window(window, position) for window in factor.windows]
         extent = size(factor.nest, factor.loops)
         if extent % factor.width:
@@ -120,33 +125,41 @@ class MmaCopies:
         if self.limit % factor.depth:
             conditions.append(is_below(deep, self.limit))
         inside = reduce(arith.andi, conditions) if conditions else None
-        return place, arith.addi(i32(factor.start), factor.distance(position)), inside
+        return place, integers.addi(i32(factor.start), factor.distance(position)), inside
+
+    def _place(self, number: ir.Value, ahead: int) -> tuple[ir.Value, ir.Value, ir.Value]:
+        """Return a piece's row, its step in the part, and its place in shared memory."""
+        row, deep = self.factor.piece(number, ahead)
+        place = self.factor.shared_place(row, deep)
+        return integers.addi(self.first, row), deep, place
 
     def _load(self, offset: ir.Value, inside: ir.Value | None) -> ir.Value:
         """Return an element as an integer; zero where it is not inside."""
         access = self.factor.access
         if inside is not None:
             first = i32(view_offset(access.value))  # there is always one
-            offset = arith.select(inside, offset, first)
-        place = as_index(arith.subi(offset, i32(view_offset(access.value))))
+            offset = integers.select(inside, offset, first)
+        place = as_index(integers.subi(offset, i32(view_offset(access.value))))
         value = load(Access(access.value, 0, access.strides), place)
         bits = ir.IntegerType.get_signless(8 * self.factor.kind.item)
         word = value if value.type == bits else emit("arith.bitcast", [value], bits)
         if inside is None:
             return word
         zero = emit("arith.constant", [], bits, value=ir.IntegerAttr.get(bits, 0))
-        return arith.select(inside, word, zero)
+        return integers.select(inside, word, zero)
 
 
 def _bytes(offset: ir.Value, item: int) -> ir.Value:
     kind = ir.IntegerType.get_signless(64)
-    wide = arith.extui(kind, offset)
-    return arith.muli(wide, emit("arith.constant", [], kind, value=ir.IntegerAttr.get(kind, item)))
+    wide = integers.extui(kind, offset)
+    return integers.muli(
+        wide, emit("arith.constant", [], kind, value=ir.IntegerAttr.get(kind, item))
+    )
 
 
 def _in_window(window: Window, position: Position) -> ir.Value:
     """Tell whether `position` is inside of the memory in one dimension."""
     place: ir.Value = i32(window.first)
     for loop, step in window.steps:
-        place = arith.addi(place, arith.muli(position[loop], i32(step)))
+        place = integers.addi(place, integers.muli(position[loop], i32(step)))
     return is_below(place, window.size)  # as unsigned numbers, negative ones are large

@@ -13,14 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from torch_mlir.dialects import arith
-
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
 from xyntra.passes.lower.cuda.contraction.mma_kind import MmaKind
 from xyntra.passes.lower.cuda.contraction.mma_tiles import ROW_BYTES
 from xyntra.passes.lower.cuda.contraction.roles import Roles
 from xyntra.passes.lower.cuda.thread_grid import i32
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.loop_builder import Position
 from xyntra.passes.lower.nests.memrefs import view_offset
@@ -170,16 +169,16 @@ class MmaFactor:
         found: Position = {}
         for place in reversed(range(len(loops))):
             extent = i32(self.nest.loops[loops[place]].extent)
-            found[loops[place]] = arith.remui(number, extent) if place else number
+            found[loops[place]] = integers.remui(number, extent) if place else number
             if place:
-                number = arith.divui(number, extent)
+                number = integers.divui(number, extent)
         return found
 
     def distance(self, position: Position) -> ir.Value:
         """Return how many elements `position` moves on from the first one, an i32."""
         total: ir.Value = i32(0)
         for loop, number in position.items():
-            total = arith.addi(total, arith.muli(number, i32(self.access.strides[loop])))
+            total = integers.addi(total, integers.muli(number, i32(self.access.strides[loop])))
         return total
 
     def piece(self, number: ir.Value, ahead: int) -> tuple[ir.Value, ir.Value]:
@@ -187,23 +186,23 @@ class MmaFactor:
         inner = (self.depth if self.runs_deep else self.width) // self.lanes
         apart = ahead
         if ahead % inner:
-            number, apart = arith.addi(number, i32(ahead)), 0
-        low = arith.muli(arith.remui(number, i32(inner)), i32(self.lanes))
+            number, apart = integers.addi(number, i32(ahead)), 0
+        low = integers.muli(integers.remui(number, i32(inner)), i32(self.lanes))
         # A constant is added last, so that addresses differ by constants as well.
-        high = arith.addi(arith.divui(number, i32(inner)), i32(apart // inner))
+        high = integers.addi(integers.divui(number, i32(inner)), i32(apart // inner))
         return (high, low) if self.runs_deep else (low, high)
 
     def shared_place(self, row: ir.Value, step: ir.Value) -> ir.Value:
         """Return the byte of a part that holds an element, an i32."""
         item = i32(self.kind.item)
         if self.is_deep:
-            return swizzled(row, arith.muli(step, item), ROW_BYTES)
-        return swizzled(step, arith.muli(row, item), self.width * self.kind.item)
+            return swizzled(row, integers.muli(step, item), ROW_BYTES)
+        return swizzled(step, integers.muli(row, item), self.width * self.kind.item)
 
 
 def swizzled(row: ir.Value, byte: ir.Value, pitch: int) -> ir.Value:
     """Return where `byte` of `row` is, an i32; rows take `pitch` bytes, a power of two."""
     groups = min(pitch // _GROUP, _GROUPS)
-    moved = arith.divui(row, i32(_GROUPS // groups))  # so many rows fill all banks
-    mask = arith.muli(arith.andi(moved, i32(groups - 1)), i32(_GROUP))
-    return arith.addi(arith.muli(row, i32(pitch)), arith.xori(byte, mask))
+    moved = integers.divui(row, i32(_GROUPS // groups))  # so many rows fill all banks
+    mask = integers.muli(integers.andi(moved, i32(groups - 1)), i32(_GROUP))
+    return integers.addi(integers.muli(row, i32(pitch)), integers.xori(byte, mask))

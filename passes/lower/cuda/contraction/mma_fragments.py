@@ -8,15 +8,15 @@ fragments for mma.m16n8k16").
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from torch_mlir.dialects import arith
+from dataclasses import dataclass, field
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.mma_factor import MmaFactor
 from xyntra.passes.lower.cuda.contraction.mma_instructions import load_matrices, rounded_tf32
 from xyntra.passes.lower.cuda.contraction.mma_kind import STEP_BYTES
 from xyntra.passes.lower.cuda.thread_grid import i32, thread_number
+from xyntra.passes.lower.nests import integers
+from xyntra.passes.lower.nests.block_memo import BlockMemo
 
 _ROWS = 16  # of one load
 _HALF = 8
@@ -39,6 +39,7 @@ class MmaFragments:
     is_left: bool
     first: ir.Value
     count: int
+    _memo: BlockMemo = field(default_factory=BlockMemo, repr=False, compare=False)
 
     def read(self, part: ir.Value, number: int) -> list[list[ir.Value]]:
         """Return the fragments for the 32 bytes `number` of the part at a shared address, an i32.
@@ -48,7 +49,7 @@ class MmaFragments:
         """
         found: list[list[ir.Value]] = []
         for piece in range(self.count):
-            address = arith.addi(part, self._place(piece, number))
+            address = integers.addi(part, self._place(piece, number))
             words = load_matrices(address, transposed=not self.factor.is_deep)
             if self.factor.kind.left == "tf32":
                 words = [rounded_tf32(word) for word in words]
@@ -57,15 +58,20 @@ class MmaFragments:
 
     def _place(self, piece: int, number: int) -> ir.Value:
         """Return the byte of the part whose row this thread names."""
-        row, low, high = (arith.andi(thread_number(), i32(bit)) for bit in _LANE_BITS)
-        low, high = arith.divui(low, i32(_LANE_BITS[1])), arith.divui(high, i32(_LANE_BITS[2]))
-        half_rows, half_bytes = (low, high) if self.is_left else (high, low)
-        first = arith.addi(self.first, i32(piece * _ROWS))
+        row, half_rows, half_bytes = self._memo.once("lane", self._lane)
+        first = self._memo.once(piece, lambda: integers.addi(self.first, i32(piece * _ROWS)))
         item = self.factor.kind.item
         if self.factor.is_deep:
-            wide = arith.addi(first, arith.addi(row, arith.muli(half_rows, i32(_HALF))))
-            byte = arith.addi(arith.muli(half_bytes, i32(_GROUP)), i32(number * STEP_BYTES))
-            return self.factor.shared_place(wide, arith.divui(byte, i32(item)))
-        wide = arith.addi(first, arith.muli(half_rows, i32(_HALF)))
-        deep = arith.addi(row, arith.muli(half_bytes, i32(_HALF)))
-        return self.factor.shared_place(wide, arith.addi(deep, i32(number * STEP_BYTES // item)))
+            wide = integers.addi(first, integers.addi(row, integers.muli(half_rows, i32(_HALF))))
+            byte = integers.addi(integers.muli(half_bytes, i32(_GROUP)), i32(number * STEP_BYTES))
+            return self.factor.shared_place(wide, integers.divui(byte, i32(item)))
+        wide = integers.addi(first, integers.muli(half_rows, i32(_HALF)))
+        deep = integers.addi(row, integers.muli(half_bytes, i32(_HALF)))
+        return self.factor.shared_place(wide, integers.addi(deep, i32(number * STEP_BYTES // item)))
+
+    def _lane(self) -> tuple[ir.Value, ir.Value, ir.Value]:
+        """Return the row of eight, and the halves of the rows and bytes, that this thread names."""
+        row, low, high = (integers.andi(thread_number(), i32(bit)) for bit in _LANE_BITS)
+        low = integers.divui(low, i32(_LANE_BITS[1]))
+        high = integers.divui(high, i32(_LANE_BITS[2]))
+        return (row, low, high) if self.is_left else (row, high, low)

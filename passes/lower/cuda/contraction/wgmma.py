@@ -32,7 +32,9 @@ from xyntra.passes.lower.cuda.contraction.wgmma_ops import (
     advanced,
     descriptor,
     multiply,
+    packed,
     same_in_warp,
+    unpacked,
     wait_for_launch,
     wait_for_phase,
     wait_for_products,
@@ -308,7 +310,7 @@ class _Kernel:
         own = arith.addi(self.ring.part(0, stage), arith.muli(number, i32(BLOCK_BYTES)))
         left = descriptor(own, _blocks_apart(self.left), _ROWS_APART)
         right = descriptor(self.ring.part(1, stage), _blocks_apart(self.right), _ROWS_APART)
-        found = list(sums or [])
+        found = packed(sums) if sums else None
         for step in range(SWIZZLE // _STEP_BYTES):
             found = multiply(
                 found,
@@ -319,8 +321,9 @@ class _Kernel:
                 left_is_deep=self.left.is_deep,
                 right_is_deep=self.right.is_deep,
             )
+        own_sums = unpacked(found, self.tile.columns // 2)
         nvvm.wgmma_commit_group_sync_aligned()
-        return found, self.ring.following(stage, parity)
+        return own_sums, self.ring.following(stage, parity)
 
     def _release(self, stage: ir.Value) -> None:
         lane = arith.andi(thread_number(), i32(WARP - 1))

@@ -51,8 +51,38 @@ def advanced(matrix: ir.Value, nbytes: int) -> ir.Value:
     return arith.addi(matrix, i64(nbytes >> _UNIT)) if nbytes else matrix
 
 
+def packed(values: Sequence[ir.Value]) -> ir.Value:
+    """Return f32s as one value, as `multiply` takes them."""
+    result = llvm.mlir_poison(_struct(len(values)))
+    kind = result.type
+    for number, value in enumerate(values):
+        result = ir.Operation.create(
+            "llvm.insertvalue", [kind], [result, value], {"position": _position(number)}
+        ).result
+    return result
+
+
+def unpacked(value: ir.Value, count: int) -> list[ir.Value]:
+    """Return the `count` f32s of one value."""
+    kind = ir.F32Type.get()
+    return [
+        ir.Operation.create(
+            "llvm.extractvalue", [kind], [value], {"position": _position(number)}
+        ).result
+        for number in range(count)
+    ]
+
+
+def _struct(count: int) -> ir.Type:
+    return ir.Type.parse(f"!llvm.struct<({', '.join(['f32'] * count)})>")
+
+
+def _position(number: int) -> ir.Attribute:
+    return ir.DenseI64ArrayAttr.get([number])
+
+
 def multiply(
-    sums: Sequence[ir.Value],
+    sums: ir.Value | None,
     left: ir.Value,
     right: ir.Value,
     columns: int,
@@ -60,12 +90,12 @@ def multiply(
     *,
     left_is_deep: bool,
     right_is_deep: bool,
-) -> list[ir.Value]:
-    """Issue one wgmma of 64 rows by `columns` by 32 bytes of steps, and return its sums.
+) -> ir.Value:
+    """Issue one wgmma of 64 rows by `columns` by 32 bytes of steps, and return its sums, packed.
 
     Args:
-        sums: what the product is added to; empty to start from zero. (Cleared registers there
-            make the assembler run multiplications one by one.)
+        sums: what the product is added to, packed; None to start from zero. (Cleared registers
+            there make the assembler run multiplications one by one.)
         left: descriptor of the left factor.
         right: descriptor of the right factor.
         columns: a multiple of eight, up to 256.
@@ -74,15 +104,12 @@ def multiply(
         right_is_deep: the same of the right factor.
     """
     count = columns // 2
-    kind = ir.Type.parse(f"!llvm.struct<({', '.join(['f32'] * count)})>")
-    packed = llvm.mlir_poison(kind)
-    for number, value in enumerate(sums or [llvm.mlir_poison(ir.F32Type.get())] * count):
-        packed = llvm.insertvalue(packed, value, [number])
+    before = packed([llvm.mlir_poison(ir.F32Type.get())] * count) if sums is None else sums
     factor = attribute(f"#nvvm.wgmma_type<{element}>")
     one = attribute("#nvvm.wgmma_scale_in<one>")
-    result = nvvm.wgmma_mma_async(
-        kind,
-        packed,
+    return nvvm.wgmma_mma_async(
+        before.type,
+        before,
         left,
         right,
         attribute(f"#nvvm.shape<m=64,n={columns},k={8 if element == 'tf32' else 16}>"),
@@ -95,7 +122,6 @@ def multiply(
         attribute(f"#nvvm.mma_layout<{'row' if left_is_deep else 'col'}>"),
         attribute(f"#nvvm.mma_layout<{'col' if right_is_deep else 'row'}>"),
     )
-    return _unpacked(result, count)
 
 
 def wait_for_products(sums: Sequence[ir.Value]) -> list[ir.Value]:
@@ -104,20 +130,15 @@ def wait_for_products(sums: Sequence[ir.Value]) -> list[ir.Value]:
     The sums pass through the instruction, so that nothing that reads them moves before it.
     """
     count = len(sums)
-    kind = ir.Type.parse(f"!llvm.struct<({', '.join(['f32'] * count)})>")
     constraints = ["=f"] * count + [str(number) for number in range(count)] + ["~{memory}"]
     result = llvm.inline_asm(
-        kind,
+        _struct(count),
         list(sums),
         "wgmma.wait_group.sync.aligned 0;",
         ",".join(constraints),
         has_side_effects=True,
     )
-    return _unpacked(result, count)
-
-
-def _unpacked(value: ir.Value, count: int) -> list[ir.Value]:
-    return [llvm.extractvalue(ir.F32Type.get(), value, [number]) for number in range(count)]
+    return unpacked(result, count)
 
 
 def wait_for_phase(barrier: ir.Value, parity: ir.Value) -> None:

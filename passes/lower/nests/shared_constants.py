@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Integer constants that code made by a builder shares.
+
+Without it, a third of the operations of a kernel for GPUs are constants that it already has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import emit
+
+
+class _Shared:
+    """The constants at the beginning of a block, by type and number."""
+
+    def __init__(self, block: ir.Block) -> None:
+        self._block = block
+        self._known: dict[tuple[ir.Type, int], ir.Value] = {}
+
+    def get(self, kind: ir.Type, number: int) -> ir.Value:
+        found = self._known.get((kind, number))
+        if found is None:
+            with ir.InsertionPoint.at_block_begin(self._block):
+                found = _new(kind, number)
+            self._known[kind, number] = found
+        return found
+
+
+_shared: ContextVar[_Shared | None] = ContextVar("_shared", default=None)
+
+
+@contextmanager
+def shared_constants(block: ir.Block) -> Iterator[None]:
+    """Let `integer_constant` make each constant once, at the beginning of `block`.
+
+    Everything that is built inside must lie in `block` or below, and none of the constants may be
+    erased.
+    """
+    token = _shared.set(_Shared(block))
+    try:
+        yield
+    finally:
+        _shared.reset(token)
+
+
+def integer_constant(kind: ir.Type, number: int) -> ir.Value:
+    """Return a constant of an integer type or index, a new one unless constants are shared."""
+    shared = _shared.get()
+    return _new(kind, number) if shared is None else shared.get(kind, number)
+
+
+def _new(kind: ir.Type, number: int) -> ir.Value:
+    return emit("arith.constant", [], kind, value=ir.IntegerAttr.get(kind, number))
