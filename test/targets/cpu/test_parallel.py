@@ -52,6 +52,19 @@ def test_nothing_to_do():
 
 
 @FORKED
+def test_kernels_that_take_long_come_first(replaced, tmp_path):
+    def record(kernel):
+        with open(tmp_path / "log", "a") as log:
+            log.write(kernel.name + "\n")
+        return CompiledKernel(b"", 0)
+
+    replaced(record)
+    names = ["data_0", "elementwise_1_of_a_longer_text", "attention_2"]
+    compile_kernels([source(name) for name in names], jobs=1)
+    assert (tmp_path / "log").read_text().split() == list(reversed(names))
+
+
+@FORKED
 def test_equal_kernels_compile_once(replaced, tmp_path):
     def record(kernel):
         with open(tmp_path / "log", "a") as log:
