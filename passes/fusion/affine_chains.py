@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.passes.fusion.weights import StaticValues, shape_of
+from xyntra.passes.owners import constant_attribute
 
 __all__ = [
     "Applied",
@@ -186,10 +187,9 @@ def _channel_of(
 
 
 def _holds_non_finite(value: ir.Value) -> bool:
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
+    attribute = constant_attribute(value)
+    if attribute is None:
         return False
-    attribute = owner.operation.attributes["value"]
     if not isinstance(attribute, ir.DenseFPElementsAttr):
         return True
     return not all(-_INFINITY < number < _INFINITY for number in attribute)

@@ -10,6 +10,7 @@ from math import prod
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.fusion.functions import weight_positions
+from xyntra.passes.owners import constant_attribute
 from xyntra.passes.reductions import Reductions
 
 __all__ = [
@@ -153,23 +154,16 @@ def constant_of_fill(value: ir.Value) -> ir.Attribute | None:
         return None
     op = owner.operation
     if op.name == "linalg.fill":
-        return _constant(op.operands[0])
+        return constant_attribute(op.operands[0])
     if op.name != "linalg.generic" or len(op.operands) != len(op.results):
         return None
-    return _constant(list(op.regions[0].blocks[0].operations)[-1].operation.operands[0])
+    return constant_attribute(list(op.regions[0].blocks[0].operations)[-1].operation.operands[0])
 
 
 def starts_from_zero(op: ir.Operation) -> bool:
     """Whether the last operand of `op`, to which it adds, is known to be 0 of floats everywhere."""
     start = constant_of_fill(list(op.operands)[-1])
     return isinstance(start, ir.FloatAttr) and float(start.value) == 0.0
-
-
-def _constant(scalar: ir.Value) -> ir.Attribute | None:
-    owner = scalar.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
-        return None
-    return owner.operation.attributes["value"]
 
 
 def shape_of(value: ir.Value) -> tuple[int, ...] | None:

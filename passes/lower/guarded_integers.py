@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.owners import constant_attribute
 
 _EQ, _NE, _SLT, _ULT = 0, 1, 2, 6  # arith.cmpi predicates
 _OEQ, _OLT, _OGE = 1, 4, 3  # arith.cmpf predicates
@@ -200,7 +201,5 @@ def _constant_below(value: ir.Value, bound: int) -> bool:
 
 
 def _constant(value: ir.Value) -> int | None:
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
-        return None
-    return int(ir.IntegerAttr(owner.attributes["value"]).value)
+    attribute = constant_attribute(value)
+    return None if attribute is None else int(ir.IntegerAttr(attribute).value)

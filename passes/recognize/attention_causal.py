@@ -10,6 +10,7 @@ import numpy as np
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.positions import Position
+from xyntra.passes.owners import constant_attribute
 from xyntra.passes.recognize.attention_places import Place, through_view
 
 __all__ = ["Causal", "causal_of", "causal_select"]
@@ -174,16 +175,10 @@ def _pairs(keep: Place) -> Iterator[tuple[int, int]]:
 
 
 def _number(value: ir.Value) -> float | None:
-    attribute = _constant(value)
+    attribute = constant_attribute(value)
     return float(attribute.value) if isinstance(attribute, ir.FloatAttr) else None
 
 
 def _integer(value: ir.Value) -> int | None:
-    attribute = _constant(value)
+    attribute = constant_attribute(value)
     return int(attribute.value) if isinstance(attribute, ir.IntegerAttr) else None
-
-
-def _constant(value: ir.Value) -> ir.Attribute | None:
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "arith.constant":
-        return None
-    return value.owner.operation.attributes["value"]

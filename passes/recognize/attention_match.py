@@ -58,8 +58,8 @@ def match_attention(
     return None
 
 
-def _loops(extents: Sequence[int], first: int = 0) -> tuple[Position, ...]:
-    return tuple(Position.of_loop(first + i, extent) for i, extent in enumerate(extents))
+def _loops(extents: Sequence[int]) -> tuple[Position, ...]:
+    return tuple(Position.of_loop(i, extent) for i, extent in enumerate(extents))
 
 
 @dataclass(frozen=True)

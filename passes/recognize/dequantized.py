@@ -10,6 +10,7 @@ from math import isfinite, prod
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
+from xyntra.passes.owners import constant_attribute
 
 __all__ = ["Dequantized", "Parameter", "dequantized"]
 
@@ -112,7 +113,7 @@ def _is_step(op: ir.Operation) -> bool:
         return bool(prod(ir.RankedTensorType(op.results[0].type).shape))
     if op.name != "tensor.pad" or len(op.operands) != 1:
         return False
-    filler = _constant(list(op.regions[0].blocks[0].operations)[-1].operation.operands[0])
+    filler = constant_attribute(list(op.regions[0].blocks[0].operations)[-1].operation.operands[0])
     return isinstance(filler, ir.FloatAttr) and filler.value == 0
 
 
@@ -196,7 +197,7 @@ class _Body:
     def parameter(self, value: ir.Value, dtype: str) -> Parameter | None:
         """Return a scale or zero point that comes from outside of the body."""
         if value not in self.arguments:
-            number = _constant(value)
+            number = constant_attribute(value)
             if not isinstance(number, (ir.FloatAttr, ir.IntegerAttr)):
                 return None
             return Parameter(number.value)
@@ -204,7 +205,7 @@ class _Body:
         operand, map_ = self.op.operands[position], self.maps[position]
         if not isinstance(operand.type, ir.RankedTensorType):
             return None
-        attribute = _constant(operand)
+        attribute = constant_attribute(operand)
         if isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat:
             return Parameter(attribute.get_splat_value().value)
         tensor = Tensor(operand, dtype)
@@ -217,9 +218,3 @@ class _Body:
             dtype.removeprefix("u")
         )
         return Parameter(read=(tensor, map_)) if plain and is_right else None
-
-
-def _constant(value: ir.Value) -> ir.Attribute | None:
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "arith.constant":
-        return None
-    return value.owner.operation.attributes["value"]

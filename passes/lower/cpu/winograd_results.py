@@ -35,6 +35,7 @@ from xyntra.passes.lower.nests.loop_builder import (
 )
 from xyntra.passes.lower.nests.memrefs import allocate
 from xyntra.passes.lower.nests.vector_body import broadcast, emit_on_vectors
+from xyntra.passes.owners import constant_number
 
 _DOWN, _ALONG, _COLUMN = -1, -2, -3  # keys of a `Position` beside the numbers of the nest's loops
 
@@ -100,10 +101,7 @@ class WinogradResults:
 
     @property
     def _starts_at_zero(self) -> bool:
-        owner = self.initial.owner
-        if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
-            return False
-        return bool(ir.FloatAttr(owner.operation.attributes["value"]).value == 0.0)
+        return constant_number(self.initial) == 0
 
     def _initial(self) -> ir.Value:
         return broadcast(self.initial, self.plan.tile.lanes)

@@ -19,6 +19,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
 from xyntra.dialects.sorting import rank_of
 from xyntra.passes.lower.nests.kernel_function import operations_named, terminator
+from xyntra.passes.owners import constant_number, owner_of
 
 _LOW = (1 << 32) - 1
 _NAN = math.nan
@@ -69,7 +70,7 @@ def _extreme(op: ir.Operation) -> _Extreme | None:
         return None
     body, length = op.regions[0].blocks[0], _extent(op, reductions[0])
     best, where = list(body.arguments)[-2:]
-    choices = [_owner(value) for value in terminator(body).operands]
+    choices = [owner_of(value) for value in terminator(body).operands]
     if not 0 < length < _LOW or any(not each or each.name != "arith.select" for each in choices):
         return None
     (condition, value, kept), (same, place, stays) = (
@@ -100,16 +101,12 @@ def _extent(op: ir.Operation, loop: int) -> int:
     return 0
 
 
-def _owner(value: ir.Value) -> ir.Operation | None:
-    return None if isinstance(value.owner, ir.Block) else value.owner.operation
-
-
 def _is_index(value: ir.Value, loop: int) -> bool:
     """Tell whether a value is the number of a loop, as an integer."""
-    cast = _owner(value)
-    if cast is None or cast.name != "arith.index_cast":
+    cast = owner_of(value, "arith.index_cast")
+    if cast is None:
         return False
-    op = _owner(cast.operands[0])
+    op = owner_of(cast.operands[0])
     is_index = op is not None and op.name == "linalg.index"
     return op is not None and is_index and ir.IntegerAttr(op.attributes["dim"]).value == loop
 
@@ -117,7 +114,7 @@ def _is_index(value: ir.Value, loop: int) -> bool:
 def _needed(body: ir.Block, value: ir.Value) -> Iterator[ir.Value]:
     """Yield `value` and all that it comes from inside of the body."""
     yield value
-    op = _owner(value)
+    op = owner_of(value)
     if op is not None and op.block == body:
         for operand in op.operands:
             yield from _needed(body, operand)
@@ -125,7 +122,7 @@ def _needed(body: ir.Block, value: ir.Value) -> Iterator[ir.Value]:
 
 def _holds(condition: ir.Value, known: dict[ir.Value, float]) -> bool | None:
     """Return whether a condition holds for values; None where it depends on something else."""
-    op = _owner(condition)
+    op = owner_of(condition)
     if op is None:
         return None
     if op.name == "arith.constant":
@@ -158,7 +155,7 @@ def _dtype(value: ir.Value, condition: ir.Value) -> str | None:
     kind = default_dtype(value.type)
     if is_float(kind):
         return kind if bit_width(kind) <= 32 else None
-    op = _owner(condition)
+    op = owner_of(condition)
     if op is None or op.name != "arith.cmpi" or kind not in ("int8", "int16", "int32"):
         return None
     is_unsigned = ir.IntegerAttr(op.attributes["predicate"]).value >= _UNSIGNED
@@ -167,14 +164,10 @@ def _dtype(value: ir.Value, condition: ir.Value) -> str | None:
 
 def _start(value: ir.Value) -> float | None:
     """Return the constant that a tensor is filled with; None where it is something else."""
-    fill = _owner(value)
-    if fill is None or fill.name != "linalg.generic" or len(fill.operands) != 1:
+    fill = owner_of(value, "linalg.generic")
+    if fill is None or len(fill.operands) != 1:
         return None
-    constant = _owner(terminator(fill.regions[0].blocks[0]).operands[0])
-    if constant is None or constant.name != "arith.constant":
-        return None
-    attribute = constant.attributes["value"]
-    return attribute.value if isinstance(attribute, ir.FloatAttr | ir.IntegerAttr) else None
+    return constant_number(terminator(fill.regions[0].blocks[0]).operands[0])
 
 
 def _is_worst(start: float | None, dtype: str, largest: bool) -> bool:

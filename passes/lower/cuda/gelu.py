@@ -22,6 +22,7 @@ from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.one_plus_erf import COEFFICIENTS
 from xyntra.passes.lower.cuda.placeholders import expand, f32_constant, hide
 from xyntra.passes.lower.nests.kernel_function import operations_named
+from xyntra.passes.owners import constant_attribute, owner_of
 
 # Of 1, t, t**2, … in P(t).
 _POLYNOMIALS = {
@@ -72,7 +73,7 @@ def expand_gelus(module: ir.Operation) -> None:
 def _gelu_around(erf: ir.Operation) -> tuple[ir.Value, ir.Operation] | None:
     """Return x and the operation that finishes x (1 + erf(x sqrt(1/2))) / 2; None for others."""
     total = _only_reader(erf)
-    scaled = _owner(erf.operands[0], "arith.mulf")
+    scaled = owner_of(erf.operands[0], "arith.mulf")
     if total is None or scaled is None or total.name != "arith.addf":
         return None
     if not isinstance(erf.result.type, ir.F32Type) or 1.0 not in _constants(total):
@@ -98,7 +99,7 @@ def _gelu_around(erf: ir.Operation) -> tuple[ir.Value, ir.Operation] | None:
 def _leaves(product: ir.Operation) -> Iterator[ir.Value]:
     """Yield the factors of a product of products, of which nothing else reads the inner ones."""
     for each in product.operands:
-        inner = _owner(each, "arith.mulf")
+        inner = owner_of(each, "arith.mulf")
         reader = None if inner is None else _only_reader(inner)
         if inner is not None and reader is not None and reader == product:
             yield from _leaves(inner)
@@ -145,17 +146,8 @@ def _constants(op: ir.Operation) -> list[float]:
 
 
 def _constant_of(value: ir.Value) -> float | None:
-    op = _owner(value, "arith.constant")
-    attribute = None if op is None else op.attributes["value"]
+    attribute = constant_attribute(value)
     return float(attribute.value) if isinstance(attribute, ir.FloatAttr) else None
-
-
-def _owner(value: ir.Value, name: str) -> ir.Operation | None:
-    """Return the operation `name` that made `value`; None where another did."""
-    if isinstance(value.owner, ir.Block):
-        return None
-    op = value.owner.operation
-    return op if op.name == name else None
 
 
 def _only_reader(op: ir.Operation) -> ir.Operation | None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.nests.kernel_function import operations_named
+from xyntra.passes.owners import constant_attribute
 
 _PLACEHOLDER = "builtin.unrealized_conversion_cast"
 
@@ -75,7 +76,5 @@ def f32_constant(value: float) -> ir.Value:
 
 
 def _is_one(value: ir.Value) -> bool:
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "arith.constant":
-        return False
-    attribute = value.owner.operation.attributes["value"]
+    attribute = constant_attribute(value)
     return isinstance(attribute, ir.FloatAttr) and attribute.value == 1.0

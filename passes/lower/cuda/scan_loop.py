@@ -17,6 +17,7 @@ from xyntra.passes.lower.nests.kernel_function import operations_named, terminat
 from xyntra.passes.lower.nests.loop_bounds import constant_of, constant_trips
 from xyntra.passes.lower.nests.memrefs import root
 from xyntra.passes.lower.nests.neutral_element import neutral_element
+from xyntra.passes.owners import owner_of
 from xyntra.passes.walking import nested_operations
 
 _PURE = ("arith.", "math.")
@@ -73,7 +74,7 @@ def _in_register(loop: ir.Operation, store: ir.Operation) -> Scan | None:
     if length is None or len(results) != 1 or list(results[0].uses):
         return None
     carried, following = body.arguments[1], terminator(body).operands[0]
-    combine = _owner(following)
+    combine = owner_of(following)
     neutral = None if combine is None else neutral_element(combine.name, carried.type)
     if combine is None or neutral is None or list(combine.operands).count(carried) != 1:
         return None
@@ -91,15 +92,15 @@ def _in_register(loop: ir.Operation, store: ir.Operation) -> Scan | None:
 def _in_memory(loop: ir.Operation, store: ir.Operation) -> Scan | None:
     """Return what is known of a loop that reads what the iteration before has stored."""
     length, number = constant_trips(loop), loop.regions[0].blocks[0].arguments[0]
-    combine = _owner(store.operands[0])
+    combine = owner_of(store.operands[0])
     neutral = None if combine is None else neutral_element(combine.name, store.operands[0].type)
     if length is None or list(loop.results) or combine is None or neutral is None:
         return None
     for carried, element in (list(combine.operands), list(combine.operands)[::-1]):
-        choice = _owner(carried)
+        choice = owner_of(carried)
         if choice is None or choice.name != "arith.select":
             continue
-        load = _owner(choice.operands[2])
+        load = owner_of(choice.operands[2])
         if load is None or not _is_first(choice.operands[0], number):
             continue
         values = [load.results[0], carried, store.operands[0]]
@@ -113,7 +114,7 @@ def _in_memory(loop: ir.Operation, store: ir.Operation) -> Scan | None:
 
 def _is_first(condition: ir.Value, number: ir.Value) -> bool:
     """Tell whether a condition holds in the first iteration alone."""
-    op = _owner(condition)
+    op = owner_of(condition)
     if op is None or op.name != "arith.cmpi" or op.operands[0] != number:
         return False
     is_equal = ir.IntegerAttr(op.attributes["predicate"]).value == int(arith.CmpIPredicate.eq)
@@ -121,7 +122,7 @@ def _is_first(condition: ir.Value, number: ir.Value) -> bool:
 
 
 def _is_constant(value: ir.Value) -> bool:
-    op = _owner(value)
+    op = owner_of(value)
     return op is not None and op.name == "arith.constant"
 
 
@@ -132,7 +133,7 @@ def _is_behind(store: ir.Operation, load: ir.Operation, number: ir.Value) -> boo
     for before, here in zip(list(load.operands)[1:], list(store.operands)[2:], strict=True):
         if before == here and _linear(here, number) in (None, (0, constant_of(here))):
             continue
-        choice, place = _owner(before), _linear(here, number)
+        choice, place = owner_of(before), _linear(here, number)
         if choice is None or choice.name != "arith.select" or place is None:
             return False
         step, first = place
@@ -149,7 +150,7 @@ def _linear(value: ir.Value, number: ir.Value) -> tuple[int, int] | None:
     known = constant_of(value)
     if known is not None:
         return 0, known
-    op = _owner(value)
+    op = owner_of(value)
     if op is None or op.name not in ("arith.addi", "arith.subi"):
         return None
     parts = [_linear(each, number) for each in op.operands]
@@ -157,10 +158,6 @@ def _linear(value: ir.Value, number: ir.Value) -> tuple[int, int] | None:
         return None
     sign = 1 if op.name == "arith.addi" else -1
     return parts[0][0] + sign * parts[1][0], parts[0][1] + sign * parts[1][1]
-
-
-def _owner(value: ir.Value) -> ir.Operation | None:
-    return None if isinstance(value.owner, ir.Block) else value.owner.operation
 
 
 def _only_reads(op: ir.Operation, written: ir.Value) -> bool:

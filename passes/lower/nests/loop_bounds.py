@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.owners import constant_attribute
 
 __all__ = ["constant_of", "constant_trips"]
 
@@ -16,8 +17,5 @@ def constant_trips(loop: ir.Operation) -> int | None:
 
 def constant_of(value: ir.Value) -> int | None:
     """The value of an integer constant."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
-        return None
-    attribute = owner.operation.attributes["value"]
+    attribute = constant_attribute(value)
     return ir.IntegerAttr(attribute).value if isinstance(attribute, ir.IntegerAttr) else None

@@ -17,6 +17,7 @@ from xyntra.passes.lower.nests.kernel_function import terminator
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, is_linear, linear_nest, split
 from xyntra.passes.lower.nests.memrefs import flattened, is_private, root, written_by
 from xyntra.passes.lower.row_major import row_major_steps
+from xyntra.passes.owners import constant_number
 
 
 @dataclass(frozen=True)
@@ -189,8 +190,4 @@ def _is_copy(op: ir.Operation) -> bool:
 
 
 def _is_zero(value: ir.Value) -> bool:
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
-        return False
-    attribute = owner.operation.attributes["value"]
-    return isinstance(attribute, ir.FloatAttr | ir.IntegerAttr) and attribute.value == 0
+    return constant_number(value) == 0

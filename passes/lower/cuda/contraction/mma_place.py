@@ -15,6 +15,7 @@ from xyntra.passes.lower.cuda.contraction.place import Place
 from xyntra.passes.lower.cuda.contraction.roles import Roles, extents, outputs, size
 from xyntra.passes.lower.cuda.thread_grid import LaunchShape, block_number, delinearize, i32
 from xyntra.passes.lower.nests.linear_nest import LinearNest
+from xyntra.passes.owners import constant_number
 
 _GROUP = 8  # tiles above each other that run at one time, so that their columns stay in the cache
 
@@ -68,12 +69,7 @@ def _tile_number(
 
 def unless_zero(value: ir.Value) -> ir.Value | None:
     """Return a scalar, None where it is the constant zero."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
-        return value
-    attribute = owner.operation.attributes["value"]
-    kind = ir.FloatAttr if isinstance(value.type, ir.F32Type) else ir.IntegerAttr
-    return None if kind(attribute).value == 0 else value
+    return None if constant_number(value) == 0 else value
 
 
 def shared_address(pointer: ir.Value) -> ir.Value:

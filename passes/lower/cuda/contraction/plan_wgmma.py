@@ -119,7 +119,6 @@ def plan_wgmma(
     product: Product,
     epilogue: Epilogue | None,
     slices: Sequence[Slice] = (),
-    tile: Tile | None = None,
 ) -> WgmmaPlan | None:
     """Return how a product is computed; None where TMA cannot copy its factors.
 
@@ -127,9 +126,8 @@ def plan_wgmma(
         product: what is computed.
         epilogue: what happens to each element before it is stored, if anything.
         slices: what happens in its place, where that differs from column to column.
-        tile: how the product is cut; None to choose.
     """
-    tile = tile or choose_tile(product, work_of(epilogue, slices), [each.start for each in slices])
+    tile = choose_tile(product, work_of(epilogue, slices), [each.start for each in slices])
     if tile.split > 1 and (slices or not can_split(product, tile)):
         return None
     left = operand(product, product.left, tile.rows, is_left=True)

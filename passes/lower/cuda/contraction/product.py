@@ -11,6 +11,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.roles import Roles
 from xyntra.passes.lower.nests.kernel_function import terminator
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, Loop
+from xyntra.passes.owners import constant_attribute
 
 _NARROW = ("f16", "bf16")
 _ITEM_BYTES = {"f16": 2, "bf16": 2, "tf32": 4}
@@ -188,7 +189,5 @@ def _narrow(value: ir.Value) -> ir.Value | None:
 
 
 def _is_zero(value: ir.Value) -> bool:
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "arith.constant":
-        return False
-    attribute = value.owner.operation.attributes["value"]
+    attribute = constant_attribute(value)
     return isinstance(attribute, ir.FloatAttr) and attribute.value == 0.0

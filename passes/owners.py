@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What made a value."""
+
+from __future__ import annotations
+
+from xyntra.dialects.mlir import ir
+
+__all__ = ["constant_attribute", "constant_number", "owner_of"]
+
+
+def owner_of(value: ir.Value, *names: str) -> ir.Operation | None:
+    """Return the operation that made `value`.
+
+    None for a block's argument and, where `names` are given, for operations of other names.
+    """
+    if isinstance(value.owner, ir.Block):
+        return None
+    op = value.owner.operation
+    return op if not names or op.name in names else None
+
+
+def constant_attribute(value: ir.Value) -> ir.Attribute | None:
+    """Return what an arith.constant holds; None where something else made `value`."""
+    op = owner_of(value, "arith.constant")
+    return None if op is None else op.attributes["value"]
+
+
+def constant_number(value: ir.Value) -> float | int | None:
+    """Return the number that a scalar always is, an int for integers; None for other values."""
+    attribute = constant_attribute(value)
+    return attribute.value if isinstance(attribute, ir.FloatAttr | ir.IntegerAttr) else None
