@@ -39,11 +39,16 @@ def split_long_reductions(function: ir.Operation, among: Sequence[ir.Operation])
         among: operations of it, in order.
     """
     users = operations_named(function, "linalg.generic")
-    generics = [op for op in among if op.name == "linalg.generic"]
+    generics = [op for op in among if op.name == "linalg.generic" and reduces(op)]
     long = [(each, _cut(each)) for each in generics if not _shares_inputs(each, users)]
     for generic, cut in long:
         if cut is not None:
             split(generic, cut)
+
+
+def reduces(generic: ir.Operation) -> bool:
+    """Tell whether a linalg.generic has a loop that reduces."""
+    return "reduction" in str(generic.attributes["iterator_types"])
 
 
 def _shares_inputs(generic: ir.Operation, generics: Sequence[ir.Operation]) -> bool:

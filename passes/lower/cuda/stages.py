@@ -14,7 +14,7 @@ from xyntra.passes.lower.cuda.attention.group import AttentionGroup, attention_g
 from xyntra.passes.lower.cuda.contraction.group import ContractionGroup, contraction_group
 from xyntra.passes.lower.cuda.contraction.long_products import cut_of
 from xyntra.passes.lower.cuda.launch_groups import launch_groups
-from xyntra.passes.lower.cuda.long_reductions import split, split_long_reductions
+from xyntra.passes.lower.cuda.long_reductions import reduces, split, split_long_reductions
 from xyntra.passes.lower.nests.kernel_function import (
     direct_operations_named,
     entry_block,
@@ -137,13 +137,8 @@ def _side_by_side(group: ContractionGroup, work: Sequence[ir.Operation]) -> list
     """
     memory = root(group.operations[-1].operands[-1])
     readers = [op for op in work if op not in group.operations and memory in map(root, _all(op))]
-    simple = all(op.name == "linalg.generic" and not _reduces(op) for op in readers)
+    simple = all(op.name == "linalg.generic" and not reduces(op) for op in readers)
     return readers[:1] if simple and group.epilogue is None and len(readers) > 1 else []
-
-
-def _reduces(generic: ir.Operation) -> bool:
-    """Tell whether a linalg.generic has a loop that reduces."""
-    return "reduction" in str(generic.attributes["iterator_types"])
 
 
 def _all(op: ir.Operation) -> list[ir.Value]:

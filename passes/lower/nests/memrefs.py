@@ -74,8 +74,8 @@ def allocate(size: int, element: ir.Type) -> ir.Value:
 
 def root(value: ir.Value) -> ir.Value:
     """Return the memory that a memref is a view of: an argument, an allocation or a global."""
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in VIEWS:
-        value = value.owner.operation.operands[0]
+    while not isinstance(owner := value.owner, ir.Block) and owner.name in VIEWS:
+        value = owner.operands[0]
     return value
 
 

@@ -131,13 +131,9 @@ def _is_legal(nests: Sequence[LinearNest], count: int, *, interleaved: bool) -> 
     written = {root(each.value) for nest in nests for each in nest.outputs}
     if any(buffer in written for nest in nests for buffer in _loaded(nest)):
         return False
+    touching = _by_memory(nests)
     for buffer in written:
-        accesses = [
-            (nest, each)
-            for nest in nests
-            for each in nest.accesses
-            if not each.is_scalar and root(each.value) == buffer
-        ]
+        accesses = touching[buffer]
         steps = {each.strides[:count] for _, each in accesses}
         if len(steps) != 1:
             return False
@@ -147,6 +143,15 @@ def _is_legal(nests: Sequence[LinearNest], count: int, *, interleaved: bool) -> 
         if not _are_disjoint(steps.pop(), extents, regions):
             return False
     return True
+
+
+def _by_memory(nests: Sequence[LinearNest]) -> dict[ir.Value, list[tuple[LinearNest, Access]]]:
+    found: dict[ir.Value, list[tuple[LinearNest, Access]]] = {}
+    for nest in nests:
+        for each in nest.accesses:
+            if not each.is_scalar:
+                found.setdefault(root(each.value), []).append((nest, each))
+    return found
 
 
 def _are_elements(accesses: Sequence[tuple[LinearNest, Access]], count: int) -> bool:

@@ -113,8 +113,9 @@ def _is_worth_it(nest: LinearNest, roles: Roles) -> bool:
 def _fill_before(earlier: Sequence[ir.Operation], generic: ir.Operation) -> ir.Operation | None:
     """Return the fill that gives the output its first value, if nothing else touches that."""
     output = generic.operands[-1]
+    memory = root(output)
     for op in reversed(earlier):
-        if not any(root(value) == root(output) for value in _memory(op)):
+        if not any(root(value) == memory for value in _memory(op)):
             continue
         return op if is_fill(op) and op.operands[-1] == output else None
     return None
