@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import statistics
 import sys
@@ -36,8 +37,10 @@ _TITLES = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the tables of a result of `bench.cuda run` into the documents; returns 0."""
-    (path,) = sys.argv[1:] if arguments is None else arguments
-    update_documents(DOCUMENTS, json.loads(Path(path).read_text(encoding="utf-8")))
+    parser = argparse.ArgumentParser(prog="python -m bench.cuda_text", description=__doc__)
+    parser.add_argument("result", type=Path, metavar="JSON", help="what `bench.cuda run` wrote")
+    options = parser.parse_args(arguments)
+    update_documents(DOCUMENTS, json.loads(options.result.read_text(encoding="utf-8")))
     return 0
 
 

@@ -7,6 +7,7 @@ Every number in the document comes from the JSON files in bench/results that `fu
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Iterable, Sequence
@@ -25,6 +26,9 @@ _PARTS = ("fusion_table", "fusion_scale", "fuzz_fusion")
 
 def main() -> int:
     """Write the document from the results of this folder."""
+    argparse.ArgumentParser(
+        prog="python -m bench.fusion_document", description=__doc__
+    ).parse_args()
     update_document(DOCUMENT, ROOT / "bench" / "results")
     return 0
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 import onnx
@@ -55,4 +56,5 @@ def _wrapped(names: list[str]) -> str:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(prog="python -m bench.operators", description=__doc__).parse_args()
     DOCUMENT.write_text(render())

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 from xyntra.passes.recognize.egraph.rule import Rule, Tier
@@ -33,4 +34,5 @@ def _row(rule: Rule) -> str:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(prog="python -m bench.rewrites", description=__doc__).parse_args()
     DOCUMENT.write_text(render(), encoding="utf-8")
