@@ -234,7 +234,7 @@ def test_inputs_come_from_files(capsys: pytest.CaptureFixture[str]) -> None:
     np.testing.assert_array_equal(np.load("out/z.npy"), np.maximum(x + x, 0) * 2)
     captured = capsys.readouterr()
     assert captured.out.startswith("z: float32 (2, 3) min 0 max 24 ")
-    assert captured.err == "wrote 1 arrays to out\n"
+    assert captured.err == "wrote 1 array to out\n"
 
 
 def test_a_seed_gives_the_same_numbers(capsys: pytest.CaptureFixture[str]) -> None:

@@ -116,7 +116,8 @@ def _save(outputs: Arrays, folder: Path) -> None:
         data = io.BytesIO()
         np.save(data, array)
         replace_file(folder / f"{name}.npy", [data.getvalue()])
-    print(f"wrote {len(outputs)} arrays to {folder}", file=sys.stderr)
+    count = len(outputs)
+    print(f"wrote {count} array{'s' if count != 1 else ''} to {folder}", file=sys.stderr)
 
 
 def _file_names(names: Sequence[str]) -> list[str]:
