@@ -97,6 +97,12 @@ def test_convolutions_of_each_channel_by_itself(outputs):
     assert len(launches_of("Conv", [numbers(2, 5, 13, 15)], weights, **how)) == 1
 
 
+def test_of_two_neighbours_one_may_read_the_padding():
+    weights = numbers(6, 1, 1, 3)
+    how = {"group": 6, "pads": [0, 2, 0, 1], "strides": [2, 1], "dilations": [1, 2]}
+    assert len(launches_of("Conv", [numbers(2, 6, 12, 23)], weights, **how)) == 1
+
+
 def test_volumes_and_sequences():
     volume = numbers(2, 3, 7, 8, 9)
     right = [maxima(volume, (2, 2, 2), [(0, 0), (1, 1), (0, 1)])]

@@ -80,6 +80,8 @@ def pooling_of(group: ContractionGroup) -> Pooling | None:
     if not all(each.is_scalar or item_bytes(each) for each in (*moved, *outputs)):
         return None
     lanes = lanes_along(replace(nest, inputs=tuple(moved), outputs=tuple(outputs)), order[-1])
+    if any(loop == order[-1] for window in group.windows for loop, _ in window.steps):
+        lanes = 1  # of neighbours along an edge of the image, one may lie outside alone
     if view_offset(nest.inputs[number].value) % lanes:
         return None
     return Pooling(group, number, order, lanes)
