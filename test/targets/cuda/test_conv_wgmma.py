@@ -9,7 +9,7 @@ import pytest
 from gpu_code import assemble, compiled
 
 from xyntra.passes.lower.cuda.contraction import select
-from xyntra.passes.lower.cuda.contraction.wgmma_plan import Tile
+from xyntra.passes.lower.cuda.contraction.wgmma_tiles import Tile
 from xyntra.targets.cuda.kernel_image import KernelImage
 
 CONVOLUTION = """

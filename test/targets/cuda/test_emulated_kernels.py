@@ -21,7 +21,7 @@ from xyntra.dialects import make_context
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda import pointwise
 from xyntra.passes.lower.cuda.contraction import plan_wgmma, wgmma
-from xyntra.passes.lower.cuda.contraction.wgmma_plan import Tile
+from xyntra.passes.lower.cuda.contraction.wgmma_tiles import Tile
 from xyntra.plan.artifact import Artifact
 from xyntra.targets.cuda.kernel_image import KernelImage
 

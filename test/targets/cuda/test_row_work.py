@@ -15,7 +15,7 @@ from gpu_code import assemble, compiled
 from norm_kernels import COLUMNS, producer, reader
 
 from xyntra.passes.lower.cuda.contraction import plan_wgmma, select
-from xyntra.passes.lower.cuda.contraction.wgmma_plan import Tile
+from xyntra.passes.lower.cuda.contraction.wgmma_tiles import Tile
 from xyntra.targets.cuda.kernel_image import KernelImage
 
 _TYPES = {"f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16)}

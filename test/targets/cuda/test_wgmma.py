@@ -9,7 +9,7 @@ import pytest
 from gpu_code import assemble, compiled
 
 from xyntra.passes.lower.cuda.contraction import plan_wgmma, select
-from xyntra.passes.lower.cuda.contraction.wgmma_plan import Tile
+from xyntra.passes.lower.cuda.contraction.wgmma_tiles import Tile
 
 PRODUCT = """
 func.func @k(%a: tensor<{a}x{dtype}>, %b: tensor<{b}x{dtype}>, %c: tensor<{columns}x{dtype}>)

@@ -11,7 +11,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.image_axes import ImageAxis
 from xyntra.passes.lower.cuda.contraction.wgmma_factor import StagePlace, StageTarget
 from xyntra.passes.lower.cuda.contraction.wgmma_ops import copy_in, copy_pixels, pointer
-from xyntra.passes.lower.cuda.contraction.wgmma_plan import BLOCK, BLOCK_BYTES
+from xyntra.passes.lower.cuda.contraction.wgmma_tiles import BLOCK, BLOCK_BYTES
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
 from xyntra.passes.lower.cuda.thread_grid import i32
 

@@ -18,7 +18,8 @@ from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
 from xyntra.passes.lower.cuda.contraction.plan_wgmma import WgmmaPlan
 from xyntra.passes.lower.cuda.contraction.product import Dimension, Product
 from xyntra.passes.lower.cuda.contraction.tile_order import TileOrder
-from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
+from xyntra.passes.lower.cuda.contraction.wgmma_results import Results
+from xyntra.passes.lower.cuda.contraction.wgmma_tiles import (
     BLOCK,
     SWIZZLE,
     TILES,
@@ -28,7 +29,6 @@ from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
     shares,
     tensor_map,
 )
-from xyntra.passes.lower.cuda.contraction.wgmma_results import Results
 from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS
 from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.linear_nest import Access

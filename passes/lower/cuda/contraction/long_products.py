@@ -17,7 +17,7 @@ from xyntra.passes.lower.cuda.contraction.select import (
     plan_on_warps,
     time_on_warps,
 )
-from xyntra.passes.lower.cuda.contraction.wgmma_plan import Tile, microseconds
+from xyntra.passes.lower.cuda.contraction.wgmma_tiles import Tile, microseconds
 from xyntra.passes.lower.cuda.long_reductions import Cut, has_plain_maps
 from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS
 from xyntra.passes.lower.nests.fills import is_arithmetic_reduction

@@ -14,7 +14,8 @@ from xyntra.passes.lower.cuda.contraction.row_partials import RowPartials
 from xyntra.passes.lower.cuda.contraction.row_values import RowValues
 from xyntra.passes.lower.cuda.contraction.tile_order import TileOrder
 from xyntra.passes.lower.cuda.contraction.wgmma_factor import Factor
-from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
+from xyntra.passes.lower.cuda.contraction.wgmma_results import Results
+from xyntra.passes.lower.cuda.contraction.wgmma_tiles import (
     Tile,
     can_split,
     choose_tile,
@@ -23,7 +24,6 @@ from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
     operand,
     stages,
 )
-from xyntra.passes.lower.cuda.contraction.wgmma_results import Results
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
 from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS, WARP
 from xyntra.passes.lower.nests.epilogue import Epilogue

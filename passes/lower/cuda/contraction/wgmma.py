@@ -39,16 +39,16 @@ from xyntra.passes.lower.cuda.contraction.wgmma_ops import (
     wait_for_phase,
     wait_for_products,
 )
-from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
+from xyntra.passes.lower.cuda.contraction.wgmma_producer import Producer
+from xyntra.passes.lower.cuda.contraction.wgmma_ring import Ring, rolled
+from xyntra.passes.lower.cuda.contraction.wgmma_split import leave_sums, write_share
+from xyntra.passes.lower.cuda.contraction.wgmma_tiles import (
     BLOCK_BYTES,
     SWIZZLE,
     WARPGROUP,
     WARPGROUP_ROWS,
     Tile,
 )
-from xyntra.passes.lower.cuda.contraction.wgmma_producer import Producer
-from xyntra.passes.lower.cuda.contraction.wgmma_ring import Ring, rolled
-from xyntra.passes.lower.cuda.contraction.wgmma_split import leave_sums, write_share
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.tensor_map import map_argument
 from xyntra.passes.lower.cuda.thread_grid import (

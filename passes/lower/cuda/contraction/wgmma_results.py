@@ -34,14 +34,14 @@ from xyntra.passes.lower.cuda.contraction.wgmma_ops import (
     publish_to_copies,
     store_matrices,
 )
-from xyntra.passes.lower.cuda.contraction.wgmma_plan import (
+from xyntra.passes.lower.cuda.contraction.wgmma_rows import write_rows
+from xyntra.passes.lower.cuda.contraction.wgmma_tiles import (
     SWIZZLE,
     WARPGROUP,
     WARPGROUP_ROWS,
     Tile,
     tensor_map,
 )
-from xyntra.passes.lower.cuda.contraction.wgmma_rows import write_rows
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
 from xyntra.passes.lower.cuda.thread_grid import i32, thread_number, when
 from xyntra.passes.lower.nests.epilogue import Epilogue

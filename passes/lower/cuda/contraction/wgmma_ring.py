@@ -10,7 +10,7 @@ from torch_mlir.dialects import arith, nvvm, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.wgmma_ops import pointer
-from xyntra.passes.lower.cuda.contraction.wgmma_plan import SWIZZLE, WARPGROUP, Tile
+from xyntra.passes.lower.cuda.contraction.wgmma_tiles import SWIZZLE, WARPGROUP, Tile
 from xyntra.passes.lower.cuda.thread_grid import WARP, i32
 
 _BARRIER = 8  # bytes

@@ -13,7 +13,7 @@ from torch_mlir.dialects import arith, llvm
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.fragment import Fragment
 from xyntra.passes.lower.cuda.contraction.wgmma_ops import pointer
-from xyntra.passes.lower.cuda.contraction.wgmma_plan import SWIZZLE
+from xyntra.passes.lower.cuda.contraction.wgmma_tiles import SWIZZLE
 from xyntra.passes.lower.cuda.thread_grid import WARP, as_index, i32, when
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import plus, store

@@ -27,7 +27,7 @@ from xyntra.passes.lower.cuda.contraction.roles import Roles
 from xyntra.passes.lower.cuda.contraction.row_values import RowTable
 from xyntra.passes.lower.cuda.contraction.wgmma_exchange import Exchange
 from xyntra.passes.lower.cuda.contraction.wgmma_ops import publish_to_copies
-from xyntra.passes.lower.cuda.contraction.wgmma_plan import WARPGROUP, WARPGROUP_ROWS
+from xyntra.passes.lower.cuda.contraction.wgmma_tiles import WARPGROUP, WARPGROUP_ROWS
 from xyntra.passes.lower.cuda.thread_grid import WARP, barrier, i32, thread_number
 
 _CONSUMERS = 1  # number of the barrier at which all consumers wait
