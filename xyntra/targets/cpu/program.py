@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from xyntra.errors import CompileError
 from xyntra.plan.arguments import InputChecks, OutputChecks, check_output
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.lifetimes import lifetimes
 from xyntra.plan.memory import place
 from xyntra.plan.plan import Plan, Step
+from xyntra.plan.stored import contents
 from xyntra.targets.cpu.loader import Library
 from xyntra.targets.cpu.memory import address_of, allocate
 from xyntra.targets.cpu.pool import default_threads, team
@@ -180,19 +180,11 @@ class _Context:
 def _fixed_buffers(plan: Plan, weights: Mapping[str, Array]) -> dict[int, Array]:
     fixed: dict[int, Array] = {}
     for index, buffer in enumerate(plan.buffers):
-        if buffer.kind == "constant":
+        stored = contents(buffer, weights)
+        if stored is not None and buffer.kind == "constant":
             memory = allocate(buffer.nbytes)
-            memory[: buffer.nbytes] = np.frombuffer(buffer.data, np.uint8)
+            memory[: buffer.nbytes] = stored
             fixed[index] = memory
-        elif buffer.kind == "parameter":
-            if buffer.name not in weights:
-                raise CompileError("weight-missing", f"the weight '{buffer.name}' is missing")
-            array = weights[buffer.name]
-            if array.nbytes != buffer.nbytes:
-                raise CompileError(
-                    "weight-size",
-                    f"the weight '{buffer.name}' does not have the size that the plan expects",
-                    cause=f"{array.nbytes} bytes instead of {buffer.nbytes}",
-                )
-            fixed[index] = array
+        elif stored is not None:
+            fixed[index] = stored
     return fixed

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from xyntra.errors import CompileError
 from xyntra.plan.lifetimes import lifetimes
 from xyntra.plan.memory import place
-from xyntra.plan.plan import Buffer, Plan, Step
+from xyntra.plan.plan import Plan, Step
+from xyntra.plan.stored import contents
 from xyntra.targets.cuda.memory import DeviceMemory
 from xyntra.targets.cuda.transfers import Transfers
 
@@ -45,7 +45,7 @@ class DeviceBuffers:
         self._arena = DeviceMemory(arena.nbytes)
         self._places = dict(zip(lives, arena.offsets, strict=True))
         for index, buffer in enumerate(plan.buffers):
-            source = _contents(buffer, weights)
+            source = contents(buffer, weights)
             if source is not None:
                 transfers.upload(source, self.address(index), stream)
 
@@ -83,20 +83,3 @@ def _offsets(plan: Plan, kinds: tuple[str, ...]) -> tuple[dict[int, int], int]:
             offsets[index] = total
             total += -(-buffer.nbytes // _ALIGNMENT) * _ALIGNMENT
     return offsets, total
-
-
-def _contents(buffer: Buffer, weights: Mapping[str, Array]) -> Array | None:
-    if buffer.kind == "constant":
-        return np.frombuffer(buffer.data, np.uint8)
-    if buffer.kind != "parameter":
-        return None
-    if buffer.name not in weights:
-        raise CompileError("weight-missing", f"the weight '{buffer.name}' is missing")
-    array = weights[buffer.name]
-    if array.nbytes != buffer.nbytes:
-        raise CompileError(
-            "weight-size",
-            f"the weight '{buffer.name}' does not have the size that the plan expects",
-            cause=f"{array.nbytes} bytes instead of {buffer.nbytes}",
-        )
-    return array
