@@ -39,10 +39,7 @@ def block_reduce(
         threads: of the block, a power of two; up to 32, as many neighbours of a warp do so.
         shared: where the warps' results are put.
     """
-    distance = min(WARP, threads) // 2
-    while distance:
-        value = combiner.combine(value, butterfly(value, distance))
-        distance //= 2
+    value = warp_reduce(value, combiner, threads)
     warps = threads // WARP
     if warps <= 1:
         return value
@@ -55,6 +52,15 @@ def block_reduce(
     barrier()
     values = [emit("memref.load", [words, index(each)], value.type) for each in range(warps)]
     return reduce(combiner.combine, values)
+
+
+def warp_reduce(value: ir.Value, combiner: Combiner, threads: int = WARP) -> ir.Value:
+    """Return, in every thread, the combination of `value` over `threads` neighbours of a warp."""
+    distance = min(WARP, threads) // 2
+    while distance:
+        value = combiner.combine(value, butterfly(value, distance))
+        distance //= 2
+    return value
 
 
 def column_reduce(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 
 from torch_mlir.dialects import arith, llvm
@@ -11,11 +12,13 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.combiner import Combiner
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
-from xyntra.passes.lower.cuda.thread_grid import i32, thread_number, when
+from xyntra.passes.lower.cuda.thread_grid import WARP, as_index, i32, thread_number, when
 from xyntra.passes.lower.nests.loop_builder import index
 
 _WORD, _DOUBLE = 32, 64  # bits
 _FIRST = 90  # the first architecture with clusters
+Pairs = list[tuple[ir.Value, ...]]
+"""Values of several warps, those of one together."""
 
 
 def has_clusters(architecture: str) -> bool:
@@ -60,12 +63,7 @@ def cluster_reduce(
     with when(arith.cmpi(arith.CmpIPredicate.ult, number, i32(size))):
         start = emit("memref.extract_aligned_pointer_as_index", [words], ir.IndexType.get())
         mine = arith.addi(_as_i32(start), arith.muli(cluster_rank(), i32(bits // 8)))
-        there = llvm.inline_asm(
-            ir.IntegerType.get_signless(_WORD),
-            [mine, number],
-            "mapa.shared::cluster.u32 $0, $1, $2;",
-            "=r,r,r",
-        )
+        there = _in_block(mine, number)
         letter = "r" if bits == _WORD else "l"
         text = f"st.shared::cluster.b{bits} [$0], $1;"
         _effect(text, f"r,{letter},", [there, _to_word(value, word)])
@@ -73,6 +71,52 @@ def cluster_reduce(
     _effect("barrier.cluster.wait.acquire.aligned;")
     found = [emit("memref.load", [words, index(each)], word) for each in range(size)]
     return reduce(combiner.combine, [_from_word(each, kind) for each in found])
+
+
+def cluster_gather(
+    values: Sequence[ir.Value], warps: int, size: int, shared: SharedMemory
+) -> Pairs:
+    """Return the values of all warps of a cluster, a share of them in every lane of a warp.
+
+    Every warp writes a pair into each block. Blocks may end behind it.
+
+    Args:
+        values: two f32s, the same in all threads of a warp.
+        warps: of a block; together with `size` a multiple of 32.
+        size: blocks of the cluster.
+        shared: where the pairs are put.
+    """
+    word, wide = (ir.IntegerType.get_signless(bits) for bits in (_WORD, _DOUBLE))
+    slots = shared.allocate(size * warps, wide)
+    lane = arith.andi(thread_number(), i32(WARP - 1))
+    warp = arith.shrui(thread_number(), i32(WARP.bit_length() - 1))
+    low, high = (arith.extui(wide, emit("arith.bitcast", [each], word)) for each in values)
+    shift = emit("arith.constant", [], wide, value=ir.IntegerAttr.get(wide, _WORD))
+    pair = arith.ori(low, arith.shli(high, shift))
+    with when(arith.cmpi(arith.CmpIPredicate.ult, lane, i32(size))):
+        start = emit("memref.extract_aligned_pointer_as_index", [slots], ir.IndexType.get())
+        number = arith.addi(arith.muli(cluster_rank(), i32(warps)), warp)
+        mine = arith.addi(_as_i32(start), arith.muli(number, i32(_DOUBLE // 8)))
+        _effect("st.shared::cluster.b64 [$0], $1;", "r,l,", [_in_block(mine, lane), pair])
+    _effect("barrier.cluster.arrive.release.aligned;")
+    _effect("barrier.cluster.wait.acquire.aligned;")
+    found = []
+    for first in range(0, size * warps, WARP):
+        place = as_index(arith.addi(lane, i32(first)))
+        both = emit("memref.load", [slots, place], wide)
+        parts = (both, arith.shrui(both, shift))
+        found.append(tuple(_from_word(arith.trunci(word, p), values[0].type) for p in parts))
+    return found
+
+
+def _in_block(place: ir.Value, number: ir.Value) -> ir.Value:
+    """Return the address of the same byte in a block of the cluster."""
+    return llvm.inline_asm(
+        ir.IntegerType.get_signless(_WORD),
+        [place, number],
+        "mapa.shared::cluster.u32 $0, $1, $2;",
+        "=r,r,r",
+    )
 
 
 def _to_word(value: ir.Value, word: ir.Type) -> ir.Value:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from torch_mlir.dialects import arith
+from torch_mlir.dialects import arith, nvvm
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
@@ -26,6 +26,7 @@ from xyntra.passes.lower.nests.loop_builder import index, plus
 from xyntra.passes.lower.nests.memrefs import view_offset
 
 _WIDE = 64  # bits of an address
+_ALL = -1  # threads of a warp
 
 
 class ParkedRows:
@@ -74,6 +75,13 @@ class ParkedRows:
         """Wait until all copies of the thread are there."""
         commit_copies()
         wait_for_copies(0)
+
+    def forget(self) -> None:
+        """Let vectors be loaded again behind this: too few registers could keep them.
+
+        The assembler moves no load across it.
+        """
+        nvvm.bar_warp_sync(i32(_ALL))
 
 
 def _address(access: Access, place: ir.Value) -> ir.Value:

@@ -15,10 +15,11 @@ from functools import reduce
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.block_reduce import block_reduce, column_reduce
+from xyntra.passes.lower.cuda.block_reduce import block_reduce, column_reduce, warp_reduce
 from xyntra.passes.lower.cuda.cluster_reduce import (
     announce_block,
     await_blocks,
+    cluster_gather,
     cluster_rank,
     cluster_reduce,
 )
@@ -30,7 +31,9 @@ from xyntra.passes.lower.cuda.row_plan import RowPlan, row_plan
 from xyntra.passes.lower.cuda.row_values import Row, RowValues
 from xyntra.passes.lower.cuda.scalar_body import emit_on_scalars
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
+from xyntra.passes.lower.cuda.shifted_sums import ShiftedSum, shifted_sum
 from xyntra.passes.lower.cuda.thread_grid import (
+    WARP,
     LaunchShape,
     below,
     block_number,
@@ -78,7 +81,10 @@ def emit_register_rows(
         position = delinearize(row, list(enumerate(plan.outer)))
         parking = ParkedRows(plan.threads, shared) if plan.parked else None
         values = RowValues(plan, count, position, thread, parking, is_there)
-        _Rows(plan, values, thread, generics, shared, parking).emit(nests, count)
+        rows = _Rows(plan, values, thread, generics, shared, parking)
+        if plan.cluster > 1 and plan.sharing % (WARP * WARP) == 0:
+            rows.shifted = shifted_sum(nests, count, generics)
+        rows.emit(nests, count)
     blocks = -(-plan.rows // plan.side_by_side) * plan.cluster
     nbytes = parking.used if parking else 0
     threads = plan.side_by_side * plan.threads
@@ -138,6 +144,9 @@ class _Rows:
         self._generics = generics
         self._shared = shared
         self._others_run = False
+        self._largest: tuple[ir.Value, ...] = ()
+        self.shifted: ShiftedSum | None = None
+        """A sum for which the blocks of the cluster meet once."""
 
     def emit(self, nests: Sequence[LinearNest], count: int) -> None:
         """Emit all nests, which have `count` loops over rows, in order."""
@@ -147,7 +156,11 @@ class _Rows:
         if self._parking is not None:
             self._parking.arrive()
         for nest in nests:
-            if len(nest.loops) == count:
+            if self.shifted is not None and nest is self.shifted.largest:
+                self._own_largest(self.shifted)
+            elif self.shifted is not None and nest is self.shifted.total:
+                self._shifted_total(self.shifted)
+            elif len(nest.loops) == count:
                 self._scalar(nest)
             elif nest.reductions:
                 self._reduction(nest)
@@ -183,10 +196,16 @@ class _Rows:
             self._values.keep_rule(nest, access, vector)
 
     def _reduction(self, nest: LinearNest) -> None:
-        output, lanes = nest.outputs[0], self._plan.lanes
         combiner = Combiner.of(nest)
         if combiner is None:  # `row_plan` has refused it
             raise AssertionError("a reduction without a neutral element")
+        present, single = self._own(nest, combiner)
+        total = combiner.combine(present, self._total(single, combiner))
+        self._keep(nest, nest.outputs[0], total)
+
+    def _own(self, nest: LinearNest, combiner: Combiner) -> tuple[ir.Value, ir.Value]:
+        """Return what a reduction begins with, and the combination of the thread's elements."""
+        output, lanes = nest.outputs[0], self._plan.lanes
         operands = [self._values.operand(nest, each) for each in nest.inputs]
         # Before the threads meet: one of them may write it afterwards.
         present = self._values.scalar(nest, output)
@@ -196,7 +215,34 @@ class _Rows:
             (after,) = self._values.results(nest, [*vectors, partial], step)
             partial = self._values.inside(step, after, partial)
         single = reduce(combiner.combine, [lane_of(partial, lane) for lane in range(lanes)])
-        self._keep(nest, output, combiner.combine(present, self._total(single, combiner)))
+        return present, single
+
+    def _own_largest(self, shifted: ShiftedSum) -> None:
+        """Take the largest element of the warp for that of the row, until its sum is known."""
+        nest, combiner = shifted.largest, shifted.combiners[0]
+        present, single = self._own(nest, combiner)
+        own = warp_reduce(single, combiner)
+        self._largest = present, own
+        self._values.keep_scalar(nest, nest.outputs[0], shifted.bounded(own))
+        if self._parking is not None:
+            self._parking.forget()
+
+    def _shifted_total(self, shifted: ShiftedSum) -> None:
+        """Find the largest element and the sum from those of all warps."""
+        (highest, adds), (before, own) = shifted.combiners, self._largest
+        present, single = self._own(shifted.total, adds)
+        self._await_others()
+        pairs = cluster_gather(
+            (own, warp_reduce(single, adds)), self._plan.threads // WARP, self._plan.cluster,
+            self._shared,
+        )  # fmt: skip
+        largest = warp_reduce(reduce(highest.combine, [each for each, _ in pairs]), highest)
+        largest = highest.combine(before, largest)
+        parts = [arith.mulf(total, shifted.power(each, largest)) for each, total in pairs]
+        total = warp_reduce(reduce(adds.combine, parts), adds)
+        self._keep(shifted.largest, shifted.largest.outputs[0], largest)
+        self._elements(shifted.powers)  # those of the warp's largest element are done with
+        self._keep(shifted.total, shifted.total.outputs[0], adds.combine(present, total))
 
     def _total(self, single: ir.Value, combiner: Combiner) -> ir.Value:
         """Return, in every thread, what the threads of the row have."""

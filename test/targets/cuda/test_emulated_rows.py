@@ -56,6 +56,17 @@ def test_a_cluster_shares_a_row(rows: int, length: int, dtype: str, context: ir.
     assert _check(case, context) == [(8 * rows, 8)]
 
 
+def test_the_blocks_of_a_cluster_meet_once_for_a_softmax(context: ir.Context) -> None:
+    m = CaseMaker("row", 7)
+    m.special = True
+    x = m.leaf("float32", (2, 36868), scale=3.0)
+    case = m.finish(m.step("Softmax", [x], x.shape, axis=-1), label="")
+    assert _check(case, context) == [(16, 8)]
+    (code,) = compile_case(case, "sm_90a", context).objects.values()
+    assert bytes(code).count(b"barrier.cluster.arrive") == 2  # they run, and their pairs are there
+    assert bytes(code).count(b"st.shared::cluster.b64") == 1
+
+
 @pytest.mark.parametrize(
     ("rows", "length", "dtype", "cluster"),
     [
