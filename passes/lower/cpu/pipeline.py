@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from torch_mlir.dialects import llvm
 
 from xyntra.dialects.mlir import ir
-from xyntra.errors import CompileError
 from xyntra.passes.lower.cpu.blocked_attention import BlockedAttention
 from xyntra.passes.lower.cpu.channel_reductions import ChannelReductions
 from xyntra.passes.lower.cpu.convolution_tiles import ConvolutionTiles
@@ -32,8 +31,8 @@ from xyntra.passes.lower.narrow_floats import NarrowFloats
 from xyntra.passes.lower.nests.attention_carrier import carry_attention
 from xyntra.passes.lower.nests.kernel_function import (
     check_contract,
-    function_name,
     kernel_function,
+    kernel_named,
     private_bytes,
     task_functions,
 )
@@ -103,22 +102,14 @@ def lower_kernel(module: ir.Module, options: LoweringOptions | None = None) -> L
     operation = module.operation
     function = kernel_function(operation)
     check_contract(function)
-    place = f"kernel '{function_name(function)}'"
-    try:
-        with operation.context, operation.location:
-            operation = _lower(operation, options or LoweringOptions())
-            body = kernel_function(operation, "llvm.func")
-            slots = ir.DenseI64ArrayAttr(body.attributes["xyntra.scratch"])
-            scratch_bytes, private = sum(slots), private_bytes(body)
-            copies = sum(prepared_bytes(body))
-            PackedEntry().run(operation)
-            text = llvm.translate_module_to_llvmir(operation)
-    except CompileError as error:
-        error.place = place
-        raise
-    except ir.MLIRError as error:
-        message = "a kernel could not be lowered"
-        raise CompileError("kernel-lowering", message, place=place, cause=str(error)) from error
+    with kernel_named(function), operation.context, operation.location:
+        operation = _lower(operation, options or LoweringOptions())
+        body = kernel_function(operation, "llvm.func")
+        slots = ir.DenseI64ArrayAttr(body.attributes["xyntra.scratch"])
+        scratch_bytes, private = sum(slots), private_bytes(body)
+        copies = sum(prepared_bytes(body))
+        PackedEntry().run(operation)
+        text = llvm.translate_module_to_llvmir(operation)
     return LoweredKernel(text, scratch_bytes, private, copies)
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from torch_mlir.dialects import llvm
 
 from xyntra.dialects.mlir import ir
-from xyntra.errors import CompileError
 from xyntra.passes.lower.cuda.approximate import APPROXIMATED, approximate_marked
 from xyntra.passes.lower.cuda.attention.carrier import carry_attention
 from xyntra.passes.lower.cuda.contraction.aligned import with_aligned_factors
@@ -42,6 +41,7 @@ from xyntra.passes.lower.nests.kernel_function import (
     check_contract,
     function_name,
     kernel_function,
+    kernel_named,
 )
 from xyntra.passes.lower.scratch_allocation import ScratchAllocation
 from xyntra.passes.lower.strided_copies import StridedCopies
@@ -118,16 +118,8 @@ def lower_kernel(module: ir.Module, architecture: str) -> LoweredCudaKernel:
     operation = module.operation
     function = kernel_function(operation)
     check_contract(function)
-    place = f"kernel '{function_name(function)}'"
-    try:
-        with operation.context, operation.location:
-            return _lower(operation, architecture)
-    except CompileError as error:
-        error.place = place
-        raise
-    except ir.MLIRError as error:
-        message = "a kernel could not be lowered"
-        raise CompileError("kernel-lowering", message, place=place, cause=str(error)) from error
+    with kernel_named(function), operation.context, operation.location:
+        return _lower(operation, architecture)
 
 
 def _lower(module: ir.Operation, architecture: str) -> LoweredCudaKernel:

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
@@ -122,6 +123,24 @@ def set_signature(function: ir.Operation, results: Sequence[ir.Type]) -> None:
         attributes["arg_attrs"] = ir.ArrayAttr.get(known)
     if "res_attrs" in attributes:
         del attributes["res_attrs"]
+
+
+@contextmanager
+def kernel_named(function: ir.Operation) -> Iterator[None]:
+    """Name the kernel in errors of what is done to it.
+
+    Raises:
+        CompileError: those of what is done; `kernel-lowering` for an error of MLIR's.
+    """
+    place = f"kernel '{function_name(function)}'"
+    try:
+        yield
+    except CompileError as error:
+        error.place = place
+        raise
+    except ir.MLIRError as error:
+        message = "a kernel could not be lowered"
+        raise CompileError("kernel-lowering", message, place=place, cause=str(error)) from error
 
 
 def check_contract(function: ir.Operation) -> None:
