@@ -22,7 +22,10 @@ from xyntra.dialects.dtypes import bit_width, is_float, is_unsigned
 from xyntra.dialects.loops import Carried, carry_range, for_each, for_range, insert, when
 from xyntra.dialects.scalar import Scalar, constant, emit
 
-__all__ = ["best_along", "has_keys", "rank_of"]
+__all__ = ["BEST", "best_along", "has_keys", "rank_of"]
+
+BEST = "xyntra.best"
+"""Attribute of a loop that finds the best elements: their axis, dtype, and which are better."""
 
 _BLOCK = 32  # elements that are looked at together
 _RUN = 8  # keys that are sorted by insertion, at most
@@ -70,14 +73,26 @@ def best_along(b: TensorBuilder, x: Tensor, axis: int, k: int, largest: bool) ->
 
     rows = [n for d, n in enumerate(x.shape) if d != axis]
     if prod(rows) > 1:
-        return for_each(b, rows, best, body, range(len(rows)))
+        return _named(for_each(b, rows, best, body, range(len(rows))), x, axis, largest)
 
     def only(indices: list[Scalar], state: list[Tensor]) -> list[Tensor]:
         zeros = [constant(0, "index") for _ in rows]
         return when(indices[0].equals(0), state, lambda: body(zeros, state))
 
     # Simplification would take a loop of one iteration apart, and a kernel is one operation.
-    return for_each(b, [2], best, only)
+    return _named(for_each(b, [2], best, only), x, axis, largest)
+
+
+def _named(best: list[Tensor], x: Tensor, axis: int, largest: bool) -> list[Tensor]:
+    """Say at a loop what it computes, for targets that have another way to do so."""
+    loop, i64 = best[0].value.owner.operation, ir.IntegerType.get_signless(64, x.value.context)
+    described = {
+        "axis": ir.IntegerAttr.get(i64, axis),
+        "dtype": ir.StringAttr.get(x.dtype, x.value.context),
+        "largest": ir.BoolAttr.get(largest, x.value.context),
+    }
+    loop.attributes[BEST] = ir.DictAttr.get(described, x.value.context)
+    return best
 
 
 def rank_of(value: Scalar, largest: bool, *, nan_is_best: bool = False) -> Scalar:

@@ -34,7 +34,7 @@ class ForwardCopies:
 
 
 def _forward(copy: ir.Operation, source: ir.Value, target: ir.Value) -> None:
-    users = [use.owner.operation for use in source.uses]
+    users = [_in_block(use.owner.operation, copy.block) for use in source.uses]
     first = next(view.operation for view in copy.block.operations if view.operation in users)
     if not isinstance(target.owner, ir.Block):
         target.owner.operation.move_before(first)
@@ -43,9 +43,10 @@ def _forward(copy: ir.Operation, source: ir.Value, target: ir.Value) -> None:
 
 
 def _is_local(source: ir.Value, copy: ir.Operation) -> bool:
-    """Tell whether only linalg operations of one block, and `copy`, use what `source` stands for.
+    """Tell whether only operations of one block, and `copy`, use what `source` stands for.
 
-    That is an allocation or the only part of one that is used at all.
+    These are linalg operations, and for what becomes an argument copies and loops. What `source`
+    stands for is an allocation or the only part of one that is used at all.
     """
     whole = source
     if not isinstance(whole.owner, ir.Block) and whole.owner.name == "memref.subview":
@@ -54,23 +55,50 @@ def _is_local(source: ir.Value, copy: ir.Operation) -> bool:
             return False
     if isinstance(whole.owner, ir.Block) or whole.owner.name != "memref.alloc":
         return False
+    is_argument = isinstance(copy.operands[1].owner, ir.Block) and whole == source
     users = [use.owner.operation for use in source.uses]
     return all(
-        user == copy or (user.name == "linalg.generic" and user.block == copy.block)
+        user == copy
+        or (user.name == "linalg.generic" and user.block == copy.block)
+        or (is_argument and _is_of_loops(user, source, copy.block))
         for user in users
     ) and not _is_written_behind(source, copy)
 
 
+def _is_of_loops(user: ir.Operation, source: ir.Value, block: ir.Block) -> bool:
+    """Tell whether `user` is the copy from which loops start, or part of such loops."""
+    if user.name == "memref.copy":
+        return user.block == block and user.operands[0] != source
+    outer = _in_block(user, block)
+    return (
+        user.name in ("memref.load", "memref.store")
+        and outer is not None
+        and outer.name == "scf.for"
+    )
+
+
+def _in_block(op: ir.Operation | None, block: ir.Block) -> ir.Operation | None:
+    """Return the operation of `block` that `op` is, or is inside of."""
+    while op is not None and op.block != block:
+        op = op.parent.operation if op.name != "builtin.module" and op.parent else None
+    return op
+
+
 def _is_written_behind(source: ir.Value, copy: ir.Operation) -> bool:
-    passed = False
-    for view in copy.block.operations:
-        op = view.operation
-        passed = passed or op == copy
-        if passed and op.name == "linalg.generic":
-            first = op.attributes["operandSegmentSizes"][0]
-            if any(value == source for value in list(op.operands)[first:]):
-                return True
+    operations = [view.operation for view in copy.block.operations]
+    behind = operations[operations.index(copy) + 1 :]
+    for use in source.uses:
+        user = use.owner.operation
+        if user != copy and _in_block(user, copy.block) in behind and _writes(user, source):
+            return True
     return False
+
+
+def _writes(user: ir.Operation, source: ir.Value) -> bool:
+    if user.name == "linalg.generic":
+        first = user.attributes["operandSegmentSizes"][0]
+        return any(value == source for value in list(user.operands)[first:])
+    return user.name != "memref.load"
 
 
 def _is_untouched(target: ir.Value, copy: ir.Operation) -> bool:

@@ -55,3 +55,21 @@ func.func @overlap(%x: memref<4xf32>, %y: memref<6xf32>) {
   memref.copy %x, %high : memref<4xf32> to memref<4xf32, strided<[1], offset: 2>>
   return
 }
+
+// Loops overwrite what was copied.
+// CHECK-LABEL: func.func @loops_behind(
+// CHECK: memref.copy
+// CHECK: memref.copy
+func.func @loops_behind(%x: memref<4xf32>, %y: memref<4xf32>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %four = arith.constant 4 : index
+  %a = memref.alloc() : memref<4xf32>
+  memref.copy %x, %a : memref<4xf32> to memref<4xf32>
+  memref.copy %a, %y : memref<4xf32> to memref<4xf32>
+  scf.for %i = %zero to %four step %one {
+    %v = memref.load %a[%i] : memref<4xf32>
+    memref.store %v, %a[%zero] : memref<4xf32>
+  }
+  return
+}

@@ -39,3 +39,26 @@ func.func @onto_itself(%x: memref<4xf32>) {
   memref.copy %x, %x : memref<4xf32> to memref<4xf32>
   return
 }
+
+// Loops that update a copy do so where the result belongs.
+// CHECK-LABEL: func.func @loops(
+// CHECK-SAME: [[X:%[a-z0-9]+]]: memref<4xf32>, [[Y:%[a-z0-9]+]]: memref<4xf32>)
+// CHECK: memref.copy [[X]], [[Y]]
+// CHECK: scf.for
+// CHECK: memref.store {{.+}}, [[Y]]
+// CHECK-NOT: memref.copy
+// CHECK: return
+func.func @loops(%x: memref<4xf32>, %y: memref<4xf32>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %four = arith.constant 4 : index
+  %a = memref.alloc() : memref<4xf32>
+  memref.copy %x, %a : memref<4xf32> to memref<4xf32>
+  scf.for %i = %zero to %four step %one {
+    %v = memref.load %a[%i] : memref<4xf32>
+    %n = arith.negf %v : f32
+    memref.store %n, %a[%zero] : memref<4xf32>
+  }
+  memref.copy %a, %y : memref<4xf32> to memref<4xf32>
+  return
+}

@@ -9,7 +9,8 @@ then every thread runs the outer one, for its part of the inner.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from math import prod
 
 from xyntra.dialects.mlir import ir
@@ -17,18 +18,39 @@ from xyntra.passes.lower.cuda.thread_grid import (
     WARP,
     LaunchShape,
     as_index,
+    block_number,
     delinearize,
     global_thread,
 )
 from xyntra.passes.lower.nests.kernel_function import operations_named
 from xyntra.passes.lower.nests.loop_bounds import constant_trips
 from xyntra.passes.lower.nests.loop_builder import PARALLEL, index
+from xyntra.passes.lower.nests.loop_builder import loop as parallel_loop
 from xyntra.passes.lower.nests.memrefs import root
 from xyntra.passes.walking import nested_operations
 
+_BLOCK = "xyntra.block"
+"""Attribute of a loop whose iterations are blocks: how many threads each has."""
 _THREADS = 256
 _BLOCKS = 528  # enough for all multiprocessors
 _ACCESSES = {"memref.load": 0, "memref.store": 1}  # operands before the memory
+
+
+@contextmanager
+def block_loop(count: int, threads: int) -> Iterator[ir.Value]:
+    """Build a loop whose iterations are blocks; what is emitted inside is the code of a thread.
+
+    Args:
+        count: blocks.
+        threads: of each.
+
+    Yields:
+        The number of the block, an index.
+    """
+    with parallel_loop(count, parallel=True) as number:
+        kind = ir.IntegerType.get_signless(64)
+        number.owner.owner.attributes[_BLOCK] = ir.IntegerAttr.get(kind, threads)
+        yield number
 
 
 def emit_loops(loop: ir.Operation) -> LaunchShape | None:
@@ -40,6 +62,9 @@ def emit_loops(loop: ir.Operation) -> LaunchShape | None:
     Returns:
         The launch; None, with nothing changed, where no loop may be shared.
     """
+    if _BLOCK in loop.attributes:
+        count = give_each([loop], loop, block_number)
+        return LaunchShape(count, ir.IntegerAttr(loop.attributes[_BLOCK]).value)
     loops = shared_loops(loop)
     private = operations_named(loop, "memref.alloc")
     if not loops or (private and (loops[0] != loop or not all(map(_is_plain, private)))):

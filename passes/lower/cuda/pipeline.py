@@ -10,6 +10,7 @@ from torch_mlir.dialects import llvm
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.approximate import APPROXIMATED, approximate_marked
 from xyntra.passes.lower.cuda.attention.carrier import carry_attention
+from xyntra.passes.lower.cuda.best_elements import find_best_by_blocks
 from xyntra.passes.lower.cuda.contraction.aligned import with_aligned_factors
 from xyntra.passes.lower.cuda.contraction.row_stages import with_row_work
 from xyntra.passes.lower.cuda.contraction.slices import with_slices
@@ -27,6 +28,7 @@ from xyntra.passes.lower.cuda.extreme_keys import find_extremes_by_keys
 from xyntra.passes.lower.cuda.gelu import expand_gelus, hide_gelus
 from xyntra.passes.lower.cuda.one_plus_erf import expand_one_plus_erf, hide_one_plus_erf
 from xyntra.passes.lower.cuda.one_plus_tanh import expand_one_plus_tanh, hide_one_plus_tanh
+from xyntra.passes.lower.cuda.ordered_updates import relax_exchanges, spread_updates
 from xyntra.passes.lower.cuda.stages import Stage, erase_unused_memory, form_stages
 from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS, LaunchShape
 from xyntra.passes.lower.data_by_slices import DataBySlices
@@ -126,6 +128,8 @@ def _lower(module: ir.Operation, architecture: str) -> LoweredCudaKernel:
     module.context.get_dialect_descriptor("nvvm")  # loads it
     module = _to_buffers(module)
     function = kernel_function(module)
+    spread_updates(function)
+    find_best_by_blocks(module, function)
     stages = without_padding(form_stages(function, architecture), architecture)
     stages = with_slices(with_aligned_factors(stages, architecture), architecture)
     stages = with_row_work(stages, architecture)
@@ -148,6 +152,8 @@ def _lower(module: ir.Operation, architecture: str) -> LoweredCudaKernel:
     devices = outline(module, shapes)
     run_upstream(module, _LLVM)
     names = check_lowered(module, ("llvm", "nvvm"), "GPU")
+    if "llvm.atomicrmw" in names:
+        relax_exchanges(module)
     if not names.isdisjoint(APPROXIMATED):
         approximate_marked(module)
     mark_kernels(module, devices)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from one_operator import launches_of, numbers
+from one_operator import Array, launches_of, numbers
 
 
 @pytest.mark.parametrize("exclusive", [0, 1])
@@ -32,14 +32,6 @@ def test_running_sums_of_columns(axis: int) -> None:
     assert threads == 32
 
 
-@pytest.mark.parametrize("count", [5, 70])
-def test_best_elements(count: int) -> None:
-    values = numbers(40, 70)
-    values[3, 4:9] = values[3, 20]
-    launches = launches_of("TopK", [values], np.array([count]), axis=1)
-    assert launches[-1] == (2, 32)
-
-
 @pytest.mark.parametrize("axis", [0, 1])
 def test_scattering(axis: int) -> None:
     values, few = numbers(20, 30), numbers(20, 30)[:6, :4]
@@ -57,3 +49,61 @@ def test_scattering_of_single_elements_keeps_its_order() -> None:
     places = np.array([[3, 1], [7, 2], [3, 1]])
     launches = launches_of("ScatterND", [numbers(9, 20), places, numbers(3)], reduction="add")
     assert (1, 1) in launches
+
+
+def _updated(values: Array, places: Array, updates: Array, reduction: str) -> Array:
+    """Updates in order; `places` are indices of the first dimensions."""
+    combine = {"none": lambda _, new: new, "add": np.add, "max": np.maximum}[reduction]
+    result = values.astype(np.float64)
+    for place, update in zip(places, updates, strict=True):
+        at = tuple(place)
+        result[at] = combine(result[at], update)
+    return result
+
+
+@pytest.mark.parametrize("reduction", ["none", "add", "max"])
+@pytest.mark.parametrize("shape", [(50, 20), (9, 7, 5), (30,), (20, 3)])
+def test_many_updates_are_shared_and_keep_their_order(shape, reduction):
+    depth = max(1, len(shape) - 1)
+    places = np.random.default_rng(3).integers(-1, shape[0], (70, depth)) % shape[:depth]
+    values, updates = numbers(*shape), numbers(70, *shape[depth:])
+    right = _updated(values, places, updates, reduction)
+    launches = launches_of(
+        "ScatterND", [values, places, updates], expected=[right], reduction=reduction
+    )
+    assert launches[1] == launches[2] == (3, 32)
+    assert len(launches) == 4
+
+
+def test_places_with_many_updates_each_are_left_to_one_thread() -> None:
+    places = np.zeros((70, 1), np.int64)
+    values, updates = numbers(2, 40), numbers(70, 40)
+    right = _updated(values, places, updates, "add")
+    launches = launches_of(
+        "ScatterND", [values, places, updates], expected=[right], reduction="add"
+    )
+    assert launches[-1] == (2, 32)
+
+
+def test_long_lists_keep_their_order() -> None:
+    places = np.where(np.arange(70) % 9 == 0, np.arange(70) // 2, 3)[:, None]
+    values, updates = numbers(40, 3), numbers(70, 3)
+    right = _updated(values, places, updates, "add")
+    launches = launches_of(
+        "ScatterND", [values, places, updates], expected=[right], reduction="add"
+    )
+    assert len(launches) == 4
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_elements_are_scattered_by_lists(axis):
+    places = np.random.default_rng(3).integers(-20, 20, (17, 18))
+    values, updates = numbers(20, 30) if axis == 0 else numbers(30, 20), numbers(17, 18)
+    right = values.astype(np.float64)
+    for at in np.ndindex(17, 18):
+        there = (places[at], at[1]) if axis == 0 else (at[0], places[at])
+        right[there] += updates[at]
+    launches = launches_of(
+        "ScatterElements", [values, places, updates], expected=[right], axis=axis, reduction="add"
+    )
+    assert len(launches) == 4

@@ -8,6 +8,7 @@ has happened; when all wait, the oldest copy lands, and if there is none, nobody
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ __all__ = ["Launch", "Machine", "parts_of"]
 _PARAMETERS = 1 << 60
 _PARAMETER_BYTES = 128
 _MOST = 1 << 20
+_WORD = re.compile(r"[\w$]+")
 """Instructions, after which a program counts as one that does not end."""
 
 
@@ -93,7 +95,8 @@ class Machine:
         self.block = np.repeat(np.arange(len(blocks)), entry.threads)
         self.thread = np.tile(np.arange(entry.threads), len(blocks))
         self._number = np.repeat(np.array(blocks), entry.threads)
-        arrays = [each for each in launch.module.shared if each.name.startswith(entry.name)]
+        words = {word for each in entry.code for word in _WORD.findall(each.text)}
+        arrays = [each for each in launch.module.shared if each.name in words]
         self.shared = SharedMemory(arrays, shape.shared, len(blocks))
         self.races = Races(len(blocks), shape.cluster, entry.threads // WARP, self.shared.nbytes)
         self.registers = Registers(entry.registers, self.count)

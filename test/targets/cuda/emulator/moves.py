@@ -36,6 +36,37 @@ def store(m: Machine, op: Instruction) -> None:
     m.memory.write(m.addresses(op.operands[0]), data)
 
 
+@instruction("atom.global.exch")
+def exchange(m: Machine, op: Instruction) -> None:
+    """Threads that have the same address exchange one after the other, the highest number first."""
+    target, where, source = op.operands
+    kind = op.parts[-1]
+    data, nbytes = _packed(m, (source,), kind), NUMPY[kind].itemsize
+    addresses = m.addresses(where)
+    found = np.empty_like(data)
+    for number in reversed(range(len(addresses))):
+        at = addresses[number : number + 1]
+        found[number] = m.memory.read(at, nbytes)[0]
+        m.memory.write(at, data[number : number + 1])
+    _unpack(m, (target,), kind, found)
+
+
+@instruction("atom.shared.add")
+def add_shared(m: Machine, op: Instruction) -> None:
+    """Threads that have the same address add one after the other, the highest number first."""
+    target, where, source = op.operands
+    kind = NUMPY[op.parts[-1]]
+    added = m.whole(source, op.parts[-1])
+    rows, first = _shared_places(m, where, kind.itemsize)
+    found = np.empty(m.size(), kind)
+    for number in reversed(range(m.size())):
+        row, at = rows[number : number + 1], first[number : number + 1]
+        found[number] = m.shared.read(row, at, kind.itemsize).view(kind)[0, 0]
+        after = np.array([[found[number] + added[number]]], kind)
+        m.shared.write(row, at, after.view(np.uint8))
+    m.write(target, found)
+
+
 @instruction("ld.shared", "ld.shared::cluster", "ld.shared::cta")
 def load_shared(m: Machine, op: Instruction) -> None:
     targets, kind = parts_of(op.operands[0]), op.parts[-1]

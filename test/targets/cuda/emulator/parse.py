@@ -120,7 +120,7 @@ class Module:
 
     Attributes:
         entries: by name.
-        shared: all arrays in shared memory; names begin with that of their entry point.
+        shared: all arrays in shared memory, of whichever entry point.
         constants: contents of arrays in global memory, by name.
     """
 

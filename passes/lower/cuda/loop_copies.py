@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Computes a value of a loop's body again elsewhere, for other iterations."""
+
+from __future__ import annotations
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.walking import nested_operations
+
+
+def computed_again(
+    value: ir.Value, known: dict[ir.Value, ir.Value], whole: ir.Operation
+) -> ir.Value:
+    """Emit, at the insertion point, what `value` comes from.
+
+    Args:
+        value: of the body of `whole` or of a loop in it, from operations without regions alone.
+        known: what stands for values, at first the numbers of the loops; what is emitted is added.
+        whole: the outermost loop; what is defined outside of it stays as it is.
+    """
+    if value in known or isinstance(value.owner, ir.Block) or not is_inside(value, whole):
+        return known.get(value, value)
+    op = value.owner.operation
+    operands = [computed_again(each, known, whole) for each in op.operands]
+    copy = op.clone().operation
+    for number, each in enumerate(operands):
+        copy.operands[number] = each
+    known[value] = copy.results[0]
+    return known[value]
+
+
+def is_inside(value: ir.Value, whole: ir.Operation) -> bool:
+    """Tell whether an operation at any depth of `whole` has `value` as its result."""
+    if isinstance(value.owner, ir.Block):
+        return False
+    return value.owner.operation in list(nested_operations(whole))
