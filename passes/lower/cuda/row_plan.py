@@ -166,11 +166,26 @@ def row_plan(
     parked = _parked_plan(nests, count, generics, smallest, architecture)
     if parked is not None and not gathers:
         return parked
+    return _fitting_plan(smallest, live, own, common, architecture)
+
+
+def _fitting_plan(
+    smallest: RowPlan, live: int, own: int, common: int, architecture: str
+) -> RowPlan | None:
+    """Return the first way to share a row at which it fits registers; None where none does.
+
+    Args:
+        smallest: the plan for a warp.
+        live: bytes of registers that an element needs.
+        own: bytes of it that each row reads.
+        common: bytes of it that all rows read.
+        architecture: what the code may use.
+    """
     for threads, cluster, registers, flying in _SHARES:
-        plan = RowPlan(outer, length, lanes, threads, cluster, item)
+        plan = replace(smallest, threads=threads, cluster=cluster)
         if cluster > 1 and not has_clusters(architecture):
             break
-        elements = plan.steps * lanes
+        elements = plan.steps * plan.lanes
         if elements * live > registers * _REGISTER or elements * own > flying:
             continue
         if plan.rows * cluster <= MAX_GRID:

@@ -171,6 +171,25 @@ class _Walk:
         return 0
 
 
+def _pieces(core: LinearNest, shape: Sequence[int]) -> list[tuple[Loop, int, int]]:
+    """Return the loops of `core`, cut so that they walk through its output by `shape`.
+
+    Each with the number of the loop that it is a piece of, and its step in the output, 0 for a
+    reduction.
+    """
+    steps = row_major_steps(shape)
+    found: list[tuple[Loop, int, int]] = []
+    for number, loop in enumerate(core.loops):
+        if loop.is_reduction:
+            found.append((loop, number, 0))
+            continue
+        distance = core.outputs[0].strides[number]
+        for extent, step in zip(shape, steps, strict=True):
+            if loop.extent > 1 and distance <= step < distance * loop.extent:
+                found.append((Loop(extent, is_reduction=False), number, step))
+    return found
+
+
 def _joined(core: LinearNest, after: LinearNest, is_result: Sequence[bool]) -> LinearNest | None:
     """Return `core` with the other operands of `after` behind its own; None where they differ.
 
@@ -186,16 +205,7 @@ def _joined(core: LinearNest, after: LinearNest, is_result: Sequence[bool]) -> L
     shape = common_refinement(walk.shape, other.shape)
     if shape is None:
         return None
-    steps = row_major_steps(shape)
-    pieces: list[tuple[Loop, int, int]] = []  # with the old loop, and the step of the walk or 0
-    for number, loop in enumerate(core.loops):
-        if loop.is_reduction:
-            pieces.append((loop, number, 0))
-            continue
-        distance = result.strides[number]
-        for extent, step in zip(shape, steps, strict=True):
-            if loop.extent > 1 and distance <= step < distance * loop.extent:
-                pieces.append((Loop(extent, is_reduction=False), number, step))
+    pieces = _pieces(core, shape)
 
     def cut(access: Access) -> Access:
         return replace(

@@ -72,14 +72,11 @@ def with_row_buffers(
             the whole buffer.
     """
     buffers: dict[ir.Value, ir.Value] = {}
-    for nest in nests:
-        for access in nest.outputs:
-            whole = root(access.value)
-            if whole in buffers or not is_private(whole, generics):
-                continue
-            row = access.strides[count - 1]
+    for access in [each for nest in nests for each in nest.outputs]:
+        whole = root(access.value)
+        if whole not in buffers and is_private(whole, generics):
             element = ir.MemRefType(whole.type).element_type
-            buffer = new_row(row, element)
+            buffer = new_row(access.strides[count - 1], element)
             if buffer is not None:
                 buffers[whole] = buffer
 
@@ -87,9 +84,7 @@ def with_row_buffers(
         whole = None if access.is_scalar else root(access.value)
         if whole not in buffers:
             return access
-        strides = (*[0] * count, *access.strides[count:])
-        start = access.start
-        return Access(buffers[whole], start, strides)
+        return Access(buffers[whole], access.start, (*[0] * count, *access.strides[count:]))
 
     return [
         replace(
