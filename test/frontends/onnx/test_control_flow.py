@@ -12,6 +12,7 @@ from harness import check, graph_model, run
 from onnx import TensorProto, helper
 
 from xyntra.errors import ModelError, UnsupportedError
+from xyntra.frontends.onnx import control_flow
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
@@ -116,11 +117,15 @@ def test_a_loop_with_a_condition_on_the_counter() -> None:
     check(loop_model(loop_body(condition="below"), None), {"x": X[0]})
 
 
-def test_loops_that_are_refused() -> None:
+def test_loops_that_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control_flow, "MAX_UNROLLED_NODES", 100)
+    ports = [("go", BOOL, []), ("state", FLOAT, [3])]
+    empty = subgraph([], [("i", INT64, []), *ports], [*ports, ("i", INT64, [])])
     for body, trips, match in (
+        (empty, None, "more than 100 nodes"),
         (loop_body(condition="positive"), 5, "depends on the data"),
-        (loop_body(), 10**9, "more than 10000 nodes"),
-        (loop_body(), None, "more than 10000 nodes"),
+        (loop_body(), 10**9, "more than 100 nodes"),
+        (loop_body(), None, "more than 100 nodes"),
         (loop_body(), 0, "no steps"),
     ):
         with pytest.raises(UnsupportedError, match=match):

@@ -88,7 +88,7 @@ def _known_condition(node: Node, condition: Operand) -> bool:
 
 
 def _check_size(node: Node, body: onnx.GraphProto, steps: int) -> None:
-    if steps * len(body.node) > MAX_UNROLLED_NODES:
+    if steps * max(len(body.node), 1) > MAX_UNROLLED_NODES:
         raise node.unsupported(
             f"unrolled, the loop would be more than {MAX_UNROLLED_NODES} nodes",
             hint="export the model with fewer steps",
