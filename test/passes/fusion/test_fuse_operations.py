@@ -182,7 +182,8 @@ def _operations(function: ir.Operation) -> list[ir.Operation]:
     return [view.operation for view in function.regions[0].blocks[0].operations]
 
 
-@CI
+# Few: the random graphs of test/bench/fusion are compared in the same way.
+@hypothesis_settings(CI, max_examples=15)
 @given(program=programs(), seed=st.integers(0, 2**32))
 def test_the_numbers_stay(settings: dict[str, object], program: Program, seed: int) -> None:
     generator = np.random.default_rng(seed)
