@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from torch_mlir.dialects import llvm
@@ -69,10 +69,9 @@ def outline(module: ir.Operation, shapes: Sequence[LaunchShape | None]) -> list[
         if number != launched[-1][0]:
             with ir.InsertionPoint(function):
                 copy = function.clone().operation
+            _erase_regions(function, lambda other, own=number: other == own)
         copy.attributes["sym_name"] = ir.StringAttr.get(f"{name}_{number}", module.context)
-        for region in direct_operations_named(copy, "scf.execute_region"):
-            if ir.IntegerAttr(region.attributes[_NUMBER]).value != number:
-                region.erase()
+        _erase_regions(copy, lambda other, own=number: other != own)
         inner = operations_named(copy, _ASSEMBLY, MAP_ARGUMENT)
         if shape.programmatic and not any(map(_waits, inner)):
             _wait_in_code(copy)
@@ -82,6 +81,12 @@ def outline(module: ir.Operation, shapes: Sequence[LaunchShape | None]) -> list[
     if not launched:
         function.erase()
     return found
+
+
+def _erase_regions(function: ir.Operation, is_unwanted: Callable[[int], bool]) -> None:
+    for region in direct_operations_named(function, "scf.execute_region"):
+        if is_unwanted(ir.IntegerAttr(region.attributes[_NUMBER]).value):
+            region.erase()
 
 
 def mark_kernels(module: ir.Operation, functions: Sequence[DeviceFunction]) -> None:

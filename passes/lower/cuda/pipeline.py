@@ -140,7 +140,6 @@ def _lower(module: ir.Operation, architecture: str) -> LoweredCudaKernel:
             shapes.append(emit_stage(stage, module, f"{name}_{number}", architecture))
     for stage in stages:
         erase_emitted(stage)
-    erase_unused_memory(function)
     if PROGRAMMATIC and architecture in _ORDERED_BY_CODE:
         shapes = [each and replace(each, programmatic=True) for each in shapes]
         for stage, shape in zip(stages, shapes, strict=True):
@@ -148,6 +147,7 @@ def _lower(module: ir.Operation, architecture: str) -> LoweredCudaKernel:
                 let_next_begin(stage.region)
     number_regions([stage.region for stage in stages])
     run_upstream(module, "cse", verify=False)  # what comes next looks at every operation
+    erase_unused_memory(kernel_function(module))
     ScratchAllocation().run(module)
     devices = outline(module, shapes)
     run_upstream(module, _LLVM)

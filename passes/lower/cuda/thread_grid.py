@@ -60,12 +60,12 @@ def block_number() -> ir.Value:
 
 def i32(number: int) -> ir.Value:
     """Return a constant."""
-    return integer_constant(_i32(), number)
+    return integer_constant(32, number)
 
 
 def i64(number: int) -> ir.Value:
     """Return a constant."""
-    return integer_constant(ir.IntegerType.get_signless(64), number)
+    return integer_constant(64, number)
 
 
 def is_below(number: ir.Value, limit: int) -> ir.Value:

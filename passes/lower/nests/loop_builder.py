@@ -20,7 +20,7 @@ Position = dict[int, ir.Value]
 
 def index(number: int) -> ir.Value:
     """Return a constant."""
-    return integer_constant(ir.IndexType.get(), number)
+    return integer_constant(0, number)
 
 
 def plus(first: ir.Value, *others: ir.Value) -> ir.Value:

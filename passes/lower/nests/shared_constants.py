@@ -15,18 +15,18 @@ from xyntra.dialects.scalar import emit
 
 
 class _Shared:
-    """The constants at the beginning of a block, by type and number."""
+    """The constants at the beginning of a block, by bits and number."""
 
     def __init__(self, block: ir.Block) -> None:
         self._block = block
-        self._known: dict[tuple[ir.Type, int], ir.Value] = {}
+        self._known: dict[tuple[int, int], ir.Value] = {}
 
-    def get(self, kind: ir.Type, number: int) -> ir.Value:
-        found = self._known.get((kind, number))
+    def get(self, bits: int, number: int) -> ir.Value:
+        found = self._known.get((bits, number))
         if found is None:
             with ir.InsertionPoint.at_block_begin(self._block):
-                found = _new(kind, number)
-            self._known[kind, number] = found
+                found = _new(bits, number)
+            self._known[bits, number] = found
         return found
 
 
@@ -47,11 +47,17 @@ def shared_constants(block: ir.Block) -> Iterator[None]:
         _shared.reset(token)
 
 
-def integer_constant(kind: ir.Type, number: int) -> ir.Value:
-    """Return a constant of an integer type or index, a new one unless constants are shared."""
+def integer_constant(bits: int, number: int) -> ir.Value:
+    """Return a constant, a new one unless constants are shared.
+
+    Args:
+        bits: of its type; 0 for an index.
+        number: its value.
+    """
     shared = _shared.get()
-    return _new(kind, number) if shared is None else shared.get(kind, number)
+    return _new(bits, number) if shared is None else shared.get(bits, number)
 
 
-def _new(kind: ir.Type, number: int) -> ir.Value:
+def _new(bits: int, number: int) -> ir.Value:
+    kind = ir.IntegerType.get_signless(bits) if bits else ir.IndexType.get()
     return emit("arith.constant", [], kind, value=ir.IntegerAttr.get(kind, number))
