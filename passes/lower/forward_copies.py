@@ -68,7 +68,7 @@ def _is_local(source: ir.Value, copy: ir.Operation) -> bool:
 def _is_of_loops(user: ir.Operation, source: ir.Value, block: ir.Block) -> bool:
     """Tell whether `user` is the copy from which loops start, or part of such loops."""
     if user.name == "memref.copy":
-        return user.block == block and user.operands[0] != source
+        return bool(user.block == block and user.operands[0] != source)
     outer = _in_block(user, block)
     return (
         user.name in ("memref.load", "memref.store")
@@ -98,7 +98,7 @@ def _writes(user: ir.Operation, source: ir.Value) -> bool:
     if user.name == "linalg.generic":
         first = user.attributes["operandSegmentSizes"][0]
         return any(value == source for value in list(user.operands)[first:])
-    return user.name != "memref.load"
+    return bool(user.name != "memref.load")
 
 
 def _is_untouched(target: ir.Value, copy: ir.Operation) -> bool:

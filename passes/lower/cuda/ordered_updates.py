@@ -106,7 +106,8 @@ def _updates(whole: ir.Operation) -> _Updates | None:
 
 def _around(store: ir.Operation, whole: ir.Operation) -> list[ir.Operation]:
     """Return the loops around a store, outermost first."""
-    found, op = [], store.parent
+    found: list[ir.Operation] = []
+    op = store.parent
     while True:
         if op.name == "scf.for":
             found.insert(0, op.operation if hasattr(op, "operation") else op)
