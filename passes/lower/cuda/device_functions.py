@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
 from torch_mlir.dialects import llvm
@@ -69,9 +69,9 @@ def outline(module: ir.Operation, shapes: Sequence[LaunchShape | None]) -> list[
         if number != launched[-1][0]:
             with ir.InsertionPoint(function):
                 copy = function.clone().operation
-            _erase_regions(function, lambda other, own=number: other == own)
+            _erase_regions(function, {number})
         copy.attributes["sym_name"] = ir.StringAttr.get(f"{name}_{number}", module.context)
-        _erase_regions(copy, lambda other, own=number: other != own)
+        _erase_regions(copy, set(range(len(shapes))) - {number})
         inner = operations_named(copy, _ASSEMBLY, MAP_ARGUMENT)
         if shape.programmatic and not any(map(_waits, inner)):
             _wait_in_code(copy)
@@ -83,9 +83,9 @@ def outline(module: ir.Operation, shapes: Sequence[LaunchShape | None]) -> list[
     return found
 
 
-def _erase_regions(function: ir.Operation, is_unwanted: Callable[[int], bool]) -> None:
+def _erase_regions(function: ir.Operation, numbers: Set[int]) -> None:
     for region in direct_operations_named(function, "scf.execute_region"):
-        if is_unwanted(ir.IntegerAttr(region.attributes[_NUMBER]).value):
+        if ir.IntegerAttr(region.attributes[_NUMBER]).value in numbers:
             region.erase()
 
 
