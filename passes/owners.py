@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What made a value."""
+"""What made a value, and what reads it."""
 
 from __future__ import annotations
 
 from xyntra.dialects.mlir import ir
 
-__all__ = ["constant_attribute", "constant_number", "owner_of"]
+__all__ = ["constant_attribute", "constant_number", "only_reader", "owner_of"]
 
 
 def owner_of(value: ir.Value, *names: str) -> ir.Operation | None:
@@ -29,3 +29,9 @@ def constant_number(value: ir.Value) -> float | int | None:
     """Return the number that a scalar always is, an int for integers; None for other values."""
     attribute = constant_attribute(value)
     return attribute.value if isinstance(attribute, ir.FloatAttr | ir.IntegerAttr) else None
+
+
+def only_reader(value: ir.Value) -> ir.Operation | None:
+    """Return the operation that alone reads `value`, once; None for more uses, or none."""
+    uses = list(value.uses)
+    return uses[0].owner.operation if len(uses) == 1 else None

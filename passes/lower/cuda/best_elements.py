@@ -25,6 +25,7 @@ from xyntra.passes.lower.cuda.thread_grid import (
     MAX_GRID,
     MULTIPROCESSORS,
     WARP,
+    as_i32,
     as_index,
     delinearize,
     i32,
@@ -247,7 +248,7 @@ class _Search:
             if length <= plan.keys and plan.parts == 1:
                 keys.fill(own, length)
             else:
-                first = arith.muli(_as_i32(part), i32(plan.part))
+                first = arith.muli(as_i32(part), i32(plan.part))
                 end = arith.minui(arith.addi(first, i32(plan.part)), i32(length))
                 keys.select(own, first, end, found.count)
             write(row, part, keys)
@@ -315,7 +316,7 @@ class _Search:
         with block_loop(found.rows * parts, _MOST_THREADS) as block:
             keys = BlockKeys(_MOST_KEYS, _MOST_THREADS, self._shared())
             row, part = arith.divui(block, index(parts)), arith.remui(block, index(parts))
-            first = arith.muli(_as_i32(part), i32(_MOST_KEYS))
+            first = arith.muli(as_i32(part), i32(_MOST_KEYS))
             start = arith.muli(block, index(_MOST_KEYS))
 
             def element(number: ir.Value) -> ir.Value:
@@ -327,10 +328,10 @@ class _Search:
 
             if level is None:
                 keys.take(element, first, i32(found.length))
-                keys.sort(part=_as_i32(part))
+                keys.sort(part=as_i32(part))
             else:
                 keys.take(present, i32(0), i32(_MOST_KEYS))
-                keys.end_level(level, _as_i32(part))
+                keys.end_level(level, as_i32(part))
 
             def store(number: ir.Value) -> None:
                 place = arith.addi(start, as_index(number))
@@ -362,10 +363,6 @@ def _keys_memory(size: int) -> ir.Value:
     attributes = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0])}
     kind = ir.MemRefType.get([size], _i64())
     return ir.Operation.create("memref.alloc", results=[kind], attributes=attributes).result
-
-
-def _as_i32(number: ir.Value) -> ir.Value:
-    return emit("arith.index_castui", [number], ir.IntegerType.get_signless(32))
 
 
 def _i64() -> ir.Type:

@@ -22,7 +22,7 @@ from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.one_plus_erf import COEFFICIENTS
 from xyntra.passes.lower.cuda.placeholders import expand, f32_constant, hide
 from xyntra.passes.lower.nests.kernel_function import operations_named
-from xyntra.passes.owners import constant_attribute, owner_of
+from xyntra.passes.owners import constant_attribute, only_reader, owner_of
 
 # Of 1, t, t**2, … in P(t).
 _POLYNOMIALS = {
@@ -72,7 +72,7 @@ def expand_gelus(module: ir.Operation) -> None:
 
 def _gelu_around(erf: ir.Operation) -> tuple[ir.Value, ir.Operation] | None:
     """Return x and the operation that finishes x (1 + erf(x sqrt(1/2))) / 2; None for others."""
-    total = _only_reader(erf)
+    total = only_reader(erf.result)
     scaled = owner_of(erf.operands[0], "arith.mulf")
     if total is None or scaled is None or total.name != "arith.addf":
         return None
@@ -84,7 +84,7 @@ def _gelu_around(erf: ir.Operation) -> tuple[ir.Value, ir.Operation] | None:
         return None
     last = total
     while True:
-        following = _only_reader(last)
+        following = only_reader(last.result)
         if following is None or following.name != "arith.mulf":
             return None
         last = following
@@ -100,7 +100,7 @@ def _leaves(product: ir.Operation) -> Iterator[ir.Value]:
     """Yield the factors of a product of products, of which nothing else reads the inner ones."""
     for each in product.operands:
         inner = owner_of(each, "arith.mulf")
-        reader = None if inner is None else _only_reader(inner)
+        reader = None if inner is None else only_reader(inner.result)
         if inner is not None and reader is not None and reader == product:
             yield from _leaves(inner)
         else:
@@ -148,8 +148,3 @@ def _constants(op: ir.Operation) -> list[float]:
 def _constant_of(value: ir.Value) -> float | None:
     attribute = constant_attribute(value)
     return float(attribute.value) if isinstance(attribute, ir.FloatAttr) else None
-
-
-def _only_reader(op: ir.Operation) -> ir.Operation | None:
-    uses = list(op.result.uses)
-    return uses[0].owner.operation if len(uses) == 1 else None

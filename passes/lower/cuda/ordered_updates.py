@@ -20,7 +20,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.loop_copies import computed_again, is_inside
 from xyntra.passes.lower.cuda.loop_threads import loops_of
-from xyntra.passes.lower.cuda.thread_grid import as_index, delinearize, i32, when
+from xyntra.passes.lower.cuda.thread_grid import as_i32, as_index, delinearize, i32, when
 from xyntra.passes.lower.nests.kernel_function import operations_named
 from xyntra.passes.lower.nests.loop_bounds import constant_trips
 from xyntra.passes.lower.nests.loop_builder import Position, index, loop
@@ -184,7 +184,7 @@ class _Spread:
             place, _ = self._place(*self._split(number))
             assign = ir.IntegerType.get_signless(64), int(arith.AtomicRMWKind.assign)
             kind = ir.IntegerAttr.get(*assign)
-            own = _as_i32(number)
+            own = as_i32(number)
             before = emit("memref.atomic_rmw", [own, self._heads, place], own.type, kind=kind)
             _store(before, self._next, number)
         slices = _trips(self._updates.slices)
@@ -218,15 +218,15 @@ class _Spread:
         step, key = self._split(number)
         place, _ = self._place(step, key)
         first = _load(self._heads, place)
-        with when(arith.cmpi(arith.CmpIPredicate.eq, first, _as_i32(number))):
+        with when(arith.cmpi(arith.CmpIPredicate.eq, first, as_i32(number))):
             length = self._length(first)
             is_short = arith.cmpi(arith.CmpIPredicate.ule, length, i32(_LONG))
             count = arith.select(is_short, length, i32(self._steps))
-            start = arith.muli(_as_i32(key), i32(self._steps))
+            start = arith.muli(as_i32(key), i32(self._steps))
             built = scf.ForOp(index(0), as_index(count), index(1), [i32(-1)])
             with ir.InsertionPoint(built.body):
                 last = built.inner_iter_args[0]
-                other = arith.addi(start, _as_i32(built.induction_variable))
+                other = arith.addi(start, as_i32(built.induction_variable))
                 chosen = self._following(first, last, other, is_short)
                 own = arith.subi(chosen, start)
                 self._one(as_index(own), key, place, slices)
@@ -322,7 +322,3 @@ def _load(memory: ir.Value, place: ir.Value) -> ir.Value:
 
 def _store(value: ir.Value, memory: ir.Value, place: ir.Value) -> None:
     ir.Operation.create("memref.store", operands=[value, memory, place])
-
-
-def _as_i32(number: ir.Value) -> ir.Value:
-    return emit("arith.index_castui", [number], ir.IntegerType.get_signless(32))

@@ -22,6 +22,7 @@ from xyntra.passes.lower.cuda.row_accesses import is_row, place_of
 from xyntra.passes.lower.cuda.scalar_body import emit_on_scalars
 from xyntra.passes.lower.nests.linear_nest import LinearNest
 from xyntra.passes.lower.nests.memrefs import is_private, root
+from xyntra.passes.owners import only_reader
 
 _LOWEST = -3.4028234663852886e38  # minus infinity less itself would be no number
 _POWERS = (
@@ -124,18 +125,13 @@ def _element(powers: LinearNest, largest: LinearNest, count: int) -> int | None:
 def _is_difference(powers: LinearNest, element: int) -> bool:
     """Tell whether the element less the other operand is all that is made of them."""
     taken, other = (powers.body.arguments[each] for each in (element, 1 - element))
-    reader = _only_reader(taken)
+    reader = only_reader(taken)
     if reader is not None and reader.name == "arith.extf":
         taken = reader.result
-        reader = _only_reader(taken)
+        reader = only_reader(taken)
     if reader is None or reader.name != "arith.subf" or len(list(other.uses)) != 1:
         return False
     return list(reader.operands) == [taken, other]
-
-
-def _only_reader(value: ir.Value) -> ir.Operation | None:
-    uses = list(value.uses)
-    return uses[0].owner.operation if len(uses) == 1 else None
 
 
 def _are_private(nest: LinearNest, generics: Sequence[ir.Operation]) -> bool:

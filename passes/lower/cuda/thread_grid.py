@@ -78,6 +78,11 @@ def as_index(value: ir.Value) -> ir.Value:
     return emit("arith.index_castui", [value], ir.IndexType.get())
 
 
+def as_i32(value: ir.Value) -> ir.Value:
+    """Return an index that is not negative as an i32."""
+    return emit("arith.index_castui", [value], _i32())
+
+
 def global_thread(shape: LaunchShape) -> ir.Value:
     """Return the number of the thread in the launch.
 

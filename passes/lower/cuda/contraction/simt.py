@@ -30,6 +30,7 @@ from xyntra.passes.lower.cuda.scalar_body import emit_on_scalars
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import (
     LaunchShape,
+    as_i32,
     barrier,
     block_number,
     delinearize,
@@ -101,7 +102,7 @@ class _Tile:
         across = -(-size(nest, roles.columns) // shape.columns)
         grid = [*extents(nest, roles.batch), (_ROW, down), (_COLUMN, across)]
         place = delinearize(block_number(), grid)
-        row, column = (_as_i32(place.pop(key)) for key in (_ROW, _COLUMN))
+        row, column = (as_i32(place.pop(key)) for key in (_ROW, _COLUMN))
         team, thread = i32(0), thread_number()
         if shape.teams > 1:
             size_of_team = i32(shape.threads)
@@ -231,7 +232,3 @@ def _staging(
     steps = roles.reductions
     threads = shape.threads
     return Staging(nest, access, loops, steps, width, shape.depth, threads, thread, start, buffer)
-
-
-def _as_i32(value: ir.Value) -> ir.Value:
-    return arith.index_castui(ir.IntegerType.get_signless(32), value)
