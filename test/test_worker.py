@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from xyntra.compiler.source import open_source
 from xyntra.config import load_config
 from xyntra.errors import ModelError, WorkerError
 from xyntra.plan.artifact import Artifact
+from xyntra.targets.cpu.fork_server import forked
 from xyntra.worker import compile_isolated
 
 
@@ -158,10 +160,7 @@ time.sleep(60)"""
     assert "1.5 seconds" in error.message
     assert time.monotonic() - start < 20
     child = int(note.read_text())
-    deadline = time.monotonic() + 10
-    while _is_running(child) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not _is_running(child)
+    _wait_until(lambda: not _is_running(child))
 
 
 def _is_running(process: int) -> bool:
@@ -171,6 +170,40 @@ def _is_running(process: int) -> bool:
         return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
     except (ProcessLookupError, FileNotFoundError):
         return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells children")
+def test_processes_end_with_a_caller_that_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = tmp_path / "pids"
+    fake_worker(
+        tmp_path,
+        monkeypatch,
+        f"""
+sys.path[:] = sys.argv[4:]
+import xyntra.frontends.onnx.importer as importer
+def hang(*_, **__):
+    open({str(note)!r}, "w").write(f"{{os.getppid()}} {{os.getpid()}} .")
+    time.sleep(60)
+importer.import_model = hang
+from xyntra.worker import main
+main()""",
+    )
+    asked = request("artifact")
+    caller = forked(lambda: compile_isolated(asked, timeout=60, memory_limit=None))
+    _wait_until(lambda: note.exists() and note.read_text().endswith("."))
+    worker, importer, _ = note.read_text().split()
+    caller.kill()
+    caller.join()
+    _wait_until(lambda: not _is_running(int(worker)) and not _is_running(int(importer)))
+
+
+def _wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def test_an_interrupt_ends_the_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

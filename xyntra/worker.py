@@ -24,6 +24,7 @@ from xyntra.compiler.answers import (
     result,
     says_no_memory,
 )
+from xyntra.compiler.orphans import end_with_parent
 from xyntra.errors import WorkerError
 
 if TYPE_CHECKING:
@@ -121,6 +122,7 @@ def _ending(status: int) -> str:
 
 def main() -> None:
     """Answer one request."""
+    end_with_parent()
     gc.disable()  # the process is short-lived: collecting costs more than it frees
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

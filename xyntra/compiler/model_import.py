@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection
 from typing import NoReturn, Protocol
 
 from xyntra.compiler.answers import answer, result, succeeded
+from xyntra.compiler.orphans import end_with_parent
 from xyntra.compiler.request import Request
 from xyntra.dialects import make_context
 from xyntra.dialects.mlir import ir
@@ -125,6 +126,7 @@ class _ImportApart:
 
 def _serve(request: Request, answers: Connection) -> None:
     """Send the module of `request` as bytecode, then the operators of its nodes."""
+    end_with_parent()
     with make_context(), ir.Location.unknown():
         model = _ImportHere(request)
         module = answer(lambda: _bytecode(model.module()))
