@@ -194,6 +194,29 @@ def test_products_of_blocks_that_send_each_other_their_sums(
     _check(case, context, "cp.async.bulk.shared::cluster.shared::cta", "barrier.cluster")
 
 
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(
+    ("tile", "blocks", "sizes"),
+    [
+        (Tile(128, 64, turns=True), 1, (330, 72, 200)),
+        (Tile(64, 128, turns=True), 2, (330, 136, 840)),
+        (Tile(128, 192, turns=True), 1, (200, 200, 520)),
+    ],
+)  # fmt: skip
+def test_products_of_warpgroups_that_take_turns(
+    tile: Tile,
+    blocks: int,
+    sizes: tuple[int, int, int],
+    turned: bool,
+    context: ir.Context,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(plan_wgmma, "choose_tile", lambda *_: tile)
+    monkeypatch.setattr(wgmma, "MULTIPROCESSORS", blocks)
+    case = product("bfloat16", *sizes, prefer="warpgroups", turned=turned)
+    _check(case, context, "wgmma")
+
+
 def test_products_by_clusters(context: ir.Context) -> None:
     _check(product("tf32", 31, 64, 1024), context, "barrier.cluster", "mapa")
 

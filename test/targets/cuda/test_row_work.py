@@ -20,7 +20,10 @@ from xyntra.targets.cuda.kernel_image import KernelImage
 
 _TYPES = {"f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16)}
 _ROUNDING = {"f16": 2.0**-11, "bf16": 2.0**-8}
-_TILES = [Tile(64, 64), Tile(128, 64), Tile(128, 128), Tile(64, 64, split=2)]
+_TILES = [
+    Tile(64, 64), Tile(128, 64), Tile(128, 128), Tile(64, 64, split=2), Tile(64, 64, turns=True),
+    Tile(128, 64, turns=True),
+]  # fmt: skip
 
 
 def _random(shape: Sequence[int], dtype: str, seed: int) -> Array:

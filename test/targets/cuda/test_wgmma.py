@@ -135,6 +135,8 @@ def _warpgroups(monkeypatch):
         Tile(128, 256),
         Tile(128, 192),
         Tile(64, 64),
+        Tile(128, 128, turns=True),
+        Tile(128, 192, turns=True),
     ],
     ids=str,
 )

@@ -72,7 +72,9 @@ class WgmmaPlan:
     @property
     def table_bytes(self) -> int:
         """Shared memory for values of rows."""
-        return 0 if self.values is None else self.values.table_bytes(self.order.tile.rows)
+        tile = self.order.tile
+        rows = tile.consumers * tile.own_rows
+        return 0 if self.values is None else self.values.table_bytes(rows)
 
     def with_rows(self, values: RowValues | None, partials: RowPartials | None) -> WgmmaPlan:
         """Return the plan with what belongs to rows; partials are of the only results."""

@@ -6,7 +6,8 @@ or two others, the consumers, multiply 64 rows each and write results. Blocks st
 multiprocessor and take tile after tile, so that the producer already brings the next tile's stages
 while results are written. Two barriers a stage hand it over: `full` counts the bytes that arrived,
 `empty` the warps that have read. (The scheme of CUTLASS's warp-specialised persistent kernels, for
-sizes that are known when compiling.) Where there are few tiles, every block of a cluster takes a
+sizes that are known when compiling.) Where a block has several tiles with short reductions, the two
+consumers take turns with whole tiles: one writes while the other multiplies. Where there are few tiles, every block of a cluster takes a
 share of one tile's stages instead, and the cluster adds up what its blocks have (`wgmma_split`).
 """
 
@@ -156,7 +157,7 @@ class _Kernel:
         if self.plan.values is None:
             return None
         start = arith.addi(self.memory, i32(self.ring.barriers - self.plan.table_bytes))
-        return RowTable(self.plan.values, start, self.tile.rows)
+        return RowTable(self.plan.values, start, self.tile.consumers * self.tile.own_rows)
 
     @property
     def exchange(self) -> Exchange | None:
@@ -188,9 +189,8 @@ class _Kernel:
             self._set_registers(_PRODUCER_REGISTERS, "decrease")
             with when(is_first):
                 steps = self._own_steps()
-                self._tiles(
-                    lambda place, ring: producer.bring(place, steps, ring), [producer.begun(steps)]
-                )
+                first = [i32(0), i32(0), producer.begun(steps)]
+                self._tiles(lambda place, ring: producer.bring(place, steps, ring), first)
             scf.YieldOp([])
         with ir.InsertionPoint(roles.else_block):
             self._set_registers(_CONSUMER_REGISTERS, "increase")
@@ -210,22 +210,33 @@ class _Kernel:
     def _tiles(
         self,
         body: Callable[[Place, Sequence[ir.Value]], Sequence[ir.Value]],
-        others: Sequence[ir.Value] = (),
+        ring: Sequence[ir.Value],
+        consumer: ir.Value | None = None,
     ) -> None:
-        """Let the block take its tiles.
+        """Let the block take its tiles, or a consumer every other one of them.
 
         Args:
             body: is given stage, parity and what else is carried on, and returns the next of them.
-            others: what else, before the first tile.
+            ring: these before the block's first tile.
+            consumer: its number, an i32, where consumers take turns.
         """
-        ring = [i32(0), i32(0), *others]
         if self.tile.split > 1:
             body(self.order.place(self._first_tile()), ring)
             return
-        loop = scf.ForOp(block_number(), i32(self.order.count), i32(self.blocks), ring)
+        first, step = block_number(), self.blocks
+        if consumer is not None:
+            first = arith.addi(first, arith.muli(consumer, i32(step)))
+            ahead = self.ring.ahead(ring[0], ring[1], arith.muli(consumer, i32(self.steps)))
+            ring = [*ahead, *ring[2:]]
+            step *= self.tile.consumers
+        loop = scf.ForOp(first, i32(self.order.count), i32(step), list(ring))
         with ir.InsertionPoint(loop.body):
             place = self.order.place(loop.induction_variable)
-            scf.YieldOp(list(body(place, list(loop.inner_iter_args))))
+            following = list(body(place, list(loop.inner_iter_args)))
+            if consumer is not None:
+                others = i32((self.tile.consumers - 1) * self.steps)
+                following[:2] = self.ring.ahead(following[0], following[1], others)
+            scf.YieldOp(following)
 
     def _share(self) -> tuple[ir.Value, ir.Value]:
         """Return the number of the cluster, which is that of its tile, and the block's rank."""
@@ -248,15 +259,20 @@ class _Kernel:
 
         def work(place: Place, ring: Sequence[ir.Value]) -> Sequence[ir.Value]:
             self._fill_table(place, number)
-            sums, following = self._multiply(number, ring)
+            turn = list(ring[2:])
+            for parity in turn:
+                self.ring.wait_for_turn(number, parity)
+            sums, following = self._multiply(number, ring[:2])
             if self.tile.split > 1:
                 leave_sums(self.plan, self.memory, number, sums)
                 return following
-            first = arith.addi(place.row, arith.muli(number, i32(WARPGROUP_ROWS)))
-            self._write(Place(place.position, first, place.column), sums, number)
-            return following
+            self._write(place, sums, number)
+            return [*following, *(arith.xori(parity, i32(1)) for parity in turn)]
 
-        self._tiles(work)
+        if self.tile.turns:
+            self._tiles(work, [i32(0), i32(0), arith.xori(number, i32(1))], number)
+        else:
+            self._tiles(work, [i32(0), i32(0)])
         if self.tile.split == 1:
             self.plan.results[0][1].finish()
 
@@ -264,11 +280,27 @@ class _Kernel:
         """Compute values of a consumer's rows, while the first stages are on their way."""
         table = self.table
         if table is not None:
-            begin = arith.muli(number, i32(WARPGROUP_ROWS))
-            table.fill(place.row, begin, WARPGROUP_ROWS, WARPGROUP)
+            rows = self.tile.own_rows
+            begin = arith.muli(number, i32(rows))
+            first = arith.subi(place.row, begin) if self.tile.turns else place.row
+            table.fill(first, begin, rows, WARPGROUP)
 
     def _write(self, place: Place, sums: Sequence[ir.Value], number: ir.Value) -> None:
-        """Write a consumer's rows of a tile, which is in one of the slices."""
+        """Write a consumer's rows of a tile, 64 by 64."""
+        begin = arith.muli(number, i32(self.tile.own_rows))
+        parts = self.tile.own_rows // WARPGROUP_ROWS
+        count = len(sums) // parts
+        for part in range(parts):
+            ahead = i32(part * WARPGROUP_ROWS)
+            own = arith.addi(begin, ahead)
+            row = arith.addi(place.row, ahead if self.tile.turns else own)
+            rows = Place(place.position, row, place.column)
+            self._write_rows(rows, sums[part * count : (part + 1) * count], number, own)
+
+    def _write_rows(
+        self, place: Place, sums: Sequence[ir.Value], number: ir.Value, begin: ir.Value
+    ) -> None:
+        """Write 64 rows of a consumer, from row `begin` of its table on, to one of the slices."""
         staging = arith.addi(self.memory, i32(self.ring.nbytes))
         maps = list(self.maps[2:])
         for start, results in self.plan.results:
@@ -279,7 +311,7 @@ class _Kernel:
             always = len(self.plan.results) == 1
             with nullcontext() if always else when(is_inside):
                 within = Place(place.position, place.row, column)
-                results.write(within, sums, number, staging, own, self.table)
+                results.write(within, sums, number, staging, own, (self.table, begin))
 
     def _multiply(
         self, number: ir.Value, ring: Sequence[ir.Value]
@@ -297,6 +329,8 @@ class _Kernel:
             self._release(inside[-1])  # its multiplications have ended
             scf.YieldOp([*sums, *following, inside[count]])
         results = list(loop.results)
+        if self.tile.turns:
+            self.ring.pass_turn(number, self._lane())
         sums = wait_for_products(results[:count])
         self._release(results[-1])
         return sums, results[count : count + 2]
@@ -307,28 +341,33 @@ class _Kernel:
         stage, parity = ring
         wait_for_phase(self.ring.full(stage), parity)
         nvvm.wgmma_fence_aligned()
-        own = arith.addi(self.ring.part(0, stage), arith.muli(number, i32(BLOCK_BYTES)))
+        own = self.ring.part(0, stage)
+        if not self.tile.turns:
+            own = arith.addi(own, arith.muli(number, i32(BLOCK_BYTES)))
         left = descriptor(own, _blocks_apart(self.left), _ROWS_APART)
         right = descriptor(self.ring.part(1, stage), _blocks_apart(self.right), _ROWS_APART)
-        found = packed(sums) if sums else None
+        parts, count = self.tile.own_rows // WARPGROUP_ROWS, self.tile.columns // 2
+        found = [packed(sums[n * count : (n + 1) * count]) if sums else None for n in range(parts)]
         for step in range(SWIZZLE // _STEP_BYTES):
-            found = multiply(
-                found,
-                advanced(left, step * _step_bytes(self.left)),
-                advanced(right, step * _step_bytes(self.right)),
-                self.tile.columns,
-                self.product.element,
-                left_is_deep=self.left.is_deep,
-                right_is_deep=self.right.is_deep,
-            )
-        own_sums = unpacked(found, self.tile.columns // 2)
+            for part in range(parts):
+                found[part] = multiply(
+                    found[part],
+                    advanced(left, part * BLOCK_BYTES + step * _step_bytes(self.left)),
+                    advanced(right, step * _step_bytes(self.right)),
+                    self.tile.columns,
+                    self.product.element,
+                    left_is_deep=self.left.is_deep,
+                    right_is_deep=self.right.is_deep,
+                )
+        own_sums = [each for part in found if part for each in unpacked(part, count)]
         nvvm.wgmma_commit_group_sync_aligned()
         return own_sums, self.ring.following(stage, parity)
 
     def _release(self, stage: ir.Value) -> None:
-        lane = arith.andi(thread_number(), i32(WARP - 1))
-        with when(arith.cmpi(arith.CmpIPredicate.eq, lane, i32(0))):
-            nvvm.mbarrier_arrive(self.ring.empty(stage), results=[])
+        self.ring.release(stage, self._lane())
+
+    def _lane(self) -> ir.Value:
+        return arith.andi(thread_number(), i32(WARP - 1))
 
 
 def _blocks_apart(factor: Factor) -> int:

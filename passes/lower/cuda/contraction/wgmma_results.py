@@ -174,7 +174,7 @@ class Results:
         consumer: ir.Value,
         staging: ir.Value,
         maps: Sequence[ir.Value],
-        table: RowTable | None = None,
+        rows: tuple[RowTable | None, ir.Value],
     ) -> None:
         """Write what a consumer has computed.
 
@@ -184,10 +184,10 @@ class Results:
             consumer: its number, an i32.
             staging: address of `staging_bytes` of shared memory, an i32.
             maps: of the outputs that TMA writes.
-            table: values of the tile's rows.
+            rows: values of rows, and which of them is the first, an i32.
         """
         corner = (place.position, place.row, place.column)
-        begin = arith.muli(consumer, i32(WARPGROUP_ROWS))
+        table, begin = rows
         fragment = Fragment.of(self.product, self.tile, corner, table, begin)
         own = arith.muli(consumer, i32(self.buffers * self.parts * _PART_BYTES))
         staging = arith.addi(staging, own)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from torch_mlir.dialects import arith, nvvm, scf
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.contraction.wgmma_ops import pointer
+from xyntra.passes.lower.cuda.contraction.wgmma_ops import pointer, wait_for_phase
 from xyntra.passes.lower.cuda.contraction.wgmma_tiles import SWIZZLE, WARPGROUP, Tile
-from xyntra.passes.lower.cuda.thread_grid import WARP, i32
+from xyntra.passes.lower.cuda.thread_grid import WARP, i32, when
 
 _BARRIER = 8  # bytes
 
@@ -41,15 +41,18 @@ class Ring:
 
     @property
     def barrier_bytes(self) -> int:
-        """Of the barriers."""
-        return 2 * _BARRIER * self.stages
+        """Of the barriers, those by which two consumers take turns at the end."""
+        return 2 * _BARRIER * self.stages + 2 * _BARRIER * self.tile.turns
 
     def prepare(self) -> None:
         """Initialise the barriers, as one thread."""
-        warps = self.tile.consumers * WARPGROUP // WARP
+        readers = 1 if self.tile.turns else self.tile.consumers
+        warps = readers * WARPGROUP // WARP
         for stage in range(self.stages):
             nvvm.mbarrier_init(self.full(i32(stage)), i32(1))
             nvvm.mbarrier_init(self.empty(i32(stage)), i32(warps))
+        for consumer in range(2 * self.tile.turns):
+            nvvm.mbarrier_init(self._turn(i32(consumer)), i32(WARPGROUP // WARP))
         nvvm.fence_mbarrier_init()
 
     def part(self, factor: int, stage: ir.Value) -> ir.Value:
@@ -75,10 +78,40 @@ class Ring:
             arith.select(wraps, arith.xori(parity, i32(1)), parity),
         ]
 
+    def release(self, stage: ir.Value, lane: ir.Value) -> None:
+        """Say, as `lane` of a warp, that the warp has read a stage."""
+        _arrive(self.empty(stage), lane)
+
+    def wait_for_turn(self, consumer: ir.Value, parity: ir.Value) -> None:
+        """Wait, as a consumer, until the other one has got all stages of its tile.
+
+        It must not look out for its own earlier: parities tell a phase from the next one alone.
+        """
+        wait_for_phase(self._turn(consumer), parity)
+
+    def pass_turn(self, consumer: ir.Value, lane: ir.Value) -> None:
+        """Say, as `lane` of a warp, that a consumer has got all stages of its tile."""
+        _arrive(self._turn(arith.xori(consumer, i32(1))), lane)
+
+    def _turn(self, consumer: ir.Value) -> ir.Value:
+        return pointer(self._at(self.barriers + 2 * _BARRIER * self.stages, consumer, _BARRIER))
+
+    def ahead(self, stage: ir.Value, parity: ir.Value, steps: ir.Value) -> list[ir.Value]:
+        """Return stage and parity so many steps, an i32, behind these."""
+        total = arith.addi(stage, steps)
+        rounds = arith.divui(total, i32(self.stages))
+        turned = arith.xori(parity, arith.andi(rounds, i32(1)))
+        return [arith.remui(total, i32(self.stages)), turned]
+
     def _at(self, start: int, number: ir.Value, nbytes: int) -> ir.Value:
         """Return the address of item `number` of `nbytes` each, behind byte `start`."""
         place = arith.addi(i32(start), arith.muli(number, i32(nbytes)))
         return arith.addi(self.memory, place)
+
+
+def _arrive(at: ir.Value, lane: ir.Value) -> None:
+    with when(arith.cmpi(arith.CmpIPredicate.eq, lane, i32(0))):
+        nvvm.mbarrier_arrive(at, results=[])
 
 
 def rolled(first: ir.Value, end: ir.Value, carried: Sequence[ir.Value]) -> scf.ForOp:
