@@ -7,8 +7,9 @@ multiprocessor and take tile after tile, so that the producer already brings the
 while results are written. Two barriers a stage hand it over: `full` counts the bytes that arrived,
 `empty` the warps that have read. (The scheme of CUTLASS's warp-specialised persistent kernels, for
 sizes that are known when compiling.) Where a block has several tiles with short reductions, the two
-consumers take turns with whole tiles: one writes while the other multiplies. Where there are few tiles, every block of a cluster takes a
-share of one tile's stages instead, and the cluster adds up what its blocks have (`wgmma_split`).
+consumers take turns with whole tiles: one writes while the other multiplies. Where there are few
+tiles, every block of a cluster takes a share of one tile's stages instead, and the cluster adds up
+what its blocks have (`wgmma_split`).
 """
 
 from __future__ import annotations
