@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xyntra.dialects.dtypes import ITEM_BYTES
+from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.group import Slice
 from xyntra.passes.lower.cuda.contraction.mma_tiles import MmaTile
 from xyntra.passes.lower.cuda.contraction.product import Product
@@ -129,7 +130,10 @@ def plan_wgmma(
         epilogue: what happens to each element before it is stored, if anything.
         slices: what happens in its place, where that differs from column to column.
     """
-    tile = choose_tile(product, work_of(epilogue, slices), [each.start for each in slices])
+    work, starts = work_of(epilogue, slices), [each.start for each in slices]
+    followers = [each.epilogue for each in slices] or [epilogue]
+    leaves_registers = all(_leaves_registers(product, each) for each in followers)
+    tile = choose_tile(product, work, starts, leaves_registers)
     if tile.split > 1 and (slices or not can_split(product, tile)):
         return None
     left = operand(product, product.left, tile.rows, is_left=True)
@@ -147,6 +151,19 @@ def plan_wgmma(
     return WgmmaPlan(
         TileOrder(product, tile), left, right, found, steps, time, left.nbytes + right.nbytes
     )
+
+
+def _leaves_registers(product: Product, epilogue: Epilogue | None) -> bool:
+    """Tell whether what follows a product takes few registers.
+
+    So does one result of 16 bits to which no other matrix belongs.
+    """
+    if epilogue is None or epilogue.result is not None or len(epilogue.outputs) != 1:
+        return False
+    kind = ir.MemRefType(epilogue.outputs[0].value.type).element_type
+    read = [each for each in epilogue.inputs if each is not None and not each.is_scalar]
+    by_row = any(each.strides[loop] for each in read for loop in (*product.rows, *product.batch))
+    return ITEM_BYTES[str(kind)] == ITEM_BYTES["f16"] and product.element != "tf32" and not by_row
 
 
 def work_of(epilogue: Epilogue | None, slices: Sequence[Slice] = ()) -> int:

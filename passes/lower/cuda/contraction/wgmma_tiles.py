@@ -179,15 +179,22 @@ def stages(tile: Tile, staging: int) -> int:
     return min(left // tile.stage_bytes, most)
 
 
-def choose_tile(product: Product, work: int = 0, starts: Sequence[int] = ()) -> Tile:
+def choose_tile(
+    product: Product,
+    work: int = 0,
+    starts: Sequence[int] = (),
+    leaves_registers: bool = False,
+) -> Tile:
     """Return the tile with which a product takes the least time, as `microseconds` has it.
 
     Args:
         product: what is computed.
         work: operations on each element of the result.
         starts: columns, multiples of 64, at which a tile must start.
+        leaves_registers: whether what follows takes few of them.
     """
-    several = [tile for tile in _TURNS if _waves(product, tile) >= _LEAST_TURNS]
+    turns = _TURNS if leaves_registers and work <= _LITTLE_WORK else ()
+    several = [tile for tile in turns if _waves(product, tile) >= _LEAST_TURNS]
     tiles = (*TILES, *several)
     fitting = [tile for tile in tiles if all(start % tile.columns == 0 for start in starts)]
     if not starts:
@@ -237,6 +244,7 @@ _TURNS = (Tile(128, 192, turns=True), Tile(128, 128, turns=True))
 """Likewise, where a block has some tiles: on an H100, 8192x3072x768 of bf16 takes 53 us by them, 57
 by warpgroups that share tiles."""
 _LEAST_TURNS = 3  # tiles of a block
+_LITTLE_WORK = 8  # operations on each element: with more, nothing is won by turns
 _CLUSTERS = {2: 64, 4: 30, 8: 15}
 """Clusters of so many blocks, one a multiprocessor, that run at once on a large device."""
 _MIN_SHARE = 2  # stages of a block that shares a reduction
