@@ -210,11 +210,12 @@ def can_split(product: Product, tile: Tile) -> bool:
 def shares(tile: Tile, tiles: int, steps: int) -> bool:
     """Tell the same of `tiles` tiles of `steps` stages each."""
     each = -(-steps // tile.split)
-    return tiles <= _CLUSTERS[tile.split] and each >= _MIN_SHARE and each * (tile.split - 1) < steps
+    most = _TALL_CLUSTERS if tile == _TALL else _CLUSTERS[tile.split]
+    return tiles <= most and each >= _MIN_SHARE and each * (tile.split - 1) < steps
 
 
 def _shared_tiles() -> list[Tile]:
-    return [Tile(64, 64, split=split) for split in _CLUSTERS]  # larger ones took longer
+    return [*(Tile(64, 64, split=split) for split in _CLUSTERS), _TALL]  # others took longer
 
 
 def _steps(product: Product) -> int:
@@ -247,6 +248,8 @@ _LEAST_TURNS = 3  # tiles of a block
 _LITTLE_WORK = 8  # operations on each element: with more, nothing is won by turns
 _CLUSTERS = {2: 64, 4: 30, 8: 15}
 """Clusters of so many blocks, one a multiprocessor, that run at once on a large device."""
+_TALL = Tile(128, 64, split=4)
+_TALL_CLUSTERS = 16  # on an H100 100x1000x2048 takes 5.0 us by them, 6.0 by smaller tiles
 _MIN_SHARE = 2  # stages of a block that shares a reduction
 _WIDE_COLUMNS = 192
 # Fitted to 77 launches of 30 products on one H100, which they miss by 11 % in the geometric mean.
@@ -261,7 +264,7 @@ _WRITE = 8.1e-5  # microseconds, of one element of a tile
 _EXPOSED = 0.35  # of that, which a block's next tile does not hide
 _WORK = 5e-6  # microseconds, of one operation on one element of a tile
 _CLUSTER, _MEMBER = 0.7, 0.2  # microseconds that a cluster waits, and more for each of its blocks
-_EXCHANGE = 1.4e-4  # microseconds, of one element that blocks add up
+_EXCHANGE = 1.4e-4  # microseconds, of one element of a warpgroup that blocks add up
 
 
 def microseconds(product: Product, tile: Tile, work: int) -> float:
@@ -287,4 +290,5 @@ def microseconds(product: Product, tile: Tile, work: int) -> float:
 
 def exchange(tile: Tile) -> float:
     """Return about how many microseconds the blocks that share a tile take to add up."""
-    return _CLUSTER + _MEMBER * tile.split + tile.rows * tile.columns * _EXCHANGE
+    own = tile.rows * tile.columns // tile.consumers
+    return _CLUSTER + _MEMBER * tile.split + own * _EXCHANGE
