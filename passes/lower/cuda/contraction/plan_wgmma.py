@@ -131,7 +131,7 @@ def plan_wgmma(
         slices: what happens in its place, where that differs from column to column.
     """
     work, starts = work_of(epilogue, slices), [each.start for each in slices]
-    followers = [each.epilogue for each in slices] or [epilogue]
+    followers = [each.epilogue for each in slices] if slices else [epilogue]
     leaves_registers = all(_leaves_registers(product, each) for each in followers)
     tile = choose_tile(product, work, starts, leaves_registers)
     if tile.split > 1 and (slices or not can_split(product, tile)):
