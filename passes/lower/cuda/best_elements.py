@@ -40,7 +40,8 @@ from xyntra.passes.lower.nests.loop_builder import Position, index, loop
 from xyntra.passes.lower.nests.memrefs import root
 
 _MOST_KEYS = 4096  # 32 KB of a block's shared memory
-_FEWEST_KEYS = 512
+_FEWEST_KEYS = 64
+_FEW = 8  # times as many as are wanted: rows of no more elements are sorted whole
 _SHORT = 64  # elements of a row that a thread takes by itself, where there are as many
 _MANY_ROWS = 1 << 12
 _LONGEST = 1 << 30
@@ -172,11 +173,13 @@ class _Plan:
 
 def _plan(rows: int, length: int, count: int) -> _Plan:
     """Return how blocks find the best `count` of `length` keys of each row, or of its parts."""
-    if length <= _MOST_KEYS:
+    if length <= min(_MOST_KEYS, max(_FEW * count, _FEWEST_KEYS)):
         keys = max(2 * WARP, 1 << (length - 1).bit_length())
         return _Plan(keys, min(_MOST_THREADS, keys // 2), 1, length)
-    keys = min(_MOST_KEYS, max(_FEWEST_KEYS, 4 << (count - 1).bit_length()))
-    threads = max(_FEWEST_KEYS // 2, keys // 4)
+    many = count > _FEWEST_KEYS
+    times = _FEW // 2 if many else _FEW
+    keys = min(_MOST_KEYS, max(_FEWEST_KEYS, times << (count - 1).bit_length()))
+    threads = keys // 4 if many else keys // 2
     most = max(1, min(isqrt(length // count), length // max(_MIN_PART, 4 * keys)))
     parts = min(most, max(1, 4 * MULTIPROCESSORS // rows))
     return _Plan(keys, threads, parts, -(-length // parts))

@@ -78,7 +78,18 @@ class BlockKeys:
         """
         outer = rolled_loop(self._levels, 1, [])
         with ir.InsertionPoint(outer.body):
-            self._level(arith.addi(outer.induction_variable, i32(1)), part)
+            level = arith.addi(outer.induction_variable, i32(1))
+
+            def turn(low: ir.Value) -> ir.Value:
+                number = low
+                if part is not None:
+                    number = arith.addi(low, arith.muli(part, i32(self.capacity)))
+                return arith.andi(arith.shrui(number, level), i32(1))
+
+            for distance in reversed(range(self._levels)):
+                # All threads agree, so that all meet at the barrier.
+                with when(arith.cmpi(arith.CmpIPredicate.ugt, level, i32(distance))):
+                    self._exchange(distance, turn)
             scf.YieldOp([])
 
     def end_level(self, level: int, part: ir.Value) -> None:
@@ -89,43 +100,28 @@ class BlockKeys:
             part: the number of this block.
         """
         turn = arith.andi(arith.shrui(part, i32(level - self._levels)), i32(1))
-        self._distances(i32(self._levels), lambda _: turn)
+        for distance in reversed(range(self._levels)):
+            self._exchange(distance, lambda _: turn)
 
     @property
     def _levels(self) -> int:
         return self.capacity.bit_length() - 1
 
-    def _level(self, level: ir.Value, part: ir.Value | None) -> None:
-        def turn(low: ir.Value) -> ir.Value:
-            number = low
-            if part is not None:
-                number = arith.addi(low, arith.muli(part, i32(self.capacity)))
-            return arith.andi(arith.shrui(number, level), i32(1))
-
-        self._distances(level, turn)
-
-    def _distances(self, level: ir.Value, turn: Callable[[ir.Value], ir.Value]) -> None:
-        inner = scf.ForOp(i32(0), level, i32(1))
-        with ir.InsertionPoint(inner.body):
-            distance = arith.subi(arith.subi(level, i32(1)), inner.induction_variable)
-            with self._each(self.capacity // 2) as pair:
-                self._exchange(pair, distance, turn)
-            barrier()
-            scf.YieldOp([])
-
-    def _exchange(
-        self, pair: ir.Value, distance: ir.Value, turn: Callable[[ir.Value], ir.Value]
-    ) -> None:
-        """Bring two keys into the order that their run has: falling where its turn is 1."""
-        step = arith.shli(i32(1), distance)
-        above = arith.shli(arith.shrui(pair, distance), arith.addi(distance, i32(1)))
-        low = arith.ori(above, arith.andi(pair, arith.subi(step, i32(1))))
-        high = arith.ori(low, step)
-        is_falling = arith.cmpi(arith.CmpIPredicate.ne, turn(low), i32(0))
-        first, second = self.load(low), self.load(high)
-        smaller, larger = arith.minui(first, second), arith.maxui(first, second)
-        self._store(low, arith.select(is_falling, larger, smaller))
-        self._store(high, arith.select(is_falling, smaller, larger))
+    def _exchange(self, distance: int, turn: Callable[[ir.Value], ir.Value]) -> None:
+        """Bring keys 2^distance apart into the order of their run: falling for a turn of 1."""
+        step = 1 << distance
+        for first in range(0, self.capacity // 2, self.threads):
+            pair = arith.addi(self.thread, i32(first))
+            above = arith.shli(arith.shrui(pair, i32(distance)), i32(distance + 1))
+            low = arith.ori(above, arith.andi(pair, i32(step - 1)))
+            is_falling = arith.cmpi(arith.CmpIPredicate.ne, turn(low), i32(0))
+            places = [as_index(low), arith.addi(as_index(low), index(step))]
+            one, other = (emit("memref.load", [self.words, at], _i64()) for at in places)
+            is_greater = arith.cmpi(arith.CmpIPredicate.ugt, one, other)
+            with when(arith.xori(is_greater, is_falling)):
+                for place, key in zip(places, (other, one), strict=True):
+                    ir.Operation.create("memref.store", operands=[key, self.words, place])
+        barrier()
 
     def _store(self, number: ir.Value, key: ir.Value) -> None:
         ir.Operation.create("memref.store", operands=[key, self.words, as_index(number)])

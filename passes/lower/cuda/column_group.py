@@ -15,7 +15,7 @@ from xyntra.passes.lower.nests.row_group import aligned
 from xyntra.passes.lower.nests.vector_body import is_vectorizable, takes_indices
 
 _MIN_LENGTH = 2
-_MIN_COLUMNS = 16
+_MIN_COLUMNS = 4
 _Where = tuple[int, tuple[int, ...]]  # the first element, and how far each loop moves on
 
 

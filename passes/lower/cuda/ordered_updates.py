@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Loops that update memory at places that data tells them: a thread takes each update.
 
-Updates of one place must keep their order, others need not. A first launch clears, for every place
-that is updated, the head of a list; a second one puts every update into its place's list; in a
-third one the update that came last into its list does all that are in it, lowest number first. So
-the order in which threads reach a list decides who does the work, and not what comes of it. Where
-a list is long, that thread looks through all updates instead.
+Updates of one place must keep their order, others need not. Where updates overwrite what is there,
+the last one of each place counts: threads find the highest number, and the thread that has it
+writes. Where updates are combined, launches count those of each place, give each place a part of a
+list, put the updates there and sort them; then one thread for each place, and for each slice of an
+update, goes through them. The order in which threads reach counters decides where lists lie, and
+not what comes of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import reduce
 from math import prod
 
 from torch_mlir.dialects import arith, scf
@@ -27,11 +30,10 @@ from xyntra.passes.lower.nests.loop_builder import Position, index, loop
 from xyntra.passes.lower.nests.memrefs import root
 from xyntra.passes.walking import nested_operations
 
-_MIN_STEPS = 16  # fewer, one after the other, take no longer than three launches
+_MIN_STEPS = 16  # fewer, one after the other, take no longer than several launches
 _MOST_PLACES = 1 << 27
 _MOST_UPDATES = 1 << 30
-_MANY_OF_ONE = 4  # updates of a place on average, at most
-_LONG = 16  # updates of a list; a thread looks for the next one so many times as there are
+_MOST_LISTS = 256  # that are given memory, one after the other, while a thread makes one update
 _MONOTONIC = 2  # of LLVM's orders of atomic operations
 _PURE = ("arith.", "math.")
 
@@ -47,6 +49,8 @@ class _Updates:
         keyed: loops whose iterations have places of their own, that data tells.
         slices: loops whose iterations have places of their own, the same ones for all.
         places: indices of the store that data tells, by dimension.
+        conditions: under which an update is made.
+        combines: whether updates read what is there before.
     """
 
     whole: ir.Operation
@@ -55,6 +59,8 @@ class _Updates:
     keyed: tuple[ir.Operation, ...]
     slices: tuple[ir.Operation, ...]
     places: tuple[tuple[int, ir.Value], ...]
+    conditions: tuple[ir.Value, ...]
+    combines: bool
 
     @property
     def sizes(self) -> list[int]:
@@ -74,8 +80,8 @@ def spread_updates(function: ir.Operation) -> None:
                 op.erase()
 
 
-def relax_exchanges(module: ir.Operation) -> None:
-    """Let exchanges order nothing but themselves, once they are of the LLVM dialect."""
+def relax_atomics(module: ir.Operation) -> None:
+    """Let atomic operations order nothing but themselves, once they are of the LLVM dialect."""
     for op in operations_named(module, "llvm.atomicrmw"):
         op.attributes["ordering"] = ir.IntegerAttr.get(op.attributes["ordering"].type, _MONOTONIC)
         op.attributes["syncscope"] = ir.StringAttr.get("device")
@@ -97,10 +103,16 @@ def _updates(whole: ir.Operation) -> _Updates | None:
     places = tuple((d, v) for d, v in enumerate(place) if v not in map(_number, own))
     if not steps or not places or not all(_is_reachable(value, around) for _, value in places):
         return None
-    needed = {value for _, each in places for value in _sources(each)}
+    conditions = _conditions(stores[0], whole)
+    if not all(_is_reachable(value, around) for value in conditions):
+        return None
+    asked = [*conditions, *(each for _, each in places)]
+    needed = {value for each in asked for value in _sources(each)}
     keyed = tuple(each for each in own if _number(each) in needed)
     slices = tuple(each for each in own if each not in keyed)
-    found = _Updates(whole, memory, steps, keyed, slices, places)
+    loads = operations_named(whole, "memref.load")
+    combines = any(root(each.operands[0]) == memory for each in loads)
+    found = _Updates(whole, memory, steps, keyed, slices, places, conditions, combines)
     return found if _is_worth_it(found) else None
 
 
@@ -116,6 +128,17 @@ def _around(store: ir.Operation, whole: ir.Operation) -> list[ir.Operation]:
         op = op.parent
 
 
+def _conditions(store: ir.Operation, whole: ir.Operation) -> tuple[ir.Value, ...]:
+    """Return the conditions of what is around a store."""
+    found: list[ir.Value] = []
+    op = store.parent
+    while op != whole:
+        if op.name == "scf.if":
+            found.append(op.operands[0])
+        op = op.parent
+    return tuple(found)
+
+
 def _number(loop: ir.Operation) -> ir.Value:
     return loop.regions[0].blocks[0].arguments[0]
 
@@ -129,7 +152,7 @@ def _is_plain(whole: ir.Operation, memory: ir.Value, place: Sequence[ir.Value]) 
         elif op.name not in ("memref.store", "scf.for", "scf.if", "scf.yield"):
             if not op.name.startswith(_PURE) or len(op.regions):
                 return False
-        elif op.name == "scf.if" and list(op.results):
+        elif op.name == "scf.if" and (list(op.results) or len(op.regions[1].blocks)):
             return False
     return True
 
@@ -156,7 +179,8 @@ def _sources(value: ir.Value) -> list[ir.Value]:
 def _is_worth_it(found: _Updates) -> bool:
     steps, keys = _trips(found.steps), _trips(found.keyed)
     few = prod(found.sizes) * keys <= _MOST_PLACES and 0 not in found.sizes
-    if steps > _MANY_OF_ONE * prod(found.sizes):
+    lists = keys * min(steps, prod(found.sizes))
+    if found.combines and lists > _MOST_LISTS * steps:
         return False
     return steps >= _MIN_STEPS and few and steps * keys * _trips(found.slices) < _MOST_UPDATES
 
@@ -166,107 +190,114 @@ def _trips(loops: Sequence[ir.Operation]) -> int:
 
 
 class _Spread:
-    """Emits the loops that take the place of others."""
+    """Emits the loops that take the place of others; the iterations of each may run at once."""
 
     def __init__(self, updates: _Updates) -> None:
         self._updates = updates
         self._steps, self._keys = _trips(updates.steps), _trips(updates.keyed)
-        self._heads = _memory(prod(updates.sizes) * self._keys)
-        self._next = _memory(self._steps * self._keys)
+        self._count = self._steps * self._keys
+        self._table = _memory(prod(updates.sizes) * self._keys)
 
     def emit(self) -> None:
-        """Emit three loops, whose iterations may all run at once."""
-        count = self._steps * self._keys
-        with loop(count, parallel=True) as number:
-            place, _ = self._place(*self._split(number))
-            _store(i32(-1), self._heads, place)
-        with loop(count, parallel=True) as number:
-            place, _ = self._place(*self._split(number))
-            assign = ir.IntegerType.get_signless(64), int(arith.AtomicRMWKind.assign)
-            kind = ir.IntegerAttr.get(*assign)
-            own = as_i32(number)
-            before = emit("memref.atomic_rmw", [own, self._heads, place], own.type, kind=kind)
-            _store(before, self._next, number)
+        """Emit all loops."""
+        if self._updates.combines:
+            self._emit_combined()
+        else:
+            self._emit_last()
+
+    def _emit_last(self) -> None:
+        """Let the last update of each place write."""
+        with self._each() as (_, place):
+            _store(i32(-1), self._table, place)
+        with self._each() as (number, place):
+            _atomic(arith.AtomicRMWKind.maxs, as_i32(number), self._table, place)
+        with self._each_slice() as (number, place, slices):
+            last = _load(self._table, place)
+            with when(arith.cmpi(arith.CmpIPredicate.eq, last, as_i32(number))):
+                self._one(number, slices)
+
+    def _emit_combined(self) -> None:
+        """Let all updates of each place follow one another, sorted in a list."""
+        counts, starts = self._table, _memory(ir.MemRefType(self._table.type).shape[0])
+        slots, members, ordered = (_memory(self._count) for _ in range(3))
+        end, none = _memory(1), index(0)
+        with self._each() as (_, place):
+            _store(i32(0), end, none)
+            _store(i32(0), counts, place)
+        with self._each() as (number, place):
+            _store(_atomic(arith.AtomicRMWKind.addi, i32(1), counts, place), slots, number)
+        with self._each() as (number, place), when(_is_zero(_load(slots, number))):
+            length = _load(counts, place)
+            _store(_atomic(arith.AtomicRMWKind.addi, length, end, none), starts, place)
+        with self._each() as (number, place):
+            slot = arith.addi(_load(starts, place), _load(slots, number))
+            _store(as_i32(number), members, as_index(slot))
+        with self._each() as (number, place):
+            rank = self._rank(number, _load(starts, place), _load(counts, place), members)
+            _store(as_i32(number), ordered, as_index(rank))
+        with self._each_slice() as (number, place, slices), when(_is_zero(_load(slots, number))):
+            start = as_index(_load(starts, place))
+            with loop(as_index(_load(counts, place))) as each:
+                found = _load(ordered, arith.addi(start, each))
+                self._one(as_index(found), slices)
+
+    def _rank(
+        self, number: ir.Value, start: ir.Value, length: ir.Value, members: ir.Value
+    ) -> ir.Value:
+        """Return where an update belongs in the list of its place."""
+        end = arith.addi(start, length)
+        built = scf.ForOp(as_index(start), as_index(end), index(1), [start])
+        with ir.InsertionPoint(built.body):
+            other = _load(members, built.induction_variable)
+            is_before = arith.cmpi(arith.CmpIPredicate.ult, other, as_i32(number))
+            step = emit("arith.extui", [is_before], other.type)
+            scf.YieldOp([arith.addi(built.inner_iter_args[0], step)])
+        return built.results[0]
+
+    @contextmanager
+    def _each(self) -> Iterator[tuple[ir.Value, ir.Value]]:
+        """Build a loop over all updates that are made; yields the number, and the place's."""
+        with loop(self._count, parallel=True) as number:
+            place, guard = self._place(number)
+            with nullcontext() if guard is None else when(guard):
+                yield number, place
+
+    @contextmanager
+    def _each_slice(self) -> Iterator[tuple[ir.Value, ir.Value, Position]]:
+        """As `_each`, for all slices of all updates; yields the place in the slice, too."""
         slices = _trips(self._updates.slices)
-        with loop(count * slices, parallel=True) as all_numbers:
-            number = all_numbers
-            if slices > 1:
-                number = arith.divui(all_numbers, index(slices))
+        with loop(self._count * slices, parallel=True) as all_numbers:
+            number = arith.divui(all_numbers, index(slices))
             rest = arith.remui(all_numbers, index(slices))
-            self._apply(number, delinearize(rest, _extents(self._updates.slices)))
+            place, guard = self._place(number)
+            with nullcontext() if guard is None else when(guard):
+                yield number, place, delinearize(rest, _extents(self._updates.slices))
 
-    def _split(self, number: ir.Value) -> tuple[ir.Value, ir.Value]:
-        """Return the step and the key of an update."""
-        steps = index(self._steps)
-        return arith.remui(number, steps), arith.divui(number, steps)
-
-    def _place(self, step: ir.Value, key: ir.Value) -> tuple[ir.Value, dict[ir.Value, ir.Value]]:
-        """Return the list that an update belongs to, and what its loops' numbers are."""
-        updates = self._updates
+    def _known(self, number: ir.Value) -> tuple[ir.Value, dict[ir.Value, ir.Value]]:
+        """Return the key of an update, and what the numbers of its loops are."""
+        updates, steps = self._updates, index(self._steps)
+        step, key = arith.remui(number, steps), arith.divui(number, steps)
         position: Position = delinearize(step, _extents(updates.steps))
         position |= delinearize(key, _extents(updates.keyed))
-        known = {_number(each): position[each] for each in (*updates.steps, *updates.keyed)}
-        place = key
+        return key, {_number(each): position[each] for each in (*updates.steps, *updates.keyed)}
+
+    def _place(self, number: ir.Value) -> tuple[ir.Value, ir.Value | None]:
+        """Return the number of an update's place, and whether it is made; None for always."""
+        updates = self._updates
+        place, known = self._known(number)
         for (_, value), size in zip(updates.places, updates.sizes, strict=True):
             # Where nothing would be stored, a place may be none of the memory's.
-            inside = arith.minui(computed_again(value, known, updates.whole), index(size - 1))
+            inside = computed_again(value, known, updates.whole)
+            inside = arith.minui(inside, index(size - 1))
             place = arith.addi(arith.muli(place, index(size)), inside)
-        return place, known
+        found = [computed_again(each, known, updates.whole) for each in updates.conditions]
+        return place, reduce(arith.andi, found) if found else None
 
-    def _apply(self, number: ir.Value, slices: Position) -> None:
-        """Emit all updates of a list, in the update that came last into it."""
-        step, key = self._split(number)
-        place, _ = self._place(step, key)
-        first = _load(self._heads, place)
-        with when(arith.cmpi(arith.CmpIPredicate.eq, first, as_i32(number))):
-            length = self._length(first)
-            is_short = arith.cmpi(arith.CmpIPredicate.ule, length, i32(_LONG))
-            count = arith.select(is_short, length, i32(self._steps))
-            start = arith.muli(as_i32(key), i32(self._steps))
-            built = scf.ForOp(index(0), as_index(count), index(1), [i32(-1)])
-            with ir.InsertionPoint(built.body):
-                last = built.inner_iter_args[0]
-                other = arith.addi(start, as_i32(built.induction_variable))
-                chosen = self._following(first, last, other, is_short)
-                own = arith.subi(chosen, start)
-                self._one(as_index(own), key, place, slices)
-                scf.YieldOp([chosen])
-
-    def _length(self, first: ir.Value) -> ir.Value:
-        """Return how many updates a list has, counted no further than is needed."""
-
-        def goes_on(at: ir.Value, count: ir.Value) -> ir.Value:
-            is_there = arith.cmpi(arith.CmpIPredicate.sge, at, i32(0))
-            few = arith.cmpi(arith.CmpIPredicate.ule, count, i32(_LONG))
-            return arith.andi(is_there, few)
-
-        def step(at: ir.Value, count: ir.Value) -> list[ir.Value]:
-            return [_load(self._next, as_index(at)), arith.addi(count, i32(1))]
-
-        return _while([first, i32(0)], goes_on, step)[1]
-
-    def _following(
-        self, first: ir.Value, last: ir.Value, other: ir.Value, is_short: ir.Value
-    ) -> ir.Value:
-        """Return the lowest update of a list above `last`; `other` where the list is long."""
-
-        def goes_on(at: ir.Value, _: ir.Value) -> ir.Value:
-            return arith.andi(is_short, arith.cmpi(arith.CmpIPredicate.sge, at, i32(0)))
-
-        def step(at: ir.Value, found: ir.Value) -> list[ir.Value]:
-            is_above = arith.cmpi(arith.CmpIPredicate.sgt, at, last)
-            lower = arith.minui(arith.select(is_above, at, i32(-1)), found)
-            return [_load(self._next, as_index(at)), lower]
-
-        found = _while([first, i32(-1)], goes_on, step)[1]
-        return arith.select(is_short, found, other)
-
-    def _one(self, step: ir.Value, key: ir.Value, place: ir.Value, slices: Position) -> None:
-        """Emit one update, if it belongs to a list."""
-        found, known = self._place(step, key)
+    def _one(self, number: ir.Value, slices: Position) -> None:
+        """Emit one update."""
+        _, known = self._known(number)
         known |= {_number(each): slices[each] for each in self._updates.slices}
-        with when(arith.cmpi(arith.CmpIPredicate.eq, found, place)):
-            _repeat(self._updates.whole.regions[0].blocks[0], known)
+        _repeat(self._updates.whole.regions[0].blocks[0], known)
 
 
 def _extents(loops: Sequence[ir.Operation]) -> list[tuple[ir.Operation, int]]:
@@ -292,24 +323,6 @@ def _repeat(block: ir.Block, known: dict[ir.Value, ir.Value]) -> None:
         known.update(zip(op.results, copy.results, strict=True))
 
 
-def _while(
-    start: list[ir.Value],
-    goes_on: Callable[..., ir.Value],
-    step: Callable[..., list[ir.Value]],
-) -> list[ir.Value]:
-    """Emit a loop that hands values on as long as a condition holds."""
-    kinds = [value.type for value in start]
-    built = scf.WhileOp(kinds, start)
-    locations = [built.operation.location] * len(kinds)
-    before = built.regions[0].blocks.append(*kinds, arg_locs=locations)
-    after = built.regions[1].blocks.append(*kinds, arg_locs=locations)
-    with ir.InsertionPoint(before):
-        scf.ConditionOp(goes_on(*before.arguments), list(before.arguments))
-    with ir.InsertionPoint(after):
-        scf.YieldOp(step(*after.arguments))
-    return list(built.results)
-
-
 def _memory(size: int) -> ir.Value:
     kind = ir.MemRefType.get([size], ir.IntegerType.get_signless(32))
     attributes = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0])}
@@ -322,3 +335,15 @@ def _load(memory: ir.Value, place: ir.Value) -> ir.Value:
 
 def _store(value: ir.Value, memory: ir.Value, place: ir.Value) -> None:
     ir.Operation.create("memref.store", operands=[value, memory, place])
+
+
+def _atomic(
+    kind: arith.AtomicRMWKind, value: ir.Value, memory: ir.Value, place: ir.Value
+) -> ir.Value:
+    """Combine a word with a value; returns what was there."""
+    number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), int(kind))
+    return emit("memref.atomic_rmw", [value, memory, place], value.type, kind=number)
+
+
+def _is_zero(word: ir.Value) -> ir.Value:
+    return arith.cmpi(arith.CmpIPredicate.eq, word, i32(0))

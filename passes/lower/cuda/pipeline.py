@@ -28,7 +28,8 @@ from xyntra.passes.lower.cuda.extreme_keys import find_extremes_by_keys
 from xyntra.passes.lower.cuda.gelu import expand_gelus, hide_gelus
 from xyntra.passes.lower.cuda.one_plus_erf import expand_one_plus_erf, hide_one_plus_erf
 from xyntra.passes.lower.cuda.one_plus_tanh import expand_one_plus_tanh, hide_one_plus_tanh
-from xyntra.passes.lower.cuda.ordered_updates import relax_exchanges, spread_updates
+from xyntra.passes.lower.cuda.ordered_updates import relax_atomics, spread_updates
+from xyntra.passes.lower.cuda.scan_parts import split_scans
 from xyntra.passes.lower.cuda.stages import Stage, erase_unused_memory, form_stages
 from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS, LaunchShape
 from xyntra.passes.lower.data_by_slices import DataBySlices
@@ -128,6 +129,7 @@ def _lower(module: ir.Operation, architecture: str) -> LoweredCudaKernel:
     module.context.get_dialect_descriptor("nvvm")  # loads it
     module = _to_buffers(module)
     function = kernel_function(module)
+    split_scans(function)
     spread_updates(function)
     find_best_by_blocks(module, function)
     stages = without_padding(form_stages(function, architecture), architecture)
@@ -153,7 +155,7 @@ def _lower(module: ir.Operation, architecture: str) -> LoweredCudaKernel:
     run_upstream(module, _LLVM)
     names = check_lowered(module, ("llvm", "nvvm"), "GPU")
     if "llvm.atomicrmw" in names:
-        relax_exchanges(module)
+        relax_atomics(module)
     if not names.isdisjoint(APPROXIMATED):
         approximate_marked(module)
     mark_kernels(module, devices)

@@ -48,6 +48,7 @@ _MANY_BLOCKS = (
 _COLUMN_REGISTERS = 32  # of a thread, for its part of a column
 _MANY_THREADS = 1 << 16  # enough for all multiprocessors
 _FEW_STEPS = 4
+_SINGLES = 4  # single elements of a row that a thread loads at least
 _MANY_ROWS = 1 << 12  # so many may share warps
 _SHORT_ROW = 16 << 10  # bytes that are read: registers suffice for that many on their way
 _AHEAD = 48  # registers of a thread for what is loaded before anything is computed
@@ -189,11 +190,27 @@ def _fitting_plan(
         if elements * live > registers * _REGISTER or elements * own > flying:
             continue
         if plan.rows * cluster <= MAX_GRID:
+            if plan.of_warps:
+                plan = _of_parts(plan, max(live, own))
+            elements = plan.steps * plan.lanes
             fits = elements * (own + common) <= _AHEAD * _REGISTER
-            if plan.of_warps and plan.vectors <= WARP // 2 and plan.rows >= _MANY_ROWS:
-                plan = replace(plan, threads=1 << (plan.vectors - 1).bit_length())
             return replace(plan, ahead=fits and threads <= _THREADS_AHEAD)
     return None
+
+
+def _of_parts(plan: RowPlan, nbytes: int) -> RowPlan:
+    """Return a plan of warps, or one in which several rows share each warp.
+
+    Args:
+        plan: with a warp for each row.
+        nbytes: of registers that an element takes.
+    """
+    if plan.vectors <= WARP // 2 and plan.rows >= _MANY_ROWS:
+        return replace(plan, threads=1 << (plan.vectors - 1).bit_length())
+    # Loads of single elements do not keep memory busy unless each thread has several.
+    few = replace(plan, threads=max(1, 1 << (plan.vectors // _SINGLES - 1).bit_length()))
+    is_short = plan.vectors <= 2 * WARP and few.steps * nbytes <= _AHEAD * _REGISTER
+    return few if plan.lanes == 1 and is_short and plan.rows >= _MANY_THREADS else plan
 
 
 def is_across(nests: Sequence[LinearNest], count: int) -> bool:

@@ -48,15 +48,18 @@ class Scan:
     carried: ir.Operation | None = None
 
 
-def scan_of(loop: ir.Operation, whole: ir.Operation) -> Scan | None:
+def scan_of(loop: ir.Operation, whole: ir.Operation, *, at_any_depth: bool = False) -> Scan | None:
     """Return what is known of `loop`; None where it is no scan.
 
     Args:
         loop: an scf.for on buffers.
         whole: the loop that it is in, or itself; nothing else in it may have effects.
+        at_any_depth: whether it may store in a loop inside of it.
     """
     stores = operations_named(whole, "memref.store")
-    if len(stores) != 1 or stores[0].parent != loop or len(list(loop.results)) > 1:
+    if len(stores) != 1 or len(list(loop.results)) > 1:
+        return None
+    if stores[0].parent != loop and not (at_any_depth and stores[0] in nested_operations(loop)):
         return None
     found = _in_register(loop, stores[0]) or _in_memory(loop, stores[0])
     if found is None:

@@ -72,27 +72,18 @@ def test_many_updates_are_shared_and_keep_their_order(shape, reduction):
         "ScatterND", [values, places, updates], expected=[right], reduction=reduction
     )
     assert launches[1] == launches[2] == (3, 32)
-    assert len(launches) == 4
+    assert len(launches) == (4 if reduction == "none" else 7)
 
 
-def test_places_with_many_updates_each_are_left_to_one_thread() -> None:
-    places = np.zeros((70, 1), np.int64)
-    values, updates = numbers(2, 40), numbers(70, 40)
-    right = _updated(values, places, updates, "add")
-    launches = launches_of(
-        "ScatterND", [values, places, updates], expected=[right], reduction="add"
-    )
-    assert launches[-1] == (2, 32)
-
-
-def test_long_lists_keep_their_order() -> None:
-    places = np.where(np.arange(70) % 9 == 0, np.arange(70) // 2, 3)[:, None]
+@pytest.mark.parametrize("spread", [0, 1])
+def test_long_lists_keep_their_order(spread: int) -> None:
+    places = np.where(np.arange(70) % 9 == 0, spread * np.arange(70) // 2, 3)[:, None]
     values, updates = numbers(40, 3), numbers(70, 3)
     right = _updated(values, places, updates, "add")
     launches = launches_of(
         "ScatterND", [values, places, updates], expected=[right], reduction="add"
     )
-    assert len(launches) == 4
+    assert len(launches) == 7
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -106,4 +97,21 @@ def test_elements_are_scattered_by_lists(axis):
     launches = launches_of(
         "ScatterElements", [values, places, updates], expected=[right], axis=axis, reduction="add"
     )
-    assert len(launches) == 4
+    assert len(launches) == 7
+
+
+@pytest.mark.parametrize("exclusive", [0, 1])
+@pytest.mark.parametrize("reverse", [0, 1])
+@pytest.mark.parametrize(("shape", "axis"), [((300, 5), 0), ((2, 130, 33), 1), ((257, 1, 40), 0)])
+def test_long_columns_are_summed_in_parts(
+    shape: tuple[int, ...], axis: int, exclusive: int, reverse: int
+) -> None:
+    how = {"exclusive": exclusive, "reverse": reverse}
+    first, second = launches_of("CumSum", [numbers(*shape)], np.array(axis), **how)
+    assert first == second
+    assert first[0] * first[1] >= 4 * np.prod(shape) // shape[axis]
+
+
+def test_parts_of_columns_of_integers() -> None:
+    values = np.random.default_rng(5).integers(-(1 << 40), 1 << 40, (200, 20))
+    assert len(launches_of("CumSum", [values], np.array(0), exclusive=1, reverse=1)) == 2

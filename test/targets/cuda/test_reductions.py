@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 from gpu_code import assemble, compiled
+from one_operator import launches_of, numbers
 
 MEAN = """
 func.func @k(%x: tensor<{rows}x{columns}x{dtype}>) -> tensor<{size}xf32> {{
@@ -96,3 +98,15 @@ def test_what_is_left_behind_equal_parts_comes_last():
     parts, _, rest = mean(65537, 64, 0).launches
     assert parts.grid == 264
     assert rest.grid == 2
+
+
+@pytest.mark.parametrize("shape", [(300, 12), (50, 5), (7, 33, 4)])
+def test_few_columns_are_read_side_by_side(shape):
+    launches = launches_of("ReduceSum", [numbers(*shape)], np.array([len(shape) - 2]))
+    assert len(launches) == 1
+    assert launches[0][1] == 256
+
+
+def test_many_short_rows_of_single_elements_share_warps():
+    ((blocks, threads),) = launches_of("ReduceSum", [numbers(65541, 17)], np.array([1]))
+    assert blocks * threads < 65541 * 8

@@ -36,19 +36,20 @@ def store(m: Machine, op: Instruction) -> None:
     m.memory.write(m.addresses(op.operands[0]), data)
 
 
-@instruction("atom.global.exch")
-def exchange(m: Machine, op: Instruction) -> None:
-    """Threads that have the same address exchange one after the other, the highest number first."""
-    target, where, source = op.operands
-    kind = op.parts[-1]
-    data, nbytes = _packed(m, (source,), kind), NUMPY[kind].itemsize
-    addresses = m.addresses(where)
-    found = np.empty_like(data)
-    for number in reversed(range(len(addresses))):
+@instruction("atom.global.add", "atom.global.max", "red.global.max")
+def combine(m: Machine, op: Instruction) -> None:
+    """Threads that have the same address combine one after the other, the highest number first."""
+    *targets, where, source = op.operands
+    kind, function = NUMPY[op.parts[-1]], np.add if "add" in op.parts else np.maximum
+    data, addresses = m.whole(source, op.parts[-1]), m.addresses(where)
+    found = np.empty(m.size(), kind)
+    for number in reversed(range(m.size())):
         at = addresses[number : number + 1]
-        found[number] = m.memory.read(at, nbytes)[0]
-        m.memory.write(at, data[number : number + 1])
-    _unpack(m, (target,), kind, found)
+        found[number] = m.memory.read(at, kind.itemsize).view(kind)[0, 0]
+        after = np.array([[function(found[number], data[number])]], kind)
+        m.memory.write(at, after.view(np.uint8))
+    for target in targets:
+        m.write(target, found)
 
 
 @instruction("atom.shared.add")

@@ -48,11 +48,14 @@ def _write_at(
 
     def body(indices: list[Scalar], state: list[Tensor]) -> list[Tensor]:
         where, inside = position(indices)
-        old, new = b.extract(state[0], where), b.extract(updates, indices)
-        if reduction in _REDUCTIONS:
-            new = combine(_REDUCTIONS[reduction], old, new)  # type: ignore[arg-type]
-        value = new if inside is None else inside.select(new, old)
-        return [insert(value, state[0], where)]
+
+        def write() -> list[Tensor]:
+            new = b.extract(updates, indices)
+            if reduction in _REDUCTIONS:
+                new = combine(_REDUCTIONS[reduction], b.extract(state[0], where), new)  # type: ignore[arg-type]
+            return [insert(new, state[0], where)]
+
+        return write() if inside is None else when(inside, state, write)
 
     outer = loops[: len(loops) - slices]
 
