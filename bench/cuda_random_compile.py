@@ -12,6 +12,7 @@ import onnx
 
 from bench.cuda_random_case import Case, Leaf, Step
 from xyntra.compiler.code_target import CodeTarget
+from xyntra.compiler.kernels.kernel import CompiledKernel, compile_kernel
 from xyntra.compiler.levels import kernel_sources, with_code
 from xyntra.dialects.mlir import ir
 from xyntra.frontends.onnx.container import scan
@@ -25,7 +26,6 @@ from xyntra.passes.manager import run_pipeline
 from xyntra.passes.pipelines import fusion_pipeline
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.build import build_plan
-from xyntra.targets.cpu.kernels import CompiledKernel, compile_kernel
 
 __all__ = ["compile_case", "to_onnx"]
 

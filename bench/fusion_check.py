@@ -10,6 +10,7 @@ import numpy as np
 
 from bench.fusion_graphs import Graph, build, evaluate
 from bench.fusion_values import Known, mismatches, widened
+from xyntra.compiler.kernels.kernel import CompiledKernel, KernelSource, compile_kernel
 from xyntra.compiler.levels import kernel_sources, with_code
 from xyntra.dialects.mlir import ir
 from xyntra.executable import Executable
@@ -19,7 +20,6 @@ from xyntra.passes.registry import is_pass
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.build import build_plan
 from xyntra.targets.cpu.codegen import host_key
-from xyntra.targets.cpu.kernels import CompiledKernel, KernelSource, compile_kernel
 from xyntra.targets.cpu.program import CpuProgram
 
 __all__ = ["Checker", "Finding", "Outcome", "check_order", "failure", "mismatches"]

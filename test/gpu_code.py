@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from xyntra.compiler.kernels.kernel import KernelSource, compile_kernel
 from xyntra.targets.cuda.kernel_image import KernelImage
-from xyntra.targets.cuda.kernels import compile_image
 
 
 def compiled(text: str, architecture: str = "sm_90a") -> KernelImage:
-    return compile_image(text, "kernel 'k'", architecture)
+    source = KernelSource("k", text, architecture=architecture)
+    return KernelImage.from_bytes(compile_kernel(source).code)
 
 
 def ptxas() -> str | None:

@@ -18,12 +18,12 @@ import xyntra
 from xyntra.compiler.answers import unexpected
 from xyntra.compiler.code_target import CodeTarget
 from xyntra.compiler.driver import make_request
+from xyntra.compiler.fork_server import forked
 from xyntra.compiler.request import Level, Request
 from xyntra.compiler.source import open_source
 from xyntra.config import load_config
 from xyntra.errors import ModelError, WorkerError
 from xyntra.plan.artifact import Artifact
-from xyntra.targets.cpu.fork_server import forked
 from xyntra.worker import compile_isolated
 
 

@@ -10,6 +10,9 @@ from torch_mlir import ir
 
 from xyntra.cache import DiskCache
 from xyntra.compiler.code_target import CodeTarget
+from xyntra.compiler.fork_server import ForkServer
+from xyntra.compiler.kernels.kernel import CompiledKernel, KernelSource
+from xyntra.compiler.kernels.parallel import compile_kernels, compiler_server
 from xyntra.compiler.model_import import ModelImport, import_module
 from xyntra.compiler.request import Request
 from xyntra.dialects import make_context
@@ -21,9 +24,6 @@ from xyntra.plan.artifact import Artifact
 from xyntra.plan.build import PARAMETERS, build_plan, nodes_of
 from xyntra.plan.build_source import build_source_graph
 from xyntra.plan.plan import Plan
-from xyntra.targets.cpu.fork_server import ForkServer
-from xyntra.targets.cpu.kernels import CompiledKernel, KernelSource
-from xyntra.targets.cpu.parallel import compile_kernels, compiler_server
 from xyntra.targets.cuda.native.call_code import CALL_CODE, CALLS
 
 _COUNTED = ("linalg.", "xyntra.", "tensor.", "scf.")

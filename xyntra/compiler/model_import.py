@@ -18,11 +18,11 @@ from multiprocessing.connection import Connection
 from typing import NoReturn, Protocol
 
 from xyntra.compiler.answers import answer, result, succeeded
+from xyntra.compiler.fork_server import forked
 from xyntra.compiler.orphans import end_with_parent
 from xyntra.compiler.request import Request
 from xyntra.dialects import make_context
 from xyntra.dialects.mlir import ir
-from xyntra.targets.cpu.fork_server import forked
 
 __all__ = ["ModelImport", "import_module", "started_import"]
 

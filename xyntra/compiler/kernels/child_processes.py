@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import BinaryIO
 
+from xyntra.compiler.fork_server import ForkServer
+from xyntra.compiler.kernels.kernel import CompiledKernel, KernelSource
 from xyntra.errors import WorkerError, XyntraError
-from xyntra.targets.cpu.fork_server import ForkServer
-from xyntra.targets.cpu.kernels import CompiledKernel, KernelSource
 
 _DONE, _FAILED = b"d", b"f"
 _STDERR_LINES = 12

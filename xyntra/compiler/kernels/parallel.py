@@ -15,10 +15,9 @@ from functools import partial
 from multiprocessing.connection import Connection
 
 from xyntra.cache import DiskCache
-from xyntra.errors import CompileError, XyntraError
-from xyntra.targets.cpu.child_processes import child_processes, ready, serve_kernels
-from xyntra.targets.cpu.fork_server import ForkServer
-from xyntra.targets.cpu.kernels import (
+from xyntra.compiler.fork_server import ForkServer
+from xyntra.compiler.kernels.child_processes import child_processes, ready, serve_kernels
+from xyntra.compiler.kernels.kernel import (
     CompiledKernel,
     KernelSource,
     compile_kernel,
@@ -26,6 +25,7 @@ from xyntra.targets.cpu.kernels import (
     load_cached,
     load_compiler,
 )
+from xyntra.errors import CompileError, XyntraError
 
 _MORE_CODE = {"attention": 6500, "contraction": 7000, "conv": 7500}
 """Characters of text that take as long as what such kernels take besides, whatever they hold: code

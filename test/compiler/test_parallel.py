@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from xyntra.cache import DiskCache
+from xyntra.compiler.kernels import parallel
+from xyntra.compiler.kernels.kernel import CompiledKernel, KernelSource, kernel_key
+from xyntra.compiler.kernels.parallel import compile_kernels
 from xyntra.errors import CompileError, WorkerError
-from xyntra.targets.cpu import kernels, parallel
-from xyntra.targets.cpu.kernels import CompiledKernel, KernelSource
-from xyntra.targets.cpu.parallel import compile_kernels
 
 FORKED = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
@@ -88,8 +88,8 @@ def test_the_cache_is_asked_before_lowering(replaced, tmp_path):
 def test_another_option_is_another_entry():
     one = KernelSource("k", "text", opt_level=1)
     two = KernelSource("k", "text", opt_level=2)
-    assert kernels.kernel_key(one) != kernels.kernel_key(two)
-    assert kernels.kernel_key(one) == kernels.kernel_key(KernelSource("k", "text", ("n",), 1))
+    assert kernel_key(one) != kernel_key(two)
+    assert kernel_key(one) == kernel_key(KernelSource("k", "text", ("n",), 1))
 
 
 def test_a_kernel_survives_its_bytes():

@@ -7,9 +7,14 @@ import gc
 import struct
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 from xyntra.cache import DiskCache, cache_key
+from xyntra.errors import CompileError
+from xyntra.targets.cuda.native.call_code import CALLS
+
+if TYPE_CHECKING:
+    from xyntra.dialects.mlir import ir
 
 _HEADER = struct.Struct("<QQQ")
 _FIRST = """
@@ -89,43 +94,48 @@ def compile_kernel(kernel: KernelSource) -> CompiledKernel:
     Raises:
         CompileError: the text is not a kernel, or a library below failed on it.
     """
-    if kernel.architecture:
-        return _compile_for_gpu(kernel)
+    if kernel.name == CALLS:
+        from xyntra.targets.cuda.native.call_code import compile_call_code
+
+        return CompiledKernel(compile_call_code(), 0)
+    with _compiler_context():
+        module = _parsed(kernel)
+        return _for_gpu(module, kernel) if kernel.architecture else _for_cpu(module, kernel)
+
+
+def _parsed(kernel: KernelSource) -> ir.Module:
     from xyntra.dialects.mlir import ir
-    from xyntra.errors import CompileError
+
+    try:
+        return ir.Module.parse(kernel.mlir)
+    except ir.MLIRError as error:
+        message = "the text of a kernel does not parse"
+        raise CompileError("kernel-text", message, place=kernel.place, cause=str(error)) from error
+
+
+def _for_cpu(module: ir.Module, kernel: KernelSource) -> CompiledKernel:
     from xyntra.passes.lower.cpu import LoweringOptions, lower_kernel
     from xyntra.targets.cpu.codegen import compile_object
     from xyntra.targets.cpu.device import host_device
 
-    with compiler_context():
-        try:
-            module = ir.Module.parse(kernel.mlir)
-        except ir.MLIRError as error:
-            message = "the text of a kernel does not parse"
-            raise CompileError(
-                "kernel-text", message, place=kernel.place, cause=str(error)
-            ) from error
-        device = host_device()
-        options = LoweringOptions(
-            device.vector_bits,
-            device.vector_registers,
-            device.dot_products,
-            cache_bytes=device.l3_bytes * 3 // 4,
-        )
-        lowered = lower_kernel(module, options)
+    device = host_device()
+    options = LoweringOptions(
+        device.vector_bits,
+        device.vector_registers,
+        device.dot_products,
+        cache_bytes=device.l3_bytes * 3 // 4,
+    )
+    lowered = lower_kernel(module, options)
     code = compile_object(lowered.llvm_ir, opt_level=kernel.opt_level)
     return CompiledKernel(
         code, lowered.scratch_bytes, lowered.private_bytes, lowered.prepared_bytes
     )
 
 
-def _compile_for_gpu(kernel: KernelSource) -> CompiledKernel:
+def _for_gpu(module: ir.Module, kernel: KernelSource) -> CompiledKernel:
     from xyntra.targets.cuda.kernels import compile_image
-    from xyntra.targets.cuda.native.call_code import CALLS, compile_call_code
 
-    if kernel.name == CALLS:
-        return CompiledKernel(compile_call_code(), 0)
-    image = compile_image(kernel.mlir, kernel.place, kernel.architecture)
+    image = compile_image(module, kernel.architecture)
     return CompiledKernel(image.to_bytes(), sum(image.scratch))
 
 
@@ -136,7 +146,7 @@ def load_compiler(architecture: str = "") -> None:
 
 
 @lru_cache(maxsize=1)
-def compiler_context() -> Any:
+def _compiler_context() -> ir.Context:
     """Return the MLIR context of this process: making one takes longer than lowering a kernel."""
     from xyntra.dialects import make_context
 
