@@ -84,7 +84,9 @@ def render_details(result: Row) -> str:
             lines += ["", f"### {title}", "", *_operations(rows)]
     if _group(result, _MODELS):
         lines += ["", "### Models", "", *_models(_group(result, _MODELS))]
-    lines += ["", "### Calls and copies", "", *_host(result["host"])]
+    load = result.get("host_machine", machine)["load_average"]
+    lines += ["", "### Calls and copies", "", f"Load average before: {load}.", ""]
+    lines += _host(result["host"])
     failed = list(_errors(result["rows"]))
     if failed:
         lines += ["", "What failed:", "", *failed]
