@@ -20,7 +20,7 @@ from bench.cuda_random_reference import expected
 from xyntra.dialects import make_context
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda import pointwise
-from xyntra.passes.lower.cuda.contraction import plan_wgmma, wgmma
+from xyntra.passes.lower.cuda.contraction import wgmma, wgmma_plan
 from xyntra.passes.lower.cuda.contraction.wgmma_tiles import Tile
 from xyntra.plan.artifact import Artifact
 from xyntra.targets.cuda.kernel_image import KernelImage
@@ -189,7 +189,7 @@ def test_products_of_blocks_that_send_each_other_their_sums(
     tile: Tile | None, context: ir.Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if tile is not None:
-        monkeypatch.setattr(plan_wgmma, "choose_tile", lambda *_: tile)
+        monkeypatch.setattr(wgmma_plan, "choose_tile", lambda *_: tile)
     case = product("bfloat16", 70, 72, 1096, prefer="warpgroups")
     _check(case, context, "cp.async.bulk.shared::cluster.shared::cta", "barrier.cluster")
 
@@ -211,7 +211,7 @@ def test_products_of_warpgroups_that_take_turns(
     context: ir.Context,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(plan_wgmma, "choose_tile", lambda *_: tile)
+    monkeypatch.setattr(wgmma_plan, "choose_tile", lambda *_: tile)
     monkeypatch.setattr(wgmma, "MULTIPROCESSORS", blocks)
     case = product("bfloat16", *sizes, prefer="warpgroups", turned=turned)
     _check(case, context, "wgmma")

@@ -14,7 +14,7 @@ from emulator.types import Array
 from gpu_code import assemble, compiled
 from norm_kernels import COLUMNS, producer, reader
 
-from xyntra.passes.lower.cuda.contraction import plan_wgmma, select
+from xyntra.passes.lower.cuda.contraction import select, wgmma_plan
 from xyntra.passes.lower.cuda.contraction.wgmma_tiles import Tile
 from xyntra.targets.cuda.kernel_image import KernelImage
 
@@ -86,7 +86,7 @@ def _check_producer(image: KernelImage, m: int, n: int, k: int, dtype: str) -> N
 
 
 def _on_warpgroups(tile: Tile, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan_wgmma, "choose_tile", lambda *_: tile)
+    monkeypatch.setattr(wgmma_plan, "choose_tile", lambda *_: tile)
     monkeypatch.setattr(select, "_is_faster", lambda *_: True)
 
 

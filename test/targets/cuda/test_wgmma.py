@@ -8,7 +8,7 @@ import re
 import pytest
 from gpu_code import assemble, compiled
 
-from xyntra.passes.lower.cuda.contraction import plan_wgmma, select
+from xyntra.passes.lower.cuda.contraction import select, wgmma_plan
 from xyntra.passes.lower.cuda.contraction.wgmma_tiles import Tile
 
 PRODUCT = """
@@ -142,7 +142,7 @@ def _warpgroups(monkeypatch):
 )
 @pytest.mark.parametrize("layout", ["kk", "mn"])
 def test_tiles_assemble_without_spills_or_serialised_products(tile, layout, monkeypatch, tmp_path):
-    monkeypatch.setattr(plan_wgmma, "choose_tile", lambda *_: tile)
+    monkeypatch.setattr(wgmma_plan, "choose_tile", lambda *_: tile)
     image = compiled(product(512, 768, 512, layout=layout))
     report = assemble(image, "sm_90a", tmp_path)
     assert set(re.findall(r"(\d+) bytes spill", report)) == {"0"}
@@ -155,7 +155,7 @@ def test_tiles_assemble_without_spills_or_serialised_products(tile, layout, monk
 
 @pytest.mark.parametrize("tile", [Tile(64, 64, split=8), Tile(128, 64, split=2)], ids=str)
 def test_clusters_share_the_reduction_of_a_tile(tile, monkeypatch, tmp_path):
-    monkeypatch.setattr(plan_wgmma, "choose_tile", lambda *_: tile)
+    monkeypatch.setattr(wgmma_plan, "choose_tile", lambda *_: tile)
     image = compiled(product(100, 136, 1024))
     (launch,) = image.launches
     tiles = -(-100 // tile.rows) * -(-136 // tile.columns)
@@ -169,7 +169,7 @@ def test_clusters_share_the_reduction_of_a_tile(tile, monkeypatch, tmp_path):
 
 
 def test_every_block_of_a_cluster_has_stages(monkeypatch):
-    monkeypatch.setattr(plan_wgmma, "choose_tile", lambda *_: Tile(64, 64, split=8))
+    monkeypatch.setattr(wgmma_plan, "choose_tile", lambda *_: Tile(64, 64, split=8))
     (launch,) = compiled(product(128, 128, 14 * 64)).launches
     assert launch.cluster == 1  # seven blocks would have them all
     (launch,) = compiled(product(128, 128, 14 * 64 + 8)).launches

@@ -15,9 +15,9 @@ from dataclasses import replace
 from xyntra.passes.lower.cuda.contraction.conv_factors import Image, Taps, Weights
 from xyntra.passes.lower.cuda.contraction.image_axes import ImageAxis, image_axes
 from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
-from xyntra.passes.lower.cuda.contraction.plan_wgmma import WgmmaPlan
 from xyntra.passes.lower.cuda.contraction.product import Dimension, Product
 from xyntra.passes.lower.cuda.contraction.tile_order import TileOrder
+from xyntra.passes.lower.cuda.contraction.wgmma_plan import WgmmaPlan
 from xyntra.passes.lower.cuda.contraction.wgmma_results import Results
 from xyntra.passes.lower.cuda.contraction.wgmma_tiles import (
     BLOCK,

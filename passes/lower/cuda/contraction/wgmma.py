@@ -23,7 +23,6 @@ from torch_mlir.dialects import arith, nvvm, scf
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.mma_instructions import arrive_at_cluster
 from xyntra.passes.lower.cuda.contraction.place import Place
-from xyntra.passes.lower.cuda.contraction.plan_wgmma import WgmmaPlan, sums_bytes
 from xyntra.passes.lower.cuda.contraction.product import Product
 from xyntra.passes.lower.cuda.contraction.row_values import RowTable
 from xyntra.passes.lower.cuda.contraction.tile_order import TileOrder
@@ -41,6 +40,7 @@ from xyntra.passes.lower.cuda.contraction.wgmma_ops import (
     wait_for_phase,
     wait_for_products,
 )
+from xyntra.passes.lower.cuda.contraction.wgmma_plan import WgmmaPlan, sums_bytes
 from xyntra.passes.lower.cuda.contraction.wgmma_producer import Producer
 from xyntra.passes.lower.cuda.contraction.wgmma_ring import Ring, rolled
 from xyntra.passes.lower.cuda.contraction.wgmma_split import leave_sums, write_share

@@ -18,13 +18,13 @@ from torch_mlir.dialects import arith, nvvm, scf
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.early_inputs import prefetch_constants
 from xyntra.passes.lower.cuda.contraction.place import Place
-from xyntra.passes.lower.cuda.contraction.plan_wgmma import WgmmaPlan
 from xyntra.passes.lower.cuda.contraction.wgmma_factor import StagePlace, StageTarget
 from xyntra.passes.lower.cuda.contraction.wgmma_ops import (
     let_next_launch_begin,
     prefetch_map,
     wait_for_phase,
 )
+from xyntra.passes.lower.cuda.contraction.wgmma_plan import WgmmaPlan
 from xyntra.passes.lower.cuda.contraction.wgmma_ring import Ring, rolled
 from xyntra.passes.lower.cuda.thread_grid import i32, when
 from xyntra.passes.lower.nests.prepared_operands import is_constant

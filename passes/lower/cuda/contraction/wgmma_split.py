@@ -22,11 +22,11 @@ from xyntra.passes.lower.cuda.contraction.mma_instructions import (
 )
 from xyntra.passes.lower.cuda.contraction.mma_result import MmaResult
 from xyntra.passes.lower.cuda.contraction.place import Place
-from xyntra.passes.lower.cuda.contraction.plan_wgmma import WgmmaPlan, sums_tile
 from xyntra.passes.lower.cuda.contraction.roles import Roles
 from xyntra.passes.lower.cuda.contraction.row_values import RowTable
 from xyntra.passes.lower.cuda.contraction.wgmma_exchange import Exchange
 from xyntra.passes.lower.cuda.contraction.wgmma_ops import publish_to_copies
+from xyntra.passes.lower.cuda.contraction.wgmma_plan import WgmmaPlan, sums_tile
 from xyntra.passes.lower.cuda.contraction.wgmma_tiles import WARPGROUP, WARPGROUP_ROWS
 from xyntra.passes.lower.cuda.thread_grid import WARP, barrier, i32, thread_number
 
