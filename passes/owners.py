@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from xyntra.dialects.mlir import ir
 
-__all__ = ["constant_attribute", "constant_number", "only_reader", "owner_of"]
+__all__ = ["constant_attribute", "constant_number", "only_reader", "owner_of", "sources_of"]
 
 
 def owner_of(value: ir.Value, *names: str) -> ir.Operation | None:
@@ -35,3 +35,20 @@ def only_reader(value: ir.Value) -> ir.Operation | None:
     """Return the operation that alone reads `value`, once; None for more uses, or none."""
     uses = list(value.uses)
     return uses[0].owner.operation if len(uses) == 1 else None
+
+
+def sources_of(value: ir.Value, block: ir.Block | None = None) -> set[ir.Value]:
+    """Return `value` and all that it comes from.
+
+    Args:
+        value: of an operation, or a block's argument.
+        block: operations of other blocks are not looked into, where given.
+    """
+    found, waiting = {value}, [value]
+    while waiting:
+        op = owner_of(waiting.pop())
+        if op is not None and (block is None or op.block == block):
+            new = [each for each in op.operands if each not in found]
+            found.update(new)
+            waiting += new
+    return found

@@ -18,6 +18,7 @@ from xyntra.passes.lower.nests.kernel_function import (
     set_signature,
     terminator,
 )
+from xyntra.passes.lower.nests.memrefs import allocate
 from xyntra.passes.registry import register_pass
 
 
@@ -76,11 +77,7 @@ def _move(sources: list[ir.Value], targets: list[ir.Value]) -> None:
 
 def _copy_of(source: ir.Value) -> ir.Value:
     memref = ir.MemRefType(source.type)
-    kind = ir.MemRefType.get(memref.shape, memref.element_type)
-    segments = ir.DenseI32ArrayAttr.get([0, 0])
-    copy = ir.Operation.create(
-        "memref.alloc", results=[kind], attributes={"operandSegmentSizes": segments}
-    ).result
+    copy = allocate(memref.shape, memref.element_type)
     _copy(source, copy)
     return copy
 

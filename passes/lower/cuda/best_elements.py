@@ -29,6 +29,7 @@ from xyntra.passes.lower.cuda.thread_grid import (
     as_index,
     delinearize,
     i32,
+    i64,
 )
 from xyntra.passes.lower.nests.fills import is_fill
 from xyntra.passes.lower.nests.kernel_function import (
@@ -37,7 +38,7 @@ from xyntra.passes.lower.nests.kernel_function import (
     operations_named,
 )
 from xyntra.passes.lower.nests.loop_builder import Position, index, loop
-from xyntra.passes.lower.nests.memrefs import root
+from xyntra.passes.lower.nests.memrefs import allocate, root
 
 _MOST_KEYS = 4096  # 32 KB of a block's shared memory
 _FEWEST_KEYS = 64
@@ -205,7 +206,7 @@ class _Search:
             self._select(plan, found.length, self._element, self._write)
             return
         few = plan.parts * found.count
-        memory = _keys_memory(found.rows * few)
+        memory = allocate(found.rows * few, _i64())
 
         def keep(row: ir.Value, part: ir.Value, keys: BlockKeys) -> None:
             own = arith.addi(arith.muli(row, index(few)), arith.muli(part, index(found.count)))
@@ -218,7 +219,7 @@ class _Search:
 
         def candidate(row: ir.Value, number: ir.Value) -> ir.Value:
             place = arith.addi(arith.muli(row, index(few)), as_index(number))
-            return emit("memref.load", [memory, place], ir.IntegerType.get_signless(64))
+            return emit("memref.load", [memory, place], _i64())
 
         self._select(plan, found.length, self._element, keep)
         last = _plan(found.rows, few, found.count)
@@ -284,9 +285,8 @@ class _Search:
         keys.each(self._found.count, store)
 
     def _write_one(self, row: ir.Value, slot: ir.Value, key: ir.Value) -> None:
-        found, i64 = self._found, ir.IntegerType.get_signless(64)
-        low = emit("arith.constant", [], i64, value=ir.IntegerAttr.get(i64, (1 << 32) - 1))
-        position = arith.andi(key, low)
+        found = self._found
+        position = arith.andi(key, i64((1 << 32) - 1))
         there = self._at(row, slot)
         if found.positions is not None:
             ir.Operation.create("memref.store", operands=[position, found.positions, *there])
@@ -301,7 +301,7 @@ class _Search:
         found = self._found
         levels = (found.length - 1).bit_length()
         whole, inner = 1 << levels, _MOST_KEYS.bit_length() - 1
-        memory = _keys_memory(found.rows * whole)
+        memory = allocate(found.rows * whole, _i64())
         self._sort_parts(memory, levels, None)
         for level in range(inner + 1, levels + 1):
             for distance in reversed(range(inner, level)):
@@ -360,12 +360,6 @@ class _Search:
                 (high, arith.select(falls, smaller, larger)),
             ):
                 ir.Operation.create("memref.store", operands=[key, memory, place])
-
-
-def _keys_memory(size: int) -> ir.Value:
-    attributes = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0])}
-    kind = ir.MemRefType.get([size], _i64())
-    return ir.Operation.create("memref.alloc", results=[kind], attributes=attributes).result
 
 
 def _i64() -> ir.Type:

@@ -15,11 +15,13 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cuda.atomics import atomic
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import (
     as_index,
     barrier,
     i32,
+    i64,
     rolled_loop,
     thread_number,
     when,
@@ -184,7 +186,7 @@ class _Selection:
         """Emit the loop over tiles of the keys."""
         with when(self._is_first):
             _put(i32(0), self._count)
-            _put(_constant(_WORST), self._limit)
+            _put(i64(_WORST), self._limit)
         barrier()
         tile = self._keys.threads * EACH
         built = scf.ForOp(first, self._end, i32(tile), [i32(0)])
@@ -265,7 +267,7 @@ class _Selection:
 
         def clear(number: ir.Value) -> None:
             with when(arith.cmpi(arith.CmpIPredicate.uge, number, count)):
-                self._keys._store(number, _constant(_WORST))
+                self._keys._store(number, i64(_WORST))
 
         self._keys.each(self._keys.capacity, clear)
         barrier()
@@ -282,14 +284,12 @@ def _inside(read: Read, number: ir.Value, end: ir.Value) -> ir.Value:
     """Return the key of a number; behind the end, the worst."""
     is_there = arith.cmpi(arith.CmpIPredicate.ult, number, end)
     key = read(arith.minui(number, arith.subi(end, i32(1))))
-    return arith.select(is_there, key, _constant(_WORST))
+    return arith.select(is_there, key, i64(_WORST))
 
 
 def _add(value: ir.Value, memory: ir.Value) -> ir.Value:
     """Add to a word; returns what was there."""
-    i64 = ir.IntegerType.get_signless(64)
-    kind = ir.IntegerAttr.get(i64, int(arith.AtomicRMWKind.addi))
-    return emit("memref.atomic_rmw", [value, memory, index(0)], value.type, kind=kind)
+    return atomic(arith.AtomicRMWKind.addi, value, memory, index(0))
 
 
 def _get(memory: ir.Value) -> ir.Value:
@@ -298,10 +298,6 @@ def _get(memory: ir.Value) -> ir.Value:
 
 def _put(value: ir.Value, memory: ir.Value) -> None:
     ir.Operation.create("memref.store", operands=[value, memory, index(0)])
-
-
-def _constant(number: int) -> ir.Value:
-    return emit("arith.constant", [], _i64(), value=ir.IntegerAttr.get(_i64(), number))
 
 
 def _i32() -> ir.Type:

@@ -9,7 +9,6 @@ the smallest key is that of the first of the best elements, and minima are assoc
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xyntra.dialects.builder import Iterator as Kind
@@ -19,7 +18,8 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
 from xyntra.dialects.sorting import rank_of
 from xyntra.passes.lower.nests.kernel_function import operations_named, terminator
-from xyntra.passes.owners import constant_number, owner_of
+from xyntra.passes.lower.nests.scalar_nest import repeat
+from xyntra.passes.owners import constant_number, owner_of, sources_of
 
 _LOW = (1 << 32) - 1
 _NAN = math.nan
@@ -78,7 +78,7 @@ def _extreme(op: ir.Operation) -> _Extreme | None:
     )
     if condition != same or kept != best or stays != where or not _is_index(place, reductions[0]):
         return None
-    if any(found in (best, where) for found in _needed(body, value)):
+    if any(found in (best, where) for found in sources_of(value, body)):
         return None
     samples = _FLOATS if isinstance(value.type, ir.FloatType) else _INTEGERS
     truth = tuple(_holds(condition, {value: v, best: b}) for v, b in samples)
@@ -109,15 +109,6 @@ def _is_index(value: ir.Value, loop: int) -> bool:
     op = owner_of(cast.operands[0])
     is_index = op is not None and op.name == "linalg.index"
     return op is not None and is_index and ir.IntegerAttr(op.attributes["dim"]).value == loop
-
-
-def _needed(body: ir.Block, value: ir.Value) -> Iterator[ir.Value]:
-    """Yield `value` and all that it comes from inside of the body."""
-    yield value
-    op = owner_of(value)
-    if op is not None and op.block == body:
-        for operand in op.operands:
-            yield from _needed(body, operand)
 
 
 def _holds(condition: ir.Value, known: dict[ir.Value, float]) -> bool | None:
@@ -212,12 +203,9 @@ def _again(found: _Extreme, arguments: list[ir.Value]) -> ir.Value:
     """Repeat what the compared value comes from, at the insertion point."""
     body = found.op.regions[0].blocks[0]
     known = dict(zip(body.arguments, arguments, strict=False))
-    needed = set(_needed(body, found.value))
+    needed = sources_of(found.value, body)
     for view in body.operations:
         op = view.operation
         if len(op.results) == 1 and op.results[0] in needed:
-            copy = op.clone().operation
-            for number, value in enumerate(op.operands):
-                copy.operands[number] = known.get(value, value)
-            known[op.results[0]] = copy.results[0]
+            repeat(op, known)
     return known[found.value]

@@ -16,7 +16,7 @@ from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS
 from xyntra.passes.lower.nests.access_strides import loop_extents
 from xyntra.passes.lower.nests.kernel_function import entry_block, operations_named
 from xyntra.passes.lower.nests.linear_nest import LinearNest, is_linear, linear_nest
-from xyntra.passes.lower.nests.memrefs import identity_map, root
+from xyntra.passes.lower.nests.memrefs import allocate, identity_map, root
 from xyntra.passes.lower.nests.scalar_nest import is_scalar_code
 
 SPLIT = "xyntra.split"
@@ -123,14 +123,9 @@ def split(generic: ir.Operation, cut: Cut) -> None:
     output = list(generic.operands)[-1]
     kind = ir.MemRefType(output.type)
     shape = [*kind.shape, cut.parts] if cut.last else [cut.parts, *kind.shape]
-    few = ir.MemRefType.get(shape, kind.element_type)
     first = _fill_before(generic, output)
     with generic.location, ir.InsertionPoint(generic):
-        memory = ir.Operation.create(
-            "memref.alloc",
-            results=[few],
-            attributes={"operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0])},
-        ).result
+        memory = allocate(shape, kind.element_type)
         start = _fill(memory, cut.combiner)
         start.attributes[SPLIT] = ir.UnitAttr.get()
         several = _partial(generic, memory, cut)

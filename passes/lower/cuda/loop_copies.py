@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.walking import nested_operations
+from xyntra.passes.lower.nests.scalar_nest import repeat
+from xyntra.passes.owners import owner_of
 
 
 def computed_again(
@@ -20,16 +21,18 @@ def computed_again(
     if value in known or isinstance(value.owner, ir.Block) or not is_inside(value, whole):
         return known.get(value, value)
     op = value.owner.operation
-    operands = [computed_again(each, known, whole) for each in op.operands]
-    copy = op.clone().operation
-    for number, each in enumerate(operands):
-        copy.operands[number] = each
-    known[value] = copy.results[0]
+    for each in op.operands:
+        computed_again(each, known, whole)
+    repeat(op, known)
     return known[value]
 
 
 def is_inside(value: ir.Value, whole: ir.Operation) -> bool:
     """Tell whether an operation at any depth of `whole` has `value` as its result."""
-    if isinstance(value.owner, ir.Block):
-        return False
-    return value.owner.operation in list(nested_operations(whole))
+    op = owner_of(value)
+    around = None if op is None else op.parent
+    while around is not None:
+        if around == whole:
+            return True
+        around = around.parent
+    return False

@@ -23,10 +23,10 @@ from xyntra.passes.lower.cuda.thread_grid import (
     global_thread,
 )
 from xyntra.passes.lower.nests.kernel_function import operations_named
-from xyntra.passes.lower.nests.loop_bounds import constant_trips
+from xyntra.passes.lower.nests.loop_bounds import constant_trips, number_of
 from xyntra.passes.lower.nests.loop_builder import PARALLEL, index
 from xyntra.passes.lower.nests.loop_builder import loop as parallel_loop
-from xyntra.passes.lower.nests.memrefs import root
+from xyntra.passes.lower.nests.memrefs import allocate, root
 from xyntra.passes.walking import nested_operations
 
 _BLOCK = "xyntra.block"
@@ -128,7 +128,7 @@ def _is_independent(loop: ir.Operation, whole: ir.Operation) -> bool:
 
 def _touches_its_own(loop: ir.Operation, whole: ir.Operation) -> bool:
     """Tell whether all that `whole` writes is touched at the number of `loop` in one dimension."""
-    number = loop.regions[0].blocks[0].arguments[0]
+    number = number_of(loop)
     places: dict[ir.Value, list[tuple[ir.Value, ...]]] = {}
     written: set[ir.Value] = set()
     for op in nested_operations(whole):
@@ -167,11 +167,9 @@ def _give_each_thread(
 ) -> None:
     """Replace memory of one iteration by that of all; neighbouring threads have neighbours."""
     kind = ir.MemRefType(memory.result.type)
-    whole = ir.MemRefType.get([*kind.shape, count], kind.element_type)
     region = loop.parent.operation if hasattr(loop.parent, "operation") else loop.parent
     with memory.location, ir.InsertionPoint(region):
-        attributes = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0])}
-        new = ir.Operation.create("memref.alloc", results=[whole], attributes=attributes).result
+        new = allocate([*kind.shape, count], kind.element_type)
     for use in list(memory.result.uses):
         op = use.owner.operation
         if op.name != "memref.dealloc":

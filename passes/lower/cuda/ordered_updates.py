@@ -21,20 +21,22 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cuda.atomics import atomic
 from xyntra.passes.lower.cuda.loop_copies import computed_again, is_inside
 from xyntra.passes.lower.cuda.loop_threads import loops_of
 from xyntra.passes.lower.cuda.thread_grid import as_i32, as_index, delinearize, i32, when
 from xyntra.passes.lower.nests.kernel_function import operations_named
-from xyntra.passes.lower.nests.loop_bounds import constant_trips
+from xyntra.passes.lower.nests.loop_bounds import constant_trips, number_of
 from xyntra.passes.lower.nests.loop_builder import Position, index, loop
-from xyntra.passes.lower.nests.memrefs import root
+from xyntra.passes.lower.nests.memrefs import allocate, root
+from xyntra.passes.lower.nests.scalar_nest import repeat
+from xyntra.passes.owners import sources_of
 from xyntra.passes.walking import nested_operations
 
 _MIN_STEPS = 16  # fewer, one after the other, take no longer than several launches
 _MOST_PLACES = 1 << 27
 _MOST_UPDATES = 1 << 30
 _MOST_LISTS = 256  # that are given memory, one after the other, while a thread makes one update
-_MONOTONIC = 2  # of LLVM's orders of atomic operations
 _PURE = ("arith.", "math.")
 
 
@@ -80,13 +82,6 @@ def spread_updates(function: ir.Operation) -> None:
                 op.erase()
 
 
-def relax_atomics(module: ir.Operation) -> None:
-    """Let atomic operations order nothing but themselves, once they are of the LLVM dialect."""
-    for op in operations_named(module, "llvm.atomicrmw"):
-        op.attributes["ordering"] = ir.IntegerAttr.get(op.attributes["ordering"].type, _MONOTONIC)
-        op.attributes["syncscope"] = ir.StringAttr.get("device")
-
-
 def _updates(whole: ir.Operation) -> _Updates | None:
     """Return what is known of `whole`; None where it is something else, or short."""
     loops = loops_of(whole)
@@ -98,17 +93,17 @@ def _updates(whole: ir.Operation) -> _Updates | None:
     around = _around(stores[0], whole)
     if memory != root(memory) or set(loops) != set(around) or not _is_plain(whole, memory, place):
         return None
-    own = [each for each in around if _number(each) in place]
+    own = [each for each in around if number_of(each) in place]
     steps = tuple(each for each in around if each not in own)
-    places = tuple((d, v) for d, v in enumerate(place) if v not in map(_number, own))
+    places = tuple((d, v) for d, v in enumerate(place) if v not in map(number_of, own))
     if not steps or not places or not all(_is_reachable(value, around) for _, value in places):
         return None
     conditions = _conditions(stores[0], whole)
     if not all(_is_reachable(value, around) for value in conditions):
         return None
     asked = [*conditions, *(each for _, each in places)]
-    needed = {value for each in asked for value in _sources(each)}
-    keyed = tuple(each for each in own if _number(each) in needed)
+    needed = {value for each in asked for value in sources_of(each)}
+    keyed = tuple(each for each in own if number_of(each) in needed)
     slices = tuple(each for each in own if each not in keyed)
     loads = operations_named(whole, "memref.load")
     combines = any(root(each.operands[0]) == memory for each in loads)
@@ -122,7 +117,7 @@ def _around(store: ir.Operation, whole: ir.Operation) -> list[ir.Operation]:
     op = store.parent
     while True:
         if op.name == "scf.for":
-            found.insert(0, op.operation if hasattr(op, "operation") else op)
+            found.insert(0, op.operation)
         if op == whole:
             return found
         op = op.parent
@@ -137,10 +132,6 @@ def _conditions(store: ir.Operation, whole: ir.Operation) -> tuple[ir.Value, ...
             found.append(op.operands[0])
         op = op.parent
     return tuple(found)
-
-
-def _number(loop: ir.Operation) -> ir.Value:
-    return loop.regions[0].blocks[0].arguments[0]
 
 
 def _is_plain(whole: ir.Operation, memory: ir.Value, place: Sequence[ir.Value]) -> bool:
@@ -160,20 +151,13 @@ def _is_plain(whole: ir.Operation, memory: ir.Value, place: Sequence[ir.Value]) 
 def _is_reachable(value: ir.Value, loops: Sequence[ir.Operation]) -> bool:
     """Tell whether a value can be computed from the numbers of `loops` and what is outside."""
     bodies = [each.regions[0].blocks[0] for each in loops]
-    for source in _sources(value):
+    for source in sources_of(value):
         if isinstance(source.owner, ir.Block):
-            if source.owner in bodies and source not in map(_number, loops):
+            if source.owner in bodies and source not in map(number_of, loops):
                 return False
         elif source.owner.operation.block not in bodies and is_inside(source, loops[0]):
             return False
     return True
-
-
-def _sources(value: ir.Value) -> list[ir.Value]:
-    """Return a value and all that it comes from."""
-    if isinstance(value.owner, ir.Block):
-        return [value]
-    return [value, *(v for each in value.owner.operation.operands for v in _sources(each))]
 
 
 def _is_worth_it(found: _Updates) -> bool:
@@ -210,7 +194,7 @@ class _Spread:
         with self._each() as (_, place):
             _store(i32(-1), self._table, place)
         with self._each() as (number, place):
-            _atomic(arith.AtomicRMWKind.maxs, as_i32(number), self._table, place)
+            atomic(arith.AtomicRMWKind.maxs, as_i32(number), self._table, place)
         with self._each_slice() as (number, place, slices):
             last = _load(self._table, place)
             with when(arith.cmpi(arith.CmpIPredicate.eq, last, as_i32(number))):
@@ -225,10 +209,10 @@ class _Spread:
             _store(i32(0), end, none)
             _store(i32(0), counts, place)
         with self._each() as (number, place):
-            _store(_atomic(arith.AtomicRMWKind.addi, i32(1), counts, place), slots, number)
+            _store(atomic(arith.AtomicRMWKind.addi, i32(1), counts, place), slots, number)
         with self._each() as (number, place), when(_is_zero(_load(slots, number))):
             length = _load(counts, place)
-            _store(_atomic(arith.AtomicRMWKind.addi, length, end, none), starts, place)
+            _store(atomic(arith.AtomicRMWKind.addi, length, end, none), starts, place)
         with self._each() as (number, place):
             slot = arith.addi(_load(starts, place), _load(slots, number))
             _store(as_i32(number), members, as_index(slot))
@@ -279,7 +263,7 @@ class _Spread:
         step, key = arith.remui(number, steps), arith.divui(number, steps)
         position: Position = delinearize(step, _extents(updates.steps))
         position |= delinearize(key, _extents(updates.keyed))
-        return key, {_number(each): position[each] for each in (*updates.steps, *updates.keyed)}
+        return key, {number_of(each): position[each] for each in (*updates.steps, *updates.keyed)}
 
     def _place(self, number: ir.Value) -> tuple[ir.Value, ir.Value | None]:
         """Return the number of an update's place, and whether it is made; None for always."""
@@ -296,7 +280,7 @@ class _Spread:
     def _one(self, number: ir.Value, slices: Position) -> None:
         """Emit one update."""
         _, known = self._known(number)
-        known |= {_number(each): slices[each] for each in self._updates.slices}
+        known |= {number_of(each): slices[each] for each in self._updates.slices}
         _repeat(self._updates.whole.regions[0].blocks[0], known)
 
 
@@ -317,16 +301,11 @@ def _repeat(block: ir.Block, known: dict[ir.Value, ir.Value]) -> None:
             with when(known.get(op.operands[0], op.operands[0])):
                 _repeat(op.regions[0].blocks[0], dict(known))
             continue
-        copy = op.clone().operation
-        for number, value in enumerate(op.operands):
-            copy.operands[number] = known.get(value, value)
-        known.update(zip(op.results, copy.results, strict=True))
+        repeat(op, known)
 
 
 def _memory(size: int) -> ir.Value:
-    kind = ir.MemRefType.get([size], ir.IntegerType.get_signless(32))
-    attributes = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0])}
-    return ir.Operation.create("memref.alloc", results=[kind], attributes=attributes).result
+    return allocate(size, ir.IntegerType.get_signless(32))
 
 
 def _load(memory: ir.Value, place: ir.Value) -> ir.Value:
@@ -335,14 +314,6 @@ def _load(memory: ir.Value, place: ir.Value) -> ir.Value:
 
 def _store(value: ir.Value, memory: ir.Value, place: ir.Value) -> None:
     ir.Operation.create("memref.store", operands=[value, memory, place])
-
-
-def _atomic(
-    kind: arith.AtomicRMWKind, value: ir.Value, memory: ir.Value, place: ir.Value
-) -> ir.Value:
-    """Combine a word with a value; returns what was there."""
-    number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), int(kind))
-    return emit("memref.atomic_rmw", [value, memory, place], value.type, kind=number)
 
 
 def _is_zero(word: ir.Value) -> ir.Value:

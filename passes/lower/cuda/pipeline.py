@@ -9,6 +9,7 @@ from torch_mlir.dialects import llvm
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.approximate import APPROXIMATED, approximate_marked
+from xyntra.passes.lower.cuda.atomics import relax_atomics
 from xyntra.passes.lower.cuda.attention.carrier import carry_attention
 from xyntra.passes.lower.cuda.best_elements import find_best_by_blocks
 from xyntra.passes.lower.cuda.contraction.aligned import with_aligned_factors
@@ -28,7 +29,7 @@ from xyntra.passes.lower.cuda.extreme_keys import find_extremes_by_keys
 from xyntra.passes.lower.cuda.gelu import expand_gelus, hide_gelus
 from xyntra.passes.lower.cuda.one_plus_erf import expand_one_plus_erf, hide_one_plus_erf
 from xyntra.passes.lower.cuda.one_plus_tanh import expand_one_plus_tanh, hide_one_plus_tanh
-from xyntra.passes.lower.cuda.ordered_updates import relax_atomics, spread_updates
+from xyntra.passes.lower.cuda.ordered_updates import spread_updates
 from xyntra.passes.lower.cuda.scan_parts import split_scans
 from xyntra.passes.lower.cuda.stages import Stage, erase_unused_memory, form_stages
 from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS, LaunchShape

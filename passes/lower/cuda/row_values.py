@@ -19,6 +19,7 @@ from xyntra.passes.lower.nests.index_vectors import index_vectors
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.loop_builder import Position, load, offset
 from xyntra.passes.lower.nests.memrefs import root
+from xyntra.passes.lower.nests.scalar_nest import repeat
 from xyntra.passes.lower.nests.vector_body import broadcast, side_by_side
 
 Row = list[ir.Value]
@@ -173,10 +174,7 @@ class RowValues:
             for number in gathers.arguments
         }
         for op in gathers.once:
-            copy = op.clone().operation
-            for number, value in enumerate(op.operands):
-                copy.operands[number] = known.get(value, value)
-            known[op.result] = copy.result
+            repeat(op, known)
         return known
 
     def _place(self, step: int) -> ir.Value:

@@ -14,7 +14,7 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.combiner import Combiner
 from xyntra.passes.lower.nests.kernel_function import operations_named, terminator
-from xyntra.passes.lower.nests.loop_bounds import constant_of, constant_trips
+from xyntra.passes.lower.nests.loop_bounds import constant_of, constant_trips, number_of
 from xyntra.passes.lower.nests.memrefs import root
 from xyntra.passes.lower.nests.neutral_element import neutral_element
 from xyntra.passes.owners import owner_of
@@ -94,7 +94,7 @@ def _in_register(loop: ir.Operation, store: ir.Operation) -> Scan | None:
 
 def _in_memory(loop: ir.Operation, store: ir.Operation) -> Scan | None:
     """Return what is known of a loop that reads what the iteration before has stored."""
-    length, number = constant_trips(loop), loop.regions[0].blocks[0].arguments[0]
+    length, number = constant_trips(loop), number_of(loop)
     combine = owner_of(store.operands[0])
     neutral = None if combine is None else neutral_element(combine.name, store.operands[0].type)
     if length is None or list(loop.results) or combine is None or neutral is None:

@@ -21,8 +21,9 @@ from xyntra.passes.lower.cuda.loop_threads import loops_of, shared_loops
 from xyntra.passes.lower.cuda.scan_loop import Scan, scan_of
 from xyntra.passes.lower.cuda.thread_grid import delinearize, when
 from xyntra.passes.lower.nests.kernel_function import operations_named
-from xyntra.passes.lower.nests.loop_bounds import constant_trips
+from xyntra.passes.lower.nests.loop_bounds import constant_trips, number_of
 from xyntra.passes.lower.nests.loop_builder import index, loop
+from xyntra.passes.lower.nests.memrefs import allocate
 
 _MIN_LENGTH = 128
 _MIN_PART = 32
@@ -75,15 +76,11 @@ def _columns(whole: ir.Operation) -> _Columns | None:
     if scan is None or not rows:
         return None
     last = list(scan.store.operands)[-1]
-    walking = [each for each in rows if _number(each) == last]
+    walking = [each for each in rows if number_of(each) == last]
     if not walking:
         return None
     columns = (*(each for each in rows if each not in walking), *walking)
     return _Columns(whole, scan, columns, units)
-
-
-def _number(loop: ir.Operation) -> ir.Value:
-    return loop.regions[0].blocks[0].arguments[0]
 
 
 class _Parts:
@@ -94,11 +91,7 @@ class _Parts:
         length = -(-found.scan.length // parts)
         self._part = -(-length // _TOGETHER) * _TOGETHER
         self._parts = -(-found.scan.length // self._part)
-        kind = ir.MemRefType.get([self._parts * found.count], found.scan.combiner.type)
-        attributes = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0])}
-        self._totals = ir.Operation.create(
-            "memref.alloc", results=[kind], attributes=attributes
-        ).result
+        self._totals = allocate(self._parts * found.count, found.scan.combiner.type)
 
     def emit(self) -> None:
         """Emit both."""
@@ -156,8 +149,8 @@ class _Parts:
         """Return an element, the neutral one behind the end, and what stands for loops' numbers."""
         found, scan = self._found, self._found.scan
         known = dict(_numbers(found.columns, column))
-        known |= {_number(each): index(0) for each in found.units}
-        known[_number(scan.loop)] = arith.minui(place, index(scan.length - 1))
+        known |= {number_of(each): index(0) for each in found.units}
+        known[number_of(scan.loop)] = arith.minui(place, index(scan.length - 1))
         element = computed_again(scan.element, known, found.whole)
         return known, arith.select(self._is_inside(place), element, scan.combiner.start())
 
@@ -172,4 +165,4 @@ def _numbers(loops: Sequence[ir.Operation], column: ir.Value) -> list[tuple[ir.V
     """Return the numbers of `loops` with what stands for them in a column."""
     extents = [(place, constant_trips(each) or 0) for place, each in enumerate(loops)]
     position = delinearize(column, extents)
-    return [(_number(each), position[place]) for place, each in enumerate(loops)]
+    return [(number_of(each), position[place]) for place, each in enumerate(loops)]

@@ -33,6 +33,7 @@ from xyntra.passes.lower.cuda.thread_grid import (
 from xyntra.passes.lower.nests.kernel_function import terminator
 from xyntra.passes.lower.nests.loop_bounds import constant_trips
 from xyntra.passes.lower.nests.loop_builder import index
+from xyntra.passes.lower.nests.scalar_nest import repeat
 
 _SHORT = 64  # elements: shorter rows are for single threads
 _MOST_THREADS = 1024
@@ -156,8 +157,5 @@ class _Block:
         for view in body.operations:
             op = view.operation
             if op not in left:
-                copy = op.clone().operation
-                for place, value in enumerate(op.operands):
-                    copy.operands[place] = known.get(value, value)
-                known.update(zip(op.results, copy.results, strict=True))
+                repeat(op, known)
         return known

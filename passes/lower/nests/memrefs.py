@@ -63,11 +63,12 @@ def flattened(value: ir.Value) -> ir.Value:
     return flat.result
 
 
-def allocate(size: int, element: ir.Type) -> ir.Value:
-    """Return new memory for `size` elements."""
+def allocate(size: int | Sequence[int], element: ir.Type) -> ir.Value:
+    """Return new memory for `size` elements, or of a shape."""
+    shape = [size] if isinstance(size, int) else list(size)
     return ir.Operation.create(
         "memref.alloc",
-        results=[ir.MemRefType.get([size], element)],
+        results=[ir.MemRefType.get(shape, element)],
         attributes={"operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0])},
     ).result
 

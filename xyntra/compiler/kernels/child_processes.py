@@ -7,7 +7,6 @@ pipe. What it writes to standard error is kept: LLVM says there why it aborts.
 
 from __future__ import annotations
 
-import json
 import signal
 import tempfile
 import time
@@ -15,14 +14,15 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import BinaryIO
 
+from xyntra.compiler.answers import answer, result
 from xyntra.compiler.fork_server import ForkServer
 from xyntra.compiler.kernels.kernel import CompiledKernel, KernelSource
-from xyntra.errors import WorkerError, XyntraError
+from xyntra.errors import WorkerError
 
-_DONE, _FAILED = b"d", b"f"
 _STDERR_LINES = 12
 
 
@@ -53,12 +53,10 @@ class Child:
     def receive(self) -> CompiledKernel:
         """Return the answer that waits in the pipe."""
         try:
-            answer = self.pipe.recv_bytes()
+            data = self.pipe.recv_bytes()
         except (EOFError, OSError) as error:
             raise self._crash() from error
-        if answer[:1] == _FAILED:
-            raise XyntraError.from_dict(json.loads(answer[1:]))
-        return CompiledKernel.from_bytes(memoryview(answer)[1:])
+        return CompiledKernel.from_bytes(result(data))
 
     def late(self) -> WorkerError:
         """Return the error for a kernel that takes too long."""
@@ -127,14 +125,11 @@ def serve_kernels(pipe: Connection, compile_one: Callable[[KernelSource], Compil
             kernel = pipe.recv()
         except EOFError:
             return
-        pipe.send_bytes(_answer(kernel, compile_one))
+        pipe.send_bytes(answer(partial(_compiled, kernel, compile_one)))
 
 
-def _answer(kernel: KernelSource, compile_one: Callable[[KernelSource], CompiledKernel]) -> bytes:
-    try:
-        return _DONE + compile_one(kernel).to_bytes()
-    except XyntraError as error:
-        return _FAILED + json.dumps(error.to_dict()).encode()
+def _compiled(kernel: KernelSource, compile_one: Callable[[KernelSource], CompiledKernel]) -> bytes:
+    return compile_one(kernel).to_bytes()
 
 
 def _exit_reason(code: int) -> str:

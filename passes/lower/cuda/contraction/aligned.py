@@ -24,7 +24,7 @@ from xyntra.passes.lower.cuda.contraction.select import (
 from xyntra.passes.lower.cuda.stages import Stage, copying_stage
 from xyntra.passes.lower.nests.fills import is_arithmetic_reduction
 from xyntra.passes.lower.nests.linear_nest import Access
-from xyntra.passes.lower.nests.memrefs import is_contiguous
+from xyntra.passes.lower.nests.memrefs import allocate, is_contiguous
 
 _ROW_BYTES = 16  # that rows lie a multiple of apart
 _NARROW = ("f16", "bf16")
@@ -136,11 +136,7 @@ def _longer_rows(value: ir.Value) -> ir.Value:
     """Return new memory for what `value` holds, as a view of its shape on longer rows."""
     kind = ir.MemRefType(value.type)
     shape = [*kind.shape[:-1], _longer(value)]
-    whole = ir.Operation.create(
-        "memref.alloc",
-        results=[ir.MemRefType.get(shape, kind.element_type)],
-        attributes={"operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0])},
-    ).result
+    whole = allocate(shape, kind.element_type)
     strides = [prod(shape[place + 1 :]) for place in range(len(shape))]
     layout = ir.StridedLayoutAttr.get(0, strides)
     view = ir.MemRefType.get(kind.shape, kind.element_type, layout)
