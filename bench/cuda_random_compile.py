@@ -13,7 +13,7 @@ import onnx
 from bench.cuda_random_case import Case, Leaf, Step
 from xyntra.compiler.code_target import CodeTarget
 from xyntra.compiler.kernels.kernel import CompiledKernel, compile_kernel
-from xyntra.compiler.levels import kernel_sources, with_code
+from xyntra.compiler.kernels.module import kernel_sources, with_code
 from xyntra.dialects.mlir import ir
 from xyntra.frontends.onnx.container import scan
 from xyntra.frontends.onnx.importer import import_model
@@ -54,7 +54,7 @@ def compile_case(case: Case, architecture: str, context: ir.Context) -> Artifact
         )
         run_pipeline(module, ["prepare", *fuse, "kernels"], verify_each=False)
         plan = build_plan(module.operation, len(case.steps))
-        sources = kernel_sources(module, plan, 2, architecture, case.precision)
+        sources = kernel_sources(module.operation, plan, 2, architecture, case.precision)
     with _preferring(case.prefer):
         code: dict[str, CompiledKernel] = {each.name: compile_kernel(each) for each in sources}
     objects = {name: kernel.code for name, kernel in code.items()}

@@ -11,7 +11,7 @@ import numpy as np
 from bench.fusion_graphs import Graph, build, evaluate
 from bench.fusion_values import Known, mismatches, widened
 from xyntra.compiler.kernels.kernel import CompiledKernel, KernelSource, compile_kernel
-from xyntra.compiler.levels import kernel_sources, with_code
+from xyntra.compiler.kernels.module import kernel_sources, with_code
 from xyntra.dialects.mlir import ir
 from xyntra.executable import Executable
 from xyntra.passes.fusion.legality.violation import IllegalFusion
@@ -124,7 +124,7 @@ class Checker:
             check_regions(module)
             run_pipeline(module, "kernels")
             plan = build_plan(module.operation, len(graph.nodes))
-            sources = kernel_sources(module, plan, self.opt_level)
+            sources = kernel_sources(module.operation, plan, self.opt_level)
         code = {source.name: self._code(source) for source in sources}
         objects = {name: kernel.code for name, kernel in code.items()}
         artifact = Artifact(with_code(plan, code), objects, host_key(), "", b"")

@@ -8,7 +8,6 @@ itself: ours as a call, an upstream one in a pass manager of its own.
 from __future__ import annotations
 
 import gc
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from xyntra.passes.options import make_pass
 from xyntra.passes.pipeline_text import ROOT, Step, parse_pipeline
 from xyntra.passes.pipelines import PIPELINES, expand
 from xyntra.passes.registry import Pass, anchors_of, find_pass, is_pass
+from xyntra.passes.tracebacks import innermost
 
 from torch_mlir.passmanager import PassManager  # isort: skip  (after our way to import MLIR)
 
@@ -158,7 +158,9 @@ def _run(step: Runnable, module: ir.Operation, settings: _Settings) -> None:
         hook.before(step.name, module)
     try:
         _run_checked(step, module, settings)
-    except XyntraError:
+    except XyntraError as error:
+        if isinstance(error, CompileError):
+            error.during = error.during or step.name
         for hook in settings.hooks:
             hook.failed(step.name, module)
         raise
@@ -193,18 +195,8 @@ def _run_ours(ours: Pass, step: Runnable, module: ir.Operation) -> None:
         raise CompileError(
             "pass-crashed",
             f"pass '{step.name}' met a case that it does not handle",
-            cause=f"{type(error).__name__}: {error} ({_innermost(error)})",
+            cause=f"{type(error).__name__}: {error} ({innermost(error)})",
         ) from error
-
-
-def _innermost(error: Exception) -> str:
-    """Return the file and line that raised `error`."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None:
-        return "unknown line"
-    return f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
 
 
 def _anchored(module: ir.Operation, nest: tuple[str, ...]) -> list[ir.Operation]:

@@ -39,4 +39,5 @@ def _own_settings(
 ) -> None:
     for variable in [name for name in os.environ if name.startswith("XYNTRA_")]:
         monkeypatch.delenv(variable)
+    monkeypatch.setenv("XYNTRA_STRICT", "true")  # a failure of ours is never worked around
     monkeypatch.setenv("XYNTRA_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "xyntra-cache"))

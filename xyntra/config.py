@@ -69,6 +69,8 @@ class Config:
         fast_math: whether these rewrites may use all that is equal over the real numbers, and so
             change what becomes of NaN, infinities and zeros.
         fold_norms: whether products of few rows, on GPUs, normalise what they read themselves.
+        strict: whether a failure of a pass, or of the code generator on a kernel, is an error; off,
+            compiling falls back to something more general, which `explain` and a warning name.
         progress: whether progress is shown; None means only on a terminal.
 
     Raises:
@@ -98,6 +100,7 @@ class Config:
     egraph: bool = _setting(flag(), True, codegen=True)
     fast_math: bool = _setting(flag(), False, codegen=True)
     fold_norms: bool = _setting(flag(), True, codegen=True)
+    strict: bool = _setting(flag(), False, codegen=True)
     progress: bool | None = _setting(optional(flag()), None)
 
     def __post_init__(self) -> None:

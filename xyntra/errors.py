@@ -129,7 +129,13 @@ class ConfigError(XyntraError):
 
 
 class CompileError(XyntraError):
-    """The compiler, or a library below it, failed on a model that should compile."""
+    """The compiler, or a library below it, failed on a model that should compile.
+
+    Attributes:
+        during: the pass that ran when it failed, as written in a pipeline; "" where none did.
+    """
+
+    during: str = ""
 
 
 class WorkerError(CompileError):

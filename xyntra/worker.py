@@ -25,6 +25,7 @@ from xyntra.compiler.answers import (
     says_no_memory,
 )
 from xyntra.compiler.orphans import end_with_parent
+from xyntra.compiler.pass_marks import last_pass, mark_passes, without_marks
 from xyntra.errors import WorkerError
 
 if TYPE_CHECKING:
@@ -99,18 +100,21 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def _result(data: bytes, messages: str, status: int, *, limited: bool) -> bytes:
     if status == 0 and is_answer(data):
         return result(data)
-    tail = messages.strip()[-_TAIL:]
+    tail = without_marks(messages).strip()[-_TAIL:]
     # Libraries below us end the process in many ways when an allocation fails.
     if limited or says_no_memory(messages):
         raise out_of_memory(f"{_ending(status)}\n{tail}".strip())
-    raise WorkerError(
+    during = last_pass(messages)
+    error = WorkerError(
         "worker-crashed",
-        "the process that compiles the model crashed",
+        "the process that compiles the model crashed" + (f" in pass '{during}'" if during else ""),
         cause=f"{_ending(status)}\n{tail}".strip(),
         hint="the system may have run out of memory"
         if -status == getattr(signal, "SIGKILL", None)
         else "this is a defect of Xyntra or of a library below it: please report it with the model",
     )
+    error.during = during
+    raise error
 
 
 def _ending(status: int) -> str:
@@ -123,6 +127,7 @@ def _ending(status: int) -> str:
 def main() -> None:
     """Answer one request."""
     end_with_parent()
+    mark_passes()
     gc.disable()  # the process is short-lived: collecting costs more than it frees
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

@@ -20,7 +20,7 @@ from xyntra.passes.fusion.legality.resources import check_resources, check_sched
 from xyntra.passes.fusion.legality.violation import IllegalFusion, Violation
 from xyntra.passes.registry import register_pass
 
-__all__ = ["CheckFusion"]
+__all__ = ["CheckFusion", "violations"]
 
 Found = Iterator[tuple[ir.Operation, Violation]]
 
@@ -71,6 +71,11 @@ class CheckFusion:
                 for name, value in given.items()
             }
         )
+
+
+def violations(module: ir.Operation, target: Target) -> Found:
+    """Yield every kernel of `module` that breaks a rule of `target`, with the rule."""
+    return _Checker(LIMITS[target]).check(module.regions[0].blocks[0])
 
 
 class _Checker:

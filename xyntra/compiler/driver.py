@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import logging
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
@@ -24,14 +25,19 @@ from xyntra.errors import (
     DeviceError,
     InputError,
     UnsupportedError,
+    WorkerError,
     XyntraError,
 )
+from xyntra.passes.optional import OPTIONAL_PASSES
 
 if TYPE_CHECKING:
     from xyntra.executable import Executable
     from xyntra.plan.artifact import Artifact
 
 Shapes = dict[str, tuple[int, ...]]
+_MOST_CRASHES = 4
+"""Workers that are started for one model, each without one more pass that has crashed."""
+_log = logging.getLogger("xyntra")
 
 
 def compile_source(source: Source, shapes: Shapes, config: Config) -> Executable:
@@ -135,6 +141,7 @@ def make_request(
         egraph=config.egraph,
         fast_math=config.fast_math,
         fold_norms=config.fold_norms,
+        strict=config.strict,
         opt_level=config.opt_level,
         precision=config.precision,
         jobs=config.jobs,
@@ -148,15 +155,25 @@ def make_request(
 def _artifact(source: Source, shapes: Shapes, config: Config, target: CodeTarget) -> Artifact:
     request = make_request(source, shapes, config, "artifact", target)
     if not config.cache:
-        return _read(run_request(request, config), "worker")
+        return _compiled(request, config)
     cache = DiskCache(config.cache_dir, config.cache_size)
     key = _key(request, config, target)
     found = _cached(cache, key)
     if found is not None:
         return found
+    return _compiled(request, config, lambda data: cache.put(key, data))
+
+
+def _compiled(
+    request: Request, config: Config, keep: Callable[[bytes], object] = lambda _: None
+) -> Artifact:
+    """Compile, and warn where the compiler fell back to something more general."""
     data = run_request(request, config)
-    cache.put(key, data)
-    return _read(data, "worker")
+    keep(data)
+    artifact = _read(data, "worker")
+    for sentence in artifact.plan.fallbacks:
+        _log.warning("%s; please report this with the model", sentence)
+    return artifact
 
 
 def _cached(cache: DiskCache, key: str) -> Artifact | None:
@@ -184,15 +201,8 @@ def _key(request: Request, config: Config, target: CodeTarget) -> str:
 
 def run_request(request: Request, config: Config) -> bytes:
     """The result of a request, computed in a worker process unless `isolate` is off."""
-    from xyntra.worker import compile_isolated
-
     if config.isolate:
-        return compile_isolated(
-            request,
-            timeout=config.compile_timeout,
-            memory_limit=config.memory_limit,
-            meanwhile=_load_executable if request.level == "artifact" else None,
-        )
+        return _isolated(request, config)
     from xyntra.compiler.compile_request import compile_request
 
     try:
@@ -201,6 +211,28 @@ def run_request(request: Request, config: Config) -> bytes:
         raise
     except Exception as error:
         raise unexpected(error) from error
+
+
+def _isolated(request: Request, config: Config) -> bytes:
+    """Run a request in a worker; where it crashes in a pass that is not needed, without that."""
+    from xyntra.worker import compile_isolated
+
+    for _ in range(_MOST_CRASHES):
+        try:
+            return compile_isolated(
+                request,
+                timeout=config.compile_timeout,
+                memory_limit=config.memory_limit,
+                meanwhile=_load_executable if request.level == "artifact" else None,
+            )
+        except WorkerError as error:
+            name = error.during.partition("{")[0]
+            if config.strict or error.code != "worker-crashed" or name not in OPTIONAL_PASSES:
+                raise
+            sentence = f"pass '{name}' was left out, because the compiler crashed in it"
+            request = replace(request, without=(*request.without, (name, sentence)))
+            failure = error
+    raise failure
 
 
 def _load_executable() -> None:

@@ -3,28 +3,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-
 from torch_mlir import ir
 
-from xyntra.cache import DiskCache
 from xyntra.compiler.code_target import CodeTarget
-from xyntra.compiler.fork_server import ForkServer
 from xyntra.compiler.kernels.kernel import CompiledKernel, KernelSource
-from xyntra.compiler.kernels.parallel import compile_kernels, compiler_server
+from xyntra.compiler.kernels.module import compile_module, sources_of
+from xyntra.compiler.kernels.parallel import compiler_server
 from xyntra.compiler.model_import import ModelImport, import_module
+from xyntra.compiler.recovery import Compilation, compile_levels, without_passes
 from xyntra.compiler.request import Request
 from xyntra.dialects import make_context
 from xyntra.errors import ModelError, UnsupportedError
 from xyntra.passes.lower.tensor_cores import MMA_ARCHITECTURES
-from xyntra.passes.manager import resolve, run_pipeline, run_steps
-from xyntra.passes.pipelines import fusion_pipeline
+from xyntra.passes.manager import resolve
+from xyntra.passes.pipelines import expand, fusion_pipeline
 from xyntra.plan.artifact import Artifact
-from xyntra.plan.build import PARAMETERS, build_plan, nodes_of
+from xyntra.plan.build import PARAMETERS, build_plan
 from xyntra.plan.build_source import build_source_graph
 from xyntra.plan.plan import Plan
-from xyntra.targets.cuda.native.call_code import CALL_CODE, CALLS
+from xyntra.targets.cuda.native.call_code import CALLS
 
 _COUNTED = ("linalg.", "xyntra.", "tensor.", "scf.")
 _UNCOUNTED = frozenset(
@@ -51,17 +48,23 @@ def make_artifact(request: Request, model: ModelImport) -> bytes:
         steps = resolve(_pipelines(request))
         module = model.module()
         imported = module.operation.clone()
-        run_steps(module, steps, verify_each=False)
-        plan = _plan(module, count_operations(imported), request)
-        fused = module.operation.clone()
+        operations = count_operations(imported)
+
+        def plan(kernels: ir.Operation) -> Plan:
+            return _plan(kernels, operations, request)
+
+        sentences = tuple(sentence for _, sentence in request.without)
+        target = _target(request)
+        compilation = Compilation(imported, _pipelines(request), plan, target, sentences)
+        lowered = compile_levels(module.operation, compilation, steps, strict=request.strict)
         texts: list[bytes] = []
 
-        def describe() -> None:
+        def describe(kernels: ir.Operation) -> None:
             graph = build_source_graph(imported, model.op_types())
-            texts.extend([module_text(fused), graph.to_bytes()])
+            texts[:] = [module_text(kernels), graph.to_bytes()]
 
-        code = _compile_kernels(request, _sources(module, plan, request), server, describe)
-        return _artifact(request, plan, code, *texts).to_bytes()
+        full, code = compile_module(lowered, plan, request, server, describe)
+        return _artifact(request, full, code, *texts).to_bytes()
 
 
 def emit_text(request: Request) -> bytes:
@@ -71,39 +74,46 @@ def emit_text(request: Request) -> bytes:
         XyntraError: the model is wrong or cannot be compiled that far.
     """
     with make_context(), ir.Location.unknown():
-        module = import_module(request)
-        operations = count_operations(module.operation)
+        module = import_module(request).operation
+        operations = count_operations(module)
         if request.parameters:
-            module.operation.attributes[PARAMETERS] = ir.StringAttr.get(request.parameters)
-        run_pipeline(module, _pipelines(request), verify_each=False)
-        if request.level in _TEXT_LEVELS:
-            return module_text(module.operation)
-        return _llvm_text(_sources(module, _plan(module, operations, request), request))
+            module.attributes[PARAMETERS] = ir.StringAttr.get(request.parameters)
+        elements = _pipelines(request)
+
+        def finish(done: ir.Operation) -> bytes:
+            if request.level in _TEXT_LEVELS:
+                return module_text(done)
+            return _llvm_text(sources_of(done, _plan(done, operations, request), request))
+
+        compilation = Compilation(module.clone(), elements, finish, _target(request))
+        steps = resolve(elements)
+        return compile_levels(module, compilation, steps, strict=request.strict).result
 
 
-def _plan(module: ir.Module, operations: int, request: Request) -> Plan:
-    plan = build_plan(module.operation, operations)
+def _plan(module: ir.Operation, operations: int, request: Request) -> Plan:
+    plan = build_plan(module, operations)
     _check_sizes(plan, request.max_tensor_bytes)
     return plan
 
 
-def _sources(module: ir.Module, plan: Plan, request: Request) -> list[KernelSource]:
-    return kernel_sources(module, plan, request.opt_level, request.architecture, request.precision)
+def _target(request: Request) -> str:
+    return "cuda" if request.architecture else "cpu"
 
 
-def _pipelines(request: Request) -> list[str]:
+def _pipelines(request: Request) -> tuple[str, ...]:
     """What leads from a frontend's output to the level of `request`, or to kernel functions."""
-    form = ("form",)
+    form = expand("form")
     fuse = fusion_pipeline(
         egraph=request.egraph,
         fast_math=request.fast_math,
         fold_norms=request.fold_norms and request.architecture in MMA_ARCHITECTURES,
-        target="cuda" if request.architecture else "cpu",
+        target=_target(request),
         precision=request.precision,
     )
-    stages = [("prepare",), fuse if request.fuse else form, ("kernels",)]
+    stages = [expand("prepare"), fuse if request.fuse else form, expand("kernels")]
     wanted = stages[: _TEXT_LEVELS.get(request.level, len(stages))]
-    return [element for stage in wanted for element in stage]
+    elements = [element for stage in wanted for element in stage]
+    return tuple(without_passes(elements, dict(request.without)))
 
 
 def _check_sizes(plan: Plan, limit: int) -> None:
@@ -136,74 +146,13 @@ def count_operations(module: ir.Operation) -> int:
     return count
 
 
-def kernel_sources(
-    module: ir.Module,
-    plan: Plan,
-    opt_level: int,
-    architecture: str = "",
-    precision: str = "f32",
-) -> list[KernelSource]:
-    """Every kernel as a module of its own, with its operations made one loop nest where they can.
-
-    Locations are left out: equal kernels of two models then are equal texts.
-    """
-    loops = "gpu-kernel-loops" if architecture else "kernel-loops"
-    run_pipeline(module, loops, verify_each=False)
-    sources = []
-    for view in module.body.operations:
-        name = view.operation.attributes["sym_name"].value
-        if name in plan.kernels:
-            if precision != "f32":
-                view.operation.attributes["xyntra.precision"] = ir.StringAttr.get(precision)
-            nodes = tuple(nodes_of(plan.steps, name))
-            text = view.operation.get_asm(use_local_scope=True)
-            sources.append(KernelSource(name, text, nodes, opt_level, architecture))
-    return sources
-
-
-def with_code(plan: Plan, compiled: Mapping[str, CompiledKernel]) -> Plan:
-    """The plan with the memory that its kernels turned out to need; other kernels are left out."""
-    kernels = {
-        name: replace(
-            plan.kernels[name],
-            scratch=code.scratch_bytes,
-            private=code.private_bytes,
-            prepared=code.prepared_bytes,
-        )
-        for name, code in compiled.items()
-    }
-    return replace(plan, kernels=kernels)
-
-
-def _compile_kernels(
-    request: Request,
-    sources: list[KernelSource],
-    server: ForkServer | None,
-    meanwhile: Callable[[], None],
-) -> dict[str, CompiledKernel]:
-    """Compile kernels, for GPUs with the code that starts calls; returns them by name."""
-    if request.architecture and sources:
-        sources = [*sources, KernelSource(CALLS, CALL_CODE, architecture=request.architecture)]
-    cache = DiskCache(request.cache_dir, request.cache_size) if request.cache_dir else None
-    compiled = compile_kernels(
-        sources,
-        jobs=request.jobs,
-        timeout=request.timeout,
-        cache=cache,
-        server=server,
-        meanwhile=meanwhile,
-    )
-    return {source.name: each for source, each in zip(sources, compiled, strict=True)}
-
-
 def _artifact(
     request: Request, plan: Plan, code: dict[str, CompiledKernel], text: bytes, graph: bytes
 ) -> Artifact:
     calls = code.pop(CALLS).code if CALLS in code else b""
     objects = {name: each.code for name, each in code.items()}
-    full = with_code(plan, code)
     machine = CodeTarget(request.architecture).machine_key
-    return Artifact(full, objects, machine, text.decode(), graph, calls)
+    return Artifact(plan, objects, machine, text.decode(), graph, calls)
 
 
 def _kernel_llvm(source: KernelSource) -> str:

@@ -25,6 +25,8 @@ class Request:
         egraph: whether expressions are rewritten before, where egglog is installed.
         fast_math: whether these rewrites may change results beyond rounding.
         fold_norms: whether norms are folded into products, on a GPU.
+        strict: whether a failure of ours is an error, where something more general would do.
+        without: passes that are left out, each with a sentence that says why.
         opt_level: LLVM's optimisation level.
         precision: what contractions of f32 compute in: "f32", or "tf32" on a GPU.
         jobs: kernels compiled at the same time; None for one a core.
@@ -44,6 +46,7 @@ class Request:
     egraph: bool
     fast_math: bool
     fold_norms: bool
+    strict: bool
     opt_level: int
     precision: str
     jobs: int | None
@@ -51,6 +54,7 @@ class Request:
     max_tensor_bytes: int
     cache_dir: str | None
     cache_size: int
+    without: tuple[tuple[str, str], ...] = ()
 
     def to_bytes(self) -> bytes:
         """The request as a line of JSON and the model."""
@@ -64,4 +68,5 @@ class Request:
         head, _, model = data.partition(b"\n")
         fields: dict[str, Any] = json.loads(head)
         fields["shapes"] = {name: tuple(shape) for name, shape in fields["shapes"].items()}
+        fields["without"] = tuple((name, sentence) for name, sentence in fields["without"])
         return cls(model=model, **fields)

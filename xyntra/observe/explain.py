@@ -47,6 +47,8 @@ def explain(
     at_load = [launch for launch in launches if launch.kernel.once]
     shared = shared_prefix([node for launch in launches for node in launch.kernel.fused])
     lines = [*_summary(plan, called, at_load), ""]
+    if plan.fallbacks:
+        lines += [*_fallbacks(plan, width), ""]
     if shared:
         lines[-1:] = [f"every node's name begins with {printable(shared)}", ""]
     lines += _kernels("kernels of a call", called, len(shared), each, width)
@@ -71,6 +73,12 @@ def _summary(plan: Plan, called: Sequence[Launch], at_load: Sequence[Launch]) ->
         "",
         *aligned(_totals(plan, called), right=(1, 2, 3)),
     ]
+
+
+def _fallbacks(plan: Plan, width: int) -> list[str]:
+    """Where the compiler failed and fell back to something more general."""
+    title = "where compiling failed and fell back to something more general (please report it)"
+    return [title, *(shorten(f"  {printable(each)}", width) for each in plan.fallbacks)]
 
 
 def _totals(plan: Plan, called: Sequence[Launch]) -> list[list[str]]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -15,7 +15,9 @@ from torch_mlir import ir
 from xyntra.dialects import Kernel
 from xyntra.dialects.dtypes import default_dtype, item_bytes
 from xyntra.errors import CompileError, UnsupportedError
+from xyntra.passes.fallbacks import fallbacks_of
 from xyntra.passes.fusion.block_graph import VIEWS
+from xyntra.passes.locations import source_nodes
 from xyntra.plan.cost_attributes import boundaries_of, cost_of, unfused_of
 from xyntra.plan.flops import count_flops
 from xyntra.plan.plan import Buffer, BufferKind, KernelCode, Plan, Port, Step, TensorType
@@ -60,6 +62,7 @@ def build_plan(module: ir.Operation, operations: int) -> Plan:
         operations=operations,
         parameter_file=_parameter_file(module),
         unfused=unfused_of(module),
+        fallbacks=fallbacks_of(module),
     )
 
 
@@ -214,21 +217,6 @@ def _dictionaries(function: ir.Operation, name: str, count: int) -> list[dict[st
         }
         for dictionary in map(ir.DictAttr, ir.ArrayAttr(function.attributes[name]))
     ]
-
-
-def source_nodes(location: ir.Location) -> list[str]:
-    """Names of the nodes (or lines of MLIR text) in a location, each once, in order."""
-    return list(dict.fromkeys(_names(location)))
-
-
-def _names(location: ir.Location) -> Iterator[str]:
-    if isinstance(location, ir.NameLoc):
-        yield location.name_str
-    elif isinstance(location, ir.FileLineColLoc) and location.start_line:
-        yield f"line {location.start_line}"
-    elif isinstance(location, ir.FusedLoc):
-        for inner in location.locations:
-            yield from _names(inner)
 
 
 def constant_bytes(attribute: ir.Attribute) -> bytes:

@@ -15,7 +15,7 @@ from torch_mlir import ir
 from xyntra.dialects import Kernel
 from xyntra.dialects.dtypes import ELEMENT_TYPES, default_dtype
 from xyntra.passes.fusion.functions import weight_positions
-from xyntra.plan.build import source_nodes
+from xyntra.passes.locations import source_nodes
 from xyntra.plan.plan import TensorType
 from xyntra.plan.source_graph import SourceGraph, SourceNode
 

@@ -138,6 +138,7 @@ class Plan:
         operations: compute operations of the imported graph, before fusion.
         parameter_file: the model file that holds the weights, or "".
         unfused: predicted totals with one kernel an operation; None where nothing is known.
+        fallbacks: a sentence for each time that compiling fell back to something more general.
     """
 
     inputs: tuple[Port, ...]
@@ -148,6 +149,7 @@ class Plan:
     operations: int = 0
     parameter_file: str = ""
     unfused: Unfused | None = None
+    fallbacks: tuple[str, ...] = ()
 
     @property
     def parameters(self) -> list[str]:
@@ -187,6 +189,7 @@ class Plan:
             operations=int(data["operations"]),
             parameter_file=str(data["parameter_file"]),
             unfused=unfused_from_json(data["unfused"]),
+            fallbacks=tuple(map(str, data["fallbacks"])),
         )
 
 

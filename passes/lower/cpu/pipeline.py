@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from torch_mlir.dialects import llvm
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.fallbacks import is_generic
 from xyntra.passes.lower.cpu.blocked_attention import BlockedAttention
 from xyntra.passes.lower.cpu.channel_reductions import ChannelReductions
 from xyntra.passes.lower.cpu.convolution_tiles import ConvolutionTiles
@@ -114,8 +115,13 @@ def lower_kernel(module: ir.Module, options: LoweringOptions | None = None) -> L
 
 
 def _lower(module: ir.Operation, options: LoweringOptions) -> ir.Operation:
-    """Lower a module to the LLVM dialect; returns it, or the copy that took its place."""
-    carry_attention(module)
+    """Lower a module to the LLVM dialect; returns it, or the copy that took its place.
+
+    A kernel that asks for generic loops becomes those of `convert-linalg-to-loops`: no step that
+    may fail on it takes part, but for those that every kernel needs.
+    """
+    plain = is_generic(kernel_function(module))
+    carry_attention(module, plain=plain)
     DataBySlices().run(module)
     run_upstream(module, WIDEN)
     for step in _SCALARS:
@@ -126,6 +132,17 @@ def _lower(module: ir.Operation, options: LoweringOptions) -> ir.Operation:
     module = bufferize(module)
     for step in _BUFFERS:
         step.run(module)
+    if not plain:
+        _emit_kernels(module, options)
+    for step in _MEMORY:
+        step.run(module)
+    run_upstream(module, _LLVM)
+    check_lowered(module, ("llvm",), "CPU")
+    return module
+
+
+def _emit_kernels(module: ir.Operation, options: LoweringOptions) -> None:
+    """Replace loops by those of the emitters that fit, and mark what threads share."""
     BlockedAttention(options.vector_bits, options.vector_registers).run(module)
     vectors = (options.vector_bits, options.vector_registers)
     IntegerTiles(*vectors, options.dot_products).run(module)
@@ -139,8 +156,3 @@ def _lower(module: ir.Operation, options: LoweringOptions) -> ir.Operation:
     ParallelLoops().run(module)
     if task_functions(module):
         run_upstream(module, _CLEAN)
-    for step in _MEMORY:
-        step.run(module)
-    run_upstream(module, _LLVM)
-    check_lowered(module, ("llvm",), "CPU")
-    return module

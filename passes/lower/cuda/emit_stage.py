@@ -58,6 +58,20 @@ def emit_stage(
         return _emit(stage, SharedMemory(module, name), architecture)
 
 
+def emit_plain_stage(stage: Stage) -> LaunchShape | None:
+    """Emit a stage of one operation as `emit_stage` does, with one thread for each element.
+
+    What no thread can compute alone is left to a single one.
+    """
+    (op,) = stage.operations
+    if op.name == "linalg.generic" and 0 in loop_extents(op):
+        return None
+    if not is_general(op):
+        return _SINGLE
+    with op.location, ir.InsertionPoint(op):
+        return _checked(emit_general(op))
+
+
 def _emit(stage: Stage, shared: SharedMemory, architecture: str) -> LaunchShape | None:
     last = stage.operations[-1]
     if stage.attention is not None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from torch_mlir.dialects import llvm
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.fallbacks import is_generic
 from xyntra.passes.lower.cuda.approximate import APPROXIMATED, approximate_marked
 from xyntra.passes.lower.cuda.atomics import relax_atomics
 from xyntra.passes.lower.cuda.attention.carrier import carry_attention
@@ -23,7 +24,7 @@ from xyntra.passes.lower.cuda.device_functions import (
     outline,
 )
 from xyntra.passes.lower.cuda.device_math import check_math
-from xyntra.passes.lower.cuda.emit_stage import emit_stage, erase_emitted
+from xyntra.passes.lower.cuda.emit_stage import emit_plain_stage, emit_stage, erase_emitted
 from xyntra.passes.lower.cuda.exponential import expand_exponentials, hide_exponentials
 from xyntra.passes.lower.cuda.extreme_keys import find_extremes_by_keys
 from xyntra.passes.lower.cuda.gelu import expand_gelus, hide_gelus
@@ -31,7 +32,12 @@ from xyntra.passes.lower.cuda.one_plus_erf import expand_one_plus_erf, hide_one_
 from xyntra.passes.lower.cuda.one_plus_tanh import expand_one_plus_tanh, hide_one_plus_tanh
 from xyntra.passes.lower.cuda.ordered_updates import spread_updates
 from xyntra.passes.lower.cuda.scan_parts import split_scans
-from xyntra.passes.lower.cuda.stages import Stage, erase_unused_memory, form_stages
+from xyntra.passes.lower.cuda.stages import (
+    Stage,
+    erase_unused_memory,
+    form_single_stages,
+    form_stages,
+)
 from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS, LaunchShape
 from xyntra.passes.lower.data_by_slices import DataBySlices
 from xyntra.passes.lower.defined_arithmetic import DefinedArithmetic
@@ -130,17 +136,16 @@ def _lower(module: ir.Operation, architecture: str) -> LoweredCudaKernel:
     module.context.get_dialect_descriptor("nvvm")  # loads it
     module = _to_buffers(module)
     function = kernel_function(module)
-    split_scans(function)
-    spread_updates(function)
-    find_best_by_blocks(module, function)
-    stages = without_padding(form_stages(function, architecture), architecture)
-    stages = with_slices(with_aligned_factors(stages, architecture), architecture)
-    stages = with_row_work(stages, architecture)
+    plain = is_generic(function)
+    stages = form_single_stages(function) if plain else _stages(module, function, architecture)
     name = function_name(function)
     shapes: list[LaunchShape | None] = []
     for number, stage in enumerate(stages):
         with module.context:
-            shapes.append(emit_stage(stage, module, f"{name}_{number}", architecture))
+            if plain:
+                shapes.append(emit_plain_stage(stage))
+            else:
+                shapes.append(emit_stage(stage, module, f"{name}_{number}", architecture))
     for stage in stages:
         erase_emitted(stage)
     if PROGRAMMATIC and architecture in _ORDERED_BY_CODE:
@@ -165,6 +170,16 @@ def _lower(module: ir.Operation, architecture: str) -> LoweredCudaKernel:
     return LoweredCudaKernel(text, launches, devices[0].scratch if devices else ())
 
 
+def _stages(module: ir.Operation, function: ir.Operation, architecture: str) -> list[Stage]:
+    """Split the work of a kernel into the launches that suit it best."""
+    split_scans(function)
+    spread_updates(function)
+    find_best_by_blocks(module, function)
+    stages = without_padding(form_stages(function, architecture), architecture)
+    stages = with_slices(with_aligned_factors(stages, architecture), architecture)
+    return with_row_work(stages, architecture)
+
+
 def _leaves_room(stage: Stage, shape: LaunchShape) -> bool:
     """Tell whether blocks of the next launch find their places as if this one were not there."""
     is_small = shape.grid <= MULTIPROCESSORS and shape.block <= _FEW_THREADS
@@ -175,7 +190,7 @@ def _leaves_room(stage: Stage, shape: LaunchShape) -> bool:
 
 def _to_buffers(module: ir.Operation) -> ir.Operation:
     """Lower tensors to memory; returns the module, or the copy that took its place."""
-    carry_attention(module)
+    carry_attention(module, plain=is_generic(kernel_function(module)))
     find_extremes_by_keys(module)
     DataBySlices().run(module)
     run_upstream(module, WIDEN)

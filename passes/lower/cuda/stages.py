@@ -84,6 +84,19 @@ def form_stages(function: ir.Operation, architecture: str) -> list[Stage]:
     return sorted(stages, key=lambda stage: positions[stage.region])
 
 
+def form_single_stages(function: ir.Operation) -> list[Stage]:
+    """Wrap each operation in `function` that computes into a region of its own, in order.
+
+    Raises:
+        CompileError: the function reads, between two stages, an element that a stage writes.
+    """
+    for copy in operations_named(function, "memref.copy"):
+        _as_generic(copy)
+    work = _work(function)
+    _check_loads(function, work)
+    return [_wrap([op]) for op in work]
+
+
 def erase_unused_memory(function: ir.Operation) -> None:
     """Erase allocations that nothing uses any more, but for views that nothing uses."""
     for op in reversed(direct_operations_named(function, "memref.alloc", *VIEWS)):

@@ -21,13 +21,18 @@ __all__ = ["attention_of", "carried", "carry_attention"]
 _WIDE = "float32"
 
 
-def carry_attention(module: ir.Operation) -> None:
-    """Rewrite every attention of `module`: f64 as linalg, others as a carrier that works in f32."""
+def carry_attention(module: ir.Operation, *, plain: bool = False) -> None:
+    """Rewrite every attention of `module`: f64 as linalg, others as a carrier that works in f32.
+
+    Args:
+        module: holds a kernel.
+        plain: rewrite all of them as linalg.
+    """
     for op in operations_named(module, OP):
         b = TensorBuilder(ir.InsertionPoint(op), op.location)
         with op.context, op.location:
             dtype = _dtype(op.results[0])
-            result = decompose_attention(op, b) if dtype == "float64" else _carrier(op, b)
+            result = decompose_attention(op, b) if plain or dtype == "float64" else _carrier(op, b)
             if dtype != result.dtype:
                 result = b.map(lambda x, to=dtype: x.cast(to), result, dtype=dtype)
         op.results[0].replace_all_uses_with(result.value)

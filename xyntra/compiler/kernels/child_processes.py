@@ -7,12 +7,13 @@ pipe. What it writes to standard error is kept: LLVM says there why it aborts.
 
 from __future__ import annotations
 
+import os
 import signal
 import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing.connection import Connection, wait
@@ -21,7 +22,7 @@ from typing import BinaryIO
 from xyntra.compiler.answers import answer, result
 from xyntra.compiler.fork_server import ForkServer
 from xyntra.compiler.kernels.kernel import CompiledKernel, KernelSource
-from xyntra.errors import WorkerError
+from xyntra.errors import CompileError, WorkerError
 
 _STDERR_LINES = 12
 
@@ -45,29 +46,47 @@ class Child:
             return
         self.key, self.kernel = queue.popleft()
         self.deadline = time.monotonic() + timeout
-        try:
+        with suppress(OSError):  # a process that has died is met again by `outcome`
             self.pipe.send(self.kernel)
-        except OSError as error:
-            raise self._crash() from error
 
-    def receive(self) -> CompiledKernel:
-        """Return the answer that waits in the pipe."""
+    def outcome(self) -> CompiledKernel | CompileError:
+        """Return the kernel that is done, or why it could not be compiled.
+
+        A process that died over it, or is still at it, is replaced by another.
+
+        Raises:
+            WorkerError: the server died.
+        """
+        if not self.pipe.poll():
+            os.kill(self.pid, signal.SIGKILL)
+            message = "compiling a kernel took too long"
+            failure = WorkerError("kernel-timeout", message, place=self.kernel.place)
+            self._replace()
+            return failure
         try:
             data = self.pipe.recv_bytes()
-        except (EOFError, OSError) as error:
-            raise self._crash() from error
-        return CompiledKernel.from_bytes(result(data))
-
-    def late(self) -> WorkerError:
-        """Return the error for a kernel that takes too long."""
-        return WorkerError(
-            "kernel-timeout", "compiling a kernel took too long", place=self.kernel.place
-        )
+        except (EOFError, OSError):
+            return self._replace()
+        try:
+            return CompiledKernel.from_bytes(result(data))
+        except CompileError as error:
+            return error
 
     def close(self) -> None:
         """Let go of the process; it ends when it has nothing to do, or with its server."""
         self.pipe.close()
         self.stderr.close()
+
+    def _replace(self) -> WorkerError:
+        """Start another process in the place of one that has ended; returns how it ended."""
+        try:
+            failure = self._crash()
+            other = _start_child(self.server)
+        except OSError as error:
+            raise _server_died(error) from error
+        self.close()
+        self.pid, self.pipe, self.stderr = other.pid, other.pipe, other.stderr
+        return failure
 
     def _crash(self) -> WorkerError:
         status = self.server.exit_status(self.pid)
@@ -82,11 +101,11 @@ class Child:
 
 
 def ready(busy: list[Child]) -> list[Child]:
-    """Wait for answers, or for the end of a process; both make the pipe readable."""
+    """Wait for answers, for the end of a process, or for the first that takes too long."""
     first = min(child.deadline for child in busy)
     ready = wait([child.pipe for child in busy], max(0.0, first - time.monotonic()))
     if not ready:
-        raise min(busy, key=lambda child: child.deadline).late()
+        return [min(busy, key=lambda child: child.deadline)]
     return [child for child in busy if child.pipe in ready]
 
 
@@ -113,9 +132,12 @@ def _start_child(server: ForkServer) -> Child:
         return Child(server, *server.fork(stderr.fileno()), stderr)
     except OSError as error:
         stderr.close()
-        raise WorkerError(
-            "worker-crashed", "the process that loads the compiler died", cause=str(error)
-        ) from error
+        raise _server_died(error) from error
+
+
+def _server_died(error: OSError) -> WorkerError:
+    message = "the process that loads the compiler died"
+    return WorkerError("worker-crashed", message, cause=str(error))
 
 
 def serve_kernels(pipe: Connection, compile_one: Callable[[KernelSource], CompiledKernel]) -> None:

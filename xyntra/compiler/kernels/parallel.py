@@ -26,11 +26,16 @@ from xyntra.compiler.kernels.kernel import (
     load_compiler,
 )
 from xyntra.errors import CompileError, XyntraError
+from xyntra.passes.tracebacks import innermost
 
 _MORE_CODE = {"attention": 6500, "contraction": 7000, "conv": 7500}
 """Characters of text that take as long as what such kernels take besides, whatever they hold: code
 for tiles. Of GPT-2's twelve kernels for GPUs, four children then compile the last in 0.6 s, not
 0.75 s."""
+
+
+Outcome = CompiledKernel | CompileError
+"""A kernel's machine code, or why there is none."""
 
 
 def _nothing() -> None: ...
@@ -60,9 +65,36 @@ def compile_kernels(
     timeout: float = 300.0,
     cache: DiskCache | None = None,
     server: ForkServer | None = None,
-    meanwhile: Callable[[], None] = _nothing,
 ) -> list[CompiledKernel]:
-    """Compile `kernels`, equal ones once, and return their machine code in order.
+    """Compile `kernels` as `compile_each` does; all of them, or none.
+
+    Raises:
+        WorkerError: a child crashed or took too long; names the kernel and its nodes.
+        CompileError: a kernel cannot be compiled.
+    """
+    outcomes = compile_each(
+        kernels, jobs=jobs, timeout=timeout, cache=cache, server=server, stop=True
+    )
+    compiled = []
+    for outcome in outcomes:
+        if isinstance(outcome, CompileError):
+            raise outcome
+        compiled.append(outcome)
+    return compiled
+
+
+def compile_each(
+    kernels: Sequence[KernelSource],
+    *,
+    jobs: int | None = None,
+    timeout: float = 300.0,
+    cache: DiskCache | None = None,
+    server: ForkServer | None = None,
+    meanwhile: Callable[[], None] = _nothing,
+    done: dict[str, CompiledKernel] | None = None,
+    stop: bool = False,
+) -> list[Outcome]:
+    """Compile `kernels`, equal ones once; returns machine code, or why there is none, in order.
 
     Args:
         kernels: what to compile.
@@ -71,13 +103,16 @@ def compile_kernels(
         cache: where machine code is looked up before lowering, and kept.
         server: of `compiler_server`; one of its own where not given.
         meanwhile: called once, while children compile.
+        done: machine code by key; is asked first, and added to.
+        stop: whether the first failure is raised at once.
 
     Raises:
-        WorkerError: a child crashed or took too long; names the kernel and its nodes.
-        CompileError: a kernel cannot be compiled.
+        WorkerError: the process that starts the children died.
+        CompileError: a kernel cannot be compiled, and `stop` is set.
     """
     keys = [kernel_key(kernel) for kernel in kernels]
-    done: dict[str, CompiledKernel] = {}
+    done = {} if done is None else done
+    failed: dict[str, CompileError] = {}
     missing: dict[str, KernelSource] = {}
     for key, kernel in zip(keys, kernels, strict=True):
         if key in done or key in missing:
@@ -88,11 +123,16 @@ def compile_kernels(
         else:
             done[key] = cached
     count = _job_count(jobs, len(missing))
-    for key, compiled in _compile_missing(missing, count, timeout, server, meanwhile):
-        done[key] = compiled
+    for key, outcome in _compile_missing(missing, count, timeout, server, meanwhile):
+        if isinstance(outcome, CompileError):
+            if stop:
+                raise outcome
+            failed[key] = outcome
+            continue
+        done[key] = outcome
         if cache is not None:
-            cache.put(key, compiled.to_bytes())
-    return [done[key] for key in keys]
+            cache.put(key, outcome.to_bytes())
+    return [failed[key] if key in failed else done[key] for key in keys]
 
 
 def _job_count(jobs: int | None, kernels: int) -> int:
@@ -107,7 +147,7 @@ def _compile_missing(
     timeout: float,
     server: ForkServer | None,
     meanwhile: Callable[[], None],
-) -> Iterator[tuple[str, CompiledKernel]]:
+) -> Iterator[tuple[str, Outcome]]:
     if not missing:
         meanwhile()
         return
@@ -117,7 +157,7 @@ def _compile_missing(
     with nullcontext(server) if server else compiler_server(architecture) as used:
         if used is None:
             meanwhile()
-            yield from ((key, _compile_named(kernel)) for key, kernel in queue)
+            yield from ((key, _outcome(kernel)) for key, kernel in queue)
             return
         with child_processes(used, jobs) as children:
             for child in children:
@@ -125,7 +165,7 @@ def _compile_missing(
             meanwhile()
             while busy := [child for child in children if child.key]:
                 for child in ready(busy):
-                    answer = child.key, child.receive()
+                    answer = child.key, child.outcome()
                     child.start_next(queue, timeout)
                     yield answer
 
@@ -146,8 +186,15 @@ def _compile_named(kernel: KernelSource) -> CompiledKernel:
             "kernel-compile",
             "compiling a kernel failed unexpectedly",
             place=kernel.place,
-            cause=f"{type(error).__name__}: {error}",
+            cause=f"{type(error).__name__}: {error} ({innermost(error)})",
         ) from error
+
+
+def _outcome(kernel: KernelSource) -> Outcome:
+    try:
+        return _compile_named(kernel)
+    except CompileError as error:
+        return error
 
 
 def _serve(pipe: Connection) -> None:

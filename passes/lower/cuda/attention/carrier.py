@@ -16,15 +16,20 @@ from xyntra.passes.lower.nests.kernel_function import operations_named
 _DTYPES = ("float32", "float16", "bfloat16")
 
 
-def carry_attention(module: ir.Operation) -> None:
+def carry_attention(module: ir.Operation, *, plain: bool = False) -> None:
     """Rewrite every attention of `module`: as a carrier, or as linalg where no kernel takes it.
 
     Other than on the CPU, operands keep their element type.
+
+    Args:
+        module: holds a kernel.
+        plain: rewrite all of them as linalg.
     """
     for op in operations_named(module, OP):
         b = TensorBuilder(ir.InsertionPoint(op), op.location)
         with op.context, op.location:
-            result = _carrier(op, b) if _has_kernel(op) else decompose_attention(op, b)
+            carries = _has_kernel(op) and not plain
+            result = _carrier(op, b) if carries else decompose_attention(op, b)
         op.results[0].replace_all_uses_with(result.value)
         op.erase()
 

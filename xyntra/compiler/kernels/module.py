@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Compiles the kernels of a module; one that fails becomes more general until it compiles.
+
+A kernel for which the emitters of its target fail is lowered to plain loops. Where these fail, too,
+its operations become kernels of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from torch_mlir import ir
+
+from xyntra.cache import DiskCache
+from xyntra.compiler.fork_server import ForkServer
+from xyntra.compiler.kernels.kernel import CompiledKernel, KernelSource
+from xyntra.compiler.kernels.parallel import compile_each
+from xyntra.compiler.recovery import Lowered, defect, reason
+from xyntra.compiler.request import Request
+from xyntra.errors import CompileError
+from xyntra.passes.fallbacks import GENERIC_LOOPS, fallbacks_of, is_generic, note_fallback
+from xyntra.passes.fusion.inline_kernels import InlineKernels
+from xyntra.passes.fusion.legality.facts import Facts
+from xyntra.passes.fusion.legality.members import read_block
+from xyntra.passes.manager import run_pipeline
+from xyntra.passes.pipelines import expand
+from xyntra.plan.build import nodes_of
+from xyntra.plan.plan import Plan
+from xyntra.targets.cuda.native.call_code import CALL_CODE, CALLS
+
+__all__ = ["compile_module", "kernel_sources", "sources_of", "with_code"]
+
+_OPTIONAL = frozenset({"inline-fills", "merge-elementwise", "merge-reductions"})
+"""Passes without which kernels compute the same, in more loops."""
+
+Code = dict[str, CompiledKernel]
+
+
+def compile_module(
+    lowered: Lowered[Plan],
+    plan_of: Callable[[ir.Operation], Plan],
+    request: Request,
+    server: ForkServer | None,
+    describe: Callable[[ir.Operation], None],
+) -> tuple[Plan, Code]:
+    """Compile the kernels that a plan uses, on GPUs with the code that starts calls.
+
+    Args:
+        lowered: the module at the level of kernels, and its plan.
+        plan_of: makes the plan of a module in which kernels have changed.
+        request: how to compile.
+        server: forks the processes that compile.
+        describe: called with the module while they do, and again where it has changed.
+
+    Returns:
+        The plan, with the memory that its kernels turned out to need, and machine code by name.
+
+    Raises:
+        CompileError: a kernel cannot be compiled, or one fails and the request is strict.
+    """
+    module, plan = lowered.module, lowered.result
+    done: dict[str, CompiledKernel] = {}
+    while True:
+        sources = sources_of(module, plan, request)
+        if request.architecture and sources:
+            sources.append(KernelSource(CALLS, CALL_CODE, architecture=request.architecture))
+        outcomes = compile_each(
+            sources,
+            jobs=request.jobs,
+            timeout=request.timeout,
+            cache=DiskCache(request.cache_dir, request.cache_size) if request.cache_dir else None,
+            server=server,
+            meanwhile=lambda current=module: describe(current),  # type: ignore[misc]
+            done=done,
+            stop=request.strict,
+        )
+        named = {source.name: each for source, each in zip(sources, outcomes, strict=True)}
+        code = {name: each for name, each in named.items() if isinstance(each, CompiledKernel)}
+        failures = {name: each for name, each in named.items() if isinstance(each, CompileError)}
+        if not failures:
+            noted = replace(plan, fallbacks=fallbacks_of(module))
+            return with_code(noted, code), code
+        _generalize(module, failures)
+        plan = plan_of(module)
+
+
+def sources_of(module: ir.Operation, plan: Plan, request: Request) -> list[KernelSource]:
+    """Return what `kernel_sources` does, as a request has it."""
+    options = request.opt_level, request.architecture, request.precision
+    return kernel_sources(module, plan, *options, strict=request.strict)
+
+
+def kernel_sources(
+    module: ir.Operation,
+    plan: Plan,
+    opt_level: int,
+    architecture: str = "",
+    precision: str = "f32",
+    *,
+    strict: bool = True,
+) -> list[KernelSource]:
+    """Every kernel as a module of its own, with its operations made one loop nest where they can.
+
+    Locations are left out: equal kernels of two models then are equal texts. `module` is not
+    changed, but for what is noted in it where a pass had to be left out.
+
+    Raises:
+        CompileError: a pass failed, and `strict` is set or there is no way around it.
+    """
+    ready = _with_merged_loops(module, architecture, strict=strict)
+    sources = []
+    for view in ready.regions[0].blocks[0].operations:
+        op = view.operation
+        name = op.attributes["sym_name"].value
+        if name in plan.kernels:
+            if precision != "f32":
+                op.attributes["xyntra.precision"] = ir.StringAttr.get(precision, op.context)
+            nodes = tuple(nodes_of(plan.steps, name))
+            text = op.get_asm(use_local_scope=True)
+            sources.append(KernelSource(name, text, nodes, opt_level, architecture))
+    return sources
+
+
+def _with_merged_loops(module: ir.Operation, architecture: str, *, strict: bool) -> ir.Operation:
+    """Return a copy of `module` with kernels that are ready for the lowering of a target."""
+    elements = list(expand("gpu-kernel-loops" if architecture else "kernel-loops"))
+    careful = False
+    while True:
+        copy = module.clone()
+        try:
+            run_pipeline(copy, elements, verify_each=careful)
+            return copy
+        except CompileError as error:
+            if careful:
+                if strict or error.during not in _OPTIONAL:
+                    raise defect(error, error.during) from error
+                elements.remove(error.during)
+                note_fallback(module, f"pass '{error.during}' was left out, {reason(error)}")
+            careful = True  # verified after each pass, which names the one at fault
+
+
+def with_code(plan: Plan, compiled: Mapping[str, CompiledKernel]) -> Plan:
+    """The plan with the memory that its kernels turned out to need; other kernels are left out."""
+    kernels = {
+        name: replace(
+            plan.kernels[name],
+            scratch=code.scratch_bytes,
+            private=code.private_bytes,
+            prepared=code.prepared_bytes,
+        )
+        for name, code in compiled.items()
+        if name != CALLS
+    }
+    return replace(plan, kernels=kernels)
+
+
+def _generalize(module: ir.Operation, failures: Mapping[str, CompileError]) -> None:
+    """Make the kernels that failed more general.
+
+    Raises:
+        CompileError: one of them is as general as can be.
+    """
+    functions = {
+        ir.StringAttr(view.operation.attributes["sym_name"]).value: view.operation
+        for view in module.regions[0].blocks[0].operations
+    }
+    apart = []
+    for name, failure in failures.items():
+        function = functions.get(name)
+        if function is None:
+            raise failure  # of the code that starts calls, which is no kernel
+        if not is_generic(function):
+            function.attributes[GENERIC_LOOPS] = ir.UnitAttr.get()
+            note_fallback(module, f"kernel '{name}' is computed by plain loops, {reason(failure)}")
+        elif len(read_block(function.regions[0].blocks[0], Facts()).members) > 1:
+            apart.append(name)
+            sentence = f"each operation of kernel '{name}' became a kernel of its own"
+            note_fallback(module, f"{sentence}, {reason(failure)}")
+        else:
+            raise defect(failure, "")
+    if apart:
+        inline = InlineKernels(tuple(apart))
+        run_pipeline(module, [inline, "form-kernels", "outline-kernels", "check-fusion"])
