@@ -4,25 +4,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
-from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xyntra.cache import DiskCache, cache_key
 from xyntra.compiler.answers import unexpected
 from xyntra.compiler.code_target import CodeTarget
 from xyntra.compiler.request import Level, Request
+from xyntra.compiler.sizes import Sizes
 from xyntra.compiler.source import Source, open_onnx
 from xyntra.config import Config
 from xyntra.errors import (
     ArchiveError,
     ConfigError,
     DeviceError,
-    InputError,
     UnsupportedError,
     XyntraError,
 )
@@ -31,10 +30,8 @@ if TYPE_CHECKING:
     from xyntra.executable import Executable
     from xyntra.plan.artifact import Artifact
 
-Shapes = dict[str, tuple[int, ...]]
 
-
-def compile_source(source: Source, shapes: Shapes, config: Config) -> Executable:
+def compile_source(source: Source, sizes: Sizes, config: Config) -> Executable:
     """The executable of a model, from the cache where it is there.
 
     Raises:
@@ -43,11 +40,11 @@ def compile_source(source: Source, shapes: Shapes, config: Config) -> Executable
     target = CodeTarget.of(config.target)
     check_supported(config, target)
     with _placed(source):
-        artifact = _artifact(source, shapes, config, target)
+        artifact = _artifact(source, sizes, config, target)
         return load_artifact(artifact, source, target, config.threads)
 
 
-def emit_level(source: Source, shapes: Shapes, config: Config, level: Level) -> bytes:
+def emit_level(source: Source, sizes: Sizes, config: Config, level: Level) -> bytes:
     """The text of a model at a level.
 
     Raises:
@@ -56,7 +53,7 @@ def emit_level(source: Source, shapes: Shapes, config: Config, level: Level) -> 
     target = CodeTarget.of(config.target)
     check_supported(config, target)
     with _placed(source):
-        return run_request(make_request(source, shapes, config, level, target), config)
+        return run_request(make_request(source, sizes, config, level, target), config)
 
 
 @contextmanager
@@ -120,7 +117,7 @@ def check_supported(config: Config, target: CodeTarget) -> None:
 
 
 def make_request(
-    source: Source, shapes: Shapes, config: Config, level: Level, target: CodeTarget
+    source: Source, sizes: Sizes, config: Config, level: Level, target: CodeTarget
 ) -> Request:
     """What a worker is to do for `source`."""
     emitted = level != "artifact" and source.kind == "onnx" and source.path is not None
@@ -128,7 +125,8 @@ def make_request(
         kind=source.kind,
         model=source.model,
         parameters=str(source.path.resolve()) if emitted and source.path else "",
-        shapes=shapes,
+        shapes=dict(sizes.shapes),
+        dims=dict(sizes.dims),
         level=level,
         architecture=target.architecture,
         fuse=config.fuse,
@@ -145,8 +143,8 @@ def make_request(
     )
 
 
-def _artifact(source: Source, shapes: Shapes, config: Config, target: CodeTarget) -> Artifact:
-    request = make_request(source, shapes, config, "artifact", target)
+def _artifact(source: Source, sizes: Sizes, config: Config, target: CodeTarget) -> Artifact:
+    request = make_request(source, sizes, config, "artifact", target)
     if not config.cache:
         return _read(run_request(request, config), "worker")
     cache = DiskCache(config.cache_dir, config.cache_size)
@@ -177,7 +175,7 @@ def _read(data: bytes | memoryview, place: str) -> Artifact:
 
 def _key(request: Request, config: Config, target: CodeTarget) -> str:
     rewrites = request.fuse and request.egraph and find_spec("egglog") is not None
-    facts = [request.kind, request.shapes, config.codegen_key(), rewrites]
+    facts = [request.kind, request.shapes, request.dims, config.codegen_key(), rewrites]
     settings = json.dumps(facts, sort_keys=True)
     return cache_key("artifact", request.model, settings, target.code_key)
 
@@ -206,46 +204,3 @@ def run_request(request: Request, config: Config) -> bytes:
 def _load_executable() -> None:
     """Load what runs the result, most of all numpy."""
     from xyntra import executable  # noqa: F401
-
-
-def shapes_of(inputs: Any) -> Shapes:
-    """Shapes by input name, or by `#position`, of shapes or example arrays.
-
-    Raises:
-        InputError: `inputs` holds something else.
-    """
-    if inputs is None:
-        return {}
-    if isinstance(inputs, Mapping):
-        return {_name(name): _shape(value, f"inputs[{name!r}]") for name, value in inputs.items()}
-    if not isinstance(inputs, (list, tuple)):
-        raise _wrong_shapes("inputs=", inputs)
-    return {f"#{i}": _shape(value, f"inputs[{i}]") for i, value in enumerate(inputs)}
-
-
-def _name(name: Any) -> str:
-    if not isinstance(name, str):
-        raise InputError("shape-type", f"{name!r} is no name of an input", place="inputs=")
-    return name
-
-
-def _shape(value: Any, place: str) -> tuple[int, ...]:
-    shape = getattr(value, "shape", value)
-    try:
-        sizes = tuple(map(index, shape)) if not isinstance(shape, (str, bytes)) else None
-    except TypeError:
-        sizes = None
-    if sizes is None:
-        raise _wrong_shapes(place, value)
-    if any(size < 0 for size in sizes):
-        raise InputError("shape-mismatch", f"the shape {sizes} has a negative size", place=place)
-    return sizes
-
-
-def _wrong_shapes(place: str, value: Any) -> InputError:
-    return InputError(
-        "shape-type",
-        f"expected shapes or example arrays, got {repr(value)[:60]}",
-        place=place,
-        hint="inputs={'x': (1, 3)}, or inputs=[array]",
-    )
