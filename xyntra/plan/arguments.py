@@ -10,6 +10,7 @@ import numpy as np
 
 from xyntra.errors import InputError
 from xyntra.plan.plan import Port, numpy_dtype
+from xyntra.plan.python_values import array_of_values, is_values
 
 Array = np.ndarray[Any, Any]
 
@@ -79,8 +80,8 @@ class OutputChecks:
 def to_array(value: Any, port: Port) -> Array:
     """`value` as a contiguous array of the dtype and shape of `port`.
 
-    Nothing is converted silently: another dtype or shape is an error. Arrays that are not
-    contiguous are copied.
+    No array is converted silently: another dtype or shape is an error. Arrays that are not
+    contiguous are copied. Scalars and lists, which have no dtype, are made arrays.
 
     Raises:
         InputError: `input-type`, `input-dtype`, `input-byte-order` or `input-shape`.
@@ -144,8 +145,8 @@ def _compile_for(shape: tuple[int, ...], port: Port) -> str:
 def _as_numpy(value: Any, port: Port) -> Array:
     if isinstance(value, np.ndarray):
         return value
-    if isinstance(value, (bool, int, float, np.generic)):
-        return np.asarray(value, numpy_dtype(port.dtype)) if not port.shape else np.asarray(value)
+    if is_values(value):
+        return array_of_values(value, port)
     if hasattr(value, "__dlpack__"):
         try:
             return np.from_dlpack(value)
@@ -159,7 +160,7 @@ def _as_numpy(value: Any, port: Port) -> Array:
     raise InputError(
         "input-type",
         f"input '{port.name}' is a {type(value).__name__}",
-        cause="numpy arrays and objects with DLPack are accepted",
+        cause="numpy arrays, lists of numbers and objects with DLPack are accepted",
         hint="numpy.asarray(value, dtype=...)",
     )
 
