@@ -84,9 +84,7 @@ def _as_integers(made: Array, found: Array) -> Any:
     wide = made.astype(np.float64)
     is_finite = np.isfinite(wide)
     whole = [int(x) if ok else None for x, ok in zip(wide.flat, is_finite.flat, strict=True)]
-    integers = np.empty(found.shape, object)
-    integers.flat = whole
-    return integers
+    return np.array(whole, object).reshape(found.shape)
 
 
 def _inexact(port: Port, cause: str) -> InputError:
