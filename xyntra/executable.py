@@ -44,6 +44,11 @@ class Executable:
         self._count = len(artifact.plan.inputs)
         self._results = OutputChecks(artifact.plan.outputs)
 
+    def __repr__(self) -> str:
+        from xyntra.observe.summary import summary
+
+        return summary(self.artifact)
+
     @property
     def plan(self) -> Plan:
         """What runs, in which order, into which buffers."""

@@ -25,6 +25,10 @@ class Device(Protocol):
     def vector_bits(self) -> int:
         """Bits that one core's vector instruction works on."""
 
+    @property
+    def summary(self) -> str:
+        """What it is, on one line."""
+
 
 class Program(Protocol):
     """A compiled model on a device, ready to run.
