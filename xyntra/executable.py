@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from xyntra.plan.plan import Plan, Port
 from xyntra.targets.base import DeviceProgram, Future, Program
 
 if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
+    from xyntra.targets.submitted_calls import CallQueue
 
 Array = np.ndarray[Any, Any]
 WEIGHT = "weight/"
@@ -30,14 +31,28 @@ WEIGHT = "weight/"
 class Executable:
     """A model compiled for one target; calling it runs it.
 
-    Calls from several threads are safe and run at the same time.
+    Calls from several threads are safe and run at the same time. It can be pickled and copied: a
+    pickle holds the code and the weights, and is loaded on a machine of the same kind alone.
+
+    Args:
+        artifact: the compiled model.
+        program: the artifact, loaded.
+        weights: its parameters by name.
+        loaded_for: the target and the number of threads that it was loaded for, for copies.
     """
 
-    def __init__(self, artifact: Artifact, program: Program, weights: Mapping[str, Array]) -> None:
+    def __init__(
+        self,
+        artifact: Artifact,
+        program: Program,
+        weights: Mapping[str, Array],
+        loaded_for: tuple[str, int | None] = ("auto", None),
+    ) -> None:
         self.artifact = artifact
         self._program = program
         self._device = program if isinstance(program, DeviceProgram) else None
-        self._worker: ThreadPoolExecutor | None = None
+        self._queue: CallQueue | None = None
+        self._loaded_for = loaded_for
         self._weights = weights
         self._checked = InputChecks(artifact.plan.inputs)
         self._inputs = CallInputs(artifact.plan.inputs)
@@ -113,11 +128,12 @@ class Executable:
         return results[0] if len(results) == 1 else tuple(results)
 
     def submit(self, /, *arrays: Any, **named: Any) -> Future:
-        """Start a call and return at once; `result(timeout)` of what is returned waits.
+        """Start a call and return at once; `result(timeout)` of what is returned waits for it.
 
-        Several calls may be on their way; they run in order. On a GPU, numpy arrays have been read
-        when this returns, and the fifth call of these waits for the first. Arrays on the GPU, and
-        on the CPU target all, must not change before the call has finished.
+        It can be awaited as well, which does not block the event loop. Several calls may be on
+        their way; they run in order. On a GPU, numpy arrays have been read when this returns, and
+        the fifth call of these waits for the first. Arrays on the GPU, and on the CPU target all,
+        must not change before the call has finished.
 
         Args:
             arrays: as for a call.
@@ -130,11 +146,11 @@ class Executable:
         given = self._arranged(arrays, named)
         if self._device is not None:
             return self._device.submit(given)
-        if self._worker is None:
-            from concurrent.futures import ThreadPoolExecutor
+        if self._queue is None:
+            from xyntra.targets.submitted_calls import CallQueue  # with asyncio, which loads long
 
-            self._worker = ThreadPoolExecutor(1, "xyntra-submit")
-        return self._worker.submit(self, *given)
+            self._queue = CallQueue()
+        return self._queue.submit(lambda: self(*given))
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Run the model on inputs given by name and return its outputs by name.
@@ -230,12 +246,26 @@ class Executable:
         Raises:
             ArchiveError: the file cannot be written.
         """
+        replace_file(path, self._container(weights=weights))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from xyntra.compiler.saved import load_pickled
+
+        data = b"".join(self._container(weights=False))
+        held = {name: self._weights[name] for name in self.plan.parameters}
+        return load_pickled, (data, held, *self._loaded_for)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Executable:
+        # Weights are read-only: copies share them.
+        return copy.copy(self)
+
+    def _container(self, *, weights: bool) -> Iterable[bytes | memoryview]:
+        """The compiled model as a file of `save`, in parts."""
         held = {name: self._weights[name] for name in self.plan.parameters}
         meta = {name: [array.dtype.name, list(array.shape)] for name, array in held.items()}
         blobs = {WEIGHT + name: _bytes(array) for name, array in held.items() if weights}
         described = {**self.artifact.meta(), "weights": meta, "weights_apart": not weights}
-        parts = write_container(described, {**self.artifact.blobs(), **blobs})
-        replace_file(path, parts)
+        return write_container(described, {**self.artifact.blobs(), **blobs})
 
 
 def _bytes(array: Array) -> memoryview:

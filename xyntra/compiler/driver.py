@@ -89,7 +89,8 @@ def load_artifact(
     if artifact.plan.parameter_file and not source.references:
         source = _parameters(artifact.plan.parameter_file, source)
     weights = source.weights(artifact.plan.parameters)
-    return Executable(artifact, target.program(artifact, weights, threads), weights)
+    program = target.program(artifact, weights, threads)
+    return Executable(artifact, program, weights, (target.name, threads))
 
 
 def _parameters(name: str, source: Source) -> Source:
