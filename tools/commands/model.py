@@ -26,7 +26,9 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--target", metavar="T", help="where it runs: auto, cpu, cuda, cuda:N or cuda:ARCH"
     )
-    parser.add_argument("--precision", metavar="P", help="what contractions compute in: f32, tf32")
+    parser.add_argument(
+        "--precision", metavar="P", help="what contractions of f32 compute in: f32, or tf32 on GPUs"
+    )
     parser.add_argument(
         "--shape",
         metavar="NAME=1x3x224x224",

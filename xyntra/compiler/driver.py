@@ -30,6 +30,11 @@ if TYPE_CHECKING:
     from xyntra.executable import Executable
     from xyntra.plan.artifact import Artifact
 
+_CONVERTERS = {
+    "f16": ", or\nonnxruntime.transformers.float16.convert_float_to_float16(onnx.load(path))"
+}
+"""How models are converted that are ONNX already, by precision."""
+
 
 def compile_source(source: Source, sizes: Sizes, config: Config) -> Executable:
     """The executable of a model, from the cache where it is there.
@@ -108,13 +113,24 @@ def check_supported(config: Config, target: CodeTarget) -> None:
         UnsupportedError: `precision-unsupported`.
     """
     known = ("f32", "tf32") if target.architecture else ("f32",)
-    if config.precision not in known:
+    if config.precision in known:
+        return
+    if config.precision == "tf32":
         raise UnsupportedError(
             "precision-unsupported",
-            f"precision '{config.precision}' is not supported",
-            hint="models are computed in their own types: leave out precision"
-            + ("" if target.architecture else "; tf32 is for NVIDIA GPUs"),
+            "precision 'tf32' is for NVIDIA GPUs",
+            cause="on the CPU, contractions of f32 are computed in f32",
+            hint="leave out precision, or give target='cuda'",
         )
+    torch_type = {"f16": "half", "bf16": "bfloat16"}[config.precision]
+    raise UnsupportedError(
+        "precision-unsupported",
+        f"precision '{config.precision}' is not supported yet",
+        cause=f"here it may be {' or '.join(known)}; a model of {config.precision} is computed in"
+        f" {config.precision} without it",
+        hint=f"convert the model: model.{torch_type}() before torch.onnx.export"
+        + _CONVERTERS.get(config.precision, ""),
+    )
 
 
 def make_request(
