@@ -359,8 +359,11 @@ def test_weights_alone_are_computed_at_load(settings: Settings) -> None:
 
 
 def test_a_device_is_described() -> None:
-    (device,) = xyntra.devices()
+    device = xyntra.devices()[0]
     assert device.name
+    assert repr(device) == f"<cpu: {device.summary}>"
+    assert device.name in device.summary
+    assert len(repr(device)) < 200
 
 
 def test_element_types_of_models_are_numpys(settings: Settings) -> None:

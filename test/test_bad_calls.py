@@ -39,10 +39,17 @@ class Broken:
 
 BAD_ARRAYS: dict[str, tuple[Any, str, str]] = {
     "None": (None, "input-type", "NoneType"),
-    "a list": ([[1.0, 2.0, 3.0]] * 2, "input-type", "list"),
+    "a list of another shape": ([[1.0, 2.0, 3.0]], "input-shape", "(1, 3)"),
+    "a ragged list": ([[1.0, 2.0, 3.0], [1.0]], "input-type", "list"),
+    "a list of text": ([["1", "2", "3"]] * 2, "input-type", "list"),
+    "a list with None": ([[1.0, 2.0, None]] * 2, "input-type", "list"),
+    "a list of complex numbers": ([[1j, 2.0, 3.0]] * 2, "input-dtype", "complex"),
+    "a list with what float32 rounds": ([[16777217, 2, 3]] * 2, "input-dtype", "16777217"),
+    "a list with what is infinite": ([[1e39, 2.0, 3.0]] * 2, "input-dtype", "1e+39"),
+    "a list with a huge number": ([[10**400, 2, 3]] * 2, "input-type", "list"),
     "text": ("abc", "input-type", "str"),
     "bytes": (b"abc", "input-type", "bytes"),
-    "a number": (1.0, "input-dtype", "float32"),
+    "a number": (1.0, "input-shape", "()"),
     "a dict": ({}, "input-type", "dict"),
     "of another device": (Broken(), "input-type", "another device"),
     "one row less": (X[:1], "input-shape", "(1, 3)"),
@@ -95,11 +102,34 @@ def test_a_wrong_number_of_arrays_is_refused(summed: Executable, arrays: tuple[A
     ids=["one missing", "all missing", "one more", "a number"],
 )
 def test_wrong_names_are_refused(summed: Executable, arrays: Any, code: str, says: str) -> None:
-    for call in (summed.run, summed.time_kernels):
+    for call in (summed.run, summed.time_kernels, summed, summed.submit):
         with pytest.raises(InputError) as caught:
             call(arrays)
         assert caught.value.code == code
         assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "named", "code", "says"),
+    [
+        ((X,), {"x": X}, "input-twice", "'x' is given twice: at position 0, and by name"),
+        (({"x": X},), {"x": X, "y": Y}, "input-twice", "in the mapping, and as an argument"),
+        ((X,), {"yy": Y}, "unknown-input", "did you mean 'y'?"),
+        ((), {"y": Y}, "missing-input", "'x'"),
+        ((X, Y, Y), {"x": X}, "input-count", "x, y"),
+        (({"x": X, "y": Y}, Y), {}, "input-type", "dict"),
+    ],
+    ids=["and by name", "and in a mapping", "unknown", "missing", "too many", "a mapping first"],
+)
+def test_wrong_names_of_arguments_are_refused(
+    summed: Executable, given: Any, named: dict[str, Any], code: str, says: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        summed(*given, **named)
+    assert caught.value.code == code
+    assert says in str(caught.value)
+    with pytest.raises(InputError):
+        summed.submit(*given, **named).result(60)
 
 
 @pytest.mark.parametrize("arrays", [None, 5, [X, Y], "xy"])

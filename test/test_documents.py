@@ -68,7 +68,7 @@ def test_configuration_lists_every_setting() -> None:
     assert sorted(listed) == sorted(field.name for field in dataclasses.fields(Config))
 
 
-@pytest.mark.parametrize("command", ["compile", "run", "explain"])
+@pytest.mark.parametrize("command", ["compile", "run", "explain", "devices"])
 def test_options_are_documented(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         make_parser().parse_args([command, "--help"])

@@ -20,6 +20,7 @@ from xyntra.compiler.code_target import CodeTarget
 from xyntra.compiler.driver import make_request
 from xyntra.compiler.fork_server import forked
 from xyntra.compiler.request import Level, Request
+from xyntra.compiler.sizes import Sizes
 from xyntra.compiler.source import open_source
 from xyntra.config import load_config
 from xyntra.errors import ModelError, WorkerError
@@ -29,7 +30,7 @@ from xyntra.worker import compile_isolated
 
 def request(level: Level = "linalg", model: bytes | None = None) -> Request:
     source = open_source(model or chain().SerializeToString())
-    return make_request(source, {}, load_config({"cache": False}), level, CodeTarget())
+    return make_request(source, Sizes(), load_config({"cache": False}), level, CodeTarget())
 
 
 def fake_worker(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
@@ -56,9 +57,9 @@ def test_requests_survive_the_journey() -> None:
     one = request()
     assert Request.from_bytes(one.to_bytes()) == one
     odd = Request(
-        "mlir", b"\n\x00{}\n", "p\n", {"x": (1, 2), "#0": ()}, "artifact", "sm_90a", fuse=False,
-        egraph=True, fast_math=False, fold_norms=False, strict=True, precision="tf32",
-        opt_level=0,
+        "mlir", b"\n\x00{}\n", "p\n", {"x": (1, 2), "#0": ()}, {"n": 3}, "artifact", "sm_90a",
+        fuse=False, egraph=True, fast_math=False, fold_norms=False, strict=True,
+        precision="tf32", opt_level=0,
         jobs=None, timeout=0.5, max_tensor_bytes=1, cache_dir=None, cache_size=1,
         without=(("cse", "it crashed"),),
     )  # fmt: skip

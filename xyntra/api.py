@@ -21,6 +21,7 @@ def compile(  # noqa: A001  (the name that users expect)
     *,
     target: str | None = None,
     inputs: Mapping[str, Any] | Sequence[Any] | None = None,
+    dims: Mapping[str, int] | None = None,
     precision: str | None = None,
     threads: int | None = None,
     config: ConfigLike = None,
@@ -33,6 +34,8 @@ def compile(  # noqa: A001  (the name that users expect)
         target: where it runs: "auto", "cpu", "cuda" (the first GPU), "cuda:1", or "cuda:sm_90a",
             which is code for an architecture and needs no GPU.
         inputs: shapes or example arrays of inputs with free dimensions, by name or in order.
+        dims: sizes of dimensions that the model names, such as {"batch": 1}; wherever a name
+            stands, its size is the same.
         precision: what contractions of f32 compute in: "f32", which is exact, or on an NVIDIA GPU
             "tf32", which rounds their factors to 11 bits.
         threads: how many threads work on one call; `XYNTRA_THREADS`, or one for each core that this
@@ -42,16 +45,17 @@ def compile(  # noqa: A001  (the name that users expect)
     Raises:
         ModelError: the file or the graph is wrong.
         UnsupportedError: the model is valid, but something in it is not compiled.
-        InputError: `inputs` does not fit the model.
+        InputError: `inputs` or `dims` does not fit the model.
         ConfigError: a setting is wrong.
         CompileError: the compiler failed.
     """
-    from xyntra.compiler.driver import compile_source, shapes_of
+    from xyntra.compiler.driver import compile_source
+    from xyntra.compiler.sizes import sizes_of
     from xyntra.compiler.source import open_source
 
     given = {"target": target, "precision": precision, "threads": threads}
     settings = load_config(config, **{k: v for k, v in given.items() if v is not None})
-    return compile_source(open_source(model), shapes_of(inputs), settings)
+    return compile_source(open_source(model), sizes_of(inputs, dims), settings)
 
 
 def load(

@@ -49,7 +49,8 @@ class Config:
 
     Attributes:
         target: where kernels run: "auto", or a target's name with an optional device number.
-        precision: what contractions compute in: "f32", "tf32", "f16" or "bf16".
+        precision: what contractions of f32 compute in: "f32", or "tf32" on NVIDIA GPUs. "f16" and
+            "bf16" are names that are known and refused: models of these types are computed in them.
         threads: threads that work on one call; None means one for each core that this process
             may use.
         opt_level: LLVM's optimisation level, 0 to 3.
@@ -85,7 +86,11 @@ class Config:
         "auto",
         codegen=True,
     )
-    precision: Precision = _setting(choice("f32", "tf32", "f16", "bf16"), "f32", codegen=True)
+    precision: Precision = _setting(
+        choice("f32", "tf32", "f16", "bf16", expected='"f32", or "tf32" on NVIDIA GPUs'),
+        "f32",
+        codegen=True,
+    )
     threads: int | None = _setting(optional(integer(1, 4096)), None)
     opt_level: int = _setting(integer(0, 3), 2, codegen=True)
     cache_dir: Path = _setting(folder(), user_cache_dir)

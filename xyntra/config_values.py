@@ -48,15 +48,15 @@ class Kind:
     is_path: bool = False
 
 
-def choice(*values: str) -> Kind:
-    """Return the kind of one word out of `values`."""
+def choice(*values: str, expected: str = "") -> Kind:
+    """Return the kind of one word out of `values`; `expected` says which, where not all do."""
 
     def check(value: object) -> object:
         if not isinstance(value, str) or value not in values:
             raise ValueError
         return value
 
-    return Kind("one of " + ", ".join(values), check)
+    return Kind(expected or "one of " + ", ".join(values), check)
 
 
 def pattern(expected: str, regex: str) -> Kind:

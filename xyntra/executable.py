@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
+import copy
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xyntra.errors import InputError, UnsupportedError
+from xyntra.errors import UnsupportedError
 from xyntra.plan.arguments import InputChecks, OutputChecks
 from xyntra.plan.artifact import Artifact
+from xyntra.plan.call_inputs import CallInputs
 from xyntra.plan.container import write_container
 from xyntra.plan.files import replace_file
 from xyntra.plan.kernel import Kernel, kernels_at_load, kernels_of
@@ -20,7 +21,7 @@ from xyntra.plan.plan import Plan, Port
 from xyntra.targets.base import DeviceProgram, Future, Program
 
 if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
+    from xyntra.targets.submitted_calls import CallQueue
 
 Array = np.ndarray[Any, Any]
 WEIGHT = "weight/"
@@ -30,18 +31,38 @@ WEIGHT = "weight/"
 class Executable:
     """A model compiled for one target; calling it runs it.
 
-    Calls from several threads are safe and run at the same time.
+    Calls from several threads are safe and run at the same time. It can be pickled and copied: a
+    pickle holds the code and the weights, and is loaded on a machine of the same kind alone.
+
+    Args:
+        artifact: the compiled model.
+        program: the artifact, loaded.
+        weights: its parameters by name.
+        loaded_for: the target and the number of threads that it was loaded for, for copies.
     """
 
-    def __init__(self, artifact: Artifact, program: Program, weights: Mapping[str, Array]) -> None:
+    def __init__(
+        self,
+        artifact: Artifact,
+        program: Program,
+        weights: Mapping[str, Array],
+        loaded_for: tuple[str, int | None] = ("auto", None),
+    ) -> None:
         self.artifact = artifact
         self._program = program
         self._device = program if isinstance(program, DeviceProgram) else None
-        self._worker: ThreadPoolExecutor | None = None
+        self._queue: CallQueue | None = None
+        self._loaded_for = loaded_for
         self._weights = weights
         self._checked = InputChecks(artifact.plan.inputs)
-        self._names = [port.name for port in artifact.plan.inputs]
+        self._inputs = CallInputs(artifact.plan.inputs)
+        self._count = len(artifact.plan.inputs)
         self._results = OutputChecks(artifact.plan.outputs)
+
+    def __repr__(self) -> str:
+        from xyntra.observe.summary import summary
+
+        return summary(self.artifact)
 
     @property
     def plan(self) -> Plan:
@@ -78,8 +99,8 @@ class Executable:
         """On GPUs, by kernel, which of its launches begin while the one ahead ends; else empty."""
         return {} if self._device is None else self._device.overlaps()
 
-    def __call__(self, *arrays: Any, out: Sequence[Any] | None = None) -> Any:
-        """Run the model on inputs given in order.
+    def __call__(self, /, *arrays: Any, out: Sequence[Any] | None = None, **named: Any) -> Any:
+        """Run the model on inputs given in order, by name, or both.
 
         A model for a GPU takes arrays on that GPU where they lie, and runs on the stream that their
         library uses; its outputs are then there as well, as `DeviceArray`, and nothing is waited
@@ -87,42 +108,49 @@ class Executable:
 
         Args:
             arrays: one array an input: numpy, or anything with DLPack; dtype and shape must be
-                those of the input.
-            out: arrays to write the outputs into; fresh ones where not given.
+                those of the input. Lists, and Python's and numpy's scalars, take the dtype of the
+                input where that is exact; floats for floats are rounded. One mapping alone holds
+                inputs by name.
+            out: arrays to write the outputs into; fresh ones where not given. An input of this name
+                is given in order or in a mapping.
+            named: inputs by name, instead of the last ones in order.
 
         Returns:
             The output array, or a tuple of them where the model has several.
 
         Raises:
-            InputError: an array does not fit; the message names the input.
+            InputError: an array does not fit, is missing, unknown or given twice; the message
+                names the input.
             DeviceError: the GPU is missing, or failed.
         """
-        self._check_count(arrays)
-        results = self._program.call(arrays, out)
+        given = self._arranged(arrays, named)
+        results = self._program.call(given, out)
         return results[0] if len(results) == 1 else tuple(results)
 
-    def submit(self, *arrays: Any) -> Future:
-        """Start a call and return at once; `result(timeout)` of what is returned waits.
+    def submit(self, /, *arrays: Any, **named: Any) -> Future:
+        """Start a call and return at once; `result(timeout)` of what is returned waits for it.
 
-        Several calls may be on their way; they run in order. On a GPU, numpy arrays have been read
-        when this returns, and the fifth call of these waits for the first. Arrays on the GPU, and
-        on the CPU target all, must not change before the call has finished.
+        It can be awaited as well, which does not block the event loop. Several calls may be on
+        their way; they run in order. On a GPU, numpy arrays have been read when this returns, and
+        the fifth call of these waits for the first. Arrays on the GPU, and on the CPU target all,
+        must not change before the call has finished.
 
         Args:
             arrays: as for a call.
+            named: as for a call.
 
         Raises:
             InputError: an array does not fit (on the CPU target, `result` raises it).
             DeviceError: the GPU is missing, or failed.
         """
-        self._check_count(arrays)
+        given = self._arranged(arrays, named)
         if self._device is not None:
-            return self._device.submit(arrays)
-        if self._worker is None:
-            from concurrent.futures import ThreadPoolExecutor
+            return self._device.submit(given)
+        if self._queue is None:
+            from xyntra.targets.submitted_calls import CallQueue  # with asyncio, which loads long
 
-            self._worker = ThreadPoolExecutor(1, "xyntra-submit")
-        return self._worker.submit(self, *arrays)
+            self._queue = CallQueue()
+        return self._queue.submit(lambda: self(*given))
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Run the model on inputs given by name and return its outputs by name.
@@ -130,44 +158,18 @@ class Executable:
         Raises:
             InputError: an input is missing, unknown, or does not fit.
         """
-        results = self._program.call(self._in_order(inputs), None)
+        results = self._program.call(self._inputs.in_order(inputs), None)
         ports = self.artifact.plan.outputs
         return {port.name: array for port, array in zip(ports, results, strict=True)}
 
-    def _in_order(self, inputs: Mapping[str, Any]) -> list[Any]:
-        if type(inputs) is dict and len(inputs) == len(self._names):
-            with suppress(KeyError):
-                return [inputs[name] for name in self._names]
-        if not isinstance(inputs, Mapping):
-            raise InputError(
-                "input-type",
-                f"inputs by name are a mapping, not a {type(inputs).__name__}",
-                hint="exe.run({'x': array}), or exe(array)",
-            )
-        known = self._names
-        if len(inputs) == len(known) and all(name in inputs for name in known):
-            return [inputs[name] for name in known]
-        for name in inputs:
-            if name not in known:
-                raise InputError(
-                    "unknown-input",
-                    f"the model has no input '{name}'",
-                    cause=f"its inputs are {', '.join(known) or 'none'}",
-                )
-        missing = [name for name in known if name not in inputs]
-        if missing:
-            raise InputError("missing-input", f"input '{missing[0]}' is missing")
-        return [inputs[name] for name in known]
-
-    def _check_count(self, arrays: Sequence[Any]) -> None:
-        if len(arrays) == len(self._names):
-            return
-        names = ", ".join(port.name for port in self.inputs)
-        raise InputError(
-            "input-count",
-            f"the model takes {len(self.inputs)} inputs, {len(arrays)} were given",
-            cause=f"its inputs are {names or 'none'}",
-        )
+    def _arranged(self, arrays: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
+        """The inputs of a call in order; the usual call is passed on as it is."""
+        if named or len(arrays) != self._count:
+            return self._inputs.arranged(arrays, named)
+        first = type(arrays[0]) if self._count == 1 else np.ndarray
+        if first is not np.ndarray and issubclass(first, Mapping):
+            return self._inputs.arranged(arrays, named)
+        return arrays
 
     def time_kernels(self, inputs: Mapping[str, Any]) -> list[int]:
         """Run the model once and return the nanoseconds that each entry of `kernels` took.
@@ -175,7 +177,7 @@ class Executable:
         Raises:
             InputError: an input is missing, unknown, or does not fit.
         """
-        prepared = self._checked(self._in_order(inputs))
+        prepared = self._checked(self._inputs.in_order(inputs))
         times = self._program.time_steps(prepared, self._results.new())
         return [t for t, step in zip(times, self.plan.steps, strict=True) if not step.once]
 
@@ -244,12 +246,26 @@ class Executable:
         Raises:
             ArchiveError: the file cannot be written.
         """
+        replace_file(path, self._container(weights=weights))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from xyntra.compiler.saved import load_pickled
+
+        data = b"".join(self._container(weights=False))
+        held = {name: self._weights[name] for name in self.plan.parameters}
+        return load_pickled, (data, held, *self._loaded_for)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Executable:
+        # Weights are read-only: copies share them.
+        return copy.copy(self)
+
+    def _container(self, *, weights: bool) -> Iterable[bytes | memoryview]:
+        """The compiled model as a file of `save`, in parts."""
         held = {name: self._weights[name] for name in self.plan.parameters}
         meta = {name: [array.dtype.name, list(array.shape)] for name, array in held.items()}
         blobs = {WEIGHT + name: _bytes(array) for name, array in held.items() if weights}
         described = {**self.artifact.meta(), "weights": meta, "weights_apart": not weights}
-        parts = write_container(described, {**self.artifact.blobs(), **blobs})
-        replace_file(path, parts)
+        return write_container(described, {**self.artifact.blobs(), **blobs})
 
 
 def _bytes(array: Array) -> memoryview:

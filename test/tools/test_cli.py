@@ -371,7 +371,13 @@ def test_without_the_cache_nothing_is_kept(tmp_path: Path, monkeypatch: pytest.M
 
 def test_devices_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     command("devices")
-    assert text(capsys).startswith("cpu\n  ")
+    short = text(capsys).splitlines()
+    assert short[0] == f"cpu: {xyntra.devices()[0].summary}"
+    assert all(len(line) < 200 for line in short)
+    if len(xyntra.devices()) == 1:
+        assert short[1].startswith("cuda: none (")
+    command("devices", "--verbose")
+    assert "\n  features: " in text(capsys)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from xyntra.tools.commands.model import (
     executable_of,
     progress,
     settings_of,
+    sizes_of,
     source_of,
 )
 
@@ -77,7 +78,7 @@ def _level_text(options: argparse.Namespace) -> bytes:
 
     settings = settings_of(options)
     with progress(f"compiling {options.model}", settings):
-        return emit_level(source_of(options), dict(options.shape), settings, options.emit)
+        return emit_level(source_of(options), sizes_of(options), settings, options.emit)
 
 
 def _write(text: bytes, output: str | None) -> None:

@@ -9,15 +9,23 @@ from typing import Any
 
 def add_parser(commands: Any, name: str) -> None:
     """Add the command to the parser."""
-    commands.add_parser(name, help="list the devices of this machine")
+    parser = commands.add_parser(name, help="list the devices of this machine")
+    parser.add_argument(
+        "--verbose", action="store_true", help="all that the compiler knows of each device"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print every device with what the compiler knows of it."""
+    """Print a line for every device, or all that the compiler knows of it."""
     from xyntra.api import devices
+    from xyntra.targets.cuda.device import no_device_reason
 
-    for number, device in enumerate(devices()):
-        print(f"cuda:{number - 1}" if number else "cpu")
-        for name, value in vars(device).items():
+    found = devices()
+    for number, device in enumerate(found):
+        known = vars(device)
+        print("cuda:{ordinal}: ".format(**known) if number else "cpu: ", device.summary, sep="")
+        for name, value in known.items() if options.verbose else ():
             print(f"  {name}: {value}")
+    if len(found) == 1:
+        print(f"cuda: none ({no_device_reason()})")
     return 0

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from xyntra.compiler.sizes import Sizes, refuse_range
 from xyntra.config import Config, load_config
 from xyntra.errors import InputError
 
@@ -24,14 +26,24 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--target", metavar="T", help="where it runs: auto, cpu, cuda, cuda:N or cuda:ARCH"
     )
-    parser.add_argument("--precision", metavar="P", help="what contractions compute in: f32, tf32")
+    parser.add_argument(
+        "--precision", metavar="P", help="what contractions of f32 compute in: f32, or tf32 on GPUs"
+    )
     parser.add_argument(
         "--shape",
         metavar="NAME=1x3x224x224",
         action="append",
         default=[],
         type=parse_shape,
-        help="shape of an input with free dimensions",
+        help="shape of an input with free dimensions; or NAME=1, size of a named dimension",
+    )
+    parser.add_argument(
+        "--dim",
+        metavar="NAME=1",
+        action="append",
+        default=[],
+        type=parse_dim,
+        help="size of a dimension that the model names",
     )
     parser.add_argument(
         "--threads", metavar="N", type=int, help="threads that work on one call; one a core"
@@ -49,6 +61,21 @@ def parse_shape(text: str) -> tuple[str, tuple[int, ...]]:
         return name, tuple(int(size) for size in sizes.split("x") if sizes)
     except ValueError:
         raise argparse.ArgumentTypeError(f"'{text}' is not like NAME=1x3x224x224") from None
+
+
+def parse_dim(text: str) -> tuple[str, int]:
+    """`NAME=1` -> ("NAME", 1)."""
+    name, equals, size = text.rpartition("=")
+    if equals and name and re.fullmatch(r"[0-9]*(\.\.|:|-)[0-9]*", size):
+        raise argparse.ArgumentTypeError(str(refuse_range(name, text).message))
+    if not equals or not name or not size.isdecimal():
+        raise argparse.ArgumentTypeError(f"'{text}' is not like NAME=1")
+    return name, int(size)
+
+
+def sizes_of(options: argparse.Namespace) -> Sizes:
+    """The sizes of free dimensions that the options give."""
+    return Sizes(dict(options.shape), dict(options.dim))
 
 
 def settings_of(options: argparse.Namespace) -> Config:
@@ -75,19 +102,19 @@ def executable_of(options: argparse.Namespace) -> Executable:
     if options.model.endswith(".xyn"):
         from xyntra.compiler.saved import load_saved
 
-        if options.shape:
+        if options.shape or options.dim:
             raise InputError(
                 "model-compiled",
                 "the model is compiled already, for the shapes that it has",
                 place=options.model,
-                hint="leave out --shape, or compile the model again",
+                hint="leave out --shape and --dim, or compile the model again",
             )
         return load_saved(options.model, settings_of(options).threads)
     from xyntra.compiler.driver import compile_source
 
     settings = settings_of(options)
     with progress(f"compiling {options.model}", settings):
-        return compile_source(source_of(options), dict(options.shape), settings)
+        return compile_source(source_of(options), sizes_of(options), settings)
 
 
 @contextmanager

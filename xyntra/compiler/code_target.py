@@ -55,6 +55,11 @@ class CodeTarget:
         return cls(cuda_device(named.ordinal).architecture, named.ordinal)
 
     @property
+    def name(self) -> str:
+        """What `xyntra.load` calls it."""
+        return f"cuda:{self.ordinal}" if self.architecture else "cpu"
+
+    @property
     def code_key(self) -> str:
         """What generates the code, and for what, as one line for cache keys."""
         from xyntra.targets.cpu.codegen import compiler_key, target_key

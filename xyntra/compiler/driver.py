@@ -5,25 +5,24 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
-from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xyntra.cache import DiskCache, cache_key
 from xyntra.compiler.answers import unexpected
 from xyntra.compiler.code_target import CodeTarget
 from xyntra.compiler.request import Level, Request
+from xyntra.compiler.sizes import Sizes
 from xyntra.compiler.source import Source, open_onnx
 from xyntra.config import Config
 from xyntra.errors import (
     ArchiveError,
     ConfigError,
     DeviceError,
-    InputError,
     UnsupportedError,
     WorkerError,
     XyntraError,
@@ -34,13 +33,17 @@ if TYPE_CHECKING:
     from xyntra.executable import Executable
     from xyntra.plan.artifact import Artifact
 
-Shapes = dict[str, tuple[int, ...]]
 _MOST_CRASHES = 4
 """Workers that are started for one model, each without one more pass that has crashed."""
 _log = logging.getLogger("xyntra")
 
+_CONVERTERS = {
+    "f16": ", or\nonnxruntime.transformers.float16.convert_float_to_float16(onnx.load(path))"
+}
+"""How models are converted that are ONNX already, by precision."""
 
-def compile_source(source: Source, shapes: Shapes, config: Config) -> Executable:
+
+def compile_source(source: Source, sizes: Sizes, config: Config) -> Executable:
     """The executable of a model, from the cache where it is there.
 
     Raises:
@@ -49,11 +52,11 @@ def compile_source(source: Source, shapes: Shapes, config: Config) -> Executable
     target = CodeTarget.of(config.target)
     check_supported(config, target)
     with _placed(source):
-        artifact = _artifact(source, shapes, config, target)
+        artifact = _artifact(source, sizes, config, target)
         return load_artifact(artifact, source, target, config.threads)
 
 
-def emit_level(source: Source, shapes: Shapes, config: Config, level: Level) -> bytes:
+def emit_level(source: Source, sizes: Sizes, config: Config, level: Level) -> bytes:
     """The text of a model at a level.
 
     Raises:
@@ -62,7 +65,7 @@ def emit_level(source: Source, shapes: Shapes, config: Config, level: Level) -> 
     target = CodeTarget.of(config.target)
     check_supported(config, target)
     with _placed(source):
-        return run_request(make_request(source, shapes, config, level, target), config)
+        return run_request(make_request(source, sizes, config, level, target), config)
 
 
 @contextmanager
@@ -98,7 +101,8 @@ def load_artifact(
     if artifact.plan.parameter_file and not source.references:
         source = _parameters(artifact.plan.parameter_file, source)
     weights = source.weights(artifact.plan.parameters)
-    return Executable(artifact, target.program(artifact, weights, threads), weights)
+    program = target.program(artifact, weights, threads)
+    return Executable(artifact, program, weights, (target.name, threads))
 
 
 def _parameters(name: str, source: Source) -> Source:
@@ -116,17 +120,28 @@ def check_supported(config: Config, target: CodeTarget) -> None:
         UnsupportedError: `precision-unsupported`.
     """
     known = ("f32", "tf32") if target.architecture else ("f32",)
-    if config.precision not in known:
+    if config.precision in known:
+        return
+    if config.precision == "tf32":
         raise UnsupportedError(
             "precision-unsupported",
-            f"precision '{config.precision}' is not supported",
-            hint="models are computed in their own types: leave out precision"
-            + ("" if target.architecture else "; tf32 is for NVIDIA GPUs"),
+            "precision 'tf32' is for NVIDIA GPUs",
+            cause="on the CPU, contractions of f32 are computed in f32",
+            hint="leave out precision, or give target='cuda'",
         )
+    torch_type = {"f16": "half", "bf16": "bfloat16"}[config.precision]
+    raise UnsupportedError(
+        "precision-unsupported",
+        f"precision '{config.precision}' is not supported yet",
+        cause=f"here it may be {' or '.join(known)}; a model of {config.precision} is computed in"
+        f" {config.precision} without it",
+        hint=f"convert the model: model.{torch_type}() before torch.onnx.export"
+        + _CONVERTERS.get(config.precision, ""),
+    )
 
 
 def make_request(
-    source: Source, shapes: Shapes, config: Config, level: Level, target: CodeTarget
+    source: Source, sizes: Sizes, config: Config, level: Level, target: CodeTarget
 ) -> Request:
     """What a worker is to do for `source`."""
     emitted = level != "artifact" and source.kind == "onnx" and source.path is not None
@@ -134,7 +149,8 @@ def make_request(
         kind=source.kind,
         model=source.model,
         parameters=str(source.path.resolve()) if emitted and source.path else "",
-        shapes=shapes,
+        shapes=dict(sizes.shapes),
+        dims=dict(sizes.dims),
         level=level,
         architecture=target.architecture,
         fuse=config.fuse,
@@ -152,8 +168,8 @@ def make_request(
     )
 
 
-def _artifact(source: Source, shapes: Shapes, config: Config, target: CodeTarget) -> Artifact:
-    request = make_request(source, shapes, config, "artifact", target)
+def _artifact(source: Source, sizes: Sizes, config: Config, target: CodeTarget) -> Artifact:
+    request = make_request(source, sizes, config, "artifact", target)
     if not config.cache:
         return _compiled(request, config)
     cache = DiskCache(config.cache_dir, config.cache_size)
@@ -194,7 +210,7 @@ def _read(data: bytes | memoryview, place: str) -> Artifact:
 
 def _key(request: Request, config: Config, target: CodeTarget) -> str:
     rewrites = request.fuse and request.egraph and find_spec("egglog") is not None
-    facts = [request.kind, request.shapes, config.codegen_key(), rewrites]
+    facts = [request.kind, request.shapes, request.dims, config.codegen_key(), rewrites]
     settings = json.dumps(facts, sort_keys=True)
     return cache_key("artifact", request.model, settings, target.code_key)
 
@@ -238,46 +254,3 @@ def _isolated(request: Request, config: Config) -> bytes:
 def _load_executable() -> None:
     """Load what runs the result, most of all numpy."""
     from xyntra import executable  # noqa: F401
-
-
-def shapes_of(inputs: Any) -> Shapes:
-    """Shapes by input name, or by `#position`, of shapes or example arrays.
-
-    Raises:
-        InputError: `inputs` holds something else.
-    """
-    if inputs is None:
-        return {}
-    if isinstance(inputs, Mapping):
-        return {_name(name): _shape(value, f"inputs[{name!r}]") for name, value in inputs.items()}
-    if not isinstance(inputs, (list, tuple)):
-        raise _wrong_shapes("inputs=", inputs)
-    return {f"#{i}": _shape(value, f"inputs[{i}]") for i, value in enumerate(inputs)}
-
-
-def _name(name: Any) -> str:
-    if not isinstance(name, str):
-        raise InputError("shape-type", f"{name!r} is no name of an input", place="inputs=")
-    return name
-
-
-def _shape(value: Any, place: str) -> tuple[int, ...]:
-    shape = getattr(value, "shape", value)
-    try:
-        sizes = tuple(map(index, shape)) if not isinstance(shape, (str, bytes)) else None
-    except TypeError:
-        sizes = None
-    if sizes is None:
-        raise _wrong_shapes(place, value)
-    if any(size < 0 for size in sizes):
-        raise InputError("shape-mismatch", f"the shape {sizes} has a negative size", place=place)
-    return sizes
-
-
-def _wrong_shapes(place: str, value: Any) -> InputError:
-    return InputError(
-        "shape-type",
-        f"expected shapes or example arrays, got {repr(value)[:60]}",
-        place=place,
-        hint="inputs={'x': (1, 3)}, or inputs=[array]",
-    )

@@ -23,6 +23,7 @@ from xyntra.compiler.orphans import end_with_parent
 from xyntra.compiler.request import Request
 from xyntra.dialects import make_context
 from xyntra.dialects.mlir import ir
+from xyntra.errors import InputError
 
 __all__ = ["ModelImport", "import_module", "started_import"]
 
@@ -51,6 +52,13 @@ def import_module(request: Request) -> ir.Module:
             request.shapes,
             context=ir.Context.current,
             max_tensor_bytes=request.max_tensor_bytes,
+            dims=request.dims,
+        )
+    if request.dims:
+        raise InputError(
+            "unknown-dimension",
+            f"the model has no dimension '{next(iter(request.dims))}'",
+            cause="MLIR has static shapes: no dimension is free",
         )
     from xyntra.frontends.mlir_text import parse_mlir
 

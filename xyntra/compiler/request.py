@@ -19,6 +19,7 @@ class Request:
         model: the model.
         parameters: path of the model file, to be named in emitted text as the home of the weights.
         shapes: shapes of inputs with free dimensions, by name or by `#position`.
+        dims: sizes of named dimensions.
         level: where to stop; "artifact" goes all the way.
         architecture: of the GPU to generate code for; "" for this processor.
         fuse: whether operations are fused.
@@ -40,6 +41,7 @@ class Request:
     model: bytes
     parameters: str
     shapes: dict[str, tuple[int, ...]]
+    dims: dict[str, int]
     level: Level
     architecture: str
     fuse: bool

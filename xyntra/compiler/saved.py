@@ -41,17 +41,51 @@ def load_saved(
         InputError: a weight is missing or does not fit.
     """
     place = os.fspath(path)
-    container = read_container(_map(place), place)
+    return _load(read_container(_map(place), place), place, threads, weights or {}, target)
+
+
+def load_pickled(
+    data: bytes, weights: Mapping[str, Array], target: str, threads: int | None
+) -> Executable:
+    """Load what pickling an executable has made of it.
+
+    Args:
+        data: the saved model without its weights.
+        weights: arrays by name.
+        target: where it ran.
+        threads: how many threads worked on one call; None means one for each core.
+
+    Raises:
+        ArchiveError: it is of another version, or for another machine.
+    """
+    place = "a pickled model"
+    held = {name: _read_only(array) for name, array in weights.items()}
+    return _load(read_container(memoryview(data), place), place, threads, held, target)
+
+
+def _read_only(array: Array) -> Array:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _load(
+    container: Container,
+    place: str,
+    threads: int | None,
+    weights: Mapping[str, Any],
+    target: str,
+) -> Executable:
     artifact = Artifact.from_container(container, place)
     found = target_of(artifact, place, target)
-    held = _weights(container, place, weights or {})
+    held = _weights(container, place, weights)
     try:
         program = found.program(artifact, held, threads)
     except CompileError as error:
         raise ArchiveError(
             "archive-invalid", "the saved model cannot run", place=place, cause=error.message
         ) from None
-    return Executable(artifact, program, held)
+    return Executable(artifact, program, held, (found.name, threads))
 
 
 def _map(place: str) -> memoryview:

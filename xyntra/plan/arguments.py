@@ -10,6 +10,7 @@ import numpy as np
 
 from xyntra.errors import InputError
 from xyntra.plan.plan import Port, numpy_dtype
+from xyntra.plan.python_values import array_of_values, is_values
 
 Array = np.ndarray[Any, Any]
 
@@ -79,8 +80,8 @@ class OutputChecks:
 def to_array(value: Any, port: Port) -> Array:
     """`value` as a contiguous array of the dtype and shape of `port`.
 
-    Nothing is converted silently: another dtype or shape is an error. Arrays that are not
-    contiguous are copied.
+    No array is converted silently: another dtype or shape is an error. Arrays that are not
+    contiguous are copied. Scalars and lists, which have no dtype, are made arrays.
 
     Raises:
         InputError: `input-type`, `input-dtype`, `input-byte-order` or `input-shape`.
@@ -90,12 +91,7 @@ def to_array(value: Any, port: Port) -> Array:
     if array.dtype is not dtype and array.dtype != dtype:
         raise _wrong_dtype(array, dtype, port)
     if array.shape != port.shape:
-        raise InputError(
-            "input-shape",
-            f"input '{port.name}' has the shape {array.shape}",
-            cause=f"the model was compiled for {port.shape}",
-            hint="compile it again with inputs= for another shape",
-        )
+        raise wrong_shape(array.shape, port)
     flags = array.flags
     # A C-contiguous array with a misaligned data pointer still has to be copied.
     if flags.c_contiguous and flags.aligned:
@@ -103,11 +99,54 @@ def to_array(value: Any, port: Port) -> Array:
     return np.array(array, order="C", copy=True)
 
 
+def wrong_shape(shape: tuple[int, ...], port: Port) -> InputError:
+    """The error for an array of another shape: what fixed the shape, and how to get another."""
+    causes = [f"the model was compiled for {port.shape}"]
+    causes += [
+        f"dimension {axis} has size {wanted} by {fixed_by or 'the model itself'}"
+        for axis, size, wanted, fixed_by in _differences(shape, port)
+    ]
+    return InputError(
+        "input-shape",
+        f"input '{port.name}' has the shape {shape}",
+        cause="\n".join(causes),
+        hint=_compile_for(shape, port),
+    )
+
+
+def _differences(shape: tuple[int, ...], port: Port) -> list[tuple[int, int, int, str]]:
+    """Axis, size, size of the input, and what fixed it, where two shapes of a rank differ."""
+    if len(shape) != len(port.shape):
+        return []
+    fixed_by = port.fixed_by or ("",) * len(shape)
+    entries = zip(range(len(shape)), shape, port.shape, fixed_by, strict=True)
+    return [entry for entry in entries if entry[1] != entry[2]]
+
+
+def _compile_for(shape: tuple[int, ...], port: Port) -> str:
+    """The arguments of `compile` that make the model take `shape`, where there are any."""
+    differences = _differences(shape, port)
+    if not differences:
+        return f"give an array of {len(port.shape)} dimensions"
+    if not all(fixed_by for _, _, _, fixed_by in differences):
+        return f"give an array of the shape {port.shape}"
+    dims = {
+        fixed_by.removeprefix("dims[").removesuffix("]"): size
+        for _, size, _, fixed_by in differences
+        if fixed_by.startswith("dims[")
+    }
+    given = ", ".join(f"{name}: {size}" for name, size in dims.items())
+    arguments = [f"dims={{{given}}}"] if dims else []
+    if any(not fixed_by.startswith("dims[") for _, _, _, fixed_by in differences):
+        arguments.append(f"inputs={{{port.name!r}: {shape}}}")
+    return f"compile it for this shape: xyntra.compile(model, {', '.join(arguments)})"
+
+
 def _as_numpy(value: Any, port: Port) -> Array:
     if isinstance(value, np.ndarray):
         return value
-    if isinstance(value, (bool, int, float, np.generic)):
-        return np.asarray(value, numpy_dtype(port.dtype)) if not port.shape else np.asarray(value)
+    if is_values(value):
+        return array_of_values(value, port)
     if hasattr(value, "__dlpack__"):
         try:
             return np.from_dlpack(value)
@@ -121,7 +160,7 @@ def _as_numpy(value: Any, port: Port) -> Array:
     raise InputError(
         "input-type",
         f"input '{port.name}' is a {type(value).__name__}",
-        cause="numpy arrays and objects with DLPack are accepted",
+        cause="numpy arrays, lists of numbers and objects with DLPack are accepted",
         hint="numpy.asarray(value, dtype=...)",
     )
 

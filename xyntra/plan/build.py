@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -111,6 +112,10 @@ class _PlanBuilder:
         attributes = _dictionaries(main, "arg_attrs", len(block.arguments))
         for position, (argument, given) in enumerate(zip(block.arguments, attributes, strict=True)):
             self._argument(argument, given, position)
+        self.inputs = [
+            replace(port, fixed_by=fixed_by)
+            for port, fixed_by in zip(self.inputs, _fixed_by(main), strict=True)
+        ]
         for view in block.operations:
             self._operation(view.operation, main)
 
@@ -204,6 +209,28 @@ def tensor_bytes(type_: ir.RankedTensorType) -> int:
     """Bytes of a tensor of static shape."""
     elements: int = prod(type_.shape)
     return elements * item_bytes(default_dtype(type_.element_type))
+
+
+def _fixed_by(main: ir.Operation) -> list[tuple[str, ...]]:
+    """For each input, what gave its sizes; empty where nothing says so."""
+    types = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).inputs
+    if "arg_attrs" not in main.attributes:
+        return [()] * len(types)
+    found = []
+    for type_, given in zip(types, ir.ArrayAttr(main.attributes["arg_attrs"]), strict=True):
+        entries = {entry.name: entry.attr for entry in ir.DictAttr(given)}
+        if "xyntra.parameter" in entries:
+            continue
+        names = [str(each.value) for each in _strings(entries.get("xyntra.fixed_by"))]
+        fits = len(names) == ir.RankedTensorType(type_).rank
+        found.append(tuple(names) if fits else ())
+    return found
+
+
+def _strings(attribute: ir.Attribute | None) -> list[ir.StringAttr]:
+    if not isinstance(attribute, ir.ArrayAttr):
+        return []
+    return [each for each in attribute if isinstance(each, ir.StringAttr)]
 
 
 def _dictionaries(function: ir.Operation, name: str, count: int) -> list[dict[str, str]]:

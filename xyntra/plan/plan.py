@@ -30,12 +30,22 @@ BufferKind = Literal["input", "output", "parameter", "constant", "prepared", "te
 
 @dataclass(frozen=True)
 class Port:
-    """An input or output of the model: its name, dtype and shape, and the buffer that holds it."""
+    """An input or output of the model.
+
+    Attributes:
+        name: what the model calls it.
+        dtype: of its elements.
+        shape: its size in every dimension.
+        buffer: what holds it.
+        fixed_by: of an input, for each dimension, the argument of `compile` that gave its size,
+            such as "dims['batch']"; "" where the model did. Empty where the model gave all.
+    """
 
     name: str
     dtype: str
     shape: tuple[int, ...]
     buffer: int
+    fixed_by: tuple[str, ...] = ()
 
     @property
     def nbytes(self) -> int:
@@ -194,7 +204,9 @@ class Plan:
 
 
 def _port(entry: dict[str, Any]) -> Port:
-    return Port(entry["name"], entry["dtype"], tuple(entry["shape"]), int(entry["buffer"]))
+    fixed_by = tuple(map(str, entry.get("fixed_by", ())))
+    shape = tuple(entry["shape"])
+    return Port(entry["name"], entry["dtype"], shape, int(entry["buffer"]), fixed_by)
 
 
 def _step(entry: dict[str, Any]) -> Step:

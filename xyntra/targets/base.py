@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 
@@ -25,6 +25,10 @@ class Device(Protocol):
     def vector_bits(self) -> int:
         """Bits that one core's vector instruction works on."""
 
+    @property
+    def summary(self) -> str:
+        """What it is, on one line."""
+
 
 class Program(Protocol):
     """A compiled model on a device, ready to run.
@@ -43,7 +47,13 @@ class Program(Protocol):
 
 
 class Future(Protocol):
-    """The results of a call that may not have finished."""
+    """The results of a call that may not have finished; `await` gives what `result` returns."""
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        """Wait without blocking the event loop."""
+
+    def cancel(self) -> bool:
+        """Withdraw the call if it has not begun; tell whether it is withdrawn."""
 
     def done(self) -> bool:
         """Tell whether `result` would return, or raise, at once."""

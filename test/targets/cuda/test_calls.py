@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import pickle
 import threading
 
 import numpy as np
@@ -162,6 +164,25 @@ def test_waiting_ends_after_the_time_given(plus_one, torch):
         future.result(timeout=0)
     assert np.array_equal(future.result(timeout=60).numpy(), np.ones(SIZE, np.float32))
     assert future.done()
+
+
+def test_calls_are_awaited(chain):
+    inputs = _inputs(12)
+    expected = [chain(each) for each in inputs]
+
+    async def main():
+        first = await chain.submit(inputs[0])
+        return [first, *await asyncio.gather(*(chain.submit(each) for each in inputs[1:]))]
+
+    for found, value in zip(asyncio.run(main()), expected, strict=True):
+        assert np.array_equal(found, value)
+
+
+def test_pickles_run(chain):
+    (given,) = _inputs(1)
+    again = pickle.loads(pickle.dumps(chain))
+    assert np.array_equal(again(given), chain(given))
+    assert np.array_equal(again(given.tolist()), chain(given))
 
 
 def test_threads_do_not_disturb_each_other(chain, torch):

@@ -26,7 +26,8 @@ from xyntra.frontends.onnx import fold_elements, fold_shapes, ops  # noqa: F401 
 from xyntra.frontends.onnx.control_flow import import_control_flow
 from xyntra.frontends.onnx.fold import fold
 from xyntra.frontends.onnx.functions import bound_nodes, schema_function
-from xyntra.frontends.onnx.interface import bind_inputs, dtype_name
+from xyntra.frontends.onnx.input_shapes import FIXED_BY, bind_inputs
+from xyntra.frontends.onnx.interface import dtype_name
 from xyntra.frontends.onnx.names import check_texts
 from xyntra.frontends.onnx.node import Node, Result, find_handler
 from xyntra.frontends.onnx.order import node_label, sort_nodes
@@ -50,6 +51,7 @@ def import_model(
     *,
     context: ir.Context,
     max_tensor_bytes: int,
+    dims: Mapping[str, int] | None = None,
 ) -> ir.Module:
     """Import a scanned model.
 
@@ -58,10 +60,12 @@ def import_model(
         shapes: sizes of the inputs with free dimensions, by input name.
         context: where to build, with the xyntra dialect loaded.
         max_tensor_bytes: refuse models with a larger intermediate tensor.
+        dims: sizes of named dimensions.
 
     Returns:
         A module with one function `main`; its arguments carry `xyntra.input` or
-        `xyntra.parameter`, its results `xyntra.output`, each with `xyntra.dtype`.
+        `xyntra.parameter`, its results `xyntra.output`, each with `xyntra.dtype`. The attribute
+        `xyntra.fixed_by` of an input says what gave the sizes of its free dimensions.
 
     Raises:
         ModelError, UnsupportedError, InputError: with the node or value they speak of.
@@ -74,7 +78,7 @@ def import_model(
             "model-not-onnx", "the file is not an ONNX model", cause=str(error)
         ) from None
     check_texts(model)
-    return _Importer(model, context, max_tensor_bytes).run(shapes)
+    return _Importer(model, context, max_tensor_bytes).run(shapes, dims or {})
 
 
 class _Importer:
@@ -86,9 +90,9 @@ class _Importer:
         self.functions = {(f.domain, f.name): f for f in model.functions}
         self.parameters: dict[str, Tensor] = {}
         self.nodes = 0
-        self.interface: list[tuple[str, str, str]] = []
+        self.interface: list[tuple[str, str, str, Sequence[str]]] = []
 
-    def run(self, shapes: Mapping[str, Sequence[int]]) -> ir.Module:
+    def run(self, shapes: Mapping[str, Sequence[int]], dims: Mapping[str, int]) -> ir.Module:
         graph = self.model.graph
         unknown = ir.Location.unknown(self.context)
         module = ir.Module.create(unknown)
@@ -107,9 +111,10 @@ class _Importer:
         scope = Scope()
         given = {value.name for value in graph.initializer}
         inputs = [value for value in graph.input if value.name not in given]
-        for name, dtype, shape in bind_inputs(inputs, shapes):
+        for name, dtype, shape, fixed_by in bind_inputs(inputs, shapes, dims):
             self._check_bytes(shape, dtype, f"input '{name}'")
-            scope.define(name, self._argument("input", name, shape, dtype), f"input '{name}'")
+            tensor = self._argument("input", name, shape, dtype, fixed_by)
+            scope.define(name, tensor, f"input '{name}'")
         self._graph(graph, scope, depth=0)
         self._finish(function, scope)
         return module
@@ -135,10 +140,17 @@ class _Importer:
                 [_interface_attribute("output", name, tensor.dtype) for name, tensor in results]
             )
 
-    def _argument(self, kind: str, name: str, shape: Sequence[int], dtype: str) -> Tensor:
+    def _argument(
+        self,
+        kind: str,
+        name: str,
+        shape: Sequence[int],
+        dtype: str,
+        fixed_by: Sequence[str] = (),
+    ) -> Tensor:
         type_ = self.b.tensor_type(shape, dtype)
         location = ir.Location.name(name, context=self.context)
-        self.interface.append((kind, name, dtype))
+        self.interface.append((kind, name, dtype, fixed_by))
         return Tensor(self.block.add_argument(type_, location), dtype)
 
     def _graph(self, graph: onnx.GraphProto, scope: Scope, depth: int) -> None:
@@ -333,10 +345,16 @@ def _as_list(result: Result | Sequence[Result]) -> Sequence[Result]:
     return list(result)
 
 
-def _interface_attribute(kind: str, name: str, dtype: str) -> ir.Attribute:
-    return ir.DictAttr.get(
-        {f"xyntra.{kind}": ir.StringAttr.get(name), "xyntra.dtype": ir.StringAttr.get(dtype)}
-    )
+def _interface_attribute(
+    kind: str, name: str, dtype: str, fixed_by: Sequence[str] = ()
+) -> ir.Attribute:
+    attributes = {
+        f"xyntra.{kind}": ir.StringAttr.get(name),
+        "xyntra.dtype": ir.StringAttr.get(dtype),
+    }
+    if any(fixed_by):
+        attributes[FIXED_BY] = ir.ArrayAttr.get([ir.StringAttr.get(each) for each in fixed_by])
+    return ir.DictAttr.get(attributes)
 
 
 def _opsets(holder: onnx.ModelProto | onnx.FunctionProto) -> dict[str, int]:

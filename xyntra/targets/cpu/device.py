@@ -43,6 +43,17 @@ class CpuDevice:
     l2_bytes: int
     l3_bytes: int
 
+    def __repr__(self) -> str:
+        return f"<cpu: {self.summary}>"
+
+    @property
+    def summary(self) -> str:
+        """What it is, on one line without the list of features."""
+        cores = f"{self.cores} core{'s' if self.cores != 1 else ''}"
+        caches = [_size(size) for size in (self.l1_bytes, self.l2_bytes, self.l3_bytes)]
+        vectors = f"{self.vector_bits}-bit vectors"
+        return f"{self.name}, {cores}, {vectors}, L1 {caches[0]}, L2 {caches[1]}, L3 {caches[2]}"
+
 
 @lru_cache(maxsize=1)
 def host_device() -> CpuDevice:
@@ -103,6 +114,11 @@ def _cache_sizes() -> dict[int, int]:
         except (OSError, ValueError):
             continue
     return sizes
+
+
+def _size(count: int) -> str:
+    unit = "MiB" if count >= 1 << 20 else "KiB"
+    return f"{count / (1 << (20 if unit == 'MiB' else 10)):g} {unit}"
 
 
 def _parse_size(text: str) -> int:

@@ -34,6 +34,15 @@ class CudaDevice:
     memory_bytes: int
     shared_bytes: int
 
+    def __repr__(self) -> str:
+        return f"<cuda:{self.ordinal}: {self.summary}>"
+
+    @property
+    def summary(self) -> str:
+        """What it is, on one line."""
+        memory = f"{self.memory_bytes / (1 << 30):.0f} GiB"
+        return f"{self.name}, {self.architecture}, {self.cores} multiprocessors, {memory}"
+
 
 @lru_cache(maxsize=16)
 def cuda_device(ordinal: int) -> CudaDevice:
@@ -67,6 +76,20 @@ def cuda_device(ordinal: int) -> CudaDevice:
         memory_bytes=int(checked(cuda.cuDeviceTotalMem(handle), "asking a GPU's memory")),
         shared_bytes=ask(kinds.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
     )
+
+
+def no_device_reason() -> str:
+    """Why `cuda_devices` returns none."""
+    from xyntra.errors import XyntraError
+
+    try:
+        count = checked(driver().cuDeviceGetCount(), "counting GPUs")
+        if not count:
+            return "no GPU was found"
+        cuda_device(0)
+    except XyntraError as error:
+        return f"{error.message}; {error.hint}" if error.hint else error.message
+    return "none"
 
 
 def cuda_devices() -> list[CudaDevice]:

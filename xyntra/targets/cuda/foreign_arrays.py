@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from xyntra.errors import InputError
+from xyntra.plan.arguments import wrong_shape
 from xyntra.plan.plan import Port, numpy_dtype
 from xyntra.targets.cuda.device_array import DeviceArray
 from xyntra.targets.cuda.dlpack import CUDA, CUDA_MANAGED, LEGACY_STREAM, describe
@@ -183,6 +184,8 @@ def _gaps(port: Port) -> InputError:
 
 
 def _wrong(port: Port, dtype: str, shape: Sequence[int]) -> InputError:
+    if dtype == port.dtype and port.fixed_by:
+        return wrong_shape(tuple(shape), port)
     return InputError(
         "input-dtype" if dtype != port.dtype else "input-shape",
         f"'{port.name}' is {port.dtype} of shape {port.shape}",

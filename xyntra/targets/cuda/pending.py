@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from xyntra.errors import DeviceError
@@ -36,6 +37,21 @@ class Pending:
         self._lock = threading.Lock()
         self._results: Sequence[Any] = ()
         self._error: DeviceError | None = None
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return self._awaited().__await__()
+
+    async def _awaited(self) -> Any:
+        """As `result`; a thread of the event loop's waits meanwhile."""
+        import asyncio
+
+        if not self.done():
+            await asyncio.get_running_loop().run_in_executor(None, self._settle)
+        return self.result()
+
+    def cancel(self) -> bool:
+        """Return False: what has been launched on a GPU cannot be withdrawn."""
+        return False
 
     @property
     def is_taken(self) -> bool:
@@ -72,6 +88,11 @@ class Pending:
             if self._error is not None:
                 raise self._error
             return self._results
+
+    def _settle(self) -> None:
+        """Wait for the call; `result` raises what went wrong, whether or not anybody awaits it."""
+        with suppress(DeviceError):
+            self.wait()
 
     def _finish(self, take: Callable[[], Sequence[Any]]) -> None:
         self._take = None

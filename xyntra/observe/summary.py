@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What an executable is, on a few lines: its `repr`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from xyntra.plan.artifact import Artifact
+from xyntra.plan.plan import Port
+
+__all__ = ["summary"]
+
+_MOST = 8
+"""Inputs or outputs that are shown."""
+_UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+
+
+def summary(artifact: Artifact) -> str:
+    """The inputs, outputs, kernels, weights and target of a compiled model."""
+    plan = artifact.plan
+    called = [plan.kernels[step.kernel].kind for step in plan.steps if not step.once]
+    at_load = len(plan.steps) - len(called)
+    kernels = f"{len(called)} a call"
+    if called:
+        kinds = [f"{count} {kind}" for kind, count in Counter(called).most_common()]
+        kernels += f": {', '.join(kinds)}"
+    weights = [buffer.nbytes for buffer in plan.buffers if buffer.kind == "parameter"]
+    entries = [
+        ("inputs", _ports(plan.inputs)),
+        ("outputs", _ports(plan.outputs)),
+        ("kernels", [kernels + (f"; {at_load} at load" if at_load else "")]),
+        ("weights", [f"{len(weights)}, {_size(sum(weights))}"] if weights else ["none"]),
+        ("target", [_target(artifact.target)]),
+    ]
+    lines = ["<xyntra.Executable"]
+    for label, values in entries:
+        lines += [f"  {label if not n else '':8} {value}" for n, value in enumerate(values)]
+    return "\n".join(lines) + ">"
+
+
+def _ports(ports: Sequence[Port]) -> list[str]:
+    lines = [f"{_printable(port.name)}: {port.dtype} {port.shape}" for port in ports[:_MOST]]
+    if len(ports) > _MOST:
+        lines.append(f"and {len(ports) - _MOST} more")
+    return lines or ["none"]
+
+
+def _printable(name: str) -> str:
+    """A name of a model file without what would act on a terminal, cut where it is long."""
+    text = "".join(c if c.isprintable() else "?" for c in name[:100])
+    return text if len(name) <= 100 else f"{text}…"
+
+
+def _size(count: int) -> str:
+    for size, unit in _UNITS:
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count} bytes"
+
+
+def _target(key: str) -> str:
+    """The target of an artifact without what only the loader has to know."""
+    if key.startswith("cuda;"):
+        return f"cuda ({key.rpartition(';')[2]})"
+    names = dict(part.partition("=")[::2] for part in key.split(";"))
+    return f"cpu ({names.get('cpu', 'unknown')})"
