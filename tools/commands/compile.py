@@ -44,10 +44,17 @@ def add_parser(commands: Any, name: str) -> None:
         default="after",
         help="which graph --emit dot and json write: before fusion, after (the default), or both",
     )
+    parser.add_argument(
+        "--reproduce",
+        metavar="DIR",
+        help="write the smallest part of the model on which Xyntra fails, for a report",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Write what was asked for."""
+    if options.reproduce is not None:
+        return _reproduce(options)
     if options.emit in _LEVELS:
         _write(_level_text(options), options.output)
         return 0
@@ -70,6 +77,20 @@ def run(options: argparse.Namespace) -> int:
     write = to_dot if options.emit == "dot" else to_json
     source = executable.artifact.source_graph() if options.graph != "after" else None
     _write(write(executable.plan, source, options.graph).encode(), options.output)
+    return 0
+
+
+def _reproduce(options: argparse.Namespace) -> int:
+    from xyntra.compiler.reproduce import reproduce
+
+    settings = settings_of(options)
+    with progress(f"looking for the smallest part of {options.model} that fails", settings):
+        found = reproduce(source_of(options), sizes_of(options), settings, options.reproduce)
+    if found is None:
+        print(f"{options.model} compiles, and nothing falls back: there is nothing to reproduce")
+        return 0
+    size = "" if found.nodes is None else f" of {found.nodes} nodes"
+    print(f"wrote a model{size} to {found.model}; it fails with\n{found.failure}")
     return 0
 
 
