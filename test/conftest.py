@@ -23,7 +23,7 @@ def root() -> Path:
 def settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     """Return a configuration for quick compiling: in this process, with a cache for all tests."""
     folder = tmp_path_factory.getbasetemp() / "xyntra-cache"
-    return {"isolate": False, "jobs": 1, "cache_dir": str(folder)}
+    return {"isolate": False, "jobs": 1, "strict": True, "cache_dir": str(folder)}
 
 
 @pytest.fixture
