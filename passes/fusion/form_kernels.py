@@ -12,6 +12,7 @@ from xyntra.errors import UnsupportedError
 from xyntra.passes.fusion.classify import classify
 from xyntra.passes.fusion.functions import function_blocks
 from xyntra.passes.fusion.graph import FusionGraph
+from xyntra.passes.fusion.inlined_views import inline_views_of_block
 from xyntra.passes.fusion.materialize import Region, build_regions
 from xyntra.passes.fusion.nodes import PASSIVE, VIEWS
 from xyntra.passes.registry import register_pass
@@ -26,7 +27,8 @@ class FormKernels:
     """Wrap each remaining operation in a xyntra.fused of its kind.
 
     The insertions that a concatenation consists of stay together. Views, constants and what fills
-    an accumulator are cloned into the regions that use them.
+    an accumulator are cloned into the regions that use them, those that are there already
+    included. A part of a tensor that a call takes, or that is returned, is copied.
     """
 
     name: ClassVar[str] = "form-kernels"
@@ -34,6 +36,7 @@ class FormKernels:
     def run(self, module: ir.Operation) -> None:
         """Rewrite every function of `module`."""
         for block in function_blocks(module):
+            inline_views_of_block(block)
             if all(view.operation.name in _NEEDLESS for view in block.operations):
                 continue
             graph = FusionGraph.of(block)

@@ -13,6 +13,7 @@ from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.slices import concatenate
 from xyntra.passes.fusion.functions import function_blocks
+from xyntra.passes.fusion.inlined_views import inline_views
 from xyntra.passes.fusion.parallel_contractions import Bias, Sibling, find_siblings
 from xyntra.passes.fusion.weights import StaticValues, erase_with_unused, tensor_bytes
 from xyntra.passes.registry import register_pass
@@ -134,6 +135,8 @@ def _concatenated(
             for values, axis in parts
         ]
         fused.finish(results)
+    # Weights may be slices of one tensor, as those of the directions of a recurrent network are.
+    inline_views(fused.operation)
     return list(fused.results)
 
 

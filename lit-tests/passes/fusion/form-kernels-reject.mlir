@@ -60,3 +60,17 @@ func.func @formed(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   }) {kind = "row", resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : () -> tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }
+
+// A region reads reshapes of a buffer from around it: they are the same buffer.
+// CHECK-LABEL: func.func @reshaped
+// CHECK: %[[FLAT:.+]] = tensor.collapse_shape
+// CHECK: "xyntra.fused"() ({
+// CHECK-NEXT: "xyntra.softmax"(%[[FLAT]])
+func.func @reshaped(%x: tensor<4x8xf32>) -> tensor<32xf32> {
+  %flat = tensor.collapse_shape %x [[0, 1]] : tensor<4x8xf32> into tensor<32xf32>
+  %0 = "xyntra.fused"() ({
+    %1 = "xyntra.softmax"(%flat) {axis = 0} : (tensor<32xf32>) -> tensor<32xf32>
+    "xyntra.yield"(%1) {operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : (tensor<32xf32>) -> ()
+  }) {kind = "row", resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : () -> tensor<32xf32>
+  return %0 : tensor<32xf32>
+}

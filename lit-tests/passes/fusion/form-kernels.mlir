@@ -92,3 +92,55 @@ func.func @gather(%i: tensor<4xi64>) -> tensor<4xf32> {
   } -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// A region of other passes reads slices and fills through clones of its own; a reshape may stay.
+// CHECK-LABEL: func.func @formed_before
+// CHECK: %[[FLAT:.+]] = tensor.collapse_shape
+// CHECK-NOT: tensor.extract_slice
+// CHECK: "xyntra.fused"() ({
+// CHECK-DAG: %[[PART:.+]] = tensor.extract_slice %[[FLAT]][16] [16] [1]
+// CHECK-DAG: tensor.expand_shape %[[PART]]
+// CHECK-DAG: linalg.generic {{.+}} outs(
+// CHECK: tensor.insert_slice
+// CHECK: tensor.insert_slice
+// CHECK: tensor.insert_slice
+// CHECK: kind = "data"
+// CHECK-NOT: tensor.extract_slice
+// CHECK: return
+func.func @formed_before(%x: tensor<4x8xf32>, %y: tensor<2x8xf32>) -> tensor<6x8xf32> {
+  %flat = tensor.collapse_shape %x [[0, 1]] : tensor<4x8xf32> into tensor<32xf32>
+  %part = tensor.extract_slice %flat[16] [16] [1] : tensor<32xf32> to tensor<16xf32>
+  %rows = tensor.expand_shape %part [[0, 1]] output_shape [2, 8] : tensor<16xf32> into tensor<2x8xf32>
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<2x8xf32>
+  %fill = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%e : tensor<2x8xf32>) {
+  ^bb0(%o: f32):
+    linalg.yield %one : f32
+  } -> tensor<2x8xf32>
+  %0 = "xyntra.fused"() ({
+    %to = tensor.empty() : tensor<6x8xf32>
+    %1 = tensor.insert_slice %rows into %to[0, 0] [2, 8] [1, 1] : tensor<2x8xf32> into tensor<6x8xf32>
+    %2 = tensor.insert_slice %y into %1[2, 0] [2, 8] [1, 1] : tensor<2x8xf32> into tensor<6x8xf32>
+    %3 = tensor.insert_slice %fill into %2[4, 0] [2, 8] [1, 1] : tensor<2x8xf32> into tensor<6x8xf32>
+    "xyntra.yield"(%3) {operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : (tensor<6x8xf32>) -> ()
+  }) {kind = "data", resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : () -> tensor<6x8xf32>
+  return %0 : tensor<6x8xf32>
+}
+
+// What a call takes, and a function returns, is a buffer: a part of one is copied.
+// CHECK-LABEL: func.func @called
+// CHECK: %[[COPY:.+]] = "xyntra.fused"() ({
+// CHECK: tensor.extract_slice
+// CHECK: kind = "data"
+// CHECK: call @double(%[[COPY]])
+// CHECK: %[[OTHER:.+]] = "xyntra.fused"() ({
+// CHECK: tensor.extract_slice
+// CHECK: kind = "data"
+// CHECK: return %{{.+}}, %[[OTHER]]
+func.func private @double(tensor<4xf32>) -> tensor<4xf32>
+func.func @called(%x: tensor<8xf32>) -> (tensor<4xf32>, tensor<2xf32>) {
+  %0 = tensor.extract_slice %x[4] [4] [1] : tensor<8xf32> to tensor<4xf32>
+  %1 = func.call @double(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = tensor.extract_slice %1[1] [2] [1] : tensor<4xf32> to tensor<2xf32>
+  return %1, %2 : tensor<4xf32>, tensor<2xf32>
+}

@@ -135,3 +135,41 @@ func.func @stored_by_columns(%x: tensor<4x2xf32>, %a: tensor<16x2xf32> {xyntra.p
   %qs = "xyntra.silu"(%q) : (tensor<4x3xf32>) -> tensor<4x3xf32>
   return %ps, %qs : tensor<4x16xf32>, tensor<4x3xf32>
 }
+
+// Weights that are parts of one are taken out of it in the region that puts them together.
+// CHECK-LABEL: func.func @parts_of_one
+// CHECK: "xyntra.fused"() ({
+// CHECK-DAG: tensor.extract_slice %arg1[0, 0, 0] [1, 8, 16]
+// CHECK-DAG: tensor.extract_slice %arg1[1, 0, 0] [1, 8, 16]
+// CHECK: tensor.insert_slice
+// CHECK: tensor.insert_slice
+// CHECK: kind = "data"
+// CHECK: outs({{.+}} : tensor<4x32xf32>)
+// CHECK-NOT: tensor.extract_slice %arg1
+// CHECK: return
+func.func @parts_of_one(%x: tensor<4x8xf32>, %w: tensor<2x8x16xf32> {xyntra.parameter = "w"}) -> (tensor<4x16xf32>, tensor<4x16xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x16xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<4x16xf32>) -> tensor<4x16xf32>
+  %p = tensor.extract_slice %w[0, 0, 0] [1, 8, 16] [1, 1, 1] : tensor<2x8x16xf32> to tensor<1x8x16xf32>
+  %wp = tensor.collapse_shape %p [[0, 1], [2]] : tensor<1x8x16xf32> into tensor<8x16xf32>
+  %q = tensor.extract_slice %w[1, 0, 0] [1, 8, 16] [1, 1, 1] : tensor<2x8x16xf32> to tensor<1x8x16xf32>
+  %wq = tensor.collapse_shape %q [[0, 1], [2]] : tensor<1x8x16xf32> into tensor<8x16xf32>
+  %0 = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %wp : tensor<4x8xf32>, tensor<8x16xf32>) outs(%i : tensor<4x16xf32>) {
+  ^bb0(%lhs: f32, %rhs: f32, %acc: f32):
+    %prod = arith.mulf %lhs, %rhs : f32
+    %sum = arith.addf %acc, %prod : f32
+    linalg.yield %sum : f32
+  } -> tensor<4x16xf32>
+  %1 = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %wq : tensor<4x8xf32>, tensor<8x16xf32>) outs(%i : tensor<4x16xf32>) {
+  ^bb0(%lhs: f32, %rhs: f32, %acc: f32):
+    %prod = arith.mulf %lhs, %rhs : f32
+    %sum = arith.addf %acc, %prod : f32
+    linalg.yield %sum : f32
+  } -> tensor<4x16xf32>
+  %2 = "xyntra.silu"(%0) : (tensor<4x16xf32>) -> tensor<4x16xf32>
+  %3 = "xyntra.silu"(%1) : (tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %2, %3 : tensor<4x16xf32>, tensor<4x16xf32>
+}
