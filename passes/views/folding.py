@@ -52,6 +52,7 @@ class Folding:
         self.wants = Wants(block, self.interned, self.moves)
         self.orders: dict[ir.Value, Order] = {}
         self.affected: set[ir.Operation] = set()
+        self.captures: dict[ir.Operation, list[tuple[ir.Operation, int]]] = {}
 
     def run(self) -> None:
         """Rewrite the block."""
@@ -120,6 +121,7 @@ class Folding:
 
     def _visit(self, op: ir.Operation) -> None:
         name = op.name
+        self._visit_body(op)
         if op in self.moves:
             self._visit_move(op)
         elif name in RESHAPES:
@@ -135,9 +137,23 @@ class Folding:
         else:
             self._visit_other(op)
 
+    def _visit_body(self, op: ir.Operation) -> None:
+        """Let operations in the body of `op` index tensors that are as they know them."""
+        for holder, position in self.captures.pop(op, ()):
+            value = holder.operands[position]
+            replacement = self._value(value, op)
+            if replacement != value:
+                holder.operands[position] = replacement
+
     def _note(self, value: ir.Value, view: View) -> None:
         self.views[value] = view
-        self.affected.update(use.owner.operation for use in value.uses)
+        for use in value.uses:
+            holder = op = use.owner.operation
+            while op.block != self.block:
+                op = op.parent.operation
+            self.affected.add(op)
+            if op != holder:
+                self.captures.setdefault(op, []).append((holder, use.operand_number))
 
     def _view_of(self, value: ir.Value) -> View | None:
         if value in self.views:

@@ -321,3 +321,42 @@ func.func @units(%w: tensor<4x1x1x8xf32>) -> tensor<4x8xf32> {
   %c = tensor.collapse_shape %t [[0], [1, 2, 3]] : tensor<4x8x1x1xf32> into tensor<4x8xf32>
   return %c : tensor<4x8xf32>
 }
+
+// -----
+
+// What a body indexes keeps the order in which it is indexed: the product may store another one, and
+// is copied for the body where it does.
+
+// CHECK-LABEL: func.func @indexed
+// CHECK: linalg.generic {{.+}} ins(%{{.+}}, %{{.+}} : tensor<2x3x4xf32>, tensor<2x5x4xf32>)
+// CHECK: %[[FLAT:.+]] = tensor.collapse_shape %{{.+}} {{\[\[}}0, 1], [2]] : tensor<3x5x2xf32> into tensor<15x2xf32>
+// CHECK: tensor.extract %[[FLAT]][%{{.+}}, %{{.+}}] : tensor<15x2xf32>
+func.func @indexed(%x: tensor<2x3x4xf32>, %y: tensor<2x5x4xf32>, %at: tensor<7xi64>) -> tensor<7x2xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x3x5xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<2x3x5xf32>) -> tensor<2x3x5xf32>
+  %p = linalg.generic {indexing_maps = [affine_map<(b, i, j, k) -> (b, i, k)>, affine_map<(b, i, j, k) -> (b, j, k)>, affine_map<(b, i, j, k) -> (b, i, j)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%x, %y : tensor<2x3x4xf32>, tensor<2x5x4xf32>) outs(%i : tensor<2x3x5xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<2x3x5xf32>
+  %f = tensor.empty() : tensor<3x5x2xf32>
+  %t = linalg.generic {indexing_maps = [affine_map<(i, j, b) -> (b, i, j)>, affine_map<(i, j, b) -> (i, j, b)>], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%p : tensor<2x3x5xf32>) outs(%f : tensor<3x5x2xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<3x5x2xf32>
+  %c = tensor.collapse_shape %t [[0, 1], [2]] : tensor<3x5x2xf32> into tensor<15x2xf32>
+  %g = tensor.empty() : tensor<7x2xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(n, b) -> (n)>, affine_map<(n, b) -> (n, b)>], iterator_types = ["parallel", "parallel"]}
+      ins(%at : tensor<7xi64>) outs(%g : tensor<7x2xf32>) {
+  ^bb0(%n: i64, %o: f32):
+    %row = arith.index_cast %n : i64 to index
+    %column = linalg.index 1 : index
+    %v = tensor.extract %c[%row, %column] : tensor<15x2xf32>
+    linalg.yield %v : f32
+  } -> tensor<7x2xf32>
+  return %r : tensor<7x2xf32>
+}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Weights that are parts of one tensor, and other ways of taking them apart before they are used."""
+"""Weights that are parts of one tensor, and other ways of taking them apart before use."""
 
 from __future__ import annotations
 

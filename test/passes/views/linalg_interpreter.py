@@ -17,6 +17,12 @@ SCALAR: dict[str, Callable[..., np.ndarray]] = {
     "arith.maximumf": np.maximum,
     "arith.minimumf": np.minimum,
     "arith.negf": np.negative,
+    "arith.addi": np.add,
+    "arith.subi": np.subtract,
+    "arith.maxsi": np.maximum,
+    "arith.minsi": np.minimum,
+    "arith.fptosi": np.int64,
+    "arith.index_cast": np.int64,
 }
 
 
@@ -30,14 +36,18 @@ def run(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
             continue
         if op.name == "func.return":
             return [values[value] for value in op.operands]
-        results = _OPERATIONS[op.name](op, [values[value] for value in op.operands])
+        operands = [values[value] for value in op.operands]
+        if op.name == "linalg.generic":
+            results = _generic(op, operands, values)
+        else:
+            results = _OPERATIONS[op.name](op, operands)
         for result, array in zip(op.results, results, strict=True):
             assert array.shape == tuple(result.type.shape), op.name
             values[result] = array
     raise AssertionError("no return")
 
 
-def _generic(op: ir.Operation, operands: list[np.ndarray]) -> list[np.ndarray]:
+def _generic(op: ir.Operation, operands: list[np.ndarray], around: Arrays) -> list[np.ndarray]:
     maps = [attribute.value for attribute in op.attributes["indexing_maps"]]
     kinds = ["reduction" in str(kind) for kind in op.attributes["iterator_types"]]
     extents = [0] * len(kinds)
@@ -59,7 +69,10 @@ def _generic(op: ir.Operation, operands: list[np.ndarray]) -> list[np.ndarray]:
         ]
         shape = grid.shape[1:]
         body = op.regions[0].blocks[0]
-        written = _body(body, [np.broadcast_to(array, shape) for array in read])
+        scalars = around | dict(
+            zip(body.arguments, [np.broadcast_to(array, shape) for array in read], strict=True)
+        )
+        written = [np.broadcast_to(array, shape) for array in _body(body, scalars, loops)]
         for output, map_, array in zip(outputs, maps[len(inputs) :], written, strict=True):
             output[tuple(_position(e, loops) for e in map_.results)] = array
     return outputs
@@ -79,16 +92,22 @@ def _position(expression: ir.AffineExpr, loops: dict[int, np.ndarray]) -> np.nda
     return left // right
 
 
-def _body(block: ir.Block, arguments: list[np.ndarray]) -> list[np.ndarray]:
-    scalars: Arrays = dict(zip(block.arguments, arguments, strict=True))
+def _body(block: ir.Block, scalars: Arrays, loops: dict[int, np.ndarray]) -> list[np.ndarray]:
+    """What a body yields; `scalars` holds its arguments, and tensors that it may index."""
     for view in block.operations:
         op = view.operation
+        if op.name == "arith.constant":
+            continue
         operands = [_scalar(value, scalars) for value in op.operands]
         if op.name == "linalg.yield":
             return operands
-        if op.name == "arith.constant":
-            continue
-        scalars[op.results[0]] = SCALAR[op.name](*operands)
+        if op.name == "linalg.index":
+            result = loops[op.attributes["dim"].value]
+        elif op.name == "tensor.extract":
+            result = operands[0][tuple(operands[1:])]
+        else:
+            result = SCALAR[op.name](*operands)
+        scalars[op.results[0]] = result
     raise AssertionError("no yield")
 
 
@@ -96,7 +115,10 @@ def _scalar(value: ir.Value, scalars: Arrays) -> np.ndarray:
     """A value of the body, or a constant outside of or in it."""
     if value in scalars:
         return scalars[value]
-    return np.float32(ir.FloatAttr(value.owner.attributes["value"]).value)
+    attribute = value.owner.attributes["value"]
+    if isinstance(attribute, ir.FloatAttr):
+        return np.float32(attribute.value)
+    return np.int64(ir.IntegerAttr(attribute).value)
 
 
 def _softmax(op: ir.Operation, operands: list[np.ndarray]) -> list[np.ndarray]:
@@ -141,7 +163,6 @@ def _empty(op: ir.Operation, operands: list[np.ndarray]) -> list[np.ndarray]:
 
 
 _OPERATIONS: dict[str, Callable[[ir.Operation, list[np.ndarray]], list[np.ndarray]]] = {
-    "linalg.generic": _generic,
     "tensor.collapse_shape": _reshape,
     "tensor.expand_shape": _reshape,
     "tensor.extract_slice": _slice,

@@ -14,6 +14,7 @@ from torch_mlir import ir
 
 from xyntra.dialects import make_context
 from xyntra.dialects.builder import Tensor, TensorBuilder, broadcast_shapes
+from xyntra.dialects.scalar import Scalar
 from xyntra.dialects.slices import concatenate
 from xyntra.passes.manager import run_pipeline
 from xyntra.passes.views.movers import moving_map
@@ -78,7 +79,7 @@ def programs(draw: st.DrawFn, max_steps: int = 12, kinds: tuple[str, ...] = ()) 
     for _ in range(draw(st.integers(1, max_steps))):
         index = max(draw(st.integers(0, len(shapes) - 1)), draw(st.integers(0, len(shapes) - 1)))
         index = len(shapes) - 1 if kinds else index
-        emit, shape = draw(_step(index, shapes, kinds))
+        emit, shape = draw(step_of(index, shapes, *kinds))
         if prod(shape) <= 600:
             steps.append(emit)
             shapes.append(shape)
@@ -86,9 +87,8 @@ def programs(draw: st.DrawFn, max_steps: int = 12, kinds: tuple[str, ...] = ()) 
     return Program(list(inputs), steps, sorted({*others, len(shapes) - 1}))
 
 
-def _step(
-    index: int, shapes: list[Shape], kinds: tuple[str, ...]
-) -> st.SearchStrategy[tuple[Emit, Shape]]:
+def step_of(index: int, shapes: list[Shape], *kinds: str) -> st.SearchStrategy[tuple[Emit, Shape]]:
+    """A step that reads value `index`, of one of the `kinds` or of any, with its shape."""
     makers = {
         "transpose": _transpose,
         "reshape": _reshape,
@@ -102,6 +102,8 @@ def _step(
         "repeat": _repeat,
         "broadcast": _broadcast,
         "concatenate": _concatenate,
+        "gather": _gather,
+        "shift": _shift,
     }
     often = ["transpose", "reshape", "binary"]
     names = st.sampled_from(kinds or [*makers, *often])
@@ -254,6 +256,45 @@ def _repeat(draw: st.DrawFn, index: int, shapes: list[Shape]) -> tuple[Emit, Sha
         ]
 
     return lambda b, values: b.view(values[index], shape, positions), tuple(shape)
+
+
+@st.composite
+def _gather(draw: st.DrawFn, index: int, shapes: list[Shape]) -> tuple[Emit, Shape]:
+    """Elements of a tensor at positions that another one holds."""
+    other = draw(st.integers(0, len(shapes) - 1))
+
+    def emit(b: TensorBuilder, values: list[Tensor]) -> Tensor:
+        def body(x: Scalar, _: Scalar) -> Scalar:
+            bounded = x.maximum(0.0).minimum(9.0).value
+            i64 = ir.IntegerType.get_signless(64)
+            op = ir.Operation.create("arith.fptosi", results=[i64], operands=[bounded])
+            number = Scalar(op.results[0], "int64")
+            at = [number.minimum(n - 1).cast("index") for n in values[index].shape]
+            return b.extract(values[index], at)
+
+        where = values[other], b.identity(len(shapes[other]))
+        output = b.empty(shapes[other], "float32"), "float32", where[1]
+        return b.generic([where], [output], ["parallel"] * len(shapes[other]), body)[0]
+
+    return emit, shapes[other]
+
+
+@st.composite
+def _shift(draw: st.DrawFn, index: int, shapes: list[Shape]) -> tuple[Emit, Shape]:
+    """The next element along one dimension, read at a computed position."""
+    shape = shapes[index]
+    axis = draw(st.integers(0, len(shape) - 1))
+
+    def emit(b: TensorBuilder, values: list[Tensor]) -> Tensor:
+        def body(*_: Scalar) -> Scalar:
+            where = [b.index(d) for d in range(len(shape))]
+            where[axis] = (where[axis] + 1).minimum(shape[axis] - 1)
+            return b.extract(values[index], where)
+
+        output = b.empty(shape, "float32"), "float32", b.identity(len(shape))
+        return b.generic([], [output], ["parallel"] * len(shape), body)[0]
+
+    return emit, shape
 
 
 def copies(module: ir.Module) -> int:
