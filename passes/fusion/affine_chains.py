@@ -214,8 +214,9 @@ def _evaluate(
         operands = [_operand(value, known) for value in inner.operands]
         if name == "linalg.yield":
             return operands[0]
-        result = _apply(name, [each for each in operands if each is not None])
-        if result is None or None in operands:
+        given = [each for each in operands if each is not None]
+        result = _apply(name, given) if len(given) == len(operands) else None
+        if result is None:
             return None
         known[inner.results[0]] = result
     return None

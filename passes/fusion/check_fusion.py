@@ -128,31 +128,40 @@ class _Checker:
         schedule = None
         if "schedule" in op.attributes:
             schedule = Schedule.from_attribute(op.attributes["schedule"])
-        for violation in self._contents(kind, contents, schedule):
+        for violation in self._contents(kind, body, contents, schedule):
             yield op, violation
 
     def _kernel(self, op: ir.Operation, kind: Kind) -> Found:
         blocks = list(op.regions[0].blocks)
         contents = read_block(blocks[0], self.facts)
         contents.captured.update(dict.fromkeys(blocks[0].arguments))
-        for violation in self._contents(kind, contents, Schedule.of(op)):
+        for violation in self._contents(kind, blocks[0], contents, Schedule.of(op)):
             yield op, violation
         if INPLACE in op.attributes and contents.members:
             for violation in check_inplace(kind, op, contents, self.facts):
                 yield op, violation
 
     def _contents(
-        self, kind: Kind, contents: Contents, schedule: Schedule | None
+        self, kind: Kind, block: ir.Block, contents: Contents, schedule: Schedule | None
     ) -> Iterator[Violation]:
         if contents.impure:
             at_fault = tuple((op, "is not known to have no side effects") for op in contents.impure)
             yield Violation("side-effect", "a kernel has no side effects", at_fault)
         yield from self._types(contents)
-        yield from check_kind(kind, contents, self.limits)
+        yield from self._kind(kind, block, contents)
         yield from check_destinations(kind, contents)
         yield from check_resources(contents, self.limits)
         if schedule is not None:
             yield from check_schedule(schedule, contents, self.facts, self.limits)
+
+    def _kind(self, kind: Kind, block: ir.Block, contents: Contents) -> list[Violation]:
+        """Check the kind, with rows in either order where reductions store in another one."""
+        found = list(check_kind(kind, contents, self.limits))
+        if found and any(member.order for member in contents.members):
+            stored = read_block(block, self.facts, rows_of_loops=False)
+            if not any(True for _ in check_kind(kind, stored, self.limits)):
+                return []
+        return found
 
     def _types(self, contents: Contents) -> Iterator[Violation]:
         for role, values in (

@@ -612,16 +612,17 @@ func.func private @more_stages(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>, %c:
 #parts = affine_map<(m, p, j) -> (p, m)>
 #id = affine_map<(p, m) -> (p, m)>
 
-// The sums are computed row by row, but stored part by part, which is the order in which they are read.
+// The sums are of rows that are computed there, but stored part by part, which is the order in which they are read.
 func.func @reads_parts_in_their_order(%x: tensor<256x2x32xf32>) -> tensor<2x256xf32> {
   // expected-error @below {{'linalg.generic' reads what 'linalg.generic' computes at other positions, so that they cannot share a loop nest [misaligned-read]}}
   %0 = "xyntra.fused"() ({
     %zero = arith.constant 0.0 : f32
     %e = tensor.empty() : tensor<2x256xf32>
     %init = linalg.fill ins(%zero : f32) outs(%e : tensor<2x256xf32>) -> tensor<2x256xf32>
+    %y = "xyntra.softmax"(%x) {axis = 2} : (tensor<256x2x32xf32>) -> tensor<256x2x32xf32>
     // expected-note @below {{'linalg.generic' computes 2x256 elements}}
     %1 = linalg.generic {indexing_maps = [#split, #parts], iterator_types = ["parallel", "parallel", "reduction"]}
-        ins(%x : tensor<256x2x32xf32>) outs(%init : tensor<2x256xf32>) {
+        ins(%y : tensor<256x2x32xf32>) outs(%init : tensor<2x256xf32>) {
     ^bb0(%p: f32, %o: f32):
       %s = arith.addf %p, %o : f32
       linalg.yield %s : f32

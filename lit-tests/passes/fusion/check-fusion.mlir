@@ -308,3 +308,27 @@ func.func private @sums_of_parts(%x: tensor<4096x64xf32>, %w: tensor<64x128xf32>
   } -> tensor<4x4096xf32>
   return %v, %s, %q : tensor<4096x4x32xf32>, tensor<4x4096xf32>, tensor<4x4096xf32>
 }
+
+// A product that is stored transposed, with what follows it element by element and row by row of what is stored.
+// CHECK-LABEL: func.func private @stored_transposed
+func.func private @stored_transposed(%x: tensor<4096x64xf32>, %w: tensor<64x128xf32>, %b: tensor<4096x128xf32>) -> tensor<128x4096xf32> attributes {xyntra.kernel = #xyntra.kernel<{kind = "contraction"}>} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<128x4096xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<128x4096xf32>) -> tensor<128x4096xf32>
+  %p = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (n, m)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<4096x64xf32>, tensor<64x128xf32>) outs(%f : tensor<128x4096xf32>) {
+  ^bb0(%a: f32, %c: f32, %o: f32):
+    %m = arith.mulf %a, %c : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<128x4096xf32>
+  %g = tensor.empty() : tensor<128x4096xf32>
+  %r = linalg.generic {indexing_maps = [#id, #turned, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%p, %b : tensor<128x4096xf32>, tensor<4096x128xf32>) outs(%g : tensor<128x4096xf32>) {
+  ^bb0(%a: f32, %c: f32, %o: f32):
+    %s = arith.addf %a, %c : f32
+    linalg.yield %s : f32
+  } -> tensor<128x4096xf32>
+  %y = "xyntra.softmax"(%r) {axis = 1} : (tensor<128x4096xf32>) -> tensor<128x4096xf32>
+  return %y : tensor<128x4096xf32>
+}

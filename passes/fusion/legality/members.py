@@ -50,9 +50,9 @@ class Member:
     `shape`, `rows` and `nbytes` are those of its results: the shape of the first one, the numbers
     of rows that all have, the bytes of the largest.
 
-    A reduction may store what it computes in another order than that of its loops; its rows are
-    numbered by the loops, and `order` has the dimensions of the result in their order. It is empty
-    for all others.
+    A reduction may store what it computes in another order than that of its loops. Its rows can be
+    those of the loops: then `order` has the dimensions of the result in the order of the loops. It
+    is empty for all others, and where rows are those of what is stored.
     """
 
     op: ir.Operation
@@ -84,17 +84,25 @@ class Contents:
     impure: list[ir.Operation] = field(default_factory=list)
 
 
-def read_block(block: ir.Block, facts: Facts) -> Contents:
-    """The contents of a kernel with the body `block`."""
-    reader = _Reader(facts)
+def read_block(block: ir.Block, facts: Facts, *, rows_of_loops: bool = True) -> Contents:
+    """The contents of a kernel with the body `block`.
+
+    Args:
+        block: what the kernel holds.
+        facts: answers about types and attributes.
+        rows_of_loops: whether rows of a reduction that stores its result in another order than
+            that of its loops are those of the loops, or those of what it stores.
+    """
+    reader = _Reader(facts, rows_of_loops)
     for view in block.operations:
         reader.visit(view.operation)
     return reader.contents
 
 
 class _Reader:
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: Facts, rows_of_loops: bool) -> None:
         self.facts = facts
+        self.rows_of_loops = rows_of_loops
         self.contents = Contents()
         self.origin: dict[ir.Value, int] = {}
         self.sliced: dict[ir.Value, Rows] = {}
@@ -198,7 +206,8 @@ class _Reader:
         axis = None
         if name in ALONG_AXIS:
             axis = ir.IntegerAttr(member.op.attributes["axis"]).value
-        member.order = _order(loops, len(results)) if loops is not None else ()
+        if loops is not None and self.rows_of_loops:
+            member.order = _order(loops, len(results))
         member.rows = numbers_of_rows(_sorted(member.shape, member.order), axis)
         for value in results:
             tensor = self.facts.tensor(value.type)
