@@ -23,7 +23,7 @@ from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
 from xyntra.passes.lower.cuda.contraction.mma_plan import MmaPlan
 from xyntra.passes.lower.cuda.contraction.select import plan_on_warps
 from xyntra.passes.manager import run_pipeline
-from xyntra.passes.pipelines import fusion_pipeline
+from xyntra.passes.pipelines import fusion_pipeline, kernel_pipeline
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.build import build_plan
 
@@ -52,7 +52,7 @@ def compile_case(case: Case, architecture: str, context: ir.Context) -> Artifact
         fuse = fusion_pipeline(
             egraph=True, fast_math=False, target=target, precision=case.precision
         )
-        run_pipeline(module, ["prepare", *fuse, "kernels"], verify_each=False)
+        run_pipeline(module, ["prepare", *fuse, *kernel_pipeline(target)], verify_each=False)
         plan = build_plan(module.operation, len(case.steps))
         sources = kernel_sources(module.operation, plan, 2, architecture, case.precision)
     with _preferring(case.prefer):

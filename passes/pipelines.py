@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from xyntra.errors import ConfigError
 from xyntra.passes.suggest import did_you_mean
 
-__all__ = ["PIPELINES", "SIMPLIFY", "Pipeline", "expand", "fusion_pipeline"]
+__all__ = ["PIPELINES", "SIMPLIFY", "Pipeline", "expand", "fusion_pipeline", "kernel_pipeline"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class Pipeline:
 SIMPLIFY = "simplify-expressions{optional=true}"
 _LAST_VIEW = "fold-transposes"
 _FUSION = "fuse-operations"
+_CHECK = "check-fusion"
 _ELEMENTWISE = "decompose-named-ops{only=gelu,silu}"  # for fusion these are arithmetic
 
 PIPELINES: dict[str, Pipeline] = {
@@ -68,7 +69,7 @@ PIPELINES: dict[str, Pipeline] = {
     ),
     "kernels": Pipeline(
         "xyntra.fused regions to kernel functions and their calls",
-        ("outline-kernels", "check-fusion", "reuse-buffers"),
+        ("outline-kernels", _CHECK, "reuse-buffers"),
     ),
     "kernel-loops": Pipeline(
         "kernel functions, ready for the lowering of a target",
@@ -137,3 +138,9 @@ def fusion_pipeline(
             _FUSION: (f"{_FUSION}{{target={target}}}", *(("fold-norms",) if fold_norms else ())),
         }
     return tuple(each for name in expand("fuse") for each in stages.get(name, (name,)))
+
+
+def kernel_pipeline(target: str) -> tuple[str, ...]:
+    """Return the elements of `kernels`, which checks them by the limits of `target`."""
+    check = {_CHECK: f"{_CHECK}{{target={target}}}"}
+    return tuple(check.get(name, name) for name in expand("kernels"))

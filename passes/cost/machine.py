@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xyntra.passes.target_limits import LIMITS, Target
+
 __all__ = ["MACHINES", "Machine"]
 
 
@@ -31,6 +33,12 @@ class Machine:
     computes_factors: bool
 
 
+def _row_bytes(target: Target) -> int:
+    """The largest row that the checker lets one worker keep."""
+    limit = LIMITS[target].max_row_bytes
+    return 1 << 62 if limit is None else limit
+
+
 MACHINES = {
     "cpu": Machine(
         launch_ns=200.0,
@@ -38,7 +46,7 @@ MACHINES = {
         flops_per_ns=80.0,
         scalar_flops_per_ns=20.0,
         max_buffers=64,
-        max_row_bytes=1 << 20,
+        max_row_bytes=_row_bytes("cpu"),
         computes_factors=True,
     ),
     "cuda": Machine(
@@ -47,7 +55,7 @@ MACHINES = {
         flops_per_ns=60000.0,
         scalar_flops_per_ns=30000.0,
         max_buffers=64,
-        max_row_bytes=1 << 20,
+        max_row_bytes=_row_bytes("cuda"),
         computes_factors=False,
     ),
     "webgpu": Machine(
@@ -56,7 +64,7 @@ MACHINES = {
         flops_per_ns=5000.0,
         scalar_flops_per_ns=2500.0,
         max_buffers=8,
-        max_row_bytes=1 << 16,
+        max_row_bytes=_row_bytes("webgpu"),
         computes_factors=True,
     ),
 }

@@ -14,11 +14,11 @@ from xyntra.passes.fusion.legality.calls import check_calls
 from xyntra.passes.fusion.legality.facts import Facts
 from xyntra.passes.fusion.legality.inplace import INPLACE, Pairs, check_inplace, inplace_pairs
 from xyntra.passes.fusion.legality.kinds import check_kind
-from xyntra.passes.fusion.legality.limits import LIMITS, Limits, Target
 from xyntra.passes.fusion.legality.members import Contents, read_block
 from xyntra.passes.fusion.legality.resources import check_resources, check_schedule
 from xyntra.passes.fusion.legality.violation import IllegalFusion, Violation
 from xyntra.passes.registry import register_pass
+from xyntra.passes.target_limits import LIMITS, Limits, Target
 
 __all__ = ["CheckFusion", "violations"]
 

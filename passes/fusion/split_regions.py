@@ -15,13 +15,13 @@ from xyntra.passes.fusion.classify import classify
 from xyntra.passes.fusion.functions import function_blocks
 from xyntra.passes.fusion.graph import FusionGraph
 from xyntra.passes.fusion.legality.facts import Facts
-from xyntra.passes.fusion.legality.limits import Target
 from xyntra.passes.fusion.legality.members import read_block
 from xyntra.passes.fusion.legality.violation import Violation
 from xyntra.passes.fusion.materialize import Region, build_regions
 from xyntra.passes.fusion.nodes import PASSIVE, Node, Role
 from xyntra.passes.locations import source_nodes
 from xyntra.passes.registry import register_pass
+from xyntra.passes.target_limits import Target
 
 __all__ = ["SplitRegions"]
 

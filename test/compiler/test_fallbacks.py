@@ -20,12 +20,12 @@ import xyntra
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError, WorkerError
 from xyntra.passes.fusion.fuse_operations import FuseOperations
-from xyntra.passes.fusion.legality.limits import LIMITS
 from xyntra.passes.fusion.merge_contractions import MergeContractions
 from xyntra.passes.lower import merge_elementwise
 from xyntra.passes.lower.cpu.nest_loops import NestLoops
 from xyntra.passes.lower.cpu.register_tiles import RegisterTiles
 from xyntra.passes.lower.forward_copies import ForwardCopies
+from xyntra.passes.target_limits import LIMITS
 from xyntra.passes.views.fold_transposes import FoldTransposes
 
 SETTINGS: dict[str, object] = {"isolate": False, "jobs": 1, "cache": False, "strict": False}

@@ -16,7 +16,7 @@ from xyntra.dialects import make_context
 from xyntra.errors import ModelError, UnsupportedError
 from xyntra.passes.lower.tensor_cores import MMA_ARCHITECTURES
 from xyntra.passes.manager import resolve
-from xyntra.passes.pipelines import expand, fusion_pipeline
+from xyntra.passes.pipelines import expand, fusion_pipeline, kernel_pipeline
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.build import PARAMETERS, build_plan
 from xyntra.plan.build_source import build_source_graph
@@ -110,7 +110,7 @@ def _pipelines(request: Request) -> tuple[str, ...]:
         target=_target(request),
         precision=request.precision,
     )
-    stages = [expand("prepare"), fuse if request.fuse else form, expand("kernels")]
+    stages = [expand("prepare"), fuse if request.fuse else form, kernel_pipeline(_target(request))]
     wanted = stages[: _TEXT_LEVELS.get(request.level, len(stages))]
     elements = [element for stage in wanted for element in stage]
     return tuple(without_passes(elements, dict(request.without)))

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xyntra.dialects.kinds import Kind
-from xyntra.passes.fusion.legality.limits import Limits
 from xyntra.passes.fusion.legality.members import Contents, Member, Place
 from xyntra.passes.fusion.legality.roles import ANCHORS, Role
 from xyntra.passes.fusion.legality.rows import check_rows, check_space
 from xyntra.passes.fusion.legality.violation import Violation
+from xyntra.passes.target_limits import Limits
 
 __all__ = ["check_kind", "prologue_of"]
 

@@ -10,10 +10,10 @@ from xyntra.dialects import Schedule
 from xyntra.dialects.mlir import ir
 from xyntra.passes.fusion.block_graph import is_source
 from xyntra.passes.fusion.legality.facts import Facts
-from xyntra.passes.fusion.legality.limits import Limits
 from xyntra.passes.fusion.legality.members import Contents, Member
 from xyntra.passes.fusion.legality.roles import ANCHORS
 from xyntra.passes.fusion.legality.violation import Violation
+from xyntra.passes.target_limits import Limits
 
 __all__ = ["check_resources", "check_schedule"]
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from xyntra.passes.fusion.legality.limits import Limits
 from xyntra.passes.fusion.legality.members import Member
 from xyntra.passes.fusion.legality.placing import stores
 from xyntra.passes.fusion.legality.violation import Violation
+from xyntra.passes.target_limits import Limits
 
 __all__ = ["check_rows", "check_space"]
 

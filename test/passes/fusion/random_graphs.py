@@ -18,7 +18,7 @@ from xyntra.dialects.convolution import convolve
 from xyntra.dialects.named import gelu, layer_norm, rms_norm, softmax
 from xyntra.dialects.slices import concatenate, insert_slice
 from xyntra.passes.manager import run_pipeline
-from xyntra.passes.pipelines import fusion_pipeline
+from xyntra.passes.pipelines import fusion_pipeline, kernel_pipeline
 from xyntra.plan.build import build_plan
 
 __all__ = ["compile_random"]
@@ -34,7 +34,7 @@ def compile_random(seed: int, target: str) -> None:
     with make_context(), ir.Location.unknown():
         module = _Graph(Random(seed)).module()
         passes = fusion_pipeline(egraph=False, fast_math=False, target=target)
-        kernels = ("outline-kernels", f"check-fusion{{target={target}}}", "reuse-buffers")
+        kernels = kernel_pipeline(target)
         run_pipeline(module, ["canonicalize", "cse", *passes, *kernels], verify_each=False)
         assert module.operation.verify()
         build_plan(module.operation, 0)

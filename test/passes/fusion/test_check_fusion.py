@@ -14,13 +14,15 @@ from torch_mlir import ir
 
 from xyntra.dialects import make_context
 from xyntra.errors import CompileError, ConfigError
+from xyntra.passes.cost.machine import MACHINES
 from xyntra.passes.fusion.check_fusion import CheckFusion
 from xyntra.passes.fusion.legality.acyclic import find_cycle, regions_are_acyclic
 from xyntra.passes.fusion.legality.alignment import OTHER, compare
-from xyntra.passes.fusion.legality.limits import LIMITS
 from xyntra.passes.fusion.legality.violation import IllegalFusion
 from xyntra.passes.manager import run_pipeline
 from xyntra.passes.options import make_pass
+from xyntra.passes.pipelines import kernel_pipeline
+from xyntra.passes.target_limits import LIMITS, Target
 
 ONE = "operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>"
 GIVES = "resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>"
@@ -189,6 +191,28 @@ def test_regions_in_control_flow_are_checked() -> None:
 }}"""
     with make_context(), ir.Location.unknown(), pytest.raises(IllegalFusion):
         run_pipeline(ir.Module.parse(text), "check-fusion")
+
+
+@pytest.mark.parametrize("target", ["cpu", "cuda", "webgpu"])
+def test_rows_are_as_long_as_the_engine_makes_them(target: Target) -> None:
+    """Two operations may share a row of the limit, and none that is longer."""
+    limit = MACHINES[target].max_row_bytes
+    tensor = "tensor<3x{0}xf16>"
+    text = f"""func.func @rows(%x: {tensor}) -> {tensor} {{{{
+      %0 = "xyntra.fused"() ({{{{
+        %1 = "xyntra.softmax"(%x) {{{{axis = 1}}}} : ({tensor}) -> {tensor}
+        %2 = "xyntra.softmax"(%1) {{{{axis = 1}}}} : ({tensor}) -> {tensor}
+        "xyntra.yield"(%2) {{{{{ONE}}}}} : ({tensor}) -> ()
+      }}}}) {{{{kind = "row", {GIVES}}}}} : () -> {tensor}
+      return %0 : {tensor}
+    }}}}"""
+    check = f"check-fusion{{target={target}}}"
+    with make_context(), ir.Location.unknown():
+        run_pipeline(ir.Module.parse(text.format(limit // 2)), check)
+        with pytest.raises(IllegalFusion) as caught:
+            run_pipeline(ir.Module.parse(text.format(limit // 2 + 1)), check)
+    assert caught.value.codes == ("row-too-long",)
+    assert check in kernel_pipeline(target)
 
 
 def test_targets_have_their_limits() -> None:
