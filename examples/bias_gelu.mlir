@@ -1,15 +1,15 @@
-// gelu(x + bias), written as a model exporter would: one operation after another.
-#id = affine_map<(d0, d1) -> (d0, d1)>
-#row = affine_map<(d0, d1) -> (d1)>
-
+// gelu(x + bias), in the operations that a front end or a student would write.
 func.func @main(%x: tensor<128x768xf32>, %bias: tensor<768xf32>) -> tensor<128x768xf32> {
-  %e = tensor.empty() : tensor<128x768xf32>
-  %sum = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%x, %bias : tensor<128x768xf32>, tensor<768xf32>) outs(%e : tensor<128x768xf32>) {
-  ^bb0(%a: f32, %b: f32, %o: f32):
-    %0 = arith.addf %a, %b : f32
-    linalg.yield %0 : f32
-  } -> tensor<128x768xf32>
-  %y = "xyntra.gelu"(%sum) {approximate = "none"} : (tensor<128x768xf32>) -> tensor<128x768xf32>
+  %half = arith.constant dense<0.5> : tensor<128x768xf32>
+  %one = arith.constant dense<1.0> : tensor<128x768xf32>
+  %root_half = arith.constant dense<0.707106781> : tensor<128x768xf32>
+  %empty = tensor.empty() : tensor<128x768xf32>
+  %row = linalg.broadcast ins(%bias : tensor<768xf32>) outs(%empty : tensor<128x768xf32>) dimensions = [0]
+  %sum = arith.addf %x, %row : tensor<128x768xf32>
+  %scaled = arith.mulf %sum, %root_half : tensor<128x768xf32>
+  %erf = math.erf %scaled : tensor<128x768xf32>
+  %shifted = arith.addf %erf, %one : tensor<128x768xf32>
+  %halved = arith.mulf %sum, %half : tensor<128x768xf32>
+  %y = arith.mulf %halved, %shifted : tensor<128x768xf32>
   return %y : tensor<128x768xf32>
 }

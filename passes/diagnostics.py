@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
 
-__all__ = ["Diagnostic", "PassFailure", "PipelineError", "Severity"]
+__all__ = ["Diagnostic", "PassFailure", "PipelineError", "Severity", "remark_at", "reporting"]
 
 Severity = Literal["error", "warning", "note", "remark"]
 
@@ -57,6 +60,27 @@ def _position(location: ir.Location) -> tuple[str, int, int]:
         elif isinstance(found, ir.FusedLoc):
             waiting += found.locations
     return "", 0, 0
+
+
+Report = Callable[[Diagnostic], None]
+_REPORT: ContextVar[Report | None] = ContextVar("report", default=None)
+
+
+@contextmanager
+def reporting(report: Report | None) -> Iterator[None]:
+    """Give `report` what passes of ours remark meanwhile; the bindings can emit errors only."""
+    token = _REPORT.set(report)
+    try:
+        yield
+    finally:
+        _REPORT.reset(token)
+
+
+def remark_at(operation: ir.Operation | ir.OpView, message: str) -> None:
+    """Remark something about `operation` to whoever runs the pass."""
+    report = _REPORT.get()
+    if report is not None:
+        report(Diagnostic.at(operation.location, message, "remark"))
 
 
 class PipelineError(CompileError):

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError, ConfigError, XyntraError
-from xyntra.passes.diagnostics import Diagnostic, PipelineError
+from xyntra.passes.diagnostics import Diagnostic, PipelineError, reporting
 from xyntra.passes.options import make_pass
 from xyntra.passes.pipeline_text import ROOT, Step, parse_pipeline
 from xyntra.passes.pipelines import PIPELINES, expand
@@ -241,5 +241,5 @@ def _collected(
             report(diagnostic)
         return True
 
-    with context.attach_diagnostic_handler(handle):
+    with context.attach_diagnostic_handler(handle), reporting(report):
         yield errors

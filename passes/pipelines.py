@@ -30,6 +30,16 @@ _CHECK = "check-fusion"
 _ELEMENTWISE = "decompose-named-ops{only=gelu,silu}"  # for fusion these are arithmetic
 
 PIPELINES: dict[str, Pipeline] = {
+    "generalize": Pipeline(
+        "ordinary MLIR on tensors to linalg.generic, slices, paddings and reshapes",
+        (
+            "inline-calls",
+            "lower-affine",
+            "canonicalize",
+            "flatten-control-flow",
+            "generalize-operations{strict=true}",
+        ),
+    ),
     "prepare": Pipeline(
         "a frontend's output, simplified: the level of linalg on tensors",
         ("cse", "canonicalize"),

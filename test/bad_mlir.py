@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from bad_models import BadFile, data
 
-from xyntra.errors import CompileError, ModelError, UnsupportedError, XyntraError
+from xyntra.errors import ModelError, UnsupportedError, XyntraError
 
 _TYPE = "tensor<4xf32>"
 _IDENTITY = "func.func @{0}(%x: {1}) -> {1} {{\n  return %x : {1}\n}}\n"
@@ -32,9 +32,36 @@ _BRANCHES = _function(
   cf.br ^a(%e : {_TYPE})
 ^a(%y: {_TYPE}):"""
 )
-_FILL = _function(
-    f"""{_NUMBER}  %e = tensor.empty() : {_TYPE}
-  %y = linalg.fill ins(%v : f32) outs(%e : {_TYPE}) -> {_TYPE}"""
+_SCATTER = _function(
+    f"""  %i = arith.constant dense<0> : tensor<1x1xi64>
+  %v = tensor.extract_slice %x[0] [1] [1] : {_TYPE} to tensor<1xf32>
+  %y = tensor.scatter %v into %x[%i] scatter_dims([0]) unique
+      : (tensor<1xf32>, {_TYPE}, tensor<1x1xi64>) -> {_TYPE}"""
+)
+_DYNAMIC = _function(
+    f"""{_NUMBER}  %n = arith.fptoui %v : f32 to i32
+  %m = arith.index_cast %n : i32 to index
+  %s = tensor.extract_slice %x[0] [%m] [1] : {_TYPE} to tensor<?xf32>
+  %e = math.exp %s : tensor<?xf32>
+  %y = tensor.insert_slice %e into %x[0] [%m] [1] : tensor<?xf32> into {_TYPE}"""
+)
+_WHILE = _function(
+    f"""  %y = scf.while (%t = %x) : ({_TYPE}) -> {_TYPE} {{
+    %i = arith.constant 0 : index
+    %v = tensor.extract %t[%i] : {_TYPE}
+    %l = arith.constant 1.0 : f32
+    %c = arith.cmpf ogt, %v, %l : f32
+    scf.condition(%c) %t : {_TYPE}
+  }} do {{
+  ^bb0(%t: {_TYPE}):
+    %h = math.sqrt %t : {_TYPE}
+    scf.yield %h : {_TYPE}
+  }}"""
+)
+_STORE = _function(
+    f"""{_NUMBER}  %m = memref.alloc() : memref<4xf32>
+  memref.store %v, %m[%i] : memref<4xf32>
+  %y = bufferization.to_tensor %m restrict : memref<4xf32> to {_TYPE}"""
 )
 _CASES: dict[str, tuple[str, type[XyntraError], str, str]] = {
     "mlir that does not parse": (_function("  retrun"), ModelError, "mlir-invalid", ":2:3"),
@@ -72,7 +99,8 @@ _CASES: dict[str, tuple[str, type[XyntraError], str, str]] = {
         "'main'",
     ),
     "mlir on buffers": (_identity("memref<2xf32>"), UnsupportedError, "mlir-unsupported", "'main'"),
-    "mlir on numbers": (_identity("f32"), UnsupportedError, "mlir-unsupported", "'main'"),
+    "mlir on an index": (_identity("index"), UnsupportedError, "mlir-unsupported", "use i64"),
+    "mlir on a string": (_identity("!llvm.ptr"), UnsupportedError, "mlir-unsupported", "'main'"),
     "mlir of seven bits": (_identity("tensor<2xi7>"), UnsupportedError, "mlir-unsupported", "i7"),
     "mlir of complex numbers": (
         _identity("tensor<2xcomplex<f32>>"),
@@ -105,11 +133,14 @@ _CASES: dict[str, tuple[str, type[XyntraError], str, str]] = {
         "bad.mlir",
     ),
     "mlir with branches": (_BRANCHES, UnsupportedError, "control-flow-unsupported", "'main'"),
-    "mlir that computes numbers": (_FILL, UnsupportedError, "kernel-type", "tensor.extract"),
+    "mlir of an operation without code": (_SCATTER, UnsupportedError, "mlir-operation", "line 4"),
+    "mlir of a computed size": (_DYNAMIC, UnsupportedError, "mlir-dynamic", "line 6, column 8"),
+    "mlir with an open loop": (_WHILE, UnsupportedError, "mlir-operation", "scf.for"),
+    "mlir with memory inside": (_STORE, UnsupportedError, "mlir-type", "keep values in tensors"),
     "mlir that calls itself": (
         _function(f"  %y = call @main(%x) : ({_TYPE}) -> {_TYPE}"),
-        CompileError,
-        "not-a-kernel",
+        UnsupportedError,
+        "mlir-recursion",
         "'main'",
     ),
     "mlir with a dtype of another type": (

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from xyntra.config import Config
+from xyntra.tools import opt
 from xyntra.tools.cli import make_parser
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -66,6 +67,19 @@ def test_architecture_names_every_folder() -> None:
 def test_configuration_lists_every_setting() -> None:
     listed = re.findall(r"^\| `(\w+)` \|", text_of("configuration.md"), re.MULTILINE)
     assert sorted(listed) == sorted(field.name for field in dataclasses.fields(Config))
+
+
+def test_readme_shows_what_the_first_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    command, shown = re.findall(
+        r"```console\n\$ (xyntra-opt .*)\n```\n```mlir\n(.*?)```", readme, re.S
+    )[0]
+    *flags, file = command.split()[1:]
+    assert flags == ["--fuse-elementwise"]
+    assert opt.run([*flags, str(ROOT / file)]) == 0
+    printed = capsys.readouterr().out
+    pattern = ".*".join(map(re.escape, shown.strip("\n").split("…")))
+    assert re.search(pattern, printed, re.DOTALL)
 
 
 @pytest.mark.parametrize("command", ["compile", "run", "explain", "devices"])

@@ -18,7 +18,7 @@ from xyntra.passes.math.table import EXPANSIONS, OTHER_TYPES
 from xyntra.passes.math.values import Builder, Float, Int
 from xyntra.passes.registry import register_pass
 
-__all__ = ["ExpandMath", "expand_math"]
+__all__ = ["ExpandMath", "expand_classes", "expand_math"]
 
 # Computed in f32.
 _FLOATS = (ir.F32Type, ir.F16Type, ir.BF16Type)
@@ -69,6 +69,15 @@ def expand_math(op: ir.Operation, keep: Collection[str] = ()) -> None:
         candidate.erase()
 
 
+def expand_classes(op: ir.Operation) -> None:
+    """Expand what asks for a property of a type: before floats of 16 bits become f32.
+
+    Args:
+        op: as for `expand_math`.
+    """
+    expand_math(op, (EXPANSIONS.keys() | {name for name, _ in OTHER_TYPES}) - {"math.isnormal"})
+
+
 def _candidates(op: ir.Operation, names: Collection[str]) -> list[ir.Operation]:
     found: list[ir.Operation] = []
 
@@ -83,7 +92,9 @@ def _candidates(op: ir.Operation, names: Collection[str]) -> list[ir.Operation]:
 
 def _is_supported(op: ir.Operation) -> bool:
     element = _element(op.results[0].type)
-    return isinstance(element, _FLOATS) or (op.name, type(element)) in OTHER_TYPES
+    if op.name in EXPANSIONS and isinstance(element, _FLOATS):
+        return True
+    return (op.name, type(element)) in OTHER_TYPES
 
 
 def _expand(op: ir.Operation) -> list[ir.Value]:

@@ -3,8 +3,8 @@
 
 Left to the passes `convert-math-to-llvm` and `convert-math-to-libm`:
 
-* operations that LLVM has instructions or short sequences for: absf, absi, ceil, clampf, copysign,
-  ctlz, ctpop, cttz, floor, fma, isfinite, isinf, isnan, isnormal, round, roundeven, sqrt, trunc;
+* operations that LLVM has instructions or short sequences for: absf, absi, ceil, copysign, ctlz,
+  ctpop, cttz, floor, fma (but of f16), isfinite, isnan, round, roundeven, sqrt, trunc;
 * all of f64, which becomes calls into libm, but for rsqrt (1 / sqrt) and fpowi (pow).
 """
 
@@ -17,6 +17,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.math import (
     erf,
     exp,
+    float_classes,
     hyperbolic,
     integer_power,
     inverse_hyperbolic,
@@ -81,6 +82,13 @@ EXPANSIONS: dict[str, Expansion] = {
 OTHER_TYPES: dict[tuple[str, type[ir.Type]], Callable[[ir.Operation], ir.Value]] = {
     ("math.fpowi", ir.F64Type): integer_power.fpowi_of_f64,
     ("math.ipowi", ir.IntegerType): integer_power.ipowi,
+    ("math.isinf", ir.IntegerType): float_classes.isinf,
+    ("math.isnormal", ir.IntegerType): float_classes.isnormal,
+    ("math.fma", ir.F16Type): float_classes.fma_of_f16,
+    ("math.clampf", ir.F64Type): float_classes.clampf,
+    ("math.clampf", ir.F32Type): float_classes.clampf,
+    ("math.clampf", ir.F16Type): float_classes.clampf,
+    ("math.clampf", ir.BF16Type): float_classes.clampf,
 }
 
 MAX_ULP: dict[str, float] = {name: entry.max_ulp for name, entry in EXPANSIONS.items()}

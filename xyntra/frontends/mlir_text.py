@@ -17,7 +17,10 @@ _INTERFACE = (("arg_attrs", "xyntra.input"), ("res_attrs", "xyntra.output"))
 def parse_mlir(
     text: bytes, context: ir.Context, shapes: Mapping[str, Sequence[int]] | None = None
 ) -> ir.Module:
-    """Parse a module of one function (and perhaps kernels) on ranked tensors of static shape.
+    """Parse a module with a function on ranked tensors of static shape and on numbers.
+
+    It is the one called 'main', or the only one that is not private; it may call others, and
+    kernels. Other functions are made private.
 
     Args:
         text: MLIR, textual or bytecode.
@@ -26,7 +29,8 @@ def parse_mlir(
 
     Raises:
         ModelError: the text does not parse (the message has its line), or holds no function.
-        UnsupportedError: it holds several functions, or one of other types.
+        UnsupportedError: it holds several functions of which none is called 'main', or the function
+            has other types.
         InputError: `shapes` names an input that does not exist or has another shape.
     """
     try:
@@ -36,37 +40,69 @@ def parse_mlir(
     operations = [view.operation for view in module.body.operations]
     for op in operations:
         _check_function(op)
-    main = _only_function([op for op in operations if Kernel.of(op) is None])
+    main = _entry([op for op in operations if Kernel.of(op) is None])
+    _check_types(main)
     for attributes, name in _INTERFACE:
         _check_interface(main, attributes, name)
     _check_shapes(main, shapes or {})
     return module
 
 
-def _only_function(functions: Sequence[ir.Operation]) -> ir.Operation:
+def _entry(functions: Sequence[ir.Operation]) -> ir.Operation:
+    """The function to compile; all others become private."""
     if not functions:
         raise ModelError("mlir-no-function", "the MLIR has no function to compile")
-    if len(functions) > 1:
-        names = ", ".join(f"'{_symbol(op)}'" for op in functions)
-        raise _unsupported("only one function, beside kernels, is compiled", f"functions {names}")
-    return functions[0]
+    named = [op for op in functions if _symbol(op) == "main"]
+    public = [op for op in functions if not _is_private(op)]
+    found = next((each for each in (named, public, functions) if len(each) == 1), None)
+    if found is None:
+        names = ", ".join(f"'{_symbol(op)}'" for op in public or functions)
+        raise UnsupportedError(
+            "mlir-unsupported",
+            "one function is compiled, with those that it calls",
+            place=f"functions {names}",
+            hint="call it 'main', or make the others private",
+        )
+    for op in functions:
+        if op != found[0]:
+            op.attributes["sym_visibility"] = ir.StringAttr.get("private")
+    return found[0]
+
+
+def _is_private(op: ir.Operation) -> bool:
+    given = op.attributes.get("sym_visibility")
+    return given is not None and ir.StringAttr(given).value == "private"
 
 
 def _check_function(op: ir.Operation) -> None:
     if op.name != "func.func":
         raise _unsupported(f"'{op.name}' at the top level is not supported", str(op.location))
-    place = f"function '{_symbol(op)}'"
     if not len(op.regions[0].blocks):
-        raise _unsupported("a function without a body is not supported", place)
+        raise _unsupported(
+            "a function without a body is not supported", f"function '{_symbol(op)}'"
+        )
+
+
+def _check_types(op: ir.Operation) -> None:
     type_ = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
     for value_type in [*type_.inputs, *type_.results]:
-        _check_type(value_type, place)
+        _check_type(value_type, f"function '{_symbol(op)}'")
 
 
 def _check_type(type_: ir.Type, place: str) -> None:
+    if str(type_) in ITEM_BYTES:
+        return
+    if isinstance(type_, ir.IndexType):
+        raise UnsupportedError(
+            "mlir-unsupported",
+            "functions do not take or return values of type index",
+            place=place,
+            hint="use i64, and arith.index_cast inside",
+        )
     if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape:
         raise _unsupported(
-            f"functions take and return ranked tensors of static shape, not {type_}", place
+            f"functions take and return ranked tensors of static shape and numbers, not {type_}",
+            place,
         )
     if str(type_.element_type) not in ITEM_BYTES or type_.encoding is not None:
         raise _unsupported(f"tensors of type {type_} are not supported", place)
@@ -79,7 +115,8 @@ def _check_interface(function: ir.Operation, attributes: str, name: str) -> None
     names = set()
     for value_type, given in zip(types, _attributes(function, attributes), strict=False):
         dtype = given.get("xyntra.dtype")
-        element = str(ir.RankedTensorType(value_type).element_type)
+        tensor = isinstance(value_type, ir.RankedTensorType)
+        element = str(value_type.element_type if tensor else value_type)
         if dtype is not None and ELEMENT_TYPES.get(dtype) != element:
             raise ModelError(
                 "mlir-invalid",
@@ -118,7 +155,8 @@ def _inputs(function: ir.Operation) -> dict[str, tuple[int, ...]]:
     for index, (argument, attributes) in enumerate(zip(arguments, given, strict=True)):
         if "xyntra.parameter" in attributes:
             continue
-        shape = tuple(ir.RankedTensorType(argument.type).shape)
+        tensor = isinstance(argument.type, ir.RankedTensorType)
+        shape = tuple(argument.type.shape) if tensor else ()
         found[f"#{position}"] = found[attributes.get("xyntra.input", f"input{index}")] = shape
         position += 1
     return found

@@ -41,7 +41,7 @@ from xyntra.passes.lower.nests.prepared_operands import prepared_bytes
 from xyntra.passes.lower.scratch_allocation import ScratchAllocation
 from xyntra.passes.lower.strided_copies import StridedCopies
 from xyntra.passes.lower.upstream import WIDEN, bufferize, check_lowered, run_upstream
-from xyntra.passes.math.expand_math import expand_math
+from xyntra.passes.math.expand_math import expand_classes, expand_math
 from xyntra.passes.registry import Pass
 
 _CLEAN = "canonicalize,cse"  # drops the buffers that were replaced
@@ -123,6 +123,7 @@ def _lower(module: ir.Operation, options: LoweringOptions) -> ir.Operation:
     plain = is_generic(kernel_function(module))
     carry_attention(module, plain=plain)
     DataBySlices().run(module)
+    expand_classes(module)
     run_upstream(module, WIDEN)
     for step in _SCALARS:
         step.run(module)

@@ -56,7 +56,7 @@ from xyntra.passes.lower.nests.kernel_function import (
 from xyntra.passes.lower.scratch_allocation import ScratchAllocation
 from xyntra.passes.lower.strided_copies import StridedCopies
 from xyntra.passes.lower.upstream import WIDEN, bufferize, check_lowered, run_upstream
-from xyntra.passes.math.expand_math import expand_math
+from xyntra.passes.math.expand_math import expand_classes, expand_math
 from xyntra.passes.registry import Pass
 
 # The conversions go in one pass, which walks the module once, but for those that depend on the
@@ -193,6 +193,7 @@ def _to_buffers(module: ir.Operation) -> ir.Operation:
     carry_attention(module, plain=is_generic(kernel_function(module)))
     find_extremes_by_keys(module)
     DataBySlices().run(module)
+    expand_classes(module)
     run_upstream(module, WIDEN)
     FastMath().run(module)
     DefinedArithmetic().run(module)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`generalize-operations`: makes linalg.generic of what ordinary MLIR says in other ways."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.diagnostics import remark_at
+from xyntra.passes.fusion.functions import function_blocks
+from xyntra.passes.generalize.elementwise import is_elementwise, rewrite_elementwise
+from xyntra.passes.generalize.interface import hold_arguments, hold_results
+from xyntra.passes.generalize.library import LIBRARY_RULES
+from xyntra.passes.generalize.refusals import Refusal, refused, why_not
+from xyntra.passes.generalize.rewriter import Rewriter
+from xyntra.passes.generalize.structured import Structured, rewrite_structured
+from xyntra.passes.generalize.tensors import TENSOR_RULES
+from xyntra.passes.registry import register_pass
+
+__all__ = ["GeneralizeOperations"]
+
+
+@register_pass
+@dataclass(frozen=True)
+class GeneralizeOperations:
+    """Rewrite arith and math on tensors, linalg's named operations and tensor operations.
+
+    They become linalg.generic, slices, paddings, reshapes and operations of the dialect xyntra,
+    which is what recognition, views and fusion read. Scalars that a function takes, computes or
+    returns are held in tensors of rank 0. What is in a kernel or a region already stays, and so
+    does what cannot be rewritten, with a remark.
+    """
+
+    name: ClassVar[str] = "generalize-operations"
+
+    strict: bool = False
+    """Whether what cannot be rewritten is an error."""
+
+    def run(self, module: ir.Operation) -> None:
+        """Rewrite every function of `module`.
+
+        Raises:
+            UnsupportedError: there is an operation that no kernel can hold, and `strict` is set.
+        """
+        for block in function_blocks(module):
+            rewriter = Rewriter()
+            found = [view.operation for view in block.operations]
+            hold_arguments(rewriter, block)
+            refusals = [each for op in found[:-1] if (each := _rewrite(rewriter, op))]
+            for refusal in refusals:
+                if self.strict:
+                    raise refused(refusal)
+                remark_at(refusal.op, f"{refusal.message}; it is left as it is")
+            hold_results(rewriter, block)
+            rewriter.finish()
+
+
+def _rewrite(rewriter: Rewriter, op: ir.Operation) -> Refusal | None:
+    """Rewrite `op`, or say why it stays although it should not."""
+    refusal = why_not(op)
+    if refusal is not None:
+        return refusal
+    structured = Structured.of(op)
+    if structured is not None:
+        rewrite_structured(rewriter, structured)
+    elif is_elementwise(op):
+        rewrite_elementwise(rewriter, op)
+    elif op.name in TENSOR_RULES:
+        TENSOR_RULES[op.name](rewriter, op)
+    elif op.name in LIBRARY_RULES:
+        LIBRARY_RULES[op.name](rewriter, op)
+    return None
