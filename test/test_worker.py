@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import sys
@@ -10,6 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from bad_models import edited
 from onnx_models import chain
@@ -245,3 +247,18 @@ def test_what_nobody_foresaw_names_its_place() -> None:
 
 def _fail() -> None:
     raise KeyError("key")
+
+
+def _compiled_in_pool(isolate: bool) -> bytes:
+    settings = {"cache": False, "isolate": isolate}
+    x = np.ones((2, 3), np.float32)
+    return bytes(xyntra.compile(chain(), config=settings)(x, x).tobytes())
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("isolate", [True, False])
+def test_workers_of_a_pool_compile(isolate: bool) -> None:
+    """They are daemonic: Python does not let them start processes of multiprocessing."""
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        found = pool.apply_async(_compiled_in_pool, [isolate]).get(120)
+    assert found == np.full((2, 3), 4, np.float32).tobytes()

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any
 
 from xyntra.tools.commands.model import (
@@ -16,6 +15,7 @@ from xyntra.tools.commands.model import (
     sizes_of,
     source_of,
 )
+from xyntra.tools.commands.standard_input import label_of, stem_of
 
 _LEVELS = ("linalg", "fused", "kernels", "llvm")
 _GRAPHS = ("dot", "json")
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     executable = executable_of(options)
     if options.emit is None:
-        executable.save(options.output or Path(options.model).with_suffix(".xyn").name)
+        executable.save(options.output or f"{stem_of(options)}.xyn")
         return 0
     if options.emit == "ptx":
         from xyntra.tools.commands.ptx_files import write_ptx
@@ -98,7 +98,7 @@ def _level_text(options: argparse.Namespace) -> bytes:
     from xyntra.compiler.driver import emit_level
 
     settings = settings_of(options)
-    with progress(f"compiling {options.model}", settings):
+    with progress(f"compiling {label_of(options)}", settings):
         return emit_level(source_of(options), sizes_of(options), settings, options.emit)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xyntra.tools.commands.model import add_model_arguments, executable_of
+from xyntra.tools.commands.standard_input import label_of
 
 if TYPE_CHECKING:
     from xyntra.executable import Executable
@@ -51,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     if options.html is not None:
         from xyntra.plan.files import replace_file
 
-        html = executable.explain_html(times, title=Path(options.model).name)
+        html = executable.explain_html(times, title=Path(label_of(options)).name)
         replace_file(options.html, [html.encode()])
         return 0
     print(_report(executable, options, times))

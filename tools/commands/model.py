@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from xyntra.compiler.sizes import Sizes, refuse_range
 from xyntra.config import Config, load_config
 from xyntra.errors import InputError
+from xyntra.tools.commands.standard_input import STDIN, contents_of, is_saved, label_of
 
 if TYPE_CHECKING:
     from xyntra.compiler.source import Source
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """Add MODEL and the options that say how it is compiled."""
-    parser.add_argument("model", metavar="MODEL", help="an ONNX, MLIR or saved (.xyn) model")
+    parser.add_argument(
+        "model", metavar="MODEL", help="an ONNX, MLIR or saved (.xyn) model; - for standard input"
+    )
     parser.add_argument(
         "--target", metavar="T", help="where it runs: auto, cpu, cuda, cuda:N or cuda:ARCH"
     )
@@ -91,30 +94,38 @@ def settings_of(options: argparse.Namespace) -> Config:
 
 
 def source_of(options: argparse.Namespace) -> Source:
-    """The model file, opened."""
-    from xyntra.compiler.source import open_source
+    """The model, opened."""
+    from xyntra.compiler.source import open_contents, open_source
 
-    return open_source(options.model)
+    contents = contents_of(options)
+    return open_source(options.model) if contents is None else open_contents(contents, STDIN)
 
 
 def executable_of(options: argparse.Namespace) -> Executable:
     """The model compiled, or loaded where it is a saved one."""
-    if options.model.endswith(".xyn"):
-        from xyntra.compiler.saved import load_saved
-
-        if options.shape or options.dim:
-            raise InputError(
-                "model-compiled",
-                "the model is compiled already, for the shapes that it has",
-                place=options.model,
-                hint="leave out --shape and --dim, or compile the model again",
-            )
-        return load_saved(options.model, settings_of(options).threads)
+    if is_saved(options):
+        return _load(options)
     from xyntra.compiler.driver import compile_source
 
     settings = settings_of(options)
-    with progress(f"compiling {options.model}", settings):
+    with progress(f"compiling {label_of(options)}", settings):
         return compile_source(source_of(options), sizes_of(options), settings)
+
+
+def _load(options: argparse.Namespace) -> Executable:
+    from xyntra.compiler.saved import load_contents, load_saved
+
+    if options.shape or options.dim:
+        raise InputError(
+            "model-compiled",
+            "the model is compiled already, for the shapes that it has",
+            place=label_of(options),
+            hint="leave out --shape and --dim, or compile the model again",
+        )
+    contents, threads = contents_of(options), settings_of(options).threads
+    if contents is None:
+        return load_saved(options.model, threads)
+    return load_contents(contents, STDIN, threads)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from xyntra.errors import InputError
 from xyntra.tools.commands.model import source_of
+from xyntra.tools.commands.standard_input import is_saved, stem_of
 
 if TYPE_CHECKING:
     from xyntra.executable import Executable
@@ -42,7 +43,7 @@ def write_reduced(options: argparse.Namespace, executable: Executable) -> None:
         for name, array in executable.weights.items()
     }
     stored = _stored(references, output.resolve().parent)
-    model = reduced_model(executable.plan, types, stored, Path(options.model).stem)
+    model = reduced_model(executable.plan, types, stored, stem_of(options))
     replace_file(output, [model.SerializeToString()])
 
 
@@ -50,7 +51,7 @@ def _references(options: argparse.Namespace, executable: Executable) -> dict[str
     """Where each weight of the plan is, as far as it is known."""
     from xyntra.compiler.source import open_onnx
 
-    if options.model.endswith(".xyn"):
+    if is_saved(options):
         return {}
     source = source_of(options)
     references = source.references

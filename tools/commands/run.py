@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from xyntra.errors import InputError
 from xyntra.tools.commands.model import add_model_arguments, executable_of
+from xyntra.tools.commands.standard_input import contents_of, is_saved
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,7 +54,7 @@ def _parse_seed(text: str) -> int:
 
 def run(options: argparse.Namespace) -> int:
     """Run the model and do what was asked with its outputs."""
-    if not options.model.endswith(".xyn"):
+    if not is_saved(options):
         from xyntra.tools.commands.inputs import shapes_of_files
 
         given = {name for name, _ in options.shape}
@@ -72,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
     if options.check:
         from xyntra.observe.check import compare
 
-        report = compare(options.model, feeds, outputs)
+        report = compare(contents_of(options) or options.model, feeds, outputs)
         print(report.text)
         return 0 if report.agrees else 1
     return 0

@@ -13,6 +13,7 @@ def compile_request(request: Request, *, apart: bool = False) -> bytes:
     Args:
         request: what to compile.
         apart: whether a child process may import the model; if it crashes, so does this process.
+            Such a process compiles one model; another one keeps for the next what helps it.
 
     Raises:
         XyntraError: the model is wrong or cannot be compiled.
@@ -24,4 +25,4 @@ def compile_request(request: Request, *, apart: bool = False) -> bytes:
     with started_import(request, apart=apart) as model:
         from xyntra.compiler.levels import make_artifact  # loads the passes meanwhile
 
-        return make_artifact(request, model)
+        return make_artifact(request, model, keep=not apart)

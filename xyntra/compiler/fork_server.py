@@ -16,7 +16,7 @@ import socket
 import struct
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -34,11 +34,23 @@ def forked(target: Callable[..., None], *arguments: Any) -> Any:
     """Return a process forked from this one, which runs `target` and ends with its owner."""
     context = multiprocessing.get_context("fork")
     process = context.Process(target=target, args=arguments, daemon=True)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _may_have_children():
         # The threads of numpy's linear algebra are asleep, and no child calls it.
         warnings.simplefilter("ignore", DeprecationWarning)
         process.start()
     return process
+
+
+@contextlib.contextmanager
+def _may_have_children() -> Iterator[None]:
+    """Let a daemonic process, such as a worker of a Pool, start one that ends with it."""
+    config = getattr(multiprocessing.current_process(), "_config", {})
+    is_daemon = config.get("daemon")
+    config["daemon"] = False
+    try:
+        yield
+    finally:
+        config["daemon"] = is_daemon
 
 
 class ForkServer:
@@ -47,11 +59,15 @@ class ForkServer:
     Args:
         load: runs once in the server; what it raises is left to the children to meet again.
         serve: what a child does with its end of the pipe.
+        idle: seconds without a request after which it ends by itself, or None. A server that may
+            outlive the work that it was started for holds no files of its owner's.
     """
 
-    def __init__(self, load: Callable[[], None], serve: Serve) -> None:
+    def __init__(
+        self, load: Callable[[], None], serve: Serve, *, idle: float | None = None
+    ) -> None:
         self._control, theirs = socket.socketpair()
-        self._process = forked(_run, theirs, self._control, load, serve)
+        self._process = forked(_run, theirs, self._control, load, serve, idle)
         self._has_children = False
         theirs.close()
 
@@ -79,6 +95,14 @@ class ForkServer:
         self._control.sendall(_MESSAGE.pack(_WAIT, pid))
         return self._answer()
 
+    def is_alive(self) -> bool:
+        """Tell whether the server has not ended."""
+        return bool(self._process.is_alive())
+
+    def leave(self) -> None:
+        """Let go of a server that belongs to the process from which this one was forked."""
+        self._control.close()
+
     def stop(self) -> None:
         """End the server and its children, whatever they do."""
         self._control.close()
@@ -94,32 +118,63 @@ class ForkServer:
 
 
 def _run(
-    control: socket.socket, other: socket.socket, load: Callable[[], None], serve: Serve
+    control: socket.socket,
+    other: socket.socket,
+    load: Callable[[], None],
+    serve: Serve,
+    idle: float | None,
 ) -> None:
     other.close()
+    if idle is not None:
+        control.settimeout(idle)
+        _close_files_but(control.fileno())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(Exception):
         load()
-    children: set[int] = set()
+    children: dict[int, int | None] = {}
     try:
         _answer_requests(control, serve, children)
+    except TimeoutError:
+        pass  # nobody has asked for long
     finally:
-        for pid in children:
-            os.kill(pid, signal.SIGKILL)
+        _reap(children)
+        for pid, status in children.items():
+            if status is None:
+                os.kill(pid, signal.SIGKILL)
 
 
-def _answer_requests(control: socket.socket, serve: Serve, children: set[int]) -> None:
+def _wait(pid: int) -> int:
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def _close_files_but(control: int) -> None:
+    """Close what the owner had open, such as its sockets, except for the standard streams."""
+    for name in os.listdir("/dev/fd"):
+        if int(name) > 2 and int(name) != control:
+            with contextlib.suppress(OSError):
+                os.close(int(name))
+
+
+def _reap(children: dict[int, int | None]) -> None:
+    """Note the exit status of children that have ended."""
+    for pid, status in children.items():
+        if status is None and (ended := os.waitpid(pid, os.WNOHANG))[0]:
+            children[pid] = os.waitstatus_to_exitcode(ended[1])
+
+
+def _answer_requests(control: socket.socket, serve: Serve, children: dict[int, int | None]) -> None:
     while True:
         data, descriptors, _, _ = socket.recv_fds(control, _MESSAGE.size, 2)
         if len(data) < _MESSAGE.size:
             return
         command, pid = _MESSAGE.unpack(data)
+        _reap(children)
         if command == _FORK:
             answer = _fork(control, serve, *descriptors)
-            children.add(answer)
+            children[answer] = None
         else:
-            answer = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-            children.discard(pid)
+            known = children.pop(pid)
+            answer = _wait(pid) if known is None else known
         control.sendall(_ANSWER.pack(answer))
 
 

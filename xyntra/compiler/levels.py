@@ -40,13 +40,19 @@ _TEXT_LEVELS = {"linalg": 1, "fused": 2, "kernels": 3}
 """Levels at which the module itself is the result, with the number of pipelines to it."""
 
 
-def make_artifact(request: Request, model: ModelImport) -> bytes:
+def make_artifact(request: Request, model: ModelImport, *, keep: bool = False) -> bytes:
     """Compile `model`, its kernels in child processes; returns the artifact's bytes.
+
+    Args:
+        request: what to compile.
+        model: its model.
+        keep: whether the process that forks these children is kept for the next model.
 
     Raises:
         XyntraError: the model is wrong or cannot be compiled.
     """
-    with compiler_server(request.architecture) as server, make_context(), ir.Location.unknown():
+    kept = compiler_server(request.architecture, keep=keep)
+    with kept as server, make_context(), ir.Location.unknown():
         steps = resolve(_pipelines(request))
         module = model.module()
         imported = module.operation.clone()

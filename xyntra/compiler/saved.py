@@ -44,6 +44,15 @@ def load_saved(
     return _load(read_container(_map(place), place), place, threads, weights or {}, target)
 
 
+def load_contents(data: bytes, place: str, threads: int | None = None) -> Executable:
+    """Load the contents of a saved model; `place` is what messages call it.
+
+    Raises:
+        ArchiveError: they are damaged, of another version, or for another machine.
+    """
+    return _load(read_container(memoryview(data), place), place, threads, {}, "auto")
+
+
 def load_pickled(
     data: bytes, weights: Mapping[str, Array], target: str, threads: int | None
 ) -> Executable:

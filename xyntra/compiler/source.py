@@ -4,21 +4,31 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from xyntra.errors import InputError, ModelError, UnsupportedError
+from xyntra.compiler.foreign_files import explained
+from xyntra.compiler.foreign_objects import refused
+from xyntra.errors import InputError, ModelError, XyntraError
 from xyntra.frontends.onnx.container import scan
 from xyntra.frontends.weights import WeightRef, WeightSource
+from xyntra.plan.container import MAGIC
 
 if TYPE_CHECKING:
     import numpy as np
 
 _MLIR_BYTECODE = b"ML\xefR"
-_MLIR_SUFFIXES = (".mlir", ".mlirbc")
-_TORCH_SUFFIXES = (".pt", ".pth", ".pt2", ".torchscript")
+_MLIR_SUFFIXES = (".mlir", ".mlirbc", ".linalg")
+_MLIR_START = re.compile(
+    rb"""(\s|//[^\n]*\n)*(module\b|func\.func\b|builtin\.module\b|"builtin\.module"|"func\.func"|"""
+    rb"""[\#!][A-Za-z_][\w.$-]*\s*=|//)"""
+)
+"""How MLIR text begins: with a module or a function, behind comments and aliases."""
+_HEAD = 1 << 16
+"""Bytes of a file that are looked at to tell what it is."""
 
 
 @dataclass(frozen=True)
@@ -63,42 +73,44 @@ def open_source(model: Any) -> Source:
 
     Raises:
         ModelError: the file is missing or is no model.
-        UnsupportedError: it is a model in a format that is not read.
+        UnsupportedError: it is a model in a format that is not read, or of a framework.
         InputError: `model` is something else.
     """
     if isinstance(model, str) and ("\n" in model or "{" in model):
         return _mlir(model.encode(), None)
     if isinstance(model, (str, os.PathLike)):
         return _open_path(Path(model))
-    if hasattr(model, "SerializeToString"):
+    if type(model).__name__ == "ModelProto" and hasattr(model, "SerializeToString"):
         model = model.SerializeToString()
     if isinstance(model, (bytes, bytearray, memoryview)):
-        data = bytes(model)
-        return _mlir(data, None) if _is_mlir(data) else open_onnx(data)
-    raise InputError(
-        "model-type",
-        f"a model cannot be a {type(model).__name__}",
-        hint="give a path, the bytes of a file, MLIR text, or an onnx.ModelProto",
-    )
+        return open_contents(bytes(model))
+    raise refused(model)
+
+
+def open_contents(data: bytes, label: str | None = None) -> Source:
+    """Open a model given as the contents of a file.
+
+    Args:
+        data: ONNX, MLIR bytecode, or MLIR text.
+        label: what messages call it.
+
+    Raises:
+        ModelError, UnsupportedError, InputError: as `open_source`.
+    """
+    if data.startswith(MAGIC):
+        raise _compiled(label)
+    return _mlir(data, None) if _is_mlir(data) else open_onnx(data, label)
 
 
 def _open_path(path: Path) -> Source:
-    if path.suffix in _TORCH_SUFFIXES:
-        raise UnsupportedError(
-            "format-unsupported",
-            "PyTorch files are not read yet",
-            place=str(path),
-            hint="export the model with torch.onnx.export",
-        )
-    if path.suffix == ".xyn":
-        raise InputError(
-            "model-compiled",
-            "the model is compiled already",
-            place=str(path),
-            hint="xyntra.load(path)",
-        )
-    if path.suffix not in _MLIR_SUFFIXES:
-        return open_onnx(path)
+    head = _head(path)
+    if path.suffix == ".xyn" or head.startswith(MAGIC):
+        raise _compiled(str(path))
+    if path.suffix not in _MLIR_SUFFIXES and not _is_mlir(head):
+        try:
+            return open_onnx(path)
+        except XyntraError as error:
+            raise explained(error, path) from None
     try:
         return _mlir(path.read_bytes(), path)
     except OSError as error:
@@ -107,17 +119,34 @@ def _open_path(path: Path) -> Source:
         ) from None
 
 
-def open_onnx(model: Path | bytes) -> Source:
-    """Open an ONNX model."""
-    scanned = scan(model)
+def _head(path: Path) -> bytes:
+    """The first bytes of a regular file; none of what is not one or cannot be read."""
+    try:
+        if not path.is_file():
+            return b""
+        with path.open("rb") as file:
+            return file.read(_HEAD)
+    except (OSError, ValueError):
+        return b""
+
+
+def _compiled(place: str | None) -> InputError:
+    return InputError(
+        "model-compiled",
+        "the model is compiled already",
+        place=place,
+        hint="xyntra.load(path)",
+    )
+
+
+def open_onnx(model: Path | bytes, label: str | None = None) -> Source:
+    """Open an ONNX model; messages call it `label`, or by its path."""
+    scanned = scan(model, name=label)
     return Source("onnx", scanned.skeleton, scanned.path, scanned.weights, scanned.source())
 
 
 def _is_mlir(data: bytes) -> bool:
-    if data.startswith(_MLIR_BYTECODE):
-        return True
-    head = data[:4096].lstrip()
-    return head.startswith((b"module", b"func.func", b"#", b"//", b"builtin.module"))
+    return data.startswith(_MLIR_BYTECODE) or _MLIR_START.match(data[:_HEAD]) is not None
 
 
 def _mlir(text: bytes, path: Path | None) -> Source:

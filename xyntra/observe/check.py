@@ -23,8 +23,8 @@ class Report:
     text: str
 
 
-def compare(model: str, feeds: Mapping[str, Array], outputs: Mapping[str, Array]) -> Report:
-    """Run the ONNX file `model` with onnxruntime and compare.
+def compare(model: str | bytes, feeds: Mapping[str, Array], outputs: Mapping[str, Array]) -> Report:
+    """Run the ONNX file `model`, or one of these contents, with onnxruntime and compare.
 
     An output agrees where |difference| <= 1e-4 + 1e-3 |reference| for every element.
 
@@ -33,7 +33,7 @@ def compare(model: str, feeds: Mapping[str, Array], outputs: Mapping[str, Array]
         UnsupportedError: `model` is no ONNX file.
         ModelError: onnxruntime refuses it.
     """
-    if model.endswith((".mlir", ".mlirbc", ".xyn")):
+    if isinstance(model, str) and model.endswith((".mlir", ".mlirbc", ".linalg", ".xyn")):
         raise UnsupportedError("check-unsupported", "only ONNX files can be checked", place=model)
     try:
         import onnxruntime

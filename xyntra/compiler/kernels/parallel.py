@@ -16,6 +16,7 @@ from multiprocessing.connection import Connection
 
 from xyntra.cache import DiskCache
 from xyntra.compiler.fork_server import ForkServer
+from xyntra.compiler.kernels import kept_servers
 from xyntra.compiler.kernels.child_processes import child_processes, ready, serve_kernels
 from xyntra.compiler.kernels.kernel import (
     CompiledKernel,
@@ -42,19 +43,30 @@ def _nothing() -> None: ...
 
 
 @contextmanager
-def compiler_server(architecture: str = "") -> Iterator[ForkServer | None]:
+def compiler_server(architecture: str = "", *, keep: bool = False) -> Iterator[ForkServer | None]:
     """Start loading the compiler of kernels; None where processes cannot be forked.
 
     Args:
         architecture: of the GPU to generate code for; "" for this processor.
+        keep: whether a server may be one of an earlier model, and is kept for the next one.
     """
     if not hasattr(os, "fork"):
         yield None
         return
-    server = ForkServer(partial(load_compiler, architecture), _serve)
+    idle = kept_servers.IDLE if keep else None
+
+    def start() -> ForkServer:
+        return ForkServer(partial(load_compiler, architecture), _serve, idle=idle)
+
+    server = kept_servers.take(architecture, start) if keep else start()
     try:
         yield server
-    finally:
+    except BaseException:
+        server.stop()  # with children that may be busy
+        raise
+    if keep:
+        kept_servers.give_back(architecture, server)
+    else:
         server.stop()
 
 
