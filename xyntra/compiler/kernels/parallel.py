@@ -15,7 +15,7 @@ from functools import partial
 from multiprocessing.connection import Connection
 
 from xyntra.cache import DiskCache
-from xyntra.compiler.fork_server import ForkServer
+from xyntra.compiler.fork_server import ForkServer, can_fork
 from xyntra.compiler.kernels.child_processes import child_processes, ready, serve_kernels
 from xyntra.compiler.kernels.kernel import (
     CompiledKernel,
@@ -38,12 +38,12 @@ def _nothing() -> None: ...
 
 @contextmanager
 def compiler_server(architecture: str = "") -> Iterator[ForkServer | None]:
-    """Start loading the compiler of kernels; None where processes cannot be forked.
+    """Start loading the compiler of kernels; None where this process cannot fork.
 
     Args:
         architecture: of the GPU to generate code for; "" for this processor.
     """
-    if not hasattr(os, "fork"):
+    if not can_fork():
         yield None
         return
     server = ForkServer(partial(load_compiler, architecture), _serve)
