@@ -13,6 +13,7 @@ from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.slices import concatenate
 from xyntra.passes.fusion.functions import function_blocks
+from xyntra.passes.fusion.nodes import VIEWS
 from xyntra.passes.fusion.parallel_contractions import Bias, Sibling, find_siblings
 from xyntra.passes.fusion.weights import StaticValues, erase_with_unused, tensor_bytes
 from xyntra.passes.registry import register_pass
@@ -128,13 +129,25 @@ def _concatenated(
     with location:
         types = [_concatenated_type(values, axis) for values, axis in parts]
         fused = FusedOp.build(types, "data", ip=ir.InsertionPoint(first.op))
-        builder = TensorBuilder(ir.InsertionPoint(fused.block), location)
+        place = ir.InsertionPoint(fused.block)
+        builder = TensorBuilder(place, location)
         results = [
-            concatenate(builder, [_tensor(value) for value in values], axis).value
+            concatenate(builder, [_tensor(_viewed(value, place)) for value in values], axis).value
             for values, axis in parts
         ]
         fused.finish(results)
     return list(fused.results)
+
+
+def _viewed(value: ir.Value, place: ir.InsertionPoint) -> ir.Value:
+    """`value` with the views it is read through cloned to `place`: no kernel computes a view."""
+    if isinstance(value.owner, ir.Block) or value.owner.name not in VIEWS:
+        return value
+    view = value.owner.operation
+    source = _viewed(view.operands[0], place)
+    clone = view.clone(ip=place)
+    clone.operands[0] = source
+    return clone.results[0]
 
 
 def _concatenated_type(values: Sequence[ir.Value], axis: int) -> ir.Type:
