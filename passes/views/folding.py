@@ -52,6 +52,7 @@ class Folding:
         self.wants = Wants(block, self.interned, self.moves)
         self.orders: dict[ir.Value, Order] = {}
         self.affected: set[ir.Operation] = set()
+        self.captures: dict[ir.Operation, list[tuple[ir.Operation, int]]] = {}
 
     def run(self) -> None:
         """Rewrite the block."""
@@ -119,6 +120,8 @@ class Folding:
                 op.erase()
 
     def _visit(self, op: ir.Operation) -> None:
+        for inner, position in self.captures.get(op, ()):
+            inner.operands[position] = self._value(inner.operands[position], op)
         name = op.name
         if op in self.moves:
             self._visit_move(op)
@@ -137,7 +140,12 @@ class Folding:
 
     def _note(self, value: ir.Value, view: View) -> None:
         self.views[value] = view
-        self.affected.update(use.owner.operation for use in value.uses)
+        for use in value.uses:
+            reader = use.owner.operation
+            holder = _holder(reader, self.block)
+            self.affected.add(holder)
+            if holder != reader:
+                self.captures.setdefault(holder, []).append((reader, use.operand_number))
 
     def _view_of(self, value: ir.Value) -> View | None:
         if value in self.views:
@@ -292,6 +300,13 @@ class Folding:
         with op.location:
             structured.set_result(retyped(op.results[0].type, stored))
         self._note_order(op.results[0], order, shape)
+
+
+def _holder(op: ir.Operation, block: ir.Block) -> ir.Operation:
+    """The operation of `block` that is `op`, or in whose region it is."""
+    while op.block != block:
+        op = op.parent.operation
+    return op
 
 
 def _is_captured(op: ir.Operation, block: ir.Block) -> bool:

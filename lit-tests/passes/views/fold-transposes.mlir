@@ -321,3 +321,41 @@ func.func @units(%w: tensor<4x1x1x8xf32>) -> tensor<4x8xf32> {
   %c = tensor.collapse_shape %t [[0], [1, 2, 3]] : tensor<4x8x1x1xf32> into tensor<4x8xf32>
   return %c : tensor<4x8xf32>
 }
+
+// -----
+
+// A body looks elements up in a reshape of a transpose: the product in front writes that order.
+
+// CHECK-LABEL: func.func @looked_up
+// CHECK: linalg.generic {{.+}} tensor<4x17x8xf32>) outs(%{{.+}} : tensor<16x4x8xf32>)
+// CHECK: %[[C:.+]] = tensor.collapse_shape
+// CHECK: tensor.extract %[[C]]
+func.func @looked_up(%a: tensor<4x16x17xf32>, %b: tensor<4x17x8xf32>) -> tensor<5xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e0 = tensor.empty() : tensor<4x16x8xf32>
+  %fill = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]} outs(%e0 : tensor<4x16x8xf32>) {
+  ^bb0(%o: f32):
+    linalg.yield %zero : f32
+  } -> tensor<4x16x8xf32>
+  %m = linalg.generic {indexing_maps = [affine_map<(i, j, k, l) -> (i, j, l)>, affine_map<(i, j, k, l) -> (i, l, k)>, affine_map<(i, j, k, l) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%a, %b : tensor<4x16x17xf32>, tensor<4x17x8xf32>) outs(%fill : tensor<4x16x8xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %s = arith.mulf %p, %q : f32
+    %r = arith.addf %o, %s : f32
+    linalg.yield %r : f32
+  } -> tensor<4x16x8xf32>
+  %e1 = tensor.empty() : tensor<16x4x8xf32>
+  %t = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (j, i, k)>, affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%m : tensor<4x16x8xf32>) outs(%e1 : tensor<16x4x8xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    linalg.yield %p : f32
+  } -> tensor<16x4x8xf32>
+  %c = tensor.collapse_shape %t [[0], [1, 2]] : tensor<16x4x8xf32> into tensor<16x32xf32>
+  %one = arith.constant 1 : index
+  %e = tensor.empty() : tensor<5xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%e : tensor<5xf32>) {
+  ^bb0(%o: f32):
+    %i = linalg.index 0 : index
+    %s = tensor.extract %c[%i, %one] : tensor<16x32xf32>
+    linalg.yield %s : f32
+  } -> tensor<5xf32>
+  return %y : tensor<5xf32>
+}
