@@ -254,10 +254,10 @@ class _Rewriter:
         kinds: list[Iterator] = ["parallel" if loop in kept else "reduction" for loop in loops]
         extents = [self.it.extents[loop] for loop in kept]
         sums = self.b.generic(
-            [(other, read)],
+            [(other, read), *self._taps(read, loops, kept)],
             [(self.b.fill(extents, "int32", 0), "int32", write)],
             kinds,
-            lambda x, running: running + x.cast("int32"),
+            lambda x, *rest: rest[-1] + x.cast("int32"),
         )[0]
         operands = [(sums, self.b.identity(len(kept)))]
         operands += [self._scalar(each.read[0], len(kept)) for each in (zero, both) if each.read]
@@ -272,6 +272,22 @@ class _Rewriter:
 
         corrected = self._elementwise(operands, body, "int32", extents)
         return corrected, self._of_result(kept)
+
+    def _taps(
+        self, read: ir.AffineMap, loops: Sequence[int], kept: Sequence[int]
+    ) -> list[tuple[Tensor, ir.AffineMap]]:
+        """An operand whose shape tells the loops over the taps of a window, if there are such.
+
+        Nothing else does where a map reads the sum of a place and a tap.
+        """
+        plain = {_dim(expression) for expression in read.results}
+        plain |= {loops.index(loop) for loop in kept}
+        taps = [number for number in range(len(loops)) if number not in plain]
+        if not taps:
+            return []
+        shape = [self.it.extents[loops[number]] for number in taps]
+        map_ = ir.AffineMap.get(len(loops), 0, [ir.AffineDimExpr.get(number) for number in taps])
+        return [(Tensor(self.b.empty(shape, "int32"), "int32"), map_)]
 
     def _of_result(self, loops: Sequence[int]) -> ir.AffineMap:
         """The map from the result's dimensions to `loops`."""

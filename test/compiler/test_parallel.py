@@ -6,6 +6,8 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -198,3 +200,33 @@ def children() -> set[str]:
 def test_without_fork_kernels_compile_here(monkeypatch):
     monkeypatch.delattr(os, "fork", raising=False)
     assert compile_kernels([source("k")], jobs=4)[0].code
+
+
+_IN_A_DAEMONIC_PROCESS = """
+import multiprocessing
+
+def compiled():
+    import xyntra
+    x = "tensor<8xf32>"
+    text = f"func.func @main(%a: {x}) -> {x} {{ %e = tensor.empty() : {x} " \\
+        f"%r = linalg.negf ins(%a: {x}) outs(%e: {x}) -> {x} return %r : {x} }}"
+    settings = {"cache": False, "isolate": False}
+    assert len(xyntra.compile(text, target="cpu", config=settings).kernels) == 1
+
+if __name__ == "__main__":
+    process = multiprocessing.get_context("spawn").Process(target=compiled, daemon=True)
+    process.start()
+    process.join(100)
+    raise SystemExit(process.exitcode)
+"""
+
+
+@FORKED
+def test_a_daemonic_process_compiles_without_children(tmp_path):
+    """multiprocessing's pools have such workers, and lets none of them have children."""
+    script = tmp_path / "daemonic.py"
+    script.write_text(_IN_A_DAEMONIC_PROCESS)
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from typing import Any
 
-__all__ = ["ForkServer", "forked"]
+__all__ = ["ForkServer", "can_fork", "forked"]
 
 _MESSAGE = struct.Struct("<cq")
 _ANSWER = struct.Struct("<q")
@@ -28,6 +28,11 @@ _FORK, _WAIT = b"f", b"w"
 _FAILED = 1
 
 Serve = Callable[[Connection], None]
+
+
+def can_fork() -> bool:
+    """Whether this process may have children; multiprocessing lets no daemonic one have any."""
+    return hasattr(os, "fork") and not multiprocessing.current_process().daemon
 
 
 def forked(target: Callable[..., None], *arguments: Any) -> Any:

@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection
 from typing import NoReturn, Protocol
 
 from xyntra.compiler.answers import answer, result, succeeded
-from xyntra.compiler.fork_server import forked
+from xyntra.compiler.fork_server import can_fork, forked
 from xyntra.compiler.orphans import end_with_parent
 from xyntra.compiler.request import Request
 from xyntra.dialects import make_context
@@ -72,7 +72,7 @@ def started_import(request: Request, *, apart: bool) -> Iterator[ModelImport]:
     Args:
         apart: whether a child may do it. If the child crashes, so does this process.
     """
-    if not apart or request.kind != "onnx" or not hasattr(os, "fork"):
+    if not apart or request.kind != "onnx" or not can_fork():
         yield _ImportHere(request)
         return
     child = _ImportApart(request)

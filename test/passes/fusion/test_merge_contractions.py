@@ -13,6 +13,8 @@ from onnx import helper
 from onnx_models import make_model
 from pipeline_with import compile_with, largest_error
 
+import xyntra
+
 MERGE = "merge-contractions"
 
 
@@ -86,3 +88,18 @@ def test_concatenation_happens_once_at_load(tmp_path: Path) -> None:
     x = normal(2, 10, 48, seed=1)
     first, second = merged.run({"x": x})["y"], merged.run({"x": x})["y"]
     assert np.array_equal(first, second)
+
+
+@pytest.mark.parametrize(("op", "gates"), [("RNN", 1), ("GRU", 3), ("LSTM", 4)])
+def test_weights_may_be_parts_of_one_tensor(op: str, gates: int) -> None:
+    """Both directions of a layer multiply the same inputs with parts of one weight."""
+    weights = {
+        "w": normal(2, gates * 6, 40, seed=1),
+        "r": normal(2, gates * 6, 6, seed=2),
+        "b": normal(2, 2 * gates * 6, seed=3),
+    }
+    node = helper.make_node(op, ["x", *weights], ["y"], hidden_size=6, direction="bidirectional")
+    model = make_model([node], {"x": [3, 2, 40]}, ["y"], weights)
+    x = normal(3, 2, 40, seed=4)
+    compiled = xyntra.compile(model, config={"cache": False, "isolate": False})
+    assert largest_error(compiled.run({"x": x})["y"], expected(model, x)) < 1e-5

@@ -118,15 +118,15 @@ def test_two_inputs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("group", [1, 2, 4])
-@pytest.mark.parametrize("zero", [0, 130, 255])
-def test_convolutions(group: int, zero: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("zero", "w_zero"), [(0, 0), (130, 0), (255, -3), (0, 5)])
+def test_convolutions(group: int, zero: int, w_zero: int, tmp_path: Path) -> None:
     arrays = {
         "x": numbers("uint8", 1, 4, 9, 8),
         "x_scale": np.asarray(np.float32(0.03)),
         "x_zero": np.array(zero, np.uint8),
         "w": numbers("int8", 8, 4 // group, 3, 3),
         "w_scale": (0.01 + RNG.random(8)).astype(np.float32),
-        "w_zero": np.zeros(8, np.int8),
+        "w_zero": np.full(8, w_zero, np.int8),
         "c": RNG.standard_normal(8).astype(np.float32),
     }
     convolution = helper.make_node(

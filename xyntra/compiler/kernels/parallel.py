@@ -7,7 +7,6 @@ that loads the compiler while the model goes through the levels above.
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -15,7 +14,7 @@ from functools import partial
 from multiprocessing.connection import Connection
 
 from xyntra.cache import DiskCache
-from xyntra.compiler.fork_server import ForkServer
+from xyntra.compiler.fork_server import ForkServer, can_fork
 from xyntra.compiler.kernels import kept_servers
 from xyntra.compiler.kernels.child_processes import child_processes, ready, serve_kernels
 from xyntra.compiler.kernels.kernel import (
@@ -44,13 +43,13 @@ def _nothing() -> None: ...
 
 @contextmanager
 def compiler_server(architecture: str = "", *, keep: bool = False) -> Iterator[ForkServer | None]:
-    """Start loading the compiler of kernels; None where processes cannot be forked.
+    """Start loading the compiler of kernels; None where this process cannot fork.
 
     Args:
         architecture: of the GPU to generate code for; "" for this processor.
         keep: whether a server may be one of an earlier model, and is kept for the next one.
     """
-    if not hasattr(os, "fork"):
+    if not can_fork():
         yield None
         return
     idle = kept_servers.IDLE if keep else None

@@ -66,11 +66,15 @@ class Node:
         return str(self.proto.op_type)
 
     def attribute(self, name: str, default: Any = None) -> Any:
-        """The value of an attribute; strings are decoded, repeated values are lists."""
+        """The value of an attribute; strings are decoded, repeated values are lists.
+
+        A default that is a float is rounded to 32 bits, as one that the model states would be: with
+        inputs of 64 bits, the difference shows.
+        """
         for attribute in self.proto.attribute:
             if attribute.name == name:
                 return _decode(onnx.helper.get_attribute_value(attribute))
-        return default
+        return float(np.float32(default)) if isinstance(default, float) else default
 
     def required(self, name: str) -> Any:
         """The value of an attribute that the node must have."""

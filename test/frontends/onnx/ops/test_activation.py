@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from arrays import integers, normal, tolerance
-from harness import check_node
+from harness import check_node, node_model, run
 from refusals import check_invalid
 
 FUNCTIONS: list[tuple[str, dict[str, Any]]] = [
@@ -40,6 +40,24 @@ def test_sigmoid_of_float16_keeps_what_exp_would_lose() -> None:
     expected = 1 / (1 + np.exp(-x.astype(np.float64)))
     (found,) = check_node("Sigmoid", {"x": x}, **tolerance("float16"))
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=2**-24)
+
+
+@pytest.mark.parametrize(
+    ("op", "attributes"),
+    [
+        ("LeakyRelu", {"alpha": 0.01}),
+        ("HardSigmoid", {"alpha": 0.2, "beta": 0.5}),
+        ("Selu", {"alpha": 1.67326319217681884765625, "gamma": 1.05070102214813232421875}),
+    ],
+)
+def test_defaults_equal_the_same_attributes_when_stated(
+    op: str, attributes: dict[str, float]
+) -> None:
+    """Attributes have 32 bits: with inputs of 64, a default of 64 would give other results."""
+    x = normal(3, 7).astype(np.float64)
+    (default,) = run(node_model(op, {"x": x}), {"x": x})
+    (stated,) = run(node_model(op, {"x": x}, **attributes), {"x": x})
+    np.testing.assert_array_equal(default, stated)
 
 
 @pytest.mark.parametrize("alpha", [1.0, 0.4, 2.0])

@@ -174,8 +174,8 @@ def _directions(
                 functions[i],
                 inputs,
                 node.b.reshape(_take(node.b, recurrence, i), [gates, hidden, hidden]),
-                _recurrence_bias(node.b, bias_part, gates),
-                _rows(node.b, _part(node.b, peepholes, i), 3),
+                _widened(node.b, _recurrence_bias(node.b, bias_part, gates), wide),
+                _widened(node.b, _rows(node.b, _part(node.b, peepholes, i), 3), wide),
                 [_initial(node.b, t, i, batch_first, (batch, hidden), wide) for t in initial],
             )
         )
@@ -201,6 +201,10 @@ def _take(b: TensorBuilder, x: Tensor, index: int) -> Tensor:
 
 def _part(b: TensorBuilder, x: Tensor | None, index: int) -> Tensor | None:
     return None if x is None else _take(b, x, index)
+
+
+def _widened(b: TensorBuilder, x: Tensor | None, wide: str) -> Tensor | None:
+    return None if x is None else cast(b, x, wide)
 
 
 def _rows(b: TensorBuilder, vector: Tensor | None, count: int) -> Tensor | None:
