@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from xyntra.compiler.kernels import kept_servers
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "test"))  # for the helper modules, in every import mode
 
@@ -39,5 +41,7 @@ def _own_settings(
 ) -> None:
     for variable in [name for name in os.environ if name.startswith("XYNTRA_")]:
         monkeypatch.delenv(variable)
+    # A process that was forked before a test does not see what the test replaces.
+    monkeypatch.setattr(kept_servers, "_FRESH", 0.0)
     monkeypatch.setenv("XYNTRA_STRICT", "true")  # a failure of ours is never worked around
     monkeypatch.setenv("XYNTRA_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "xyntra-cache"))

@@ -214,8 +214,8 @@ def _evaluate(
         operands = [_operand(value, known) for value in inner.operands]
         if name == "linalg.yield":
             return operands[0]
-        given = [each for each in operands if each is not None]
-        result = _apply(name, given) if len(given) == len(operands) else None
+        affine = [each for each in operands if each is not None]
+        result = _apply(name, affine) if len(affine) == len(operands) else None
         if result is None:
             return None
         known[inner.results[0]] = result

@@ -62,7 +62,7 @@ def test_common_options(op: str, wanted: str, options: dict[str, Any]) -> None:
 @pytest.mark.parametrize("op", GATES)
 @pytest.mark.parametrize("direction", ["forward", "bidirectional"])
 def test_float16_computes_in_float32(op: str, direction: str) -> None:
-    """onnxruntime has no such kernels: its results in float32 for the rounded inputs are rounded."""
+    """onnxruntime has no such kernels: its results in float32 for rounded inputs are rounded."""
     inputs = inputs_of(op, 2 if direction == "bidirectional" else 1, "bhcp", [2, 1, 3])
     if op != "LSTM":
         inputs = {name: array for name, array in inputs.items() if name not in "cp"}
