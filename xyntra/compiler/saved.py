@@ -16,6 +16,7 @@ from xyntra.executable import WEIGHT, Executable
 from xyntra.plan.arguments import to_array
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.container import Container, read_container
+from xyntra.plan.files import open_regular
 from xyntra.plan.plan import Port, numpy_dtype
 
 Array = np.ndarray[Any, Any]
@@ -99,7 +100,7 @@ def _load(
 
 def _map(place: str) -> memoryview:
     try:
-        with open(place, "rb") as file:
+        with open_regular(place) as file:
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except OSError as error:
         raise ArchiveError(
