@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from xyntra.cache import DiskCache, cache_key
 from xyntra.compiler.answers import unexpected
 from xyntra.compiler.code_target import CodeTarget
+from xyntra.compiler.exclusive import in_process
 from xyntra.compiler.parameter_file import parameter_file
 from xyntra.compiler.request import Level, Request
 from xyntra.compiler.sizes import Sizes
@@ -221,7 +222,8 @@ def run_request(request: Request, config: Config) -> bytes:
     from xyntra.compiler.compile_request import compile_request
 
     try:
-        return compile_request(request)
+        with in_process():
+            return compile_request(request)
     except XyntraError:
         raise
     except Exception as error:
