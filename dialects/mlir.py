@@ -4,6 +4,7 @@
 `torch_mlir.ir` imports numpy to register four attribute builders that no op of ours uses. Where
 the process has not imported numpy yet, it is hidden during that import (the bindings expect that it
 may be absent), which takes a third off a tool's start-up; numpy itself can be imported afterwards.
+Other threads might import it meanwhile, so that it is not hidden where there are any.
 
 When an op is first seen, the bindings import the Python module of its dialect. For linalg that
 pulls in a whole embedded language, numpy and yaml; `xyntra.dialects.bindings` comes first in the
@@ -19,7 +20,9 @@ _OURS = "xyntra.dialects.bindings"
 
 
 def _import_ir() -> None:
-    if "torch_mlir.ir" in sys.modules or "numpy" in sys.modules:
+    threading = sys.modules.get("threading")
+    alone = threading is None or threading.active_count() == 1
+    if not alone or "torch_mlir.ir" in sys.modules or "numpy" in sys.modules:
         import torch_mlir.ir
 
         return

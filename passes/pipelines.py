@@ -44,6 +44,21 @@ PIPELINES: dict[str, Pipeline] = {
         "a frontend's output, simplified: the level of linalg on tensors",
         ("cse", "canonicalize"),
     ),
+    "distrust": Pipeline(
+        "a module without what it claims of itself, before any pass believes it",
+        ("drop-assumptions", "check-bounds"),
+    ),
+    "safe-text": Pipeline(
+        "what `generalize` has made of a given module, made safe to run",
+        (
+            "drop-assumptions",
+            "check-operations",
+            "check-bounds",
+            "defined-arithmetic{of=indices}",
+            "bound-indices",
+            "initialize-tensors",
+        ),
+    ),
     "recognize": Pipeline(
         "named ops for what decomposed graphs spell out",
         (

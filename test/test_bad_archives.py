@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -181,3 +181,66 @@ def test_a_file_that_cannot_be_written(tmp_path: Path, perceptron: Executable) -
         assert caught.value.code == "write-failed"
         assert str(path) in str(caught.value)
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def leaves(entry: Any, *path: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield the path of every number, text and list in what JSON holds."""
+    if isinstance(entry, dict):
+        for key, value in entry.items():
+            yield from leaves(value, *path, key)
+    else:
+        yield path
+        for number, value in enumerate(entry if isinstance(entry, list) else ()):
+            yield from leaves(value, *path, number)
+
+
+# What is for people to read, and has no part in a call.
+_SPEAKS = {"cost", "boundaries", "unfused", "operations", "flops", "kind", "schedule", "source"}
+_SPEAKS |= {"nodes", "parameter_file", "name"}
+_APART = (("weights_apart",), True)  # which is a model that is given its weights
+_OTHERS: tuple[Any, ...] = (-1, 1 << 70, 10**400, 0.5, True, "x", "", None, [], [[]], {})
+
+
+def changed(value: Any) -> Iterator[Any]:
+    """Yield other values for a place in a header."""
+    if type(value) is int:
+        yield from (value + 1, value - 1, 2 * value + 64, value + (1 << 40))
+    if isinstance(value, list) and value:
+        yield from (value[:-1], [*value, value[-1]])
+    yield from _OTHERS
+
+
+def test_every_number_of_the_plan_is_checked(tmp_path: Path, saved: bytes) -> None:
+    meta = read_container(memoryview(saved), "m.xyn").meta
+    path = tmp_path / "m.xyn"
+    paths = [each for each in leaves(meta) if not _SPEAKS & set(each)]
+    assert len(paths) > 50
+    for place in paths:
+        value = meta
+        for key in place:
+            value = value[key]
+        for other in changed(value):
+            if json.dumps(other) == json.dumps(value) or (place, other) == _APART:
+                continue
+            path.write_bytes(rewritten(saved, _set(*place, other)))
+            assert refuse(path).code.startswith("archive-"), (place, other)
+
+
+def test_what_a_plan_says_is_checked_too(tmp_path: Path, saved: bytes) -> None:
+    """Whatever stands there, a report can be made of it, or it is refused."""
+    meta = read_container(memoryview(saved), "m.xyn").meta
+    path = tmp_path / "m.xyn"
+    for place in leaves(meta):
+        value = meta
+        for key in place:
+            value = value[key]
+        if not _SPEAKS & set(place):
+            continue
+        for other in changed(value):
+            path.write_bytes(rewritten(saved, _set(*place, other)))
+            try:
+                exe = xyntra.load(path)
+            except ArchiveError:
+                continue
+            assert exe.explain()
+            assert exe(X).shape == (4, 16)

@@ -64,6 +64,8 @@ class Config:
         compile_timeout: seconds after which a worker process is ended.
         memory_limit: bytes that one worker process may use; None means no limit.
         max_tensor_bytes: a model with a larger tensor is refused.
+        parameters_root: a folder from which MLIR files may take their weights, beside their own;
+            None for no other.
         fuse: whether operations are fused; off, every operation is a kernel of its own.
         egraph: whether elementwise expressions are rewritten into cheaper equal ones, where egglog
             is installed.
@@ -101,6 +103,7 @@ class Config:
     compile_timeout: float = _setting(seconds(), 600.0)
     memory_limit: int | None = _setting(optional(size()), None)
     max_tensor_bytes: int = _setting(size(), 16 << 30)
+    parameters_root: Path | None = _setting(optional(folder()), None)
     fuse: bool = _setting(flag(), True, codegen=True)
     egraph: bool = _setting(flag(), True, codegen=True)
     fast_math: bool = _setting(flag(), False, codegen=True)

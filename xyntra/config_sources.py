@@ -91,7 +91,7 @@ def from_file(path: Path, kinds: Mapping[str, Kind]) -> Iterator[tuple[str, Give
     for name, value in _table(path, text, kinds).items():
         place = f"{path}:{_line(text, name)}"
         _require_known(name, kinds, place)
-        if kinds[name].is_path and isinstance(value, str) and value:
+        if kinds[name].is_path and isinstance(value, str) and value not in ("", "none"):
             value = path.absolute().parent / os.path.expanduser(value)
         yield name, Given(value, place)
 

@@ -147,7 +147,7 @@ def optional(kind: Kind) -> Kind:
     def parse(text: str) -> object:
         return None if text.lower() == "none" else kind.parse(text)
 
-    return Kind(f"{kind.expected}, or none", check, parse)
+    return Kind(f"{kind.expected}, or none", check, parse, is_path=kind.is_path)
 
 
 def _index(value: object) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower import guarded_integers
@@ -31,7 +31,7 @@ _RULES: dict[str, Callable[[ir.Operation], ir.Value]] = {
 @register_pass
 @dataclass(frozen=True)
 class DefinedArithmetic:
-    """Define what the hardware traps on, or LLVM leaves undefined, on scalar integers.
+    """Define what the hardware traps on, or LLVM leaves undefined, on scalar integers or indices.
 
     Division and remainder by zero give 0; the smallest integer divided by -1 gives itself, with
     remainder 0. Shifts by the width or more shift everything out. A float outside an integer type
@@ -40,10 +40,14 @@ class DefinedArithmetic:
 
     name: ClassVar[str] = "defined-arithmetic"
 
+    of: Literal["integers", "indices"] = "integers"
+    """What is rewritten. Indices that passes compute meet none of these cases; given ones may."""
+
     def run(self, module: ir.Operation) -> None:
         """Rewrite every operation below `module` that may meet such a case."""
+        kind = ir.IndexType if self.of == "indices" else ir.IntegerType
         for op in operations_named(module, *_RULES):
-            if not isinstance(op.result.type, ir.IntegerType):
+            if not isinstance(op.result.type, kind):
                 continue
             with op.context, op.location, ir.InsertionPoint(op):
                 value = _RULES[op.name](op)

@@ -55,7 +55,7 @@ def floor_quotient(op: ir.Operation) -> ir.Value:
     inexact, opposite = _inexact_and_opposite(left, right)
     step = _binary("arith.andi", inexact, opposite)
     quotient = _signed_quotient(left, right)
-    return _binary("arith.subi", quotient, emit("arith.extui", [step], quotient.type))
+    return _binary("arith.subi", quotient, _extended(step, quotient.type))
 
 
 def ceiling_quotient(op: ir.Operation) -> ir.Value:
@@ -64,7 +64,7 @@ def ceiling_quotient(op: ir.Operation) -> ir.Value:
     inexact, opposite = _inexact_and_opposite(left, right)
     step = _select(opposite, _like(inexact, 0), inexact)
     quotient = _signed_quotient(left, right)
-    return _binary("arith.addi", quotient, emit("arith.extui", [step], quotient.type))
+    return _binary("arith.addi", quotient, _extended(step, quotient.type))
 
 
 def unsigned_ceiling_quotient(op: ir.Operation) -> ir.Value:
@@ -72,13 +72,13 @@ def unsigned_ceiling_quotient(op: ir.Operation) -> ir.Value:
     left, right = op.operands
     inexact = _compare(_NE, _guard_zero("arith.remui", left, right), _like(left, 0))
     quotient = _guard_zero("arith.divui", left, right)
-    return _binary("arith.addi", quotient, emit("arith.extui", [inexact], quotient.type))
+    return _binary("arith.addi", quotient, _extended(inexact, quotient.type))
 
 
 def shift(op: ir.Operation) -> ir.Value:
     """`arith.shli` and `arith.shrui`: 0 where the amount is the width or more."""
     value, amount = op.operands
-    width = ir.IntegerType(amount.type).width
+    width = _width(amount.type)
     if _constant_below(amount, width):
         return op.result
     in_range = _compare(_ULT, amount, _like(amount, width))
@@ -89,7 +89,7 @@ def shift(op: ir.Operation) -> ir.Value:
 def arithmetic_shift(op: ir.Operation) -> ir.Value:
     """`arith.shrsi`: the sign everywhere where the amount is the width or more."""
     value, amount = op.operands
-    width = ir.IntegerType(amount.type).width
+    width = _width(amount.type)
     if _constant_below(amount, width):
         return op.result
     return _binary(op.name, value, _binary("arith.minui", amount, _like(amount, width - 1)))
@@ -154,6 +154,15 @@ def _saturate(op: ir.Operation, low: int, high: int) -> ir.Value:
     return _select(under, _like(converted, low), clamped)
 
 
+def _width(kind: ir.Type) -> int:
+    return 64 if isinstance(kind, ir.IndexType) else int(ir.IntegerType(kind).width)
+
+
+def _extended(bit: ir.Value, kind: ir.Type) -> ir.Value:
+    name = "arith.index_castui" if isinstance(kind, ir.IndexType) else "arith.extui"
+    return emit(name, [bit], kind)
+
+
 def _binary(name: str, left: ir.Value, right: ir.Value) -> ir.Value:
     return emit(name, [left, right], left.type)
 
@@ -180,7 +189,7 @@ def _bool() -> ir.Type:
 
 def _like(value: ir.Value, number: int) -> ir.Value:
     """Return an integer constant of the type of `value`; only its low bits count."""
-    width = ir.IntegerType(value.type).width
+    width = _width(value.type)
     low = number & ((1 << width) - 1)
     wrapped = low - (1 << width) if width > 1 and low >> (width - 1) else low
     return emit("arith.constant", [], value.type, value=ir.IntegerAttr.get(value.type, wrapped))

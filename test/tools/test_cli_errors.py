@@ -282,3 +282,44 @@ def test_an_interrupted_process_leaves_nothing(model: Path) -> None:
     assert (process.returncode, out) == (130, b"")
     assert b"Traceback" not in err
     assert files(model.parent) == {model}
+
+
+PIPES = {
+    "an onnx model": (["run", "pipe.onnx"], "model-not-file"),
+    "an mlir model": (["run", "pipe.mlir"], "model-missing"),
+    "a saved model": (["run", "pipe.xyn"], "archive-missing"),
+    "an input": (["run", "m.onnx", "--input", "x=pipe.npy", "--random", "0"], "input-file"),
+    "a compiled model": (["compile", "m.onnx", "-o", "pipe.xyn"], "write-failed"),
+    "a page": (["explain", "m.onnx", "--html", "pipe.html"], "write-failed"),
+}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.parametrize(("line", "code"), PIPES.values(), ids=PIPES)
+def test_a_pipe_without_another_end_is_not_waited_for(
+    line: list[str], code: str, model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for ending in ("onnx", "mlir", "xyn", "npy", "html"):
+        os.mkfifo(f"pipe.{ending}")
+    assert cli.run(line) == 1
+    check_failure(capsys.readouterr(), code)
+    assert Path("pipe.onnx").is_fifo()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="devices of Linux")
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["compile", "m.onnx", "-o"],
+        ["compile", "m.onnx", "--emit", "fused", "-o"],
+        ["explain", "m.onnx", "--html"],
+        ["run", "m.onnx", "--random", "0", "--trace"],
+    ],
+    ids=" ".join,
+)
+def test_a_full_device_stays_a_device(
+    line: list[str], model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run([*line, "/dev/full"]) == 1
+    assert "error[write-failed]" in capsys.readouterr().err
+    assert Path("/dev/full").is_char_device()

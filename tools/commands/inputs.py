@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from xyntra.errors import InputError
+from xyntra.plan.files import open_regular
 from xyntra.plan.plan import Port, numpy_dtype
 
 Array = np.ndarray[Any, Any]
@@ -25,7 +26,7 @@ def read_inputs(given: Sequence[tuple[str, str]], ports: Sequence[Port]) -> dict
     dtypes = {port.name: numpy_dtype(port.dtype) for port in ports}
     for name, path in given:
         try:
-            with open(path, "rb") as file:
+            with open_regular(path) as file:
                 array = np.lib.format.read_array(file, allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
             raise InputError(
@@ -47,7 +48,8 @@ def shapes_of_files(given: Sequence[tuple[str, str]]) -> list[tuple[str, tuple[i
     shapes = []
     for name, path in given:
         with suppress(OSError, ValueError, EOFError):
-            array = np.load(path, mmap_mode="r", allow_pickle=False)
+            with open_regular(path):  # np.load would wait for a pipe
+                array = np.load(path, mmap_mode="r", allow_pickle=False)
             if isinstance(array, np.ndarray):
                 shapes.append((name, array.shape))
     return shapes

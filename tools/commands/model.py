@@ -51,6 +51,9 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threads", metavar="N", type=int, help="threads that work on one call; one a core"
     )
+    parser.add_argument(
+        "--parameters-root", metavar="DIR", help="where an MLIR model's weights may be, too"
+    )
     parser.add_argument("--config", metavar="FILE", help="settings, a TOML file")
     parser.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
 
@@ -87,6 +90,7 @@ def settings_of(options: argparse.Namespace) -> Config:
         "target": options.target,
         "precision": options.precision,
         "threads": options.threads,
+        "parameters_root": options.parameters_root,
     }
     if options.no_cache:
         given["cache"] = False

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 from xyntra.cache import DiskCache, cache_key
 from xyntra.compiler.answers import unexpected
 from xyntra.compiler.code_target import CodeTarget
+from xyntra.compiler.exclusive import in_process
+from xyntra.compiler.parameter_file import parameter_file
 from xyntra.compiler.request import Level, Request
 from xyntra.compiler.sizes import Sizes
 from xyntra.compiler.source import Source, open_onnx
@@ -53,7 +55,7 @@ def compile_source(source: Source, sizes: Sizes, config: Config) -> Executable:
     check_supported(config, target)
     with _placed(source):
         artifact = _artifact(source, sizes, config, target)
-        return load_artifact(artifact, source, target, config.threads)
+        return load_artifact(artifact, source, target, config.threads, config.parameters_root)
 
 
 def emit_level(source: Source, sizes: Sizes, config: Config, level: Level) -> bytes:
@@ -86,7 +88,11 @@ def _in_file(path: str, place: str | None) -> str:
 
 
 def load_artifact(
-    artifact: Artifact, source: Source, target: CodeTarget, threads: int | None = None
+    artifact: Artifact,
+    source: Source,
+    target: CodeTarget,
+    threads: int | None = None,
+    parameters_root: Path | None = None,
 ) -> Executable:
     """Load an artifact with the weights of the model that it came from.
 
@@ -95,22 +101,16 @@ def load_artifact(
         source: the model.
         target: where it runs.
         threads: how many threads work on one call; None means one for each core.
+        parameters_root: a folder from which an MLIR module may take weights, beside its own.
     """
     from xyntra.executable import Executable
 
     if artifact.plan.parameter_file and not source.references:
-        source = _parameters(artifact.plan.parameter_file, source)
+        path = parameter_file(artifact.plan.parameter_file, source.path, parameters_root)
+        source = replace(open_onnx(path), kind=source.kind, model=source.model)
     weights = source.weights(artifact.plan.parameters)
     program = target.program(artifact, weights, threads)
     return Executable(artifact, program, weights, (target.name, threads))
-
-
-def _parameters(name: str, source: Source) -> Source:
-    """The model file that an MLIR module names as the home of its weights."""
-    path = Path(name)
-    if not path.is_absolute() and source.path is not None:
-        path = source.path.parent / path
-    return replace(open_onnx(path), kind=source.kind, model=source.model)
 
 
 def check_supported(config: Config, target: CodeTarget) -> None:
@@ -222,7 +222,8 @@ def run_request(request: Request, config: Config) -> bytes:
     from xyntra.compiler.compile_request import compile_request
 
     try:
-        return compile_request(request)
+        with in_process():
+            return compile_request(request)
     except XyntraError:
         raise
     except Exception as error:

@@ -14,6 +14,7 @@ import os
 import signal
 import socket
 import struct
+import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -31,8 +32,13 @@ Serve = Callable[[Connection], None]
 
 
 def can_fork() -> bool:
-    """Whether this process may have children; multiprocessing lets no daemonic one have any."""
-    return hasattr(os, "fork") and not multiprocessing.current_process().daemon
+    """Whether this process may be forked.
+
+    A child has no other threads, but finds the locks that they held, for ever; and a daemonic
+    process may not have children.
+    """
+    alone = threading.active_count() == 1
+    return hasattr(os, "fork") and alone and not multiprocessing.current_process().daemon
 
 
 def forked(target: Callable[..., None], *arguments: Any) -> Any:
@@ -110,6 +116,9 @@ class ForkServer:
 
     def stop(self) -> None:
         """End the server and its children, whatever they do."""
+        # Closing is not enough: processes that others have forked meanwhile hold it open.
+        with contextlib.suppress(OSError):
+            self._control.shutdown(socket.SHUT_RDWR)
         self._control.close()
         if not self._has_children:
             self._process.kill()

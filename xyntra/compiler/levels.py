@@ -120,7 +120,9 @@ def _pipelines(request: Request) -> tuple[str, ...]:
     )
     prepare = expand("prepare")
     if request.kind == "mlir":
-        prepare = (*expand("generalize"), *prepare)
+        limit = f"check-operations{{max-tensor-bytes={request.max_tensor_bytes}}}"
+        safe = (limit if name == "check-operations" else name for name in expand("safe-text"))
+        prepare = (*expand("generalize"), *safe, *prepare)
     kernels = kernel_pipeline(_target(request))
     stages = [prepare, fuse if request.fuse else form, kernels]
     wanted = stages[: _TEXT_LEVELS.get(request.level, len(stages))]

@@ -20,6 +20,7 @@ from xyntra.errors import CompileError, XyntraError
 from xyntra.passes.fallbacks import note_fallback
 from xyntra.passes.manager import Runnable, resolve, run_steps
 from xyntra.passes.optional import OPTIONAL_PASSES
+from xyntra.passes.safety.refusal import refusal_of
 
 __all__ = ["Compilation", "Lowered", "compile_levels", "defect", "reason", "without_passes"]
 
@@ -110,6 +111,9 @@ def compile_levels(
             note_fallback(module, sentence)
         return Lowered(module, compilation.finish(module))
     except CompileError as error:
+        refusal = refusal_of(error)
+        if refusal is not None:
+            raise refusal from None
         failure = error
     except XyntraError:
         raise

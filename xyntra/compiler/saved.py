@@ -15,7 +15,9 @@ from xyntra.errors import ArchiveError, CompileError, InputError
 from xyntra.executable import WEIGHT, Executable
 from xyntra.plan.arguments import to_array
 from xyntra.plan.artifact import Artifact
-from xyntra.plan.container import Container, read_container
+from xyntra.plan.check_plan import is_dtype, is_shape
+from xyntra.plan.container import MALFORMED, Container, read_container
+from xyntra.plan.files import open_regular
 from xyntra.plan.plan import Port, numpy_dtype
 
 Array = np.ndarray[Any, Any]
@@ -99,7 +101,7 @@ def _load(
 
 def _map(place: str) -> memoryview:
     try:
-        with open(place, "rb") as file:
+        with open_regular(place) as file:
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except OSError as error:
         raise ArchiveError(
@@ -111,22 +113,30 @@ def _map(place: str) -> memoryview:
 
 def _weights(container: Container, place: str, given: Mapping[str, Any]) -> dict[str, Array]:
     try:
-        ports = [
-            Port(name, dtype, tuple(shape), -1)
-            for name, (dtype, shape) in container.meta["weights"].items()
-        ]
+        ports = [_port(name, *kind) for name, kind in container.meta["weights"].items()]
+        apart = container.meta.get("weights_apart", False)
+        if not isinstance(apart, bool):
+            raise TypeError(f"{apart!r} is no boolean")
         held = {
             port.name: np.frombuffer(
                 container.blobs[WEIGHT + port.name], numpy_dtype(port.dtype)
             ).reshape(port.shape)
             for port in ports
-            if port.name not in given and not container.meta.get("weights_apart")
+            if port.name not in given and not apart
         }
-    except (KeyError, TypeError, ValueError) as error:
+    except MALFORMED as error:
         raise ArchiveError(
             "archive-invalid", "the weights do not fit", place=place, cause=repr(error)
         ) from None
     return {p.name: held[p.name] if p.name in held else _given(p, given, place) for p in ports}
+
+
+def _port(name: str, dtype: object, shape: object) -> Port:
+    if not isinstance(dtype, str) or not is_dtype(dtype):
+        raise ValueError(f"{dtype!r} is no dtype")
+    if not isinstance(shape, list) or not is_shape(shape):
+        raise ValueError(f"{shape!r} is no shape")
+    return Port(name, dtype, tuple(shape), -1)
 
 
 def _given(port: Port, given: Mapping[str, Any], place: str) -> Array:

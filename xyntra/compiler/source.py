@@ -16,6 +16,7 @@ from xyntra.errors import InputError, ModelError, XyntraError
 from xyntra.frontends.onnx.container import scan
 from xyntra.frontends.weights import WeightRef, WeightSource
 from xyntra.plan.container import MAGIC
+from xyntra.plan.files import open_regular
 
 if TYPE_CHECKING:
     import numpy as np
@@ -112,7 +113,8 @@ def _open_path(path: Path) -> Source:
         except XyntraError as error:
             raise explained(error, path) from None
     try:
-        return _mlir(path.read_bytes(), path)
+        with open_regular(path) as file:
+            return _mlir(file.read(), path)
     except OSError as error:
         raise ModelError(
             "model-missing", "the file cannot be read", place=str(path), cause=error.strerror
@@ -124,7 +126,7 @@ def _head(path: Path) -> bytes:
     try:
         if not path.is_file():
             return b""
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return file.read(_HEAD)
     except (OSError, ValueError):
         return b""

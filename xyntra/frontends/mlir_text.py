@@ -10,6 +10,9 @@ from torch_mlir import ir
 from xyntra.dialects import Kernel
 from xyntra.dialects.dtypes import ELEMENT_TYPES, ITEM_BYTES
 from xyntra.errors import InputError, ModelError, UnsupportedError
+from xyntra.passes.diagnostics import PassFailure
+from xyntra.passes.manager import run_pipeline
+from xyntra.passes.safety.refusal import refusal_of
 
 _INTERFACE = (("arg_attrs", "xyntra.input"), ("res_attrs", "xyntra.output"))
 
@@ -28,7 +31,8 @@ def parse_mlir(
         shapes: shapes of inputs by name or `#position`; they must be those of the function.
 
     Raises:
-        ModelError: the text does not parse (the message has its line), or holds no function.
+        ModelError: the text does not parse (the message has its line), holds no function, or has
+            an access that always leaves its tensor.
         UnsupportedError: it holds several functions of which none is called 'main', or the function
             has other types.
         InputError: `shapes` names an input that does not exist or has another shape.
@@ -45,7 +49,18 @@ def parse_mlir(
     for attributes, name in _INTERFACE:
         _check_interface(main, attributes, name)
     _check_shapes(main, shapes or {})
+    _drop_claims(module)
     return module
+
+
+def _drop_claims(module: ir.Module) -> None:
+    """Remove what the text claims of itself, before any pass believes it."""
+    try:
+        run_pipeline(module, "distrust")
+    except PassFailure as error:
+        raise refusal_of(error) or error from None
+    except RecursionError:
+        raise _unsupported("operations are nested too deeply", "the module") from None
 
 
 def _entry(functions: Sequence[ir.Operation]) -> ir.Operation:

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from xyntra.errors import ArchiveError
-from xyntra.plan.container import Container, read_container, write_container
+from xyntra.plan.check_plan import PlanError, check_plan
+from xyntra.plan.container import MALFORMED, Container, read_container, write_container
 from xyntra.plan.plan import Plan
 from xyntra.plan.source_graph import SourceGraph
 
 _OBJECT = "object/"
 _CALLS = "calls"
+_KERNELS = "kernels"
+"""Blob with the checksum of what the machine code needs, which stays with the code."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Artifact:
         """The graph before fusion; ArchiveError if it cannot be read."""
         try:
             return SourceGraph.from_bytes(self.graph)
-        except (KeyError, TypeError, ValueError) as error:
+        except MALFORMED as error:
             raise ArchiveError(
                 "archive-invalid", "the graph before fusion is damaged", cause=repr(error)
             ) from None
@@ -53,7 +56,8 @@ class Artifact:
         """The binary part."""
         code = {_OBJECT + name: code for name, code in self.objects.items()}
         more = {_CALLS: self.calls} if self.calls else {}
-        return {"ir": self.ir.encode(), "graph": self.graph, **more, **code}
+        own = {"ir": self.ir.encode(), "graph": self.graph, _KERNELS: self.plan.kernels_digest()}
+        return {**own, **more, **code}
 
     def to_bytes(self) -> bytes:
         """The artifact as one container."""
@@ -69,19 +73,18 @@ class Artifact:
         """The artifact in a container that has been read."""
         try:
             plan = Plan.from_json(container.meta["plan"])
+            check_plan(plan)
             target = str(container.meta["target"])
             ir = str(container.blobs["ir"], "utf-8")
             graph = container.blobs["graph"]
-        except (KeyError, TypeError, ValueError) as error:
+            objects = {name: container.blobs[_OBJECT + name] for name in plan.kernels}
+            if container.blobs[_KERNELS] != plan.kernels_digest():
+                raise PlanError("the kernels of the plan are not those of the machine code")
+        except MALFORMED as error:
             raise ArchiveError(
                 "archive-invalid",
                 "the file holds no compiled model",
                 place=place,
-                cause=repr(error),
+                cause=str(error) if isinstance(error, PlanError) else repr(error),
             ) from None
-        objects = {
-            name.removeprefix(_OBJECT): blob
-            for name, blob in container.blobs.items()
-            if name.startswith(_OBJECT)
-        }
         return cls(plan, objects, target, ir, graph, container.blobs.get(_CALLS, b""))

@@ -19,6 +19,7 @@ from xyntra.errors import CompileError, UnsupportedError
 from xyntra.passes.fallbacks import fallbacks_of
 from xyntra.passes.fusion.block_graph import VIEWS
 from xyntra.passes.locations import source_nodes
+from xyntra.passes.lower.nests.kernel_function import constant_arguments
 from xyntra.plan.cost_attributes import boundaries_of, cost_of, unfused_of
 from xyntra.plan.flops import count_flops
 from xyntra.plan.plan import Buffer, BufferKind, KernelCode, Plan, Port, Step, TensorType
@@ -84,6 +85,7 @@ def _kernel_code(function: ir.Operation) -> KernelCode:
         source=function.get_asm(use_local_scope=True),
         arguments=tuple(map(_tensor_type, type_.inputs)),
         results=tuple(map(_tensor_type, type_.results)),
+        constants=tuple(sorted(constant_arguments(function))),
     )
 
 
@@ -168,6 +170,7 @@ class _PlanBuilder:
         for number, result in enumerate(op.results):
             if number in reused:
                 self.homes[result] = inputs[reused[number]]
+                self._check_reused(self.homes[result], callee)
                 outputs.append(self.homes[result])
                 continue
             nbytes = tensor_bytes(ir.RankedTensorType(result.type))
@@ -180,6 +183,13 @@ class _PlanBuilder:
         self.steps.append(
             Step(callee, inputs, tuple(outputs), nodes, once, cost_of(op), boundaries_of(op))
         )
+
+    def _check_reused(self, buffer: int, callee: str) -> None:
+        kind = self.buffers[buffer].kind
+        if kind != "temporary":
+            raise CompileError(
+                "illegal-fusion", f"kernel '{callee}' overwrites a buffer of kind '{kind}'"
+            )
 
     def _return(self, op: ir.Operation, main: ir.Operation) -> None:
         attributes = _dictionaries(main, "res_attrs", len(op.operands))

@@ -22,6 +22,16 @@ VERSION = 1
 ALIGNMENT = 64
 MAX_HEADER = 1 << 28
 _PREFIX = struct.Struct("<8sIQ32s")
+MALFORMED = (
+    AttributeError,
+    IndexError,
+    KeyError,
+    OverflowError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What reading JSON of another form raises."""
 
 
 def write_container(
@@ -85,7 +95,7 @@ def read_container(data: memoryview, place: str) -> Container:
             for name, (offset, nbytes, checksum) in content["blobs"].items()
         }
         return Container(dict(content["meta"]), blobs)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except MALFORMED as error:
         raise ArchiveError(
             "archive-invalid",
             "the header is not of the form that this Xyntra writes",
@@ -97,6 +107,8 @@ def read_container(data: memoryview, place: str) -> Container:
 def _blob(
     data: memoryview, offset: int, nbytes: int, checksum: str, name: str, place: str
 ) -> memoryview:
+    if offset % ALIGNMENT or not 0 <= offset <= len(data):
+        raise ValueError(f"'{name}' lies at {offset}")
     blob = data[offset : offset + nbytes]
     if len(blob) != nbytes:
         raise _corrupt(place, f"'{name}' is cut off")

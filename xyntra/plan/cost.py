@@ -48,7 +48,7 @@ class Boundary:
         nanoseconds: predicted time that writing and reading it costs.
 
     Raises:
-        ValueError: a number is negative or not finite.
+        ValueError: a number is negative or not finite, or a text is none.
     """
 
     source: str
@@ -59,6 +59,8 @@ class Boundary:
 
     def __post_init__(self) -> None:
         _check(self.bytes, self.nanoseconds)
+        if not all(isinstance(text, str) for text in (self.source, self.target, self.reason)):
+            raise ValueError("the nodes and the reason of a boundary are texts")
 
 
 @dataclass(frozen=True)

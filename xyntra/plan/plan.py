@@ -8,6 +8,8 @@ that the runtime of a target needs besides machine code and weights.
 from __future__ import annotations
 
 import base64
+import hashlib
+import json
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from math import prod
@@ -121,6 +123,7 @@ class KernelCode:
         results: types of the tensors that it writes.
         private: bytes of scratch memory that each thread of a launch needs beside.
         prepared: bytes of what it makes of its constants once, when the model is loaded.
+        constants: numbers of the arguments that are known then.
     """
 
     kind: str
@@ -133,6 +136,7 @@ class KernelCode:
     results: tuple[TensorType, ...] = ()
     private: int = 0
     prepared: int = 0
+    constants: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -184,9 +188,22 @@ class Plan:
             buffer["data"] = base64.b64encode(buffer["data"]).decode("ascii")
         return data
 
+    def kernels_digest(self) -> bytes:
+        """A checksum of what the machine code of each kernel takes, and of the memory it needs."""
+        facts = []
+        for name, each in sorted(self.kernels.items()):
+            types = [str(each.arguments), str(each.results)]
+            memory = [each.scratch, each.private, each.prepared]
+            facts.append([name, types, memory, each.inplace, each.constants])
+        return hashlib.sha256(json.dumps(facts).encode()).digest()
+
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Plan:
-        """The plan that `to_json` wrote; KeyError, TypeError or ValueError if it is no plan."""
+        """The plan that `to_json` wrote, its numbers unchecked: see `check_plan`.
+
+        Raises:
+            AttributeError, KeyError, OverflowError, TypeError or ValueError: it is no plan.
+        """
         return cls(
             inputs=tuple(map(_port, data["inputs"])),
             outputs=tuple(map(_port, data["outputs"])),
@@ -196,7 +213,7 @@ class Plan:
             ),
             steps=tuple(map(_step, data["steps"])),
             kernels={name: _kernel(entry) for name, entry in data["kernels"].items()},
-            operations=int(data["operations"]),
+            operations=data["operations"],
             parameter_file=str(data["parameter_file"]),
             unfused=unfused_from_json(data["unfused"]),
             fallbacks=tuple(map(str, data["fallbacks"])),
@@ -204,31 +221,43 @@ class Plan:
 
 
 def _port(entry: dict[str, Any]) -> Port:
-    fixed_by = tuple(map(str, entry.get("fixed_by", ())))
-    shape = tuple(entry["shape"])
-    return Port(entry["name"], entry["dtype"], shape, int(entry["buffer"]), fixed_by)
+    fixed_by = _items(entry.get("fixed_by", ()))
+    shape = _items(entry["shape"])
+    return Port(entry["name"], entry["dtype"], shape, entry["buffer"], fixed_by)
 
 
 def _step(entry: dict[str, Any]) -> Step:
+    if not isinstance(entry["once"], bool):
+        raise TypeError("'once' is no boolean")
     return Step(
         entry["kernel"],
-        tuple(entry["inputs"]),
-        tuple(entry["outputs"]),
-        tuple(entry["nodes"]),
-        bool(entry["once"]),
+        _items(entry["inputs"]),
+        _items(entry["outputs"]),
+        _items(entry["nodes"]),
+        entry["once"],
         cost_from_json(entry["cost"]),
         boundaries_from_json(entry["boundaries"]),
     )
 
 
 def _kernel(entry: dict[str, Any]) -> KernelCode:
-    inplace = tuple((int(result), int(argument)) for result, argument in entry["inplace"])
-    arguments, results = (tuple(map(_type, entry[name])) for name in ("arguments", "results"))
-    return KernelCode(**{**entry, "inplace": inplace, "arguments": arguments, "results": results})
+    lists: dict[str, Any] = {
+        "inplace": tuple((result, argument) for result, argument in _items(entry["inplace"])),
+        "constants": _items(entry["constants"]),
+        "arguments": tuple(map(_type, _items(entry["arguments"]))),
+        "results": tuple(map(_type, _items(entry["results"]))),
+    }
+    return KernelCode(**{**entry, **lists})
 
 
 def _type(entry: dict[str, Any]) -> TensorType:
-    return TensorType(entry["dtype"], tuple(entry["shape"]))
+    return TensorType(entry["dtype"], _items(entry["shape"]))
+
+
+def _items(value: object) -> tuple[Any, ...]:
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(f"{value!r} is no list")
+    return tuple(value)
 
 
 @lru_cache(maxsize=64)

@@ -1,4 +1,5 @@
 // RUN: %xyntra-opt %s --defined-arithmetic | FileCheck %s
+// RUN: %xyntra-opt %s --defined-arithmetic=of=indices | FileCheck %s --check-prefix=INDICES
 
 // Division by 0 gives 0, division by -1 the negation.
 // CHECK-LABEL: func.func @quotient(
@@ -50,4 +51,25 @@ func.func @shifts(%x: i8, %by: i8) -> (i8, i8) {
 func.func @saturated(%x: f32) -> i8 {
   %0 = arith.fptosi %x : f32 to i8
   return %0 : i8
+}
+
+// Indices are left alone, unless they are what is asked for.
+// CHECK-LABEL: func.func @indices(
+// CHECK-NEXT: arith.remsi
+// CHECK-NEXT: arith.shli
+// CHECK-NEXT: arith.floordivsi
+// CHECK: arith.divsi
+// INDICES-LABEL: func.func @indices(
+// INDICES: arith.cmpi eq, %{{.+}}, %{{.+}} : index
+// INDICES: arith.remsi
+// INDICES: arith.cmpi ult
+// INDICES: arith.shli
+// INDICES: arith.index_castui %{{.+}} : i1 to index
+// INDICES: arith.divsi %{{.+}}, %{{.+}} : i32
+func.func @indices(%x: index, %y: index, %z: i32) -> (index, index, index, i32) {
+  %0 = arith.remsi %x, %y : index
+  %1 = arith.shli %x, %y : index
+  %2 = arith.floordivsi %x, %y : index
+  %3 = arith.divsi %z, %z : i32
+  return %0, %1, %2, %3 : index, index, index, i32
 }

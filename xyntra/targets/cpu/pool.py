@@ -19,6 +19,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from xyntra.targets.cpu.cores import allowed_cores, core_of_cpus
+from xyntra.targets.cpu.interrupts import interrupts
 from xyntra.targets.cpu.loader import Library
 from xyntra.targets.cpu.pool_code import (
     ACTIVE,
@@ -27,11 +28,11 @@ from xyntra.targets.cpu.pool_code import (
     MAX_WORKERS,
     PINNED,
     POOL_BYTES,
-    SERIAL_SOURCE,
     SLOT_BYTES,
     SLOTS,
     is_supported,
     pool_source,
+    serial_source,
 )
 
 __all__ = ["Team", "default_threads", "pool", "pool_objects", "team"]
@@ -42,11 +43,11 @@ _LINE = 64
 
 
 class Team:
-    """What a kernel is given to share its loops with: a function, the pool and a number.
+    """What a kernel is given to share its loops with: a function, the pool, a number, and a flag.
 
     Attributes:
         threads: how many threads work on one loop, the caller included.
-        address: of the three words, as kernels read them.
+        address: of the four words, as kernels read them.
         active: address of the pool's count of calls; 0 with one thread.
     """
 
@@ -56,7 +57,7 @@ class Team:
         words = [_serial_for(), 0, 1]
         if not alone:
             words = [pool().parallel_for, pool().address, self.threads]
-        self._words = (ctypes.c_int64 * 3)(*words)
+        self._words = (ctypes.c_int64 * 4)(*words, interrupts().address)
         self.address = ctypes.addressof(self._words)
         self.active = 0 if alone else pool().address + ACTIVE
 
@@ -149,7 +150,7 @@ def pool_objects() -> dict[str, bytes]:
 def _serial_library() -> Library:
     from xyntra.targets.cpu.codegen import compile_object
 
-    return Library({"xyntra.serial_for": compile_object(SERIAL_SOURCE, opt_level=1)})
+    return Library({"xyntra.serial_for": compile_object(serial_source(), opt_level=1)})
 
 
 def _serial_for() -> int:

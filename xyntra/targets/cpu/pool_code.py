@@ -19,6 +19,8 @@ import platform
 import sys
 from string import Template
 
+from xyntra.targets.cpu.interrupts import FLAG
+
 __all__ = [
     "ACTIVE",
     "CORES",
@@ -26,16 +28,16 @@ __all__ = [
     "MAX_WORKERS",
     "PINNED",
     "POOL_BYTES",
-    "SERIAL_SOURCE",
     "SLOTS",
     "SLOT_BYTES",
     "is_supported",
     "pool_source",
+    "serial_source",
 ]
 
 # Byte offsets in the pool's memory; what different threads write lies in lines of its own.
 _NEXT, _DONE, _NUMBER, _SLEEPERS, _OWNER = 0, 64, 128, 192, 256
-_JOB, _FUNCTION, _ENVIRONMENT, _COUNT, _CHUNK = 136, 144, 152, 160, 168
+_JOB, _FUNCTION, _ENVIRONMENT, _COUNT, _CHUNK, _ENDED = 136, 144, 152, 160, 168, 176
 ACTIVE = 320
 """Calls under way: i32."""
 HOME, PINNED, CORES = 384, 388, 392
@@ -57,16 +59,83 @@ _MACHINES = {
 }
 _DECLARED = {"x86_64": "llvm.x86.sse2.pause()", "aarch64": "llvm.aarch64.hint(i32)"}
 
-SERIAL_SOURCE = """
+_SERIAL_ANYWHERE = """
 define void @xyntra.serial_for(ptr %team, ptr %function, ptr %environment, i64 %count, i64 %grain)
     nounwind {
   call void %function(ptr %environment, i64 0, i64 %count, i64 0)
   ret void
 }
 """
-"""The same as `xyntra.parallel_for` with one thread, for every system."""
 
-_SOURCE = Template("""
+# Where the call may be ended by a signal, the flag to look at; elsewhere one that is never set.
+_ENDED_FLAG = """
+@never = internal constant i32 0
+
+declare i64 @pthread_self()
+
+define internal ptr @ended_flag(ptr %team) nounwind {
+entry:
+  %state.slot = getelementptr i8, ptr %team, i64 24
+  %state = load ptr, ptr %state.slot
+  %armed = load atomic i64, ptr %state monotonic, align 8
+  %is.armed = icmp ne i64 %armed, 0
+  br i1 %is.armed, label %compare, label %nobody
+compare:
+  %self = call i64 @pthread_self()
+  %is.ours = icmp eq i64 %self, %armed
+  br i1 %is.ours, label %ours, label %nobody
+ours:
+  %flag = getelementptr i8, ptr %state, i64 $flag
+  ret ptr %flag
+nobody:
+  ret ptr @never
+}
+
+define internal void @run_alone(ptr %ended, ptr %function, ptr %environment, i64 %count,
+                                i64 %grain) nounwind {
+entry:
+  %may.end = icmp ne ptr %ended, @never
+  %grain.less = sub i64 %grain, 1
+  %padded = add i64 %count, %grain.less
+  %pieces = udiv i64 %padded, %grain
+  %share = udiv i64 %pieces, $chunks_a_thread
+  %share.more = add i64 %share, 1
+  %part = mul i64 %share.more, %grain
+  %chunk = select i1 %may.end, i64 %part, i64 %count
+  br label %look
+look:
+  %begin = phi i64 [ 0, %entry ], [ %end, %run ]
+  %is.left = icmp slt i64 %begin, %count
+  %flag = load atomic i32, ptr %ended monotonic, align 4
+  %goes.on = icmp eq i32 %flag, 0
+  %more = and i1 %is.left, %goes.on
+  br i1 %more, label %run, label %out
+run:
+  %reach = add i64 %begin, %chunk
+  %is.last = icmp sgt i64 %reach, %count
+  %end = select i1 %is.last, i64 %count, i64 %reach
+  call void %function(ptr %environment, i64 %begin, i64 %end, i64 0)
+  br label %look
+out:
+  ret void
+}
+"""
+
+_SERIAL = Template(
+    _ENDED_FLAG
+    + """
+define void @xyntra.serial_for(ptr %team, ptr %function, ptr %environment, i64 %count, i64 %grain)
+    nounwind {
+  %ended = call ptr @ended_flag(ptr %team)
+  call void @run_alone(ptr %ended, ptr %function, ptr %environment, i64 %count, i64 %grain)
+  ret void
+}
+"""
+)
+
+_SOURCE = Template(
+    _ENDED_FLAG
+    + """
 declare i32 @sched_getcpu()
 declare i32 @sched_yield()
 declare i32 @pthread_setaffinity_np(i64, i64, ptr)
@@ -79,6 +148,7 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 define void @xyntra.parallel_for(ptr %team, ptr %function, ptr %environment, i64 %count, i64 %grain)
     nounwind {
 entry:
+  %ended = call ptr @ended_flag(ptr %team)
   %pool.slot = getelementptr i8, ptr %team, i64 8
   %pool = load ptr, ptr %pool.slot
   %threads.slot = getelementptr i8, ptr %team, i64 16
@@ -103,18 +173,18 @@ lock:
 start:
   call void @settle(ptr %pool)
   %chunks = call i64 @publish(ptr %pool, ptr %function, ptr %environment, i64 %count, i64 %grain,
-                              i64 %pieces, i64 %usable)
+                              i64 %pieces, i64 %usable, ptr %ended)
   %own = call i64 @work(ptr %pool, i64 0)
   call void @finish(ptr %pool, i64 %chunks)
   store atomic i32 0, ptr %owner release, align 4
   ret void
 alone:
-  call void %function(ptr %environment, i64 0, i64 %count, i64 0)
+  call void @run_alone(ptr %ended, ptr %function, ptr %environment, i64 %count, i64 %grain)
   ret void
 }
 
 define internal i64 @publish(ptr %pool, ptr %function, ptr %environment, i64 %count, i64 %grain,
-                             i64 %pieces, i64 %usable) nounwind {
+                             i64 %pieces, i64 %usable, ptr %ended) nounwind {
 entry:
   %wanted = mul i64 %usable, $chunks_a_thread
   %wanted.less = sub i64 %wanted, 1
@@ -132,6 +202,8 @@ entry:
   store i64 %count, ptr %count.slot
   %chunk.slot = getelementptr i8, ptr %pool, i64 $chunk
   store i64 %chunk, ptr %chunk.slot
+  %ended.slot = getelementptr i8, ptr %pool, i64 $ended
+  store ptr %ended, ptr %ended.slot
   %done = getelementptr i8, ptr %pool, i64 $done
   store atomic i64 0, ptr %done monotonic, align 8
   %number.slot = getelementptr i8, ptr %pool, i64 $number
@@ -171,7 +243,7 @@ entry:
   %done = getelementptr i8, ptr %pool, i64 $done
   br label %look
 look:
-  %did = phi i64 [ 0, %entry ], [ %did, %take ], [ %more, %run ]
+  %did = phi i64 [ 0, %entry ], [ %did, %take ], [ %more, %count.it ]
   %at = load atomic i64, ptr %next acquire, align 8
   %job = load atomic i64, ptr %job.slot acquire, align 8
   %differ = xor i64 %at, %job
@@ -208,7 +280,15 @@ run:
   %length = mul i64 %size, %chunk
   %reach = add i64 %begin, %length
   %end = call i64 @llvm.smin.i64(i64 %reach, i64 %count)
+  %ended.slot = getelementptr i8, ptr %pool, i64 $ended
+  %ended = load ptr, ptr %ended.slot
+  %flag = load atomic i32, ptr %ended monotonic, align 4
+  %goes.on = icmp eq i32 %flag, 0
+  br i1 %goes.on, label %do, label %count.it
+do:
   call void %function(ptr %environment, i64 %begin, i64 %end, i64 %id)
+  br label %count.it
+count.it:
   %before = atomicrmw add ptr %done, i64 %size acq_rel, align 8
   %more = add i64 %did, 1
   br label %look
@@ -338,7 +418,8 @@ sleep:
   %down = atomicrmw sub ptr %sleepers.slot, i32 1 seq_cst, align 4
   br label %look
 }
-""")
+"""
+)
 
 
 def is_supported() -> bool:
@@ -353,8 +434,15 @@ def pool_source() -> str:
         _MACHINES[machine],
         declared=_DECLARED[machine],
         next=_NEXT, done=_DONE, number=_NUMBER, sleepers=_SLEEPERS, owner=_OWNER, job=_JOB,
-        function=_FUNCTION, environment=_ENVIRONMENT, count=_COUNT, chunk=_CHUNK, active=ACTIVE,
-        home=HOME, pinned=PINNED, cores=CORES, slots=SLOTS, slot_bytes=SLOT_BYTES,
+        function=_FUNCTION, environment=_ENVIRONMENT, count=_COUNT, chunk=_CHUNK, ended=_ENDED,
+        active=ACTIVE, home=HOME, pinned=PINNED, cores=CORES, slots=SLOTS, slot_bytes=SLOT_BYTES,
         chunks_a_thread=_CHUNKS_A_THREAD, runs_a_thread=_RUNS_A_THREAD, patience=_PATIENCE,
-        wait=_WAIT, wake=_WAKE,
+        wait=_WAIT, wake=_WAKE, flag=FLAG,
     )  # fmt: skip
+
+
+def serial_source() -> str:
+    """`xyntra.serial_for`: the same as `xyntra.parallel_for` with one thread, for every system."""
+    if not is_supported():
+        return _SERIAL_ANYWHERE
+    return _SERIAL.substitute(flag=FLAG, chunks_a_thread=_CHUNKS_A_THREAD)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from xyntra.plan.lifetimes import lifetimes
 from xyntra.plan.memory import place
 from xyntra.plan.plan import Plan, Step
 from xyntra.plan.stored import contents
+from xyntra.targets.cpu.interrupts import FLAG, interrupts, is_supported
 from xyntra.targets.cpu.loader import Library
 from xyntra.targets.cpu.memory import address_of, allocate
 from xyntra.targets.cpu.pool import default_threads, team
@@ -21,6 +23,9 @@ from xyntra.targets.cpu.prepared import PreparedOperands, prepare_name, prepared
 from xyntra.targets.cpu.replay import StepTable
 
 Array = np.ndarray[Any, Any]
+
+_LONG = 0.01
+"""Seconds of a call that is worth some microseconds, in which SIGINT is made to end it."""
 
 
 class CpuProgram:
@@ -55,6 +60,7 @@ class CpuProgram:
         ports = [*self.plan.inputs, *self.plan.outputs]
         self._sizes = [self.plan.buffers[port.buffer].nbytes for port in ports]
         self._idle: list[_Context] = []
+        self._is_long = is_supported() and _may_be_long(self.plan)
         self._prepare()
 
     def call(self, arrays: Sequence[Any], out: Sequence[Any] | None = None) -> list[Array]:
@@ -77,10 +83,30 @@ class CpuProgram:
         context = self._acquire()
         try:
             context.bind(addresses)
-            context.table.run()
+            if self._is_long:
+                self._run_long(context.table)
+            else:
+                context.table.run()
         finally:
             self._idle.append(context)
         return outputs
+
+    def _run_long(self, table: StepTable) -> None:
+        """Run a call that SIGINT may end; it is short from then on if it turns out to be."""
+        state = interrupts()
+        if not state.arm():
+            table.run()
+            return
+        start = time.perf_counter()
+        try:
+            table.run(state.address + FLAG)
+        finally:
+            ended = state.disarm()
+        if ended:
+            # Python's handler runs here, and raises; where the program has another one, go on.
+            table.run()
+            return
+        self._is_long = time.perf_counter() - start > _LONG
 
     def _may_overlap(self, addresses: Sequence[int]) -> bool:
         """Tell whether an output may share memory with what comes before it."""
@@ -175,6 +201,13 @@ class _Context:
             return address_of(fixed)
         offset = program._layout.offsets.get(("buffer", buffer))
         return 0 if offset is None else address_of(self.arena) + offset
+
+
+def _may_be_long(plan: Plan) -> bool:
+    """Tell whether a call could take long: not by far, as predictions are rough."""
+    costs = [step.cost for step in plan.steps if not step.once]
+    known = [cost.nanoseconds for cost in costs if cost is not None]
+    return len(known) < len(costs) or sum(known) > _LONG * 1e9 / 20
 
 
 def _fixed_buffers(plan: Plan, weights: Mapping[str, Array]) -> dict[int, Array]:

@@ -29,7 +29,7 @@ out:
 _REPLAY = """
 %step = type { ptr, ptr }
 
-define void @xyntra.replay(ptr %steps, i64 %count, ptr %active) nounwind {
+define void @xyntra.replay(ptr %steps, i64 %count, ptr %active, ptr %ended) nounwind {
 entry:
   call void @add_call(ptr %active, i32 1)
   %end = getelementptr %step, ptr %steps, i64 %count
@@ -43,7 +43,10 @@ loop:
   call void %function(ptr %arguments)
   %next = getelementptr %step, ptr %at, i64 1
   %last = icmp eq ptr %next, %end
-  br i1 %last, label %done, label %loop
+  %flag = load atomic i32, ptr %ended monotonic, align 4
+  %is.ended = icmp ne i32 %flag, 0
+  %out = or i1 %last, %is.ended
+  br i1 %out, label %done, label %loop
 done:
   call void @add_call(ptr %active, i32 -1)
   ret void
@@ -95,10 +98,12 @@ _SOURCES = {
     "xyntra.replay": _REPLAY + _COUNT_CALLS,
     "xyntra.replay_timed": _TIMED_REPLAY + _COUNT_CALLS,
 }
-_RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
+_RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
 _RUN_TIMED = ctypes.CFUNCTYPE(
     None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int32, ctypes.c_void_p
 )
+_NEVER = ctypes.c_int32(0)
+_NEVER_ADDRESS = ctypes.addressof(_NEVER)
 
 
 class StepTable:
@@ -144,9 +149,13 @@ class StepTable:
         place = self._address + (self._starts[step] + argument) * ctypes.sizeof(ctypes.c_void_p)
         return ctypes.c_void_p.from_address(place)
 
-    def run(self) -> None:
-        """Call every step in order."""
-        self._replay(self._address, self._count, self._active)
+    def run(self, ended: int = _NEVER_ADDRESS) -> None:
+        """Call every step in order.
+
+        Args:
+            ended: address of a flag (i32): no step is begun when it is set.
+        """
+        self._replay(self._address, self._count, self._active, ended)
 
     def run_timed(self) -> list[int]:
         """Call every step in order and return the nanoseconds that each took."""
@@ -161,7 +170,7 @@ class StepTable:
     def _time_step(self, step: int) -> int:
         address = self._address + 2 * step * ctypes.sizeof(ctypes.c_void_p)
         start = time.perf_counter_ns()
-        self._replay(address, 1, self._active)
+        self._replay(address, 1, self._active, _NEVER_ADDRESS)
         return time.perf_counter_ns() - start
 
 

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""A model in MLIR text neither leaves its tensors, nor shows foreign memory, nor ends the process.
+
+Every model runs in a child, on arrays between pages that cannot be accessed.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from typing import Any
+
+import numpy as np
+import pytest
+from guarded_arrays import guarded, guarded_empty
+from hostile_mlir import HOSTILE, Hostile
+from refused_mlir import REFUSED, Refused
+
+import xyntra
+from xyntra.compiler.driver import emit_level
+from xyntra.compiler.request import Level
+from xyntra.compiler.source import open_source
+from xyntra.config import load_config
+from xyntra.errors import XyntraError
+from xyntra.executable import Executable
+from xyntra.frontends import mlir_text
+
+Settings = dict[str, object]
+
+
+def run_apart(exe: Executable, inputs: tuple[Any, ...]) -> Any:
+    """Call `exe` in a child on guarded arrays; the child must end by itself."""
+    context = multiprocessing.get_context("fork")
+    answers, theirs = context.Pipe(duplex=False)
+    child = context.Process(target=_call, args=(exe, inputs, theirs))
+    child.start()
+    theirs.close()
+    try:
+        found = answers.recv()
+    except EOFError:
+        found = None
+    child.join()
+    assert child.exitcode == 0
+    return found
+
+
+def _call(exe: Executable, inputs: tuple[Any, ...], answers: Any) -> None:
+    outputs = [guarded_empty(port.shape, port.dtype) for port in exe.outputs]
+    exe(*map(guarded, inputs), out=outputs)
+    answers.send([output.copy() for output in outputs])
+
+
+@pytest.mark.parametrize("case", HOSTILE.values(), ids=HOSTILE)
+def test_accesses_stay_inside(case: Hostile, settings: Settings) -> None:
+    exe = xyntra.compile(case.text, config={**settings, "threads": 1})
+    (found,) = run_apart(exe, case.inputs)
+    np.testing.assert_array_equal(found, case.expected)
+
+
+@pytest.mark.parametrize("level", ["linalg", "fused", "kernels"])
+@pytest.mark.parametrize("case", HOSTILE.values(), ids=HOSTILE)
+def test_accesses_stay_inside_at_every_level(
+    case: Hostile, level: Level, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(mlir_text, "_make_safe", lambda *_: None)  # to have it as harmful as before
+        text = emit_level(open_source(case.text), {}, load_config(settings), level)
+    exe = xyntra.compile(text, config={**settings, "threads": 1})
+    (found,) = run_apart(exe, case.inputs)
+    np.testing.assert_array_equal(found, case.expected)
+
+
+@pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED)
+def test_what_no_model_needs_is_refused(case: Refused, settings: Settings) -> None:
+    with pytest.raises(XyntraError) as caught:
+        xyntra.compile(case.text, config=settings)
+    error = caught.value
+    assert type(error) is case.kind
+    assert error.code == case.code
+    assert case.says in str(error)
