@@ -17,7 +17,7 @@ import struct
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -45,23 +45,11 @@ def forked(target: Callable[..., None], *arguments: Any) -> Any:
     """Return a process forked from this one, which runs `target` and ends with its owner."""
     context = multiprocessing.get_context("fork")
     process = context.Process(target=target, args=arguments, daemon=True)
-    with warnings.catch_warnings(), _may_have_children():
+    with warnings.catch_warnings():
         # The threads of numpy's linear algebra are asleep, and no child calls it.
         warnings.simplefilter("ignore", DeprecationWarning)
         process.start()
     return process
-
-
-@contextlib.contextmanager
-def _may_have_children() -> Iterator[None]:
-    """Let a daemonic process, such as a worker of a Pool, start one that ends with it."""
-    config = getattr(multiprocessing.current_process(), "_config", {})
-    is_daemon = config.get("daemon")
-    config["daemon"] = False
-    try:
-        yield
-    finally:
-        config["daemon"] = is_daemon
 
 
 class ForkServer:
