@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import json
 import os
 import shutil
 import sys
@@ -24,7 +25,7 @@ from verify.architectures.exporting import EXPORTERS, cache_folder
 from verify.architectures.registry import Architecture
 from verify.architectures.sweep import Options, sweep
 
-__all__ = ["main", "make_parser"]
+__all__ = ["in_order", "main", "make_parser"]
 
 RESULTS = ROOT / "bench" / "results"
 
@@ -61,12 +62,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
             write_json(options.json, {"machine": machine, "rows": rows})
         return 1 if any(row["status"] != "ok" for row in rows) else 0
     rows = sweep(chosen, _sweep_options(options))
-    result = {"machine": machine, "settings": _settings(options), "rows": rows}
-    if options.json or not options.only:
-        path = options.json or RESULTS / f"architectures-{_target_name(options)}.json"
-        write_json(path, result)
+    path = options.json or RESULTS / f"architectures-{_target_name(options)}.json"
+    # Rows of a part would take the place of all, unless they are put among them.
+    if options.json or options.update or not (options.only or options.family or options.exporter):
+        kept = _other_rows(path, rows) if options.update else []
+        everything = in_order([*kept, *rows], list(load()))
+        write_json(path, {"machine": machine, "settings": _settings(options), "rows": everything})
         print(f"wrote {path}")
     return 1 if any(row["status"] in ("failed", "wrong") for row in rows) else 0
+
+
+def in_order(rows: list[dict[str, Any]], names: list[str]) -> list[dict[str, Any]]:
+    """The rows in the order of the architectures; those of others are left out."""
+    places = {name: place for place, name in enumerate(names)}
+    known = [row for row in rows if row["name"] in places]
+    return sorted(known, key=lambda row: (places[row["name"]], row["exporter"]))
+
+
+def _other_rows(path: Path, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of an earlier result that these do not replace."""
+    if not path.exists():
+        return []
+    new = {(row["name"], row["exporter"]) for row in rows}
+    old = json.loads(path.read_text(encoding="utf-8"))["rows"]
+    return [row for row in old if (row["name"], row["exporter"]) not in new]
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -85,6 +104,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--timeout", type=float, default=300.0, help="seconds for one compilation")
     parser.add_argument("--cached", action="store_true", help="use Xyntra's cache of kernels")
     parser.add_argument("--keep", type=Path, help="folder for copies of the models that fail")
+    parser.add_argument("--update", action="store_true", help="keep the other rows of the result")
     parser.add_argument("--json", type=Path, help="default: bench/results/architectures-….json")
     parser.add_argument("--table", action="store_true", help="write docs/architectures.md")
     parser.add_argument("--clean", action="store_true", help="remove the cache of exports")
@@ -115,7 +135,10 @@ def _sweep_options(options: argparse.Namespace) -> Options:
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
     names = ("target", "half", "time", "timeout", "cached")
-    return {"threads": 1, **{name: getattr(options, name) for name in names}}
+    from xyntra.config import load_config
+
+    settings = {name: getattr(options, name) for name in names}
+    return {"threads": 1, "opt_level": load_config().opt_level, **settings}
 
 
 def _target_name(options: argparse.Namespace) -> str:

@@ -31,8 +31,7 @@ def write_page(results: Path = RESULTS, document: Path = DOCUMENT) -> None:
 def render(result: dict[str, Any]) -> str:
     """Return the machine, the counts, a table for each family and the reasons as Markdown."""
     rows = result["rows"]
-    threads = f"{result['settings']['threads']} thread."
-    lines = [machine_line(result["machine"], threads), "", *_counts(rows)]
+    lines = [machine_line(result["machine"], _settings(result["settings"])), "", *_counts(rows)]
     timed = any("run_seconds" in row for row in rows)
     for family in dict.fromkeys(row["family"] for row in rows):
         members = [row for row in rows if row["family"] == family]
@@ -41,6 +40,13 @@ def render(result: dict[str, Any]) -> str:
         lines += table(header, [_cells(row, timed) for row in members], texts=3)
         lines += _reasons(members)
     return "\n".join(lines) + "\n"
+
+
+def _settings(settings: dict[str, Any]) -> str:
+    """What decides how long compiling takes."""
+    cached = "with" if settings.get("cached") else "without"
+    level = settings.get("opt_level", 2)
+    return f"1 thread, optimisation level {level}, {cached} a cache of kernels."
 
 
 def _counts(rows: Sequence[dict[str, Any]]) -> list[str]:

@@ -42,7 +42,9 @@ def _dense(name: str, model: str, settings: Mapping[str, Any]) -> None:
 
 
 def _experts(name: str, model: str, settings: Mapping[str, Any]) -> None:
-    add(name, _EXPERTS, model, partial(text, 12), settings, options=_OPTIONS)
+    # The default is an operator that neither exporter knows.
+    chosen = {**settings, "experts_implementation": "batched_mm"}
+    add(name, _EXPERTS, model, partial(text, 12), chosen, options=_OPTIONS)
 
 
 _dense("gpt2", "GPT2LMHeadModel", _GPT)
