@@ -8,7 +8,7 @@ PIP := $(PY) -m pip --disable-pip-version-check install --quiet
 DONE := $(VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test dev bench lint env clean
+.PHONY: help demo test dev bench verify lint env clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ dev: $(DONE)/dev,torch  ## make the full environment and install the commit hook
 bench: $(DONE)/bench  ## measure, and write bench/results
 	$(PY) -m bench.startup
 	$(PY) -m bench.model_table
+
+verify: $(DONE)/verify  ## compare networks of model libraries with onnxruntime
+	$(PY) -m verify.architectures
 
 lint: $(DONE)/lint  ## check style and types only
 	@$(PY) .ci/check.py style format limits types
