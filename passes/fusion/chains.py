@@ -22,6 +22,7 @@ __all__ = ["Chains", "chains_of"]
 
 _PART_OF_BUFFERS = 8
 """The part of a kernel's buffers that a chain may use; the search says who gets the others."""
+_NO_TENSORS: frozenset[int] = frozenset()
 
 
 @dataclass
@@ -74,20 +75,32 @@ def _chained(graph: FusionGraph, machine: Machine, max_operations: int) -> list[
     """The members of every chain."""
     max_reads = machine.max_buffers // _PART_OF_BUFFERS
     chains: list[list[int]] = []
-    open_chains: dict[int | None, tuple[list[int], int]] = {}
+    open_chains: dict[int | None, tuple[list[int], int, frozenset[int]]] = {}
     for index, node in enumerate(graph.nodes):
         if node.role in PASSIVE:
             continue
-        chain, reads = open_chains.pop(_only_producer(graph, node), ([], 0))
+        chain, reads, before = open_chains.pop(_only_producer(graph, node), ([], 0, _NO_TENSORS))
         both = reads + len(node.reads) - 1
+        own = frozenset([read.origin for read in node.reads if read.initial]) or _NO_TENSORS
         may_grow = chain and both <= max_reads and len(chain) < max_operations
+        if (before or own) and may_grow:
+            may_grow = not _reads_overwritten(graph, chain, node, before | own)
         if may_grow and _has_short_rows(graph.nodes[chain[0]], node, machine):
             chain.append(index)
-            open_chains[index] = chain, both
+            open_chains[index] = chain, both, before | own
         else:
             chains.append([index])
-            open_chains[index] = chains[-1], len(node.reads)
+            open_chains[index] = chains[-1], len(node.reads), own
     return chains
+
+
+def _reads_overwritten(
+    graph: FusionGraph, chain: Sequence[int], node: Node, overwritten: frozenset[int]
+) -> bool:
+    """Whether a tensor that a chain or `node` writes over has other readers among them."""
+    members = [*(graph.nodes[index] for index in chain), node]
+    read = [each.origin for member in members for each in member.reads]
+    return any(read.count(tensor) > 1 for tensor in overwritten)
 
 
 def _has_short_rows(first: Node, node: Node, machine: Machine) -> bool:
@@ -140,6 +153,7 @@ def _extend(group: Group, graph: FusionGraph, members: Sequence[int]) -> None:
 def _add(group: Group, read: Read) -> None:
     """Let `group` read what it does not compute."""
     access = read.access
-    outside = Outside(read.origin, 1, access.rows, access.pointwise, read.initial, False)
+    initial = read.initial
+    outside = Outside(read.origin, 1, access.rows, access.pointwise, initial, False, initial)
     known = group.reads.get(read.tensor)
     group.reads[read.tensor] = outside if known is None else both(known, outside)

@@ -21,6 +21,7 @@ from xyntra.passes.fusion.nodes import Role
 from xyntra.passes.fusion.partition import Partition
 from xyntra.passes.fusion.search import best_partition
 from xyntra.passes.fusion.siblings import merge_remaining, merge_siblings
+from xyntra.passes.fusion.unfusible import remark_dynamic
 from xyntra.passes.registry import register_pass
 
 
@@ -31,7 +32,7 @@ class FuseOperations:
 
     The partition is the one of the least predicted time among those that were tried. Each region
     is told what it costs, and for every tensor that it reads from another region, why the two are
-    apart.
+    apart. What has a dynamic shape stays, with a remark.
     """
 
     name: ClassVar[str] = "fuse-operations"
@@ -46,6 +47,7 @@ class FuseOperations:
         """Rewrite every function of `module`."""
         for block in function_blocks(module):
             graph = FusionGraph.of(block)
+            remark_dynamic(graph)
             recompute_cheap(graph)
             rules = Rules(graph, MACHINES[self.target], self.max_ops)
             mark_unfused(module, rules)

@@ -30,6 +30,7 @@ class Outside:
         pointwise: whether all of them are pointwise.
         initial: whether it only initialises what they write.
         by_anchor: whether the group's anchor is among them.
+        overwritten: whether it initialises what one of them writes.
     """
 
     origin: int
@@ -38,6 +39,7 @@ class Outside:
     pointwise: bool
     initial: bool
     by_anchor: bool
+    overwritten: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -117,7 +119,9 @@ def outside_of(found: Sequence[Read], by_anchor: bool) -> dict[int, Outside]:
     reads: dict[int, Outside] = {}
     for read in found:
         access = read.access
-        outside = Outside(read.origin, 1, access.rows, access.pointwise, read.initial, by_anchor)
+        initial = read.initial
+        rows, pointwise = access.rows, access.pointwise
+        outside = Outside(read.origin, 1, rows, pointwise, initial, by_anchor, initial)
         known = reads.get(read.tensor)
         if known is not None:
             outside = both(known, outside)
@@ -135,6 +139,7 @@ def both(first: Outside, second: Outside) -> Outside:
         first.pointwise and second.pointwise,
         first.initial and second.initial,
         first.by_anchor or second.by_anchor,
+        first.overwritten or second.overwritten,
     )
 
 
@@ -145,6 +150,8 @@ def refuse_shape(group: Group, kinds: Sequence[int], machine: Machine) -> Reason
     """
     if len(group.reads) + len(group.results) > machine.max_buffers:
         return "too-many-buffers"
+    if len(group.members) > 1 and _reads_overwritten(group):
+        return "overwritten"
     if len(group.results) > SEGMENTS and len({kinds[t] for t in group.results}) > SEGMENTS:
         return "too-many-buffers"
     if group.loose:
@@ -157,6 +164,16 @@ def refuse_shape(group: Group, kinds: Sequence[int], machine: Machine) -> Reason
     if group.largest_bytes > rows * machine.max_row_bytes:
         return "row-too-long"
     return "window" if group.anchor in (Role.WINDOW, Role.ATTENTION) else None
+
+
+def _reads_overwritten(group: Group) -> bool:
+    """Whether an operation writes over a tensor from outside that another one reads."""
+    for outside in group.reads.values():
+        if outside.overwritten:
+            readers = [each.count for each in group.reads.values() if each.origin == outside.origin]
+            if sum(readers) > 1:
+                return True
+    return False
 
 
 def kind_of(group: Group, convolves: bool) -> Kind:

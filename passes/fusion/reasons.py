@@ -24,6 +24,7 @@ Reason = Literal[
     "too-many-buffers",
     "not-faster",
     "norm-shared",
+    "overwritten",
 ]
 
 REASONS: Mapping[str, str] = {
@@ -45,6 +46,7 @@ REASONS: Mapping[str, str] = {
     "too-many-operations": "the kernel would hold more operations than the limit",
     "too-many-buffers": "the kernel would read and write more tensors than the target allows",
     "not-faster": "the cost model predicts no gain",
+    "overwritten": "one of the operations writes over a tensor that another one reads",
     "norm-shared": "a norm of so few rows would mostly wait for its launch: the product before it"
     " gives statistics of its rows, and the product behind it normalises what it gives",
 }

@@ -250,3 +250,32 @@ func.func @before_product(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>, %u: tens
   } -> tensor<64x64xf32>
   return %3 : tensor<64x64xf32>
 }
+
+// What an operation writes over, here the product, another one must not read in the same kernel.
+// CHECK-LABEL: func.func @overwritten
+// CHECK: linalg.generic
+// CHECK: kind = "contraction"
+// CHECK: "xyntra.fused"() ({
+// CHECK: arith.addf
+// CHECK: reason = "overwritten"
+func.func @overwritten(%x: tensor<64x64xf32>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %0 = linalg.generic {
+      indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %x : tensor<64x64xf32>, tensor<64x64xf32>) outs(%c : tensor<64x64xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %m = arith.mulf %p, %q : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<64x64xf32>
+  %e = tensor.empty() : tensor<64x64xf32>
+  %1 = linalg.generic {
+      indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%0, %c : tensor<64x64xf32>, tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %s = arith.addf %p, %q : f32
+    linalg.yield %s : f32
+  } -> tensor<64x64xf32>
+  return %1 : tensor<64x64xf32>
+}
