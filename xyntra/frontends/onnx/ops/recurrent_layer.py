@@ -128,8 +128,8 @@ def import_layer(
         raise node.invalid(f"the input has shape {x.shape}, expected three dimensions")
     if batch_first:
         x = node.b.transpose(x, [1, 0, 2])
-    if not 0 < x.shape[0] <= MAX_STEPS:
-        raise node.unsupported(f"sequences of {x.shape[0]} steps (1 to {MAX_STEPS} are unrolled)")
+    if x.shape[0] > MAX_STEPS:
+        raise node.unsupported(f"sequences of {x.shape[0]} steps (up to {MAX_STEPS} are unrolled)")
     layers = _directions(node, x, gates, states, defaults, batch_first)
     lengths = _lengths(node, x)
     outputs, finals = [], []
@@ -275,6 +275,8 @@ def _unroll(layer: Direction, cell: Cell, lengths: Tensor | None) -> tuple[Tenso
                 for a, old in zip(new, states, strict=True)
             ]
         states = new
+    if not outputs:
+        return Tensor(b.empty([0, *layer.initial[0].shape], layer.dtype), layer.dtype), states
     return concatenate(b, [b.reshape(y, [1, *y.shape]) for y in outputs], 0), states
 
 
