@@ -9,7 +9,9 @@ the function, named by an attribute.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from math import prod
 from typing import TypeVar
@@ -36,6 +38,9 @@ from xyntra.frontends.onnx.signature import check_signature
 
 MIN_OPSET = 7
 MAX_DEPTH = 32
+"""Of graphs in nodes of graphs."""
+MAX_CALLS = 500
+"""Of functions that call each other, at one time."""
 MAX_NODES = 200_000
 """With functions expanded and loops unrolled; functions that call others twice double each time."""
 INLINE_BYTES = 1024
@@ -78,7 +83,19 @@ def import_model(
             "model-not-onnx", "the file is not an ONNX model", cause=str(error)
         ) from None
     check_texts(model)
-    return _Importer(model, context, max_tensor_bytes).run(shapes, dims or {})
+    with _deep_recursion():
+        return _Importer(model, context, max_tensor_bytes).run(shapes, dims or {})
+
+
+@contextmanager
+def _deep_recursion() -> Iterator[None]:
+    """Allow as many calls of Python's as nested functions and graphs take."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 10 * MAX_CALLS))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 class _Importer:
@@ -89,6 +106,7 @@ class _Importer:
         self.opsets = _opsets(model)
         self.functions = {(f.domain, f.name): f for f in model.functions}
         self.parameters: dict[str, Tensor] = {}
+        self.calls: list[tuple[str, str]] = []
         self.nodes = 0
         self.interface: list[tuple[str, str, str, Sequence[str]]] = []
 
@@ -313,19 +331,39 @@ class _Importer:
     ) -> Sequence[Result]:
         """Import the body of a function; its nodes are called `label`, or by their own names."""
         place = f"function '{function.name}'"
-        if depth > MAX_DEPTH:
-            raise ModelError("graph-invalid", f"{place} calls itself")
+        self._check_call(function, place)
         scope = Scope()
         for name, operand in zip(function.input, operands, strict=False):
             scope.define(name, operand, place)
         for name in function.input[len(operands) :]:
             scope.define(name, None, place)
         outer, self.opsets = self.opsets, self.opsets | _opsets(function)
+        self.calls.append((function.domain, function.name))
         for node in sort_nodes(bound_nodes(function, caller)):
-            self._node(node, scope, depth + 1, label)
+            self._node(node, scope, depth, label)
+        self.calls.pop()
         self.opsets = outer
         wanted = zip(function.output, caller.output, strict=False)
         return [scope.find(name, place) if out else None for name, out in wanted]
+
+    def _check_call(self, function: onnx.FunctionProto, place: str) -> None:
+        """Refuse a function that is on its own call stack, and one too deep in others."""
+        key = (function.domain, function.name)
+        if key in self.calls:
+            cycle = [*(name for _, name in self.calls[self.calls.index(key) :]), function.name]
+            raise ModelError(
+                "graph-invalid",
+                f"{place} calls itself",
+                cause=" calls ".join(cycle[:8]) + (" calls …" if len(cycle) > 8 else ""),
+                hint="ONNX has no recursion: use a Loop",
+            )
+        if len(self.calls) >= MAX_CALLS:
+            raise UnsupportedError(
+                "model-too-large",
+                f"functions call each other more than {MAX_CALLS} deep",
+                place=place,
+                hint="inline some of them, with onnx.inliner",
+            )
 
     def _check_bytes(self, shape: Sequence[int], dtype: str, place: str) -> None:
         size = prod(shape) * item_bytes(dtype)
