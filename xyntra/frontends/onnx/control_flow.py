@@ -95,10 +95,15 @@ def _check_size(node: Node, body: onnx.GraphProto, steps: int) -> None:
         )
 
 
-def _stacked(node: Node, values: Sequence[Operand], axis: int) -> Tensor:
-    """`values`, which have one shape, along a new dimension `axis`."""
+def _stacked(node: Node, values: Sequence[Operand], axis: int) -> Operand:
+    """`values`, which have one shape, along a new dimension `axis`; known where all of them are."""
     if not values:
         raise node.unsupported("the loop collects the results of no steps at all")
+    known = [value for value in values if isinstance(value, np.ndarray)]
+    if len(known) == len(values):
+        if len({(array.shape, array.dtype) for array in known}) > 1:
+            raise node.invalid("what the loop collects changes its shape or type")
+        return np.stack(known, axis)
     tensors = [node.b.tensor(value) for value in values]
     if any(tensor.value.type != tensors[0].value.type for tensor in tensors):
         raise node.invalid("what the loop collects changes its shape or type")
@@ -113,10 +118,10 @@ def _scan(node: Node, run: RunGraph) -> list[Result]:
     body: onnx.GraphProto = node.required("body")
     count = int(node.required("num_scan_inputs"))
     states: list[Result] = list(node.operands[: len(node.operands) - count])
-    sequences = [node.tensor(len(states) + position) for position in range(count)]
+    sequences = [node.operand(len(states) + position) for position in range(count)]
     outputs = len(body.output) - len(states)
     axes = _numbers(node, "scan_input_axes", count)
-    axes = [node.axis(axis, x.rank) for axis, x in zip(axes, sequences, strict=True)]
+    axes = [node.axis(axis, len(x.shape)) for axis, x in zip(axes, sequences, strict=True)]
     backward = _numbers(node, "scan_input_directions", count)
     lengths = {x.shape[axis] for axis, x in zip(axes, sequences, strict=True)}
     if len(lengths) != 1 or len(body.input) != len(node.operands) or outputs < 0:
@@ -136,7 +141,7 @@ def _scan(node: Node, run: RunGraph) -> list[Result]:
     return [*states, *_scan_outputs(node, collected)]
 
 
-def _scan_outputs(node: Node, collected: Sequence[list[Operand]]) -> list[Tensor]:
+def _scan_outputs(node: Node, collected: Sequence[list[Operand]]) -> list[Operand]:
     axes = _numbers(node, "scan_output_axes", len(collected))
     backward = _numbers(node, "scan_output_directions", len(collected))
     results = []
@@ -154,7 +159,9 @@ def _numbers(node: Node, name: str, count: int) -> list[int]:
     return values
 
 
-def _element(node: Node, x: Tensor, axis: int, position: int) -> Tensor:
+def _element(node: Node, x: Operand, axis: int, position: int) -> Operand:
+    if isinstance(x, np.ndarray):
+        return np.asarray(np.take(x, position, axis))
     starts = [position if d == axis else 0 for d in range(x.rank)]
     sizes = [1 if d == axis else n for d, n in enumerate(x.shape)]
     element = node.b.slice(x, starts, sizes, [1] * x.rank)

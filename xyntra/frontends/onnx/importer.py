@@ -24,7 +24,12 @@ from torch_mlir import ir
 from xyntra.dialects.builder import Operand, Tensor, TensorBuilder
 from xyntra.dialects.dtypes import item_bytes
 from xyntra.errors import ModelError, UnsupportedError, XyntraError
-from xyntra.frontends.onnx import fold_elements, fold_shapes, ops  # noqa: F401  (they register)
+from xyntra.frontends.onnx import (  # noqa: F401  (they register)
+    fold_elements,
+    fold_reference,
+    fold_shapes,
+    ops,
+)
 from xyntra.frontends.onnx.control_flow import import_control_flow
 from xyntra.frontends.onnx.fold import fold
 from xyntra.frontends.onnx.functions import bound_nodes, schema_function
