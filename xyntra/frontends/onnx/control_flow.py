@@ -14,6 +14,7 @@ import onnx
 
 from xyntra.dialects.builder import Operand, Tensor
 from xyntra.dialects.slices import concatenate
+from xyntra.errors import UnsupportedError, XyntraError
 from xyntra.frontends.onnx.node import Node, Result
 
 MAX_UNROLLED_NODES = 10_000
@@ -41,16 +42,41 @@ def _if(node: Node, run: RunGraph) -> list[Result]:
     branches = [node.required(name) for name in ("then_branch", "else_branch")]
     if isinstance(condition, np.ndarray):
         return list(run(branches[0] if condition.item() else branches[1], []))
-    results = [run(branch, []) for branch in branches]
+    results = [
+        _branch(node, condition, run, branch, holds)
+        for branch, holds in zip(branches, (True, False), strict=True)
+    ]
     scalar = node.b.reshape(condition, [])
     return [_select(node, scalar, a, b) for a, b in zip(*results, strict=True)]
+
+
+def _branch(
+    node: Node, condition: Tensor, run: RunGraph, branch: onnx.GraphProto, holds: bool
+) -> list[Operand]:
+    """The outputs of the branch of a condition that only the data tells."""
+    try:
+        return run(branch, [])
+    except XyntraError as error:
+        name = "then_branch" if holds else "else_branch"
+        raise UnsupportedError(
+            "if-branch",
+            f"If: its {name} cannot be compiled for these shapes, and whether it is taken depends"
+            " on the data",
+            place=f"node '{node.label}'",
+            cause=f"{error.place}: {error.message}" if error.place else error.message,
+            # The other branch is the one to take: where the condition is that something equals a
+            # constant, it is taken if that does, or if it does not.
+            hint=node.binding_hint(condition, equals=not holds)
+            or "make the condition one that is constant for the given shapes",
+        ) from error
 
 
 def _select(node: Node, condition: Tensor, if_true: Operand, if_false: Operand) -> Tensor:
     if if_true.shape != if_false.shape or str(if_true.dtype) != str(if_false.dtype):
         raise node.unsupported(
             "the condition depends on the data and the branches give different shapes or types",
-            hint="only conditions that are constant for the given shapes may do so",
+            hint=node.binding_hint(condition)
+            or "only conditions that are constant for the given shapes may do so",
         )
     operands, dtype = (condition, if_true, if_false), str(if_true.dtype)
     return node.b.map(lambda c, x, y: c.select(x, y), *operands, dtype=dtype, shape=if_true.shape)
@@ -82,7 +108,8 @@ def _known_condition(node: Node, condition: Operand) -> bool:
     if isinstance(condition, Tensor):
         raise node.unsupported(
             "whether the loop goes on depends on the data",
-            hint="only loops whose condition is constant for the given shapes are supported",
+            hint=node.binding_hint(condition)
+            or "only loops whose condition is constant for the given shapes are supported",
         )
     return bool(condition.item())
 

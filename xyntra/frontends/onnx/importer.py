@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from math import prod
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import onnx
@@ -30,6 +30,7 @@ from xyntra.frontends.onnx import (  # noqa: F401  (they register)
     fold_shapes,
     ops,
 )
+from xyntra.frontends.onnx.bound_values import bind_values
 from xyntra.frontends.onnx.control_flow import import_control_flow
 from xyntra.frontends.onnx.fold import fold
 from xyntra.frontends.onnx.functions import bound_nodes, schema_function
@@ -38,6 +39,7 @@ from xyntra.frontends.onnx.interface import dtype_name
 from xyntra.frontends.onnx.names import check_texts
 from xyntra.frontends.onnx.node import Node, Result, find_handler
 from xyntra.frontends.onnx.order import node_label, sort_nodes
+from xyntra.frontends.onnx.provenance import binding_hint, inputs_behind
 from xyntra.frontends.onnx.scope import Scope
 from xyntra.frontends.onnx.signature import check_signature
 
@@ -62,6 +64,7 @@ def import_model(
     context: ir.Context,
     max_tensor_bytes: int,
     dims: Mapping[str, int] | None = None,
+    constants: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> ir.Module:
     """Import a scanned model.
 
@@ -71,6 +74,7 @@ def import_model(
         context: where to build, with the xyntra dialect loaded.
         max_tensor_bytes: refuse models with a larger intermediate tensor.
         dims: sizes of named dimensions.
+        constants: values of inputs, as for `bind_values`; these are no arguments of `main`.
 
     Returns:
         A module with one function `main`; its arguments carry `xyntra.input` or
@@ -89,7 +93,7 @@ def import_model(
         ) from None
     check_texts(model)
     with _deep_recursion():
-        return _Importer(model, context, max_tensor_bytes).run(shapes, dims or {})
+        return _Importer(model, context, max_tensor_bytes).run(shapes, dims or {}, constants or {})
 
 
 @contextmanager
@@ -115,7 +119,12 @@ class _Importer:
         self.nodes = 0
         self.interface: list[tuple[str, str, str, Sequence[str]]] = []
 
-    def run(self, shapes: Mapping[str, Sequence[int]], dims: Mapping[str, int]) -> ir.Module:
+    def run(
+        self,
+        shapes: Mapping[str, Sequence[int]],
+        dims: Mapping[str, int],
+        constants: Mapping[str, Mapping[str, Any]],
+    ) -> ir.Module:
         graph = self.model.graph
         unknown = ir.Location.unknown(self.context)
         module = ir.Module.create(unknown)
@@ -134,10 +143,14 @@ class _Importer:
         scope = Scope()
         given = {value.name for value in graph.initializer}
         inputs = [value for value in graph.input if value.name not in given]
+        bound = bind_values(inputs, constants)
+        shapes = {**shapes, **{name: array.shape for name, array in bound.items()}}
         for name, dtype, shape, fixed_by in bind_inputs(inputs, shapes, dims):
             self._check_bytes(shape, dtype, f"input '{name}'")
-            tensor = self._argument("input", name, shape, dtype, fixed_by)
-            scope.define(name, tensor, f"input '{name}'")
+            value: Operand | None = bound.get(name)
+            if value is None:
+                value = self._argument("input", name, shape, dtype, fixed_by)
+            scope.define(name, value, f"input '{name}'")
         self._graph(graph, scope, depth=0)
         self._finish(function, scope)
         return module
@@ -265,7 +278,7 @@ class _Importer:
         check_signature(proto, domain, self.opsets[domain], dtypes, label)
         if proto.op_type == "Constant" and not domain:
             return [self._constant(proto, f"node '{label}'")]
-        node = Node(proto, label, self.opsets[domain], operands, self.b)
+        node = Node(proto, label, self.opsets[domain], operands, self.b, self._binding_hint)
         if proto.op_type in ("If", "Loop", "Scan") and not domain:
             run = partial(self._subgraph, scope, depth)
             return self._guarded(lambda outer: import_control_flow(outer, run), node)
@@ -350,6 +363,16 @@ class _Importer:
         self.opsets = outer
         wanted = zip(function.output, caller.output, strict=False)
         return [scope.find(name, place) if out else None for name, out in wanted]
+
+    def _binding_hint(self, tensor: Tensor, *, equals: bool = False) -> str | None:
+        """How to bind the inputs that `tensor` is computed from; None where it is from none.
+
+        With `equals`, the values that the graph compares them with are what they should have.
+        """
+        numbers = sorted(inputs_behind(tensor.value, self.block))
+        found = [self.interface[number][:2] for number in numbers]
+        inputs = [name for kind, name in found if kind == "input"]
+        return binding_hint(self.model.graph, inputs, equals=equals)
 
     def _check_call(self, function: onnx.FunctionProto, place: str) -> None:
         """Refuse a function that is on its own call stack, and one too deep in others."""
