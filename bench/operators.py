@@ -17,8 +17,9 @@ HEAD = """# ONNX operators
 Importers exist for these operators, in every form that operator sets {first} to {last} give them,
 with static shapes. Operators that the specification defines by a function of other operators are
 expanded where they have no importer of their own. An `If` whose condition is known takes its
-branch; else both are computed, if their results have equal shapes. `Loop` and `Scan` are unrolled
-where the number of iterations is known when compiling.
+branch; else both are computed, if their results have equal shapes. An input that decides it can be
+bound to a value: `compile(constants={{"sr": 16000}})`. `Loop` and `Scan` are unrolled where the
+number of iterations is known when compiling.
 
 Refused, with an error that names the node: forms that an importer does not know, random numbers
 and shapes that depend on the data, sequences, strings and types of less than a byte. By name:

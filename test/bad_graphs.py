@@ -241,7 +241,7 @@ BAD_GRAPHS = {
         "it",
     ),
     "a window larger than the image": BadFile(
-        node("MaxPool", "x", shapes={"x": [1, 1, 2, 2]}, kernel_shape=[3, 3]),
+        node("MaxPool", "x", shapes={"x": [1, 1, 2, 2]}, kernel_shape=[4, 4]),
         ModelError,
         "node-invalid",
         "it",

@@ -15,7 +15,18 @@ from xyntra.tools.cli import make_parser
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "lit-tests" / "README.md"])
-FOLDERS = (".ci", "bench", "dialects", "docs", "examples", "lit-tests", "passes", "test", "tools", "verify")
+FOLDERS = (
+    ".ci",
+    "bench",
+    "dialects",
+    "docs",
+    "examples",
+    "lit-tests",
+    "passes",
+    "test",
+    "tools",
+    "verify",
+)
 EXAMPLES = {"fold_views.py", "feed_forward.py", "path/to/settings.toml", "x/2"}
 _CODE = re.compile(r"```.*?```", re.DOTALL)
 _PATH = re.compile(r"[\w./-]*\w\.(?:py|md|json|toml)\b|\b(?:[\w-]+/)+[\w.-]*")

@@ -22,6 +22,7 @@ def compile(  # noqa: A001  (the name that users expect)
     target: str | None = None,
     inputs: Mapping[str, Any] | Sequence[Any] | None = None,
     dims: Mapping[str, int] | None = None,
+    constants: Mapping[str, Any] | None = None,
     precision: str | None = None,
     threads: int | None = None,
     config: ConfigLike = None,
@@ -36,6 +37,8 @@ def compile(  # noqa: A001  (the name that users expect)
         inputs: shapes or example arrays of inputs with free dimensions, by name or in order.
         dims: sizes of dimensions that the model names, such as {"batch": 1}; wherever a name
             stands, its size is the same.
+        constants: values of inputs, such as {"sr": 16000}: numbers, lists or arrays by name. These
+            are no inputs of the executable any more, and an `If` that they decide takes its branch.
         precision: what contractions of f32 compute in: "f32", which is exact, or on an NVIDIA GPU
             "tf32", which rounds their factors to 11 bits.
         threads: how many threads work on one call; `XYNTRA_THREADS`, or one for each core that this
@@ -45,7 +48,7 @@ def compile(  # noqa: A001  (the name that users expect)
     Raises:
         ModelError: the file or the graph is wrong.
         UnsupportedError: the model is valid, but something in it is not compiled.
-        InputError: `inputs` or `dims` does not fit the model.
+        InputError: `inputs`, `dims` or `constants` does not fit the model.
         ConfigError: a setting is wrong.
         CompileError: the compiler failed.
     """
@@ -55,7 +58,7 @@ def compile(  # noqa: A001  (the name that users expect)
 
     given = {"target": target, "precision": precision, "threads": threads}
     settings = load_config(config, **{k: v for k, v in given.items() if v is not None})
-    return compile_source(open_source(model), sizes_of(inputs, dims), settings)
+    return compile_source(open_source(model), sizes_of(inputs, dims, constants), settings)
 
 
 def load(

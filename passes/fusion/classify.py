@@ -44,7 +44,10 @@ def _classify_generic(op: ir.Operation) -> Kind:
     maps = [attribute.value for attribute in op.attributes["indexing_maps"]]
     inputs = maps[: len(maps) - len(op.results)]
     if len(inputs) >= 2 and any(name in ("arith.mulf", "arith.muli") for name in body):
-        return "contraction" if all(map(_reads_dimensions, inputs)) else "conv"
+        if not all(map(_reads_dimensions, inputs)):
+            return "conv"
+        if any(map_ != inputs[0] for map_ in inputs):
+            return "contraction"
     trailing = reduced.index(True)
     return "row" if all(reduced[trailing:]) and all(map(_reads_dimensions, inputs)) else "generic"
 

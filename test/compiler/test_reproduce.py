@@ -83,6 +83,21 @@ def test_what_does_not_matter_is_left_out(
     assert "torch-mlir" in report
 
 
+def test_a_bound_input_is_an_initializer_of_what_is_written(
+    failing: Callable[..., None], tmp_path: Path
+) -> None:
+    """The shape that it holds has to be known for the model to compile at all."""
+    failing("math.erf")
+    nodes = [("Erf", ["x"], ["e"]), ("Expand", ["e", "sizes"], ["y"])]
+    model = make_model(nodes, {"x": [1]}, ["y"])
+    sizes = helper.make_tensor_value_info("sizes", onnx.TensorProto.INT64, ["rank"])
+    model.graph.input.append(sizes)
+    given = sizes_of(None, None, {"sizes": [2, 3]})
+    found = reproduce(open_source(model), given, load_config(SETTINGS), tmp_path)
+    assert found is not None
+    assert [node.op_type for node in onnx.load(found.model).graph.node] == ["Erf"]
+
+
 def test_weights_become_random_numbers(failing: Callable[..., None], tmp_path: Path) -> None:
     failing("arith.mulf", "linalg.generic")
     source = open_source(network())

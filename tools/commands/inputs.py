@@ -5,13 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from xyntra.errors import InputError
 from xyntra.plan.files import open_regular
 from xyntra.plan.plan import Port, numpy_dtype
+
+if TYPE_CHECKING:
+    from xyntra.compiler.source import Source
 
 Array = np.ndarray[Any, Any]
 
@@ -53,6 +56,25 @@ def shapes_of_files(given: Sequence[tuple[str, str]]) -> list[tuple[str, tuple[i
             if isinstance(array, np.ndarray):
                 shapes.append((name, array.shape))
     return shapes
+
+
+def bound_inputs(
+    source: Source, constants: Sequence[tuple[str, dict[str, Any]]]
+) -> dict[str, Array]:
+    """Arrays of the inputs of an ONNX model that `--constant` binds.
+
+    Args:
+        source: the model, which has been compiled with them.
+        constants: by input name, as `parse_constant` gives them.
+    """
+    if not constants:
+        return {}
+    import onnx
+
+    from xyntra.frontends.onnx.bound_values import bind_values
+
+    graph = onnx.ModelProto.FromString(source.model).graph
+    return bind_values(graph.input, dict(constants))
 
 
 def random_inputs(ports: Sequence[Port], seed: int) -> dict[str, Array]:

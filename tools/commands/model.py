@@ -9,8 +9,9 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from xyntra.compiler.constants import parse_constant
 from xyntra.compiler.sizes import Sizes, refuse_range
 from xyntra.config import Config, load_config
 from xyntra.errors import InputError
@@ -49,6 +50,14 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         help="size of a dimension that the model names",
     )
     parser.add_argument(
+        "--constant",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        type=_parse_constant,
+        help="value of an input, such as sr=16000 or flags=[true,false]; it is no input any more",
+    )
+    parser.add_argument(
         "--threads", metavar="N", type=int, help="threads that work on one call; one a core"
     )
     parser.add_argument(
@@ -79,9 +88,18 @@ def parse_dim(text: str) -> tuple[str, int]:
     return name, int(size)
 
 
+def _parse_constant(text: str) -> tuple[str, dict[str, Any]]:
+    try:
+        return parse_constant(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not like NAME=16000, NAME=true or NAME=[1,2]"
+        ) from None
+
+
 def sizes_of(options: argparse.Namespace) -> Sizes:
-    """The sizes of free dimensions that the options give."""
-    return Sizes(dict(options.shape), dict(options.dim))
+    """The sizes of free dimensions, and the values of inputs, that the options give."""
+    return Sizes(dict(options.shape), dict(options.dim), dict(options.constant))
 
 
 def settings_of(options: argparse.Namespace) -> Config:
@@ -119,12 +137,12 @@ def executable_of(options: argparse.Namespace) -> Executable:
 def _load(options: argparse.Namespace) -> Executable:
     from xyntra.compiler.saved import load_contents, load_saved
 
-    if options.shape or options.dim:
+    if options.shape or options.dim or options.constant:
         raise InputError(
             "model-compiled",
             "the model is compiled already, for the shapes that it has",
             place=label_of(options),
-            hint="leave out --shape and --dim, or compile the model again",
+            hint="leave out --shape, --dim and --constant, or compile the model again",
         )
     contents, threads = contents_of(options), settings_of(options).threads
     if contents is None:

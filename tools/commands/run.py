@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xyntra.errors import InputError
-from xyntra.tools.commands.model import add_model_arguments, executable_of
+from xyntra.tools.commands.model import add_model_arguments, executable_of, source_of
 from xyntra.tools.commands.standard_input import contents_of, is_saved
 
 if TYPE_CHECKING:
@@ -72,8 +72,11 @@ def run(options: argparse.Namespace) -> int:
         write_trace(options.trace, executable.plan, executable.time_kernels(feeds))
     if options.check:
         from xyntra.observe.check import compare
+        from xyntra.tools.commands.inputs import bound_inputs
 
-        report = compare(contents_of(options) or options.model, feeds, outputs)
+        model = contents_of(options) or options.model
+        known = {} if is_saved(options) else bound_inputs(source_of(options), options.constant)
+        report = compare(model, {**feeds, **known}, outputs)
         print(report.text)
         return 0 if report.agrees else 1
     return 0

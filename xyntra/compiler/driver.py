@@ -151,6 +151,7 @@ def make_request(
         parameters=str(source.path.resolve()) if emitted and source.path else "",
         shapes=dict(sizes.shapes),
         dims=dict(sizes.dims),
+        constants=dict(sizes.constants),
         level=level,
         architecture=target.architecture,
         fuse=config.fuse,
@@ -210,7 +211,8 @@ def _read(data: bytes | memoryview, place: str) -> Artifact:
 
 def _key(request: Request, config: Config, target: CodeTarget) -> str:
     rewrites = request.fuse and request.egraph and find_spec("egglog") is not None
-    facts = [request.kind, request.shapes, request.dims, config.codegen_key(), rewrites]
+    given = [request.shapes, request.dims, request.constants]
+    facts = [request.kind, given, config.codegen_key(), rewrites]
     settings = json.dumps(facts, sort_keys=True)
     return cache_key("artifact", request.model, settings, target.code_key)
 

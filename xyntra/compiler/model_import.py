@@ -53,12 +53,20 @@ def import_module(request: Request) -> ir.Module:
             context=ir.Context.current,
             max_tensor_bytes=request.max_tensor_bytes,
             dims=request.dims,
+            constants=request.constants,
         )
     if request.dims:
         raise InputError(
             "unknown-dimension",
             f"the model has no dimension '{next(iter(request.dims))}'",
             cause="MLIR has static shapes: no dimension is free",
+        )
+    if request.constants:
+        raise InputError(
+            "unknown-input",
+            f"'{next(iter(request.constants))}' cannot be bound",
+            cause="values of inputs are bound in ONNX models",
+            hint="put the value into the MLIR as an arith.constant",
         )
     from xyntra.frontends.mlir_text import parse_mlir
 

@@ -100,9 +100,11 @@ def _smallest(
     source: Source, sizes: Sizes, config: Config, failure: CompileError
 ) -> tuple[bytes, int]:
     """Return the smallest ONNX model that fails as `source` does, and how many nodes it has."""
+    from xyntra.frontends.onnx.bound_values import with_values
     from xyntra.frontends.onnx.subgraph import Subgraphs, with_random_weights
 
-    graphs = Subgraphs(source.model, sizes.shapes, sizes.dims)
+    bound = with_values(source.model, sizes.constants)
+    graphs = Subgraphs(bound, sizes.shapes, sizes.dims)
     attempts = 0
 
     def fails(positions: Sequence[int]) -> bool:

@@ -20,6 +20,7 @@ class Request:
         parameters: path of the model file, to be named in emitted text as the home of the weights.
         shapes: shapes of inputs with free dimensions, by name or by `#position`.
         dims: sizes of named dimensions.
+        constants: values of inputs, as `constants_of` gives them.
         level: where to stop; "artifact" goes all the way.
         architecture: of the GPU to generate code for; "" for this processor.
         fuse: whether operations are fused.
@@ -42,6 +43,7 @@ class Request:
     parameters: str
     shapes: dict[str, tuple[int, ...]]
     dims: dict[str, int]
+    constants: dict[str, Any]
     level: Level
     architecture: str
     fuse: bool

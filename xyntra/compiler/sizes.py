@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The sizes that a user gives for what a model leaves free: `inputs=` and `dims=`."""
+"""What a user gives for what a model leaves free: `inputs=`, `dims=` and `constants=`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from operator import index
 from typing import Any
 
+from xyntra.compiler.constants import Constants, constants_of
 from xyntra.errors import InputError, UnsupportedError
 
 __all__ = ["Sizes", "refuse_range", "sizes_of"]
@@ -15,25 +16,27 @@ __all__ = ["Sizes", "refuse_range", "sizes_of"]
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes for the free dimensions of a model.
+    """Sizes for the free dimensions of a model, and values for inputs.
 
     Attributes:
         shapes: shapes of inputs, by name or by `#position`.
         dims: sizes of named dimensions.
+        constants: values of inputs, which then are none.
     """
 
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     dims: Mapping[str, int] = field(default_factory=dict)
+    constants: Constants = field(default_factory=dict)
 
 
-def sizes_of(inputs: Any = None, dims: Any = None) -> Sizes:
-    """Read `inputs=` (shapes or example arrays, by name or in order) and `dims=`.
+def sizes_of(inputs: Any = None, dims: Any = None, constants: Any = None) -> Sizes:
+    """Read `inputs=` (shapes or example arrays, by name or in order), `dims=` and `constants=`.
 
     Raises:
         InputError: they hold something else.
         UnsupportedError: a range of sizes is given.
     """
-    return Sizes(_shapes(inputs), _dims(dims))
+    return Sizes(_shapes(inputs), _dims(dims), constants_of(constants))
 
 
 def refuse_range(name: str, place: str) -> UnsupportedError:

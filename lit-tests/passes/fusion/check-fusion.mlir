@@ -146,6 +146,23 @@ func.func @matvec(%x: tensor<4x8xf32>, %w: tensor<8xf32>, %c: tensor<4xf32>) -> 
   return %0, %2 : tensor<4xf32>, tensor<4xf32>
 }
 
+// Operands that the same loops index are one operand: their products are reduced along rows.
+// CHECK-LABEL: func.func @products_of_vectors
+// CHECK: kind = "row"
+func.func @products_of_vectors(%v: tensor<8xf32>, %w: tensor<8xf32>, %c: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "xyntra.fused"() ({
+    %1 = linalg.generic {indexing_maps = [#columns, #columns, #rows], iterator_types = ["parallel", "reduction"]}
+        ins(%v, %w : tensor<8xf32>, tensor<8xf32>) outs(%c : tensor<4xf32>) {
+    ^bb0(%p: f32, %q: f32, %o: f32):
+      %m = arith.mulf %p, %q : f32
+      %s = arith.addf %m, %o : f32
+      linalg.yield %s : f32
+    } -> tensor<4xf32>
+    "xyntra.yield"(%1) {operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : (tensor<4xf32>) -> ()
+  }) {kind = "row", resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : () -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
 // A convolution with a padded input, a bias by channel and a sum over each channel's picture.
 // CHECK-LABEL: func.func @conv
 // CHECK: kind = "conv"

@@ -292,11 +292,13 @@ class _Reader:
 def _shares_operands(member: Member, loops: Loops, inputs: int) -> bool:
     """Whether two operands at least are read again for several elements of the result.
 
-    With fewer, a product is a reduction along rows: of a row and a vector, or of two rows.
+    With fewer, a product is a reduction along rows: of a row and a vector, or of two rows. Operands
+    that the same loops index are one operand, their product.
     """
     extents = zip(loops.maps[inputs], member.shape, strict=True)
     outer = {loop for loop, extent in extents if extent != 1}
-    return sum(not outer <= set(map_) for map_ in loops.maps[:inputs]) > 1
+    indexed = {frozenset(map_) for map_ in loops.maps[:inputs]}
+    return sum(not outer <= loops_of_operand for loops_of_operand in indexed) > 1
 
 
 def _equal_prefix(shape: Shape, other: Shape) -> int:

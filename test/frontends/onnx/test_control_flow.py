@@ -185,3 +185,24 @@ def test_scans_that_do_not_fit() -> None:
     )
     with pytest.raises(ModelError, match="differ in length"):
         run(graph_model([node], feeds, ["t1", "s", "d"]), feeds)
+
+
+def test_what_a_loop_collects_of_constants_is_a_constant() -> None:
+    """The shape [3, 2] from the steps 0 and 1 of a loop, and from a scan over [0, 1]."""
+    nodes = [
+        helper.make_node("Sub", ["three", "i"], ["size"]),
+        helper.make_node("Identity", ["go"], ["on"]),
+    ]
+    inputs = [("i", INT64, []), ("go", BOOL, [])]
+    body = subgraph(nodes, inputs, [("on", BOOL, []), ("size", INT64, [])])
+    element = helper.make_node("Sub", ["three", "j"], ["part"])
+    steps = subgraph([element], [("j", INT64, [])], [("part", INT64, [])])
+    nodes = [
+        helper.make_node("Loop", ["two", "yes"], ["sizes"], body=body),
+        helper.make_node("Reshape", ["x", "sizes"], ["y"]),
+        helper.make_node("Scan", ["numbers"], ["parts"], body=steps, num_scan_inputs=1),
+        helper.make_node("Reshape", ["x", "parts"], ["z"]),
+    ]
+    constants = {"two": np.array(2), "three": np.array(3), "yes": np.array(True)}
+    constants["numbers"] = np.array([0, 1])
+    check(graph_model(nodes, {"x": X}, ["y", "z"], constants), {"x": X})

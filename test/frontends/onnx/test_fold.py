@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from ast import literal_eval
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,42 @@ CASES: dict[str, list[tuple[list[np.ndarray], dict[str, Any]]]] = {
     **{op: [([INT, np.array([0])], {"keepdims": 0}), ([REAL], {}),
             ([np.zeros((0, 2), np.float32), np.array([0])], {})]
        for op in ("ReduceSum", "ReduceProd", "ReduceMax", "ReduceMin")},
+    **{op: [([INT, np.array([-1])], {"keepdims": 0}), ([REAL], {})]
+       for op in ("ReduceMean", "ReduceL1", "ReduceL2", "ReduceSumSquare")},
+    **{op: [([INT], {"axis": 1}), ([INT], {"axis": -1, "keepdims": 0}),
+            ([INT * 0], {"select_last_index": 1})] for op in ("ArgMax", "ArgMin")},
+    "BitShift": [([np.array([1, 200], np.uint8), np.array([3, 1], np.uint8)],
+                  {"direction": direction}) for direction in ("LEFT", "RIGHT")],
+    **{op: [([INT, np.array(-1)], {}), ([INT, np.array(0)], {"exclusive": 1, "reverse": 1})]
+       for op in ("CumSum", "CumProd")},
+    "DepthToSpace": [([np.arange(8).reshape(1, 8, 1, 1).astype(np.float32)],
+                      {"blocksize": 2, "mode": mode}) for mode in ("DCR", "CRD")],
+    "SpaceToDepth": [([np.arange(8).reshape(1, 2, 2, 2).astype(np.float32)], {"blocksize": 2})],
+    "Einsum": [([INT, OTHER], {"equation": "ij,j->i"})],
+    "EyeLike": [([INT], {"k": 1}), ([REAL], {"dtype": TensorProto.INT64})],
+    "GatherElements": [([INT, np.array([[0, -1]])], {"axis": 1})],
+    "GatherND": [([INT, np.array([[-1, 0], [0, 2]])], {}), ([INT, np.array([[1], [0]])], {})],
+    "Gemm": [([INT.astype(np.float32), np.ones((2, 3), np.float32)], {"transB": 1, "alpha": 2.0})],
+    "Hardmax": [([INT.astype(np.float32)], {"axis": 0})],
+    "IsInf": [([REAL], {}), ([-REAL], {"detect_positive": 0})],
+    "MatMul": [([INT, OTHER], {}), ([INT.T.copy(), INT], {})],
+    "OneHot": [([np.array([0, -1, 9]), np.array(3), np.array([2, 5])], {"axis": 0})],
+    "Pad": [([INT, np.array([0, 1, 2, 0]), np.array(7)], {}), ([REAL, np.array([1, 1])],
+            {"mode": "edge"})][:1],
+    "PRelu": [([REAL, np.array([2, 3, 4], np.float32)], {})],
+    "ReverseSequence": [([INT, np.array([2, 1, 2])], {}), ([INT, np.array([3, 2])],
+                        {"batch_axis": 0, "time_axis": 1})],
+    "ScatterElements": [([INT, np.array([[0, -1]]), np.array([[90, 91]])], {"axis": 1}),
+                        ([INT, np.array([[1, 1]]), np.array([[9, 9]])],
+                         {"axis": 0, "reduction": "add"})],
+    "ScatterND": [([INT, np.array([[-1, 0]]), np.array([90])], {}),
+                  ([INT, np.array([[1], [1]]), np.array([[1, 2, 3]] * 2)], {"reduction": "mul"})],
+    "TopK": [([INT, np.array([2])], {"largest": 0}), ([OTHER, np.array([3])], {"axis": 0})],
+    "Trilu": [([INT], {"upper": 0}), ([INT, np.array(1)], {}), ([INT, np.array(-9)], {})],
 }  # fmt: skip
+
+
+OPSETS = {"CumProd": 26}
 
 
 def node_of(
@@ -66,33 +102,89 @@ def node_of(
 ) -> Node:
     names = [f"x{n}" for n in range(len(arrays))]
     proto = helper.make_node(op_type, names, [f"y{n}" for n in range(outputs)], **attributes)
-    return Node(proto, "it", 20, tuple(arrays), None)  # type: ignore[arg-type]
+    return Node(proto, "it", OPSETS.get(op_type, 20), tuple(arrays), None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("op_type", sorted(CASES))
 def test_folding_agrees_with_compiling(op_type: str) -> None:
     for arrays, attributes in CASES[op_type]:
-        outputs = 2 if op_type == "Split" else 1
+        outputs = 2 if op_type in ("Split", "TopK") else 1
         folded = fold(node_of(op_type, arrays, attributes, outputs))
         assert folded is not None
         feeds = {f"x{n}": array for n, array in enumerate(arrays)}
         shaping = {"Reshape": 1, "Squeeze": 1, "Unsqueeze": 1, "Expand": 1, "Tile": 1, "Split": 1,
-                   "Slice": 1, "Range": 0, "ConstantOfShape": 0}.get(op_type, 99)  # fmt: skip
+                   "Slice": 1, "Range": 0, "ConstantOfShape": 0, "CumSum": 1, "CumProd": 1,
+                   "TopK": 1, "Pad": 1, "OneHot": 1}.get(op_type, 99)  # fmt: skip
         shaping = 1 if op_type.startswith("Reduce") else shaping
         names = list(feeds)
         constants = {name: feeds.pop(name) for name in names[shaping:]}
         if feeds:
-            options = {"constants": constants, "names": names, "outputs": outputs, **attributes}
+            options = {
+                "opset": OPSETS.get(op_type, 20),
+                "constants": constants,
+                "names": names,
+                "outputs": outputs,
+                **attributes,
+            }
             compare(folded, run(node_model(op_type, feeds, **options), feeds), 1e-6, 1e-12)
 
 
 def test_every_rule_is_tested() -> None:
-    assert set(folded_operators()) == {*CASES, "NonZero"}
+    # The first four have no importer to compare with; Scatter is ScatterElements of old.
+    others = {"NonZero", "Unique", "Compress", "Scatter"}
+    assert set(folded_operators()) == {*CASES, *others}
 
 
 def test_non_zero() -> None:
     (found,) = fold(node_of("NonZero", [INT], {}, 1)) or []
     np.testing.assert_array_equal(found, np.nonzero(INT))
+
+
+def test_selections_whose_size_the_data_decides() -> None:
+    values, *counts = fold(node_of("Unique", [np.array([5, 2, 5])], {}, 4)) or []
+    np.testing.assert_array_equal(values, [2, 5])
+    for found, wanted in zip(counts, ([1, 0], [1, 0, 1], [1, 2]), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    (kept,) = fold(node_of("Compress", [OTHER, np.array([True, False])], {}, 1)) or []
+    np.testing.assert_array_equal(kept, OTHER[:1])
+
+
+def test_what_the_reference_cannot_evaluate_stays_in_the_program() -> None:
+    assert fold(node_of("Einsum", [INT, INT], {"equation": "ij,jk->ik"}, 1)) is None
+    assert fold(node_of("TopK", [REAL, np.array([1])], {}, 2)) is None
+    assert fold(node_of("OneHot", [OTHER, np.array(10**9), OTHER[:2]], {}, 1)) is None
+    assert fold(node_of("Pad", [OTHER, np.array([0, 10**9])], {}, 1)) is None
+    row = np.zeros((FOLD_LIMIT // 2, 1))
+    assert fold(node_of("MatMul", [row, row.T], {}, 1)) is None
+
+
+SHAPES_OF_EXPORTERS: dict[str, list[tuple[str, list[str], dict[str, Any]]]] = {
+    "scattered (torch's index_put)": [
+        ("ScatterND", ["shape", "[[0]]", "[-1]"], {}), ("ScatterElements", ["@", "[1]", "[1]"], {}),
+    ],
+    "gathered": [("GatherND", ["shape", "[[1],[0]]"], {}), ("GatherElements", ["@", "[1,0]"], {})],
+    "cumulated": [("CumSum", ["shape", "0"], {}), ("Sub", ["@", "[0,3]"], {})],
+    "chosen": [("TopK", ["shape", "[2]"], {}), ("Compress", ["@", "[True,True]"], {})],
+    "unique": [("Unique", ["shape"], {})],
+    "multiplied": [("MatMul", ["shape", "[[1,0],[0,1]]"], {}), ("Pad", ["@", "[0,1]", "1"], {})],
+    "one of several": [("OneHot", ["[1]", "2", "[1,12]"], {}), ("Squeeze", ["@", "[0]"], {})],
+    "compared": [("ArgMax", ["shape"], {}), ("Mul", ["@", "3"], {}), ("Add", ["@", "[9]"], {})],
+    "triangular": [("Trilu", ["[[4,3],[9,1]]"], {}), ("ReduceMax", ["@", "[0]"], {"keepdims": 0})],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHAPES_OF_EXPORTERS)
+def test_shapes_that_exporters_compute(name: str) -> None:
+    """Each chain starts at the shape of the input, [3, 4], and ends as the shape of a Reshape."""
+    x, constants, nodes = np.arange(12, dtype=np.float32).reshape(3, 4), {}, []
+    nodes.append(helper.make_node("Shape", ["x"], ["shape"]))
+    for step, (op_type, inputs, attributes) in enumerate(SHAPES_OF_EXPORTERS[name]):
+        names = [f"t{step - 1}" if given == "@" else given for given in inputs]
+        constants |= {n: np.array(literal_eval(n)) for n in names if n[0] in "[-0123456789"}
+        outputs = [f"t{step}", "places"] if op_type == "TopK" else [f"t{step}"]
+        nodes.append(helper.make_node(op_type, names, outputs, **attributes))
+    nodes.append(helper.make_node("Reshape", ["x", f"t{step}"], ["y"]))
+    check(graph_model(nodes, {"x": x}, ["y"], constants), {"x": x})
 
 
 def test_large_arrays_stay_in_the_program() -> None:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import onnx
 import pytest
@@ -70,12 +72,44 @@ def test_optional_inputs_may_be_left_out() -> None:
     np.testing.assert_array_equal(run(function_model(function, "x"), {"x": X})[0], X)
 
 
+def chained(names: list[str]) -> onnx.ModelProto:
+    """Functions of which each adds the input of the model to what the next one returns."""
+    opsets = [helper.make_opsetid("", 20), helper.make_opsetid(DOMAIN, 1)]
+    functions = []
+    for name, following in pairwise(names):
+        call = helper.make_node(following, ["x"], ["t"], domain=DOMAIN)
+        nodes = [call, helper.make_node("Add", ["t", "x"], ["y"])]
+        functions.append(helper.make_function(DOMAIN, name, ["x"], ["y"], nodes, opsets))
+    last = [helper.make_node("Identity", ["x"], ["y"])]
+    if names[-1] not in names[:-1]:
+        functions.append(helper.make_function(DOMAIN, names[-1], ["x"], ["y"], last, opsets))
+    model = function_model(functions[0], "x")
+    model.functions.extend(functions[1:])
+    return model
+
+
 def test_a_function_that_calls_itself() -> None:
-    node = helper.make_node("Again", ["x"], ["y"], domain=DOMAIN)
-    opsets = [helper.make_opsetid(DOMAIN, 1)]
-    function = helper.make_function(DOMAIN, "Again", ["x"], ["y"], [node], opsets)
-    with pytest.raises(ModelError, match="calls itself"):
-        run(function_model(function, "x"), {"x": X})
+    with pytest.raises(ModelError, match="function 'Again' calls itself"):
+        run(chained(["Again", "Again"]), {"x": X})
+
+
+def test_functions_that_call_each_other_in_a_cycle() -> None:
+    with pytest.raises(ModelError, match="calls itself") as caught:
+        run(chained(["A", "B", "C", "B"]), {"x": X})
+    assert caught.value.cause == "B calls C calls B"
+
+
+@pytest.mark.parametrize("depth", [41, importer.MAX_CALLS])
+def test_functions_that_are_nested_deeply(depth: int) -> None:
+    (found,) = run(chained([f"f{i}" for i in range(depth)]), {"x": X})
+    np.testing.assert_allclose(found, depth * X, rtol=1e-4)
+
+
+def test_functions_that_are_nested_too_deeply() -> None:
+    model = chained([f"f{i}" for i in range(importer.MAX_CALLS + 1)])
+    with pytest.raises(UnsupportedError, match=f"more than {importer.MAX_CALLS} deep") as caught:
+        run(model, {"x": X})
+    assert caught.value.code == "model-too-large"
 
 
 def test_functions_that_double_each_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ import onnx
 
 from xyntra.dialects.builder import Operand, Tensor
 from xyntra.dialects.slices import concatenate
+from xyntra.errors import UnsupportedError, XyntraError
 from xyntra.frontends.onnx.node import Node, Result
 
 MAX_UNROLLED_NODES = 10_000
@@ -41,16 +42,41 @@ def _if(node: Node, run: RunGraph) -> list[Result]:
     branches = [node.required(name) for name in ("then_branch", "else_branch")]
     if isinstance(condition, np.ndarray):
         return list(run(branches[0] if condition.item() else branches[1], []))
-    results = [run(branch, []) for branch in branches]
+    results = [
+        _branch(node, condition, run, branch, holds)
+        for branch, holds in zip(branches, (True, False), strict=True)
+    ]
     scalar = node.b.reshape(condition, [])
     return [_select(node, scalar, a, b) for a, b in zip(*results, strict=True)]
+
+
+def _branch(
+    node: Node, condition: Tensor, run: RunGraph, branch: onnx.GraphProto, holds: bool
+) -> list[Operand]:
+    """The outputs of the branch of a condition that only the data tells."""
+    try:
+        return run(branch, [])
+    except XyntraError as error:
+        name = "then_branch" if holds else "else_branch"
+        raise UnsupportedError(
+            "if-branch",
+            f"If: its {name} cannot be compiled for these shapes, and whether it is taken depends"
+            " on the data",
+            place=f"node '{node.label}'",
+            cause=f"{error.place}: {error.message}" if error.place else error.message,
+            # The other branch is the one to take: where the condition is that something equals a
+            # constant, it is taken if that does, or if it does not.
+            hint=node.binding_hint(condition, equals=not holds)
+            or "make the condition one that is constant for the given shapes",
+        ) from error
 
 
 def _select(node: Node, condition: Tensor, if_true: Operand, if_false: Operand) -> Tensor:
     if if_true.shape != if_false.shape or str(if_true.dtype) != str(if_false.dtype):
         raise node.unsupported(
             "the condition depends on the data and the branches give different shapes or types",
-            hint="only conditions that are constant for the given shapes may do so",
+            hint=node.binding_hint(condition)
+            or "only conditions that are constant for the given shapes may do so",
         )
     operands, dtype = (condition, if_true, if_false), str(if_true.dtype)
     return node.b.map(lambda c, x, y: c.select(x, y), *operands, dtype=dtype, shape=if_true.shape)
@@ -82,7 +108,8 @@ def _known_condition(node: Node, condition: Operand) -> bool:
     if isinstance(condition, Tensor):
         raise node.unsupported(
             "whether the loop goes on depends on the data",
-            hint="only loops whose condition is constant for the given shapes are supported",
+            hint=node.binding_hint(condition)
+            or "only loops whose condition is constant for the given shapes are supported",
         )
     return bool(condition.item())
 
@@ -95,10 +122,15 @@ def _check_size(node: Node, body: onnx.GraphProto, steps: int) -> None:
         )
 
 
-def _stacked(node: Node, values: Sequence[Operand], axis: int) -> Tensor:
-    """`values`, which have one shape, along a new dimension `axis`."""
+def _stacked(node: Node, values: Sequence[Operand], axis: int) -> Operand:
+    """`values`, which have one shape, along a new dimension `axis`; known where all of them are."""
     if not values:
         raise node.unsupported("the loop collects the results of no steps at all")
+    known = [value for value in values if isinstance(value, np.ndarray)]
+    if len(known) == len(values):
+        if len({(array.shape, array.dtype) for array in known}) > 1:
+            raise node.invalid("what the loop collects changes its shape or type")
+        return np.stack(known, axis)
     tensors = [node.b.tensor(value) for value in values]
     if any(tensor.value.type != tensors[0].value.type for tensor in tensors):
         raise node.invalid("what the loop collects changes its shape or type")
@@ -113,10 +145,10 @@ def _scan(node: Node, run: RunGraph) -> list[Result]:
     body: onnx.GraphProto = node.required("body")
     count = int(node.required("num_scan_inputs"))
     states: list[Result] = list(node.operands[: len(node.operands) - count])
-    sequences = [node.tensor(len(states) + position) for position in range(count)]
+    sequences = [node.operand(len(states) + position) for position in range(count)]
     outputs = len(body.output) - len(states)
     axes = _numbers(node, "scan_input_axes", count)
-    axes = [node.axis(axis, x.rank) for axis, x in zip(axes, sequences, strict=True)]
+    axes = [node.axis(axis, len(x.shape)) for axis, x in zip(axes, sequences, strict=True)]
     backward = _numbers(node, "scan_input_directions", count)
     lengths = {x.shape[axis] for axis, x in zip(axes, sequences, strict=True)}
     if len(lengths) != 1 or len(body.input) != len(node.operands) or outputs < 0:
@@ -136,7 +168,7 @@ def _scan(node: Node, run: RunGraph) -> list[Result]:
     return [*states, *_scan_outputs(node, collected)]
 
 
-def _scan_outputs(node: Node, collected: Sequence[list[Operand]]) -> list[Tensor]:
+def _scan_outputs(node: Node, collected: Sequence[list[Operand]]) -> list[Operand]:
     axes = _numbers(node, "scan_output_axes", len(collected))
     backward = _numbers(node, "scan_output_directions", len(collected))
     results = []
@@ -154,7 +186,9 @@ def _numbers(node: Node, name: str, count: int) -> list[int]:
     return values
 
 
-def _element(node: Node, x: Tensor, axis: int, position: int) -> Tensor:
+def _element(node: Node, x: Operand, axis: int, position: int) -> Operand:
+    if isinstance(x, np.ndarray):
+        return np.asarray(np.take(x, position, axis))
     starts = [position if d == axis else 0 for d in range(x.rank)]
     sizes = [1 if d == axis else n for d, n in enumerate(x.shape)]
     element = node.b.slice(x, starts, sizes, [1] * x.rank)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Evaluates nodes whose inputs are all known, so that shapes and conditions become constants.
 
-The rules say in numpy what the importers of the operators say in linalg, corner cases included.
+The rules say in numpy what the importers of the operators say in linalg, corner cases included;
+for operators without one of their own, ONNX's reference implementation is the rule.
 An operator without a rule stays in the program, whatever its inputs.
 """
 
@@ -23,7 +24,7 @@ _RULES: dict[str, Rule] = {}
 
 
 class TooLargeError(Exception):
-    """The result has more elements than are computed at compile time."""
+    """The result has more elements than are computed at compile time, or no rule gives it."""
 
 
 def folds(*names: str) -> Callable[[Rule], Rule]:

@@ -83,6 +83,18 @@ def _gather(node: Node) -> np.ndarray:
     return np.take(x, np.asarray(checked_indices(node, indices, x.shape[axis])), axis)
 
 
+@folds("GatherElements")
+def _gather_elements(node: Node) -> np.ndarray:
+    """The indices may be fewer than the elements along any dimension."""
+    x, indices = node.constant(0), node.constant(1)
+    axis = node.axis(node.attribute("axis", 0), x.ndim)
+    if indices.ndim != x.ndim:
+        raise node.invalid(f"indices of shape {indices.shape} do not fit {x.shape}")
+    position: list[np.ndarray] = list(np.ogrid[tuple(slice(n) for n in indices.shape)])
+    position[axis] = np.asarray(checked_indices(node, indices, x.shape[axis]))
+    return np.asarray(x[tuple(position)])
+
+
 @folds("NonZero")
 def _non_zero(node: Node) -> np.ndarray:
     return np.array(np.nonzero(np.atleast_1d(node.constant(0))), np.int64)

@@ -9,10 +9,12 @@ the function, named by an attribute.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from math import prod
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import onnx
@@ -22,7 +24,13 @@ from torch_mlir import ir
 from xyntra.dialects.builder import Operand, Tensor, TensorBuilder
 from xyntra.dialects.dtypes import item_bytes
 from xyntra.errors import ModelError, UnsupportedError, XyntraError
-from xyntra.frontends.onnx import fold_elements, fold_shapes, ops  # noqa: F401  (they register)
+from xyntra.frontends.onnx import (  # noqa: F401  (they register)
+    fold_elements,
+    fold_reference,
+    fold_shapes,
+    ops,
+)
+from xyntra.frontends.onnx.bound_values import bind_values
 from xyntra.frontends.onnx.control_flow import import_control_flow
 from xyntra.frontends.onnx.fold import fold
 from xyntra.frontends.onnx.functions import bound_nodes, schema_function
@@ -31,11 +39,15 @@ from xyntra.frontends.onnx.interface import dtype_name
 from xyntra.frontends.onnx.names import check_texts
 from xyntra.frontends.onnx.node import Node, Result, find_handler
 from xyntra.frontends.onnx.order import node_label, sort_nodes
+from xyntra.frontends.onnx.provenance import binding_hint, inputs_behind
 from xyntra.frontends.onnx.scope import Scope
 from xyntra.frontends.onnx.signature import check_signature
 
 MIN_OPSET = 7
 MAX_DEPTH = 32
+"""Of graphs in nodes of graphs."""
+MAX_CALLS = 500
+"""Of functions that call each other, at one time."""
 MAX_NODES = 200_000
 """With functions expanded and loops unrolled; functions that call others twice double each time."""
 INLINE_BYTES = 1024
@@ -52,6 +64,7 @@ def import_model(
     context: ir.Context,
     max_tensor_bytes: int,
     dims: Mapping[str, int] | None = None,
+    constants: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> ir.Module:
     """Import a scanned model.
 
@@ -61,6 +74,7 @@ def import_model(
         context: where to build, with the xyntra dialect loaded.
         max_tensor_bytes: refuse models with a larger intermediate tensor.
         dims: sizes of named dimensions.
+        constants: values of inputs, as for `bind_values`; these are no arguments of `main`.
 
     Returns:
         A module with one function `main`; its arguments carry `xyntra.input` or
@@ -78,7 +92,19 @@ def import_model(
             "model-not-onnx", "the file is not an ONNX model", cause=str(error)
         ) from None
     check_texts(model)
-    return _Importer(model, context, max_tensor_bytes).run(shapes, dims or {})
+    with _deep_recursion():
+        return _Importer(model, context, max_tensor_bytes).run(shapes, dims or {}, constants or {})
+
+
+@contextmanager
+def _deep_recursion() -> Iterator[None]:
+    """Allow as many calls of Python's as nested functions and graphs take."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 10 * MAX_CALLS))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 class _Importer:
@@ -89,10 +115,16 @@ class _Importer:
         self.opsets = _opsets(model)
         self.functions = {(f.domain, f.name): f for f in model.functions}
         self.parameters: dict[str, Tensor] = {}
+        self.calls: list[tuple[str, str]] = []
         self.nodes = 0
         self.interface: list[tuple[str, str, str, Sequence[str]]] = []
 
-    def run(self, shapes: Mapping[str, Sequence[int]], dims: Mapping[str, int]) -> ir.Module:
+    def run(
+        self,
+        shapes: Mapping[str, Sequence[int]],
+        dims: Mapping[str, int],
+        constants: Mapping[str, Mapping[str, Any]],
+    ) -> ir.Module:
         graph = self.model.graph
         unknown = ir.Location.unknown(self.context)
         module = ir.Module.create(unknown)
@@ -111,10 +143,14 @@ class _Importer:
         scope = Scope()
         given = {value.name for value in graph.initializer}
         inputs = [value for value in graph.input if value.name not in given]
+        bound = bind_values(inputs, constants)
+        shapes = {**shapes, **{name: array.shape for name, array in bound.items()}}
         for name, dtype, shape, fixed_by in bind_inputs(inputs, shapes, dims):
             self._check_bytes(shape, dtype, f"input '{name}'")
-            tensor = self._argument("input", name, shape, dtype, fixed_by)
-            scope.define(name, tensor, f"input '{name}'")
+            value: Operand | None = bound.get(name)
+            if value is None:
+                value = self._argument("input", name, shape, dtype, fixed_by)
+            scope.define(name, value, f"input '{name}'")
         self._graph(graph, scope, depth=0)
         self._finish(function, scope)
         return module
@@ -242,7 +278,7 @@ class _Importer:
         check_signature(proto, domain, self.opsets[domain], dtypes, label)
         if proto.op_type == "Constant" and not domain:
             return [self._constant(proto, f"node '{label}'")]
-        node = Node(proto, label, self.opsets[domain], operands, self.b)
+        node = Node(proto, label, self.opsets[domain], operands, self.b, self._binding_hint)
         if proto.op_type in ("If", "Loop", "Scan") and not domain:
             run = partial(self._subgraph, scope, depth)
             return self._guarded(lambda outer: import_control_flow(outer, run), node)
@@ -313,19 +349,49 @@ class _Importer:
     ) -> Sequence[Result]:
         """Import the body of a function; its nodes are called `label`, or by their own names."""
         place = f"function '{function.name}'"
-        if depth > MAX_DEPTH:
-            raise ModelError("graph-invalid", f"{place} calls itself")
+        self._check_call(function, place)
         scope = Scope()
         for name, operand in zip(function.input, operands, strict=False):
             scope.define(name, operand, place)
         for name in function.input[len(operands) :]:
             scope.define(name, None, place)
         outer, self.opsets = self.opsets, self.opsets | _opsets(function)
+        self.calls.append((function.domain, function.name))
         for node in sort_nodes(bound_nodes(function, caller)):
-            self._node(node, scope, depth + 1, label)
+            self._node(node, scope, depth, label)
+        self.calls.pop()
         self.opsets = outer
         wanted = zip(function.output, caller.output, strict=False)
         return [scope.find(name, place) if out else None for name, out in wanted]
+
+    def _binding_hint(self, tensor: Tensor, *, equals: bool = False) -> str | None:
+        """How to bind the inputs that `tensor` is computed from; None where it is from none.
+
+        With `equals`, the values that the graph compares them with are what they should have.
+        """
+        numbers = sorted(inputs_behind(tensor.value, self.block))
+        found = [self.interface[number][:2] for number in numbers]
+        inputs = [name for kind, name in found if kind == "input"]
+        return binding_hint(self.model.graph, inputs, equals=equals)
+
+    def _check_call(self, function: onnx.FunctionProto, place: str) -> None:
+        """Refuse a function that is on its own call stack, and one too deep in others."""
+        key = (function.domain, function.name)
+        if key in self.calls:
+            cycle = [*(name for _, name in self.calls[self.calls.index(key) :]), function.name]
+            raise ModelError(
+                "graph-invalid",
+                f"{place} calls itself",
+                cause=" calls ".join(cycle[:8]) + (" calls …" if len(cycle) > 8 else ""),
+                hint="ONNX has no recursion: use a Loop",
+            )
+        if len(self.calls) >= MAX_CALLS:
+            raise UnsupportedError(
+                "model-too-large",
+                f"functions call each other more than {MAX_CALLS} deep",
+                place=place,
+                hint="inline some of them, with onnx.inliner",
+            )
 
     def _check_bytes(self, shape: Sequence[int], dtype: str, place: str) -> None:
         size = prod(shape) * item_bytes(dtype)

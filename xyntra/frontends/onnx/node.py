@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import onnx
@@ -15,6 +15,18 @@ from xyntra.errors import ModelError, UnsupportedError
 
 Result = Operand | None
 Handler = Callable[["Node"], "Result | Sequence[Result]"]
+
+
+class BindingHint(Protocol):
+    """Says how to bind the inputs behind a tensor."""
+
+    def __call__(self, tensor: Tensor, *, equals: bool = False) -> str | None:
+        """The text of the hint, or None."""
+
+
+def _no_hint(tensor: Tensor, *, equals: bool = False) -> None:
+    return None
+
 
 _HANDLERS: dict[tuple[str, str], Handler] = {}
 
@@ -52,6 +64,8 @@ class Node:
         opset: version of the node's operator set.
         operands: its inputs; None where an optional input is left out.
         b: builds IR located at this node.
+        binding_hint: how to bind the inputs of the model that a tensor is computed from; with
+            `equals`, to the values that they are compared with. None where that does not help.
     """
 
     proto: onnx.NodeProto
@@ -59,6 +73,7 @@ class Node:
     opset: int
     operands: tuple[Result, ...]
     b: TensorBuilder
+    binding_hint: BindingHint = _no_hint
 
     @property
     def op_type(self) -> str:
@@ -108,7 +123,8 @@ class Node:
         if isinstance(operand, Tensor):
             raise self.unsupported(
                 f"input {position} decides the shape of the result and must be a constant",
-                hint="make it an initializer, or bind the free dimensions that it is computed from",
+                hint=self.binding_hint(operand)
+                or "make it an initializer, or bind the free dimensions that it is computed from",
             )
         return operand
 

@@ -18,6 +18,7 @@ import onnxruntime
 from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 
+import xyntra
 from xyntra.dialects import make_context
 from xyntra.frontends.onnx.importer import import_model
 from xyntra.passes.lower.cpu import lower_kernel
@@ -185,6 +186,24 @@ def run(model: onnx.ModelProto, feeds: Arrays) -> list[np.ndarray]:
     scratch = np.empty(kernel.scratch_bytes + kernel.private_bytes + _ALIGNMENT, np.uint8)
     _call(library.address("main"), [*arrays, scratch])
     return arrays[len(inputs) :]
+
+
+def check_compiled(
+    model: onnx.ModelProto, feeds: Arrays, rtol: float = 1e-4, atol: float = 1e-5, **settings: Any
+) -> list[np.ndarray]:
+    """As `check`, with fusion and all that `xyntra.compile` does, in this process."""
+    found = run_compiled(model, feeds, **settings)
+    compare(found, reference(model, feeds), rtol, atol)
+    return found
+
+
+def run_compiled(model: onnx.ModelProto, feeds: Arrays, **settings: Any) -> list[np.ndarray]:
+    """What `xyntra.compile` makes of `model`, called with `feeds`."""
+    config = {"isolate": False, "jobs": 1, "cache": False, **settings}
+    shapes = {name: array.shape for name, array in feeds.items()}
+    executable = xyntra.compile(model, inputs=shapes, config=config)
+    found = executable(*(feeds[port.name] for port in executable.inputs))
+    return list(found) if isinstance(found, tuple) else [found]
 
 
 @lru_cache(maxsize=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from harness import check_node, node_model, run
+from harness import check_node, node_model, run, run_compiled
 from refusals import check_invalid
 
 
@@ -31,3 +31,10 @@ def test_half() -> None:
 
 def test_refusals() -> None:
     check_invalid("Det", {"x": np.ones((2, 3), np.float32)}, "square")
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 1, 1), (3, 1, 1), (0, 1, 1), (2, 0, 0)])
+def test_small_matrices_in_fused_kernels(shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(0).standard_normal(shape)
+    (found,) = run_compiled(node_model("Det", {"x": x}), {"x": x})
+    np.testing.assert_allclose(found, np.linalg.det(x), rtol=1e-15)

@@ -41,14 +41,16 @@ def inputs(
 ANGLES = {"cos": normal(PLACES, SIZE // 2, seed=5), "sin": normal(PLACES, SIZE // 2, seed=6)}
 
 
-def node_of(given: dict[str, np.ndarray], **attributes: Any) -> tuple[Any, dict[str, np.ndarray]]:
-    """A model of one node whose total is known, and its inputs."""
+def node_of(
+    given: dict[str, np.ndarray], *, total_is_known: bool = True, **attributes: Any
+) -> tuple[Any, dict[str, np.ndarray]]:
+    """A model of one node, and its inputs."""
     names = [name if name in given else "" for name in ORDER]
     while not names[-1]:
         names.pop()
     counts = {"num_heads": HEADS, "kv_num_heads": GROUPS}
     rest = {"domain": DOMAIN, "names": names, "outputs": 3} | counts | attributes
-    known = {"total": given["total"]}
+    known = {"total": given["total"]} if total_is_known else {}
     fed = {name: array for name, array in given.items() if name not in known}
     return node_model("GroupQueryAttention", fed, constants=known, **rest), fed
 
@@ -83,6 +85,36 @@ def test_caches(name: str, rotates: int) -> None:
 )  # fmt: skip
 def test_attributes(name: str, attributes: dict[str, float]) -> None:
     check(inputs(*CACHES[name]), **attributes)
+
+
+BUFFERS = {
+    "a prompt": (1, 4, 12, [4], 4),
+    "a step": (1, 1, 12, [8], 8),
+    "the last step": (1, 1, 12, [12], 12),
+    "prompts": (2, 5, 12, [5, 3], 5),
+    "sequences of their own": (3, 1, 12, [10, 4, 7], 10),
+}
+
+
+@pytest.mark.parametrize("attributes", [{}, {"do_rotary": 1}, {"local_window_size": 3}])
+@pytest.mark.parametrize("name", BUFFERS)
+def test_a_total_that_is_an_input(name: str, attributes: dict[str, int]) -> None:
+    """One executable serves all steps: the past is a buffer of the final length."""
+    given = inputs(*BUFFERS[name], **(ANGLES if "do_rotary" in attributes else {}))
+    model, fed = node_of(given, total_is_known=False, **attributes)
+    found, wanted = run(model, fed), reference(model, fed)
+    for i, length in enumerate(BUFFERS[name][3]):
+        new = min(BUFFERS[name][1], length)
+        np.testing.assert_allclose(found[0][i, :new], wanted[0][i, :new], 1e-4, 1e-5)
+        for mine, theirs in zip(found[1:], wanted[1:], strict=True):
+            assert mine.shape == theirs.shape
+            np.testing.assert_allclose(mine[i, :, :length], theirs[i, :, :length], 1e-4, 1e-5)
+
+
+def test_a_total_without_room_in_the_past() -> None:
+    given = inputs(1, 1, 7, [8], 8)
+    model, fed = node_of(given, total_is_known=False)
+    assert np.isnan(run(model, fed)[0]).all()
 
 
 def test_several_queries_of_sequences_of_their_own() -> None:

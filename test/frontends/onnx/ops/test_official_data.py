@@ -11,11 +11,11 @@ abs acos acosh add affinegrid and_ argmax argmin asin asinh atan atanh bitcast b
 bitwisenot bitwiseor bitwisexor blackmanwindow cast castlike ceil center_crop_pad compress concat
 constant constantofshape cos cosh cumprod cumsum depthtospace det div equal erf exp expand eyelike
 flatten floor gather gatherelements gathernd greater greater_or_equal gridsample hammingwindow
-hannwindow hardmax identity if_ isinf isnan less less_or_equal log loop max mean min mod mul neg
-nonzero not_ onehot or_ pad pow rangeop reciprocal reduce_log_sum reduce_log_sum_exp reducel1
-reducel2 reducemax reducemean reducemin reduceprod reducesum reducesumsquare reshape
+hannwindow hardmax identity if_ isinf isnan less less_or_equal log loop max mean melweightmatrix min
+mod mul neg nonzero not_ onehot or_ pad pow rangeop reciprocal reduce_log_sum reduce_log_sum_exp
+reducel1 reducel2 reducemax reducemean reducemin reduceprod reducesum reducesumsquare reshape
 reversesequence round scan scatter scatterelements scatternd shape sign sin sinh size slice
-spacetodepth split sqrt squeeze sub sum tan tanh tensorscatter tile topk transpose trilu unique
+spacetodepth split sqrt squeeze stft sub sum tan tanh tensorscatter tile topk transpose trilu unique
 unsqueeze where xor
 """.split()
 

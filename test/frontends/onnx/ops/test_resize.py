@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from arrays import bytes_, normal, tolerance
-from harness import check_node
+from harness import check_compiled, check_node, node_model
 from refusals import check_invalid, check_unsupported
 
 TRANSFORMATIONS = [
@@ -67,6 +67,18 @@ def test_antialias(mode: str, sizes: list[int]) -> None:
 
 def test_antialias_over_many_elements() -> None:
     check(normal(1, 1, 60, 4), sizes=[1, 1, 3, 4], mode="linear", antialias=1)
+
+
+@pytest.mark.parametrize("factor", [2, 4, 8, 16, 32])
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_antialias_in_fused_kernels(mode: str, factor: int) -> None:
+    """Filters of many taps are reductions, which fusion and its checker must see alike."""
+    x, size = normal(1, 2, 64, 64), 64 // factor
+    constants, names = {"sizes": np.array([1, 2, size, size])}, ["x", "", "", "sizes"]
+    options = {"mode": mode, "antialias": 1, "opset": 19}
+    model = node_model("Resize", {"x": x}, constants=constants, names=names, **options)
+    for fuse in (True, False):
+        check_compiled(model, {"x": x}, fuse=fuse)
 
 
 def test_cubic_without_what_is_outside() -> None:

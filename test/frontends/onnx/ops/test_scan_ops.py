@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from harness import check_node, node_model, run
+from harness import check_compiled, check_node, node_model, run, run_compiled
 from refusals import check_invalid, check_unsupported
 
 
@@ -40,6 +40,27 @@ def test_cum_prod(exclusive: int, reverse: int) -> None:
     if exclusive:
         wanted = np.concatenate([np.ones((2, 1)), wanted[:, :-1]], axis=1)
     np.testing.assert_allclose(found, wanted[:, ::-1] if reverse else wanted)
+
+
+@pytest.mark.parametrize("exclusive", [0, 1])
+@pytest.mark.parametrize("reverse", [0, 1])
+@pytest.mark.parametrize("shape", [(1,), (1, 1), (3, 1), (1, 3), (0,), (2, 0), (2, 1, 3)])
+def test_cumulating_short_axes_in_fused_kernels(
+    shape: tuple[int, ...], reverse: int, exclusive: int
+) -> None:
+    """Loops of one iteration, which are no loops any more once they are simplified."""
+    x = np.random.default_rng(0).integers(-9, 9, shape)
+    options = {"exclusive": exclusive, "reverse": reverse}
+    for axis in range(-len(shape), len(shape)):
+        axes = {"a": np.array(axis)}
+        for dtype in (np.float32, np.float64, np.int32, np.int64):
+            feeds = {"x": x.astype(dtype)}
+            check_compiled(node_model("CumSum", feeds, constants=axes, **options), feeds)
+        if x.shape[axis] == 1 and not reverse:
+            feeds = {"x": x}
+            model = node_model("CumProd", feeds, opset=26, constants=axes, **options)
+            wanted = np.ones_like(x) if exclusive else x
+            np.testing.assert_array_equal(run_compiled(model, feeds)[0], wanted)
 
 
 def test_cumulating_nothing_and_wrongly() -> None:

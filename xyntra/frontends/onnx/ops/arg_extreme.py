@@ -82,10 +82,14 @@ def _is_better(v: Scalar, best: Scalar, largest: bool, last: bool) -> Scalar:
 def _arg_extreme(node: Node, *, largest: bool) -> Tensor:
     x = node.tensor(0)
     axis = node.axis(node.attribute("axis", 0), x.rank)
-    if not x.shape[axis]:
+    kept = [n for d, n in enumerate(x.shape) if d != axis]
+    if 0 in kept:
+        result = Tensor(node.b.empty(kept, "int64"), "int64")
+    elif not x.shape[axis]:
         raise node.invalid("the axis has no elements")
-    last = bool(node.attribute("select_last_index", 0))
-    result = arg_extreme(node.b, x, axis, largest=largest, last=last)
+    else:
+        last = bool(node.attribute("select_last_index", 0))
+        result = arg_extreme(node.b, x, axis, largest=largest, last=last)
     if not node.attribute("keepdims", 1):
         return result
     return node.b.reshape(result, [1 if d == axis else n for d, n in enumerate(x.shape)])

@@ -76,7 +76,7 @@ def max_unpool(node: Node) -> Tensor:
     shape = list(x.shape[:2])
     for i, size in enumerate(x.shape[2:]):
         shape.append((size - 1) * strides[i] + kernel[i] - pads[i] - pads[i + rank])
-    if min(shape) < 1:
+    if min(shape[2:]) < 1:
         raise node.invalid(f"the result would have the shape {tuple(shape)}")
     count = prod(x.shape)
     flat, where = b.reshape(x, [count]), b.reshape(indices, [count])

@@ -47,6 +47,9 @@ def conv(node: Node) -> Tensor:
     x, weight = node.tensor(0), node.tensor(1)
     groups = check_operands(node, x, weight, channel_axis=1)
     window = read_window(node, x.shape[2:], kernel_of_weight(node, weight.shape))
+    if 0 in window.output:
+        shape = [x.shape[0], weight.shape[0], *window.output]
+        return Tensor(node.b.empty(shape, x.dtype), x.dtype)
     result = convolve(
         node.b,
         window.pad(node.b, x, 0),

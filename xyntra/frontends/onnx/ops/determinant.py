@@ -17,6 +17,8 @@ def det(node: Node) -> Tensor:
     if x.rank < 2 or x.shape[-1] != x.shape[-2]:
         raise node.invalid(f"shape {x.shape} holds no square matrices")
     wide, batch = accumulator_of(x.dtype), x.shape[:-2]
+    if x.shape[-1] == 1:
+        return b.reshape(x, batch)
     result = Tensor(b.fill(batch, wide, 1), wide)
     if 0 in x.shape:
         return cast(b, result, x.dtype)

@@ -148,7 +148,7 @@ def _axes(node: Node, image: tuple[int, ...], grid: tuple[int, ...]) -> list[_Ax
     rank = len(image) - 2
     if rank < 1 or len(grid) != rank + 2 or grid[-1] != rank or grid[0] != image[0]:
         raise node.invalid(f"a grid of shape {grid} does not fit an input of shape {image}")
-    if 0 in image[2:]:
+    if 0 in image[2:] and 0 not in (*image[:2], *grid):
         raise node.invalid(f"there is nothing to sample in shape {image}")
     mode = node.attribute("mode", "bilinear")
     padding = node.attribute("padding_mode", "zeros")

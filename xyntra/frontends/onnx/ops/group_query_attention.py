@@ -3,6 +3,9 @@
 
 Its definition is that of onnxruntime's docs/ContribOperators.md. Query i of a sequence stands
 behind the keys of the cache that are its past, whose number each sequence has for itself.
+
+Where the total number of positions is an input, the past is a buffer of its final length, which the
+caches that are returned have, too. If the total does not fit into it, the result is NaN.
 """
 
 from __future__ import annotations
@@ -35,7 +38,8 @@ class _Sequences:
         value: likewise.
         before: how many keys precede the first query of each sequence, int64 of [batch]; an array
             where that is known, the same for all.
-        total: keys of the longest sequence.
+        total: keys of the longest sequence; where only the data tells, as many as the past has room
+            for.
         left: how many keys a query sees up to its own position, or -1 for all.
     """
 
@@ -55,8 +59,9 @@ class _Sequences:
     @property
     def sees_all(self) -> bool:
         """Whether every query sees all keys."""
-        is_last = isinstance(self.before, np.ndarray) and self.query.shape[1] == 1
-        return is_last and not 0 <= self.left < self.total
+        if not isinstance(self.before, np.ndarray) or 0 <= self.left < self.total:
+            return False
+        return self.query.shape[1] == 1 and int(self.before[0]) + 1 == self.total
 
 
 @handles("GroupQueryAttention", domain=MICROSOFT)
@@ -64,7 +69,7 @@ def group_query_attention(node: Node) -> list[Tensor | None]:
     _refuse(node)
     given = _with_rotation(node, _sequences(node))
     key, value = (_cached(node, given, i, x) for i, x in enumerate((given.key, given.value)))
-    result = _attend(node, given, key, value)
+    result = _where_it_fits(node, given, _attend(node, given, key, value))
     wanted = [i < len(node.proto.output) and bool(node.proto.output[i]) for i in (1, 2)]
     caches = [x if want else None for x, want in zip((key, value), wanted, strict=True)]
     return [result, *caches]
@@ -121,20 +126,41 @@ def _total(node: Node, length: int) -> int:
     """Keys of the longest sequence, the new ones included."""
     if not _past_length(node):
         return length
-    total = int(node.constant(_TOTAL).reshape(-1)[0])
+    known = _known_total(node)
+    total = _past_length(node) if known is None else known
     if total < length:
         raise node.invalid(f"a total of {total} positions, of which {length} are new")
     return total
 
 
+def _known_total(node: Node) -> int | None:
+    total = node.operand(_TOTAL)
+    return int(total.reshape(-1)[0]) if isinstance(total, np.ndarray) else None
+
+
+def _where_it_fits(node: Node, given: _Sequences, result: Tensor) -> Tensor:
+    """NaN where a total that is an input is more than the past has room for."""
+    if not _past_length(node) or _known_total(node) is not None:
+        return result
+    total = node.b.reshape(node.tensor(_TOTAL), [])
+
+    def body(value: Scalar, count: Scalar) -> Scalar:
+        return (count <= given.total).select(value, constant(float("nan"), result.dtype))
+
+    return node.b.map(body, result, total, dtype=result.dtype)
+
+
 def _before(node: Node, batch: int, length: int, total: int) -> Operand:
     """How many keys precede the first query of each sequence."""
-    if total == length or batch == 1:
+    fixed = not _past_length(node) or _known_total(node) is not None
+    if fixed and (total == length or batch == 1):
         return np.full(batch, total - length, np.int64)
     last = node.operand(_LENGTHS)
     if isinstance(last, np.ndarray):
         known = last.reshape(-1).astype(np.int64) + (1 - length)
         if (known == known[0]).all():
+            if int(known[0]) + length > total:
+                raise node.invalid(f"sequences of {int(known[0]) + length} in {total} positions")
             return np.maximum(known, 0)
     flat = node.b.reshape(node.b.tensor(last), [batch])
     return node.b.map(lambda v: (v.cast("int64") + (1 - length)).maximum(0), flat, dtype="int64")

@@ -188,6 +188,8 @@ def group_norm(node: Node) -> Tensor:
 def _normalise_groups(node: Node, x: Tensor, groups: int, scale: Tensor, bias: Tensor) -> Tensor:
     """Normalise each group of channels of each instance; scale and shift each channel."""
     b, wide = node.b, accumulator_of(x.dtype)
+    if 0 in x.shape:
+        return x
     size = prod(x.shape[1:]) // groups
     rows = b.reshape(x, [x.shape[0], groups, size])
     normalised = b.reshape(named.layer_norm(b, rows, 2, _epsilon(node)), x.shape)

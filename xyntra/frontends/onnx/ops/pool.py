@@ -31,6 +31,11 @@ def _window(node: Node, x: Tensor) -> Window:
     return read_window(node, x.shape[2:], kernel, ceil_mode=ceil_mode)
 
 
+def _nothing(node: Node, x: Tensor, window: Window, dtype: str) -> Tensor:
+    """The result of windows that do not fit into the input even once."""
+    return Tensor(node.b.empty([*x.shape[:2], *window.output], dtype), dtype)
+
+
 def _windows(window: Window) -> Windows:
     return Windows(window.kernel, window.strides, window.dilations, window.output)
 
@@ -39,6 +44,8 @@ def _windows(window: Window) -> Windows:
 def max_pool(node: Node) -> Sequence[Tensor]:
     x = _image(node)
     window = _window(node, x)
+    if 0 in window.output:
+        return [_nothing(node, x, window, dtype) for dtype in (x.dtype, "int64")]
     padded = window.pad(node.b, x, identity_of("max", x.dtype))
     if len(node.proto.output) < 2 or not node.proto.output[1]:
         return [slide(node.b, padded, _windows(window), "max")]
@@ -92,6 +99,8 @@ def _column_major(flat: Scalar, sizes: Sequence[int]) -> Scalar:
 def average_pool(node: Node) -> Tensor:
     x = _image(node)
     window = _window(node, x)
+    if 0 in window.output:
+        return _nothing(node, x, window, x.dtype)
     wide = accumulator_of(x.dtype)
     total = slide(node.b, window.pad(node.b, x, 0), _windows(window), "sum", accumulator=wide)
     include = bool(node.attribute("count_include_pad", 0))
@@ -135,6 +144,8 @@ def _divisors(counts: Sequence[np.ndarray], dtype: str) -> list[Operand]:
 def lp_pool(node: Node) -> Tensor:
     x = _image(node)
     window = _window(node, x)
+    if 0 in window.output:
+        return _nothing(node, x, window, x.dtype)
     padded, order = window.pad(node.b, x, 0), _order(node)
     wide = accumulator_of(x.dtype)
     total = slide(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from xyntra.dialects.builder import Tensor
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.frontends.onnx.node import Node, handles
-from xyntra.frontends.onnx.ops.recurrent_layer import Direction, States, import_layer
+from xyntra.frontends.onnx.ops.recurrent_layer import Direction, Products, States, import_layer
 
 
 @handles("RNN")
@@ -27,12 +27,17 @@ def _rnn_cell(layer: Direction, x: Tensor, states: States) -> States:
 
 @handles("LSTM")
 def lstm(node: Node) -> list[Tensor]:
+    return lstm_layer(node)
+
+
+def lstm_layer(node: Node, products: Products | None = None) -> list[Tensor]:
+    """An LSTM, with float weights unless `products` multiply by others."""
     coupled = bool(node.attribute("input_forget", 0))
 
     def cell(layer: Direction, x: Tensor, states: States) -> States:
         return _lstm_cell(layer, x, states, coupled)
 
-    return import_layer(node, 4, 2, ["Sigmoid", "Tanh", "Tanh"], cell)
+    return import_layer(node, 4, 2, ["Sigmoid", "Tanh", "Tanh"], cell, products)
 
 
 def _lstm_cell(layer: Direction, x: Tensor, states: States, coupled: bool) -> States:

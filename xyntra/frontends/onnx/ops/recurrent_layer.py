@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from torch_mlir import ir
@@ -27,6 +28,10 @@ MAX_STEPS = 512
 _DIRECTIONS = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}
 
 States = list[Tensor]
+Product = Callable[[Tensor], Tensor]
+"""Multiplies rows [m, k] by weights; the result is [m, gates * hidden]."""
+Products = Callable[[int], tuple[Product, Product]]
+"""Of a direction, what multiplies inputs and what multiplies states."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,7 @@ class Direction:
         reverse: whether the sequence is read from its end.
         functions: the activations.
         inputs: projections of all inputs with their biases, [steps, batch, gates, hidden].
-        recurrence: [gates, hidden, hidden].
+        recurrence: [gates, hidden, hidden], or what multiplies a state by all of it.
         recurrence_bias: [gates, hidden].
         peepholes: [3, hidden] or None.
         initial: states before the first step, each [batch, hidden].
@@ -48,7 +53,7 @@ class Direction:
     reverse: bool
     functions: list[Activation]
     inputs: Tensor
-    recurrence: Tensor
+    recurrence: Tensor | Product
     recurrence_bias: Tensor | None
     peepholes: Tensor | None
     initial: States
@@ -67,6 +72,9 @@ class Direction:
 
     def project(self, state: Tensor, first: int = 0, count: int | None = None) -> Tensor:
         """The projections of a state for `count` gates from `first` on, [batch, count, hidden]."""
+        if not isinstance(self.recurrence, Tensor):
+            _, batch, gates, hidden = self.inputs.shape
+            return self.b.reshape(self.recurrence(state), [batch, gates, hidden])
         gates, hidden, _ = self.recurrence.shape
         count = gates if count is None else count
         weight = self.b.slice(self.recurrence, [first, 0, 0], [count, hidden, hidden], [1] * 3)
@@ -111,7 +119,12 @@ Cell = Callable[[Direction, Tensor, States], States]
 
 
 def import_layer(
-    node: Node, gates: int, states: int, defaults: Sequence[str], cell: Cell
+    node: Node,
+    gates: int,
+    states: int,
+    defaults: Sequence[str],
+    cell: Cell,
+    products: Products | None = None,
 ) -> list[Tensor]:
     """All directions of a recurrent operator: the outputs of every step, then the last states.
 
@@ -121,6 +134,7 @@ def import_layer(
         states: how many states it has; the first is its output.
         defaults: the activations of one direction.
         cell: builds one step.
+        products: multiply by weights that are not floats; these have their gates last.
     """
     x, dtype = node.tensor(0), node.tensor(0).dtype
     batch_first = bool(node.attribute("layout", 0))
@@ -128,9 +142,9 @@ def import_layer(
         raise node.invalid(f"the input has shape {x.shape}, expected three dimensions")
     if batch_first:
         x = node.b.transpose(x, [1, 0, 2])
-    if not 0 < x.shape[0] <= MAX_STEPS:
-        raise node.unsupported(f"sequences of {x.shape[0]} steps (1 to {MAX_STEPS} are unrolled)")
-    layers = _directions(node, x, gates, states, defaults, batch_first)
+    if x.shape[0] > MAX_STEPS:
+        raise node.unsupported(f"sequences of {x.shape[0]} steps (up to {MAX_STEPS} are unrolled)")
+    layers = _directions(node, x, gates, states, defaults, batch_first, products)
     lengths = _lengths(node, x)
     outputs, finals = [], []
     for layer in layers:
@@ -147,18 +161,27 @@ def import_layer(
 
 
 def _directions(
-    node: Node, x: Tensor, gates: int, states: int, defaults: Sequence[str], batch_first: bool
+    node: Node,
+    x: Tensor,
+    gates: int,
+    states: int,
+    defaults: Sequence[str],
+    batch_first: bool,
+    products: Products | None,
 ) -> list[Direction]:
     reversed_ = _DIRECTIONS.get(str(node.attribute("direction", "forward")))
     if reversed_ is None:
         raise node.invalid(f"attribute 'direction' is '{node.attribute('direction')}'")
-    count, hidden = len(reversed_), node.tensor(2).shape[-1]
+    count = len(reversed_)
+    hidden = node.tensor(2).shape[-1] if products is None else node.tensor(2).shape[1]
     if node.attribute("hidden_size", hidden) != hidden:
         raise node.invalid(f"hidden_size is not {hidden}, the size of the recurrence weights")
     functions = read_activations(node, defaults, count)
     batch, wide = x.shape[1], accumulator_of(x.dtype)
-    weight = _checked(node, 1, (count, gates * hidden, x.shape[2]))
-    recurrence = _checked(node, 2, (count, gates * hidden, hidden))
+    shapes = [(count, gates * hidden, size) for size in (x.shape[2], hidden)]
+    if products is not None:
+        shapes = [(count, size, outputs) for _, outputs, size in shapes]
+    weight, recurrence = (_checked(node, 1 + i, shape) for i, shape in enumerate(shapes))
     bias = _optional(node, 3, (count, 2 * gates * hidden))
     peepholes = _optional(node, 7, (count, 3 * hidden)) if states == 2 else None
     shape = (batch, count, hidden) if batch_first else (count, batch, hidden)
@@ -166,14 +189,23 @@ def _directions(
     layers = []
     for i, reverse in enumerate(reversed_):
         bias_part = _part(node.b, bias, i)
-        inputs = _project_inputs(node.b, x, _take(node.b, weight, i), bias_part, gates, wide)
+        recurrent: Tensor | Product
+        if products is None:
+            projected = node.b.einsum("tbi,gi->tbg", x, _take(node.b, weight, i), wide)
+            matrix = _take(node.b, recurrence, i)
+            recurrent = node.b.reshape(matrix, [gates, hidden, hidden])
+        else:
+            product, recurrent = products(i)
+            projected = product(node.b.reshape(x, [prod(x.shape[:2]), x.shape[2]]))
+            projected = node.b.reshape(projected, [*x.shape[:2], gates * hidden])
+        inputs = _with_bias(node.b, projected, bias_part, gates)
         layers.append(
             Direction(
                 node.b,
                 reverse,
                 functions[i],
                 inputs,
-                node.b.reshape(_take(node.b, recurrence, i), [gates, hidden, hidden]),
+                recurrent,
                 _widened(node.b, _recurrence_bias(node.b, bias_part, gates), wide),
                 _widened(node.b, _rows(node.b, _part(node.b, peepholes, i), 3), wide),
                 [_initial(node.b, t, i, batch_first, (batch, hidden), wide) for t in initial],
@@ -212,13 +244,11 @@ def _rows(b: TensorBuilder, vector: Tensor | None, count: int) -> Tensor | None:
     return None if vector is None else b.reshape(vector, [count, vector.shape[0] // count])
 
 
-def _project_inputs(
-    b: TensorBuilder, x: Tensor, weight: Tensor, bias: Tensor | None, gates: int, wide: str
-) -> Tensor:
+def _with_bias(b: TensorBuilder, projected: Tensor, bias: Tensor | None, gates: int) -> Tensor:
     """The inputs of all steps times the weights plus the inputs' half of the biases."""
-    projected = b.einsum("tbi,gi->tbg", x, weight, wide)
+    wide = projected.dtype
     if bias is not None:
-        own = b.slice(bias, [0], [weight.shape[0]], [1])
+        own = b.slice(bias, [0], [projected.shape[2]], [1])
         projected = map_vectors(
             b, lambda v, c: v + c.cast(wide), [(own, 2)], projected.shape, wide, whole=[projected]
         )
@@ -275,6 +305,8 @@ def _unroll(layer: Direction, cell: Cell, lengths: Tensor | None) -> tuple[Tenso
                 for a, old in zip(new, states, strict=True)
             ]
         states = new
+    if not outputs:
+        return Tensor(b.empty([0, *layer.initial[0].shape], layer.dtype), layer.dtype), states
     return concatenate(b, [b.reshape(y, [1, *y.shape]) for y in outputs], 0), states
 
 

@@ -26,10 +26,12 @@ def _cumulate(node: Node, kind: Reduction) -> Tensor:
         raise node.invalid("the axis must be one number")
     axis = node.axis(int(position.item()), x.rank)
     exclusive, reverse = node.attribute("exclusive", 0), node.attribute("reverse", 0)
+    neutral = 0 if kind == "sum" else 1
     if 0 in x.shape:
         return x
+    if x.shape[axis] == 1:
+        return Tensor(b.fill(x.shape, x.dtype, neutral), x.dtype) if exclusive else x
     last, wide = x.shape[axis] - 1, accumulator_of(x.dtype)
-    neutral = 0 if kind == "sum" else 1
     independent = [d for d in range(x.rank) if d != axis]
     start = Tensor(b.empty(x.shape, wide), wide)
 

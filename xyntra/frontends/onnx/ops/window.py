@@ -83,13 +83,14 @@ def kernel_of_weight(node: Node, weight: Sequence[int]) -> tuple[int, ...]:
 def read_window(
     node: Node, sizes: Sequence[int], kernel: Sequence[int], *, ceil_mode: bool = False
 ) -> Window:
-    """The window that the node's attributes describe.
+    """The window that the node's attributes describe; it may have no outputs.
 
     Args:
         node: has strides, dilations, pads and auto_pad.
         sizes: the input's spatial dimensions.
         kernel: number of taps by dimension.
-        ceil_mode: also take windows that begin inside and end outside.
+        ceil_mode: also take windows that begin inside and end outside. For an `auto_pad` of VALID
+            the specification's formulas for both modes are the same one: none ends outside.
     """
     rank = len(sizes)
     if len(kernel) != rank or min(kernel, default=1) < 1:
@@ -99,19 +100,20 @@ def read_window(
     extents = [d * (k - 1) + 1 for k, d in zip(kernel, dilations, strict=True)]
     mode = auto_pad_of(node)
     low, high = _pads(node, mode, sizes, extents, strides)
+    rounds_up = ceil_mode and mode != "VALID"
     output = []
     for i in range(rank):
         if low[i] + high[i] > MAX_PAD:
             raise node.unsupported(f"{low[i] + high[i]} elements of padding")
         room = sizes[i] + low[i] + high[i] - extents[i]
-        if room < 0:
+        count = (-(-room // strides[i]) if rounds_up else room // strides[i]) + 1
+        # Windows that would begin in the padding behind the input are ignored.
+        if rounds_up and (count - 1) * strides[i] >= sizes[i] + low[i]:
+            count -= 1
+        if count < 0:
             raise node.invalid(
                 f"the kernel spans {extents[i]} elements, the padded input {room + extents[i]}"
             )
-        count = room // strides[i] + 1
-        # Windows that would begin in the padding behind the input are ignored.
-        if ceil_mode and room % strides[i] and count * strides[i] < sizes[i] + low[i]:
-            count += 1
         output.append(count)
     fields = (kernel, strides, dilations, low, high, output)
     return Window(*(tuple(field) for field in fields))

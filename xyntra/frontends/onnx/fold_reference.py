@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Evaluation by ONNX's reference implementation, of operators that have no rule of their own.
+
+These are what exporters compute shapes and indices with beyond the elementwise operators. What it
+cannot evaluate stays in the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+import numpy as np
+import onnx
+
+from xyntra.frontends.onnx.fold import TooLargeError, bounded, folds
+from xyntra.frontends.onnx.node import Node
+
+
+def _inputs(node: Node) -> list[np.ndarray]:
+    return [op for op in node.operands if isinstance(op, np.ndarray)]
+
+
+def _outer(node: Node) -> int:
+    """A contraction gives no more elements than an outer product."""
+    return prod(array.size for array in _inputs(node))
+
+
+def _padded(node: Node) -> int:
+    pads = node.integers("pads", 1) or [0]
+    return prod(size + sum(abs(pad) for pad in pads) for size in node.constant(0).shape)
+
+
+_OPERATORS: dict[str, Callable[[Node], int] | None] = {
+    "ArgMax": None, "ArgMin": None, "BitShift": None, "Compress": None, "CumProd": None,
+    "CumSum": None, "DepthToSpace": None, "Einsum": _outer, "EyeLike": None,
+    "GatherND": _outer, "Gemm": _outer, "Hardmax": None, "IsInf": None,
+    "MatMul": _outer,
+    "OneHot": lambda node: node.constant(0).size * abs(int(node.constant(1).item())),
+    "Pad": _padded, "PRelu": _outer, "ReduceL1": None, "ReduceL2": None, "ReduceMean": None,
+    "ReduceSumSquare": None, "ReverseSequence": None, "ScatterElements": None, "ScatterND": None,
+    "Scatter": None, "SpaceToDepth": None, "TopK": None, "Trilu": None, "Unique": None,
+}  # fmt: skip
+"""With a bound of the elements of each output, where it may have more than the inputs."""
+
+
+@folds(*_OPERATORS)
+def evaluate(node: Node) -> list[np.ndarray]:
+    """The node's outputs."""
+    bound = _OPERATORS[node.op_type]
+    if bound is not None:
+        bounded([bound(node)])
+    if node.op_type == "TopK" and bool((node.constant(0) != node.constant(0)).any()):
+        raise TooLargeError  # where the reference sorts NaN, it is the largest of numbers
+    try:
+        results = _run(node)
+    except Exception:  # whatever it is, the importer of the operator has a better message
+        raise TooLargeError from None
+    for array in results:
+        bounded(array.shape)
+    return results
+
+
+def _run(node: Node) -> list[np.ndarray]:
+    from onnx.reference import ReferenceEvaluator  # takes long to load, and few models need it
+
+    given = {f"x{i}": op for i, op in enumerate(node.operands) if isinstance(op, np.ndarray)}
+    names = [f"x{i}" if op is not None else "" for i, op in enumerate(node.operands)]
+    outputs = [f"y{i}" for i in range(len(node.proto.output))]
+    proto = onnx.NodeProto(op_type=node.op_type, input=names, output=outputs)
+    proto.attribute.extend(node.proto.attribute)
+    graph = onnx.GraphProto(
+        node=[proto],
+        input=[onnx.ValueInfoProto(name=name) for name in given],
+        output=[onnx.ValueInfoProto(name=name) for name in outputs],
+    )
+    opsets = [onnx.helper.make_opsetid("", node.opset)]
+    model = onnx.helper.make_model(graph, opset_imports=opsets)
+    return [np.asarray(array) for array in ReferenceEvaluator(model).run(None, given)]
