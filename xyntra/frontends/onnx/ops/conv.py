@@ -44,6 +44,11 @@ def check_operands(node: Node, x: Tensor, weight: Tensor, channel_axis: int) -> 
 
 @handles("Conv")
 def conv(node: Node) -> Tensor:
+    return convolution(node)
+
+
+def convolution(node: Node) -> Tensor:
+    """Input [N, C, *spatial] and weight [M, C / groups, *kernel], with an optional bias [M]."""
     x, weight = node.tensor(0), node.tensor(1)
     groups = check_operands(node, x, weight, channel_axis=1)
     window = read_window(node, x.shape[2:], kernel_of_weight(node, weight.shape))

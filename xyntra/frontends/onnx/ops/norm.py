@@ -162,7 +162,7 @@ def instance_norm(node: Node) -> Tensor:
     if x.rank < 3:
         raise node.invalid(f"the input {x.shape} has no spatial dimensions")
     scale, bias = check_vectors(node, [1, 2], x.shape[1])
-    return _normalise_groups(node, x, x.shape[1], scale, bias)
+    return normalise_groups(node, x, x.shape[1], scale, bias)
 
 
 @handles("GroupNormalization")
@@ -173,7 +173,7 @@ def group_norm(node: Node) -> Tensor:
     _check_stash_type(node, x.dtype)
     if node.opset >= 21:
         scale, bias = check_vectors(node, [1, 2], x.shape[1])
-        return _normalise_groups(node, x, groups, scale, bias)
+        return normalise_groups(node, x, groups, scale, bias)
     scale, bias = check_vectors(node, [1, 2], groups)
     grouped = [groups, x.shape[1] // groups]
     scale, bias = (
@@ -182,10 +182,10 @@ def group_norm(node: Node) -> Tensor:
         )
         for vector in (scale, bias)
     )
-    return _normalise_groups(node, x, groups, scale, bias)
+    return normalise_groups(node, x, groups, scale, bias)
 
 
-def _normalise_groups(node: Node, x: Tensor, groups: int, scale: Tensor, bias: Tensor) -> Tensor:
+def normalise_groups(node: Node, x: Tensor, groups: int, scale: Tensor, bias: Tensor) -> Tensor:
     """Normalise each group of channels of each instance; scale and shift each channel."""
     b, wide = node.b, accumulator_of(x.dtype)
     if 0 in x.shape:

@@ -115,15 +115,15 @@ def _weight_of_blocks(node: Node, dtype: str) -> Tensor:
     if packed.dtype != "uint8" or prod(packed.shape) != columns * blocks * block * bits // 8:
         raise node.invalid(f"input 1 has shape {packed.shape} and dtype {packed.dtype}")
     shape = [columns, blocks, block]
-    integers = node.b.reshape(_unpacked(node, packed, columns, bits), shape)
+    integers = node.b.reshape(unpacked(node, packed, columns, bits), shape)
     scales = node.b.reshape(node.tensor(2), [columns, blocks, 1])
     zeros: list[Operand] = [np.array(1 << (bits - 1), np.uint8)]
     if node.has(3):
         zero = node.tensor(3)
         if zero.dtype != "uint8":
             raise node.unsupported(f"zero points of dtype {zero.dtype}")
-        unpacked = _unpacked(node, zero, columns, bits)
-        zero = node.b.slice(unpacked, [0, 0], [columns, blocks], [1, 1])
+        zero = unpacked(node, zero, columns, bits)
+        zero = node.b.slice(zero, [0, 0], [columns, blocks], [1, 1])
         zeros = [node.b.reshape(zero, [columns, blocks, 1])]
 
     def body(value: Scalar, scale: Scalar, zero: Scalar) -> Scalar:
@@ -135,7 +135,7 @@ def _weight_of_blocks(node: Node, dtype: str) -> Tensor:
     return node.b.slice(weight, [0, 0], [columns, steps], [1, 1])
 
 
-def _unpacked(node: Node, packed: Tensor, rows: int, bits: int) -> Tensor:
+def unpacked(node: Node, packed: Tensor, rows: int, bits: int) -> Tensor:
     """Bytes as [rows, …], one for each integer; of two in a byte the low one comes first."""
     count = prod(packed.shape) // rows
     if bits == 8:
