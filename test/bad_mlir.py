@@ -58,6 +58,17 @@ _WHILE = _function(
     scf.yield %h : {_TYPE}
   }}"""
 )
+_DIAGONAL = """#v = affine_map<(d0) -> (d0)>
+#d = affine_map<(d0) -> (d0, d0)>
+func.func @main(%v: tensor<3xf32>, %m: tensor<3x3xf32>) -> tensor<3x3xf32> {
+  %0 = linalg.generic {indexing_maps = [#v, #d], iterator_types = ["parallel"]}
+      ins(%v : tensor<3xf32>) outs(%m : tensor<3x3xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<3x3xf32>
+  return %0 : tensor<3x3xf32>
+}
+"""
 _STORE = _function(
     f"""{_NUMBER}  %m = memref.alloc() : memref<4xf32>
   memref.store %v, %m[%i] : memref<4xf32>
@@ -132,10 +143,11 @@ _CASES: dict[str, tuple[str, type[XyntraError], str, str]] = {
         "mlir-invalid",
         "bad.mlir",
     ),
-    "mlir with branches": (_BRANCHES, UnsupportedError, "control-flow-unsupported", "'main'"),
+    "mlir with branches": (_BRANCHES, UnsupportedError, "mlir-unsupported", "branches"),
     "mlir of an operation without code": (_SCATTER, UnsupportedError, "mlir-operation", "line 4"),
     "mlir of a computed size": (_DYNAMIC, UnsupportedError, "mlir-dynamic", "line 6, column 8"),
     "mlir with an open loop": (_WHILE, UnsupportedError, "mlir-operation", "scf.for"),
+    "mlir that writes a diagonal": (_DIAGONAL, UnsupportedError, "mlir-operation", "insert_slice"),
     "mlir with memory inside": (_STORE, UnsupportedError, "mlir-type", "keep values in tensors"),
     "mlir that calls itself": (
         _function(f"  %y = call @main(%x) : ({_TYPE}) -> {_TYPE}"),

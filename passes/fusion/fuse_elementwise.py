@@ -21,7 +21,12 @@ from xyntra.passes.fusion.partition import Partition
 from xyntra.passes.fusion.reasons import Reason
 from xyntra.passes.fusion.search import best_partition
 from xyntra.passes.fusion.siblings import merge_remaining, merge_siblings
-from xyntra.passes.fusion.unfusible import remark_dynamic, side_effect
+from xyntra.passes.fusion.unfusible import (
+    remark_branches,
+    remark_dynamic,
+    remark_nested,
+    side_effect,
+)
 from xyntra.passes.generalize.elementwise import generalize_elementwise
 from xyntra.passes.registry import register_pass
 
@@ -37,7 +42,7 @@ class FuseElementwise:
     they are rewritten as linalg.generic first. All else stays outside. Operations share a region
     where element i of each needs element i of the others alone, and where that is predicted to be
     faster, as `fuse-operations` sees both. What has a dynamic shape stays, with a remark, and so
-    does a function with side effects.
+    do functions with side effects or branches, and what is inside of a loop.
     """
 
     name: ClassVar[str] = "fuse-elementwise"
@@ -53,6 +58,7 @@ class FuseElementwise:
 
     def run(self, module: ir.Operation) -> None:
         """Rewrite every function of `module`."""
+        remark_branches(module)
         for block in function_blocks(module):
             effect = side_effect(block)
             if effect is not None:
@@ -61,6 +67,7 @@ class FuseElementwise:
             generalize_elementwise(block)
             graph = FusionGraph.of(block)
             remark_dynamic(graph)
+            remark_nested(graph)
             _set_others_apart(graph)
             partition = best_partition(_PointwiseRules(graph, MACHINES[self.target], self.max_ops))
             merge_remaining(partition)

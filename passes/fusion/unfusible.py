@@ -7,11 +7,12 @@ from xyntra.dialects import Kernel
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.purity import impurity, is_harmless
 from xyntra.passes.diagnostics import remark_at
+from xyntra.passes.fusion.functions import functions
 from xyntra.passes.fusion.graph import FusionGraph
 from xyntra.passes.fusion.nodes import Role
 from xyntra.passes.walking import outside_bodies
 
-__all__ = ["remark_dynamic", "side_effect"]
+__all__ = ["remark_branches", "remark_dynamic", "remark_nested", "side_effect"]
 
 _FREE = frozenset({"func.return", "xyntra.fused", "xyntra.yield"})
 
@@ -24,6 +25,22 @@ def remark_dynamic(graph: FusionGraph) -> None:
             if type_ is not None:
                 text = f"'{node.op.name}' has the dynamic shape {type_}; it is left as it is"
                 remark_at(node.op, text)
+
+
+def remark_nested(graph: FusionGraph) -> None:
+    """Remark loops and branches, in which nothing is fused."""
+    for node in graph.nodes[:-1]:
+        if node.op.name.startswith(("scf.", "affine.")):
+            text = f"what is inside of '{node.op.name}' is not fused"
+            remark_at(node.op, text)
+
+
+def remark_branches(module: ir.Operation) -> None:
+    """Remark functions of several blocks, in which nothing is fused."""
+    for function in functions(module):
+        if len(function.regions[0].blocks) > 1:
+            name = ir.StringAttr(function.attributes["sym_name"]).value
+            remark_at(function, f"function '{name}' has several blocks and is not fused")
 
 
 def _dynamic_type(op: ir.Operation) -> ir.Type | None:

@@ -11,6 +11,7 @@ from xyntra.passes.generalize.rewriter import (
     Output,
     Rewriter,
     captured_scalars,
+    element_of,
     is_inlined,
     is_scalar,
     is_static,
@@ -38,7 +39,7 @@ def rewrite_elementwise(rewriter: Rewriter, op: ir.Operation) -> None:
     shape = _shape(op)
     rank = len(shape)
     identity = ir.AffineMap.get_identity(rank, op.context)
-    elements = [_element(result.type) for result in op.results]
+    elements = [element_of(result.type) for result in op.results]
     attributes = dict(op.attributes.items())
 
     def body(scalars: list[ir.Value]) -> Sequence[ir.Value]:
@@ -64,10 +65,6 @@ def rewrite_elementwise(rewriter: Rewriter, op: ir.Operation) -> None:
 def _shape(op: ir.Operation) -> Sequence[int]:
     type_ = op.results[0].type
     return list(ir.RankedTensorType(type_).shape) if is_static(type_) else []
-
-
-def _element(type_: ir.Type) -> ir.Type:
-    return type_ if is_scalar(type_) else ir.RankedTensorType(type_).element_type
 
 
 def generalize_elementwise(block: ir.Block) -> None:

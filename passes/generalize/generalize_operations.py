@@ -17,6 +17,7 @@ from xyntra.passes.generalize.rewriter import Rewriter
 from xyntra.passes.generalize.structured import Structured, rewrite_structured
 from xyntra.passes.generalize.tensors import TENSOR_RULES
 from xyntra.passes.registry import register_pass
+from xyntra.passes.walking import nested_operations
 
 __all__ = ["GeneralizeOperations"]
 
@@ -27,9 +28,9 @@ class GeneralizeOperations:
     """Rewrite arith and math on tensors, linalg's named operations and tensor operations.
 
     They become linalg.generic, slices, paddings, reshapes and operations of the dialect xyntra,
-    which is what recognition, views and fusion read. Scalars that a function takes, computes or
-    returns are held in tensors of rank 0. What is in a kernel or a region already stays, and so
-    does what cannot be rewritten, with a remark.
+    which is what recognition, views and fusion read. Scalars that a function computes are held in
+    tensors of rank 0, and those that it takes or returns where nothing calls it. What is in a
+    kernel or a region already stays, and so does what cannot be rewritten, with a remark.
     """
 
     name: ClassVar[str] = "generalize-operations"
@@ -43,17 +44,27 @@ class GeneralizeOperations:
         Raises:
             UnsupportedError: there is an operation that no kernel can hold, and `strict` is set.
         """
+        called = _called(module)
         for block in function_blocks(module):
             rewriter = Rewriter()
             found = [view.operation for view in block.operations]
-            hold_arguments(rewriter, block)
+            is_called = ir.StringAttr(block.owner.attributes["sym_name"]).value in called
+            if not is_called:
+                hold_arguments(rewriter, block)
             refusals = [each for op in found[:-1] if (each := _rewrite(rewriter, op))]
             for refusal in refusals:
                 if self.strict:
                     raise refused(refusal)
                 remark_at(refusal.op, f"{refusal.message}; it is left as it is")
-            hold_results(rewriter, block)
+            if not is_called:
+                hold_results(rewriter, block)
             rewriter.finish()
+
+
+def _called(module: ir.Operation) -> set[str]:
+    """The names of functions that are called, and keep their types for those who call."""
+    calls = [op for op in nested_operations(module) if op.name == "func.call"]
+    return {ir.FlatSymbolRefAttr(call.attributes["callee"]).value for call in calls}
 
 
 def _rewrite(rewriter: Rewriter, op: ir.Operation) -> Refusal | None:

@@ -48,6 +48,11 @@ def why_not(op: ir.Operation) -> Refusal | None:
     if not _is_known(op):
         message = f"'{op.name}' is not compiled"
         return Refusal(op, "mlir-operation", message, _hint(op))
+    structured = Structured.of(op)
+    if structured is not None and structured.writes_unread_part:
+        message = f"'{op.name}' writes a part of its result and reads nothing of the rest"
+        hint = "write the part with tensor.insert_slice, or let the body read what was there"
+        return Refusal(op, "mlir-operation", message, hint)
     return None
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "Output",
     "Rewriter",
     "captured_scalars",
+    "element_of",
     "is_inlined",
     "is_scalar",
     "is_static",
@@ -103,10 +104,12 @@ class Rewriter:
 
     def finish(self) -> None:
         """Erase what was replaced, but let operations that stay read what they read before."""
+        dead = set(self.dead)
         for op in self.dead:
             for result in op.results:
-                if any(use.owner.operation not in self.dead for use in result.uses):
+                if any(use.owner.operation not in dead for use in result.uses):
                     self._restore(op, result)
+        dead.clear()
         while self.dead:
             self.dead.pop().erase()
 
@@ -162,7 +165,7 @@ class Rewriter:
         generic = builder.emit(
             "linalg.generic", operands, [v.type for v in initial], attributes, regions=1
         )
-        types = [ir.RankedTensorType(value.type).element_type for value in operands]
+        types = [element_of(value.type) for value in operands]
         block = generic.regions[0].blocks.append(*types, arg_locs=[op.location] * len(types))
         with ir.InsertionPoint(block), op.location:
             values = [value for value, _ in inputs]
@@ -177,6 +180,11 @@ class Rewriter:
         element = stored_type(output.element)
         type_ = ir.RankedTensorType.get(list(output.shape), element, loc=builder.location)
         return builder.emit("tensor.empty", [], [type_]).results[0]
+
+
+def element_of(type_: ir.Type) -> ir.Type:
+    """The type of the elements of a tensor, or of a scalar."""
+    return type_ if is_scalar(type_) else ir.RankedTensorType(type_).element_type
 
 
 def stored_type(element: ir.Type) -> ir.Type:
@@ -210,8 +218,7 @@ def _elements(
     for value in inputs:
         scalar = is_scalar(value.type)
         if not is_inlined(value, iterators):
-            element = value.type if scalar else ir.RankedTensorType(value.type).element_type
-            found.append(_converted(next(arguments), element))
+            found.append(_converted(next(arguments), element_of(value.type)))
         else:
             found.append(value if scalar else _number(value))
     return found + [_converted(next(arguments), output.element) for output in outputs]

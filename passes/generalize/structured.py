@@ -67,6 +67,22 @@ class Structured:
         outputs = self.maps[self.inputs :]
         return "reduction" not in self.iterators and all(map_.is_permutation for map_ in outputs)
 
+    @property
+    def writes_unread_part(self) -> bool:
+        """Whether a result keeps elements of a tensor that the body does not read.
+
+        Bufferization takes what a body does not read for written as a whole.
+        """
+        written = list(self.op.operands)[self.inputs :]
+        return any(
+            not _covers(map_)
+            and not self.reads_initial(each)
+            and owner_of(value, "tensor.empty") is None
+            for each, (map_, value) in enumerate(
+                zip(self.maps[self.inputs :], written, strict=True)
+            )
+        )
+
     def reads_initial(self, output: int) -> bool:
         """Whether the running value of result `output` is read."""
         return bool(len(list(self.body.arguments[self.inputs + output].uses)))

@@ -109,3 +109,35 @@ func.func @formed(%x: tensor<64xf32>) -> tensor<64xf32> {
   }) {kind = "elementwise", resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : () -> tensor<64xf32>
   return %0 : tensor<64xf32>
 }
+
+// -----
+
+// Loops and functions with branches are not looked into.
+// CHECK-LABEL: func.func @loop
+// CHECK: scf.for
+// CHECK-NOT: xyntra.fused
+// CHECK: math.tanh
+// CHECK: xyntra.fused
+func.func @loop(%x: tensor<64xf32>, %n: index) -> tensor<64xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // expected-remark@+1 {{what is inside of 'scf.for' is not fused}}
+  %0 = scf.for %i = %c0 to %n step %c1 iter_args(%t = %x) -> tensor<64xf32> {
+    %1 = math.tanh %t : tensor<64xf32>
+    scf.yield %1 : tensor<64xf32>
+  }
+  %2 = math.exp %0 : tensor<64xf32>
+  return %2 : tensor<64xf32>
+}
+
+// CHECK-LABEL: func.func @branches
+// CHECK-NOT: xyntra.fused
+// expected-remark@+1 {{function 'branches' has several blocks and is not fused}}
+func.func @branches(%x: tensor<64xf32>, %c: i1) -> tensor<64xf32> {
+  cf.cond_br %c, ^a, ^b
+^a:
+  %0 = math.tanh %x : tensor<64xf32>
+  return %0 : tensor<64xf32>
+^b:
+  return %x : tensor<64xf32>
+}

@@ -123,3 +123,18 @@ func.func @good(%x: tensor<3x5xf32>) -> tensor<3x5xf32> {
   } -> tensor<3x5xf32>
   return %0 : tensor<3x5xf32>
 }
+
+// A function that is called keeps its types; the scalar is read as it is.
+// CHECK-LABEL: func.func private @callee
+// CHECK-SAME: %[[S:.+]]: f32) -> f32
+// CHECK: ins(%[[S]] : f32)
+// CHECK: %[[R:.+]] = tensor.extract
+// CHECK: return %[[R]] : f32
+func.func private @callee(%s: f32) -> f32 {
+  %0 = math.exp %s : f32
+  return %0 : f32
+}
+func.func @caller(%s: f32) -> f32 {
+  %0 = call @callee(%s) : (f32) -> f32
+  return %0 : f32
+}
