@@ -380,3 +380,31 @@ func.func @start(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32> {xyntra.parame
   } -> tensor<1x4x6x6xf32>
   return %r : tensor<1x4x6x6xf32>
 }
+
+// What follows adds to something of its own, as a product of one step does.
+// CHECK-LABEL: func.func @accumulates(
+// CHECK-NOT: tensor<4x3x3x3x{{f32|f16}}>, tensor<
+// CHECK: return
+func.func @accumulates(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32> {xyntra.parameter = "w"}, %f: tensor<4xf32> {xyntra.parameter = "f"}) -> (tensor<1x4x6x6xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %e_y = tensor.empty() : tensor<1x4x6x6xf32>
+  %i_y = linalg.fill ins(%zero : f32) outs(%e_y : tensor<1x4x6x6xf32>) -> tensor<1x4x6x6xf32>
+  %y = linalg.generic {indexing_maps = [#image, #filter, #output], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%x, %w : tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>) outs(%i_y : tensor<1x4x6x6xf32>) {
+  ^bb0(%lhs: f32, %rhs: f32, %acc: f32):
+    %prod = arith.mulf %lhs, %rhs : f32
+    %sum = arith.addf %acc, %prod : f32
+    linalg.yield %sum : f32
+  } -> tensor<1x4x6x6xf32>
+  %o_e = tensor.empty() : tensor<1x4x6x6xf32>
+  %o_r = linalg.fill ins(%one : f32) outs(%o_e : tensor<1x4x6x6xf32>) -> tensor<1x4x6x6xf32>
+  %r = linalg.generic {indexing_maps = [#id, #channel, #id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%y, %f : tensor<1x4x6x6xf32>, tensor<4xf32>) outs(%o_r : tensor<1x4x6x6xf32>) {
+  ^bb0(%in: f32, %v0: f32, %out: f32):
+    %p = arith.mulf %in, %v0 : f32
+    %s = arith.addf %out, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<1x4x6x6xf32>
+  return %r : tensor<1x4x6x6xf32>
+}
