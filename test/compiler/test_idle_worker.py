@@ -145,6 +145,14 @@ def test_one_with_a_limit_is_not_kept() -> None:
     assert compiled(memory_limit="16GiB") == first  # it was not asked
 
 
+def test_none_is_kept_where_one_model_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(idle_worker, "_keeps", True)
+    first = compiled()
+    idle_worker.keep_none()
+    assert compiled() == 0
+    until(lambda: not os.path.exists(f"/proc/{first}"))
+
+
 def test_one_with_much_memory_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     worker_with("import xyntra.worker; xyntra.worker._MOST_KEPT = 1", tmp_path, monkeypatch)
     compiled()

@@ -13,10 +13,12 @@ import sys
 import threading
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from xyntra.compiler.worker_process import WorkerProcess
+if TYPE_CHECKING:
+    from xyntra.compiler.worker_process import WorkerProcess
 
-__all__ = ["IDLE", "give_back", "surroundings", "take"]
+__all__ = ["IDLE", "end_all", "give_back", "keep_none", "surroundings", "take"]
 
 IDLE = 60.0
 """Seconds without a request after which a worker ends by itself."""
@@ -35,6 +37,7 @@ class _Idle:
 
 
 _idle: list[_Idle] = []
+_keeps = True
 _lock = threading.Lock()
 
 
@@ -62,7 +65,7 @@ def take() -> WorkerProcess | None:
 
 def give_back(worker: WorkerProcess, started_in: Surroundings | None) -> None:
     """Keep a worker that has answered."""
-    if started_in is None:
+    if started_in is None or not _keeps:
         worker.end()
         return
     with _lock:
@@ -70,6 +73,12 @@ def give_back(worker: WorkerProcess, started_in: Surroundings | None) -> None:
         _idle[:] = [_Idle(worker, started_in, time.monotonic())]
     for each in others:
         each.worker.end()
+
+
+def keep_none() -> None:
+    """Keep no workers from now on: this process compiles one model, and no more."""
+    global _keeps
+    _keeps = False
 
 
 def end_all() -> None:
