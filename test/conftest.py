@@ -42,6 +42,6 @@ def _own_settings(
     for variable in [name for name in os.environ if name.startswith("XYNTRA_")]:
         monkeypatch.delenv(variable)
     # A process that was forked before a test does not see what the test replaces.
-    monkeypatch.setattr(kept_servers, "_FRESH", 0.0)
+    monkeypatch.setattr(kept_servers, "_fresh", 0.0)
     monkeypatch.setenv("XYNTRA_STRICT", "true")  # a failure of ours is never worked around
     monkeypatch.setenv("XYNTRA_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "xyntra-cache"))

@@ -1,21 +1,25 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Compiles in a process of its own, so that a crash below us is an error and not the end.
 
-`compile_isolated` is the caller's side. The worker's is `main`: it reads a request from standard
-input and answers on standard output with one status byte and the result.
+`compile_isolated` is the caller's side. The worker's is `main`: it reads requests from standard
+input and answers on standard output, each with one status byte and the result. The first request
+is answered by a worker that has nothing loaded yet, with the help of processes that load at the
+same time; the ones after it find the worker ready.
 """
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import os
+import select
 import signal
-import subprocess
 import sys
+import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
+from xyntra.compiler import idle_worker
 from xyntra.compiler.answers import (
     MEMORY_VARIABLE,
     answer,
@@ -26,6 +30,7 @@ from xyntra.compiler.answers import (
 )
 from xyntra.compiler.orphans import end_with_parent
 from xyntra.compiler.pass_marks import last_pass, mark_passes, without_marks
+from xyntra.compiler.worker_process import WorkerProcess, read_frame, write_frame
 from xyntra.errors import WorkerError
 
 if TYPE_CHECKING:
@@ -35,6 +40,8 @@ if TYPE_CHECKING:
 # caller's script must not take the place of a standard module while Python starts.
 _START = "import sys; sys.path[:] = sys.argv[1:]; from xyntra.worker import main; main()"
 _TAIL = 2000
+_MOST_KEPT = 1 << 30
+"""Bytes of memory above which a worker ends after it has answered."""
 
 
 def compile_isolated(
@@ -56,54 +63,68 @@ def compile_isolated(
         XyntraError: what the worker raised.
         WorkerError: it crashed, was killed, took too long or ran out of memory.
     """
-    environment = {
-        "OPENBLAS_NUM_THREADS": "1",
-        **os.environ,
-    }  # numpy multiplies nothing large there
-    if memory_limit is not None:
-        environment[MEMORY_VARIABLE] = str(memory_limit)
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-c", _START, *filter(None, sys.path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment,
-        start_new_session=True,
-    )
+    data = request.to_bytes()
+    kept = idle_worker.take() if memory_limit is None else None
+    if kept is not None:
+        answered = _ask(kept, idle_worker.surroundings(), data, timeout, meanwhile)
+        if answered is not None:
+            return result(answered)
+        kept.end()  # it may have been about to end, or another model may have led to this
+    started_in = idle_worker.surroundings() if memory_limit is None else None
+    worker = WorkerProcess(_command(), _environment(memory_limit))
+    start = time.monotonic()
+    answered = _ask(worker, started_in, data, timeout, meanwhile)
+    if answered is not None:
+        return result(answered)
+    status, messages = worker.end(max(0.0, timeout - (time.monotonic() - start)))
+    raise _crashed(messages, status, limited=memory_limit is not None)
+
+
+def _ask(
+    worker: WorkerProcess,
+    started_in: idle_worker.Surroundings | None,
+    data: bytes,
+    timeout: float,
+    meanwhile: Callable[[], None] | None,
+) -> bytes | None:
+    """The answer of a worker, which is kept then; None where it gave none."""
     try:
         if meanwhile is not None:
             meanwhile()
-        data, messages = process.communicate(request.to_bytes(), timeout=timeout)
-    except subprocess.TimeoutExpired:
+        answered = worker.ask(data, timeout)
+    except TimeoutError:
+        worker.end()
         raise WorkerError(
             "worker-timeout",
             f"compiling took more than {timeout:g} seconds and was ended",
             hint="raise compile_timeout",
         ) from None
-    finally:
-        _end(process)
-    text = messages.decode("utf-8", "replace")
-    return _result(data, text, process.returncode, limited=memory_limit is not None)
+    except BaseException:
+        worker.end()
+        raise
+    if answered is None or not is_answer(answered):
+        return None
+    idle_worker.give_back(worker, started_in)
+    return answered
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the worker with the kernel compilers that it has forked."""
-    if process.returncode is None or process.returncode < 0:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            if hasattr(os, "killpg"):
-                os.killpg(process.pid, signal.SIGKILL)
-            else:
-                process.kill()
-    process.communicate()
+def _command() -> list[str]:
+    return [sys.executable, "-P", "-c", _START, *filter(None, sys.path)]
 
 
-def _result(data: bytes, messages: str, status: int, *, limited: bool) -> bytes:
-    if status == 0 and is_answer(data):
-        return result(data)
+def _environment(memory_limit: int | None) -> dict[str, str]:
+    environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ}  # numpy multiplies nothing large
+    if memory_limit is not None:
+        environment[MEMORY_VARIABLE] = str(memory_limit)
+    return environment
+
+
+def _crashed(messages: str, status: int, *, limited: bool) -> WorkerError:
+    """The error for a worker that has ended without an answer."""
     tail = without_marks(messages).strip()[-_TAIL:]
     # Libraries below us end the process in many ways when an allocation fails.
     if limited or says_no_memory(messages):
-        raise out_of_memory(f"{_ending(status)}\n{tail}".strip())
+        return out_of_memory(f"{_ending(status)}\n{tail}".strip())
     during = last_pass(messages)
     error = WorkerError(
         "worker-crashed",
@@ -114,7 +135,7 @@ def _result(data: bytes, messages: str, status: int, *, limited: bool) -> bytes:
         else "this is a defect of Xyntra or of a library below it: please report it with the model",
     )
     error.during = during
-    raise error
+    return error
 
 
 def _ending(status: int) -> str:
@@ -125,23 +146,49 @@ def _ending(status: int) -> str:
 
 
 def main() -> None:
-    """Answer one request."""
+    """Answer requests until there are no more."""
     end_with_parent()
     mark_passes()
-    gc.disable()  # the process is short-lived: collecting costs more than it frees
-    answers = os.fdopen(os.dup(1), "wb")
+    gc.disable()  # collecting while a model is compiled costs more than it frees
+    answers = os.dup(1)
     os.dup2(2, 1)
     _limit_memory()
-    answers.write(answer(_compile))
-    answers.flush()
+    is_first = True
+    while (data := _next_request()) is not None:
+        write_frame(answers, answer(partial(_compile, data, is_first)))
+        if not _is_ready_for_more():
+            break
+        is_first = False
     os._exit(0)  # MLIR's teardown takes time and serves nobody.
 
 
-def _compile() -> bytes:
+def _next_request() -> bytes | None:
+    """The next request; None when the caller has gone, or has not asked for long."""
+    ready, _, _ = select.select([0], [], [], idle_worker.IDLE)
+    return read_frame(0) if ready else None
+
+
+def _compile(data: bytes, is_first: bool) -> bytes:
     from xyntra.compiler.compile_request import compile_request
+    from xyntra.compiler.kernels.kept_servers import keep_for
     from xyntra.compiler.request import Request
 
-    return compile_request(Request.from_bytes(sys.stdin.buffer.read()), apart=True)
+    keep_for(2 * idle_worker.IDLE)
+    return compile_request(Request.from_bytes(data), apart=is_first)
+
+
+def _is_ready_for_more() -> bool:
+    """Load what other processes had loaded for the first request, and clean up."""
+    if MEMORY_VARIABLE in os.environ or not hasattr(os, "fork"):
+        return False
+    import resource
+
+    if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10 > _MOST_KEPT:
+        return False
+    from xyntra.frontends.onnx import importer  # noqa: F401
+
+    gc.collect()
+    return True
 
 
 def _limit_memory() -> None:

@@ -15,7 +15,7 @@ from onnx_models import chain, make_model
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 import xyntra  # noqa: E402
-from xyntra.compiler.fork_server import ForkServer, forked  # noqa: E402
+from xyntra.compiler.fork_server import ForkServer  # noqa: E402
 from xyntra.compiler.kernels import kept_servers, parallel  # noqa: E402
 from xyntra.compiler.kernels.parallel import compiler_server  # noqa: E402
 
@@ -26,7 +26,7 @@ X = np.array([[-1, 2, 3], [4, -5, 6]], np.float32)
 def _none_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Tests see no server of others, and start ones that load nothing."""
     monkeypatch.setattr(kept_servers, "_kept", {})
-    monkeypatch.setattr(kept_servers, "_FRESH", 15.0)
+    monkeypatch.setattr(kept_servers, "_fresh", 15.0)
     monkeypatch.setattr(parallel, "load_compiler", lambda architecture: None)
     yield
     for kept in kept_servers._kept.values():
@@ -79,13 +79,14 @@ def test_one_that_died_is_replaced() -> None:
 
 def test_one_that_is_old_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     server = kept()
-    monkeypatch.setattr(kept_servers, "_FRESH", 0.0)
+    monkeypatch.setattr(kept_servers, "_fresh", 0.0)
     assert kept() is not server
     assert not server.is_alive()
 
 
 def test_it_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_servers, "IDLE", 0.05)
+    monkeypatch.setattr(kept_servers, "_MARGIN", 0.05)
+    monkeypatch.setattr(kept_servers, "_fresh", 0.0)
     server = kept()
     server._process.join(60)
     assert not server.is_alive()
@@ -107,15 +108,14 @@ def test_it_holds_no_files_of_its_owner() -> None:
     os.close(reader)
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_forked_process_leaves_it_alone() -> None:
     server = kept()
 
-    def work() -> None:
+    child = os.fork()
+    if not child:
         os._exit(0 if kept_servers._kept == {} else 1)
-
-    child = forked(work)
-    child.join(60)
-    assert child.exitcode == 0
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert kept() is server
     child_of(server)
 
@@ -134,6 +134,7 @@ def test_models_compile_one_after_the_other(
     monkeypatch: pytest.MonkeyPatch, settings: dict[str, object]
 ) -> None:
     monkeypatch.undo()
+    monkeypatch.setattr(kept_servers, "_fresh", 15.0)
     own = {**settings, "cache": False, "isolate": False}
     servers = []
     for _ in range(3):

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import os
+
+from xyntra.compiler.answers import MEMORY_VARIABLE
 from xyntra.compiler.model_import import started_import
 from xyntra.compiler.request import Request
 
@@ -13,7 +16,6 @@ def compile_request(request: Request, *, apart: bool = False) -> bytes:
     Args:
         request: what to compile.
         apart: whether a child process may import the model; if it crashes, so does this process.
-            Such a process compiles one model; another one keeps for the next what helps it.
 
     Raises:
         XyntraError: the model is wrong or cannot be compiled.
@@ -25,4 +27,4 @@ def compile_request(request: Request, *, apart: bool = False) -> bytes:
     with started_import(request, apart=apart) as model:
         from xyntra.compiler.levels import make_artifact  # loads the passes meanwhile
 
-        return make_artifact(request, model, keep=not apart)
+        return make_artifact(request, model, keep=MEMORY_VARIABLE not in os.environ)

@@ -7,6 +7,7 @@ the owner changes since then is there twice.
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 import time
@@ -15,12 +16,12 @@ from dataclasses import dataclass
 
 from xyntra.compiler.fork_server import ForkServer
 
-__all__ = ["IDLE", "give_back", "take"]
+__all__ = ["give_back", "idle", "keep_for", "take"]
 
-IDLE = 20.0
-"""Seconds without a request after which a kept server ends by itself."""
-_FRESH = 15.0
-"""Seconds for which one is used again; well before it ends, so that none ends when it is asked."""
+_MARGIN = 5.0
+"""Seconds between the last use of a server and its end, so that none ends when it is asked."""
+_fresh = 15.0
+"""Seconds for which a server is used again."""
 
 
 @dataclass
@@ -33,11 +34,22 @@ _kept: dict[str, _Kept] = {}
 _lock = threading.Lock()
 
 
+def keep_for(seconds: float) -> None:
+    """Keep servers longer: in a process whose memory does not matter."""
+    global _fresh
+    _fresh = seconds
+
+
+def idle() -> float:
+    """Seconds without a request after which a server that is started now is to end by itself."""
+    return _fresh + _MARGIN
+
+
 def take(key: str, start: Callable[[], ForkServer]) -> ForkServer:
     """The server that is kept under `key`, or a new one; nobody else has it meanwhile."""
     with _lock:
         found = _kept.pop(key, None)
-    if found is not None and time.monotonic() - found.since < _FRESH and found.server.is_alive():
+    if found is not None and time.monotonic() - found.since < _fresh and found.server.is_alive():
         return found.server
     if found is not None:
         found.server.stop()
@@ -53,6 +65,12 @@ def give_back(key: str, server: ForkServer) -> None:
         older.server.stop()
 
 
+def _end_all() -> None:
+    for kept in _kept.values():
+        kept.server.stop()
+    _kept.clear()
+
+
 def _forget() -> None:
     """Leave the servers to the process that has them; this one was forked from it."""
     global _lock
@@ -62,5 +80,6 @@ def _forget() -> None:
     _kept.clear()
 
 
+atexit.register(_end_all)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)

@@ -52,7 +52,7 @@ def compiler_server(architecture: str = "", *, keep: bool = False) -> Iterator[F
     if not can_fork():
         yield None
         return
-    idle = kept_servers.IDLE if keep else None
+    idle = kept_servers.idle() if keep else None
 
     def start() -> ForkServer:
         return ForkServer(partial(load_compiler, architecture), _serve, idle=idle)
