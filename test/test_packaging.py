@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -137,7 +138,7 @@ def test_a_folder_without_init_fails_the_build(root: Path, tmp_path: Path) -> No
 def test_torch_is_pinned_wherever_it_is_named(root: Path) -> None:
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras: dict[str, list[str]] = project["optional-dependencies"]
-    named = [line for lines in extras.values() for line in lines if line.startswith("torch")]
+    named = [line for lines in extras.values() for line in lines if re.match(r"torch\b", line)]
     assert named
     assert set(named) == {"torch==2.13.0"}
     assert not any(line.startswith("torch=") for line in project["dependencies"])

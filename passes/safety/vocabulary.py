@@ -54,18 +54,18 @@ _OPERATIONS = _STRUCTURE | _TENSORS | _LOOPS | _LINALG | NAMED_OPS
 _QUALIFIED = frozenset(
     f"xyntra.{name}"
     for name in (
-        "at_most_zero best boundaries constant cost inplace kernel parallel parameters schedule "
-        "unfused"
+        "at_most_zero best boundaries constant cost fallbacks generic_loops inplace kernel parallel "
+        "parameters schedule unfused"
     ).split()
 ) | {"linalg.memoized_indexing_maps"}
 FUNCTION_ATTRIBUTES = frozenset(
     {"arg_attrs", "function_type", "res_attrs", "sym_name", "sym_visibility"}
-    | {f"xyntra.{name}" for name in ("inplace", "kernel", "schedule")}
+    | {f"xyntra.{name}" for name in ("generic_loops", "inplace", "kernel", "schedule")}
 )
 """Attributes of a function: others, such as LLVM's, would change how it is compiled."""
 VALUE_ATTRIBUTES = {
     "arg_attrs": frozenset(
-        f"xyntra.{name}" for name in ("constant", "dtype", "input", "parameter")
+        f"xyntra.{name}" for name in ("constant", "dtype", "fixed_by", "input", "parameter")
     ),
     "res_attrs": frozenset({"xyntra.dtype", "xyntra.output"}),
 }

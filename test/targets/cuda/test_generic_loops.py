@@ -79,13 +79,13 @@ def test_a_concatenation_of_no_rows() -> None:
 def test_the_attribute_alone_chooses_plain_loops() -> None:
     """It can be written by hand, into the text of a kernel function."""
     text = """
-    func.func private @k(%x: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {
+    func.func private @row_k(%x: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {
         xyntra.kernel = #xyntra.kernel<{kind = "row"}>, xyntra.generic_loops} {
       %0 = "xyntra.softmax"(%x) {axis = 1} : (tensor<4x8xf32>) -> tensor<4x8xf32>
       return %0 : tensor<4x8xf32>
     }
     func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
-      %0 = call @k(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+      %0 = call @row_k(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
       return %0 : tensor<4x8xf32>
     }"""
     exe = xyntra.compile(text, target="cuda:sm_90a", config=SETTINGS | {"strict": True})
