@@ -10,6 +10,7 @@ from torch_mlir.passmanager import PassManager
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
 from xyntra.passes.lower.isolated_buffers import IsolatedBuffers, is_needed
+from xyntra.passes.lower.unshared_destinations import UnsharedDestinations
 
 # f16 stays: LLVM converts around every operation where the processor computes in f32.
 WIDEN = (
@@ -44,6 +45,7 @@ def run_upstream(module: ir.Operation, passes: str, *, verify: bool = True) -> N
 
 def bufferize(module: ir.Operation) -> ir.Operation:
     """Let memory take the place of tensors; returns the module, or the copy that took its place."""
+    UnsharedDestinations().run(module)
     spare = module.clone(ip=False).operation if is_needed(module) else None
     try:
         run_upstream(module, _BUFFERIZE)

@@ -54,8 +54,8 @@ _OPERATIONS = _STRUCTURE | _TENSORS | _LOOPS | _LINALG | NAMED_OPS
 _QUALIFIED = frozenset(
     f"xyntra.{name}"
     for name in (
-        "at_most_zero best boundaries constant cost fallbacks generic_loops inplace kernel parallel "
-        "parameters schedule unfused"
+        "at_most_zero best boundaries constant cost fallbacks generic_loops inplace kernel "
+        "parallel parameters schedule unfused"
     ).split()
 ) | {"linalg.memoized_indexing_maps"}
 FUNCTION_ATTRIBUTES = frozenset(
