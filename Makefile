@@ -27,7 +27,8 @@ bench: $(DONE)/bench  ## measure, and write bench/results
 	$(PY) -m bench.startup
 	$(PY) -m bench.model_table
 
-verify: $(DONE)/verify  ## compare networks of model libraries with onnxruntime
+verify: $(DONE)/verify  ## compare random graphs with float64, and networks with onnxruntime
+	$(PY) -m verify.random_graphs --graphs 500
 	$(PY) -m verify.architectures
 
 lint: $(DONE)/lint  ## check style and types only

@@ -28,6 +28,7 @@ def _no_hint(tensor: Tensor, *, equals: bool = False) -> None:
     return None
 
 
+_LARGEST = float(np.finfo(np.float32).max)
 _HANDLERS: dict[tuple[str, str], Handler] = {}
 
 
@@ -89,7 +90,8 @@ class Node:
         for attribute in self.proto.attribute:
             if attribute.name == name:
                 return _decode(onnx.helper.get_attribute_value(attribute))
-        return float(np.float32(default)) if isinstance(default, float) else default
+        stored = isinstance(default, float) and abs(default) <= _LARGEST
+        return float(np.float32(default)) if stored else default
 
     def required(self, name: str) -> Any:
         """The value of an attribute that the node must have."""

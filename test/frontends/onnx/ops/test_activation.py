@@ -60,6 +60,12 @@ def test_defaults_equal_the_same_attributes_when_stated(
     np.testing.assert_array_equal(default, stated)
 
 
+def test_old_clip_of_float64_keeps_what_float32_does_not_hold() -> None:
+    x = np.array([-1e300, -1.0, 1e300])
+    (found,) = run(node_model("Clip", {"x": x}, opset=10, min=0.0), {"x": x})
+    np.testing.assert_array_equal(found, [0, 0, 1e300])
+
+
 @pytest.mark.parametrize("alpha", [1.0, 0.4, 2.0])
 def test_celu(alpha: float) -> None:
     check_node("Celu", {"x": values("float32")}, alpha=alpha)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from arrays import integers, normal, positive
-from harness import check_node, compare, node_model, reference, run
+from harness import check_node, compare, node_model, reference, run, run_compiled
 from refusals import check_invalid, check_unsupported
 
 
@@ -121,3 +121,9 @@ def test_invalid(
 ) -> None:
     options = {"opset": 22} | options
     check_invalid(op, inputs, message, **options)
+
+
+def test_max_unpool_of_one_element() -> None:
+    inputs = {"x": normal(1, 1, 1, 1), "i": np.full((1, 1, 1, 1), 3)}
+    (found,) = run_compiled(node_model("MaxUnpool", inputs, kernel_shape=[2, 2]), inputs)
+    np.testing.assert_array_equal(found.reshape(-1), [0, 0, 0, inputs["x"].item()])

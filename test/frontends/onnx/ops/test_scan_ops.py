@@ -139,3 +139,13 @@ def test_top_k_refuses() -> None:
     check_invalid("TopK", {"x": x}, "has 3 elements", constants={"k": np.array([4])}, outputs=2)
     check_unsupported("TopK", {"x": x, "k": np.array([1])}, "must be a constant", outputs=2)
     check_node("TopK", {"x": x}, constants={"k": np.array([0])}, outputs=2)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int8"])
+@pytest.mark.parametrize("shape", [(1,), (1, 1), (3, 1)])
+def test_top_k_of_one_element(dtype: str, shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(3).integers(-9, 9, shape).astype(dtype)
+    model = node_model("TopK", {"x": x}, constants={"k": np.array([1])}, outputs=2)
+    values, places = run_compiled(model, {"x": x})
+    np.testing.assert_array_equal(values, x)
+    np.testing.assert_array_equal(places, np.zeros(shape, np.int64))

@@ -86,7 +86,14 @@ def max_unpool(node: Node) -> Tensor:
         position = b.extract(where, at).maximum(0).minimum(prod(shape) - 1).cast("index")
         return [insert(b.extract(flat, at), state[0], [position])]
 
-    result = b.reshape(for_each(b, [count], [empty], place)[0], shape)
+    def only(old: Scalar) -> Scalar:
+        position = b.extract(where, [constant(0, "index")]).maximum(0).minimum(prod(shape) - 1)
+        value = b.extract(flat, [constant(0, "index")])
+        return b.index(0).equals(position.cast("index")).select(value, old)
+
+    # A loop of one step would be none, and leave nothing that is a kernel.
+    placed = for_each(b, [count], [empty], place)[0] if count != 1 else None
+    result = b.reshape(placed or b.map(only, empty, dtype=x.dtype), shape)
     if not node.has(2):
         return result
     wanted = node.constant(2).reshape(-1).tolist()

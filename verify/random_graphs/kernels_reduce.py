@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Reductions in numpy, on wide arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from verify.random_graphs.kernels import Call, Kernel, kernel
+
+__all__: list[str] = []
+
+
+def reduced_axes(call: Call) -> tuple[int, ...]:
+    """The axes of a reduction; all of them where none are given, unless an attribute says none."""
+    rank = call.inputs[0].ndim
+    axes = call.integers("axes", 1)
+    if axes:
+        return tuple(axis % rank for axis in axes)
+    return () if call.get("noop_with_empty_axes", 0) else tuple(range(rank))
+
+
+def _lowest(dtype: np.dtype, maximum: bool) -> Any:
+    if dtype.kind == "f":
+        return -np.inf if maximum else np.inf
+    if dtype.kind == "b":
+        return not maximum
+    return np.iinfo(dtype).min if maximum else np.iinfo(dtype).max
+
+
+def _log_sum_exp(x: np.ndarray, axis: tuple[int, ...]) -> np.ndarray:
+    top = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
+    shift = np.where(np.isfinite(top), top, 0)
+    return np.log(np.sum(np.exp(x - shift), axis=axis, keepdims=True)) + shift
+
+
+_REDUCTIONS: dict[str, Callable[[np.ndarray, tuple[int, ...]], np.ndarray]] = {
+    "ReduceSum": lambda x, a: np.sum(x, a, keepdims=True, dtype=x.dtype),
+    "ReduceMean": lambda x, a: (
+        np.sum(x, a, keepdims=True, dtype=x.dtype) / math.prod(x.shape[i] for i in a)
+    ),
+    "ReduceProd": lambda x, a: np.prod(x, a, keepdims=True, dtype=x.dtype),
+    "ReduceMax": lambda x, a: np.max(x, a, keepdims=True, initial=_lowest(x.dtype, True)),
+    "ReduceMin": lambda x, a: np.min(x, a, keepdims=True, initial=_lowest(x.dtype, False)),
+    "ReduceL1": lambda x, a: np.sum(np.abs(x), a, keepdims=True, dtype=x.dtype),
+    "ReduceL2": lambda x, a: np.sqrt(np.sum(x * x, a, keepdims=True, dtype=x.dtype)),
+    "ReduceSumSquare": lambda x, a: np.sum(x * x, a, keepdims=True, dtype=x.dtype),
+    "ReduceLogSum": lambda x, a: np.log(np.sum(x, a, keepdims=True, dtype=x.dtype)),
+    "ReduceLogSumExp": _log_sum_exp,
+}
+
+
+def _reduction(name: str) -> Kernel:
+    def run(call: Call) -> np.ndarray:
+        x = call.inputs[0]
+        axes = reduced_axes(call)
+        result = _REDUCTIONS[name](x, axes)
+        if x.dtype.kind != "f":
+            result = result.astype(x.dtype)
+        return result if call.get("keepdims", 1) else np.squeeze(result, axes)
+
+    return run
+
+
+for _name in _REDUCTIONS:
+    kernel(_name)(_reduction(_name))
+
+
+def _arg_extreme(function: Callable[..., np.ndarray]) -> Kernel:
+    def run(call: Call) -> np.ndarray:
+        x, axis = call.inputs[0], call.get("axis", 0)
+        if call.get("select_last_index", 0):
+            result = x.shape[axis] - 1 - function(np.flip(x, axis), axis)
+        else:
+            result = function(x, axis)
+        return (np.expand_dims(result, axis) if call.get("keepdims", 1) else result).astype(
+            np.int64
+        )
+
+    return run
+
+
+kernel("ArgMax")(_arg_extreme(np.argmax))
+kernel("ArgMin")(_arg_extreme(np.argmin))

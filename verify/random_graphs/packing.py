@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Arrays by name, of any dtype, as numpy's files hold them."""
+
+from __future__ import annotations
+
+import json
+
+import ml_dtypes
+import numpy as np
+
+__all__ = ["pack_arrays", "unpack_arrays"]
+
+
+def pack_arrays(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Arrays that numpy's files hold: bf16 goes as its bits, names as a list."""
+    names = list(arrays)
+    result = {"names": np.array(json.dumps(names))}
+    for i, name in enumerate(names):
+        array = arrays[name]
+        if array.dtype == ml_dtypes.bfloat16:
+            result[f"bf16_{i}"] = array.view(np.uint16)
+        else:
+            result[f"array_{i}"] = array
+    return result
+
+
+def unpack_arrays(data: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What `pack_arrays` was given."""
+    result = {}
+    for i, name in enumerate(json.loads(str(data["names"]))):
+        plain = f"array_{i}" in data
+        result[name] = data[f"array_{i}"] if plain else data[f"bf16_{i}"].view(ml_dtypes.bfloat16)
+    return result
