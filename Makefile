@@ -8,7 +8,7 @@ PIP := $(PY) -m pip --disable-pip-version-check install --quiet
 DONE := $(VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test dev bench lint env clean
+.PHONY: help demo test dev bench verify lint env clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +26,11 @@ dev: $(DONE)/dev,torch  ## make the full environment and install the commit hook
 bench: $(DONE)/bench  ## measure, and write bench/results
 	$(PY) -m bench.startup
 	$(PY) -m bench.model_table
+
+VERIFY := verify.fuzz.mlir verify.fuzz.archives
+
+verify: $(DONE)/test  ## try hostile models and saved models
+	set -e; for module in $(VERIFY); do $(PY) -m $$module; done
 
 lint: $(DONE)/lint  ## check style and types only
 	@$(PY) .ci/check.py style format limits types

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = (".ci", "bench", "dialects", "examples", "passes", "test", "tools", "xyntra")
+FOLDERS = (".ci", "bench", "dialects", "examples", "passes", "test", "tools", "verify", "xyntra")
 LICENCE = "# SPDX-License-Identifier: MIT OR Apache-2.0"
 FILE_LINES = 450
 FUNCTION_LINES = 70

@@ -47,8 +47,10 @@ class GeneralizeOperations:
             rewriter = Rewriter()
             found = [view.operation for view in block.operations]
             hold_arguments(rewriter, block)
-            refusals = [each for op in found[:-1] if (each := _rewrite(rewriter, op))]
-            for refusal in refusals:
+            for op in found[:-1]:
+                refusal = _rewrite(rewriter, op)
+                if refusal is None:
+                    continue
                 if self.strict:
                     raise refused(refusal)
                 remark_at(refusal.op, f"{refusal.message}; it is left as it is")

@@ -101,6 +101,8 @@ def _slice_problem(op: ir.Operation) -> _Problem:
         for name in ("offsets", "sizes", "strides")
     ]
     for offset, size, stride, extent in zip(*spans, whole.shape, strict=True):
+        if _DYNAMIC in (size, stride):
+            continue  # becomes computed indices, or is refused
         start = 0 if offset == _DYNAMIC else offset
         last = start + (size - 1) * stride
         if start < 0 or size < 0 or stride < 1 or (last >= extent if size else start > extent):
@@ -110,6 +112,7 @@ def _slice_problem(op: ir.Operation) -> _Problem:
 
 def _pad_problem(op: ir.Operation) -> _Problem:
     for name in ("static_low", "static_high"):
-        if min(ir.DenseI64ArrayAttr(op.attributes[name]), default=0) < 0:
+        widths = [each for each in ir.DenseI64ArrayAttr(op.attributes[name]) if each != _DYNAMIC]
+        if min(widths, default=0) < 0:
             return "pads by less than nothing"
     return None

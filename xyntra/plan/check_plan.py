@@ -80,7 +80,9 @@ def _check_ports(plan: Plan, ports: Sequence[Port], kind: BufferKind) -> None:
     for port in ports:
         place = f"{kind} {port.name!r}"
         _require(isinstance(port.name, str), f"{place} has a name that is no text")
-        _require(all(isinstance(each, str) for each in port.fixed_by), f"{place} is fixed by no text")
+        _require(
+            all(isinstance(each, str) for each in port.fixed_by), f"{place} is fixed by no text"
+        )
         _require(is_dtype(port.dtype) and is_shape(port.shape), f"{place} is no tensor")
         buffer = _buffer(plan, port.buffer, place)
         _require(buffer.kind == kind, f"{place} lies in a buffer of kind '{buffer.kind}'")

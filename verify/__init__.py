@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Long checks, run by `make verify`: what is found by trying many things at random."""
