@@ -53,3 +53,18 @@ func.func @vacant(%x: tensor<9xf32>) -> tensor<0xf32> {
   } -> tensor<0xf32>
   return %0 : tensor<0xf32>
 }
+
+// -----
+
+#id = affine_map<(d0) -> (d0)>
+#ceil = affine_map<(d0) -> (d0 ceildiv 3)>
+func.func @ceil(%x: tensor<17xf32>) -> tensor<5xf32> {
+  %e = tensor.empty() : tensor<5xf32>
+  // expected-error @below {{indexes operand 0 by d0 ceildiv 3, which has no bounds}}
+  %0 = linalg.generic {indexing_maps = [#ceil, #id], iterator_types = ["parallel"]}
+      ins(%x : tensor<17xf32>) outs(%e : tensor<5xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    linalg.yield %v : f32
+  } -> tensor<5xf32>
+  return %0 : tensor<5xf32>
+}
