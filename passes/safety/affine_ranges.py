@@ -9,7 +9,7 @@ from typing import Any
 
 from xyntra.dialects.mlir import ir
 
-__all__ = ["Range", "loop_extents", "range_of"]
+__all__ = ["Range", "loop_extents", "loops_in", "range_of"]
 
 Range = tuple[int, int]
 """The smallest and the largest value."""
@@ -78,7 +78,7 @@ def _divided(expression: ir.AffineExpr, left: Range, right: Range) -> Range | No
 
 def _exact(expression: ir.AffineExpr, extents: Sequence[int]) -> Range | None:
     """Return the range of an expression that has bounds; None if it has too many values."""
-    used = sorted(_loops(expression))
+    used = sorted(loops_in(expression))
     if prod(extents[loop] for loop in used) > _MOST_POINTS:
         return None
     import numpy as np  # slow to import, and rarely needed
@@ -88,12 +88,13 @@ def _exact(expression: ir.AffineExpr, extents: Sequence[int]) -> Range | None:
     return int(values.min()), int(values.max())
 
 
-def _loops(expression: ir.AffineExpr) -> set[int]:
+def loops_in(expression: ir.AffineExpr) -> set[int]:
+    """Return the loops that `expression` depends on."""
     if isinstance(expression, ir.AffineDimExpr):
         return {expression.position}
     if not hasattr(expression, "lhs"):
         return set()
-    return _loops(expression.lhs) | _loops(expression.rhs)
+    return loops_in(expression.lhs) | loops_in(expression.rhs)
 
 
 def _evaluate(expression: ir.AffineExpr, loops: Mapping[int, Any]) -> Any:

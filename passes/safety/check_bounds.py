@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.registry import register_pass
-from xyntra.passes.safety.affine_ranges import loop_extents, range_of
+from xyntra.passes.safety.affine_ranges import loop_extents, loops_in, range_of
 from xyntra.passes.safety.linalg_loops import maps_of, shapes_of
 from xyntra.passes.safety.refusal import out_of_bounds
 from xyntra.passes.walking import nested_operations
@@ -23,7 +23,7 @@ _Problem = str | None
 @register_pass
 @dataclass(frozen=True)
 class CheckBounds:
-    """Refuse indexing maps and slices that leave their tensors.
+    """Refuse indexing maps and slices that leave their tensors, or write them in part.
 
     MLIR's verifier looks at the first and the last iteration of linalg operations. This pass bounds
     every index over all iterations, which differs for maps such as (d0 - d1) and (d0 mod 4).
@@ -37,7 +37,7 @@ class CheckBounds:
         Raises:
             PassFailure: with the code `mlir-out-of-bounds`.
         """
-        proven: dict[tuple[ir.Attribute, tuple[ir.Type, ...]], _Problem] = {}
+        proven: dict[object, _Problem] = {}
         for op in nested_operations(module):
             if not _is_static(op):
                 continue  # is refused for that, by its own pass
@@ -46,7 +46,8 @@ class CheckBounds:
             elif op.name == "tensor.pad":
                 problem = _pad_problem(op)
             elif op.name == "linalg.generic":
-                key = op.attributes["indexing_maps"], tuple(value.type for value in op.operands)
+                kinds = op.attributes["indexing_maps"], op.attributes["iterator_types"]
+                key = kinds, tuple(value.type for value in op.operands)
                 if key not in proven:
                     proven[key] = _maps_problem(op)
                 problem = proven[key]
@@ -70,12 +71,24 @@ def _maps_problem(op: ir.Operation) -> _Problem:
     extents = loop_extents(maps, shapes)
     if extents is None:
         return "has a loop whose extent no operand tells"
+    if op.name == "linalg.generic":
+        loop = _mixed_loop(op, maps)
+        if loop is not None:
+            return f"sums along loop {loop}, by which it indexes a result, too"
     if 0 in extents:
         return None
     try:
         return _problem_of(maps, shapes, extents)
     except RecursionError:
         return "has an index that is nested too deeply"
+
+
+def _mixed_loop(op: ir.Operation, maps: Sequence[ir.AffineMap]) -> int | None:
+    """Return a reduction by which a result is indexed; its other elements would not be written."""
+    outputs = maps[len(maps) - len(op.results) :]
+    used = {loop for m in outputs for e in m.results for loop in loops_in(e)}
+    kinds = ir.ArrayAttr(op.attributes["iterator_types"])
+    return next((loop for loop in sorted(used) if "reduction" in str(kinds[loop])), None)
 
 
 def _problem_of(

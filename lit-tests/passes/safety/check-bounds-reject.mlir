@@ -68,3 +68,17 @@ func.func @ceil(%x: tensor<17xf32>) -> tensor<5xf32> {
   } -> tensor<5xf32>
   return %0 : tensor<5xf32>
 }
+
+// -----
+
+func.func @mixed(%x: tensor<4xf32>, %y: tensor<4x5xf32>) -> (tensor<4xf32>, tensor<4x5xf32>) {
+  // expected-error @below {{'linalg.generic' sums along loop 1, by which it indexes a result, too}}
+  %0:2 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0)>,
+      affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "reduction"]}
+      outs(%x, %y : tensor<4xf32>, tensor<4x5xf32>) {
+  ^bb0(%o: f32, %p: f32):
+    %n = arith.addf %o, %p : f32
+    linalg.yield %n, %n : f32, f32
+  } -> (tensor<4xf32>, tensor<4x5xf32>)
+  return %0#0, %0#1 : tensor<4xf32>, tensor<4x5xf32>
+}
