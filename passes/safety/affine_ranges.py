@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
 from xyntra.dialects.mlir import ir
 
-__all__ = ["Range", "loop_extents", "loops_in", "range_of"]
+__all__ = ["Range", "is_mixed", "loop_extents", "loops_in", "range_of"]
 
 Range = tuple[int, int]
 """The smallest and the largest value."""
@@ -31,6 +31,25 @@ def loop_extents(maps: Sequence[ir.AffineMap], shapes: Sequence[Sequence[int]]) 
                 extents.setdefault(expression.position, size)
     count = maps[0].n_dims if maps else 0
     return [extents[loop] for loop in range(count)] if len(extents) >= count else None
+
+
+def is_mixed(expression: ir.AffineExpr) -> bool:
+    """Tell whether `expression` has both a difference of loops and a quotient or remainder."""
+    parts = list(_parts(expression))
+    divides = any(isinstance(p, ir.AffineModExpr | ir.AffineFloorDivExpr) for p in parts)
+    return divides and any(
+        isinstance(p, ir.AffineMulExpr)
+        and isinstance(p.rhs, ir.AffineConstantExpr)
+        and p.rhs.value < 0
+        for p in parts
+    )
+
+
+def _parts(expression: ir.AffineExpr) -> Iterator[ir.AffineExpr]:
+    yield expression
+    if hasattr(expression, "lhs"):
+        yield from _parts(expression.lhs)
+        yield from _parts(expression.rhs)
 
 
 def range_of(expression: ir.AffineExpr, extents: Sequence[int], size: int) -> Range | None:

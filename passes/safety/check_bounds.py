@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.registry import register_pass
-from xyntra.passes.safety.affine_ranges import loop_extents, loops_in, range_of
+from xyntra.passes.safety.affine_ranges import is_mixed, loop_extents, loops_in, range_of
 from xyntra.passes.safety.linalg_loops import maps_of, shapes_of
 from xyntra.passes.safety.refusal import out_of_bounds
 from xyntra.passes.walking import nested_operations
@@ -98,6 +98,8 @@ def _problem_of(
         if len(map_.results) != len(shape):
             return f"indexes operand {number} by {map_}, which is not of its rank"
         for expression, size in zip(map_.results, shape, strict=True):
+            if is_mixed(expression):
+                return f"indexes operand {number} by {expression}: write it without a difference"
             found = range_of(expression, extents, size)
             if found is None:
                 return f"indexes operand {number} by {expression}, which has no bounds"

@@ -82,3 +82,19 @@ func.func @mixed(%x: tensor<4xf32>, %y: tensor<4x5xf32>) -> (tensor<4xf32>, tens
   } -> (tensor<4xf32>, tensor<4x5xf32>)
   return %0#0, %0#1 : tensor<4xf32>, tensor<4x5xf32>
 }
+
+// -----
+
+// Code for a quotient or remainder beside a difference has read elsewhere.
+#id = affine_map<(d0) -> (d0)>
+#cancel = affine_map<(d0) -> (d0 mod 3 - d0)>
+func.func @cancelled(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %e = tensor.empty() : tensor<2xf32>
+  // expected-error @below {{: write it without a difference}}
+  %0 = linalg.generic {indexing_maps = [#cancel, #id], iterator_types = ["parallel"]}
+      ins(%x : tensor<2xf32>) outs(%e : tensor<2xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    linalg.yield %v : f32
+  } -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
