@@ -27,9 +27,11 @@ bench: $(DONE)/bench  ## measure, and write bench/results
 	$(PY) -m bench.startup
 	$(PY) -m bench.model_table
 
-verify: $(DONE)/verify  ## compare random graphs with float64, and networks with onnxruntime
-	$(PY) -m verify.random_graphs --graphs 500
-	$(PY) -m verify.architectures
+# What takes too long for `make test`: each is a program with options of its own.
+VERIFY := verify.fuzz.mlir verify.fuzz.archives verify.random_graphs verify.architectures
+
+verify: $(DONE)/verify  ## try hostile files, random graphs and the networks of model libraries
+	set -e; for module in $(VERIFY); do $(PY) -m $$module; done
 
 lint: $(DONE)/lint  ## check style and types only
 	@$(PY) .ci/check.py style format limits types

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Large comparisons with references and other runtimes. Run them from the root of a clone."""
+"""Long checks, run by `make verify`: what is found by trying many models and files."""

@@ -51,8 +51,10 @@ class GeneralizeOperations:
             is_called = ir.StringAttr(block.owner.attributes["sym_name"]).value in called
             if not is_called:
                 hold_arguments(rewriter, block)
-            refusals = [each for op in found[:-1] if (each := _rewrite(rewriter, op))]
-            for refusal in refusals:
+            for op in found[:-1]:
+                refusal = _rewrite(rewriter, op)
+                if refusal is None:
+                    continue
                 if self.strict:
                     raise refused(refusal)
                 remark_at(refusal.op, f"{refusal.message}; it is left as it is")

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
 from xyntra.dialects.mlir import ir
 
-__all__ = ["Range", "loop_extents", "range_of"]
+__all__ = ["Range", "is_mixed", "loop_extents", "loops_in", "range_of"]
 
 Range = tuple[int, int]
 """The smallest and the largest value."""
@@ -31,6 +31,25 @@ def loop_extents(maps: Sequence[ir.AffineMap], shapes: Sequence[Sequence[int]]) 
                 extents.setdefault(expression.position, size)
     count = maps[0].n_dims if maps else 0
     return [extents[loop] for loop in range(count)] if len(extents) >= count else None
+
+
+def is_mixed(expression: ir.AffineExpr) -> bool:
+    """Tell whether `expression` has both a difference of loops and a quotient or remainder."""
+    parts = list(_parts(expression))
+    divides = any(isinstance(p, ir.AffineModExpr | ir.AffineFloorDivExpr) for p in parts)
+    return divides and any(
+        isinstance(p, ir.AffineMulExpr)
+        and isinstance(p.rhs, ir.AffineConstantExpr)
+        and p.rhs.value < 0
+        for p in parts
+    )
+
+
+def _parts(expression: ir.AffineExpr) -> Iterator[ir.AffineExpr]:
+    yield expression
+    if hasattr(expression, "lhs"):
+        yield from _parts(expression.lhs)
+        yield from _parts(expression.rhs)
 
 
 def range_of(expression: ir.AffineExpr, extents: Sequence[int], size: int) -> Range | None:
@@ -70,7 +89,7 @@ def _divided(expression: ir.AffineExpr, left: Range, right: Range) -> Range | No
     if isinstance(expression, ir.AffineFloorDivExpr):
         return left[0] // divisor, left[1] // divisor
     if isinstance(expression, ir.AffineCeilDivExpr):
-        return -(-left[0] // divisor), -(-left[1] // divisor)
+        return None  # no pass writes it, and lowered code of it has read elsewhere
     if left[0] // divisor == left[1] // divisor:
         return left[0] % divisor, left[1] % divisor
     return 0, divisor - 1
@@ -78,7 +97,7 @@ def _divided(expression: ir.AffineExpr, left: Range, right: Range) -> Range | No
 
 def _exact(expression: ir.AffineExpr, extents: Sequence[int]) -> Range | None:
     """Return the range of an expression that has bounds; None if it has too many values."""
-    used = sorted(_loops(expression))
+    used = sorted(loops_in(expression))
     if prod(extents[loop] for loop in used) > _MOST_POINTS:
         return None
     import numpy as np  # slow to import, and rarely needed
@@ -88,12 +107,13 @@ def _exact(expression: ir.AffineExpr, extents: Sequence[int]) -> Range | None:
     return int(values.min()), int(values.max())
 
 
-def _loops(expression: ir.AffineExpr) -> set[int]:
+def loops_in(expression: ir.AffineExpr) -> set[int]:
+    """Return the loops that `expression` depends on."""
     if isinstance(expression, ir.AffineDimExpr):
         return {expression.position}
     if not hasattr(expression, "lhs"):
         return set()
-    return _loops(expression.lhs) | _loops(expression.rhs)
+    return loops_in(expression.lhs) | loops_in(expression.rhs)
 
 
 def _evaluate(expression: ir.AffineExpr, loops: Mapping[int, Any]) -> Any:
@@ -108,4 +128,4 @@ def _evaluate(expression: ir.AffineExpr, loops: Mapping[int, Any]) -> Any:
         return left * right
     if isinstance(expression, ir.AffineModExpr):
         return left % right
-    return left // right if isinstance(expression, ir.AffineFloorDivExpr) else -(-left // right)
+    return left // right

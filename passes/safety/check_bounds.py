@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.registry import register_pass
-from xyntra.passes.safety.affine_ranges import loop_extents, range_of
+from xyntra.passes.safety.affine_ranges import is_mixed, loop_extents, loops_in, range_of
 from xyntra.passes.safety.linalg_loops import maps_of, shapes_of
 from xyntra.passes.safety.refusal import out_of_bounds
 from xyntra.passes.walking import nested_operations
@@ -23,7 +23,7 @@ _Problem = str | None
 @register_pass
 @dataclass(frozen=True)
 class CheckBounds:
-    """Refuse indexing maps and slices that leave their tensors.
+    """Refuse indexing maps and slices that leave their tensors, or write them in part.
 
     MLIR's verifier looks at the first and the last iteration of linalg operations. This pass bounds
     every index over all iterations, which differs for maps such as (d0 - d1) and (d0 mod 4).
@@ -37,7 +37,7 @@ class CheckBounds:
         Raises:
             PassFailure: with the code `mlir-out-of-bounds`.
         """
-        proven: dict[tuple[ir.Attribute, tuple[ir.Type, ...]], _Problem] = {}
+        proven: dict[object, _Problem] = {}
         for op in nested_operations(module):
             if not _is_static(op):
                 continue  # is refused for that, by its own pass
@@ -46,7 +46,8 @@ class CheckBounds:
             elif op.name == "tensor.pad":
                 problem = _pad_problem(op)
             elif op.name == "linalg.generic":
-                key = op.attributes["indexing_maps"], tuple(value.type for value in op.operands)
+                kinds = op.attributes["indexing_maps"], op.attributes["iterator_types"]
+                key = kinds, tuple(value.type for value in op.operands)
                 if key not in proven:
                     proven[key] = _maps_problem(op)
                 problem = proven[key]
@@ -70,12 +71,24 @@ def _maps_problem(op: ir.Operation) -> _Problem:
     extents = loop_extents(maps, shapes)
     if extents is None:
         return "has a loop whose extent no operand tells"
+    if op.name == "linalg.generic":
+        loop = _mixed_loop(op, maps)
+        if loop is not None:
+            return f"sums along loop {loop}, by which it indexes a result, too"
     if 0 in extents:
         return None
     try:
         return _problem_of(maps, shapes, extents)
     except RecursionError:
         return "has an index that is nested too deeply"
+
+
+def _mixed_loop(op: ir.Operation, maps: Sequence[ir.AffineMap]) -> int | None:
+    """Return a reduction by which a result is indexed; its other elements would not be written."""
+    outputs = maps[len(maps) - len(op.results) :]
+    used = {loop for m in outputs for e in m.results for loop in loops_in(e)}
+    kinds = ir.ArrayAttr(op.attributes["iterator_types"])
+    return next((loop for loop in sorted(used) if "reduction" in str(kinds[loop])), None)
 
 
 def _problem_of(
@@ -85,6 +98,8 @@ def _problem_of(
         if len(map_.results) != len(shape):
             return f"indexes operand {number} by {map_}, which is not of its rank"
         for expression, size in zip(map_.results, shape, strict=True):
+            if is_mixed(expression):
+                return f"indexes operand {number} by {expression}: write it without a difference"
             found = range_of(expression, extents, size)
             if found is None:
                 return f"indexes operand {number} by {expression}, which has no bounds"
@@ -101,6 +116,8 @@ def _slice_problem(op: ir.Operation) -> _Problem:
         for name in ("offsets", "sizes", "strides")
     ]
     for offset, size, stride, extent in zip(*spans, whole.shape, strict=True):
+        if _DYNAMIC in (size, stride):
+            continue  # becomes computed indices, or is refused
         start = 0 if offset == _DYNAMIC else offset
         last = start + (size - 1) * stride
         if start < 0 or size < 0 or stride < 1 or (last >= extent if size else start > extent):
@@ -110,6 +127,7 @@ def _slice_problem(op: ir.Operation) -> _Problem:
 
 def _pad_problem(op: ir.Operation) -> _Problem:
     for name in ("static_low", "static_high"):
-        if min(ir.DenseI64ArrayAttr(op.attributes[name]), default=0) < 0:
+        widths = [each for each in ir.DenseI64ArrayAttr(op.attributes[name]) if each != _DYNAMIC]
+        if min(widths, default=0) < 0:
             return "pads by less than nothing"
     return None

@@ -53,6 +53,8 @@ class CheckOperations:
         """
         checked: dict[ir.Type, str | None] = {}
         for op in nested_operations(module):
+            if op.name == "func.func" and Kernel.of(op) is None and len(op.regions[0].blocks) > 1:
+                return  # has branches, and is refused for them when its calls are planned
             _check_operation(op)
             for value in _values(op):
                 kind = value.type

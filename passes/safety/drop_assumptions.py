@@ -36,7 +36,8 @@ class DropAssumptions:
     These are: no overflow, exact, no NaN and no infinities, whose violation gives poison, from
     which LLVM may derive that a guard is not needed; indexing maps that MLIR has remembered for
     named operations, and would not compute again; loops marked as parallel, or as a search for the
-    best elements; and arguments of kernels marked as constant that some call computes.
+    best elements; loops called reductions that index every result, which are parallel; and
+    arguments of kernels marked as constant that some call computes.
     """
 
     name: ClassVar[str] = "drop-assumptions"
@@ -49,6 +50,8 @@ class DropAssumptions:
                     _drop(op, name)
             if "fastmath" in op.attributes:
                 _restrict_floats(op)
+            if op.name == "linalg.generic":
+                _correct_iterators(op)
         _drop_constants(module)
 
 
@@ -66,6 +69,19 @@ def _restrict_floats(op: ir.Operation) -> None:
         kept = _FAST if "fast" in flags else sorted(flags - _NO_SPECIALS)
         text = f"#arith.fastmath<{','.join(kept) or 'none'}>"
         op.attributes["fastmath"] = ir.Attribute.parse(text, op.context)
+
+
+def _correct_iterators(op: ir.Operation) -> None:
+    """Call a loop parallel that every result is indexed by: nothing is summed along it."""
+    kinds = list(ir.ArrayAttr(op.attributes["iterator_types"]))
+    maps = [each.value for each in ir.ArrayAttr(op.attributes["indexing_maps"])]
+    outputs = maps[len(maps) - len(op.results) :]
+    loops = [{e.position for e in m.results if isinstance(e, ir.AffineDimExpr)} for m in outputs]
+    indexing = set.intersection(*loops) if loops else set()
+    if any("reduction" in str(kinds[loop]) for loop in indexing):
+        parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>", op.context)
+        kinds = [parallel if loop in indexing else kind for loop, kind in enumerate(kinds)]
+        op.attributes["iterator_types"] = ir.ArrayAttr.get(kinds, op.context)
 
 
 def _drop_constants(module: ir.Operation) -> None:

@@ -87,7 +87,12 @@ def _overwrites(use: ir.OpOperand) -> bool:
 
 
 def _is_written(op: ir.Operation, operand: int) -> bool:
-    """Tell whether a linalg operation writes every element of an output."""
+    """Tell whether a linalg operation writes every element of an output, and does so only once.
+
+    What writes an element several times is lowered as a reduction, which begins with what is there.
+    """
+    if "iterator_types" not in op.attributes or "reduction" in str(op.attributes["iterator_types"]):
+        return False
     expressions = maps_of(op)[operand].results
     loops = {e.position for e in expressions if isinstance(e, ir.AffineDimExpr)}
     return len(loops) == len(expressions) and 0 not in extents_of(op)

@@ -7,6 +7,7 @@ import os
 import stat
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -71,21 +72,16 @@ def test_a_pipe_is_written_to(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     data = bytes(range(256)) * 4096  # more than a pipe holds
-    found: list[bytes] = []
     descriptor = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)  # there before anything is written
-    os.set_blocking(descriptor, True)
-
-    def read() -> None:
-        with os.fdopen(descriptor, "rb") as file:
-            found.append(file.read())
-
-    reader = threading.Thread(target=read)
-    replace = threading.Thread(target=replace_file, args=(pipe, [data]))
-    replace.start()
-    reader.start()
-    replace.join(60)
-    reader.join(60)
-    assert found == [data]
+    writer = threading.Thread(target=replace_file, args=(pipe, [data]))
+    writer.start()
+    found = b""
+    while len(found) < len(data):
+        with suppress(BlockingIOError):
+            found += os.read(descriptor, len(data))
+    writer.join()
+    os.close(descriptor)
+    assert found == data
     assert stat.S_ISFIFO(os.stat(pipe).st_mode)
 
 

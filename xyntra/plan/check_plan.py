@@ -30,6 +30,7 @@ def check_plan(plan: Plan) -> None:
         PlanError: saying what does not fit.
     """
     _require(_is_count(plan.operations), "the number of operations is no count")
+    _require(all(isinstance(each, str) for each in plan.fallbacks), "a fallback is no text")
     for number, buffer in enumerate(plan.buffers):
         _check_buffer(buffer, f"buffer {number}")
     _check_ports(plan, plan.inputs, "input")

@@ -216,7 +216,7 @@ class Plan:
             operations=data["operations"],
             parameter_file=str(data["parameter_file"]),
             unfused=unfused_from_json(data["unfused"]),
-            fallbacks=tuple(map(str, data["fallbacks"])),
+            fallbacks=_items(data.get("fallbacks", ())),
         )
 
 

@@ -3,7 +3,7 @@
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #digits = affine_map<(d0, d1) -> ((d0 * 4 + d1) floordiv 2, d1 mod 2)>
 #difference = affine_map<(d0, d1) -> (d0 - d1 + 3)>
-#same = affine_map<(d0, d1) -> (d0 - (d0 floordiv 2) * 2)>
+#same = affine_map<(d0, d1) -> (d0 floordiv 4 + d1 floordiv 4)>
 
 // Indices that stay inside, some of which only trying all iterations tells.
 // CHECK-LABEL: func.func @inside

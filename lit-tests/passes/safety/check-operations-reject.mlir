@@ -139,7 +139,8 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 // expected-error @below {{'func.func' has branches, which are not supported}}
-func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+func.func @row_k(%x: tensor<4xf32>) -> tensor<4xf32>
+    attributes {xyntra.kernel = #xyntra.kernel<{kind = "row"}>} {
   cf.br ^next
 ^next:
   return %x : tensor<4xf32>

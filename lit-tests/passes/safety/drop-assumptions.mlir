@@ -39,3 +39,16 @@ func.func @main(%x: tensor<4xf32>, %w: tensor<4xf32> {xyntra.parameter = "w"})
   %1 = call @row_k(%w, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
+
+// Nothing is summed along a loop that indexes every result.
+// CHECK-LABEL: func.func @reduction
+// CHECK: iterator_types = ["parallel", "parallel"]
+func.func @reduction(%x: tensor<4x5xf32>) -> tensor<4x5xf32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>],
+      iterator_types = ["parallel", "reduction"]} outs(%x : tensor<4x5xf32>) {
+  ^bb0(%o: f32):
+    %n = arith.addf %o, %o : f32
+    linalg.yield %n : f32
+  } -> tensor<4x5xf32>
+  return %0 : tensor<4x5xf32>
+}

@@ -77,3 +77,20 @@ func.func @main() -> tensor<4xf32> {
   %0 = call @row_k(%e) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// A reduction begins with what is there, even if its body does not.
+// CHECK-LABEL: func.func @last
+// CHECK: [[ZEROS:%.+]] = linalg.generic
+// CHECK: outs([[ZEROS]] : tensor<4x2xf32>)
+func.func @last(%x: tensor<4x2xf32>) -> tensor<4x2xf32> {
+  %e = tensor.empty() : tensor<4x2xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>,
+      affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<4x2xf32>) outs(%e : tensor<4x2xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    linalg.yield %v : f32
+  } -> tensor<4x2xf32>
+  return %0 : tensor<4x2xf32>
+}

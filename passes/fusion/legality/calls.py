@@ -45,7 +45,7 @@ def check_calls(
 def _not_free(
     operands: list[ir.Value], argument: int, last: Mapping[ir.Value, int], index: int
 ) -> str | None:
-    if argument >= len(operands):
+    if not 0 <= argument < len(operands):
         return "the call does not have"
     value = operands[argument]
     if isinstance(value.owner, ir.Block):
