@@ -109,7 +109,7 @@ def _compiled(path: Path, config: dict[str, object]) -> tuple[dict[str, Any], An
 
     start = time.perf_counter()
     try:
-        executable = xyntra.compile(str(path), config=config)
+        executable = xyntra.compile(str(path), config={**config, "strict": True})
     except XyntraError as error:
         status = "refused" if isinstance(error, UnsupportedError) else "failed"
         said = {name: str(text)[:_LONGEST] for name, text in error.to_dict().items() if text}

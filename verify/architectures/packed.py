@@ -56,7 +56,7 @@ def _attempt(path: Path, target: str, timed: bool) -> dict[str, Any]:
     inputs = {key[6:]: value for key, value in arrays.items() if key.startswith("input ")}
     start = time.perf_counter()
     try:
-        executable = xyntra.compile(model, target=target)
+        executable = xyntra.compile(model, target=target, config={"strict": True})
         compiled = time.perf_counter() - start
         found = executable.run({port.name: inputs[port.name] for port in executable.inputs})
     except XyntraError as error:

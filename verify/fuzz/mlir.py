@@ -38,7 +38,13 @@ from xyntra.errors import XyntraError
 from xyntra.passes.pipelines import PIPELINES, Pipeline
 from xyntra.targets.cpu import prepared, program
 
-_SETTINGS: dict[str, object] = {"cache": False, "isolate": False, "jobs": 1, "opt_level": 1}
+_SETTINGS: dict[str, object] = {
+    "cache": False,
+    "isolate": False,
+    "jobs": 1,
+    "opt_level": 1,
+    "strict": True,
+}
 _FAR = np.array([0, 7, -1, 8, 1 << 40, -(1 << 63), (1 << 63) - 1, 3], np.int64)
 
 

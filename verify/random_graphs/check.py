@@ -26,6 +26,7 @@ GOOD = ("agrees", "refused", "invalid")
 _SETTINGS: dict[str, object] = {
     "cache": False,
     "isolate": False,
+    "strict": True,
     "jobs": 1,
     "progress": False,
 }
