@@ -312,3 +312,16 @@ def test_a_pass_that_crashes_its_process_is_left_out(
     assert_right(exe)
     with pytest.raises(WorkerError, match="crashed in pass 'fold-transposes'"):
         compiled(isolate=True, strict=True)
+
+
+def test_a_kernel_that_fails_is_tried_again_in_a_worker() -> None:
+    # The operators of nodes are asked for with every try, of the process that reads the model.
+    nodes = [helper.make_node("Add", ["x", "x"], ["s"]), helper.make_node("Tan", ["s"], ["y"])]
+    ports = [helper.make_tensor_value_info(n, TensorProto.DOUBLE, [8]) for n in ("x", "y")]
+    graph = helper.make_graph(nodes, "tangents", ports[:1], ports[1:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
+    for isolate in (False, True):
+        config = {**SETTINGS, "isolate": isolate}
+        with pytest.raises(CompileError) as raised:
+            xyntra.compile(model, target="cuda:sm_90a", config=config)
+        assert raised.value.code == "gpu-function"

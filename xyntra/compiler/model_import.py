@@ -110,13 +110,16 @@ class _ImportApart:
         self._answers, theirs = multiprocessing.Pipe(duplex=False)
         self._process = forked(_serve, request, theirs)
         theirs.close()
+        self._op_types: dict[str, str] | None = None
 
     def module(self) -> ir.Module:
         return ir.Module.parse(self._next())
 
     def op_types(self) -> dict[str, str]:
-        types: dict[str, str] = json.loads(self._next())
-        return types
+        # Sent once, but asked for again where a kernel has failed and the module has changed.
+        if self._op_types is None:
+            self._op_types = json.loads(self._next())
+        return self._op_types
 
     def stop(self) -> None:
         self._process.kill()
