@@ -143,7 +143,7 @@ _CASES: dict[str, tuple[str, type[XyntraError], str, str]] = {
         "mlir-invalid",
         "bad.mlir",
     ),
-    "mlir with branches": (_BRANCHES, UnsupportedError, "mlir-unsupported", "branches"),
+    "mlir with branches": (_BRANCHES, UnsupportedError, "control-flow-unsupported", "branches"),
     "mlir of an operation without code": (_SCATTER, UnsupportedError, "mlir-operation", "line 4"),
     "mlir of a computed size": (_DYNAMIC, UnsupportedError, "mlir-dynamic", "line 6, column 8"),
     "mlir with an open loop": (_WHILE, UnsupportedError, "mlir-operation", "scf.for"),

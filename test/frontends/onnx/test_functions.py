@@ -149,14 +149,15 @@ def test_attributes_reach_into_subgraphs() -> None:
     np.testing.assert_array_equal(run(function_model(function, "x", alpha=4.0), {"x": X})[0], X * 4)
 
 
-@pytest.mark.parametrize(
-    ("op_type", "version", "attributes"),
-    [("HannWindow", 17, {"periodic": 0}), ("HammingWindow", 17, {}), ("BlackmanWindow", 17, {})],
-)
-def test_operators_defined_by_onnx(op_type: str, version: int, attributes: dict[str, int]) -> None:
-    assert find_handler("", op_type) is None
-    constants = {"n": np.array(7)}
-    check(node_model(op_type, {}, opset=version, constants=constants, **attributes), {})
+@pytest.mark.parametrize("align_corners", [0, 1])
+def test_operators_defined_by_onnx(align_corners: int) -> None:
+    assert find_handler("", "AffineGrid") is None
+    theta = np.random.default_rng(3).standard_normal((2, 2, 3), dtype=np.float32)
+    sizes = {"size": np.array([2, 3, 4, 5])}
+    model = node_model(
+        "AffineGrid", {"theta": theta}, opset=20, constants=sizes, align_corners=align_corners
+    )
+    check(model, {"theta": theta})
 
 
 def test_a_body_that_depends_on_the_attributes() -> None:

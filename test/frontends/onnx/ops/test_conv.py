@@ -111,7 +111,7 @@ def test_no_phase_multiplies_inserted_zeros() -> None:
 INVALID: list[tuple[str, Shape, Shape, dict[str, Any], str]] = [
     ("Conv", (1, 3, 5, 5), (4, 2, 3, 3), {}, "3 channels"),
     ("Conv", (1, 3, 5, 5), (4, 3, 3), {}, "do not fit"),
-    ("Conv", (1, 3, 2, 2), (4, 3, 3, 3), {}, "spans 3 elements"),
+    ("Conv", (1, 3, 2, 2), (4, 3, 4, 4), {}, "spans 4 elements"),
     ("Conv", (1, 3, 5, 5), (4, 3, 3, 3), {"strides": [0, 1]}, "'strides'"),
     ("Conv", (1, 3, 5, 5), (4, 3, 3, 3), {"dilations": [1]}, "'dilations'"),
     ("Conv", (1, 3, 5, 5), (4, 3, 3, 3), {"pads": [1, 1]}, "'pads'"),

@@ -25,7 +25,7 @@ REFUSED: dict[str, dict[str, str]] = {
         "test_identity_sequence": "type-unsupported",
         "test_identity_opt": "type-unsupported",
     },
-    "if_": {"test_if_seq": "operator-unsupported", "test_if_opt": "operator-unsupported"},
+    "if_": {"test_if_seq": "if-branch", "test_if_opt": "if-branch"},
     "loop": {"test_loop13_seq": "type-unsupported", "test_loop16_seq_none": "type-unsupported"},
     "nonzero": {"test_nonzero_example": "operator-unsupported"},
     "not_": {f"test_not_{rank}d": "opset-unsupported" for rank in (2, 3, 4)},
