@@ -215,6 +215,14 @@ def test_tables_and_masks_are_kept() -> None:
     assert strip(given) == {}
 
 
+def test_depthwise_weights_are_kept() -> None:
+    weight = np.random.default_rng().normal(size=(400, 1, 3, 3)).astype(np.float32)
+    given = model(np.zeros((3, 3), np.float32), np.zeros(3, np.float32))
+    given.graph.initializer.append(numpy_helper.from_array(weight, "depthwise"))
+    given.graph.initializer.append(numpy_helper.from_array(weight.reshape(40, 90), "dense"))
+    assert set(strip(given)) == {"dense"}
+
+
 def test_samples_hold_the_scale() -> None:
     values = np.random.default_rng().normal(size=100_000).astype(np.float32)
     found = sampled(values, 1)

@@ -18,6 +18,7 @@ __all__ = ["fill", "strip"]
 
 _LEAST = 2048
 _FEW = 256
+_SHORT, _MOST_SHORT = 64, 1 << 16
 
 
 def strip(model: onnx.ModelProto) -> dict[str, tuple[float, float]]:
@@ -29,7 +30,9 @@ def strip(model: onnx.ModelProto) -> dict[str, tuple[float, float]]:
     found = {}
     for tensor in model.graph.initializer:
         array = numpy_helper.to_array(tensor)
-        if array.size < _LEAST or array.dtype.kind != "f" or not _is_random(array):
+        if array.size < _LEAST or array.dtype.kind != "f" or _is_short(array):
+            continue
+        if not _is_random(array):
             continue
         wide = array.astype(np.float64)
         found[tensor.name] = float(wide.mean()), float(wide.std())
@@ -54,6 +57,14 @@ def fill(model: onnx.ModelProto, spreads: dict[str, Any]) -> None:
         values = unit * np.float32(deviation * np.sqrt(12.0)) + np.float32(mean)
         dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type)
         tensor.CopyFrom(numpy_helper.from_array(values.astype(dtype), tensor.name))
+
+
+def _is_short(array: np.ndarray[Any, Any]) -> bool:
+    """Whether sums over the weights of a channel are so short that another draw is far from it.
+
+    Statistics of batch norms are measured behind such convolutions, which are depthwise ones.
+    """
+    return array.ndim > 2 and array.size // array.shape[0] <= _SHORT and array.size <= _MOST_SHORT
 
 
 def _is_random(array: np.ndarray[Any, Any]) -> bool:
