@@ -89,7 +89,7 @@ def _row(architecture: Architecture, exporter: str, options: Options) -> dict[st
     row |= {"nodes": found.nodes, "parameters": found.parameters}
     if options.export_only:
         return row | {"status": "exported"}
-    row |= _outcome(found, options)
+    row |= _exporters_fault(found, _outcome(found, options))
     if options.keep is not None and row["status"] not in ("ok", "exported"):
         options.keep.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(found.model, options.keep / f"{architecture.name}-{exporter}.onnx")
@@ -114,6 +114,17 @@ def _outcome(found: Entry, options: Options) -> dict[str, Any]:
     if "run_seconds" in theirs:
         row["runtime_seconds"] = theirs["run_seconds"]
     return row
+
+
+def _exporters_fault(found: Entry, row: dict[str, Any]) -> dict[str, Any]:
+    """The row, which says "not exported" where the graph is invalid for onnxruntime, too."""
+    if row.get("kind") != "ModelError":
+        return row
+    theirs = call(reference, found, False, seconds=_EXPORT_SECONDS)
+    if theirs["outputs"] is not None:
+        return row
+    message = f"the exported graph is invalid: {row['message']}"
+    return {"status": "not exported", "message": message, "runtime_message": theirs["error"]}
 
 
 def _summary(row: dict[str, Any]) -> str:
