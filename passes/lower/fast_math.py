@@ -39,7 +39,8 @@ class FastMath:
             for op in _accumulations(generic):
                 _set_flags(op, reassociate)
         for op in operations_named(module, *_CONTRACTIBLE):
-            _set_flags(op, contract)
+            if not _doubles(op):
+                _set_flags(op, contract)
         for op in operations_named(module, *_EXTREMES):
             _set_flags(op, any_zero)
 
@@ -57,6 +58,24 @@ def _accumulations(generic: ir.Operation) -> Iterator[ir.Operation]:
             op = uses[0].owner.operation
             if op.result == result:
                 yield op
+
+
+def _doubles(op: ir.Operation) -> bool:
+    """Whether both operands of `op` are one value, or two products of the same factors.
+
+    With one of the products fused, p - p would be the rounding error of p instead of 0.
+    """
+    if op.name == "arith.mulf":
+        return False
+    left, right = op.operands
+    return left == right or _factors(left) == _factors(right) != set()
+
+
+def _factors(value: ir.Value) -> set[ir.Value]:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.name != "arith.mulf":
+        return set()
+    return set(owner.operands)
 
 
 def _set_flags(op: ir.Operation, flags: ir.Attribute) -> None:

@@ -144,7 +144,8 @@ def _operator(
             for array, elem in zip(arrays, elems, strict=True)
         ]
         (size,), _ = _computed(node, sizes, elems, scope, None, 0.0)
-        error = 0.5 * accuracy * np.where(np.isfinite(size), size, 0)
+        terms = max(array.size for array in arrays if array is not None) / max(size.size, 1)
+        error = noise.sum_error(np.where(np.isfinite(size), size, 0), terms, accuracy)
         outputs = [outputs[0] + error * random.uniform(-1, 1, error.shape)]
     return [
         None if array is None else _stored(node, np.asarray(array), kind, arrays, random, mode)

@@ -52,6 +52,17 @@ class Call:
             return np.zeros(np.shape(size))
         return size * self.random.uniform(-2, 2, np.shape(size)) * self.accuracy
 
+    def underflow(self, sums: Any, count: int) -> Any:
+        """Sums of `count` powers, each off by what underflow may cost it; unchanged without noise.
+
+        Squares of numbers below 2^-63 are subnormal in f32, or 0, whatever the root of their sum.
+        """
+        if self.random is None:
+            return sums
+        least = 2.0**-1074 if self.accuracy < 2.0**-30 else 2.0**-149
+        error = self.random.uniform(-1, 1, np.shape(sums)) * count * least
+        return np.maximum(sums + error, 0)
+
     def get(self, name: str, default: Any = None) -> Any:
         """An attribute."""
         return self.attributes.get(name, default)
@@ -235,7 +246,7 @@ def _activations() -> None:
 
     def thresholded(call: Call) -> np.ndarray:
         x = call.inputs[0]
-        return np.where((x > call.get("alpha", 1.0)) | np.isnan(x), x, 0)
+        return np.where(x > call.get("alpha", 1.0), x, 0)  # 0 of NaN, as ONNX's function has it
 
     def hard_sigmoid(call: Call) -> np.ndarray:
         alpha = call.get("alpha", np.float64(np.float32(0.2)))
@@ -390,6 +401,8 @@ def _to_integers(x: np.ndarray, elem: int) -> np.ndarray:
     if elem == TensorProto.UINT64:
         large = np.isfinite(x) & (whole >= 2.0**63) & (whole < 2.0**64)
         result = np.where(large, np.where(large, whole, 0).astype(np.uint64), result)
+        # x86 has no such conversion; compilers subtract 2^63 first and add it again, modulo 2^64.
+        result = np.where(x >= 2.0**64, np.uint64(0), result)
     return result
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,10 @@ def log_softmax(call: Call) -> Array:
     x, axes = call.inputs[0], _softmax_axes(call)
     shifted = x - np.max(x, axes, keepdims=True, initial=-np.inf)
     shifted = shifted + call.rough(np.where(np.isfinite(shifted), 1 + np.abs(shifted), 0))
-    return shifted - np.log(np.sum(np.exp(shifted), axes, keepdims=True))
+    # Where one element leads, the sum is 1 and a little; rounding it to 1 + k u costs the logarithm
+    # u absolutely, however small the result.
+    total = np.sum(np.exp(shifted), axes, keepdims=True)
+    return shifted - np.log(total + call.rough(np.where(np.isfinite(total), total, 0)))
 
 
 def _normalised(
@@ -157,7 +161,7 @@ def lp_norm(call: Call) -> Array:
     norm = (
         np.sum(np.abs(x), axis, keepdims=True)
         if call.get("p", 2) == 1
-        else np.sqrt(np.sum(x * x, axis, keepdims=True))
+        else np.sqrt(call.underflow(np.sum(x * x, axis, keepdims=True), x.shape[axis]))
     )
     return np.where(norm == 0, 0, x / np.where(norm == 0, 1, norm))
 
@@ -187,7 +191,8 @@ def global_max_pool(call: Call) -> Array:
 @kernel("GlobalLpPool")
 def global_lp_pool(call: Call) -> Array:
     x, p = call.inputs[0], call.get("p", 2)
-    return np.sum(np.abs(x) ** p, tuple(range(2, x.ndim)), keepdims=True) ** (1 / p)
+    sums = np.sum(np.abs(x) ** p, tuple(range(2, x.ndim)), keepdims=True)
+    return call.underflow(sums, math.prod(x.shape[2:])) ** (1 / p)
 
 
 def _geometry(
@@ -243,6 +248,29 @@ def _windows(call: Call) -> tuple[Array, Array, Array]:
     return values, inside, counted
 
 
+@kernel("Conv")
+def conv(call: Call) -> Array:
+    x, w = call.inputs[:2]
+    shaped = replace(call, attributes={**call.attributes, "kernel_shape": w.shape[2:]})
+    window, strides, dilations, before, after, out = _geometry(shaped)
+    pads = [(0, 0), (0, 0), *zip(before, after, strict=True)]
+    padded, inside = np.pad(x, pads), np.pad(np.ones(x.shape, bool), pads)
+    # Where padding meets a weight that is not finite, taps may be multiplied or left out.
+    everywhere = call.random is None or call.random.random() < 0.5
+    group, count = call.get("group", 1), w.shape[0]
+    result = np.zeros((x.shape[0], count, *out))
+    channels = np.arange(count) // max(count // group, 1) * w.shape[1]
+    for c, *tap in itertools.product(range(w.shape[1]), *map(range, window)):
+        key = [
+            slice(t * d, t * d + (n - 1) * s + 1, s)
+            for t, d, n, s in zip(tap, dilations, out, strides, strict=True)
+        ]
+        at = (slice(None), channels + c, *key)
+        products = padded[at] * _channels(w[(slice(None), c, *tap)], x.ndim)
+        result += np.where(inside[at] | everywhere, products, 0)
+    return result + _channels(call.inputs[2], x.ndim) if call.has(2) else result
+
+
 @kernel("ConvTranspose")
 def conv_transpose(call: Call) -> Array:
     x, w = call.inputs[:2]
@@ -275,7 +303,8 @@ def average_pool(call: Call) -> Array:
     axes = tuple(range(values.ndim - len(call.get("kernel_shape")), values.ndim))
     if call.op_type == "LpPool":
         p = call.get("p", 2)
-        return np.sum(np.abs(values) ** p, axes) ** (1 / p)
+        window = math.prod(call.get("kernel_shape"))
+        return call.underflow(np.sum(np.abs(values) ** p, axes), window) ** (1 / p)
     count = np.sum(counted if call.get("count_include_pad", 0) else inside, axes)
     return np.sum(values, axes) / count
 

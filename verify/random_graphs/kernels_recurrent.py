@@ -41,7 +41,7 @@ def _layer(call: Call, gates: int, states: int, cell: Callable[..., list[Array]]
                 projected = (
                     call.rough(np.abs(x[t, n]) @ np.abs(weight[d]).T) + x[t, n] @ weight[d].T + own
                 )
-                size = np.abs(recurrence[d]) @ np.abs(state[0])
+                size = np.abs(recurrence[d]) @ np.abs(state[0]) + np.abs(own) + np.abs(theirs)
                 state = cell(projected + call.rough(size), state, recurrence[d], theirs)
                 outputs[t, d, n] = state[0]
             finals[:, d, n] = state
@@ -74,6 +74,8 @@ def gru(call: Call) -> list[Array]:
         (xz, xr, xh), (rz, rr, rh), (bz, br, bh) = np.split(x, 3), np.split(r, 3), np.split(b, 3)
         h = state[0]
         z, reset = _sigmoid(xz + rz @ h + bz), _sigmoid(xr + rr @ h + br)
+        # Where the gate is nearly 1, little is left of its digits in 1 - z.
+        z = z + call.rough(z)
         inner = reset * (rh @ h + bh) if linear else rh @ (reset * h) + bh
         return [(1 - z) * np.tanh(xh + inner) + z * h]
 

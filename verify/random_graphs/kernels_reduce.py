@@ -31,10 +31,19 @@ def _lowest(dtype: np.dtype, maximum: bool) -> Any:
     return np.iinfo(dtype).min if maximum else np.iinfo(dtype).max
 
 
-def _log_sum_exp(x: np.ndarray, axis: tuple[int, ...]) -> np.ndarray:
+def _log_sum_exp(call: Call, x: np.ndarray, axis: tuple[int, ...]) -> np.ndarray:
     top = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
     shift = np.where(np.isfinite(top), top, 0)
-    return np.log(np.sum(np.exp(x - shift), axis=axis, keepdims=True)) + shift
+    total = np.sum(np.exp(x - shift), axis=axis, keepdims=True)
+    # A sum of 1 and a little is rounded, which its logarithm shows in full.
+    return np.log(total + call.rough(np.where(np.isfinite(total), total, 0))) + shift
+
+
+def _root_of_squares(call: Call, x: np.ndarray, axis: tuple[int, ...]) -> np.ndarray:
+    squares = np.sum(x * x, axis, keepdims=True, dtype=x.dtype)
+    if x.dtype.kind == "f":
+        squares = call.underflow(squares, math.prod(x.shape[i] for i in axis))
+    return np.sqrt(squares)
 
 
 _REDUCTIONS: dict[str, Callable[[np.ndarray, tuple[int, ...]], np.ndarray]] = {
@@ -46,18 +55,22 @@ _REDUCTIONS: dict[str, Callable[[np.ndarray, tuple[int, ...]], np.ndarray]] = {
     "ReduceMax": lambda x, a: np.max(x, a, keepdims=True, initial=_lowest(x.dtype, True)),
     "ReduceMin": lambda x, a: np.min(x, a, keepdims=True, initial=_lowest(x.dtype, False)),
     "ReduceL1": lambda x, a: np.sum(np.abs(x), a, keepdims=True, dtype=x.dtype),
-    "ReduceL2": lambda x, a: np.sqrt(np.sum(x * x, a, keepdims=True, dtype=x.dtype)),
     "ReduceSumSquare": lambda x, a: np.sum(x * x, a, keepdims=True, dtype=x.dtype),
     "ReduceLogSum": lambda x, a: np.log(np.sum(x, a, keepdims=True, dtype=x.dtype)),
+}
+_ROUGH: dict[str, Callable[[Call, np.ndarray, tuple[int, ...]], np.ndarray]] = {
+    "ReduceL2": _root_of_squares,
     "ReduceLogSumExp": _log_sum_exp,
 }
+"""Reductions that round inside what their inputs' disturbances do not reach."""
 
 
 def _reduction(name: str) -> Kernel:
     def run(call: Call) -> np.ndarray:
         x = call.inputs[0]
         axes = reduced_axes(call)
-        result = _REDUCTIONS[name](x, axes)
+        rough = _ROUGH.get(name)
+        result = rough(call, x, axes) if rough else _REDUCTIONS[name](x, axes)
         if x.dtype.kind != "f":
             result = result.astype(x.dtype)
         return result if call.get("keepdims", 1) else np.squeeze(result, axes)
@@ -65,7 +78,7 @@ def _reduction(name: str) -> Kernel:
     return run
 
 
-for _name in _REDUCTIONS:
+for _name in (*_REDUCTIONS, *_ROUGH):
     kernel(_name)(_reduction(_name))
 
 

@@ -16,7 +16,15 @@ from onnx import TensorProto
 
 from verify.random_graphs.dtypes import is_float, largest, smallest_normal, smallest_subnormal, unit
 
-__all__ = ["SUMS", "accuracy", "disturbed_inputs", "disturbed_result", "is_exact", "may_overflow"]
+__all__ = [
+    "SUMS",
+    "accuracy",
+    "disturbed_inputs",
+    "disturbed_result",
+    "is_exact",
+    "may_overflow",
+    "sum_error",
+]
 
 _EXACT = frozenset(
     """Abs And ArgMax ArgMin BitCast Cast CastLike Ceil Clip Compress Concat Constant
@@ -64,6 +72,15 @@ def accuracy(elem: int) -> float:
     return 2.0**-52 if elem == TensorProto.DOUBLE else 2.0**-23
 
 
+def sum_error(size: np.ndarray, terms: float, exactness: float) -> np.ndarray:
+    """How far sums in any order of about `terms` terms may be off, for the sum of magnitudes.
+
+    The worst is n u; independent roundings make about u sqrt(n) / 4 of it. Terms that repeat are
+    rounded alike, which doubles that.
+    """
+    return exactness / 2 * max(1.0, float(np.sqrt(terms)) / 2) * size
+
+
 def disturbed_inputs(
     node: onnx.NodeProto,
     arrays: Sequence[np.ndarray | None],
@@ -80,6 +97,12 @@ def disturbed_inputs(
         # onnx's reference of GridSample computes places in f32, whatever the type.
         exactness = 2.0**-22 if node.op_type == "GridSample" else accuracy(elem)
         step = exactness * np.abs(array)
+        if node.op_type == "GridSample" and position == 1:
+            # A place is (g + 1) / 2 (n - 1), say: its error is that of the 1 where g is small.
+            step = exactness * np.maximum(np.abs(array), 1)
+        if node.op_type == "Attention" and position in (2, 5):
+            # Probabilities are rounded to the type of the values before they are multiplied.
+            step = np.maximum(exactness, unit(elem) / 2) * np.abs(array)
         if node.op_type in _WINDOWS and array.size:
             # Winograd's transforms mix neighbouring pixels.
             finite = np.abs(array[np.isfinite(array)])

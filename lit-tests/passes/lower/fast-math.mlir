@@ -40,3 +40,19 @@ func.func @elementwise(%x: f16, %y: f16) -> f16 {
   %1 = arith.addf %0, %y : f16
   return %1 : f16
 }
+
+// A product less itself is 0, which a fused multiply-add would not give: it keeps both roundings.
+// CHECK-LABEL: func.func @difference_of_itself(
+// CHECK: %[[P:.+]] = arith.mulf {{%.+}}, {{%.+}} fastmath<contract> : f16
+// CHECK: arith.subf %[[P]], %[[P]] : f16
+// CHECK: arith.subf %[[P]], {{%.+}} : f16
+// CHECK: arith.subf %[[P]], {{%.+}} fastmath<contract> : f16
+func.func @difference_of_itself(%x: f16, %y: f16) -> (f16, f16, f16) {
+  %0 = arith.mulf %x, %y : f16
+  %1 = arith.subf %0, %0 : f16
+  %2 = arith.mulf %y, %x : f16
+  %3 = arith.subf %0, %2 : f16
+  %4 = arith.mulf %x, %x : f16
+  %5 = arith.subf %0, %4 : f16
+  return %1, %3, %5 : f16, f16, f16
+}

@@ -69,6 +69,19 @@ def test_attention() -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_a_product_less_itself_is_zero(dtype: type) -> None:
+    """Whichever product is fused, a multiply-add would give the rounding error of the other."""
+    a, b = (_normal(17, 9).astype(dtype) for _ in range(2))
+    nodes = [("Mul", ["a", "b"], ["p"]), ("Sub", ["p", "p"], ["d"]), ("Relu", ["d"], ["y"])]
+    model = make_model(nodes, {"a": a.shape, "b": b.shape}, ["y"])
+    for each in model.graph.input:
+        each.type.tensor_type.elem_type = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    exe = xyntra.compile(model, target="cuda:sm_90a", config=SETTINGS)
+    found = run_artifact(exe.artifact, [a, b * b], {})[0]
+    np.testing.assert_array_equal(found, np.zeros((17, 9)))
+
+
 def test_a_concatenation_of_no_rows() -> None:
     a, b = _normal(0, 5), _normal(3, 5)
     nodes = [helper.make_node("Concat", ["a", "b"], ["c"], axis=0), ("Exp", ["c"], ["y"])]

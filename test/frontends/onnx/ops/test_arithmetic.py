@@ -210,6 +210,25 @@ def test_bfloat16_rounds_once() -> None:
         np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_sums_of_many_inputs_round_once(dtype: type, count: int) -> None:
+    rng = np.random.default_rng(count)
+    inputs = {f"x{i}": rng.standard_normal((7, 33)).astype(dtype) for i in range(count)}
+    total = sum(x.astype(np.float64) for x in inputs.values())
+    for op_type, wanted in (("Sum", total), ("Mean", total / count)):
+        (found,) = run(node_model(op_type, inputs), inputs)
+        assert found.dtype == dtype
+        exact = np.asarray(wanted, np.float32).astype(dtype)
+        np.testing.assert_array_equal(found.astype(np.float64), exact.astype(np.float64))
+
+
+def test_a_mean_of_large_halves_is_finite() -> None:
+    inputs = {name: np.full(5, 60000, np.float16) for name in "xyz"}
+    (found,) = run(node_model("Mean", inputs), inputs)
+    np.testing.assert_array_equal(found, inputs["x"])
+
+
 def test_shapes_must_broadcast() -> None:
     feeds = {"x": np.ones((2, 3), np.float32), "y": np.ones((2,), np.float32)}
     check_invalid("Add", feeds, "do not fit")

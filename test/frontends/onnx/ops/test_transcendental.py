@@ -41,6 +41,17 @@ def test_erf_of_doubles() -> None:
     np.testing.assert_allclose(found, [math.erf(v) for v in x], rtol=1e-13)
 
 
+@pytest.mark.parametrize(
+    "dtype", [f"{sign}int{width}" for sign in ("", "u") for width in (8, 16, 32, 64)]
+)
+def test_erf_of_integers_is_cut(dtype: str) -> None:
+    info = np.iinfo(dtype)
+    near = np.arange(max(info.min, -9), 10, dtype=dtype)
+    x = np.concatenate([near, np.array([info.min, info.max], dtype)])
+    (found,) = run(node_model("Erf", {"x": x}, opset=12), {"x": x})
+    np.testing.assert_array_equal(found, np.array([int(math.erf(v)) for v in x], dtype))
+
+
 def test_half_rounds_once() -> None:
     x = np.random.default_rng(3).uniform(-1, 1, 33).astype(np.float16)
     wide = {"x": x.astype(np.float32)}

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 
 from xyntra.dialects.builder import Operand, Tensor
@@ -10,6 +12,7 @@ from xyntra.dialects.dtypes import bit_width, is_float, is_unsigned
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise import dtype_of, pairwise, unary
+from xyntra.frontends.onnx.ops.precision import accumulator_of
 
 
 def divide(x: Scalar, y: Scalar) -> Scalar:
@@ -44,9 +47,27 @@ def _never_traps(divisor: Operand) -> bool:
     return isinstance(divisor, np.ndarray) and not np.isin(divisor, (0, -1)).any()
 
 
-@handles("Add", "Sum")
+@handles("Add")
 def add(node: Node) -> Tensor:
     return pairwise(node, lambda x, y: x + y)
+
+
+def _total(node: Node, share: int) -> Tensor:
+    """The sum of all inputs over `share`; 16-bit floats are added in float32 and rounded once."""
+    operands = [node.operand(i) for i in range(len(node.operands))]
+    dtype = dtype_of(operands[0])
+    wide = accumulator_of(dtype)
+
+    def total(*scalars: Scalar) -> Scalar:
+        result = reduce(lambda x, y: x + y, (scalar.cast(wide) for scalar in scalars))
+        return (result if share == 1 else result / share).cast(dtype)
+
+    return node.b.map(total, *operands, dtype=dtype)
+
+
+@handles("Sum")
+def sum_of_inputs(node: Node) -> Tensor:
+    return _total(node, 1)
 
 
 @handles("Sub")
@@ -94,15 +115,7 @@ def minimum(node: Node) -> Tensor:
 
 @handles("Mean")
 def mean(node: Node) -> Tensor:
-    operands = [node.operand(i) for i in range(len(node.operands))]
-
-    def average(*scalars: Scalar) -> Scalar:
-        total = scalars[0]
-        for scalar in scalars[1:]:
-            total = total + scalar
-        return total / len(scalars)
-
-    return node.b.map(average, *operands, dtype=dtype_of(operands[0]))
+    return _total(node, len(node.operands))
 
 
 @handles("Neg")
