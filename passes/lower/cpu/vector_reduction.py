@@ -9,6 +9,13 @@ from xyntra.errors import CompileError
 from xyntra.passes.lower.nests.neutral_element import neutral_element
 from xyntra.passes.lower.nests.vector_body import broadcast
 
+_KINDS = {
+    "arith.addi": "add", "arith.muli": "mul", "arith.andi": "and", "arith.ori": "or",
+    "arith.xori": "xor", "arith.minsi": "minsi", "arith.minui": "minui", "arith.maxsi": "maxsi",
+    "arith.maxui": "maxui",
+}  # fmt: skip
+"""Operations on integers, of which LLVM reduces vectors in one step."""
+
 
 def identity(op: ir.Operation, lanes: int) -> ir.Value:
     """Return a vector that changes nothing when `op` combines it with another one."""
@@ -24,10 +31,17 @@ def combine(op: ir.Operation, first: ir.Value, second: ir.Value) -> ir.Value:
     return emit(op.name, [first, second], first.type, **dict(op.attributes.items()))
 
 
-def narrowed(op: ir.Operation, value: ir.Value) -> ir.Value:
-    """Return the combined halves of a vector."""
-    lanes = ir.VectorType(value.type).shape[0] // 2
-    return combine(op, _part(value, 0, lanes), _part(value, lanes, lanes))
+def narrowed(op: ir.Operation, value: ir.Value, lanes: int) -> ir.Value:
+    """Return a vector of `lanes` elements, a power of two, that combine to what `value` does."""
+    kind = _KINDS.get(op.name)
+    if lanes == 1 and kind is not None:
+        # LLVM takes the last of the halves below for a sum of products of bytes, and loses terms.
+        element = ir.VectorType(value.type).element_type
+        attribute = ir.Attribute.parse(f"#vector.kind<{kind}>")
+        return broadcast(emit("vector.reduction", [value], element, kind=attribute), 1)
+    while (width := ir.VectorType(value.type).shape[0] // 2) >= lanes:
+        value = combine(op, _part(value, 0, width), _part(value, width, width))
+    return value
 
 
 def only_lane(value: ir.Value) -> ir.Value:

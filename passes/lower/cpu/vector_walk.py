@@ -148,9 +148,10 @@ class _Walk:
         for other in accumulators[1:]:
             total = self._combined(total, other)
         while lanes > 1:
-            lanes //= 2
+            lanes = 1 if self.length - done < 2 else lanes // 2
             total = [
-                narrowed(op, value) for op, value in zip(self._combiners(), total, strict=True)
+                narrowed(op, value, lanes)
+                for op, value in zip(self._combiners(), total, strict=True)
             ]
             if self.length - done >= lanes:
                 (total,) = self._steps([index(done)], lanes, [total])

@@ -7,6 +7,7 @@ from ast import literal_eval
 from dataclasses import replace
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from harness import Arrays, check, compare, graph_model, node_model, run
@@ -128,6 +129,30 @@ def test_folding_agrees_with_compiling(op_type: str) -> None:
                 **attributes,
             }
             compare(folded, run(node_model(op_type, feeds, **options), feeds), 1e-6, 1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_16_bit_floats_are_rounded_once(dtype: type) -> None:
+    x = np.random.default_rng(5).standard_normal((2, 7, 4)).astype(dtype)
+    many = [x, x[::-1].copy(), x[:, :1].copy(), x[:, ::-1].copy()]
+    axis = np.array(1, np.int64)
+    nodes: list[tuple[str, list[np.ndarray], dict[str, Any]]] = [
+        ("Sum", many, {}), ("Mean", many, {}), ("CumSum", [x, axis], {}),
+        ("CumProd", [x, axis], {}),
+        ("MatMul", [x, x.transpose(0, 2, 1).copy()], {}), ("ReduceMean", [x, axis[None]], {}),
+        ("ReduceL1", [x, axis[None]], {}), ("ReduceL2", [x, axis[None]], {}),
+        ("ReduceSumSquare", [x, axis[None]], {}), ("ReduceSum", [x, axis[None]], {}),
+        ("Einsum", [x, x], {"equation": "bij,bkj->bik"}),
+    ]  # fmt: skip
+    for op_type, inputs, attributes in nodes:
+        wide = [a if a.dtype == np.int64 else a.astype(np.float32) for a in inputs]
+        found, exact = (fold(node_of(op_type, each, attributes, 1)) for each in (inputs, wide))
+        assert exact is not None
+        if found is not None:
+            assert found[0].dtype == dtype
+            np.testing.assert_array_equal(
+                found[0].astype(float), exact[0].astype(dtype).astype(float), err_msg=op_type
+            )
 
 
 def test_every_rule_is_tested() -> None:

@@ -12,6 +12,7 @@ from xyntra.dialects.builder import broadcast_shapes
 from xyntra.frontends.onnx.fold import bounded, folds
 from xyntra.frontends.onnx.interface import dtype_name
 from xyntra.frontends.onnx.node import Node
+from xyntra.frontends.onnx.ops.precision import accumulator_of
 
 Function = Callable[..., np.ndarray]
 
@@ -30,7 +31,7 @@ _UNARY: dict[str, Function] = {
     "Relu": lambda x: np.maximum(x, x.dtype.type(0)),
 }  # fmt: skip
 _CHAINED: dict[str, Function] = {
-    "Add": np.add, "Sum": np.add, "Sub": np.subtract, "Mul": np.multiply, "Max": np.maximum,
+    "Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Max": np.maximum,
     "Min": np.minimum, "BitwiseAnd": np.bitwise_and, "BitwiseOr": np.bitwise_or,
     "BitwiseXor": np.bitwise_xor, "And": np.logical_and, "Or": np.logical_or,
     "Xor": np.logical_xor, "Equal": np.equal, "Greater": np.greater, "Less": np.less,
@@ -48,10 +49,14 @@ def _chained(node: Node) -> np.ndarray:
     return np.asarray(reduce(_CHAINED[node.op_type], arrays(node)))
 
 
-@folds("Mean")
-def _mean(node: Node) -> np.ndarray:
+@folds("Sum", "Mean")
+def _total(node: Node) -> np.ndarray:
     found = arrays(node)
-    return np.asarray(reduce(np.add, found) / found[0].dtype.type(len(found)))
+    wide = np.dtype(accumulator_of(found[0].dtype.name))
+    total = reduce(np.add, (array.astype(wide) for array in found))
+    if node.op_type == "Mean":
+        total = total / wide.type(len(found))
+    return np.asarray(total).astype(found[0].dtype)
 
 
 @folds("Div")

@@ -7,7 +7,7 @@ cannot evaluate stays in the program.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import prod
 
 import numpy as np
@@ -15,6 +15,7 @@ import onnx
 
 from xyntra.frontends.onnx.fold import TooLargeError, bounded, folds
 from xyntra.frontends.onnx.node import Node
+from xyntra.frontends.onnx.ops.precision import accumulator_of
 
 
 def _inputs(node: Node) -> list[np.ndarray]:
@@ -78,7 +79,8 @@ def _differs(node: Node) -> bool:
 def _run(node: Node) -> list[np.ndarray]:
     from onnx.reference import ReferenceEvaluator  # takes long to load, and few models need it
 
-    given = {f"x{i}": op for i, op in enumerate(node.operands) if isinstance(op, np.ndarray)}
+    found = {f"x{i}": op for i, op in enumerate(node.operands) if isinstance(op, np.ndarray)}
+    given = found if _has_f32(found.values()) else {n: _widened(a) for n, a in found.items()}
     names = [f"x{i}" if op is not None else "" for i, op in enumerate(node.operands)]
     outputs = [f"y{i}" for i in range(len(node.proto.output))]
     proto = onnx.NodeProto(op_type=node.op_type, input=names, output=outputs)
@@ -90,4 +92,18 @@ def _run(node: Node) -> list[np.ndarray]:
     )
     opsets = [onnx.helper.make_opsetid("", node.opset)]
     model = onnx.helper.make_model(graph, opset_imports=opsets)
-    return [np.asarray(array) for array in ReferenceEvaluator(model).run(None, given)]
+    results = [np.asarray(array) for array in ReferenceEvaluator(model).run(None, given)]
+    narrow = next((a.dtype for name, a in found.items() if a.dtype != given[name].dtype), None)
+    return [
+        array.astype(narrow) if narrow and array.dtype == np.float32 else array for array in results
+    ]
+
+
+def _has_f32(arrays: Iterable[np.ndarray]) -> bool:
+    """Of these operators, OneHot alone has floats of several widths; it computes nothing."""
+    return any(array.dtype == np.float32 for array in arrays)
+
+
+def _widened(array: np.ndarray) -> np.ndarray:
+    """16-bit floats as float32: the reference would round after every step."""
+    return array.astype(accumulator_of(array.dtype.name))

@@ -131,6 +131,16 @@ def test_matmul_integer_is_exact(
     np.testing.assert_array_equal(found, left @ right)
 
 
+@pytest.mark.parametrize(("a", "b"), [("uint8", "int8"), ("uint8", "uint8"), ("int8", "int8")])
+def test_matmul_integer_by_one_column(a: str, b: str) -> None:
+    """Every length of the sum: processors with dot products of bytes once lost terms of some."""
+    for depth in [*range(1, 41), 63, 64, 65, 128]:
+        inputs = {"a": bytes_(3, depth, dtype=a), "b": bytes_(depth, 1, dtype=b, seed=1)}
+        (found,) = run(node_model("MatMulInteger", inputs), inputs)
+        wanted = inputs["a"].astype(np.int32) @ inputs["b"].astype(np.int32)
+        np.testing.assert_array_equal(found, wanted, err_msg=str(depth))
+
+
 @pytest.mark.parametrize(("a", "b"), [("uint8", "uint8"), ("int8", "int8")])
 @pytest.mark.parametrize("columns", [False, True])
 def test_qlinear_matmul(a: str, b: str, columns: bool) -> None:

@@ -58,6 +58,18 @@ def test_extremes_of_bytes(op_type: str, dtype: type) -> None:
     check_node(op_type, {"x": x}, constants={"axes": np.array([1])})
 
 
+@pytest.mark.parametrize("op_type", ["ReduceSum", "ReduceProd", "ReduceSumSquare"])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_integers_in_rows_of_every_length(op_type: str, dtype: type) -> None:
+    for length in (1, 2, 3, 7, 8, 9, 16, 24, 33):
+        x = np.random.default_rng(length).integers(-9, 9, (3, length)).astype(dtype)
+        (found,) = run(node_model(op_type, {"x": x}, opset=11, keepdims=0, axes=[1]), {"x": x})
+        values = x * x if op_type == "ReduceSumSquare" else x
+        function = np.prod if op_type == "ReduceProd" else np.sum
+        wanted = function(values, 1, dtype=dtype)
+        np.testing.assert_array_equal(found, wanted, err_msg=str(length))
+
+
 def test_extremes_of_booleans() -> None:
     x = np.array([[True, False], [False, False]])
     for op_type, function in (("ReduceMax", np.max), ("ReduceMin", np.min)):
