@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from xyntra.compiler.fork_server import can_fork
 from xyntra.compiler.kernels import kept_servers
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,6 +27,17 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     """Return a configuration for quick compiling: in this process, with a cache for all tests."""
     folder = tmp_path_factory.getbasetemp() / "xyntra-cache"
     return {"isolate": False, "jobs": 1, "strict": True, "cache_dir": str(folder)}
+
+
+@pytest.fixture
+def forks() -> None:
+    """Skip a test of processes that die where there would be none.
+
+    Beside other threads kernels are compiled in the process itself, which would die instead; a test
+    that has run before may have left a thread.
+    """
+    if not can_fork():
+        pytest.skip("other threads are alive: this process does not fork")
 
 
 @pytest.fixture

@@ -202,6 +202,7 @@ def test_an_emitter_that_raises_leaves_the_kernel_to_plain_loops(
     assert "test_fallbacks.py" in (caught.value.cause or "")
 
 
+@pytest.mark.usefixtures("forks")
 def test_an_emitter_that_crashes_does_so_in_its_own_process(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -12,7 +12,10 @@ import numpy as np
 import pytest
 from onnx_models import chain, make_model
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),
+    pytest.mark.usefixtures("forks"),
+]
 
 import xyntra  # noqa: E402
 from xyntra.compiler.fork_server import ForkServer  # noqa: E402

@@ -54,6 +54,7 @@ def test_nothing_to_do():
 
 
 @FORKED
+@pytest.mark.usefixtures("forks")
 def test_kernels_that_take_long_come_first(replaced, tmp_path):
     def record(kernel):
         with open(tmp_path / "log", "a") as log:
@@ -67,6 +68,7 @@ def test_kernels_that_take_long_come_first(replaced, tmp_path):
 
 
 @FORKED
+@pytest.mark.usefixtures("forks")
 def test_equal_kernels_compile_once(replaced, tmp_path):
     def record(kernel):
         with open(tmp_path / "log", "a") as log:
@@ -117,6 +119,7 @@ def test_what_is_not_a_kernel_is_refused_by_name(text, code):
 
 
 @FORKED
+@pytest.mark.usefixtures("forks")
 def test_a_crash_names_the_kernel_and_quotes_the_library(replaced):
     def crash(kernel):
         if kernel.name == "bad":
@@ -135,6 +138,7 @@ def test_a_crash_names_the_kernel_and_quotes_the_library(replaced):
 
 
 @FORKED
+@pytest.mark.usefixtures("forks")
 def test_a_process_that_exits_is_a_crash(replaced):
     replaced(lambda kernel: os._exit(3))
     with pytest.raises(WorkerError, match="exit status 3"):
@@ -142,6 +146,7 @@ def test_a_process_that_exits_is_a_crash(replaced):
 
 
 @FORKED
+@pytest.mark.usefixtures("forks")
 def test_a_kernel_that_takes_too_long_is_named(replaced):
     def hang(kernel):
         time.sleep(60 if kernel.name == "slow" else 0)
@@ -156,6 +161,7 @@ def test_a_kernel_that_takes_too_long_is_named(replaced):
 
 
 @FORKED
+@pytest.mark.usefixtures("forks")
 def test_an_unexpected_exception_becomes_a_compile_error(replaced):
     def fail(kernel):
         raise ZeroDivisionError("by hand")
@@ -166,6 +172,7 @@ def test_an_unexpected_exception_becomes_a_compile_error(replaced):
 
 
 @FORKED
+@pytest.mark.usefixtures("forks")
 def test_large_answers_do_not_block(replaced):
     replaced(lambda kernel: CompiledKernel(kernel.name.encode() * (1 << 22), 0))
     sources = [KernelSource(f"{i}", f"{i}") for i in range(6)]
@@ -175,6 +182,7 @@ def test_large_answers_do_not_block(replaced):
 
 
 @FORKED
+@pytest.mark.usefixtures("forks")
 def test_no_child_is_left_behind(replaced):
     before = children()
     replaced(lambda kernel: os.abort())
@@ -222,6 +230,7 @@ if __name__ == "__main__":
 
 
 @FORKED
+@pytest.mark.usefixtures("forks")
 def test_a_daemonic_process_compiles_without_children(tmp_path):
     """multiprocessing's pools have such workers, and lets none of them have children."""
     script = tmp_path / "daemonic.py"

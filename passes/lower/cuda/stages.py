@@ -59,10 +59,7 @@ def form_stages(function: ir.Operation, architecture: str) -> list[Stage]:
     Raises:
         CompileError: the function reads, between two stages, an element that a stage writes.
     """
-    for copy in operations_named(function, "memref.copy"):
-        _as_generic(copy)
-    work = _work(function)
-    _check_loads(function, work)
+    work = _ordered_work(function)
     attentions = _attentions(work)
     groups = _contractions([op for op in work if not _is_of(op, attentions)])
     cuts = [cut for cut in (cut_of(group, architecture) for group in groups) if cut is not None]
@@ -90,10 +87,7 @@ def form_single_stages(function: ir.Operation) -> list[Stage]:
     Raises:
         CompileError: the function reads, between two stages, an element that a stage writes.
     """
-    for copy in operations_named(function, "memref.copy"):
-        _as_generic(copy)
-    work = _work(function)
-    _check_loads(function, work)
+    work = _ordered_work(function)
     return [_wrap([op]) for op in work]
 
 
@@ -111,6 +105,15 @@ def _erase_unused(op: ir.Operation) -> None:
             _erase_unused(user)
     if not list(op.results[0].uses):
         op.erase()
+
+
+def _ordered_work(function: ir.Operation) -> list[ir.Operation]:
+    """Return what computes, with copies as loops; refuse reads between what writes."""
+    for copy in operations_named(function, "memref.copy"):
+        _as_generic(copy)
+    work = _work(function)
+    _check_loads(function, work)
+    return work
 
 
 def _work(function: ir.Operation) -> list[ir.Operation]:
