@@ -107,7 +107,7 @@ class Config:
     fuse: bool = _setting(flag(), True, codegen=True)
     egraph: bool = _setting(flag(), True, codegen=True)
     fast_math: bool = _setting(flag(), False, codegen=True)
-    fold_norms: bool = _setting(flag(), False, codegen=True)
+    fold_norms: bool = _setting(flag(), True, codegen=True)
     strict: bool = _setting(flag(), False, codegen=True)
     progress: bool | None = _setting(optional(flag()), None)
 

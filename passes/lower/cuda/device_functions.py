@@ -12,6 +12,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.tensor_map import MAP_ALIGNMENT, MAP_ARGUMENT, MAP_BYTES, pass_maps
 from xyntra.passes.lower.cuda.thread_grid import LaunchShape
 from xyntra.passes.lower.nests.kernel_function import (
+    constant_arguments,
     direct_operations_named,
     entry_block,
     function_name,
@@ -25,6 +26,9 @@ BUFFER_ALIGNMENT = 16
 _ASSEMBLY = "llvm.inline_asm"
 _NUMBER = "xyntra.launch"
 _WAIT = "griddepcontrol.wait;"
+_ADDRESSES = frozenset({"llvm.getelementptr", "llvm.addrspacecast", "llvm.bitcast"})
+_WRITES = {"llvm.store": 1, "llvm.atomicrmw": 0, "llvm.cmpxchg": 0, "llvm.ptrtoint": 0}
+"""Operations that write, or may, through one of their operands."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +38,14 @@ class DeviceFunction:
     Attributes:
         name: its symbol.
         shape: the launch.
-        readonly: which of its pointers it only reads; tensor maps come behind them.
+        lasting: which of its pointers are to memory that nobody writes while it runs; tensor maps
+            come behind them.
         scratch: bytes of the scratch slots, the last of its pointers.
     """
 
     name: str
     shape: LaunchShape
-    readonly: tuple[bool, ...]
+    lasting: tuple[bool, ...]
     scratch: tuple[int, ...]
 
 
@@ -61,7 +66,8 @@ def outline(module: ir.Operation, shapes: Sequence[LaunchShape | None]) -> list[
     function = kernel_function(module)
     name = function_name(function)
     scratch = tuple(ir.DenseI64ArrayAttr(function.attributes["xyntra.scratch"]))
-    readonly = _readonly(function)
+    only_read, constant = _only_read(function), constant_arguments(function)
+    known = tuple(each and number in constant for number, each in enumerate(only_read))
     found = []
     launched = [(number, shape) for number, shape in enumerate(shapes) if shape is not None]
     for number, shape in launched:
@@ -77,7 +83,8 @@ def outline(module: ir.Operation, shapes: Sequence[LaunchShape | None]) -> list[
             _wait_in_code(copy)
         casts = (op for op in inner if op.name == MAP_ARGUMENT)
         shape = replace(shape, maps=pass_maps(copy, shape.maps, casts))
-        found.append(DeviceFunction(f"{name}_{number}", shape, readonly, scratch))
+        lasting = known if shape.programmatic else only_read
+        found.append(DeviceFunction(f"{name}_{number}", shape, lasting, scratch))
     if not launched:
         function.erase()
     return found
@@ -105,8 +112,7 @@ def mark_kernels(module: ir.Operation, functions: Sequence[DeviceFunction]) -> N
         if device.shape.cluster > 1:
             cluster = ir.DenseI32ArrayAttr.get([device.shape.cluster, 1, 1])
             op.attributes["nvvm.cluster_dim"] = cluster
-        maps = len(device.shape.maps)
-        op.attributes["arg_attrs"] = _argument_attributes(device.readonly, maps)
+        op.attributes["arg_attrs"] = _argument_attributes(device, entry_block(op).arguments)
 
 
 def _waits(op: ir.Operation) -> bool:
@@ -134,14 +140,22 @@ def _order(instruction: str) -> None:
     llvm.inline_asm(None, [], instruction, "~{memory}", has_side_effects=True)
 
 
-def _readonly(function: ir.Operation) -> tuple[bool, ...]:
+def _only_read(function: ir.Operation) -> tuple[bool, ...]:
     inputs = ir.IntegerAttr(function.attributes["xyntra.inputs"]).value
     written = set(inplace_pairs(function).values())
     count = len(entry_block(function).arguments)
     return tuple(number < inputs and number not in written for number in range(count))
 
 
-def _argument_attributes(readonly: Sequence[bool], maps: int) -> ir.ArrayAttr:
+def _argument_attributes(device: DeviceFunction, arguments: Sequence[ir.Value]) -> ir.ArrayAttr:
+    """Say of every pointer what holds of its memory.
+
+    What is `noalias` and `readonly` is read by `ld.global.nc`, and the assembler moves such loads
+    to before `griddepcontrol.wait`, where the launch ahead may not have written yet: PTX lets them
+    read only what nobody writes as long as the kernel lives. LLVM finds out by itself what is
+    `readonly`, so that memory of others that is only read must not be `noalias`. Nothing is lost by
+    that: what a launch writes is, and so cannot be what it reads.
+    """
     unit = ir.UnitAttr.get()
     passed = ir.DictAttr.get(
         {
@@ -151,11 +165,25 @@ def _argument_attributes(readonly: Sequence[bool], maps: int) -> ir.ArrayAttr:
         }
     )
     alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), BUFFER_ALIGNMENT)
-    common = {"llvm.noalias": unit, "llvm.noundef": unit, "llvm.align": alignment}
-    return ir.ArrayAttr.get(
-        [
-            ir.DictAttr.get(common | ({"llvm.readonly": unit} if is_read else {}))
-            for is_read in readonly
-        ]
-        + [passed] * maps
-    )
+    common = {"llvm.noundef": unit, "llvm.align": alignment}
+    found = []
+    for lasts, argument in zip(device.lasting, arguments, strict=False):
+        named = dict(common)
+        if lasts:
+            named |= {"llvm.noalias": unit, "llvm.readonly": unit}
+        elif not device.shape.programmatic or _is_written(argument):
+            named["llvm.noalias"] = unit
+        found.append(ir.DictAttr.get(named))
+    return ir.ArrayAttr.get(found + [passed] * len(device.shape.maps))
+
+
+def _is_written(pointer: ir.Value) -> bool:
+    """Tell whether a launch surely writes through a pointer, or hides from LLVM what it does."""
+    for use in pointer.uses:
+        user = use.owner.operation
+        if user.name in _ADDRESSES:
+            if _is_written(user.results[0]):
+                return True
+        elif user.name in _WRITES and use.operand_number == _WRITES[user.name]:
+            return True
+    return False

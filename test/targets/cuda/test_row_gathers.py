@@ -62,4 +62,4 @@ def test_a_norm_takes_embeddings_along(width: int, dtype: str, keeps_sum: bool) 
     assert launch.shared == 0
     width_of = 4 if width % 8 == 0 else 2 if width % 2 == 0 else 1
     (ptx,) = [image.ptx for image in images]
-    assert (f"ld.global.nc.v{width_of}" in ptx) == (width_of > 1)
+    assert (f"ld.global.v{width_of}" in ptx) == (width_of > 1)

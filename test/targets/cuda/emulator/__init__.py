@@ -11,6 +11,8 @@ are found:
   poisoned meanwhile; results of wgmma may not be touched before they were waited for;
 * races in shared memory, between warps, copies and multiplications, barriers of all kinds taken
   into account (`races`), with the fences between ordinary accesses and asynchronous ones;
+* memory that is touched before `griddepcontrol.wait` though the launch ahead may write it, and
+  loads of it as memory that never changes (`ld.global.nc`), which the assembler moves freely;
 * barriers that nobody reaches, and warps that are incomplete where the whole warp is needed.
 """
 

@@ -59,7 +59,7 @@ def _copy_in(m: Machine, op: Instruction) -> None:
     row, first = _shared(m, op.operands[0])
     box = _pixels(tensor, corner, offsets) if tensor.lower else _box(tensor, corner)
     box = _swizzled(box, first, tensor.swizzle)
-    array, base = m.memory.place(m.memory.address(tensor.argument) + tensor.offset)
+    array, base = _array(m, tensor)
     outside = box.sources < 0
     places = np.where(outside, 0, base + box.sources)
     require(places.max(initial=0) < len(array), "a tensor map reaches beyond its array")
@@ -85,7 +85,7 @@ def _copy_out(m: Machine, op: Instruction) -> None:
     rows, owners = np.full(len(starts), row), np.full(len(starts), int(warps[0]))
     where = np.full(len(starts), int(clusters[0]))
     m.races.read(rows, starts, 2, where, owners, by_proxy=True)
-    array, base = m.memory.place(m.memory.address(tensor.argument) + tensor.offset)
+    array, base = _array(m, tensor)
     inside = box.sources >= 0
 
     def read() -> None:
@@ -94,6 +94,13 @@ def _copy_out(m: Machine, op: Instruction) -> None:
         m.races.finished(*m.races.places(rows, starts, 2), where, owners)
 
     _stores(m, int(m.current()[0]))[-1].append(read)
+
+
+def _array(m: Machine, tensor: ImageMap) -> tuple[Array, int]:
+    """The memory that a tensor map is of, and its first byte there."""
+    start = m.memory.address(tensor.argument) + tensor.offset
+    m.touch(np.array([start]))
+    return m.memory.place(start)
 
 
 @instruction("cp.async.bulk.shared::cluster.shared::cta")

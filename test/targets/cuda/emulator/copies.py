@@ -47,6 +47,7 @@ def copy(m: Machine, op: Instruction) -> None:
     require((given <= nbytes).all(), "more bytes than are copied")
     sources = m.addresses(op.operands[1])
     require(not (sources % nbytes).any(), f"a source is no multiple of {nbytes} bytes")
+    m.touch(sources, where=given > 0)
     data = np.zeros((m.size(), nbytes), np.uint8)
     for count in np.unique(given).tolist():
         chosen = given == count

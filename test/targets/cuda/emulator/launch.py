@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import lru_cache
 
 import numpy as np
@@ -24,12 +24,14 @@ _THREADS = 4096
 """That are interpreted at once."""
 
 
-def run_image(image: KernelImage, arrays: Sequence[Array]) -> int:
+def run_image(image: KernelImage, arrays: Sequence[Array], lasting: Set[int] | None = None) -> int:
     """Run all launches of a kernel.
 
     Args:
         image: the kernel.
         arrays: bytes of what it reads and writes, in place.
+        lasting: numbers of the arrays that nobody has written since the launch before the one
+            ahead, if that is known: only these may be touched before the launch ahead has ended.
 
     Returns:
         How many instructions were interpreted, each for many threads.
@@ -41,8 +43,11 @@ def run_image(image: KernelImage, arrays: Sequence[Array]) -> int:
     scratch = [np.full(nbytes, POISON, np.uint8) for nbytes in image.scratch]
     given = [*arrays, *scratch]
     constants = [np.frombuffer(each, np.uint8) for each in module.constants.values()]
-    memory = GlobalMemory([*given, *constants])
-    return sum(_run(Launch(module, shape, memory, len(given))) for shape in image.launches)
+    count = len(given)
+    if lasting is not None:
+        lasting |= set(range(count, count + len(constants)))
+    memory = GlobalMemory([*given, *constants], lasting)
+    return sum(_run(Launch(module, shape, memory, count)) for shape in image.launches)
 
 
 @lru_cache(maxsize=8)
@@ -89,8 +94,10 @@ def run_artifact(
         buffers[port.buffer][:] = _bytes(array)
     images = {name: KernelImage.from_bytes(code) for name, code in artifact.objects.items()}
     for each in plan.steps:
-        arrays = [buffers[index] for index in plan.argument_buffers(each)]
-        run_image(images[each.kernel], arrays)
+        arguments = plan.argument_buffers(each)
+        kinds = ("parameter", "constant") if each.once else ("parameter", "constant", "prepared")
+        lasting = {n for n, index in enumerate(arguments) if plan.buffers[index].kind in kinds}
+        run_image(images[each.kernel], [buffers[index] for index in arguments], lasting)
     return [
         buffers[port.buffer].view(numpy_dtype(port.dtype)).reshape(port.shape)
         for port in plan.outputs

@@ -105,6 +105,7 @@ class Machine:
         self.executed = 0
         self.state: dict[str, dict[tuple[int, ...], Any]] = defaultdict(dict)
         self._kinds = [kind_of(each.opcode) for each in entry.code]
+        self._behind = np.full(len(blocks) // shape.cluster, not shape.programmatic)
         self._ended = np.zeros(self.count, bool)
         self._ready: dict[int, list[Threads]] = {0: [np.arange(self.count)]}
         self._incomplete: dict[int, list[Threads]] = defaultdict(list)
@@ -126,6 +127,33 @@ class Machine:
                     raise EmulatorError(f"nobody can go on: {self._stuck()}")
         require(not self.landing, "copies are on their way when the last thread has ended")
         self.races.check_end()
+
+    def wait_for_launch_ahead(self) -> None:
+        """Note that the launch ahead has ended, for all threads of the current ones' clusters.
+
+        What one thread knows, others learn at the barriers that hand data on.
+        """
+        self._behind[self.block[self.at] // self.cluster] = True
+
+    def touch(
+        self, addresses: Array, *, where: Array | bool = True, unchanging: bool = False
+    ) -> None:
+        """Check that the current threads may read or write global memory by now.
+
+        Args:
+            addresses: one for each thread.
+            where: threads that do.
+            unchanging: whether it is read as memory that is not written while the kernel lives.
+
+        Raises:
+            EmulatorError: the launch ahead may still write there, or read what is overwritten.
+        """
+        changing = self.memory.may_change(addresses) & where
+        if not self.launch.shape.programmatic or not changing.any():
+            return
+        require(not unchanging, "ld.global.nc of what the launch ahead may write")
+        behind = self._behind[self.block[self.at] // self.cluster]
+        require(behind[changing].all(), "memory is touched before griddepcontrol.wait")
 
     def wake(self, threads: Threads, place: int) -> None:
         """Let threads go on at an instruction."""

@@ -11,7 +11,7 @@ is behind the end is poison.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import numpy as np
 
@@ -33,10 +33,12 @@ class GlobalMemory:
 
     Args:
         arrays: bytes that launches read and write in place.
+        lasting: numbers of those that no launch in flight writes; None where that is not known.
     """
 
-    def __init__(self, arrays: Sequence[Array]) -> None:
+    def __init__(self, arrays: Sequence[Array], lasting: Set[int] | None = None) -> None:
         self.arrays = list(arrays)
+        self._lasting = None if lasting is None else sorted(lasting)
         for array in arrays:
             require(array.dtype == np.uint8 and array.ndim == 1, "memory is bytes")
 
@@ -51,6 +53,12 @@ class GlobalMemory:
     def write(self, addresses: Array, data: Array) -> None:
         """Write [n, nbytes] bytes; where addresses are equal, the last stays."""
         self._at(addresses, data.shape[1], data)
+
+    def may_change(self, addresses: Array) -> Array:
+        """Tell of addresses whether a launch that has not ended may write there."""
+        if self._lasting is None:
+            return np.zeros(len(addresses), bool)
+        return ~np.isin((addresses >> _ARRAY_BITS) - 1, self._lasting)
 
     def place(self, address: int) -> tuple[Array, int]:
         """Return the array that an address is in, and the byte in it."""

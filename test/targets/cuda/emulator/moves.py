@@ -26,14 +26,17 @@ def load_parameter(m: Machine, op: Instruction) -> None:
 @instruction("ld.global")
 def load(m: Machine, op: Instruction) -> None:
     targets, kind = parts_of(op.operands[0]), op.parts[-1]
-    nbytes = NUMPY[kind].itemsize * len(targets)
-    _unpack(m, targets, kind, m.memory.read(m.addresses(op.operands[1]), nbytes))
+    nbytes, addresses = NUMPY[kind].itemsize * len(targets), m.addresses(op.operands[1])
+    m.touch(addresses, unchanging="nc" in op.parts)
+    _unpack(m, targets, kind, m.memory.read(addresses, nbytes))
 
 
 @instruction("st.global")
 def store(m: Machine, op: Instruction) -> None:
     data = _packed(m, parts_of(op.operands[1]), op.parts[-1])
-    m.memory.write(m.addresses(op.operands[0]), data)
+    addresses = m.addresses(op.operands[0])
+    m.touch(addresses)
+    m.memory.write(addresses, data)
 
 
 @instruction("atom.global.add", "atom.global.max", "red.global.max")
@@ -42,6 +45,7 @@ def combine(m: Machine, op: Instruction) -> None:
     *targets, where, source = op.operands
     kind, function = NUMPY[op.parts[-1]], np.add if "add" in op.parts else np.maximum
     data, addresses = m.whole(source, op.parts[-1]), m.addresses(where)
+    m.touch(addresses)
     found = np.empty(m.size(), kind)
     for number in reversed(range(m.size())):
         at = addresses[number : number + 1]
@@ -166,7 +170,19 @@ def permute(m: Machine, op: Instruction) -> None:
     m.write(target, np.asarray(result).astype(np.uint32))
 
 
-@instruction("prefetch", "griddepcontrol", "nanosleep", "membar", "fence.acq_rel", "fence.sc")
+@instruction("griddepcontrol.wait")
+def wait_for_launch_ahead(m: Machine, op: Instruction) -> None:
+    m.wait_for_launch_ahead()
+
+
+@instruction(
+    "prefetch",
+    "griddepcontrol.launch_dependents",
+    "nanosleep",
+    "membar",
+    "fence.acq_rel",
+    "fence.sc",
+)
 def hint(m: Machine, op: Instruction) -> None:
     """Changes nothing that this machine looks at."""
 
