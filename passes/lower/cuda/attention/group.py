@@ -74,6 +74,8 @@ def _maker(
         between = before[number + 1 :]
         is_maker = _is_simple(op) and list(op.operands)[-1] == mask
         is_ours = is_maker and is_private(root(mask), [op, carrier])
+        # It is no mask alone where the queries, say, are the same memory.
+        is_ours = is_ours and sum(root(value) == root(mask) for value in carrier.operands) == 1
         return op if is_ours and not _touches(op, between) else None
     return None
 
