@@ -56,13 +56,16 @@ _FLUSHED = "#arith.fastmath<afn>"
 
 def hide_gelus(module: ir.Operation) -> None:
     """Put a placeholder where the GELU of an f32 is computed by an erf that nothing else reads."""
-    found = [_gelu_around(erf) for erf in operations_named(module, "math.erf")]
-    gelus = [each for each in found if each is not None]
-    for value, result in gelus:
+    for erf in operations_named(module, "math.erf"):
+        found = _gelu_around(erf)
+        if found is None:
+            continue
+        value, result = found
         with result.location:
             hide(result, value, _NAME, ir.StringAttr.get(_rounded_to(result)))
-    for op in [op for _, result in gelus for op in _made_for(result)]:
-        op.erase()
+        # Now, since the next one may be the GELU of this one.
+        for op in _made_for(result):
+            op.erase()
 
 
 def expand_gelus(module: ir.Operation) -> None:

@@ -227,14 +227,26 @@ def vector_of(access: Access, inner: int, lanes: int, position: Position) -> ir.
 
 
 def load_vector(access: Access, lanes: int, place: ir.Value) -> ir.Value:
-    """Return `lanes` neighbours; the first one's address is a multiple of their size."""
+    """Return `lanes` neighbours; the first one's address is a multiple of their size.
+
+    What has no vectors in memory is one element.
+    """
     element = access.element_type
+    if not item_bytes(access):
+        return broadcast(load(access, place), lanes)
     kind = ir.VectorType.get([lanes], element)
     return emit("vector.load", [access.value, place], kind, alignment=_alignment(access, lanes))
 
 
 def store_vector(value: ir.Value, access: Access, lanes: int, place: ir.Value) -> None:
-    """Write a vector; its address is a multiple of its size."""
+    """Write a vector; its address is a multiple of its size.
+
+    What has no vectors in memory is one element.
+    """
+    if not item_bytes(access):
+        element, first = access.element_type, ir.DenseI64ArrayAttr.get([0])
+        store(emit("vector.extract", [value], element, static_position=first), access, place)
+        return
     ir.Operation.create(
         "vector.store",
         operands=[value, access.value, place],
