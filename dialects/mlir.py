@@ -9,10 +9,15 @@ Other threads might import it meanwhile, so that it is not hidden where there ar
 When an op is first seen, the bindings import the Python module of its dialect. For linalg that
 pulls in a whole embedded language, numpy and yaml; `xyntra.dialects.bindings` comes first in the
 search path and holds a linalg module with the generated op classes only.
+
+Operations are equal if they are one operation, but the bindings hash them by what they hold: name,
+attributes, operands and types. One that is changed while it is in a set or a key of a dict would
+not be found there any more. Here they are hashed by their address, which stays.
 """
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from importlib import import_module
 
@@ -40,9 +45,24 @@ def _prefer_our_bindings() -> None:
         bindings.dialect_search_modules = [_OURS, *modules]
 
 
+def _hash_by_address() -> None:
+    address = ctypes.PYFUNCTYPE(ctypes.c_size_t, ctypes.py_object, ctypes.c_char_p)(
+        ("PyCapsule_GetPointer", ctypes.pythonapi)
+    )
+    name = b"torch_mlir.ir.Operation._CAPIPtr"
+
+    def of_operation(op: ir.Operation) -> int:
+        return int(address(op._CAPIPtr, name))
+
+    ir.Operation.__hash__ = of_operation
+    ir.OpView.__hash__ = lambda view: of_operation(view.operation)
+
+
 _import_ir()
 _prefer_our_bindings()
 
 from torch_mlir import ir  # noqa: E402
+
+_hash_by_address()
 
 __all__ = ["ir"]

@@ -115,3 +115,21 @@ func.func @follow(%x: tensor<1x64x32x32xf32>, %w: tensor<8x128xf32>, %t: tensor<
   } -> tensor<1x8x32x32xf32>
   return %r : tensor<1x8x32x32xf32>
 }
+
+// What is returned in its own order beside a reshape of it, which changes another operand of the return.
+// CHECK-LABEL: @returned_and_reshaped
+// CHECK: %[[R:.+]] = linalg.generic {{.+}} ins({{.+}} : tensor<4x9x1x1xf32>, tensor<9x9xf32>)
+// CHECK: return %{{.+}}, %{{.+}} : tensor<4x9x1x1xf32>, tensor<4x9x1xf32>
+func.func @returned_and_reshaped(%x: tensor<4x9x1x1xf32>, %w: tensor<9x9xf32>) -> (tensor<4x9x1x1xf32>, tensor<4x9x1xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x9x1x1xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4x9x1x1xf32>) -> tensor<4x9x1x1xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(n, m, y, x, c) -> (n, c, y, x)>, affine_map<(n, m, y, x, c) -> (m, c)>, affine_map<(n, m, y, x, c) -> (n, m, y, x)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%x, %w : tensor<4x9x1x1xf32>, tensor<9x9xf32>) outs(%f : tensor<4x9x1x1xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %m = arith.mulf %p, %q : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<4x9x1x1xf32>
+  %c = tensor.collapse_shape %r [[0], [1], [2, 3]] : tensor<4x9x1x1xf32> into tensor<4x9x1xf32>
+  return %r, %c : tensor<4x9x1x1xf32>, tensor<4x9x1xf32>
+}
