@@ -46,11 +46,17 @@ class Call:
     random: np.random.Generator | None = None
     accuracy: float = 0.0
 
-    def rough(self, size: Any) -> Any:
-        """An error to add to something of that magnitude inside an operator; 0 without noise."""
+    def rough(self, size: Any, least: float = 0.0) -> Any:
+        """An error to add to something of that magnitude inside an operator; 0 without noise.
+
+        Args:
+            size: the magnitudes.
+            least: the accuracy, where it may be no better in whatever type.
+        """
         if self.random is None:
             return np.zeros(np.shape(size))
-        return size * self.random.uniform(-2, 2, np.shape(size)) * self.accuracy
+        accuracy = max(self.accuracy, least)
+        return size * self.random.uniform(-2, 2, np.shape(size)) * accuracy
 
     def underflow(self, sums: Any, count: int) -> Any:
         """Sums of `count` powers, each off by what underflow may cost it; unchanged without noise.

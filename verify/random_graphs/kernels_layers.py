@@ -314,12 +314,14 @@ def max_pool(call: Call) -> list[Array] | Array:
     values, inside, _ = _windows(call)
     rank = len(call.get("kernel_shape"))
     lowest: Any = -np.inf if values.dtype.kind == "f" else np.iinfo(values.dtype).min
-    flat = np.where(inside, values, lowest).reshape(*values.shape[: values.ndim - rank], -1)
+    shape = (*values.shape[: values.ndim - rank], -1)
+    flat, inside = np.where(inside, values, lowest).reshape(shape), inside.reshape(shape)
     top = np.max(flat, -1)
     if call.outputs == 1:
         return top
     window, strides, dilations, before, _, out = _geometry(call)
-    best = np.argmax(flat, -1)
+    largest = (flat == top[..., None]) | ((flat != flat) & (top != top)[..., None])
+    best = np.argmax(largest & inside, -1)
     sizes = call.inputs[0].shape[2:]
     taps = np.unravel_index(best, window)
     index = np.zeros(best.shape, np.int64)
@@ -328,7 +330,8 @@ def max_pool(call: Call) -> list[Array] | Array:
         place = np.arange(out[i]).reshape([-1 if j == i else 1 for j in range(rank)])
         index = index * sizes[i] + place * strides[i] - before[i] + taps[i] * dilations[i]
     planes = np.arange(math.prod(best.shape[:2])).reshape(*best.shape[:2], *[1] * rank)
-    return [top, index + planes * math.prod(sizes)]
+    # A window that lies in the padding has no place; it is -1.
+    return [top, np.where(inside.any(-1), index + planes * math.prod(sizes), -1)]
 
 
 def _per_axis(value: Array, x: Array, axis: int, block: int) -> Array:

@@ -46,11 +46,21 @@ def _root_of_squares(call: Call, x: np.ndarray, axis: tuple[int, ...]) -> np.nda
     return np.sqrt(squares)
 
 
+def _mean(x: np.ndarray, axis: tuple[int, ...]) -> np.ndarray:
+    """Means; those of integers truncate, and no float64 holds a sum of 64 bits."""
+    total, count = (
+        np.sum(x, axis, keepdims=True, dtype=x.dtype),
+        math.prod(x.shape[i] for i in axis),
+    )
+    if x.dtype.kind == "f":
+        return total / count
+    whole = [abs(int(each)) // count * (1 if each > 0 else -1) for each in total.reshape(-1)]
+    return np.array(whole, x.dtype).reshape(total.shape)
+
+
 _REDUCTIONS: dict[str, Callable[[np.ndarray, tuple[int, ...]], np.ndarray]] = {
     "ReduceSum": lambda x, a: np.sum(x, a, keepdims=True, dtype=x.dtype),
-    "ReduceMean": lambda x, a: (
-        np.sum(x, a, keepdims=True, dtype=x.dtype) / math.prod(x.shape[i] for i in a)
-    ),
+    "ReduceMean": _mean,
     "ReduceProd": lambda x, a: np.prod(x, a, keepdims=True, dtype=x.dtype),
     "ReduceMax": lambda x, a: np.max(x, a, keepdims=True, initial=_lowest(x.dtype, True)),
     "ReduceMin": lambda x, a: np.min(x, a, keepdims=True, initial=_lowest(x.dtype, False)),

@@ -42,7 +42,8 @@ def _places(call: Call, size: int, out: int, scale: float) -> Array:
         found = np.zeros(1)
     else:
         found = (at + 0.5) / scale - 0.5
-    return found + call.rough(1 + 4 * np.abs(found))
+    # Coordinates are float32 whatever is resized, as onnxruntime's are.
+    return found + call.rough(1 + 4 * np.abs(found), least=2.0**-24)
 
 
 def _along(call: Call, x: Array, out: int, scale: float) -> Array:
