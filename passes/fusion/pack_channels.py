@@ -100,7 +100,7 @@ def _packing(op: ir.Operation, static: StaticValues) -> _Packing | None:
     ]
     if None in loops or len(channels) != 1 or len(read) < 3 or shape[channels[0]] >= _PACKED[-1]:
         return None
-    if _loop(written[-1]) not in loops:
+    if not written or _loop(written[-1]) not in loops:
         return None  # threads write neighbouring channels of the result
     width = max(place for place in range(len(read)) if place != channels[0])
     window = _window(read[width], sums)

@@ -372,8 +372,9 @@ def dynamic_quantize(call: Call) -> list[Array]:
     scale = (high - low) / 255
     if scale == 0:
         scale = 1.0
-    zero = np.clip(np.rint(-low / scale), 0, 255)
-    y = np.clip(np.rint(x / scale) + zero, 0, 255)
+    start, steps = -low / scale, x / scale
+    zero = np.clip(np.rint(start + call.rough(start)), 0, 255)
+    y = np.clip(np.rint(steps + call.rough(np.abs(steps))) + zero, 0, 255)
     return [y.astype(np.uint8), np.float64(scale), zero.astype(np.uint8)]
 
 

@@ -123,3 +123,23 @@ func.func @from_one(%x: tensor<1x3x6x6xf16>, %w: tensor<8x3x3x3xf16> {xyntra.par
   } -> tensor<1x4x4x8xf32>
   return %y : tensor<1x4x4x8xf32>
 }
+
+// There is one result, and no channel of it.
+// CHECK-LABEL: func.func @one_number(
+// CHECK: ins(%arg0, %arg1 : tensor<1x32x7xf16>, tensor<7xf16>)
+func.func @one_number(%x: tensor<1x32x7xf16>, %w: tensor<7xf16> {xyntra.parameter = "w"}) -> tensor<f32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<f32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+  %y = linalg.generic {indexing_maps = [affine_map<(a, b, c) -> (a, b, c)>, affine_map<(a, b, c) -> (c)>, affine_map<(a, b, c) -> ()>],
+      iterator_types = ["reduction", "reduction", "reduction"]}
+      ins(%x, %w : tensor<1x32x7xf16>, tensor<7xf16>) outs(%i : tensor<f32>) {
+  ^bb0(%a: f16, %b: f16, %o: f32):
+    %u = arith.extf %a : f16 to f32
+    %v = arith.extf %b : f16 to f32
+    %m = arith.mulf %u, %v : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<f32>
+  return %y : tensor<f32>
+}

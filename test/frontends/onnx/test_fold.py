@@ -155,6 +155,21 @@ def test_16_bit_floats_are_rounded_once(dtype: type) -> None:
             )
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint32, np.uint64])
+def test_integers_keep_their_type(dtype: type) -> None:
+    x, axis = np.array([[7, 0, 100], [3, 1, 2]], dtype), np.array([1])
+    nodes: list[tuple[str, list[np.ndarray], dict[str, Any]]] = [
+        (op, [x, axis], {}) for op in folded_operators() if op.startswith("Reduce")
+    ]
+    nodes += [("CumSum", [x, axis[0]], {}), ("CumProd", [x, axis[0]], {})]
+    nodes += [("Einsum", [x, x], {"equation": "ij,kj->ik"}), ("MatMul", [x, x.T.copy()], {})]
+    nodes += [("OneHot", [np.arange(3), np.array(3), np.array([0, 5], dtype)], {})]
+    for op_type, inputs, attributes in nodes:
+        found = fold(node_of(op_type, inputs, attributes, 1))
+        if found is not None:
+            assert found[0].dtype == dtype, op_type
+
+
 def test_every_rule_is_tested() -> None:
     # The first four have no importer to compare with; Scatter is ScatterElements of old.
     others = {"NonZero", "Unique", "Compress", "Scatter"}

@@ -44,6 +44,9 @@ _OPERATORS: dict[str, Callable[[Node], int] | None] = {
 }  # fmt: skip
 """With a bound of the elements of each output, where it may have more than the inputs."""
 
+_OTHER_TYPES = frozenset({"ArgMax", "ArgMin", "EyeLike", "IsInf"})
+"""Those whose result does not have the type of what they are computed from."""
+
 
 @folds(*_OPERATORS)
 def evaluate(node: Node) -> list[np.ndarray]:
@@ -59,7 +62,15 @@ def evaluate(node: Node) -> list[np.ndarray]:
         raise TooLargeError from None
     for array in results:
         bounded(array.shape)
-    return results
+    return _typed(node, results)
+
+
+def _typed(node: Node, results: list[np.ndarray]) -> list[np.ndarray]:
+    """`results` with the first one in its type: sums of int32 come as int64 from numpy."""
+    if node.op_type in _OTHER_TYPES:
+        return results
+    source = node.constant(2 if node.op_type == "OneHot" else 0)
+    return [results[0].astype(source.dtype, copy=False), *results[1:]]
 
 
 def _differs(node: Node) -> bool:
