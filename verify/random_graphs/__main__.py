@@ -20,10 +20,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command."""
     options = _parser().parse_args(arguments)
     if options.write or options.read:
-        from verify.random_graphs import travel  # `read` runs where there is no ONNX
+        from verify.random_graphs.runs import travel  # `read` runs where there is no ONNX
 
         return travel.write(options) if options.write else travel.read(options)
-    from verify.random_graphs import campaign
+    from verify.random_graphs.runs import campaign
 
     if options.self_check:
         return campaign.self_check(options)

@@ -14,8 +14,8 @@ import onnx
 from onnx import helper
 
 from verify.random_graphs.dtypes import native
-from verify.random_graphs.evaluator import Mode, Scope, evaluate_node, value_of
-from verify.random_graphs.finish import Case
+from verify.random_graphs.models.finish import Case
+from verify.random_graphs.reference.evaluator import Mode, Scope, evaluate_node, value_of
 
 __all__ = ["shrink"]
 

@@ -16,8 +16,10 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from verify.random_graphs import foreign, kernels, noise
 from verify.random_graphs.dtypes import DTYPES, elem_of, from_proto_text, is_float, rounded, wide
+from verify.random_graphs.reference import foreign, noise
+from verify.random_graphs.reference.call import Call, attribute, result_type
+from verify.random_graphs.reference.kernels import find
 
 __all__ = ["Mode", "Scope", "Value", "evaluate", "evaluate_node", "value_of"]
 
@@ -169,11 +171,11 @@ def _computed(
         return [None if v is None else v.array for v in values], [
             None if v is None else v.elem for v in values
         ]
-    attributes = {each.name: kernels.attribute(each) for each in node.attribute}
-    kernel = kernels.find(node.op_type)
+    attributes = {each.name: attribute(each) for each in node.attribute}
+    kernel = find(node.op_type)
     if kernel is not None:
         given = (node.op_type, attributes, version, arrays, elems, len(node.output))
-        outputs = kernel(kernels.Call(*given, random, accuracy))
+        outputs = kernel(Call(*given, random, accuracy))
     else:
         outputs = foreign.onnx_node(node, arrays, elems, version)
     listed = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
@@ -206,7 +208,7 @@ def result_elems(
     outputs: Sequence[np.ndarray | None],
 ) -> list[int | None]:
     """Element types of the results of a node of the standard domain, by its schema."""
-    special = kernels.result_type(node.op_type, attributes, elems, outputs)
+    special = result_type(node.op_type, attributes, elems, outputs)
     schema = onnx.defs.get_schema(node.op_type, version, "")
     bound: dict[str, int] = {}
     for position, elem in enumerate(elems):

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 import xyntra
-from verify.random_graphs import foreign
-from verify.random_graphs.compare import Expectation, difference
 from verify.random_graphs.dtypes import is_float, unit, wide
-from verify.random_graphs.finish import Case
-from verify.random_graphs.judge import Judge
+from verify.random_graphs.models.finish import Case
+from verify.random_graphs.reference import foreign
+from verify.random_graphs.reference.compare import Expectation, difference
+from verify.random_graphs.reference.judge import Judge
 from xyntra.errors import ModelError, UnsupportedError, XyntraError
 
 __all__ = ["GOOD", "REFUSED", "Outcome", "check", "compiled"]

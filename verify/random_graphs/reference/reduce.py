@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from verify.random_graphs.kernels import Call, Kernel, kernel
+from verify.random_graphs.reference.call import Call, Kernel, kernel
 
 __all__: list[str] = []
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import onnx
 
-from verify.random_graphs.finish import Case
-from verify.random_graphs.packing import pack_arrays, unpack_arrays
+from verify.random_graphs.models.finish import Case
+from verify.random_graphs.runs.packing import pack_arrays, unpack_arrays
 
 __all__ = ["read_case", "write_case"]
 

@@ -9,9 +9,9 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from verify.random_graphs.builder import Builder, Ref
+from verify.random_graphs.models.builder import Builder, Ref
 from verify.random_graphs.dtypes import native
-from verify.random_graphs.evaluator import Scope
+from verify.random_graphs.reference.evaluator import Scope
 
 __all__ = ["Case", "finish", "initializers_of"]
 

@@ -17,7 +17,7 @@ from onnx import TensorProto, numpy_helper
 
 from verify.random_graphs.dtypes import DTYPES, elem_of, is_float, largest, native, wide
 
-__all__ = ["Call", "Kernel", "attribute", "find", "kernel", "result_type"]
+__all__ = ["KERNELS", "Call", "Kernel", "attribute", "kernel", "result_type"]
 
 Arrays = Sequence["np.ndarray | None"]
 
@@ -91,30 +91,17 @@ class Call:
 
 
 Kernel = Callable[[Call], Any]
-_KERNELS: dict[str, Kernel] = {}
+KERNELS: dict[str, Kernel] = {}
 
 
 def kernel(*names: str) -> Callable[[Kernel], Kernel]:
     """Register the decorated function for operators `names`."""
 
     def register(function: Kernel) -> Kernel:
-        _KERNELS.update(dict.fromkeys(names, function))
+        KERNELS.update(dict.fromkeys(names, function))
         return function
 
     return register
-
-
-def find(name: str) -> Kernel | None:
-    """The function for an operator of the standard domain."""
-    from verify.random_graphs import (  # noqa: F401
-        kernels_layers,
-        kernels_moves,
-        kernels_recurrent,
-        kernels_reduce,
-        kernels_resize,
-    )
-
-    return _KERNELS.get(name)
 
 
 def attribute(proto: onnx.AttributeProto) -> Any:
@@ -270,7 +257,7 @@ def _activations() -> None:
 
     found = (elu, celu, selu, leaky, thresholded, hard_sigmoid, shrink, swish)
     names = "Elu Celu Selu LeakyRelu ThresholdedRelu HardSigmoid Shrink Swish".split()
-    _KERNELS.update(zip(names, found, strict=True))
+    KERNELS.update(zip(names, found, strict=True))
 
 
 _activations()
@@ -360,8 +347,8 @@ def _fold(function: Callable[[np.ndarray, np.ndarray], np.ndarray], mean: bool =
     return run
 
 
-_KERNELS["Max"], _KERNELS["Min"] = _fold(np.maximum), _fold(np.minimum)
-_KERNELS["Sum"], _KERNELS["Mean"] = _fold(np.add), _fold(np.add, mean=True)
+KERNELS["Max"], KERNELS["Min"] = _fold(np.maximum), _fold(np.minimum)
+KERNELS["Sum"], KERNELS["Mean"] = _fold(np.add), _fold(np.add, mean=True)
 
 
 @kernel("Where")

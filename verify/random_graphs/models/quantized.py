@@ -6,10 +6,10 @@ from __future__ import annotations
 import numpy as np
 from onnx import TensorProto
 
-from verify.random_graphs.builder import Builder, Ref, Reject
+from verify.random_graphs.models.builder import Builder, Ref, Reject
 from verify.random_graphs.dtypes import rounded
-from verify.random_graphs.makers_layers import image
-from verify.random_graphs.registry import maker
+from verify.random_graphs.models.layers import image
+from verify.random_graphs.models.registry import maker
 
 __all__: list[str] = []
 

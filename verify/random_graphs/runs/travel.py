@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from verify.random_graphs.compare import Expectation, difference
-from verify.random_graphs.packing import pack_arrays, unpack_arrays
+from verify.random_graphs.reference.compare import Expectation, difference
+from verify.random_graphs.runs.packing import tolerances, unpack_arrays
 
 __all__ = ["read", "write"]
 
@@ -33,7 +33,7 @@ _LENGTH = struct.Struct("<q")
 
 def write(options: argparse.Namespace) -> int:
     """Draw and compile `--graphs` models and write those that agree on the CPU."""
-    from verify.random_graphs.child import Child
+    from verify.random_graphs.runs.child import Child  # needs ONNX, which `read` does without
 
     options.write.mkdir(parents=True, exist_ok=True)
     counts: Counter[str] = Counter()
@@ -50,57 +50,6 @@ def write(options: argparse.Namespace) -> int:
     size = (options.write / _FILE).stat().st_size
     print(f"{dict(counts)}, {size / 1e6:.1f} MB")
     return 0
-
-
-def record_of(number: int, case: Any, target: str) -> bytes:
-    """One case as bytes: the model or its code, inputs, expectations.
-
-    Raises:
-        XyntraError: the model is not compiled for that target.
-    """
-    import tempfile
-
-    from verify.random_graphs.check import compiled
-    from verify.random_graphs.judge import Judge
-
-    code = b""
-    if target != "cpu":
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "model.xyn"
-            compiled(case, target).save(path)
-            code = path.read_bytes()
-    judge = Judge(case.model, case.inputs)
-    judge.look_closely()
-    expected = judge.expectations()
-    arrays = {f"in {name}": array for name, array in case.inputs.items()}
-    elems = {}
-    for name, each in expected.items():
-        from verify.random_graphs.dtypes import native
-
-        arrays[f"out {name}"] = native(each.value, each.elem)
-        arrays[f"tol {name}"] = _exponents(each.tolerance)
-        elems[name] = each.elem
-    about = {"number": number, "elems": elems, "settings": case.settings}
-    buffer = io.BytesIO()
-    blobs = {
-        "code": np.frombuffer(code, np.uint8),
-        "model": np.frombuffer(case.model.SerializeToString() if not code else b"", np.uint8),
-    }
-    np.savez(buffer, about=np.array(json.dumps(about)), **blobs, **pack_arrays(arrays))
-    return buffer.getvalue()
-
-
-def _exponents(tolerance: np.ndarray) -> np.ndarray:
-    """Tolerances as powers of two, rounded up; the largest number stands for anything goes."""
-    with np.errstate(all="ignore"):
-        exponent = np.ceil(np.log2(tolerance))
-    exponent = np.where(tolerance == 0, -32768, np.clip(exponent, -1100, 1100))
-    return np.where(np.isinf(tolerance), 32767, exponent).astype(np.int16)
-
-
-def _tolerances(exponents: np.ndarray) -> np.ndarray:
-    result = np.exp2(exponents.astype(np.float64))
-    return np.where(exponents == -32768, 0, np.where(exponents == 32767, np.inf, result))
 
 
 def _records(path: Path) -> Iterator[bytes]:
@@ -153,7 +102,7 @@ def _complaint(fields: dict[str, np.ndarray], about: dict[str, Any], target: str
         from verify.random_graphs.dtypes import wide
 
         value = wide(arrays[f"out {name}"])
-        expected = Expectation(value, _tolerances(arrays[f"tol {name}"]), elem)
+        expected = Expectation(value, tolerances(arrays[f"tol {name}"]), elem)
         text = difference(found, expected)
         if text:
             return f"{name}: {text}"

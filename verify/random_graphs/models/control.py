@@ -7,10 +7,10 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from verify.random_graphs.builder import Builder, Ref, Reject
-from verify.random_graphs.evaluator import Value
-from verify.random_graphs.makers_pointwise import broadcast_partner, unary
-from verify.random_graphs.registry import maker
+from verify.random_graphs.models.builder import Builder, Ref, Reject
+from verify.random_graphs.reference.evaluator import Value
+from verify.random_graphs.models.pointwise import broadcast_partner, unary
+from verify.random_graphs.models.registry import maker
 
 __all__: list[str] = []
 
@@ -43,7 +43,7 @@ def _named(ref: Ref, name: str | None = None) -> onnx.ValueInfoProto:
 
 
 def _graph(inner: Builder, name: str, inputs: list[Ref], outputs: list[Ref]) -> onnx.GraphProto:
-    from verify.random_graphs.finish import initializers_of
+    from verify.random_graphs.models.finish import initializers_of
 
     fresh: list[Ref] = []
     for ref in outputs:

@@ -12,7 +12,7 @@ import numpy as np
 from onnx import TensorProto
 
 from verify.random_graphs.dtypes import DTYPES
-from verify.random_graphs.kernels import Call, kernel
+from verify.random_graphs.reference.call import Call, kernel
 
 __all__: list[str] = []
 

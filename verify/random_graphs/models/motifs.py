@@ -6,11 +6,11 @@ from __future__ import annotations
 import numpy as np
 from onnx import TensorProto
 
-from verify.random_graphs.builder import Builder, Ref, Reject
+from verify.random_graphs.models.builder import Builder, Ref, Reject
 from verify.random_graphs.dtypes import rounded
-from verify.random_graphs.makers_layers import conv, image, matmul, norm
-from verify.random_graphs.makers_pointwise import broadcast_partner, unary
-from verify.random_graphs.registry import maker
+from verify.random_graphs.models.layers import conv, image, matmul, norm
+from verify.random_graphs.models.pointwise import broadcast_partner, unary
+from verify.random_graphs.models.registry import maker
 
 __all__: list[str] = []
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import onnx
 
-from verify.random_graphs.check import GOOD, Outcome
-from verify.random_graphs.child import Child
-from verify.random_graphs.finish import Case
-from verify.random_graphs.self_check import DAMAGES
-from verify.random_graphs.shrink import shrink
-from verify.random_graphs.store import read_case, write_case
+from verify.random_graphs.models.finish import Case
+from verify.random_graphs.runs.check import GOOD, Outcome
+from verify.random_graphs.runs.child import Child
+from verify.random_graphs.runs.self_check import DAMAGES
+from verify.random_graphs.runs.shrink import shrink
+from verify.random_graphs.runs.store import read_case, write_case
 
 __all__ = ["campaign", "replay", "self_check"]
 

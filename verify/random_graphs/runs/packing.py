@@ -31,3 +31,17 @@ def unpack_arrays(data: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         plain = f"array_{i}" in data
         result[name] = data[f"array_{i}"] if plain else data[f"bf16_{i}"].view(ml_dtypes.bfloat16)
     return result
+
+
+def tolerance_exponents(tolerance: np.ndarray) -> np.ndarray:
+    """Tolerances as powers of two, rounded up; the largest number stands for anything goes."""
+    with np.errstate(all="ignore"):
+        exponent = np.ceil(np.log2(tolerance))
+    exponent = np.where(tolerance == 0, -32768, np.clip(exponent, -1100, 1100))
+    return np.where(np.isinf(tolerance), 32767, exponent).astype(np.int16)
+
+
+def tolerances(exponents: np.ndarray) -> np.ndarray:
+    """Tolerances that `exponents` made smaller."""
+    result = np.exp2(exponents.astype(np.float64))
+    return np.where(exponents == -32768, 0, np.where(exponents == 32767, np.inf, result))

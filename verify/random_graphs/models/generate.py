@@ -7,19 +7,19 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
-from verify.random_graphs import (  # noqa: F401  (they register their makers)
-    makers_control,
-    makers_indices,
-    makers_layers,
-    makers_microsoft,
-    makers_moves,
-    makers_pointwise,
-    makers_quantized,
+from verify.random_graphs.models import (  # noqa: F401  (they register their makers)
+    control,
+    indices,
+    layers,
+    microsoft,
     motifs,
+    moves,
+    pointwise,
+    quantized,
 )
-from verify.random_graphs.builder import Builder, Style
-from verify.random_graphs.finish import Case, finish, scope_for
-from verify.random_graphs.registry import MAKERS
+from verify.random_graphs.models.builder import Builder, Style
+from verify.random_graphs.models.finish import Case, finish, scope_for
+from verify.random_graphs.models.registry import MAKERS
 
 __all__ = ["generate"]
 

@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import onnx
 
-from verify.random_graphs.compare import Expectation, difference
 from verify.random_graphs.dtypes import is_float, rounded
-from verify.random_graphs.evaluator import Mode, Value, evaluate
+from verify.random_graphs.reference.compare import Expectation, difference
+from verify.random_graphs.reference.evaluator import Mode, Value, evaluate
 
 __all__ = ["Judge"]
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 import numpy as np
 from onnx import TensorProto
 
-from verify.random_graphs.builder import Builder, Ref, Reject
+from verify.random_graphs.models.builder import Builder, Ref, Reject
 from verify.random_graphs.dtypes import ALL, BOOL, DTYPES, INTS, UNSIGNED, is_float, native, rounded
-from verify.random_graphs.registry import maker
+from verify.random_graphs.models.registry import maker
 
 __all__ = ["broadcast_partner", "unary"]
 

@@ -16,9 +16,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from verify.random_graphs import arrays
+from verify.random_graphs.models import arrays
 from verify.random_graphs.dtypes import DTYPES, FLOATS, INTS, is_float, native
-from verify.random_graphs.evaluator import Mode, Scope, Value, evaluate_node
+from verify.random_graphs.reference.evaluator import Mode, Scope, Value, evaluate_node
 
 __all__ = ["Builder", "Ref", "Reject", "Style"]
 

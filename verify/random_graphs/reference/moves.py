@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from verify.random_graphs.dtypes import is_float, wide
-from verify.random_graphs.kernels import Call, kernel
+from verify.random_graphs.reference.call import Call, kernel
 
 __all__: list[str] = []
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from verify.random_graphs.kernels import Call, kernel
+from verify.random_graphs.reference.call import Call, kernel
 
 __all__: list[str] = []
 

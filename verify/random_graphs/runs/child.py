@@ -9,8 +9,8 @@ import traceback
 from multiprocessing.connection import Connection
 from typing import Any
 
-from verify.random_graphs.check import REFUSED, Outcome, check
-from verify.random_graphs.finish import Case
+from verify.random_graphs.models.finish import Case
+from verify.random_graphs.runs.check import REFUSED, Outcome, check
 
 __all__ = ["Child"]
 
@@ -88,7 +88,7 @@ class Child:
 
 
 def _serve(connection: Connection, seed: int, target: str, broken: str) -> None:
-    from verify.random_graphs import self_check
+    from verify.random_graphs.runs import self_check
 
     os.environ.setdefault("XYNTRA_CACHE", "false")
     if broken:
@@ -107,7 +107,7 @@ def _serve(connection: Connection, seed: int, target: str, broken: str) -> None:
 
 
 def _answer(what: str, argument: Any, seed: int, target: str) -> Any:
-    from verify.random_graphs.generate import generate
+    from verify.random_graphs.models.generate import generate
 
     if what == "prepare":
         number, other = argument
@@ -120,7 +120,7 @@ def _answer(what: str, argument: Any, seed: int, target: str) -> Any:
 
 
 def _prepared(case: Case, number: int, target: str) -> tuple[str, bytes]:
-    from verify.random_graphs.travel import record_of
+    from verify.random_graphs.runs.record import record_of
     from xyntra.errors import XyntraError
 
     outcome = check(case, "cpu")

@@ -8,8 +8,8 @@ import math
 import numpy as np
 from onnx import TensorProto
 
-from verify.random_graphs.builder import Builder, Ref, Reject
-from verify.random_graphs.registry import maker
+from verify.random_graphs.models.builder import Builder, Ref, Reject
+from verify.random_graphs.models.registry import maker
 
 __all__: list[str] = []
 

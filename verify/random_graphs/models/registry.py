@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from verify.random_graphs.builder import Builder
+from verify.random_graphs.models.builder import Builder
 
 __all__ = ["MAKERS", "Maker", "maker"]
 
