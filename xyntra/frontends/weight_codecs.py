@@ -3,16 +3,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xyntra.errors import ModelError
-from xyntra.frontends.weight_types import DTYPE_BITS, dtype_of
-
-if TYPE_CHECKING:
-    from xyntra.frontends.weights import WeightRef
+from xyntra.frontends.weight_types import DTYPE_BITS, StoredWeight, dtype_of
 
 _BLOCK = 1 << 22
 """Bytes of varints decoded at a time: bounds the temporary arrays."""
@@ -20,7 +17,7 @@ _BLOCK = 1 << 22
 _Bytes = NDArray[np.uint8]
 
 
-def decode(ref: WeightRef, data: _Bytes) -> _Bytes:
+def decode(ref: StoredWeight, data: _Bytes) -> _Bytes:
     """The bytes of the array that `data`, stored in `ref.encoding`, stands for.
 
     Raises:
@@ -41,18 +38,18 @@ def decode(ref: WeightRef, data: _Bytes) -> _Bytes:
     return data
 
 
-def _error(ref: WeightRef, code: str, cause: str) -> ModelError:
+def _error(ref: StoredWeight, code: str, cause: str) -> ModelError:
     return ModelError(code, f"weight {ref.name!r} cannot be decoded", place=ref.file, cause=cause)
 
 
-def _untag_fixed(ref: WeightRef, data: _Bytes) -> _Bytes:
+def _untag_fixed(ref: StoredWeight, data: _Bytes) -> _Bytes:
     size = 8 if ref.dtype in ("float64", "complex128") else 4
     if data.size % (size + 1):
         raise _error(ref, "tensor-malformed", "the elements do not have one size")
     return np.ascontiguousarray(data.reshape(-1, size + 1)[:, 1:]).reshape(-1)
 
 
-def _untag_varints(ref: WeightRef, data: _Bytes) -> _Bytes:
+def _untag_varints(ref: StoredWeight, data: _Bytes) -> _Bytes:
     # A one-byte tag ends its own "varint", so tags are every second number, from the first.
     last = np.flatnonzero(data < 0x80)
     if last.size % 2:
@@ -64,7 +61,7 @@ def _untag_varints(ref: WeightRef, data: _Bytes) -> _Bytes:
     return np.delete(data, tags)
 
 
-def _varints(ref: WeightRef, data: _Bytes) -> NDArray[np.uint64]:
+def _varints(ref: StoredWeight, data: _Bytes) -> NDArray[np.uint64]:
     if data.size and data[-1] >= 0x80:
         raise _error(ref, "tensor-malformed", "the last number has no last byte")
     blocks = []
@@ -78,7 +75,7 @@ def _varints(ref: WeightRef, data: _Bytes) -> NDArray[np.uint64]:
     return np.concatenate(blocks) if blocks else np.empty(0, np.uint64)
 
 
-def _varint_block(ref: WeightRef, data: _Bytes) -> NDArray[np.uint64]:
+def _varint_block(ref: StoredWeight, data: _Bytes) -> NDArray[np.uint64]:
     """Varints of whole `data`; digit k of all numbers that have one is added in step k."""
     last = np.flatnonzero(data < 0x80)
     first = np.concatenate(([0], last[:-1] + 1))
@@ -95,7 +92,7 @@ def _varint_block(ref: WeightRef, data: _Bytes) -> NDArray[np.uint64]:
     raise _error(ref, "tensor-malformed", "a number is longer than ten bytes")
 
 
-def _fit(ref: WeightRef, values: NDArray[np.uint64], width: int) -> _Bytes:
+def _fit(ref: StoredWeight, values: NDArray[np.uint64], width: int) -> _Bytes:
     """`values` in `width` bits each, as bytes, where all of them fit the dtype."""
     if width == 64:
         return values.view(np.uint8)

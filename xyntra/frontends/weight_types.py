@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,6 +16,30 @@ DTYPE_BITS = {
     "uint2": 2, "int2": 2,
 }  # fmt: skip
 """Bits an element takes in a file, by numpy or ml_dtypes name."""
+
+
+class StoredWeight(Protocol):
+    """What decoding needs to know of a weight."""
+
+    @property
+    def name(self) -> str:
+        """For errors."""
+
+    @property
+    def file(self) -> str | None:
+        """For errors; None where it was given as bytes."""
+
+    @property
+    def dtype(self) -> str:
+        """Of the array, a key of `DTYPE_BITS`."""
+
+    @property
+    def count(self) -> int:
+        """Elements of the array."""
+
+    @property
+    def encoding(self) -> str:
+        """How they are stored."""
 
 
 def dtype_of(name: str) -> np.dtype[Any]:

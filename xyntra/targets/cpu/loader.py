@@ -12,7 +12,7 @@ from typing import Any
 
 from xyntra.errors import CompileError
 from xyntra.targets.cpu.object_symbols import undefined_symbols
-from xyntra.targets.cpu.support import SOURCES, support_object
+from xyntra.targets.cpu.support_sources import SOURCES
 from xyntra.targets.llvm_backend import llvm
 
 _LIBRARIES_OF_AN_ENGINE = 32
@@ -90,6 +90,8 @@ def _host_address(name: str) -> int:
 
 @lru_cache(maxsize=len(SOURCES))
 def _support_library(name: str) -> Library:
+    from xyntra.targets.cpu.support import support_object  # compiles, which few kernels need
+
     return Library({name: support_object(name)})
 
 

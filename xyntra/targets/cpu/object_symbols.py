@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from xyntra.errors import CompileError
-from xyntra.targets.cpu.support import SOURCES
+from xyntra.targets.cpu.support_sources import SOURCES
 
 _MEMORY = ("memcpy", "memset", "memmove", "bcmp", "memcmp")
 _CLOCK = ("clock_gettime",)

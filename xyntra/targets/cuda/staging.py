@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,15 +16,24 @@ from xyntra.targets.cuda.memory import Event, PinnedMemory
 from xyntra.targets.cuda.prepared_launch import PreparedLaunch
 from xyntra.targets.cuda.small_copies import Copy
 
-if TYPE_CHECKING:
-    from xyntra.targets.cuda.native.array_calls import NativeArrayCalls
-
 Array = np.ndarray[Any, Any]
 LARGE = 1 << 20
 """Bytes from which on an array is not staged whole."""
 _ALIGNMENT = 256
 _FLAGS = 256  # bytes of the words that tell the end of a call
 _LOOKS = 500  # at those words, some 20 us in all
+
+
+class NativeCalls(Protocol):
+    """Starts and ends calls in native code.
+
+    Attributes:
+        start: of a call; it may decline.
+        finish: of the same call; likewise.
+    """
+
+    start: Callable[..., Any]
+    finish: Callable[..., Any]
 
 
 class Slot:
@@ -84,7 +93,7 @@ class Slot:
         self._flags = self.words.data
         launches = bind([*self.input_places, *self.output_places])
         self.graph = LaunchGraph([*copies_in, *launches, *copies_out], stream, gpu.direct)
-        self.native: NativeArrayCalls | None = None
+        self.native: NativeCalls | None = None
 
     def start(self, stream: int) -> None:
         """Put on a stream: copies of the inputs, the launches, copies of the outputs."""
