@@ -17,9 +17,11 @@ HEAD = """# ONNX operators
 Importers exist for these operators, in every form that operator sets {first} to {last} give them,
 with static shapes. Operators that the specification defines by a function of other operators are
 expanded where they have no importer of their own. An `If` whose condition is known takes its
-branch; else both are computed, if their results have equal shapes. An input that decides it can be
-bound to a value: `compile(constants={{"sr": 16000}})`. `Loop` and `Scan` are unrolled where the
-number of iterations is known when compiling.
+branch; else both are computed, if their results have equal shapes. Where one of them cannot be
+compiled, for the given shapes for example, the other one is, and a call that takes the first is an
+`InputError` (`branch-not-compiled`) that says which values lead there; `explain` lists these
+errors. An input that decides an `If` can be bound to a value: `compile(constants={{"sr": 16000}})`.
+`Loop` and `Scan` are unrolled where the number of iterations is known when compiling.
 
 Refused, with an error that names the node: forms that an importer does not know, random numbers
 and shapes that depend on the data, sequences, strings and types of less than a byte. By name:
@@ -31,7 +33,7 @@ This page is written by `python -m bench.operators`.
 
 def render() -> str:
     """The page's text."""
-    from xyntra.frontends.onnx.importer import MIN_OPSET
+    from xyntra.frontends.onnx.opsets import MIN_OPSET
 
     names = [name for _, name in supported_operators() if _is_refused(name)]
     last = onnx.defs.onnx_opset_version()

@@ -42,7 +42,7 @@ PIPELINES: dict[str, Pipeline] = {
     ),
     "prepare": Pipeline(
         "a frontend's output, simplified: the level of linalg on tensors",
-        ("cse", "canonicalize"),
+        ("cse", "canonicalize", "settle-requirements"),
     ),
     "distrust": Pipeline(
         "a module without what it claims of itself, before any pass believes it",

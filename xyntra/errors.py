@@ -35,6 +35,11 @@ _LINE_ENDS = 250, 100
 _LABELS = {"place": "at", "cause": "because", "hint": "try"}
 
 
+def is_code(text: str) -> bool:
+    """Tell whether `text` may be the code of an error: it is kebab-case."""
+    return _CODE.fullmatch(text) is not None
+
+
 class XyntraError(Exception):
     """What went wrong, where, why, and what the user can do about it.
 
@@ -58,7 +63,7 @@ class XyntraError(Exception):
         cause: str | None = None,
         hint: str | None = None,
     ) -> None:
-        if not _CODE.fullmatch(code):
+        if not is_code(code):
             raise ValueError(f"error code {code!r} is not kebab-case")
         super().__init__(code, message)
         self.code = code
@@ -121,7 +126,7 @@ class UnsupportedError(XyntraError):
 
 
 class InputError(XyntraError):
-    """An array given at call time has the wrong name, shape, dtype or device."""
+    """An array given at call time has the wrong name, shape, dtype, device or value."""
 
 
 class ConfigError(XyntraError):

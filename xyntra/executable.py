@@ -19,6 +19,7 @@ from xyntra.plan.files import replace_file
 from xyntra.plan.kernel import Kernel, kernels_at_load, kernels_of
 from xyntra.plan.plan import Plan, Port
 from xyntra.targets.base import DeviceProgram, Future, Program
+from xyntra.targets.checked_program import checked_program
 
 if TYPE_CHECKING:
     from xyntra.targets.submitted_calls import CallQueue
@@ -49,8 +50,8 @@ class Executable:
         loaded_for: tuple[str, int | None] = ("auto", None),
     ) -> None:
         self.artifact = artifact
-        self._program = program
-        self._device = program if isinstance(program, DeviceProgram) else None
+        self._program = checked = checked_program(program, artifact.plan)
+        self._device = checked if isinstance(checked, DeviceProgram) else None
         self._queue: CallQueue | None = None
         self._loaded_for = loaded_for
         self._weights = weights
@@ -120,7 +121,9 @@ class Executable:
 
         Raises:
             InputError: an array does not fit, is missing, unknown or given twice; the message
-                names the input.
+                names the input. `branch-not-compiled`: the values take a branch of an `If` that
+                could not be compiled for these shapes; the arrays of `out` hold nothing of use
+                then. A model with such a branch waits for the GPU.
             DeviceError: the GPU is missing, or failed.
         """
         given = self._arranged(arrays, named)
@@ -140,7 +143,8 @@ class Executable:
             named: as for a call.
 
         Raises:
-            InputError: an array does not fit (on the CPU target, `result` raises it).
+            InputError: an array does not fit (on the CPU target, `result` raises it). `result`
+                raises `branch-not-compiled` on all targets.
             DeviceError: the GPU is missing, or failed.
         """
         given = self._arranged(arrays, named)
@@ -156,7 +160,7 @@ class Executable:
         """Run the model on inputs given by name and return its outputs by name.
 
         Raises:
-            InputError: an input is missing, unknown, or does not fit.
+            InputError: an input is missing, unknown, or does not fit, or `branch-not-compiled`.
         """
         results = self._program.call(self._inputs.in_order(inputs), None)
         ports = self.artifact.plan.outputs
@@ -175,7 +179,7 @@ class Executable:
         """Run the model once and return the nanoseconds that each entry of `kernels` took.
 
         Raises:
-            InputError: an input is missing, unknown, or does not fit.
+            InputError: an input is missing, unknown, or does not fit, or `branch-not-compiled`.
         """
         prepared = self._checked(self._inputs.in_order(inputs))
         times = self._program.time_steps(prepared, self._results.new())
@@ -191,7 +195,8 @@ class Executable:
                 this executable, must be there as long as the launches are used.
 
         Raises:
-            UnsupportedError: `target-unsupported`: the model is for the CPU.
+            UnsupportedError: `target-unsupported`: the model is for the CPU; `launches-unchecked`:
+                it has a branch that was not compiled, and only calls find out whether it is taken.
             DeviceError: the GPU is missing, or failed.
         """
         if self._device is None:

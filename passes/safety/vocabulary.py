@@ -9,6 +9,7 @@ has no bound on its time (scf.while), or gives values that nothing defines (ub).
 from __future__ import annotations
 
 from xyntra.dialects.purity import NAMED_OPS
+from xyntra.dialects.requires import REQUIRES
 
 __all__ = ["FUNCTION_ATTRIBUTES", "SCALAR_DIALECTS", "VALUE_ATTRIBUTES", "is_known", "is_qualified"]
 
@@ -67,7 +68,7 @@ VALUE_ATTRIBUTES = {
     "arg_attrs": frozenset(
         f"xyntra.{name}" for name in ("constant", "dtype", "fixed_by", "input", "parameter")
     ),
-    "res_attrs": frozenset({"xyntra.dtype", "xyntra.output"}),
+    "res_attrs": frozenset({"xyntra.dtype", "xyntra.output", REQUIRES}),
 }
 """Attributes of a function's arguments and results."""
 

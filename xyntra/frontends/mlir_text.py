@@ -9,6 +9,7 @@ from torch_mlir import ir
 
 from xyntra.dialects import Kernel
 from xyntra.dialects.dtypes import ELEMENT_TYPES, ITEM_BYTES
+from xyntra.dialects.requires import is_flag_type, read_requirement, requirements_of
 from xyntra.errors import InputError, ModelError, UnsupportedError
 from xyntra.passes.diagnostics import PassFailure
 from xyntra.passes.manager import run_pipeline
@@ -48,6 +49,7 @@ def parse_mlir(
     _check_types(main)
     for attributes, name in _INTERFACE:
         _check_interface(main, attributes, name)
+    _check_requirements(main)
     _check_shapes(main, shapes or {})
     _drop_claims(module)
     return module
@@ -141,6 +143,22 @@ def _check_interface(function: ir.Operation, attributes: str, name: str) -> None
         if given.get(name) in names:
             raise ModelError("duplicate-name", f"two values are called '{given[name]}'")
         names |= {given[name]} if name in given else set()
+
+
+def _check_requirements(function: ir.Operation) -> None:
+    type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    for position, attribute in requirements_of(function):
+        place = f"function '{_symbol(function)}', result {position}"
+        if not is_flag_type(type_.results[position]):
+            raise ModelError(
+                "mlir-invalid", "what is required is one boolean, i1 or tensor<i1>", place=place
+            )
+        try:
+            read_requirement(attribute)
+        except ValueError as error:
+            raise ModelError(
+                "mlir-invalid", "'xyntra.requires' holds no error", place=place, cause=str(error)
+            ) from None
 
 
 def _check_shapes(function: ir.Operation, shapes: Mapping[str, Sequence[int]]) -> None:

@@ -47,6 +47,8 @@ def explain(
     at_load = [launch for launch in launches if launch.kernel.once]
     shared = shared_prefix([node for launch in launches for node in launch.kernel.fused])
     lines = [*_summary(plan, called, at_load), ""]
+    if plan.requirements:
+        lines += [*_requirements(plan, width), ""]
     if plan.fallbacks:
         lines += [*_fallbacks(plan, width), ""]
     if shared:
@@ -73,6 +75,16 @@ def _summary(plan: Plan, called: Sequence[Launch], at_load: Sequence[Launch]) ->
         "",
         *aligned(_totals(plan, called), right=(1, 2, 3)),
     ]
+
+
+def _requirements(plan: Plan, width: int) -> list[str]:
+    """The errors that depend on what a call computes, with the nodes that they are about."""
+    lines = ["errors that a call raises by the values that it is given"]
+    for each in plan.requirements:
+        place = f"{each.place}: " if each.place else ""
+        lines.append(f"  {printable(place + each.message)}")
+        lines += [f"    {printable(cause)}" for cause in each.cause.splitlines()]
+    return [shorten(line, width) for line in lines]
 
 
 def _fallbacks(plan: Plan, width: int) -> list[str]:

@@ -64,6 +64,7 @@ def _kernel_content(plan: Plan) -> dict[str, Any]:
         "unfused": None if plan.unfused is None else asdict(plan.unfused),
         "inputs": [_port(port) for port in plan.inputs],
         "outputs": [_port(port) for port in plan.outputs],
+        "requirements": [{**asdict(each), "flag": each.flag.buffer} for each in plan.requirements],
         "kernels": kernels,
         "buffers": [
             {"kind": buffer.kind, "bytes": buffer.nbytes, "name": buffer.name}

@@ -15,6 +15,7 @@ from torch_mlir import ir
 
 from xyntra.dialects import Kernel
 from xyntra.dialects.dtypes import default_dtype, item_bytes
+from xyntra.dialects.requires import read_requirement, requirements_of
 from xyntra.errors import CompileError, UnsupportedError
 from xyntra.passes.fallbacks import fallbacks_of
 from xyntra.passes.fusion.block_graph import VIEWS
@@ -22,7 +23,16 @@ from xyntra.passes.locations import source_nodes
 from xyntra.passes.lower.nests.kernel_function import constant_arguments
 from xyntra.plan.cost_attributes import boundaries_of, cost_of, unfused_of
 from xyntra.plan.flops import count_flops
-from xyntra.plan.plan import Buffer, BufferKind, KernelCode, Plan, Port, Step, TensorType
+from xyntra.plan.plan import (
+    Buffer,
+    BufferKind,
+    KernelCode,
+    Plan,
+    Port,
+    Requirement,
+    Step,
+    TensorType,
+)
 
 PARAMETERS = "xyntra.parameters"
 """Module attribute that names the model file which holds the weights."""
@@ -65,6 +75,7 @@ def build_plan(module: ir.Operation, operations: int) -> Plan:
         parameter_file=_parameter_file(module),
         unfused=unfused_of(module),
         fallbacks=fallbacks_of(module),
+        requirements=tuple(builder.requirements),
     )
 
 
@@ -107,6 +118,7 @@ class _PlanBuilder:
         self.buffers: list[Buffer] = []
         self.inputs: list[Port] = []
         self.outputs: list[Port] = []
+        self.requirements: list[Requirement] = []
         self.steps: list[Step] = []
         self.homes: dict[ir.Value, int] = {}
         block = main.regions[0].blocks[0]
@@ -193,14 +205,20 @@ class _PlanBuilder:
 
     def _return(self, op: ir.Operation, main: ir.Operation) -> None:
         attributes = _dictionaries(main, "res_attrs", len(op.operands))
+        required = dict(requirements_of(main))
+        written: set[int] = set()
         for position, (value, given) in enumerate(zip(op.operands, attributes, strict=True)):
             home = self.homes[value]
-            if self.buffers[home].kind != "output" or home in {
-                port.buffer for port in self.outputs
-            }:
+            if self.buffers[home].kind != "output" or home in written:
                 raise CompileError(
                     "result-not-written", f"no kernel writes result {position} alone"
                 )
+            written.add(home)
+            if position in required:
+                flag = Port("", "bool", (), home)
+                texts = read_requirement(required[position])
+                self.requirements.append(Requirement(flag, **texts))
+                continue
             name = given.get("xyntra.output", f"output{position}")
             self.outputs.append(self._port(name, given, ir.RankedTensorType(value.type), home))
 

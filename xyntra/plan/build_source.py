@@ -14,6 +14,7 @@ from torch_mlir import ir
 
 from xyntra.dialects import Kernel
 from xyntra.dialects.dtypes import ELEMENT_TYPES, default_dtype
+from xyntra.dialects.requires import requirements_of
 from xyntra.passes.fusion.functions import weight_positions
 from xyntra.passes.locations import source_nodes
 from xyntra.plan.plan import TensorType
@@ -52,6 +53,7 @@ class _Builder:
         self.homes: dict[ir.Value, int] = {}
         self.outputs: list[int | None] = []
         self.block = function.regions[0].blocks[0]
+        self.flags = dict(requirements_of(function))
         inputs = 0
         weights = weight_positions(self.block)
         for position, argument in enumerate(self.block.arguments):
@@ -63,7 +65,8 @@ class _Builder:
         for view in self.block.operations:
             op = view.operation
             if op.name == "func.return":
-                self.outputs = [self._read(value) for value in op.operands]
+                read = map(self._read, op.operands)
+                self.outputs = [each for n, each in enumerate(read) if n not in self.flags]
             elif op.name not in _SKIPPED:
                 self._operation(op)
         return SourceGraph(

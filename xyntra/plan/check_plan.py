@@ -10,7 +10,17 @@ from typing import Any, get_args
 
 from xyntra.dialects.dtypes import ELEMENT_TYPES, item_bytes
 from xyntra.dialects.kinds import KINDS
-from xyntra.plan.plan import Buffer, BufferKind, KernelCode, Plan, Port, Step, TensorType
+from xyntra.errors import is_code
+from xyntra.plan.plan import (
+    Buffer,
+    BufferKind,
+    KernelCode,
+    Plan,
+    Port,
+    Requirement,
+    Step,
+    TensorType,
+)
 
 __all__ = ["PlanError", "check_plan", "is_dtype", "is_shape"]
 
@@ -35,6 +45,10 @@ def check_plan(plan: Plan) -> None:
         _check_buffer(buffer, f"buffer {number}")
     _check_ports(plan, plan.inputs, "input")
     _check_ports(plan, plan.outputs, "output")
+    for number, requirement in enumerate(plan.requirements):
+        _check_requirement(plan, requirement, f"requirement {number}")
+    _check_homes(plan, plan.inputs, "input")
+    _check_homes(plan, plan.results, "output")
     for name, kernel in plan.kernels.items():
         _require(_NAME.fullmatch(name) is not None, f"{name!r} is no name of a kernel")
         _check_kernel(kernel, f"kernel '{name}'")
@@ -88,8 +102,25 @@ def _check_ports(plan: Plan, ports: Sequence[Port], kind: BufferKind) -> None:
         buffer = _buffer(plan, port.buffer, place)
         _require(buffer.kind == kind, f"{place} lies in a buffer of kind '{buffer.kind}'")
         _require(buffer.nbytes == port.nbytes, f"{place} does not fill its buffer")
-    names, used = {port.name for port in ports}, {port.buffer for port in ports}
-    _require(len(names) == len(ports) == len(used), f"two {kind}s have one name or buffer")
+    names = {port.name for port in ports}
+    _require(len(names) == len(ports), f"two {kind}s have one name")
+
+
+def _check_requirement(plan: Plan, requirement: Requirement, place: str) -> None:
+    texts = [requirement.code, requirement.message]
+    texts += [requirement.place, requirement.cause, requirement.hint]
+    _require(all(isinstance(text, str) for text in texts), f"{place} has a text that is none")
+    _require(is_code(requirement.code), f"{place} has no code of an error")
+    flag = requirement.flag
+    is_boolean = (flag.name, flag.dtype, flag.shape, flag.fixed_by) == ("", "bool", (), ())
+    _require(is_boolean, f"{place} is no boolean")
+    _check_ports(plan, [flag], "output")
+
+
+def _check_homes(plan: Plan, ports: Sequence[Port], kind: BufferKind) -> None:
+    """Check that each buffer of a kind is that of one port."""
+    used = {port.buffer for port in ports}
+    _require(len(used) == len(ports), f"two {kind}s have one buffer")
     there = {number for number, buffer in enumerate(plan.buffers) if buffer.kind == kind}
     _require(there == used, f"the buffers of kind '{kind}' are not those of the {kind}s")
 
@@ -179,5 +210,5 @@ def _check_order(plan: Plan) -> None:
                 again = written.intersection(step.outputs) - reused
                 _require(not again, f"step {number} writes what a step before it has written")
                 written.update(step.outputs)
-    results = {port.buffer for port in plan.outputs}
+    results = {port.buffer for port in plan.results}
     _require(results <= written, "an output is not written")

@@ -11,13 +11,14 @@ import base64
 import hashlib
 import json
 from dataclasses import asdict, dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import prod
 from typing import Any, Literal
 
 import numpy as np
 
 from xyntra.dialects.dtypes import item_bytes
+from xyntra.errors import InputError
 from xyntra.plan.cost import (
     Boundary,
     Cost,
@@ -53,6 +54,30 @@ class Port:
     def nbytes(self) -> int:
         """Size of the tensor in bytes."""
         return prod(self.shape) * item_bytes(self.dtype)
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """Something without which the outputs of a call mean nothing; a call finds out.
+
+    Attributes:
+        flag: one boolean that a call computes beside its outputs: whether it is so.
+        code, message, place, cause, hint: of the error that a call raises where it is not; the last
+            three may be "".
+    """
+
+    flag: Port
+    code: str
+    message: str
+    place: str = ""
+    cause: str = ""
+    hint: str = ""
+
+    def error(self) -> InputError:
+        """The error to raise."""
+        texts = {"place": self.place, "cause": self.cause, "hint": self.hint}
+        given = {name: text for name, text in texts.items() if text}
+        return InputError(self.code, self.message, **given)
 
 
 @dataclass(frozen=True)
@@ -153,6 +178,7 @@ class Plan:
         parameter_file: the model file that holds the weights, or "".
         unfused: predicted totals with one kernel an operation; None where nothing is known.
         fallbacks: a sentence for each time that compiling fell back to something more general.
+        requirements: what each call checks; programs compute the flags behind the outputs.
     """
 
     inputs: tuple[Port, ...]
@@ -164,6 +190,12 @@ class Plan:
     parameter_file: str = ""
     unfused: Unfused | None = None
     fallbacks: tuple[str, ...] = ()
+    requirements: tuple[Requirement, ...] = ()
+
+    @cached_property
+    def results(self) -> tuple[Port, ...]:
+        """All that a program computes: the outputs, then the flags of the requirements."""
+        return (*self.outputs, *(each.flag for each in self.requirements))
 
     @property
     def parameters(self) -> list[str]:
@@ -217,6 +249,7 @@ class Plan:
             parameter_file=str(data["parameter_file"]),
             unfused=unfused_from_json(data["unfused"]),
             fallbacks=_items(data.get("fallbacks", ())),
+            requirements=tuple(map(_requirement, _items(data.get("requirements", ())))),
         )
 
 
@@ -224,6 +257,10 @@ def _port(entry: dict[str, Any]) -> Port:
     fixed_by = _items(entry.get("fixed_by", ()))
     shape = _items(entry["shape"])
     return Port(entry["name"], entry["dtype"], shape, entry["buffer"], fixed_by)
+
+
+def _requirement(entry: dict[str, Any]) -> Requirement:
+    return Requirement(**{**entry, "flag": _port(entry["flag"])})
 
 
 def _step(entry: dict[str, Any]) -> Step:

@@ -33,7 +33,7 @@ class Device(Protocol):
 class Program(Protocol):
     """A compiled model on a device, ready to run.
 
-    Arrays come in the order of the plan's inputs and outputs. Calls from several threads are safe.
+    Arrays come in the order of the plan's inputs and results. Calls from several threads are safe.
     """
 
     def call(self, arrays: Sequence[Any], out: Sequence[Any] | None = None) -> Sequence[Any]:

@@ -116,7 +116,7 @@ class TestTensors:
         self.inputs = [torch.zeros(shape) for shape in self.SHAPES]
         self.outputs = [torch.zeros(5), torch.zeros(2, 2)]
         ports = _ports(*self.SHAPES, (5,), (2, 2))
-        plan = SimpleNamespace(inputs=ports[:3], outputs=ports[3:])
+        plan = SimpleNamespace(inputs=ports[:3], results=ports[3:])
         self.sets, self.gpu, self.order = GraphSets(5), gpu, order
         self._add(self.inputs, self.outputs)
         self.native = NativeTensorCalls(

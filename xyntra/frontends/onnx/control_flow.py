@@ -1,85 +1,38 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Operators that hold graphs: If, Loop and Scan.
 
-Everything is decided while the model is imported. A condition that depends on the data becomes a
-selection between the results of both branches, and loops are unrolled.
+Everything is decided while the model is imported: loops are unrolled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import onnx
 
 from xyntra.dialects.builder import Operand, Tensor
 from xyntra.dialects.slices import concatenate
-from xyntra.errors import UnsupportedError, XyntraError
+from xyntra.frontends.onnx.branches import RunGraph, import_if
+from xyntra.frontends.onnx.conditions import Conditions
 from xyntra.frontends.onnx.node import Node, Result
+from xyntra.frontends.onnx.requirements import Requirements
 
 MAX_UNROLLED_NODES = 10_000
 """Loops that would become more nodes than this are refused."""
 
-RunGraph = Callable[[onnx.GraphProto, Sequence[Result]], list[Operand]]
-"""Imports a graph with the given inputs and returns its outputs."""
 
-
-def import_control_flow(node: Node, run: RunGraph) -> list[Result]:
-    """The outputs of an If, Loop or Scan node."""
+def import_control_flow(
+    node: Node, run: RunGraph, requirements: Requirements, conditions: Conditions
+) -> list[Result]:
+    """The outputs of an If, Loop or Scan node; the arguments are those of `import_if`."""
     match node.op_type:
         case "If":
-            return _if(node, run)
+            return import_if(node, run, requirements, conditions)
         case "Loop":
             return _loop(node, run)
         case _:
             return _scan(node, run)
-
-
-def _if(node: Node, run: RunGraph) -> list[Result]:
-    condition = node.operand(0)
-    if int(np.prod(condition.shape)) != 1:
-        raise node.invalid("the condition must be one boolean")
-    branches = [node.required(name) for name in ("then_branch", "else_branch")]
-    if isinstance(condition, np.ndarray):
-        return list(run(branches[0] if condition.item() else branches[1], []))
-    results = [
-        _branch(node, condition, run, branch, holds)
-        for branch, holds in zip(branches, (True, False), strict=True)
-    ]
-    scalar = node.b.reshape(condition, [])
-    return [_select(node, scalar, a, b) for a, b in zip(*results, strict=True)]
-
-
-def _branch(
-    node: Node, condition: Tensor, run: RunGraph, branch: onnx.GraphProto, holds: bool
-) -> list[Operand]:
-    """The outputs of the branch of a condition that only the data tells."""
-    try:
-        return run(branch, [])
-    except XyntraError as error:
-        name = "then_branch" if holds else "else_branch"
-        raise UnsupportedError(
-            "if-branch",
-            f"If: its {name} cannot be compiled for these shapes, and whether it is taken depends"
-            " on the data",
-            place=f"node '{node.label}'",
-            cause=f"{error.place}: {error.message}" if error.place else error.message,
-            # The other branch is the one to take: where the condition is that something equals a
-            # constant, it is taken if that does, or if it does not.
-            hint=node.binding_hint(condition, equals=not holds)
-            or "make the condition one that is constant for the given shapes",
-        ) from error
-
-
-def _select(node: Node, condition: Tensor, if_true: Operand, if_false: Operand) -> Tensor:
-    if if_true.shape != if_false.shape or str(if_true.dtype) != str(if_false.dtype):
-        raise node.unsupported(
-            "the condition depends on the data and the branches give different shapes or types",
-            hint=node.binding_hint(condition)
-            or "only conditions that are constant for the given shapes may do so",
-        )
-    operands, dtype = (condition, if_true, if_false), str(if_true.dtype)
-    return node.b.map(lambda c, x, y: c.select(x, y), *operands, dtype=dtype, shape=if_true.shape)
 
 
 def _loop(node: Node, run: RunGraph) -> list[Result]:

@@ -31,6 +31,7 @@ from xyntra.frontends.onnx import (  # noqa: F401  (they register)
     ops,
 )
 from xyntra.frontends.onnx.bound_values import bind_values
+from xyntra.frontends.onnx.conditions import Conditions
 from xyntra.frontends.onnx.control_flow import import_control_flow
 from xyntra.frontends.onnx.fold import fold
 from xyntra.frontends.onnx.functions import bound_nodes, schema_function
@@ -38,12 +39,13 @@ from xyntra.frontends.onnx.input_shapes import FIXED_BY, bind_inputs
 from xyntra.frontends.onnx.interface import dtype_name
 from xyntra.frontends.onnx.names import check_texts
 from xyntra.frontends.onnx.node import Node, Result, find_handler
+from xyntra.frontends.onnx.opsets import domain_of, opsets_of
 from xyntra.frontends.onnx.order import node_label, sort_nodes
 from xyntra.frontends.onnx.provenance import binding_hint, inputs_behind
+from xyntra.frontends.onnx.requirements import Requirements, erase_unused
 from xyntra.frontends.onnx.scope import Scope
 from xyntra.frontends.onnx.signature import check_signature
 
-MIN_OPSET = 7
 MAX_DEPTH = 32
 """Of graphs in nodes of graphs."""
 MAX_CALLS = 500
@@ -53,7 +55,6 @@ MAX_NODES = 200_000
 INLINE_BYTES = 1024
 """Constants up to this size live in the IR; larger ones are parameters."""
 
-_DOMAINS = {"ai.onnx": ""}
 _Value = TypeVar("_Value")
 
 
@@ -112,11 +113,12 @@ class _Importer:
         self.model = model
         self.context = context
         self.max_tensor_bytes = max_tensor_bytes
-        self.opsets = _opsets(model)
+        self.opsets = opsets_of(model)
         self.functions = {(f.domain, f.name): f for f in model.functions}
         self.parameters: dict[str, Tensor] = {}
         self.calls: list[tuple[str, str]] = []
         self.nodes = 0
+        self.conditions = Conditions()
         self.interface: list[tuple[str, str, str, Sequence[str]]] = []
 
     def run(
@@ -140,6 +142,7 @@ class _Importer:
             )
         self.block = function.regions[0].blocks.append()
         self.b = TensorBuilder(ir.InsertionPoint(self.block), unknown)
+        self.requirements = Requirements(self.b)
         scope = Scope()
         given = {value.name for value in graph.initializer}
         inputs = [value for value in graph.input if value.name not in given]
@@ -150,6 +153,7 @@ class _Importer:
             value: Operand | None = bound.get(name)
             if value is None:
                 value = self._argument("input", name, shape, dtype, fixed_by)
+                self.conditions.name(value, name)
             scope.define(name, value, f"input '{name}'")
         self._graph(graph, scope, depth=0)
         self._finish(function, scope)
@@ -163,17 +167,24 @@ class _Importer:
         for value in graph.output:
             operand = scope.require(value.name, f"output '{value.name}'")
             results.append((str(value.name), self.b.tensor(operand)))
-        self.b.emit("func.return", [tensor.value for _, tensor in results], [])
+        required = self.requirements.merged()
+        tensors = [*(tensor for _, tensor in results), *(each.flag for each in required)]
+        returned = [tensor.value for tensor in tensors]
+        self.b.emit("func.return", returned, [])
+        if self.requirements.is_partial:
+            kept = erase_unused(self.block, [kind for kind, *_ in self.interface])
+            self.interface = [self.interface[number] for number in kept]
         types = [argument.type for argument in self.block.arguments]
         with self.b.location:
             function.attributes["function_type"] = ir.TypeAttr.get(
-                ir.FunctionType.get(types, [tensor.value.type for _, tensor in results])
+                ir.FunctionType.get(types, [value.type for value in returned])
             )
             function.attributes["arg_attrs"] = ir.ArrayAttr.get(
                 [_interface_attribute(*entry) for entry in self.interface]
             )
             function.attributes["res_attrs"] = ir.ArrayAttr.get(
                 [_interface_attribute("output", name, tensor.dtype) for name, tensor in results]
+                + [requirement.attribute() for requirement in required]
             )
 
     def _argument(
@@ -233,12 +244,14 @@ class _Importer:
         operands: tuple[Result, ...] = tuple(
             scope.find(name, place) if name else None for name in proto.input
         )
-        domain = _DOMAINS.get(proto.domain, proto.domain)
+        domain = domain_of(proto.domain)
         if domain not in self.opsets:
             raise ModelError(
                 "opset-missing", f"the model does not import operator set '{domain}'", place=place
             )
         results = self._results(proto, domain, operands, scope, depth, label)
+        if not domain:
+            self.conditions.note(proto.op_type, operands, results)
         for name, result in zip(proto.output, results, strict=False):
             if not name:
                 continue
@@ -281,7 +294,8 @@ class _Importer:
         node = Node(proto, label, self.opsets[domain], operands, self.b, self._binding_hint)
         if proto.op_type in ("If", "Loop", "Scan") and not domain:
             run = partial(self._subgraph, scope, depth)
-            return self._guarded(lambda outer: import_control_flow(outer, run), node)
+            known = (self.requirements, self.conditions)
+            return self._guarded(lambda outer: import_control_flow(outer, run, *known), node)
         if not domain and not any(isinstance(op, Tensor) for op in operands):
             folded = self._guarded(fold, node)
             if folded is not None:
@@ -355,24 +369,23 @@ class _Importer:
             scope.define(name, operand, place)
         for name in function.input[len(operands) :]:
             scope.define(name, None, place)
-        outer, self.opsets = self.opsets, self.opsets | _opsets(function)
+        outer, self.opsets = self.opsets, self.opsets | opsets_of(function)
         self.calls.append((function.domain, function.name))
-        for node in sort_nodes(bound_nodes(function, caller)):
-            self._node(node, scope, depth, label)
-        self.calls.pop()
-        self.opsets = outer
+        try:
+            for node in sort_nodes(bound_nodes(function, caller)):
+                self._node(node, scope, depth, label)
+        finally:  # a branch that fails is left, and the model imported without it
+            self.calls.pop()
+            self.opsets = outer
         wanted = zip(function.output, caller.output, strict=False)
         return [scope.find(name, place) if out else None for name, out in wanted]
 
-    def _binding_hint(self, tensor: Tensor, *, equals: bool = False) -> str | None:
-        """How to bind the inputs that `tensor` is computed from; None where it is from none.
-
-        With `equals`, the values that the graph compares them with are what they should have.
-        """
+    def _binding_hint(self, tensor: Tensor) -> str | None:
+        """How to bind the inputs that `tensor` is computed from; None where it is from none."""
         numbers = sorted(inputs_behind(tensor.value, self.block))
         found = [self.interface[number][:2] for number in numbers]
         inputs = [name for kind, name in found if kind == "input"]
-        return binding_hint(self.model.graph, inputs, equals=equals)
+        return binding_hint(self.model.graph, inputs)
 
     def _check_call(self, function: onnx.FunctionProto, place: str) -> None:
         """Refuse a function that is on its own call stack, and one too deep in others."""
@@ -421,17 +434,3 @@ def _interface_attribute(
     if any(fixed_by):
         attributes[FIXED_BY] = ir.ArrayAttr.get([ir.StringAttr.get(each) for each in fixed_by])
     return ir.DictAttr.get(attributes)
-
-
-def _opsets(holder: onnx.ModelProto | onnx.FunctionProto) -> dict[str, int]:
-    opsets = {_DOMAINS.get(o.domain, o.domain): int(o.version) for o in holder.opset_import}
-    version = opsets.get("")
-    newest = onnx.defs.onnx_opset_version()
-    if version is not None and not MIN_OPSET <= version <= newest:
-        raise UnsupportedError(
-            "opset-unsupported",
-            f"operator set {version} is not supported",
-            cause=f"Xyntra reads operator sets {MIN_OPSET} to {newest}",
-            hint="convert the model with onnx.version_converter",
-        )
-    return opsets

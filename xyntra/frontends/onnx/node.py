@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import onnx
@@ -17,14 +17,7 @@ Result = Operand | None
 Handler = Callable[["Node"], "Result | Sequence[Result]"]
 
 
-class BindingHint(Protocol):
-    """Says how to bind the inputs behind a tensor."""
-
-    def __call__(self, tensor: Tensor, *, equals: bool = False) -> str | None:
-        """The text of the hint, or None."""
-
-
-def _no_hint(tensor: Tensor, *, equals: bool = False) -> None:
+def _no_hint(tensor: Tensor) -> None:
     return None
 
 
@@ -65,8 +58,8 @@ class Node:
         opset: version of the node's operator set.
         operands: its inputs; None where an optional input is left out.
         b: builds IR located at this node.
-        binding_hint: how to bind the inputs of the model that a tensor is computed from; with
-            `equals`, to the values that they are compared with. None where that does not help.
+        binding_hint: how to bind the inputs of the model that a tensor is computed from; None
+            where that does not help.
     """
 
     proto: onnx.NodeProto
@@ -74,7 +67,7 @@ class Node:
     opset: int
     operands: tuple[Result, ...]
     b: TensorBuilder
-    binding_hint: BindingHint = _no_hint
+    binding_hint: Callable[[Tensor], str | None] = _no_hint
 
     @property
     def op_type(self) -> str:

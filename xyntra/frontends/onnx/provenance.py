@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import onnx
 from torch_mlir import ir
 
-__all__ = ["binding_hint", "inputs_behind"]
+__all__ = ["binding_hint", "binding_to", "inputs_behind"]
 
 _MOST_NAMES = 4
 
@@ -40,24 +40,25 @@ def _read_by(op: ir.Operation) -> Iterator[ir.Value]:
                 yield from _read_by(view.operation)
 
 
-def binding_hint(graph: onnx.GraphProto, names: Sequence[str], *, equals: bool) -> str | None:
+def binding_hint(graph: onnx.GraphProto, names: Sequence[str]) -> str | None:
     """How to bind the inputs `names`; None without any, or with more than one would bind.
 
     Args:
         graph: the model's, in which constants that they are compared with are looked for.
         names: of inputs.
-        equals: whether such a constant is the value to bind to, and not only an example.
     """
     if not 0 < len(names) <= _MOST_NAMES:
         return None
-    compared = {name: sorted(set(_compared(graph, name, {}))) for name in names}
-    exact = equals and all(len(values) == 1 for values in compared.values())
-    values = {name: str(compared[name][0]) if exact else "VALUE" for name in names}
-    flags = " ".join(f"--constant {shlex.quote(f'{name}={values[name]}')}" for name in names)
-    arguments = ", ".join(f"{name!r}: {values[name]}" for name in names)
-    hint = f"{flags}, or constants={{{arguments}}}"
-    known = [str(value) for name in names for value in compared[name]]
-    return hint if exact or not known else f"{hint}; the graph compares with {', '.join(known)}"
+    hint = binding_to(dict.fromkeys(names, "VALUE"))
+    known = [str(value) for name in names for value in sorted(set(_compared(graph, name, {})))]
+    return f"{hint}; the graph compares with {', '.join(known)}" if known else hint
+
+
+def binding_to(values: Mapping[str, str]) -> str:
+    """How to bind inputs to values: their texts by name."""
+    flags = " ".join(f"--constant {shlex.quote(f'{name}={v}')}" for name, v in values.items())
+    arguments = ", ".join(f"{name!r}: {value}" for name, value in values.items())
+    return f"{flags}, or constants={{{arguments}}}"
 
 
 def _compared(

@@ -56,8 +56,8 @@ class CpuProgram:
         self._copies = PreparedOperands(self.plan)
         self._layout = _Layout(self.plan, self.team.threads)
         self._inputs = InputChecks(self.plan.inputs)
-        self._outputs = OutputChecks(self.plan.outputs)
-        ports = [*self.plan.inputs, *self.plan.outputs]
+        self._outputs = OutputChecks(self.plan.results)
+        ports = [*self.plan.inputs, *self.plan.results]
         self._sizes = [self.plan.buffers[port.buffer].nbytes for port in ports]
         self._idle: list[_Context] = []
         self._is_long = is_supported() and _may_be_long(self.plan)
@@ -78,7 +78,7 @@ class CpuProgram:
         addresses = [address_of(array) for array in inputs]
         addresses += [address_of(array) for array in outputs]
         if out is not None and self._may_overlap(addresses):
-            for number, (array, port) in enumerate(zip(outputs, self.plan.outputs, strict=True)):
+            for number, (array, port) in enumerate(zip(outputs, self.plan.results, strict=True)):
                 check_output(array, port, inputs, outputs[:number])
         context = self._acquire()
         try:
@@ -180,7 +180,7 @@ class _Context:
             addresses += [address_of(self.arena) + scratch, program.team.address]
             calls.append((program._library.address(step.kernel), addresses))
         self.table = StepTable(calls, active=program.team.active)
-        ports = [*self.plan.inputs, *self.plan.outputs]
+        ports = [*self.plan.inputs, *self.plan.results]
         self._bound = [
             (self.table.word(*place), number)
             for number, port in enumerate(ports)

@@ -60,7 +60,7 @@ class DeviceCalls:
         self._replays = replays
         self._buffers = buffers
         self._order = order
-        self._dtypes = [numpy_dtype(port.dtype) for port in plan.outputs]
+        self._dtypes = [numpy_dtype(port.dtype) for port in plan.results]
         self._own_graph: LaunchGraph | None = None
         self._held: deque[tuple[Event, list[Any]]] = deque()
         self._spare: list[Event] = []
@@ -89,7 +89,7 @@ class DeviceCalls:
         if out is None:
             targets = [each.address for each in results]
         else:
-            ports = self._plan.outputs
+            ports = self._plan.results
             targets = [self._output(*each, keep) for each in zip(results, ports, strict=True)]
         if out is not None:
             self._check_apart(addresses, targets)
@@ -158,14 +158,14 @@ class DeviceCalls:
                 self.stream,
                 self._place,
             )
-            for port, dtype in zip(self._plan.outputs, self._dtypes, strict=True)
+            for port, dtype in zip(self._plan.results, self._dtypes, strict=True)
         ]
 
     def _checked_outputs(self, out: Sequence[Any]) -> list[Any]:
-        if len(out) != len(self._plan.outputs):
+        if len(out) != len(self._plan.results):
             raise InputError(
                 "output-count",
-                f"the model has {len(self._plan.outputs)} outputs, out= has {len(out)}",
+                f"the model has {len(self._plan.results)} outputs, out= has {len(out)}",
             )
         return list(out)
 
@@ -191,7 +191,7 @@ class DeviceCalls:
         taken = [
             (start, start + port.nbytes) for start, port in zip(addresses, plan.inputs, strict=True)
         ]
-        for start, port in zip(targets, plan.outputs, strict=True):
+        for start, port in zip(targets, plan.results, strict=True):
             place = (start, start + port.nbytes)
             check_apart(taken, port, place)
             taken.append(place)
@@ -201,7 +201,7 @@ class DeviceCalls:
         if replay is not None:
             replay(self.stream)
             return
-        inputs, outputs = self._plan.inputs, self._plan.outputs
+        inputs, outputs = self._plan.inputs, self._plan.results
         for port, address in zip(inputs, addresses, strict=True):
             self._copy(self._buffers.address(port.buffer), address, port.nbytes)
         self._own()(self.stream)
@@ -211,7 +211,7 @@ class DeviceCalls:
     def _own(self) -> LaunchGraph:
         """Return the graph that works on the plan's own memory."""
         if self._own_graph is None:
-            ports = [*self._plan.inputs, *self._plan.outputs]
+            ports = [*self._plan.inputs, *self._plan.results]
             work = self._replays.launches([self._buffers.address(p.buffer) for p in ports])
             self._own_graph = LaunchGraph(work, self._replays.capture, self._gpu.direct)
         return self._own_graph
@@ -222,7 +222,7 @@ class DeviceCalls:
 
     def _fetch(self, results: Sequence[Any]) -> None:
         """Fill those outputs that are arrays of the host."""
-        for array, port in zip(results, self._plan.outputs, strict=True):
+        for array, port in zip(results, self._plan.results, strict=True):
             if isinstance(array, np.ndarray):
                 place = self._buffers.address(port.buffer)
                 self._gpu.transfers.download(place, array, self.stream)

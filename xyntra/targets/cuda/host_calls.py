@@ -67,9 +67,9 @@ class HostCalls:
         self._free: list[Slot] = []
         self._flying: deque[Pending] = deque()
         self._count = 0
-        self._is_small = all(map(is_staged, (*plan.inputs, *plan.outputs)))
+        self._is_small = all(map(is_staged, (*plan.inputs, *plan.results)))
         self._expected = [(numpy_dtype(port.dtype), port.shape) for port in plan.inputs]
-        self._new = [(port.shape, numpy_dtype(port.dtype)) for port in plan.outputs]
+        self._new = [(port.shape, numpy_dtype(port.dtype)) for port in plan.results]
         self._code = code if self._is_small and arrays_are_known() else None
 
     def call_natively(self, arrays: Sequence[Any], lock: threading.Lock) -> Sequence[Array] | None:
@@ -170,9 +170,9 @@ class HostCalls:
 
     def _new_slot(self) -> Slot:
         replays, plan = self._replays, self._plan
-        ports, places = (plan.inputs, plan.outputs), None
+        ports, places = (plan.inputs, plan.results), None
         if replays.count > _FEW or not _is_tiny(plan):
-            places = self._places(plan.inputs), self._places(plan.outputs)
+            places = self._places(plan.inputs), self._places(plan.results)
         slot = Slot(ports, places, replays.launches, replays.capture, self._gpu)
         if self._code is not None:
             slot.native = NativeArrayCalls(slot, self._gpu, self._order, self._code)
@@ -183,7 +183,7 @@ class HostCalls:
 
     def _fetch(self, slot: Slot, results: list[Array | None], stream: int) -> None:
         """Copy large outputs, which the next call on the stream overwrites."""
-        for number, port in enumerate(self._plan.outputs):
+        for number, port in enumerate(self._plan.results):
             if slot.outputs[number] is not None:
                 continue
             place = slot.output_places[number]
@@ -200,7 +200,7 @@ class HostCalls:
 
 def _is_tiny(plan: Plan) -> bool:
     """Tell whether arrays may cross the bus as kernels read and write them, once, in less time."""
-    ports = (*plan.inputs, *plan.outputs)
+    ports = (*plan.inputs, *plan.results)
     kinds = {plan.kernels[step.kernel].kind for step in plan.steps if not step.once}
     return sum(port.nbytes for port in ports) <= _TINY and kinds <= _READ_ONCE
 

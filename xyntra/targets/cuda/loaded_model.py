@@ -115,7 +115,7 @@ class LoadedModel:
         steps = [(self._places[step.kernel], self._replays.bind(step)) for step in called]
         measured = iter(step_times(steps, self._stream))
         times = [0 if step.once else next(measured) for step in self.plan.steps]
-        for array, port in zip(outputs, self.plan.outputs, strict=True):
+        for array, port in zip(outputs, self.plan.results, strict=True):
             transfers.download(address(port.buffer), array, self._stream)
         return times
 
@@ -140,11 +140,11 @@ class LoadedModel:
         checked(driver().cuStreamSynchronize(self._stream), "preparing the model's weights")
 
     def _check_outputs(self, out: Sequence[Any], inputs: Sequence[Array]) -> None:
-        if len(out) != len(self.plan.outputs):
-            count = len(self.plan.outputs)
+        if len(out) != len(self.plan.results):
+            count = len(self.plan.results)
             message = f"the model has {count} outputs, out= has {len(out)}"
             raise InputError("output-count", message)
-        for index, (array, port) in enumerate(zip(out, self.plan.outputs, strict=True)):
+        for index, (array, port) in enumerate(zip(out, self.plan.results, strict=True)):
             check_output(array, port, inputs, out[:index])
 
     def named(self, error: DeviceError) -> DeviceError:

@@ -50,7 +50,7 @@ class Replays:
         self.capture = capture
         self._direct = direct
         self._seen: dict[Addresses, None] = {}
-        self._ports = [port.buffer for port in (*plan.inputs, *plan.outputs)]
+        self._ports = [port.buffer for port in (*plan.inputs, *plan.results)]
         self.sets = GraphSets(len(self._ports))
         touched = set(self._ports)
         self._steps = [step for step in plan.steps if not step.once]

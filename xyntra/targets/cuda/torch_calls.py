@@ -34,9 +34,9 @@ class TorchCalls:
         self._tensor = torch.Tensor
         self._current_stream = torch._C._cuda_getCurrentRawStream
         self._inputs = [_expected(torch, port) for port in plan.inputs]
-        self._outputs = [_expected(torch, port) for port in plan.outputs]
-        self._results = [(p.nbytes, p.shape, numpy_dtype(p.dtype)) for p in plan.outputs]
-        self._sizes = [port.nbytes for port in (*plan.inputs, *plan.outputs)]
+        self._outputs = [_expected(torch, port) for port in plan.results]
+        self._results = [(p.nbytes, p.shape, numpy_dtype(p.dtype)) for p in plan.results]
+        self._sizes = [port.nbytes for port in (*plan.inputs, *plan.results)]
         self._gpu = gpu
         self._replays = replays
         self._order = order

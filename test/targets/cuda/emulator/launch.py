@@ -78,7 +78,7 @@ def run_artifact(
         weights: by name.
 
     Returns:
-        Its outputs.
+        Its outputs, then the flags of its requirements.
 
     Raises:
         EmulatorError: a kernel did what it must not do.
@@ -100,7 +100,7 @@ def run_artifact(
         run_image(images[each.kernel], [buffers[index] for index in arguments], lasting)
     return [
         buffers[port.buffer].view(numpy_dtype(port.dtype)).reshape(port.shape)
-        for port in plan.outputs
+        for port in plan.results
     ]
 
 

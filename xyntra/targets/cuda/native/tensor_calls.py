@@ -65,11 +65,11 @@ class NativeTensorCalls:
         place: str | None = None,
         device: tuple[int, int] | None = None,
     ) -> None:
-        ports = (*plan.inputs, *plan.outputs)
+        ports = (*plan.inputs, *plan.results)
         self._gpu = gpu
         self._place = place
         self._inputs = [(p.shape, numpy_dtype(p.dtype)) for p in plan.inputs]
-        self._results = [(p.nbytes, p.shape, numpy_dtype(p.dtype)) for p in plan.outputs]
+        self._results = [(p.nbytes, p.shape, numpy_dtype(p.dtype)) for p in plan.results]
         self._current_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
         self._expected = (Expected * max(len(ports), 1))()
         self._addresses = (ctypes.c_uint64 * max(len(ports), 1))()
