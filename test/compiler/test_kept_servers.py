@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import signal
 import tempfile
+import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -51,6 +52,10 @@ def child_of(server: ForkServer) -> int:
     return pid
 
 
+def has_ended(server: ForkServer) -> bool:
+    return not server._process.is_alive()
+
+
 def test_the_next_model_gets_the_same() -> None:
     server = kept()
     child_of(server)
@@ -67,7 +72,7 @@ def test_two_models_at_once_get_two() -> None:
         assert first is not None
         assert second is not None
         assert first is not second
-    assert not second.is_alive()
+    assert has_ended(second)
     assert kept() is first
 
 
@@ -84,7 +89,7 @@ def test_one_that_is_old_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     server = kept()
     monkeypatch.setattr(kept_servers, "_fresh", 0.0)
     assert kept() is not server
-    assert not server.is_alive()
+    assert has_ended(server)
 
 
 def test_it_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,14 +97,39 @@ def test_it_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_servers, "_fresh", 0.0)
     server = kept()
     server._process.join(60)
-    assert not server.is_alive()
+    assert has_ended(server)
+
+
+@pytest.mark.parametrize("kept_before", [False, True])
+def test_it_does_not_end_while_it_is_used(
+    kept_before: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long it takes until kernels are there to be compiled, and until they are compiled."""
+    monkeypatch.setattr(kept_servers, "_MARGIN", 0.05 - kept_servers._fresh)
+    if kept_before:
+        kept()
+    with compiler_server(keep=True) as server, tempfile.TemporaryFile() as err:
+        assert server is not None
+        time.sleep(0.3)  # as long as it would take to end
+        pid, pipe = server.fork(err.fileno())
+        time.sleep(0.3)  # as long as it would take to end
+        pipe.close()
+        assert server.exit_status(pid) == 0
+
+
+def test_one_that_has_ended_by_itself_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_servers, "_MARGIN", 0.05 - kept_servers._fresh)
+    server = kept()
+    server._process.join(60)
+    other = kept()
+    assert other is not server
 
 
 def test_a_failure_ends_it() -> None:
     with pytest.raises(ZeroDivisionError), compiler_server(keep=True) as server:
         raise ZeroDivisionError
     assert server is not None
-    assert not server.is_alive()
+    assert has_ended(server)
     assert kept_servers._kept == {}
 
 

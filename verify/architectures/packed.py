@@ -46,7 +46,7 @@ def _attempt(path: Path, target: str, timed: bool) -> dict[str, Any]:
 
     import xyntra
     from verify.architectures.weightless import fill
-    from xyntra.errors import XyntraError
+    from xyntra.errors import UnsupportedError, XyntraError
 
     with np.load(path) as file:
         arrays = dict(file)
@@ -60,7 +60,8 @@ def _attempt(path: Path, target: str, timed: bool) -> dict[str, Any]:
         compiled = time.perf_counter() - start
         found = executable.run({port.name: inputs[port.name] for port in executable.inputs})
     except XyntraError as error:
-        return {"status": "failed", "code": error.code, "message": str(error)[:500]}
+        status = "refused" if isinstance(error, UnsupportedError) else "failed"
+        return {"status": status, "code": error.code, "message": str(error)[:500]}
     row: dict[str, Any] = {"compile_seconds": round(compiled, 2), "status": "ok"}
     row["kernels"] = len(executable.kernels)
     error, allowed = 0.0, _TOLERANCE

@@ -25,7 +25,7 @@ __all__ = ["ForkServer", "can_fork", "forked"]
 
 _MESSAGE = struct.Struct("<cq")
 _ANSWER = struct.Struct("<q")
-_FORK, _WAIT = b"f", b"w"
+_FORK, _WAIT, _REST, _USE = b"f", b"w", b"r", b"u"
 _FAILED = 1
 
 Serve = Callable[[Connection], None]
@@ -58,8 +58,8 @@ class ForkServer:
     Args:
         load: runs once in the server; what it raises is left to the children to meet again.
         serve: what a child does with its end of the pipe.
-        idle: seconds without a request after which it ends by itself, or None. A server that may
-            outlive the work that it was started for holds no files of its owner's.
+        idle: seconds after `rest` without `use` after which it ends by itself, or None. A server
+            that may outlive the work that it was started for holds no files of its owner's.
     """
 
     def __init__(
@@ -94,9 +94,19 @@ class ForkServer:
         self._control.sendall(_MESSAGE.pack(_WAIT, pid))
         return self._answer()
 
-    def is_alive(self) -> bool:
-        """Tell whether the server has not ended."""
-        return bool(self._process.is_alive())
+    def rest(self) -> None:
+        """Let the server end by itself unless it is used again soon; it has no children left."""
+        with contextlib.suppress(OSError):  # `use` finds out
+            self._control.sendall(_MESSAGE.pack(_REST, 0))
+
+    def use(self) -> bool:
+        """Let the server wait for requests as long as it takes; False if it has ended."""
+        try:
+            self._control.sendall(_MESSAGE.pack(_USE, 0))
+            self._answer()
+        except OSError:
+            return False
+        return True
 
     def leave(self) -> None:
         """Let go of a server that belongs to the process from which this one was forked."""
@@ -128,14 +138,13 @@ def _run(
 ) -> None:
     other.close()
     if idle is not None:
-        control.settimeout(idle)
         _close_files_but(control.fileno())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(Exception):
         load()
     children: dict[int, int | None] = {}
     try:
-        _answer_requests(control, serve, children)
+        _answer_requests(control, serve, children, idle)
     except TimeoutError:
         pass  # nobody has asked for long
     finally:
@@ -164,14 +173,22 @@ def _reap(children: dict[int, int | None]) -> None:
             children[pid] = os.waitstatus_to_exitcode(ended[1])
 
 
-def _answer_requests(control: socket.socket, serve: Serve, children: dict[int, int | None]) -> None:
+def _answer_requests(
+    control: socket.socket, serve: Serve, children: dict[int, int | None], idle: float | None
+) -> None:
     while True:
         data, descriptors, _, _ = socket.recv_fds(control, _MESSAGE.size, 2)
         if len(data) < _MESSAGE.size:
             return
         command, pid = _MESSAGE.unpack(data)
         _reap(children)
-        if command == _FORK:
+        # Only who rests may end: one that is used has children that take as long as they need.
+        control.settimeout(idle if command == _REST else None)
+        if command == _REST:
+            continue
+        if command == _USE:
+            answer = 0
+        elif command == _FORK:
             answer = _fork(control, serve, *descriptors)
             children[answer] = None
         else:

@@ -19,7 +19,7 @@ from xyntra.compiler.fork_server import ForkServer
 __all__ = ["give_back", "idle", "keep_for", "take"]
 
 _MARGIN = 5.0
-"""Seconds between the last use of a server and its end, so that none ends when it is asked."""
+"""Seconds for which a server waits longer than it is asked, so that few start in vain."""
 _fresh = 15.0
 """Seconds for which a server is used again."""
 
@@ -41,7 +41,7 @@ def keep_for(seconds: float) -> None:
 
 
 def idle() -> float:
-    """Seconds without a request after which a server that is started now is to end by itself."""
+    """Seconds at rest after which a server that is started now is to end by itself."""
     return _fresh + _MARGIN
 
 
@@ -49,7 +49,7 @@ def take(key: str, start: Callable[[], ForkServer]) -> ForkServer:
     """The server that is kept under `key`, or a new one; nobody else has it meanwhile."""
     with _lock:
         found = _kept.pop(key, None)
-    if found is not None and time.monotonic() - found.since < _fresh and found.server.is_alive():
+    if found is not None and time.monotonic() - found.since < _fresh and found.server.use():
         return found.server
     if found is not None:
         found.server.stop()
@@ -58,6 +58,7 @@ def take(key: str, start: Callable[[], ForkServer]) -> ForkServer:
 
 def give_back(key: str, server: ForkServer) -> None:
     """Keep a server that has nothing to do."""
+    server.rest()
     with _lock:
         older = _kept.get(key)
         _kept[key] = _Kept(server, time.monotonic())
