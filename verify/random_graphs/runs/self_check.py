@@ -36,12 +36,13 @@ def install(name: str) -> None:
     Raises:
         KeyError: there is no such damage.
     """
-    import xyntra.frontends.onnx.ops  # noqa: F401
     from xyntra.frontends.onnx import node as nodes
 
     operators, wrap = _WRAPPERS[name]
     for operator in operators.split():
-        nodes._HANDLERS["", operator] = wrap(nodes._HANDLERS["", operator])
+        handler = nodes.find_handler("", operator)
+        assert handler is not None
+        nodes._HANDLERS["", operator] = wrap(handler)
 
 
 class _Changed:

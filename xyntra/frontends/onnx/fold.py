@@ -9,6 +9,8 @@ An operator without a rule stays in the program, whatever its inputs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
 from math import prod
 
 import numpy as np
@@ -21,6 +23,8 @@ FOLD_LIMIT = 4096
 Rule = Callable[[Node], "np.ndarray | Sequence[np.ndarray]"]
 
 _RULES: dict[str, Rule] = {}
+_MODULES = ("fold_elements", "fold_reference", "fold_shapes")
+"""Those that have rules; many models need none of them."""
 
 
 class TooLargeError(Exception):
@@ -40,7 +44,15 @@ def folds(*names: str) -> Callable[[Rule], Rule]:
 
 def folded_operators() -> list[str]:
     """Every operator that has a rule, sorted."""
-    return sorted(_RULES)
+    return sorted(_rules())
+
+
+@cache
+def _rules() -> dict[str, Rule]:
+    """The rules of all modules, which are loaded when the first node is to be evaluated."""
+    for name in _MODULES:
+        import_module(f"xyntra.frontends.onnx.{name}")
+    return _RULES
 
 
 def fold(node: Node) -> list[np.ndarray] | None:
@@ -52,7 +64,7 @@ def fold(node: Node) -> list[np.ndarray] | None:
     Raises:
         ModelError, UnsupportedError: as the operator's importer would.
     """
-    rule = _RULES.get(node.op_type)
+    rule = _rules().get(node.op_type)
     inputs = [op for op in node.operands if isinstance(op, np.ndarray)]
     if rule is None or any(array.size > FOLD_LIMIT for array in inputs):
         return None

@@ -24,12 +24,7 @@ from torch_mlir import ir
 from xyntra.dialects.builder import Operand, Tensor, TensorBuilder
 from xyntra.dialects.dtypes import item_bytes
 from xyntra.errors import ModelError, UnsupportedError, XyntraError
-from xyntra.frontends.onnx import (  # noqa: F401  (they register)
-    fold_elements,
-    fold_reference,
-    fold_shapes,
-    ops,
-)
+from xyntra.frontends.onnx import ops
 from xyntra.frontends.onnx.bound_values import bind_values
 from xyntra.frontends.onnx.conditions import Conditions
 from xyntra.frontends.onnx.control_flow import import_control_flow

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import onnx
 
 from xyntra.dialects.builder import Operand, Tensor, TensorBuilder
 from xyntra.errors import ModelError, UnsupportedError
+from xyntra.frontends.onnx.operator_modules import operator_modules
 
 Result = Operand | None
 Handler = Callable[["Node"], "Result | Sequence[Result]"]
@@ -22,14 +24,25 @@ def _no_hint(tensor: Tensor) -> None:
 
 
 _LARGEST = float(np.finfo(np.float32).max)
+_OPERATORS = "xyntra.frontends.onnx.ops"
 _HANDLERS: dict[tuple[str, str], Handler] = {}
 
 
 def handles(*names: str, domain: str = "") -> Callable[[Handler], Handler]:
-    """Register the decorated function as the importer of operators `names`."""
+    """Register the decorated function as the importer of operators `names`.
+
+    Raises:
+        ValueError: an operator has two importers, or is not listed under the function's module.
+    """
 
     def register(handler: Handler) -> Handler:
         for name in names:
+            listed = operator_modules().get((domain, name))
+            if handler.__module__ != f"{_OPERATORS}.{listed}":
+                raise ValueError(
+                    f"operator {domain}::{name} is imported by {handler.__module__}, "
+                    f"but operator_modules.py lists {listed}"
+                )
             if (domain, name) in _HANDLERS:
                 raise ValueError(f"operator {domain}::{name} has two importers")
             _HANDLERS[domain, name] = handler
@@ -39,13 +52,17 @@ def handles(*names: str, domain: str = "") -> Callable[[Handler], Handler]:
 
 
 def find_handler(domain: str, op_type: str) -> Handler | None:
-    """The importer registered for an operator, or None."""
-    return _HANDLERS.get((domain, op_type))
+    """The importer of an operator, or None; loads the module that has it."""
+    module = operator_modules().get((domain, op_type))
+    if module is None:
+        return None
+    import_module(f"{_OPERATORS}.{module}")
+    return _HANDLERS[domain, op_type]
 
 
 def supported_operators() -> list[tuple[str, str]]:
     """Every (domain, operator) that has an importer, sorted."""
-    return sorted(_HANDLERS)
+    return sorted(operator_modules())
 
 
 @dataclass(frozen=True)

@@ -1,24 +1,16 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Importers of the ONNX operators, one file a family.
-
-Importing this package registers them all.
-"""
+"""Importers of the ONNX operators, one file a family, each loaded when a model needs it."""
 
 from __future__ import annotations
-
-import difflib
-import importlib
-import pkgutil
 
 from xyntra.errors import UnsupportedError, XyntraError
 from xyntra.frontends.onnx.node import supported_operators
 
-for _module in pkgutil.iter_modules(__path__):
-    importlib.import_module(f"{__name__}.{_module.name}")
-
 
 def unknown_operator(domain: str, op_type: str, opset: int, place: str) -> XyntraError:
     """The error for an operator without an importer, with the nearest one that has one."""
+    import difflib
+
     names = [name for other, name in supported_operators() if other == domain]
     near = difflib.get_close_matches(op_type, names, n=1, cutoff=0.7)
     return UnsupportedError(
