@@ -39,8 +39,12 @@ def ends(pid: int) -> bool:
 
 
 @contextmanager
-def started(serve: Serve = echo, load: Callable[[], None] = lambda: None) -> Iterator[ForkServer]:
-    server = ForkServer(load, serve)
+def started(
+    serve: Serve = echo,
+    load: Callable[[], None] = lambda: None,
+    more: Callable[[], Iterator[None]] = lambda: iter(()),
+) -> Iterator[ForkServer]:
+    server = ForkServer(load, serve, more=more)
     try:
         yield server
     finally:
@@ -116,3 +120,40 @@ def test_a_server_that_died_is_an_error():
         pytest.raises(ConnectionError),
     ):
         server.fork(err.fileno())
+
+
+def test_more_is_loaded_until_a_child_is_asked_for():
+    ours, theirs = os.pipe()
+
+    def more() -> Iterator[None]:
+        LOADED.append("first")
+        yield
+        LOADED.append("second")
+        yield
+        os.write(theirs, b"x")
+        while True:
+            time.sleep(0.01)
+            yield
+
+    with (
+        started(load=lambda: LOADED.append("library"), more=more) as server,
+        tempfile.TemporaryFile() as err,
+    ):
+        assert os.read(ours, 1) == b"x"
+        pid, pipe = server.fork(err.fileno())
+        pipe.send("here")
+        assert pipe.recv() == ("here", ["library", "first", "second"], pid)
+    os.close(ours)
+    os.close(theirs)
+
+
+def test_more_that_fails_to_load_is_left_to_the_children():
+    def more() -> Iterator[None]:
+        yield
+        raise OSError("no such library")
+
+    with started(more=more) as server, tempfile.TemporaryFile() as err:
+        time.sleep(0.1)
+        _, pipe = server.fork(err.fileno())
+        pipe.send("here")
+        assert pipe.recv()[0] == "here"

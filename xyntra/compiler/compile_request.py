@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 
 from xyntra.compiler.answers import MEMORY_VARIABLE
+from xyntra.compiler.kernels.parallel import compiler_server
 from xyntra.compiler.model_import import started_import
 from xyntra.compiler.request import Request
 
@@ -24,7 +25,8 @@ def compile_request(request: Request, *, apart: bool = False) -> bytes:
         from xyntra.compiler.levels import emit_text
 
         return emit_text(request)
-    with started_import(request, apart=apart) as model:
+    server = compiler_server(request.architecture, keep=MEMORY_VARIABLE not in os.environ)
+    with started_import(request, apart=apart) as model, server as compiler:
         from xyntra.compiler.levels import make_artifact  # loads the passes meanwhile
 
-        return make_artifact(request, model, keep=MEMORY_VARIABLE not in os.environ)
+        return make_artifact(request, model, compiler)

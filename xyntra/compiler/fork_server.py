@@ -11,13 +11,14 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import select
 import signal
 import socket
 import struct
 import threading
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -29,6 +30,10 @@ _FORK, _WAIT, _REST, _USE = b"f", b"w", b"r", b"u"
 _FAILED = 1
 
 Serve = Callable[[Connection], None]
+
+
+def _nothing() -> Iterator[None]:
+    return iter(())
 
 
 def can_fork() -> bool:
@@ -57,16 +62,22 @@ class ForkServer:
 
     Args:
         load: runs once in the server; what it raises is left to the children to meet again.
+        more: what the server goes on to load, in steps, until the first request.
         serve: what a child does with its end of the pipe.
         idle: seconds after `rest` without `use` after which it ends by itself, or None. A server
             that may outlive the work that it was started for holds no files of its owner's.
     """
 
     def __init__(
-        self, load: Callable[[], None], serve: Serve, *, idle: float | None = None
+        self,
+        load: Callable[[], None],
+        serve: Serve,
+        *,
+        more: Callable[[], Iterator[None]] = _nothing,
+        idle: float | None = None,
     ) -> None:
         self._control, theirs = socket.socketpair()
-        self._process = forked(_run, theirs, self._control, load, serve, idle)
+        self._process = forked(_run, theirs, self._control, (load, more), serve, idle)
         self._has_children = False
         theirs.close()
 
@@ -132,10 +143,11 @@ class ForkServer:
 def _run(
     control: socket.socket,
     other: socket.socket,
-    load: Callable[[], None],
+    loads: tuple[Callable[[], None], Callable[[], Iterator[None]]],
     serve: Serve,
     idle: float | None,
 ) -> None:
+    load, more = loads
     other.close()
     if idle is not None:
         _close_files_but(control.fileno())
@@ -144,6 +156,7 @@ def _run(
         load()
     children: dict[int, int | None] = {}
     try:
+        _load_until_asked(control, more())
         _answer_requests(control, serve, children, idle)
     except TimeoutError:
         pass  # nobody has asked for long
@@ -171,6 +184,13 @@ def _reap(children: dict[int, int | None]) -> None:
     for pid, status in children.items():
         if status is None and (ended := os.waitpid(pid, os.WNOHANG))[0]:
             children[pid] = os.waitstatus_to_exitcode(ended[1])
+
+
+def _load_until_asked(control: socket.socket, steps: Iterator[None]) -> None:
+    """Go through `steps` until there is a request; later ones would hold the children up."""
+    with contextlib.suppress(Exception):
+        while not select.select([control], [], [], 0)[0]:
+            next(steps)
 
 
 def _answer_requests(

@@ -6,9 +6,9 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from xyntra.compiler.code_target import CodeTarget
+from xyntra.compiler.fork_server import ForkServer
 from xyntra.compiler.kernels.kernel import CompiledKernel, KernelSource
 from xyntra.compiler.kernels.module import compile_module, sources_of
-from xyntra.compiler.kernels.parallel import compiler_server
 from xyntra.compiler.model_import import ModelImport, import_module
 from xyntra.compiler.recovery import Compilation, compile_levels, without_passes
 from xyntra.compiler.request import Request
@@ -23,7 +23,7 @@ from xyntra.plan.artifact import Artifact
 from xyntra.plan.build import PARAMETERS, build_plan
 from xyntra.plan.build_source import build_source_graph
 from xyntra.plan.plan import Plan
-from xyntra.targets.cuda.native.call_code import CALLS
+from xyntra.targets.cuda.native import CALLS
 
 _COUNTED = ("linalg.", "xyntra.", "tensor.", "scf.")
 _UNCOUNTED = frozenset(
@@ -40,19 +40,18 @@ _TEXT_LEVELS = {"linalg": 1, "fused": 2, "kernels": 3}
 """Levels at which the module itself is the result, with the number of pipelines to it."""
 
 
-def make_artifact(request: Request, model: ModelImport, *, keep: bool = False) -> bytes:
+def make_artifact(request: Request, model: ModelImport, server: ForkServer | None) -> bytes:
     """Compile `model`, its kernels in child processes; returns the artifact's bytes.
 
     Args:
         request: what to compile.
         model: its model.
-        keep: whether the process that forks these children is kept for the next model.
+        server: forks these children; None where this process cannot fork.
 
     Raises:
         XyntraError: the model is wrong or cannot be compiled.
     """
-    kept = compiler_server(request.architecture, keep=keep)
-    with kept as server, make_context(), ir.Location.unknown():
+    with make_context(), ir.Location.unknown():
         steps = resolve(_pipelines(request))
         module = model.module()
         imported = module.operation.clone()

@@ -11,4 +11,16 @@ and aligned to their element type only.
 
 from xyntra.passes.lower.cpu.pipeline import LoweredKernel, LoweringOptions, lower_kernel
 
-__all__ = ["LoweredKernel", "LoweringOptions", "lower_kernel"]
+__all__ = ["EMITTERS", "LoweredKernel", "LoweringOptions", "lower_kernel"]
+
+EMITTERS = tuple(
+    f"{__name__}.{name}"
+    for name in (
+        "attention_blocks",
+        "convolution_emitter",
+        "window_emitter",
+        "winograd_emitter",
+        "integer_emitter",
+    )
+)
+"""Modules that are loaded with the first kernel of their kind."""

@@ -10,7 +10,6 @@ from xyntra.dialects.attention import Access
 from xyntra.dialects.attention_layout import KEY, QUERY
 from xyntra.dialects.mlir import ir
 from xyntra.passes.diagnostics import PassFailure
-from xyntra.passes.lower.cpu.attention_blocks import AttentionEmitter
 from xyntra.passes.lower.cpu.attention_plan import plan_attention
 from xyntra.passes.lower.nests.attention_carrier import attention_of, carried
 from xyntra.passes.lower.nests.attention_operands import locate
@@ -48,6 +47,8 @@ class BlockedAttention:
             generic.erase()
 
     def _emit(self, generic: ir.Operation) -> None:
+        from xyntra.passes.lower.cpu.attention_blocks import AttentionEmitter
+
         op = attention_of(generic)
         result = locate(Access(list(generic.operands)[-1], op.written))
         lanes = self.vector_bits // _BITS

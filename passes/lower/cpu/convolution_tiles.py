@@ -9,7 +9,6 @@ from typing import ClassVar
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.convolution_emitter import ConvolutionEmitter
 from xyntra.passes.lower.cpu.convolution_plan import plan_convolution, reordered
 from xyntra.passes.lower.cpu.filled_reductions import (
     Group,
@@ -60,6 +59,8 @@ class ConvolutionTiles:
         plan = plan_convolution(nest, companions, registers, exact=together.is_in_place)
         if plan is None:
             return False
+        from xyntra.passes.lower.cpu.convolution_emitter import ConvolutionEmitter
+
         code = None if epilogue is None else _reordered(epilogue, plan.order)
         ConvolutionEmitter(plan, initial, code).emit()
         return True

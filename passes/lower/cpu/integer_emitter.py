@@ -18,6 +18,7 @@ from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.dot_products import DotProduct
 from xyntra.passes.lower.cpu.integer_panels import ColumnPanels, Copy, RowPanel
 from xyntra.passes.lower.cpu.integer_product import Product
+from xyntra.passes.lower.cpu.integer_shape import Shape
 from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
 from xyntra.passes.lower.cpu.tile_plan import TilePlan
 from xyntra.passes.lower.cpu.tile_writer import Tile, TileWriter
@@ -33,25 +34,11 @@ from xyntra.passes.lower.nests.loop_builder import (
 )
 from xyntra.passes.lower.nests.vector_body import broadcast
 
-__all__ = ["IntegerEmitter", "Shape"]
+__all__ = ["IntegerEmitter"]
 
 _BLOCK_BYTES = 160 << 10  # a part of a usual second-level cache
 _MIN_BLOCKS = 8  # so that several threads find work
 _SUM_BYTES = 4
-
-
-@dataclass(frozen=True)
-class Shape:
-    """A tile: `rows` by `vectors` vectors of `lanes` sums."""
-
-    rows: int
-    vectors: int
-    lanes: int
-
-    @property
-    def columns(self) -> int:
-        """Sums in one row."""
-        return self.vectors * self.lanes
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.dot_products import DotProduct, dot_product
-from xyntra.passes.lower.cpu.integer_emitter import IntegerEmitter, Shape
 from xyntra.passes.lower.cpu.integer_product import Narrow, Product, factor_types, product_of
+from xyntra.passes.lower.cpu.integer_shape import Shape
 from xyntra.passes.lower.nests.epilogue import Joined, joined
 from xyntra.passes.lower.nests.fills import fill_before
 from xyntra.passes.lower.nests.following_elementwise import following_elementwise
@@ -88,6 +88,8 @@ class IntegerTiles:
             shape = None if product is None else self._shape(product, exact=together.is_in_place)
             if product is None or shape is None:
                 return False
+            from xyntra.passes.lower.cpu.integer_emitter import IntegerEmitter
+
             initial = terminator(fill.regions[0].blocks[0]).operands[0]
             if initial == fill.regions[0].blocks[0].arguments[0]:
                 initial = fill.operands[0]

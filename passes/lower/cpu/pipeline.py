@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torch_mlir.dialects import llvm
+from torch_mlir._mlir_libs._mlirDialectsLLVM import translate_module_to_llvmir
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.fallbacks import is_generic
@@ -110,7 +110,7 @@ def lower_kernel(module: ir.Module, options: LoweringOptions | None = None) -> L
         scratch_bytes, private = sum(slots), private_bytes(body)
         copies = sum(prepared_bytes(body))
         PackedEntry().run(operation)
-        text = llvm.translate_module_to_llvmir(operation)
+        text = translate_module_to_llvmir(operation)
     return LoweredKernel(text, scratch_bytes, private, copies)
 
 

@@ -16,7 +16,6 @@ from xyntra.passes.lower.cpu.filled_reductions import (
 )
 from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
 from xyntra.passes.lower.cpu.tile_plan import TilePlan
-from xyntra.passes.lower.cpu.window_emitter import WindowEmitter
 from xyntra.passes.lower.cpu.window_plan import Padding, Window, ignores, read_window
 from xyntra.passes.lower.nests.epilogue import Joined
 from xyntra.passes.lower.nests.fills import initial_of
@@ -78,6 +77,8 @@ class WindowTiles:
         tile = self._tile(nest, window, size, exact=together.is_in_place)
         if tile is None:
             return False
+        from xyntra.passes.lower.cpu.window_emitter import WindowEmitter
+
         epilogue = TileEpilogue.of(tile, nest.outputs[0], code)
         weights = _weights(nest, window)
         emitter = WindowEmitter(nest, window, weights, initial_of(fill), epilogue)

@@ -12,7 +12,6 @@ from xyntra.passes.lower.cpu.convolution_tiles import is_candidate
 from xyntra.passes.lower.cpu.filled_reductions import Group, rewrite_filled_reductions
 from xyntra.passes.lower.cpu.padded_image import image_of
 from xyntra.passes.lower.cpu.tile_plan import Registers
-from xyntra.passes.lower.cpu.winograd_emitter import WinogradEmitter
 from xyntra.passes.lower.cpu.winograd_plan import WinogradPlan, plan_winograd
 from xyntra.passes.lower.nests.epilogue import Joined, joined
 from xyntra.passes.lower.nests.fills import initial_of
@@ -49,6 +48,8 @@ class WinogradTiles:
             plan = None if together is None else self._plan(together, initial_of(fill))
             if together is None or plan is None:
                 return ()
+            from xyntra.passes.lower.cpu.winograd_emitter import WinogradEmitter
+
             image, copied = image_of(plan, generic)
             _, epilogue = together.parts(collapsed(together.nest))
             WinogradEmitter(plan, image, initial_of(fill), epilogue).emit()

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import gc
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from xyntra.cache import DiskCache, cache_key
 from xyntra.errors import CompileError
-from xyntra.targets.cuda.native.call_code import CALLS
+from xyntra.targets.cuda.native import CALLS
 
 if TYPE_CHECKING:
     from xyntra.dialects.mlir import ir
@@ -143,6 +145,18 @@ def load_compiler(architecture: str = "") -> None:
     """Load what `compile_kernel` needs, and use it once: processes forked later find it ready."""
     compile_kernel(KernelSource("first", _FIRST, architecture=architecture))
     gc.freeze()
+
+
+def load_emitters(architecture: str = "") -> Iterator[None]:
+    """Load what only some kernels need, a module at each step."""
+    if architecture:
+        return
+    from xyntra.passes.lower.cpu import EMITTERS
+
+    for name in EMITTERS:
+        import_module(name)
+        gc.freeze()
+        yield
 
 
 @lru_cache(maxsize=1)

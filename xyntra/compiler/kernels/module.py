@@ -27,7 +27,7 @@ from xyntra.passes.manager import run_pipeline
 from xyntra.passes.pipelines import expand
 from xyntra.plan.build import nodes_of
 from xyntra.plan.plan import Plan
-from xyntra.targets.cuda.native.call_code import CALL_CODE, CALLS
+from xyntra.targets.cuda.native import CALLS
 
 __all__ = ["compile_module", "kernel_sources", "sources_of", "with_code"]
 
@@ -64,6 +64,8 @@ def compile_module(
     while True:
         sources = sources_of(module, plan, request)
         if request.architecture and sources:
+            from xyntra.targets.cuda.native.call_code import CALL_CODE
+
             sources.append(KernelSource(CALLS, CALL_CODE, architecture=request.architecture))
         outcomes = compile_each(
             sources,

@@ -24,6 +24,7 @@ from xyntra.compiler.kernels.kernel import (
     kernel_key,
     load_cached,
     load_compiler,
+    load_emitters,
 )
 from xyntra.errors import CompileError, XyntraError
 from xyntra.passes.tracebacks import innermost
@@ -55,7 +56,8 @@ def compiler_server(architecture: str = "", *, keep: bool = False) -> Iterator[F
     idle = kept_servers.idle() if keep else None
 
     def start() -> ForkServer:
-        return ForkServer(partial(load_compiler, architecture), _serve, idle=idle)
+        load = partial(load_compiler, architecture)
+        return ForkServer(load, _serve, more=partial(load_emitters, architecture), idle=idle)
 
     server = kept_servers.take(architecture, start) if keep else start()
     try:

@@ -13,10 +13,7 @@ from xyntra.targets.cuda.native.context_code import CONTEXT_CODE
 from xyntra.targets.cuda.native.host_code import HostCode, compile_host_code, this_machine
 from xyntra.targets.cuda.native.tensor_code import TENSOR_CODE
 
-__all__ = ["CALLS", "CALL_CODE", "compile_call_code", "loaded_code"]
-
-CALLS = "xyntra.calls"
-"""Name of the native code among the compiled kernels."""
+__all__ = ["CALL_CODE", "compile_call_code", "loaded_code"]
 
 CALL_CODE = CONTEXT_CODE + TENSOR_CODE + ARRAY_CODE
 """LLVM IR of the builtins `call_tensors`, `start` and `finish`."""
