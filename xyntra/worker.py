@@ -49,7 +49,7 @@ def compile_isolated(
     *,
     timeout: float,
     memory_limit: int | None,
-    meanwhile: Callable[[], None] | None = None,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> bytes:
     """Run `request` in a worker process and return its result.
 
@@ -57,7 +57,7 @@ def compile_isolated(
         request: what to compile.
         timeout: seconds after which the worker is ended.
         memory_limit: bytes of address space that the worker may use, where the system can limit it.
-        meanwhile: called while the worker starts.
+        meanwhile: called while the worker works on it.
 
     Raises:
         XyntraError: what the worker raised.
@@ -85,13 +85,11 @@ def _ask(
     started_in: idle_worker.Surroundings | None,
     data: bytes,
     timeout: float,
-    meanwhile: Callable[[], None] | None,
+    meanwhile: Callable[[], None],
 ) -> bytes | None:
     """The answer of a worker, which is kept then; None where it gave none."""
     try:
-        if meanwhile is not None:
-            meanwhile()
-        answered = worker.ask(data, timeout)
+        answered = worker.ask(data, timeout, meanwhile)
     except TimeoutError:
         worker.end()
         raise WorkerError(

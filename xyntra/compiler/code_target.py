@@ -75,6 +75,15 @@ class CodeTarget:
 
         return host_key()
 
+    def prepare(self, threads: int | None = None) -> None:
+        """Load what `program` needs whatever the artifact: while that is being compiled."""
+        from xyntra import executable  # noqa: F401  (most of all numpy)
+
+        if not self.architecture:
+            from xyntra.targets.cpu.program import load_native_code
+
+            load_native_code(threads)
+
     def program(
         self, artifact: Artifact, weights: Mapping[str, Array], threads: int | None = None
     ) -> Program:

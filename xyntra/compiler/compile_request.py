@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from xyntra.compiler.answers import MEMORY_VARIABLE
 from xyntra.compiler.kernels.parallel import compiler_server
@@ -11,12 +12,15 @@ from xyntra.compiler.model_import import started_import
 from xyntra.compiler.request import Request
 
 
-def compile_request(request: Request, *, apart: bool = False) -> bytes:
+def compile_request(
+    request: Request, *, apart: bool = False, meanwhile: Callable[[], None] = lambda: None
+) -> bytes:
     """The artifact of a request, or the text of the level at which it stops.
 
     Args:
         request: what to compile.
         apart: whether a child process may import the model; if it crashes, so does this process.
+        meanwhile: called while children compile the kernels.
 
     Raises:
         XyntraError: the model is wrong or cannot be compiled.
@@ -29,4 +33,4 @@ def compile_request(request: Request, *, apart: bool = False) -> bytes:
     with started_import(request, apart=apart) as model, server as compiler:
         from xyntra.compiler.levels import make_artifact  # loads the passes meanwhile
 
-        return make_artifact(request, model, compiler)
+        return make_artifact(request, model, compiler, meanwhile)

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -171,21 +172,25 @@ def make_request(
 
 def _artifact(source: Source, sizes: Sizes, config: Config, target: CodeTarget) -> Artifact:
     request = make_request(source, sizes, config, "artifact", target)
+    prepare = partial(target.prepare, config.threads)
     if not config.cache:
-        return _compiled(request, config)
+        return _compiled(request, config, prepare)
     cache = DiskCache(config.cache_dir, config.cache_size)
     key = _key(request, config, target)
     found = _cached(cache, key)
     if found is not None:
         return found
-    return _compiled(request, config, lambda data: cache.put(key, data))
+    return _compiled(request, config, prepare, lambda data: cache.put(key, data))
 
 
 def _compiled(
-    request: Request, config: Config, keep: Callable[[bytes], object] = lambda _: None
+    request: Request,
+    config: Config,
+    meanwhile: Callable[[], None],
+    keep: Callable[[bytes], object] = lambda _: None,
 ) -> Artifact:
     """Compile, and warn where the compiler fell back to something more general."""
-    data = run_request(request, config)
+    data = run_request(request, config, meanwhile)
     keep(data)
     artifact = _read(data, "worker")
     for sentence in artifact.plan.fallbacks:
@@ -217,22 +222,30 @@ def _key(request: Request, config: Config, target: CodeTarget) -> str:
     return cache_key("artifact", request.model, settings, target.code_key)
 
 
-def run_request(request: Request, config: Config) -> bytes:
-    """The result of a request, computed in a worker process unless `isolate` is off."""
+def run_request(
+    request: Request, config: Config, meanwhile: Callable[[], None] = lambda: None
+) -> bytes:
+    """The result of a request, computed in a worker process unless `isolate` is off.
+
+    Args:
+        request: what to compile.
+        config: how.
+        meanwhile: called while other processes work on it.
+    """
     if config.isolate:
-        return _isolated(request, config)
+        return _isolated(request, config, meanwhile)
     from xyntra.compiler.compile_request import compile_request
 
     try:
         with in_process():
-            return compile_request(request)
+            return compile_request(request, meanwhile=meanwhile)
     except XyntraError:
         raise
     except Exception as error:
         raise unexpected(error) from error
 
 
-def _isolated(request: Request, config: Config) -> bytes:
+def _isolated(request: Request, config: Config, meanwhile: Callable[[], None]) -> bytes:
     """Run a request in a worker; where it crashes in a pass that is not needed, without that."""
     from xyntra.worker import compile_isolated
 
@@ -242,7 +255,7 @@ def _isolated(request: Request, config: Config) -> bytes:
                 request,
                 timeout=config.compile_timeout,
                 memory_limit=config.memory_limit,
-                meanwhile=_load_executable if request.level == "artifact" else None,
+                meanwhile=meanwhile,
             )
         except WorkerError as error:
             name = error.during.partition("{")[0]
@@ -252,8 +265,3 @@ def _isolated(request: Request, config: Config) -> bytes:
             request = replace(request, without=(*request.without, (name, sentence)))
             failure = error
     raise failure
-
-
-def _load_executable() -> None:
-    """Load what runs the result, most of all numpy."""
-    from xyntra import executable  # noqa: F401

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from torch_mlir import ir
 
 from xyntra.compiler.code_target import CodeTarget
@@ -40,13 +42,19 @@ _TEXT_LEVELS = {"linalg": 1, "fused": 2, "kernels": 3}
 """Levels at which the module itself is the result, with the number of pipelines to it."""
 
 
-def make_artifact(request: Request, model: ModelImport, server: ForkServer | None) -> bytes:
+def make_artifact(
+    request: Request,
+    model: ModelImport,
+    server: ForkServer | None,
+    meanwhile: Callable[[], None] = lambda: None,
+) -> bytes:
     """Compile `model`, its kernels in child processes; returns the artifact's bytes.
 
     Args:
         request: what to compile.
         model: its model.
         server: forks these children; None where this process cannot fork.
+        meanwhile: called while they compile.
 
     Raises:
         XyntraError: the model is wrong or cannot be compiled.
@@ -69,6 +77,7 @@ def make_artifact(request: Request, model: ModelImport, server: ForkServer | Non
         def describe(kernels: ir.Operation) -> None:
             graph = build_source_graph(imported, model.op_types())
             texts[:] = [module_text(kernels), graph.to_bytes()]
+            meanwhile()
 
         full, code = compile_module(lowered, plan, request, server, describe)
         return _artifact(request, full, code, *texts).to_bytes()

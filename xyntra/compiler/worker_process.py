@@ -11,7 +11,7 @@ import struct
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import IO, cast
 
 __all__ = ["WorkerProcess", "read_frame", "write_frame"]
@@ -78,8 +78,15 @@ class WorkerProcess:
         """Tell whether it has not ended."""
         return self._process.poll() is None
 
-    def ask(self, request: bytes, timeout: float) -> bytes | None:
+    def ask(
+        self, request: bytes, timeout: float, meanwhile: Callable[[], None] = lambda: None
+    ) -> bytes | None:
         """Return the answer to a request; None where the process ended without one.
+
+        Args:
+            request: what the process reads.
+            timeout: seconds until the answer must have come.
+            meanwhile: called when the process has the request.
 
         Raises:
             TimeoutError: there was no answer in `timeout` seconds.
@@ -101,6 +108,7 @@ class WorkerProcess:
                         rest = self._send(rest)
                         if not rest:
                             selector.unregister(self._requests)
+                            meanwhile()
                         continue
                     part = os.read(self._answers.fileno(), _CHUNK)
                     answer += part

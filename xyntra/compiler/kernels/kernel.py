@@ -83,6 +83,11 @@ class CompiledKernel:
 
 
 def kernel_key(kernel: KernelSource) -> str:
+    """Return what equal kernels have in common, for one compiler and one processor."""
+    return cache_key("kernel", kernel.mlir, kernel.architecture, str(kernel.opt_level))
+
+
+def code_key(kernel: KernelSource) -> str:
     """Return the cache key of a kernel's machine code."""
     from xyntra.targets.cpu.codegen import compiler_key, target_key
 
@@ -167,7 +172,7 @@ def _compiler_context() -> ir.Context:
     return make_context()
 
 
-def load_cached(cache: DiskCache | None, key: str) -> CompiledKernel | None:
-    """Return the kernel stored under `key`, or None."""
-    data = cache.get(key) if cache else None
+def load_cached(cache: DiskCache | None, kernel: KernelSource) -> CompiledKernel | None:
+    """Return the kernel as it is stored, or None."""
+    data = cache.get(code_key(kernel)) if cache else None
     return CompiledKernel.from_bytes(data) if data is not None else None

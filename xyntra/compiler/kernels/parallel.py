@@ -20,6 +20,7 @@ from xyntra.compiler.kernels.child_processes import child_processes, ready, serv
 from xyntra.compiler.kernels.kernel import (
     CompiledKernel,
     KernelSource,
+    code_key,
     compile_kernel,
     kernel_key,
     load_cached,
@@ -130,7 +131,7 @@ def compile_each(
     for key, kernel in zip(keys, kernels, strict=True):
         if key in done or key in missing:
             continue
-        cached = load_cached(cache, key)
+        cached = load_cached(cache, kernel)
         if cached is None:
             missing[key] = kernel
         else:
@@ -144,7 +145,7 @@ def compile_each(
             continue
         done[key] = outcome
         if cache is not None:
-            cache.put(key, outcome.to_bytes())
+            cache.put(code_key(missing[key]), outcome.to_bytes())
     return [failed[key] if key in failed else done[key] for key in keys]
 
 

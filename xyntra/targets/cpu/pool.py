@@ -54,8 +54,9 @@ class Team:
     def __init__(self, threads: int) -> None:
         self.threads = min(threads, MAX_WORKERS + 1) if is_supported() else 1
         alone = self.threads == 1
-        words = [_serial_for(), 0, 1]
-        if not alone:
+        if alone:
+            words = [_serial_for(), 0, 1]
+        else:
             words = [pool().parallel_for, pool().address, self.threads]
         self._words = (ctypes.c_int64 * 4)(*words, interrupts().address)
         self.address = ctypes.addressof(self._words)

@@ -20,12 +20,18 @@ from xyntra.targets.cpu.loader import Library
 from xyntra.targets.cpu.memory import address_of, allocate
 from xyntra.targets.cpu.pool import default_threads, team
 from xyntra.targets.cpu.prepared import PreparedOperands, prepare_name, prepared_kernels
-from xyntra.targets.cpu.replay import StepTable
+from xyntra.targets.cpu.replay import StepTable, own_library
 
 Array = np.ndarray[Any, Any]
 
 _LONG = 0.01
 """Seconds of a call that is worth some microseconds, in which SIGINT is made to end it."""
+
+
+def load_native_code(threads: int | None = None) -> None:
+    """Compile what all programs of this process share, for calls by so many threads."""
+    team(threads or default_threads())
+    own_library()
 
 
 class CpuProgram:

@@ -124,7 +124,7 @@ class StepTable:
         library: Library | None = None,
         active: int = 0,
     ) -> None:
-        self._library = library or _own_library()
+        self._library = library or own_library()
         self._replay = _RUN(self._library.address("xyntra.replay"))
         self._count = len(calls)
         self._active = active
@@ -185,5 +185,6 @@ def replay_objects() -> dict[str, bytes]:
 
 
 @lru_cache(maxsize=1)
-def _own_library() -> Library:
+def own_library() -> Library:
+    """Return the native loops of this process, compiled in it."""
     return Library(replay_objects())
