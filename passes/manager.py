@@ -7,7 +7,6 @@ itself: ours as a call, an upstream one in a pass manager of its own.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any, Protocol
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError, ConfigError, XyntraError
+from xyntra.passes.collector import collector_paused
 from xyntra.passes.diagnostics import Diagnostic, PipelineError, reporting
 from xyntra.passes.options import make_pass
 from xyntra.passes.pipeline_text import ROOT, Step, parse_pipeline
@@ -86,22 +86,10 @@ def run_steps(
 ) -> None:
     """As `run_pipeline`, with steps that `resolve` made ready in the same context."""
     operation = module.operation
-    with operation.context, _collector_paused():
+    with operation.context, collector_paused():
         for number, step in enumerate(steps, start=1):
             verify = verify_each or number == len(steps)
             _run(step, operation, _Settings(verify, tuple(hooks), report))
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Keep the cyclic collector from going through what passes hold, of which little is garbage."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def resolve(pipeline: PipelineSpec) -> list[Runnable]:

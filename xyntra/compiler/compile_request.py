@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 
 from xyntra.compiler.answers import MEMORY_VARIABLE
 from xyntra.compiler.kernels.parallel import compiler_server
 from xyntra.compiler.model_import import started_import
 from xyntra.compiler.request import Request
+from xyntra.passes.collector import collector_paused
 
 
 def compile_request(
@@ -30,7 +32,16 @@ def compile_request(
 
         return emit_text(request)
     server = compiler_server(request.architecture, keep=MEMORY_VARIABLE not in os.environ)
-    with started_import(request, apart=apart) as model, server as compiler:
+    with (
+        started_import(request, apart=apart) as model,
+        server as compiler,
+        ExitStack() as until_children_compile,
+    ):
+        until_children_compile.enter_context(collector_paused())
         from xyntra.compiler.levels import make_artifact  # loads the passes meanwhile
 
-        return make_artifact(request, model, compiler, meanwhile)
+        def rest() -> None:
+            until_children_compile.close()
+            meanwhile()
+
+        return make_artifact(request, model, compiler, rest)
