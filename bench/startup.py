@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Time to start: `python -m bench.startup`.
 
-Importing xyntra, xyntra-opt on a file of ten lines, and compiling BERT-base with an empty and a
-full cache. Every sample is a fresh process; medians go to bench/results as JSON.
+Importing xyntra, xyntra-opt on a file of ten lines, two compilations of a model of ten nodes in one
+process, and compiling BERT-base with an empty and a full cache. Every sample is a fresh process;
+medians go to bench/results as JSON.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.compilations import Compilations, measure_compilations, model_file
+from bench.compile_twice import PHASES, small_model
 from bench.machine import describe, slug
-from bench.measure import ROOT, MeasureError, write_json
+from bench.measure import ROOT, MeasureError, fresh, write_json
 from bench.models import DEFAULT_FOLDER, REGISTRY
 
 MODEL = "bert-base"
@@ -42,12 +44,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns 0."""
     options = _parser().parse_args(arguments)
     machine = describe()
-    samples = _commands(options.runs) | _compilations(options)
+    samples = _commands(options.runs) | _in_one_process(options)
+    if not options.small:
+        samples |= _compilations(options)
     result = {"machine": machine, "samples": samples}
     path = options.json or ROOT / "bench" / "results" / f"startup-{slug(machine)}.json"
     write_json(path, result)
     for name, sample in samples.items():
-        print(f"{name:24}{sample['median_seconds']:.3f} s   {_extra(sample)}")
+        print(f"{name:28}{sample['median_seconds']:.3f} s   {_extra(sample)}")
     print(f"wrote {path}")
     return 0
 
@@ -55,6 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench.startup", description=__doc__)
     parser.add_argument("--runs", type=int, default=9, help="of short commands (default 9)")
+    parser.add_argument("--small", action="store_true", help=f"leave out {MODEL}")
     parser.add_argument("--cold", type=int, default=3, help="cold compilations (default 3)")
     parser.add_argument("--cached", type=int, default=5, help="cached compilations (default 5)")
     parser.add_argument("--models", type=Path, default=DEFAULT_FOLDER, help="default: models/")
@@ -95,6 +100,27 @@ def _once(command: Sequence[str]) -> float:
     return elapsed
 
 
+def _in_one_process(options: argparse.Namespace) -> dict[str, Any]:
+    """Import, compile and compile again a model of ten nodes, without worker and cache."""
+    with tempfile.TemporaryDirectory(prefix="xyntra-bench-") as folder:
+        path = Path(folder) / "small.onnx"
+        path.write_bytes(small_model())
+        job = {"path": str(path)}
+        runs = [
+            fresh("bench.compile_twice", job, options.timeout) for _ in range(options.runs + 1)
+        ][1:]
+    return {f"ten nodes, {phase}": _phase([run[phase] for run in runs]) for phase in PHASES}
+
+
+def _phase(times: Sequence[dict[str, float]]) -> dict[str, Any]:
+    cpu = [each["cpu_seconds"] for each in times]
+    return {
+        **_sample([each["seconds"] for each in times]),
+        "least_cpu_seconds": min(cpu),
+        "cpu_seconds": cpu,
+    }
+
+
 def _compilations(options: argparse.Namespace) -> dict[str, Any]:
     path = model_file(REGISTRY[MODEL], options.models, options.timeout)
     with tempfile.TemporaryDirectory(prefix="xyntra-cache-") as cache:
@@ -128,6 +154,9 @@ def _sample(seconds: Sequence[float]) -> dict[str, Any]:
 
 
 def _extra(sample: dict[str, Any]) -> str:
+    if "cpu_seconds" in sample:
+        least = min(sample["seconds"]), sample["least_cpu_seconds"]
+        return f"of {len(sample['seconds'])}, least {least[0]:.3f} s, {least[1]:.3f} s of processor"
     if "memory" not in sample:
         return f"of {len(sample['seconds'])}"
     memory = sample["memory"]
