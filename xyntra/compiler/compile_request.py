@@ -35,13 +35,13 @@ def compile_request(
     with (
         started_import(request, apart=apart) as model,
         server as compiler,
-        ExitStack() as until_children_compile,
+        ExitStack() as until_loaded,
     ):
-        until_children_compile.enter_context(collector_paused())
+        until_loaded.enter_context(collector_paused())
         from xyntra.compiler.levels import make_artifact  # loads the passes meanwhile
 
         def rest() -> None:
-            until_children_compile.close()
             meanwhile()
+            until_loaded.close()
 
         return make_artifact(request, model, compiler, rest)
