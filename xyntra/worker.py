@@ -184,7 +184,11 @@ def _is_ready_for_more() -> bool:
     if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10 > _MOST_KEPT:
         return False
     from xyntra.frontends.onnx import importer  # noqa: F401
+    from xyntra.frontends.onnx.fold import folded_operators
+    from xyntra.frontends.onnx.node import load_importers
 
+    load_importers()
+    folded_operators()  # with their rules
     gc.collect()
     return True
 

@@ -21,6 +21,17 @@ def test_every_file_registers_what_is_listed_and_nothing_else() -> None:
     assert sorted(nodes._HANDLERS) == supported_operators()
 
 
+def test_all_importers_can_be_loaded_ahead() -> None:
+    script = (
+        "from xyntra.frontends.onnx import node; node.load_importers();"
+        "print(sorted(node._HANDLERS) == node.supported_operators())"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    ).stdout
+    assert found.strip() == "True"
+
+
 def test_every_operator_listed_has_an_importer() -> None:
     assert len(supported_operators()) > 200
     for domain, name in supported_operators():

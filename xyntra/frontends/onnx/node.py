@@ -60,6 +60,12 @@ def find_handler(domain: str, op_type: str) -> Handler | None:
     return _HANDLERS[domain, op_type]
 
 
+def load_importers() -> None:
+    """Load every operator's importer, in a process that has time."""
+    for module in sorted(set(operator_modules().values())):
+        import_module(f"{_OPERATORS}.{module}")
+
+
 def supported_operators() -> list[tuple[str, str]]:
     """Every (domain, operator) that has an importer, sorted."""
     return sorted(operator_modules())
