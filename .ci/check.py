@@ -20,7 +20,7 @@ CHECKS = {
     "limits": [*PYTHON, str(HERE / "limits.py")],
     "types": [*PYTHON, str(HERE / "types_tree.py")],
     "lit": [str(Path(sys.executable).with_name("lit")), "-sv", "lit-tests"],
-    "pytest": [*PYTHON, "-m", "pytest"],
+    "pytest": [*PYTHON, str(HERE / "pytest_shards.py")],
 }
 
 
