@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Arithmetic, comparisons and bits, on integers, floats and pairs of 16-bit numbers."""
+"""Arithmetic, comparisons and bits, on integers, floats and pairs of narrower numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from emulator.parse import Instruction
 from emulator.types import NUMPY, Array, halves, joined
 
 _Function = Callable[..., Array]
-_PAIRS = ("f16x2", "bf16x2", "s16x2", "u16x2")
+_PAIRS = {"f16x2": "b32", "bf16x2": "b32", "s16x2": "b32", "u16x2": "b32", "f32x2": "b64"}
 _SMALLEST_NORMAL = 2.0**-126
 
 
@@ -24,7 +24,7 @@ def _apply(m: Machine, op: Instruction, function: _Function) -> None:
     """Write `function` of all operands of the type that the opcode ends with."""
     kind = op.parts[-1]
     if kind in _PAIRS:
-        pairs = [halves(m.whole(each, "b32"), kind[:-2]) for each in op.operands[1:]]
+        pairs = [halves(m.whole(each, _PAIRS[kind]), kind[:-2]) for each in op.operands[1:]]
         m.write(op.operands[0], joined(function(*pairs).astype(NUMPY[kind[:-2]])))
         return
     values = [m.read(each, kind) for each in op.operands[1:]]
@@ -201,7 +201,7 @@ def compare(m: Machine, op: Instruction) -> None:
     """Comparisons of NaN are false; those with the suffix u are true. Pairs have two results."""
     kind, relation = op.parts[-1], op.parts[1]
     if kind in _PAIRS:
-        x, y = (halves(m.whole(each, "b32"), kind[:-2]) for each in op.operands[1:3])
+        x, y = (halves(m.whole(each, _PAIRS[kind]), kind[:-2]) for each in op.operands[1:3])
         for number, target in enumerate(parts_of(op.operands[0])):
             m.write(target, _compared(relation, x[:, number], y[:, number]))
         return

@@ -32,12 +32,13 @@ def unsigned(nbytes: int) -> np.dtype[Any]:
 
 
 def halves(words: Array, kind: str) -> Array:
-    """Words of 32 bits as pairs of 16-bit numbers, along a new last dimension."""
+    """Words as pairs of numbers of half as many bits, along a new last dimension."""
     flat = np.ascontiguousarray(words)
     return flat.reshape(*flat.shape, 1).view(NUMPY[kind])
 
 
 def joined(pairs: Array) -> Array:
     """The words of such pairs."""
-    found: Array = np.ascontiguousarray(pairs).view(np.uint32)[..., 0]
+    words = unsigned(2 * pairs.dtype.itemsize)
+    found: Array = np.ascontiguousarray(pairs).view(words)[..., 0]
     return found
