@@ -7,17 +7,29 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from xyntra.compiler.kernels.kernel import KernelSource, compile_kernel
+from xyntra.passes.lower.cuda import pipeline
+from xyntra.passes.lower.gpu.device import Device, Feature, device_of
 from xyntra.targets.cuda.kernel_image import KernelImage
 
 
 def compiled(text: str, architecture: str = "sm_90a") -> KernelImage:
     source = KernelSource("k", text, architecture=architecture)
     return KernelImage.from_bytes(compile_kernel(source).code)
+
+
+def change_devices(monkeypatch: pytest.MonkeyPatch, *without: Feature, **numbers: int) -> None:
+    """Let code be generated as for GPUs without some features, or with other numbers."""
+
+    def changed(architecture: str) -> Device:
+        return replace(device_of(architecture).without(*without), **numbers)
+
+    monkeypatch.setattr(pipeline, "device_of", changed)
 
 
 def ptxas() -> str | None:

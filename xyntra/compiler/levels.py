@@ -18,7 +18,7 @@ from xyntra.dialects import make_context
 from xyntra.errors import ModelError, UnsupportedError
 from xyntra.passes.generalize.elementwise import is_elementwise
 from xyntra.passes.generalize.rewriter import is_static
-from xyntra.passes.lower.tensor_cores import MMA_ARCHITECTURES
+from xyntra.passes.lower.gpu.device import Feature, device_of
 from xyntra.passes.manager import resolve
 from xyntra.passes.pipelines import expand, fusion_pipeline, kernel_pipeline
 from xyntra.plan.artifact import Artifact
@@ -116,13 +116,17 @@ def _target(request: Request) -> str:
     return "cuda" if request.architecture else "cpu"
 
 
+def _has_tensor_cores(request: Request) -> bool:
+    return bool(request.architecture) and device_of(request.architecture).has(Feature.MMA)
+
+
 def _pipelines(request: Request) -> tuple[str, ...]:
     """What leads from a frontend's output to the level of `request`, or to kernel functions."""
     form = expand("form")
     fuse = fusion_pipeline(
         egraph=request.egraph,
         fast_math=request.fast_math,
-        fold_norms=request.fold_norms and request.architecture in MMA_ARCHITECTURES,
+        fold_norms=request.fold_norms and _has_tensor_cores(request),
         target=_target(request),
         precision=request.precision,
     )

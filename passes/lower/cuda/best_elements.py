@@ -23,7 +23,6 @@ from xyntra.passes.lower.cuda.loop_threads import block_loop
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import (
     MAX_GRID,
-    MULTIPROCESSORS,
     WARP,
     as_i32,
     as_index,
@@ -31,6 +30,7 @@ from xyntra.passes.lower.cuda.thread_grid import (
     i32,
     i64,
 )
+from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.nests.fills import is_fill
 from xyntra.passes.lower.nests.kernel_function import (
     direct_operations_named,
@@ -96,12 +96,13 @@ class _Best:
         return int(ir.MemRefType(found.type).shape[self.axis])
 
 
-def find_best_by_blocks(module: ir.Operation, function: ir.Operation) -> None:
+def find_best_by_blocks(module: ir.Operation, function: ir.Operation, device: Device) -> None:
     """Replace loops that say that they find the best elements of rows, where blocks are faster.
 
     Args:
         module: where shared memory is declared.
         function: its kernel, on buffers.
+        device: that the code is for.
     """
     for op in operations_named(function, "scf.for"):
         found = _best(op) if op.parent == function and BEST in op.attributes else None
@@ -109,7 +110,7 @@ def find_best_by_blocks(module: ir.Operation, function: ir.Operation) -> None:
             continue
         name = f"{function_name(function)}_best"
         with op.location, ir.InsertionPoint(op):
-            _Search(found, module, name).emit()
+            _Search(found, module, name, device).emit()
         _erase_fills(found, function)
         op.erase()
 
@@ -172,7 +173,7 @@ class _Plan:
     part: int
 
 
-def _plan(rows: int, length: int, count: int) -> _Plan:
+def _plan(rows: int, length: int, count: int, device: Device) -> _Plan:
     """Return how blocks find the best `count` of `length` keys of each row, or of its parts."""
     if length <= min(_MOST_KEYS, max(_FEW * count, _FEWEST_KEYS)):
         keys = max(2 * WARP, 1 << (length - 1).bit_length())
@@ -182,17 +183,18 @@ def _plan(rows: int, length: int, count: int) -> _Plan:
     keys = min(_MOST_KEYS, max(_FEWEST_KEYS, times << (count - 1).bit_length()))
     threads = keys // 4 if many else keys // 2
     most = max(1, min(isqrt(length // count), length // max(_MIN_PART, 4 * keys)))
-    parts = min(most, max(1, 4 * MULTIPROCESSORS // rows))
+    parts = min(most, max(1, 4 * device.multiprocessors // rows))
     return _Plan(keys, threads, parts, -(-length // parts))
 
 
 class _Search:
     """Emits the launches that find the best elements."""
 
-    def __init__(self, found: _Best, module: ir.Operation, name: str) -> None:
+    def __init__(self, found: _Best, module: ir.Operation, name: str, device: Device) -> None:
         self._found = found
         self._module = module
         self._name = name
+        self._device = device
         self._launches = 0
 
     def emit(self) -> None:
@@ -201,7 +203,7 @@ class _Search:
         if found.length > _MOST_KEYS and found.count * 2 > _MOST_KEYS:
             self._merge()
             return
-        plan = _plan(found.rows, found.length, found.count)
+        plan = _plan(found.rows, found.length, found.count, self._device)
         if plan.parts == 1:
             self._select(plan, found.length, self._element, self._write)
             return
@@ -222,7 +224,7 @@ class _Search:
             return emit("memref.load", [memory, place], _i64())
 
         self._select(plan, found.length, self._element, keep)
-        last = _plan(found.rows, few, found.count)
+        last = _plan(found.rows, few, found.count, self._device)
         once = _Plan(last.keys, last.threads, 1, few)
         self._select(once, few, candidate, self._write)
 

@@ -16,14 +16,8 @@ from xyntra.passes.lower.cuda.thread_grid import WARP, as_index, i32, thread_num
 from xyntra.passes.lower.nests.loop_builder import index
 
 _WORD, _DOUBLE = 32, 64  # bits
-_FIRST = 90  # the first architecture with clusters
 Pairs = list[tuple[ir.Value, ...]]
 """Values of several warps, those of one together."""
-
-
-def has_clusters(architecture: str) -> bool:
-    """Tell whether blocks can form clusters on an architecture such as "sm_90a"."""
-    return int("".join(filter(str.isdigit, architecture))) >= _FIRST
 
 
 def cluster_rank() -> ir.Value:

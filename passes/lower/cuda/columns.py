@@ -22,7 +22,6 @@ from xyntra.passes.lower.cuda.pointwise import lanes_in_memory, vector_of
 from xyntra.passes.lower.cuda.scalar_body import emit_on_scalars
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import (
-    MULTIPROCESSORS,
     LaunchShape,
     as_index,
     barrier,
@@ -32,6 +31,7 @@ from xyntra.passes.lower.cuda.thread_grid import (
     thread_number,
     when,
 )
+from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.nests.index_vectors import index_vectors
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.loop_builder import Position, index, load, offset, store
@@ -72,7 +72,7 @@ class _Strips:
 
 
 def emit_columns(
-    group: ColumnGroup, generics: Sequence[ir.Operation], shared: SharedMemory
+    group: ColumnGroup, generics: Sequence[ir.Operation], shared: SharedMemory, device: Device
 ) -> LaunchShape:
     """Emit `group` for a launch of the returned shape.
 
@@ -80,8 +80,9 @@ def emit_columns(
         group: the nests.
         generics: the operations that they come from, and that will be removed.
         shared: for what threads exchange.
+        device: that the code is for.
     """
-    strips = _strips(group)
+    strips = _strips(group, device)
     thread = thread_number()
     beside = arith.andi(thread, i32(strips.beside - 1))
     above = arith.shrui(thread, i32(strips.beside.bit_length() - 1))
@@ -104,7 +105,7 @@ def emit_columns(
     return LaunchShape(-(-strips.vectors // strips.beside), _THREADS)
 
 
-def _strips(group: ColumnGroup) -> _Strips:
+def _strips(group: ColumnGroup, device: Device) -> _Strips:
     inner, extent = group.columns[-1]
     moving = next(each for each in group.reduction.inputs if each.strides[inner] == 1)
     # Results are written one by one: only what is read has to fit.
@@ -118,7 +119,7 @@ def _strips(group: ColumnGroup) -> _Strips:
     while (
         above < _MOST_ABOVE
         and above * 2 * _TOGETHER <= length
-        and vectors * above < 2 * MULTIPROCESSORS * _THREADS
+        and vectors * above < 2 * device.multiprocessors * _THREADS
     ):
         above *= 2
     return _Strips(columns, length, lanes, above)

@@ -23,6 +23,7 @@ from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.stages import Stage
 from xyntra.passes.lower.cuda.thread_grid import MAX_GRID, LaunchShape
 from xyntra.passes.lower.cuda.transposed_tiles import emit_transposed
+from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.nests.access_strides import loop_extents
 from xyntra.passes.lower.nests.linear_nest import LinearNest, linear_nest
 from xyntra.passes.lower.nests.shared_constants import shared_constants
@@ -30,9 +31,7 @@ from xyntra.passes.lower.nests.shared_constants import shared_constants
 _SINGLE = LaunchShape(1, 1)
 
 
-def emit_stage(
-    stage: Stage, module: ir.Operation, name: str, architecture: str
-) -> LaunchShape | None:
+def emit_stage(stage: Stage, module: ir.Operation, name: str, device: Device) -> LaunchShape | None:
     """Emit the code of one thread behind the operations of `stage`.
 
     What it replaces is left to be erased by `erase_emitted`, once no more code is made.
@@ -41,7 +40,7 @@ def emit_stage(
         stage: part of the kernel function of `module`.
         module: where shared memory is declared.
         name: prefix of new symbols.
-        architecture: what the code may use, such as "sm_90a".
+        device: that the code is for.
 
     Returns:
         The launch that runs the code; None where there is nothing to do.
@@ -55,7 +54,7 @@ def emit_stage(
     if first.name == "linalg.generic" and 0 in loop_extents(first):
         return None
     with shared_constants(stage.region.regions[0].blocks[0]):
-        return _emit(stage, SharedMemory(module, name), architecture)
+        return _emit(stage, SharedMemory(module, name), device)
 
 
 def emit_plain_stage(stage: Stage) -> LaunchShape | None:
@@ -72,11 +71,11 @@ def emit_plain_stage(stage: Stage) -> LaunchShape | None:
         return _checked(emit_general(op))
 
 
-def _emit(stage: Stage, shared: SharedMemory, architecture: str) -> LaunchShape | None:
+def _emit(stage: Stage, shared: SharedMemory, device: Device) -> LaunchShape | None:
     last = stage.operations[-1]
     if stage.attention is not None:
         with last.location, ir.InsertionPoint(last):
-            return _checked(emit_attention(stage.attention.problem(), shared, architecture))
+            return _checked(emit_attention(stage.attention.problem(), shared, device))
     if not all(is_nest(op) for op in stage.operations):
         if not is_general(last):
             return _checked(_emit_loops(last, shared))
@@ -86,8 +85,8 @@ def _emit(stage: Stage, shared: SharedMemory, architecture: str) -> LaunchShape 
     found = stage.contraction
     with last.location, ir.InsertionPoint(last):
         if found is not None:
-            return _checked(emit_contraction(found, shared, architecture))
-        return _checked(_emit_nests(nests, stage.operations, shared, architecture))
+            return _checked(emit_contraction(found, shared, device))
+        return _checked(_emit_nests(nests, stage.operations, shared, device))
 
 
 def _emit_loops(op: ir.Operation, shared: SharedMemory) -> LaunchShape:
@@ -101,13 +100,13 @@ def _emit_nests(
     nests: Sequence[LinearNest],
     generics: Sequence[ir.Operation],
     shared: SharedMemory,
-    architecture: str,
+    device: Device,
 ) -> LaunchShape:
     columns = column_group(nests)
     if columns is not None:
-        return emit_columns(columns, generics, shared)
+        return emit_columns(columns, generics, shared, device)
     if len(nests) > 1:
-        in_registers = emit_register_rows(nests, generics, shared, architecture)
+        in_registers = emit_register_rows(nests, generics, shared, device)
         return in_registers or emit_rows(nests, generics, shared)
     if nests[0].reductions:
         return emit_reduction(nests[0], shared)

@@ -12,7 +12,7 @@ from xyntra.passes.lower.cuda.column_group import column_group
 from xyntra.passes.lower.cuda.long_reductions import SPLIT
 from xyntra.passes.lower.cuda.row_order import in_rows
 from xyntra.passes.lower.cuda.row_plan import is_across, row_plan
-from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS
+from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.nests.linear_nest import LinearNest, is_linear, linear_nest
 from xyntra.passes.lower.nests.memrefs import root
 from xyntra.passes.lower.nests.row_group import exchange_values
@@ -22,14 +22,14 @@ _LONG_ROW = 4096  # elements
 _BEFORE = 3  # operations before a reduction that it takes along at most
 
 
-def launch_groups(work: Sequence[ir.Operation], architecture: str) -> Iterator[list[ir.Operation]]:
+def launch_groups(work: Sequence[ir.Operation], device: Device) -> Iterator[list[ir.Operation]]:
     """Yield the operations of `work` in order, those that one launch computes together."""
     waiting = list(work)
     nests = [linear_nest(op) if is_nest(op) else None for op in work]
     while waiting:
         end = _end_of_split(waiting)
         first = list(_known(nests[:end]))
-        length = max(_shared_length(first, waiting, architecture), _column_length(first))
+        length = max(_shared_length(first, waiting, device), _column_length(first))
         yield waiting[:length]
         del waiting[:length], nests[:length]
 
@@ -66,35 +66,33 @@ def _column_length(nests: Sequence[LinearNest]) -> int:
 
 
 def _shared_length(
-    nests: Sequence[LinearNest], work: Sequence[ir.Operation], architecture: str
+    nests: Sequence[LinearNest], work: Sequence[ir.Operation], device: Device
 ) -> int:
     """Return how many of the first operations can run row by row."""
     if not _exchange(nests):
         return 1
     length = 1
-    while length < len(nests) and _share_rows(
-        nests[: length + 1], work[: length + 1], architecture
-    ):
+    while length < len(nests) and _share_rows(nests[: length + 1], work[: length + 1], device):
         length += 1
     return length if _exchange(nests[:length]) else 1
 
 
 def _share_rows(
-    nests: Sequence[LinearNest], generics: Sequence[ir.Operation], architecture: str
+    nests: Sequence[LinearNest], generics: Sequence[ir.Operation], device: Device
 ) -> bool:
     """Tell whether `nests` have rows in common, or all of them one row that threads can hold."""
     same, count = in_rows(nests)
     reduces = any(nest.reductions for nest in nests)
-    if count and not (reduces and is_across(same, count)) and not _starves(same, count):
+    if count and not (reduces and is_across(same, count)) and not _starves(same, count, device):
         return True
-    return reduces and row_plan(same, count, generics, architecture) is not None
+    return reduces and row_plan(same, count, generics, device) is not None
 
 
-def _starves(nests: Sequence[LinearNest], count: int) -> bool:
-    """Tell whether a block for each row would leave most of a large device idle for long."""
+def _starves(nests: Sequence[LinearNest], count: int, device: Device) -> bool:
+    """Tell whether a block for each row would leave most of the device idle for long."""
     rows = prod(loop.extent for loop in nests[0].loops[:count])
     elements = max(prod(loop.extent for loop in nest.loops[count:]) for nest in nests)
-    return rows < MULTIPROCESSORS and elements >= _LONG_ROW
+    return rows < device.multiprocessors and elements >= _LONG_ROW
 
 
 def _exchange(nests: Sequence[LinearNest]) -> bool:

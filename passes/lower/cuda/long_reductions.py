@@ -12,7 +12,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.combiner import Combiner
 from xyntra.passes.lower.cuda.reductions import farthest_stride
-from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS
+from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.nests.access_strides import loop_extents
 from xyntra.passes.lower.nests.kernel_function import entry_block, operations_named
 from xyntra.passes.lower.nests.linear_nest import LinearNest, is_linear, linear_nest
@@ -21,14 +21,16 @@ from xyntra.passes.lower.nests.scalar_nest import is_scalar_code
 
 SPLIT = "xyntra.split"
 """Attribute of an operation behind which a launch ends, and of the first one of that launch."""
-_MOST_BLOCKS = 2 * MULTIPROCESSORS
+_MOST_BLOCKS = 2  # for each multiprocessor
 _COLUMN_BYTES = 128  # of a block, where outputs are neighbours in memory
 _MIN_ELEMENTS = 1 << 18
 _MIN_PART = 256  # elements that are left to reduce to one
 _LANES = 8  # of the longest vector
 
 
-def split_long_reductions(function: ir.Operation, among: Sequence[ir.Operation]) -> None:
+def split_long_reductions(
+    function: ir.Operation, among: Sequence[ir.Operation], device: Device
+) -> None:
     """Reduce parts first, and then what they give, where few blocks would have much to do.
 
     Reductions of what other operations of the kernel read or write as well are left alone: they
@@ -37,10 +39,11 @@ def split_long_reductions(function: ir.Operation, among: Sequence[ir.Operation])
     Args:
         function: the kernel.
         among: operations of it, in order.
+        device: that the code is for.
     """
     users = operations_named(function, "linalg.generic")
     generics = [op for op in among if op.name == "linalg.generic" and reduces(op)]
-    long = [(each, _cut(each)) for each in generics if not _shares_inputs(each, users)]
+    long = [(each, _cut(each, device)) for each in generics if not _shares_inputs(each, users)]
     for generic, cut in long:
         if cut is not None:
             split(generic, cut)
@@ -77,7 +80,7 @@ class Cut:
     rest: int = 0
 
 
-def _cut(generic: ir.Operation) -> Cut | None:
+def _cut(generic: ir.Operation, device: Device) -> Cut | None:
     """Return how to split a reduction; None where it is none, or where there is no need."""
     if not is_linear(generic) or not is_scalar_code(generic.regions[0].blocks[0]):
         return None
@@ -91,9 +94,9 @@ def _cut(generic: ir.Operation) -> Cut | None:
     length = prod(nest.loops[number].extent for number in nest.reductions)
     of_rows = min(farthest_stride(nest, number) for number in nest.reductions) == 1
     blocks = outputs if of_rows else -(-outputs * _item_bytes(nest) // _COLUMN_BYTES)
-    if blocks > MULTIPROCESSORS or outputs * length < _MIN_ELEMENTS:
+    if blocks > device.multiprocessors or outputs * length < _MIN_ELEMENTS:
         return None
-    most = min(_MOST_BLOCKS // blocks, length // _MIN_PART)
+    most = min(_MOST_BLOCKS * device.multiprocessors // blocks, length // _MIN_PART)
     cuts = [_parts(nest.loops[number].extent, most) for number in nest.reductions]
     (parts, rest), loop = max(zip(cuts, nest.reductions, strict=True), key=lambda cut: cut[0])
     return Cut(loop, parts, of_rows, combiner, rest) if parts > 1 else None

@@ -38,13 +38,14 @@ from xyntra.passes.lower.cuda.stages import (
     form_single_stages,
     form_stages,
 )
-from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS, LaunchShape
+from xyntra.passes.lower.cuda.thread_grid import LaunchShape
 from xyntra.passes.lower.data_by_slices import DataBySlices
 from xyntra.passes.lower.defined_arithmetic import DefinedArithmetic
 from xyntra.passes.lower.destination_passing import DestinationPassing
 from xyntra.passes.lower.empty_arguments import EmptyArguments
 from xyntra.passes.lower.fast_math import FastMath
 from xyntra.passes.lower.forward_copies import ForwardCopies
+from xyntra.passes.lower.gpu.device import Device, Feature, device_of
 from xyntra.passes.lower.inplace_results import InplaceResults
 from xyntra.passes.lower.narrow_floats import NarrowFloats
 from xyntra.passes.lower.nests.kernel_function import (
@@ -76,7 +77,6 @@ _FEW_THREADS = 256
 _LITTLE_SHARED = 48 << 10
 """Bytes of an attention's block: that of BERT-base at batch 1 has 39 KB; the model gains 1.7 us of
 302 by it, and GPT-2 3.5 of 332."""
-_ORDERED_BY_CODE = frozenset({"sm_90", "sm_90a", "sm_100a", "sm_120"})
 _TENSORS: tuple[Pass, ...] = (NarrowFloats(singles=False), DestinationPassing())
 _BUFFERS: tuple[Pass, ...] = (
     InplaceResults(),
@@ -120,7 +120,7 @@ def lower_kernel(module: ir.Module, architecture: str) -> LoweredCudaKernel:
 
     Args:
         module: holds one kernel function.
-        architecture: what the code may use, such as "sm_90a".
+        architecture: what the code is for: one of `DEVICES`, such as "sm_90a".
 
     Raises:
         CompileError: the function breaks the kernel contract, or a pass failed on it.
@@ -129,15 +129,15 @@ def lower_kernel(module: ir.Module, architecture: str) -> LoweredCudaKernel:
     function = kernel_function(operation)
     check_contract(function)
     with kernel_named(function), operation.context, operation.location:
-        return _lower(operation, architecture)
+        return _lower(operation, device_of(architecture))
 
 
-def _lower(module: ir.Operation, architecture: str) -> LoweredCudaKernel:
+def _lower(module: ir.Operation, device: Device) -> LoweredCudaKernel:
     module.context.get_dialect_descriptor("nvvm")  # loads it
     module = _to_buffers(module)
     function = kernel_function(module)
     plain = is_generic(function)
-    stages = form_single_stages(function) if plain else _stages(module, function, architecture)
+    stages = form_single_stages(function) if plain else _stages(module, function, device)
     name = function_name(function)
     shapes: list[LaunchShape | None] = []
     for number, stage in enumerate(stages):
@@ -145,44 +145,44 @@ def _lower(module: ir.Operation, architecture: str) -> LoweredCudaKernel:
             if plain:
                 shapes.append(emit_plain_stage(stage))
             else:
-                shapes.append(emit_stage(stage, module, f"{name}_{number}", architecture))
+                shapes.append(emit_stage(stage, module, f"{name}_{number}", device))
     for stage in stages:
         erase_emitted(stage)
-    if PROGRAMMATIC and architecture in _ORDERED_BY_CODE:
+    if PROGRAMMATIC and device.has(Feature.DEPENDENT_LAUNCH):
         shapes = [each and replace(each, programmatic=True) for each in shapes]
         for stage, shape in zip(stages, shapes, strict=True):
-            if shape is not None and _leaves_room(stage, shape):
+            if shape is not None and _leaves_room(stage, shape, device):
                 let_next_begin(stage.region)
     number_regions([stage.region for stage in stages])
     run_upstream(module, "cse", verify=False)  # what comes next looks at every operation
     erase_unused_memory(kernel_function(module))
     ScratchAllocation().run(module)
-    devices = outline(module, shapes)
+    launched = outline(module, shapes)
     run_upstream(module, _LLVM)
     names = check_lowered(module, ("llvm", "nvvm"), "GPU")
     if "llvm.atomicrmw" in names:
         relax_atomics(module)
     if not names.isdisjoint(APPROXIMATED):
         approximate_marked(module)
-    mark_kernels(module, devices)
+    mark_kernels(module, launched)
     text = llvm.translate_module_to_llvmir(module)
-    launches = tuple(Launch(each.name, each.shape) for each in devices)
-    return LoweredCudaKernel(text, launches, devices[0].scratch if devices else ())
+    launches = tuple(Launch(each.name, each.shape) for each in launched)
+    return LoweredCudaKernel(text, launches, launched[0].scratch if launched else ())
 
 
-def _stages(module: ir.Operation, function: ir.Operation, architecture: str) -> list[Stage]:
+def _stages(module: ir.Operation, function: ir.Operation, device: Device) -> list[Stage]:
     """Split the work of a kernel into the launches that suit it best."""
     split_scans(function)
     spread_updates(function)
-    find_best_by_blocks(module, function)
-    stages = without_padding(form_stages(function, architecture), architecture)
-    stages = with_slices(with_aligned_factors(stages, architecture), architecture)
-    return with_row_work(stages, architecture)
+    find_best_by_blocks(module, function, device)
+    stages = without_padding(form_stages(function, device), device)
+    stages = with_slices(with_aligned_factors(stages, device), device)
+    return with_row_work(stages, device)
 
 
-def _leaves_room(stage: Stage, shape: LaunchShape) -> bool:
+def _leaves_room(stage: Stage, shape: LaunchShape, device: Device) -> bool:
     """Tell whether blocks of the next launch find their places as if this one were not there."""
-    is_small = shape.grid <= MULTIPROCESSORS and shape.block <= _FEW_THREADS
+    is_small = shape.grid <= device.multiprocessors and shape.block <= _FEW_THREADS
     if stage.attention is not None:
         return is_small and shape.shared <= _LITTLE_SHARED
     return stage.contraction is None and is_small and shape.shared == 0

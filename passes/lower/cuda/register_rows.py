@@ -42,6 +42,7 @@ from xyntra.passes.lower.cuda.thread_grid import (
     thread_number,
     when,
 )
+from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.loop_builder import offset, store
 from xyntra.passes.lower.nests.memrefs import is_private, root
@@ -52,7 +53,7 @@ def emit_register_rows(
     nests: Sequence[LinearNest],
     generics: Sequence[ir.Operation],
     shared: SharedMemory,
-    architecture: str,
+    device: Device,
 ) -> LaunchShape | None:
     """Emit `nests`, which share their outer loops, for a launch of the returned shape.
 
@@ -60,13 +61,13 @@ def emit_register_rows(
         nests: at least two, in order.
         generics: the operations that they come from, and that will be removed.
         shared: for what the warps of a block exchange.
-        architecture: what the code may use, such as "sm_90a".
+        device: that the code is for.
 
     Returns:
         The launch; None, with nothing emitted, where rows do not fit the registers.
     """
     nests, count = in_rows(nests)
-    plan = row_plan(nests, count, generics, architecture)
+    plan = row_plan(nests, count, generics, device)
     if plan is None:
         return None
     row, thread = _place(plan)

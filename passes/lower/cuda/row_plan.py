@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.cluster_reduce import has_clusters
 from xyntra.passes.lower.cuda.combiner import Combiner
 from xyntra.passes.lower.cuda.pointwise import item_bytes
 from xyntra.passes.lower.cuda.row_accesses import (
@@ -20,7 +19,8 @@ from xyntra.passes.lower.cuda.row_accesses import (
     row_accesses,
 )
 from xyntra.passes.lower.cuda.row_gathers import RowGathers, row_gathers
-from xyntra.passes.lower.cuda.thread_grid import MAX_GRID, MULTIPROCESSORS, WARP
+from xyntra.passes.lower.cuda.thread_grid import MAX_GRID, WARP
+from xyntra.passes.lower.gpu.device import Device, Feature
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.memrefs import is_private, root
 from xyntra.passes.lower.nests.vector_body import is_vectorizable, takes_indices
@@ -42,9 +42,9 @@ _SHARES = (
 # Likewise for rows that wait in shared memory: threads, blocks, and for each thread the bytes that
 # wait there and the registers that the rest of its rows may take.
 _PARKED_SHARES = ((256, 1, 256, 0), (256, 4, 128, 0), (256, 8, 256, 0), (512, 8, 176, 24))
-_MANY_BLOCKS = (
-    2 * MULTIPROCESSORS
-)  # for fewer, more threads for each row are faster, where there can be more
+# Blocks of each multiprocessor: for fewer, more threads for each row are faster, where there can be
+# more.
+_MANY_BLOCKS = 2
 _COLUMN_REGISTERS = 32  # of a thread, for its part of a column
 _MANY_THREADS = 1 << 16  # enough for all multiprocessors
 _FEW_STEPS = 4
@@ -55,8 +55,9 @@ _AHEAD = 48  # registers of a thread for what is loaded before anything is compu
 _THREADS_AHEAD = 128  # of a block at most: with more, too few blocks find registers
 _WARPS = 4  # of a block at most, where each takes a row
 _COPIED = (4, 8, 16)  # bytes that one copy to shared memory can have
+_WORDS = 2 << 10  # bytes of shared memory for what warps and blocks exchange
 _BLOCK_BYTES = 1 << 10  # of an array: more rows do not share a block
-_BLOCKS = 4 * MULTIPROCESSORS  # enough for all
+_BLOCKS = 4  # of each multiprocessor: enough for all
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,7 @@ class RowPlan:
     """How threads share rows.
 
     Attributes:
+        device: that the code is for.
         outer: extents of the loops over rows.
         length: elements of a row.
         lanes: neighbours that a thread loads and stores at once.
@@ -76,6 +78,7 @@ class RowPlan:
             they are not.
     """
 
+    device: Device
     outer: tuple[int, ...]
     length: int
     lanes: int
@@ -128,13 +131,14 @@ class RowPlan:
         if self.threads < WARP:
             return _WARPS * WARP // self.threads
         warps = _WARPS if self.of_warps else 1
-        while warps > 1 and (self.rows < warps * _BLOCKS or warps * self._nbytes > _BLOCK_BYTES):
+        enough = _BLOCKS * self.device.multiprocessors
+        while warps > 1 and (self.rows < warps * enough or warps * self._nbytes > _BLOCK_BYTES):
             warps //= 2
         return warps
 
 
 def row_plan(
-    nests: Sequence[LinearNest], count: int, generics: Sequence[ir.Operation], architecture: str
+    nests: Sequence[LinearNest], count: int, generics: Sequence[ir.Operation], device: Device
 ) -> RowPlan | None:
     """Return how threads share the rows of `nests`, None where rows must lie in memory.
 
@@ -142,7 +146,7 @@ def row_plan(
         nests: what shares its `count` outer loops, with as few loops behind them as can be.
         count: the number of loops.
         generics: the operations that they come from.
-        architecture: what the code may use, such as "sm_90a".
+        device: that the code is for.
     """
     lengths = {nest.loops[count].extent for nest in nests if len(nest.loops) > count}
     across = is_across(nests, count)
@@ -159,20 +163,18 @@ def row_plan(
     item = max(map(item_bytes, in_memory), default=_VECTOR_BYTES)
     live = _live_bytes(nests, count)
     if across:
-        return None if gathers else _columns(RowPlan(outer, length, 1, 1, 1, item), live)
+        return None if gathers else _columns(RowPlan(device, outer, length, 1, 1, 1, item), live)
     lanes = _lanes(in_memory, gathers, count, length)
     own, common = _read_bytes(nests, count)
     own += sum(each.nbytes for each in gathers)
-    smallest = RowPlan(outer, length, lanes, WARP, 1, item)
-    parked = _parked_plan(nests, count, generics, smallest, architecture)
+    smallest = RowPlan(device, outer, length, lanes, WARP, 1, item)
+    parked = _parked_plan(nests, count, generics, smallest)
     if parked is not None and not gathers:
         return parked
-    return _fitting_plan(smallest, live, own, common, architecture)
+    return _fitting_plan(smallest, live, own, common)
 
 
-def _fitting_plan(
-    smallest: RowPlan, live: int, own: int, common: int, architecture: str
-) -> RowPlan | None:
+def _fitting_plan(smallest: RowPlan, live: int, own: int, common: int) -> RowPlan | None:
     """Return the first way to share a row at which it fits registers; None where none does.
 
     Args:
@@ -180,11 +182,10 @@ def _fitting_plan(
         live: bytes of registers that an element needs.
         own: bytes of it that each row reads.
         common: bytes of it that all rows read.
-        architecture: what the code may use.
     """
     for threads, cluster, registers, flying in _SHARES:
         plan = replace(smallest, threads=threads, cluster=cluster)
-        if cluster > 1 and not has_clusters(architecture):
+        if cluster > 1 and not plan.device.has(Feature.CLUSTERS):
             break
         elements = plan.steps * plan.lanes
         if elements * live > registers * _REGISTER or elements * own > flying:
@@ -242,7 +243,6 @@ def _parked_plan(
     count: int,
     generics: Sequence[ir.Operation],
     plan: RowPlan,
-    architecture: str,
 ) -> RowPlan | None:
     """Return `plan` with rows that wait in shared memory, None where they should not, or cannot."""
     reads = [each for _, each in first_reads(nests, count) if not is_common(each, count)]
@@ -264,9 +264,12 @@ def _parked_plan(
         rest = (found.steps - parked) * plan.lanes
         if rest * live + parked * plan.lanes * kept > registers * _REGISTER:
             continue
-        if cluster > 1 and not has_clusters(architecture):
+        if cluster > 1 and not plan.device.has(Feature.CLUSTERS):
             return None
-        if (1 if rest else _MANY_BLOCKS) <= plan.rows * cluster <= MAX_GRID:
+        if threads * parked * plan.lanes * own + _WORDS > plan.device.block_shared_bytes:
+            continue
+        enough = 1 if rest else _MANY_BLOCKS * plan.device.multiprocessors
+        if enough <= plan.rows * cluster <= MAX_GRID:
             return replace(found, parked=parked)
     return None
 

@@ -15,6 +15,7 @@ from xyntra.passes.lower.cuda.contraction.group import ContractionGroup, contrac
 from xyntra.passes.lower.cuda.contraction.long_products import cut_of
 from xyntra.passes.lower.cuda.launch_groups import launch_groups
 from xyntra.passes.lower.cuda.long_reductions import reduces, split, split_long_reductions
+from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.nests.kernel_function import (
     direct_operations_named,
     entry_block,
@@ -45,7 +46,7 @@ class Stage:
     is_needless: bool = False
 
 
-def form_stages(function: ir.Operation, architecture: str) -> list[Stage]:
+def form_stages(function: ir.Operation, device: Device) -> list[Stage]:
     """Wrap everything in `function` that computes into regions, one a stage, in order.
 
     A contraction takes the fill before it and the arithmetic behind it along, neighbours that
@@ -54,7 +55,7 @@ def form_stages(function: ir.Operation, architecture: str) -> list[Stage]:
 
     Args:
         function: the kernel.
-        architecture: what the code may use, such as "sm_90a".
+        device: that the code is for.
 
     Raises:
         CompileError: the function reads, between two stages, an element that a stage writes.
@@ -62,7 +63,7 @@ def form_stages(function: ir.Operation, architecture: str) -> list[Stage]:
     work = _ordered_work(function)
     attentions = _attentions(work)
     groups = _contractions([op for op in work if not _is_of(op, attentions)])
-    cuts = [cut for cut in (cut_of(group, architecture) for group in groups) if cut is not None]
+    cuts = [cut for cut in (cut_of(group, device) for group in groups) if cut is not None]
     for generic, cut in cuts:
         split(generic, cut)
     if cuts:
@@ -70,13 +71,13 @@ def form_stages(function: ir.Operation, architecture: str) -> list[Stage]:
         groups = _contractions([op for op in work if not _is_of(op, attentions)])
     taken = [op for each in attentions for op in each.operations]
     taken += [op for group in groups for op in group.operations]
-    split_long_reductions(function, [op for op in work if op not in taken])
+    split_long_reductions(function, [op for op in work if op not in taken], device)
     starts = [op for group in groups for op in _side_by_side(group, work)]
     runs = list(_runs(_work(function), taken, starts))
     stages = [_wrap(each.operations, attention=each) for each in attentions]
     stages += [_wrap(group.operations, group) for group in groups]
     for run in runs:
-        stages += [_wrap(group) for group in list(launch_groups(run, architecture))]
+        stages += [_wrap(group) for group in list(launch_groups(run, device))]
     positions = {view.operation: i for i, view in enumerate(entry_block(function).operations)}
     return sorted(stages, key=lambda stage: positions[stage.region])
 

@@ -17,8 +17,6 @@ from xyntra.passes.lower.nests.shared_constants import integer_constant
 
 WARP = 32
 """Threads that execute one instruction together."""
-MULTIPROCESSORS = 132
-"""Of the device that is counted on where blocks are shared out: those of an H100."""
 MAX_GRID = (1 << 31) - 1
 """Blocks of a launch in its first dimension."""
 

@@ -6,10 +6,11 @@ from __future__ import annotations
 import re
 
 import pytest
-from gpu_code import assemble, compiled
+from gpu_code import assemble, change_devices, compiled
 
 from xyntra.passes.lower.cuda.contraction import select
 from xyntra.passes.lower.cuda.contraction.wgmma_tiles import Tile
+from xyntra.passes.lower.gpu.device import Feature
 from xyntra.targets.cuda.kernel_image import KernelImage
 
 CONVOLUTION = """
@@ -91,13 +92,13 @@ def convolution(
 @pytest.fixture(autouse=True)
 def _selected(monkeypatch):
     monkeypatch.setattr(select, "GATHERS_PIXELS", True)
-    monkeypatch.setattr(select, "MMA_ARCHITECTURES", frozenset())
+    change_devices(monkeypatch, Feature.MMA)
 
 
 @pytest.fixture
 def warps(monkeypatch):
     """Let images be read around their padding: that depends on what warps could do."""
-    monkeypatch.setattr(select, "MMA_ARCHITECTURES", frozenset({"sm_90a"}))
+    change_devices(monkeypatch)
     plan = select.plan_convolution
 
     def fixed(*arguments):
@@ -167,7 +168,7 @@ def test_no_tile_spills(innermost, tile, monkeypatch, tmp_path):
     ids=["many-pixels", "many-steps", "few-tiles", "fewer-tiles", "few-steps", "narrow-pixels"],
 )
 def test_what_takes_less_time_is_chosen(shape, split, monkeypatch, tmp_path):
-    monkeypatch.setattr(select, "MMA_ARCHITECTURES", frozenset({"sm_90a"}))
+    change_devices(monkeypatch)
     image = compiled(convolution(**shape))
     (launch,) = image.launches
     assert image.scratch == ()

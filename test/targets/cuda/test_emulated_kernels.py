@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from emulator import EmulatorError, run_artifact
 from emulator.types import Array
+from gpu_code import change_devices
 
 from bench.cuda_random_case import Case
 from bench.cuda_random_check import compared
@@ -20,7 +21,7 @@ from bench.cuda_random_reference import expected
 from xyntra.dialects import make_context
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda import pointwise
-from xyntra.passes.lower.cuda.contraction import wgmma, wgmma_plan
+from xyntra.passes.lower.cuda.contraction import wgmma_plan
 from xyntra.passes.lower.cuda.contraction.wgmma_tiles import Tile
 from xyntra.plan.artifact import Artifact
 from xyntra.targets.cuda.kernel_image import KernelImage
@@ -43,7 +44,9 @@ def _run(artifact: Artifact, case: Case) -> list[Array]:
     return run_artifact(artifact, arrays, case.arrays("weight"))
 
 
-def _check(case: Case, context: ir.Context, *features: str, architecture: str = "sm_90a") -> None:
+def _check(
+    case: Case, context: ir.Context, *features: str, architecture: str = "sm_90a"
+) -> Artifact:
     """Compile and run a case whose code must have some features."""
     artifact = compile_case(case, architecture, context)
     code = b"".join(bytes(each) for each in artifact.objects.values())
@@ -51,6 +54,7 @@ def _check(case: Case, context: ir.Context, *features: str, architecture: str = 
     finding = compared(_run(artifact, case), expected(case))
     assert not finding.problem
     assert finding.unknown < finding.elements or not finding.elements
+    return artifact
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
@@ -138,7 +142,7 @@ def test_products_of_four_steps_at_once(
     _check(product("float32", *sizes, turned=turned), context, "fma.rn.f32", "cp.async.cg")
 
 
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90a", "sm_120"])
 @pytest.mark.parametrize(
     ("dtype", "sizes"),
     [
@@ -166,22 +170,28 @@ def test_products_by_warpgroups(
 
 
 @pytest.mark.parametrize(
-    ("sizes", "blocks", "feature"),
+    ("sizes", "feature"),
     [
-        ((70, 72, 1160), 132, "barrier.cluster"), ((130, 200, 72), 3, "wgmma"),
-        ((64, 64, 840), 132, "wgmma"),
+        ((70, 72, 1160), "barrier.cluster"), ((130, 200, 72), "wgmma"), ((64, 64, 840), "wgmma"),
     ],
 )  # fmt: skip
 def test_products_with_weights_that_are_brought_first(
-    sizes: tuple[int, int, int],
-    blocks: int,
-    feature: str,
-    context: ir.Context,
-    monkeypatch: pytest.MonkeyPatch,
+    sizes: tuple[int, int, int], feature: str, context: ir.Context
 ) -> None:
-    monkeypatch.setattr(wgmma, "MULTIPROCESSORS", blocks)
     case = product("float16", *sizes, prefer="warpgroups", constant=True)
     _check(case, context, feature, "griddepcontrol.launch_dependents")
+
+
+def test_products_with_weights_by_blocks_of_several_tiles(
+    context: ir.Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change_devices(monkeypatch, multiprocessors=3)
+    monkeypatch.setattr(wgmma_plan, "choose_tile", lambda *_: Tile(64, 64))
+    case = product("float16", 130, 200, 72, prefer="warpgroups", constant=True)
+    artifact = _check(case, context, "wgmma")
+    (image,) = (KernelImage.from_bytes(each) for each in artifact.objects.values())
+    assert [launch.grid for launch in image.launches] == [3]
+    assert "griddepcontrol.launch_dependents" not in image.ptx
 
 
 @pytest.mark.parametrize("tile", [None, Tile(128, 64, split=4), Tile(64, 64, split=8)])
@@ -212,7 +222,7 @@ def test_products_of_warpgroups_that_take_turns(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(wgmma_plan, "choose_tile", lambda *_: tile)
-    monkeypatch.setattr(wgmma, "MULTIPROCESSORS", blocks)
+    change_devices(monkeypatch, multiprocessors=blocks)
     case = product("bfloat16", *sizes, prefer="warpgroups", turned=turned)
     _check(case, context, "wgmma")
 

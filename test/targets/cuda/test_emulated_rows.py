@@ -84,7 +84,7 @@ def test_rows_wait_in_shared_memory(
     context: ir.Context,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(row_plan, "_MANY_BLOCKS", 1)
+    monkeypatch.setattr(row_plan, "_MANY_BLOCKS", 0)
     m = CaseMaker("row", 7)
     m.special = True
     x = m.leaf(dtype, (rows, length), scale=3.0)

@@ -115,7 +115,20 @@ def test_heads_that_share_keys_read_them_together() -> None:
     assert "cp.async.cg.shared.global.L2::128B" in image.ptx
 
 
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_120"])
-def test_others_have_less_shared_memory(architecture) -> None:
-    (launch,) = compiled(GROUPED, architecture).launches
+def test_large_tiles_need_more_shared_memory_than_some_have() -> None:
+    (launch,) = compiled(GROUPED, "sm_120").launches
     assert (launch.cluster, launch.shared <= 99 << 10) == (1, True)
+
+
+@pytest.mark.parametrize(("architecture", "shares"), [("sm_80", False), ("sm_120", True)])
+def test_small_tiles_are_shared_where_there_are_clusters(architecture, shares, tmp_path) -> None:
+    image = compiled(attention((1, 12, 1, 2048, 64, 64), "f16"), architecture)
+    (launch,) = image.launches
+    assert (launch.cluster > 1) == shares
+    assert launch.shared <= 99 << 10
+    assert "0 bytes spill stores" in assemble(image, architecture, tmp_path)
+
+
+def test_results_with_less_shared_memory(context: ir.Context) -> None:
+    case = attention_case("float16", (1, 1100), 64, heads=(2, 1))
+    _check(case, context, "mapa.shared::cluster", "mma.sync", architecture="sm_120")

@@ -16,6 +16,7 @@ from xyntra.passes.lower.cuda.contraction.fma_tiles import (
     choose_fma_tile,
     fma_shapes,
 )
+from xyntra.passes.lower.gpu.device import DEVICES, Feature, device_of
 
 PRODUCT = """
 func.func @k(%a: tensor<{a}xf32>, %b: tensor<{b}xf32>) -> tensor<{o}xf32> {{
@@ -58,7 +59,6 @@ func.func @k(%x: tensor<2x14x14x{c}xf32>, %w: tensor<64x3x3x{c}xf32>) -> tensor<
   }} -> tensor<2x14x14x64xf32>
   return %r : tensor<2x14x14x64xf32>
 }}"""
-ARCHITECTURES = ("sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120")
 
 
 def copied(ptx: str) -> set[str]:
@@ -110,11 +110,11 @@ def test_a_convolution_reads_around_its_padding(shape, tiled, tmp_path):
     assert_no_spills(image, "sm_90a", tmp_path)
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", DEVICES)
 def test_every_architecture_takes_the_code(architecture, tmp_path):
     image = compiled(product(64, 256, 8192), architecture)
     assert "cp.async.cg" in image.ptx
-    assert (image.launches[0].cluster > 1) == (architecture in ("sm_90a", "sm_100a"))
+    assert (image.launches[0].cluster > 1) == device_of(architecture).has(Feature.CLUSTERS)
     assert image.launches[0].shared <= 99 << 10
     assert_no_spills(image, architecture, tmp_path)
 
@@ -178,9 +178,11 @@ def test_what_is_no_sum_of_products_stays_with_scalar_code():
 
 
 def test_tiles_fit_and_are_no_larger_than_needed():
+    device = device_of("sm_90a")
     for rows, columns, parts in [(1, 768, 48), (128, 3072, 48), (4096, 4096, 256), (4096, 8, 48)]:
-        tile = choose_fma_tile(rows, columns, 1, parts, clusters=True)
-        assert tile.resident >= 1
+        tile = choose_fma_tile(device, rows, columns, 1, parts)
+        assert tile is not None
+        assert tile.resident(device) >= 1
         assert tile.rows < 2 * max(rows, 32)
         assert tile.columns < 2 * max(columns, 32)
         assert tile.split <= parts
@@ -188,7 +190,8 @@ def test_tiles_fit_and_are_no_larger_than_needed():
 
 def test_only_few_rows_take_tiles_of_eight():
     for rows in (1, 16, 17, 100, 784):
-        assert choose_fma_tile(rows, 128, 1, 72, clusters=True).rows >= (8 if rows <= 16 else 16)
+        tile = choose_fma_tile(device_of("sm_90a"), rows, 128, 1, 72)
+        assert tile.rows >= (8 if rows <= 16 else 16)
 
 
 def test_the_largest_tile_wants_factors_in_vectors():
@@ -198,4 +201,4 @@ def test_the_largest_tile_wants_factors_in_vectors():
 
 
 def test_without_clusters_no_reduction_is_shared():
-    assert choose_fma_tile(128, 768, 1, 48, clusters=False).split == 1
+    assert choose_fma_tile(device_of("sm_80"), 128, 768, 1, 48).split == 1

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from gpu_code import assert_no_spills, compiled, product_shapes
+from gpu_code import assert_no_spills, change_devices, compiled, product_shapes
 
 from xyntra.passes.lower.cuda.contraction import select
 from xyntra.passes.lower.cuda.contraction.mma_tiles import (
@@ -15,6 +15,7 @@ from xyntra.passes.lower.cuda.contraction.mma_tiles import (
     choose_mma_tile,
     mma_shapes,
 )
+from xyntra.passes.lower.gpu.device import DEVICES, Feature, device_of
 
 PRODUCT = """
 func.func @k(%a: tensor<{a}x{factor}>, %b: tensor<{b}x{factor}>, %c: tensor<{columns}x{result}>)
@@ -73,13 +74,11 @@ func.func @k(%x: tensor<2x14x14x64xf16>, %w: tensor<64x3x3x64xf16>) -> tensor<2x
   } -> tensor<2x14x14x64xf32>
   return %r : tensor<2x14x14x64xf32>
 }"""
-ARCHITECTURES = ("sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120")
 
 
 @pytest.fixture(autouse=True)
 def _selected(monkeypatch):
-    monkeypatch.setattr(select, "MMA_ARCHITECTURES", frozenset(ARCHITECTURES))
-    monkeypatch.setattr(select, "WGMMA_ARCHITECTURES", frozenset())
+    change_devices(monkeypatch, Feature.WGMMA)
 
 
 @pytest.fixture
@@ -137,13 +136,13 @@ def test_no_tile_spills(shape, layout, tiled, tmp_path):
     assert_no_spills(image, "sm_90a", tmp_path)
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", DEVICES)
 def test_every_architecture_takes_the_code(architecture, tmp_path):
     image = compiled(product(16, 256, 8192, layout="kn"), architecture)
     for instruction in ("mma.sync.aligned.m16n8k16", "ldmatrix.sync", "cp.async.cg"):
         assert instruction in image.ptx
     assert ".trans" in image.ptx  # the right factor has its columns side by side
-    assert (image.launches[0].cluster > 1) == (architecture not in ("sm_80", "sm_86", "sm_89"))
+    assert (image.launches[0].cluster > 1) == device_of(architecture).has(Feature.CLUSTERS)
     assert_no_spills(image, architecture, tmp_path)
 
 
@@ -163,6 +162,15 @@ def test_every_type_has_its_instruction(factor, instruction, layout, tiled, tmp_
     assert instruction in image.ptx
     assert ("cvt.rna.tf32" in image.ptx) == (factor == "f32")
     assert_no_spills(image, "sm_90a", tmp_path)
+
+
+@pytest.mark.parametrize("factor", ["bf16", "i8", "f32"])
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_89", "sm_90", "sm_100a", "sm_120"])
+def test_every_architecture_has_every_instruction(factor, architecture, tiled, tmp_path):
+    tiled(MmaTile(64, 64, 2, 2), tf32=True)
+    image = compiled(product(256, 256, 256, factor=factor), architecture)
+    assert "mma.sync" in image.ptx
+    assert_no_spills(image, architecture, tmp_path)
 
 
 def test_f32_is_multiplied_exactly_unless_it_may_be_rounded():
@@ -219,22 +227,24 @@ def test_what_is_no_sum_of_products_stays_with_the_threads():
 
 
 def test_warps_take_small_tiles_and_warpgroups_large_ones(monkeypatch):
-    monkeypatch.setattr(select, "WGMMA_ARCHITECTURES", frozenset({"sm_90a"}))
+    change_devices(monkeypatch)
     assert "mma.sync" in compiled(product(16, 768, 768, factor="bf16")).ptx
     assert "wgmma" in compiled(product(1024, 1024, 768, factor="bf16")).ptx
 
 
 def test_tiles_fit_and_are_no_larger_than_needed():
+    device = device_of("sm_90a")
     for rows, columns, depth in [(1, 768, 12), (128, 3072, 48), (4096, 4096, 64), (4096, 8, 64)]:
-        tile = choose_mma_tile(rows, columns, 1, depth, clusters=True)
-        assert tile.resident >= 1
+        tile = choose_mma_tile(device, rows, columns, 1, depth)
+        assert tile is not None
+        assert tile.resident(device) >= 1
         assert tile.rows < 2 * max(rows, 16)
         assert tile.columns < 2 * max(columns, 16)
         assert tile.split <= depth
 
 
 def test_without_clusters_no_reduction_is_shared():
-    assert choose_mma_tile(1, 768, 1, 48, clusters=False).split == 1
+    assert choose_mma_tile(device_of("sm_80"), 1, 768, 1, 48).split == 1
 
 
 def test_plans_need_addresses_of_32_bits():

@@ -131,6 +131,16 @@ def test_norms_of_factors_by_warps(m: int, n: int, k: int, special: float) -> No
         _check_reader(image, m, [n], k, "f16", special=special)
 
 
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_100a", "sm_120"])
+def test_norms_of_factors_on_other_gpus(architecture: str, tmp_path: Path) -> None:
+    image = compiled(reader(36, [96], 128, "f16"), architecture)
+    (launch,) = image.launches
+    assert launch.programmatic == ("griddepcontrol.wait" in image.ptx)
+    assert "mma.sync" in image.ptx
+    _check_reader(image, 36, [96], 128, "f16")
+    assemble(image, architecture, tmp_path)
+
+
 @pytest.mark.parametrize("tile", _TILES)
 def test_norms_of_factors_by_warpgroups(tile: Tile, monkeypatch: pytest.MonkeyPatch) -> None:
     _on_warpgroups(tile, monkeypatch)

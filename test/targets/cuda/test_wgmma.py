@@ -6,10 +6,11 @@ from __future__ import annotations
 import re
 
 import pytest
-from gpu_code import assemble, compiled
+from gpu_code import assemble, change_devices, compiled
 
-from xyntra.passes.lower.cuda.contraction import select, wgmma_plan
+from xyntra.passes.lower.cuda.contraction import wgmma_plan
 from xyntra.passes.lower.cuda.contraction.wgmma_tiles import Tile
+from xyntra.passes.lower.gpu.device import Feature
 
 PRODUCT = """
 func.func @k(%a: tensor<{a}x{dtype}>, %b: tensor<{b}x{dtype}>, %c: tensor<{columns}x{dtype}>)
@@ -126,7 +127,7 @@ def product(
 
 @pytest.fixture(autouse=True)
 def _warpgroups(monkeypatch):
-    monkeypatch.setattr(select, "MMA_ARCHITECTURES", frozenset())
+    change_devices(monkeypatch, Feature.MMA)
 
 
 @pytest.mark.parametrize(
@@ -195,7 +196,7 @@ def test_rows_outside_of_a_factor_are_not_copied():
     ],
 )
 def test_factors_with_odd_rows_are_copied_to_longer_ones(sizes, layout, rows, monkeypatch):
-    monkeypatch.setattr(select, "MMA_ARCHITECTURES", frozenset({"sm_90a"}))
+    change_devices(monkeypatch)
     image = compiled(product(*sizes, layout=layout))
     assert len(image.launches) == len(rows) + 1
     assert sorted(image.scratch) == [-(-2 * each // 64) * 64 for each in rows]
@@ -204,7 +205,7 @@ def test_factors_with_odd_rows_are_copied_to_longer_ones(sizes, layout, rows, mo
 
 
 def test_small_factors_with_odd_rows_are_loaded_one_by_one(monkeypatch):
-    monkeypatch.setattr(select, "MMA_ARCHITECTURES", frozenset({"sm_90a"}))
+    change_devices(monkeypatch)
     image = compiled(product(20, 30, 37))
     assert len(image.launches) == 1
     assert image.scratch == ()
@@ -212,7 +213,7 @@ def test_small_factors_with_odd_rows_are_loaded_one_by_one(monkeypatch):
 
 @pytest.mark.parametrize("sizes", [(64, 64, 65536), (100, 40, 32768)])
 def test_long_reductions_with_few_outputs_are_summed_in_parts(sizes, monkeypatch):
-    monkeypatch.setattr(select, "MMA_ARCHITECTURES", frozenset({"sm_90a"}))
+    change_devices(monkeypatch)
     image = compiled(product(*sizes))
     parts, total = image.launches
     tiles = -(-sizes[0] // 64)
@@ -304,5 +305,5 @@ def test_other_architectures_take_another_way():
 
 @pytest.mark.parametrize(("rows", "expected"), [(4096, "wgmma"), (16, "mma.sync")])
 def test_the_faster_of_warps_and_warpgroups_multiplies(rows, expected, monkeypatch):
-    monkeypatch.setattr(select, "MMA_ARCHITECTURES", frozenset({"sm_90a"}))
+    change_devices(monkeypatch)
     assert expected in compiled(product(rows, 768, 768)).ptx

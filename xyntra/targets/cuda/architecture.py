@@ -7,25 +7,10 @@ import re
 from dataclasses import dataclass
 
 from xyntra.errors import UnsupportedError
+from xyntra.passes.lower.gpu.device import DEVICES, device_of
 
-# The first version of PTX with each architecture, as LLVM's NVPTX target lists them.
-_PTX = {
-    "sm_80": "ptx70",
-    "sm_86": "ptx71",
-    "sm_89": "ptx78",
-    "sm_90": "ptx80",
-    "sm_90a": "ptx80",
-    "sm_100a": "ptx86",
-    "sm_120": "ptx87",
-}
 _BY_CAPABILITY = {
-    (8, 0): "sm_80",
-    (8, 6): "sm_86",
-    (8, 7): "sm_86",
-    (8, 9): "sm_89",
-    (9, 0): "sm_90a",
-    (10, 0): "sm_100a",
-    (12, 0): "sm_120",
+    capability: each.name for each in DEVICES.values() for capability in each.capabilities
 }
 _TARGET = re.compile(r"cuda(?::(?:(?P<ordinal>\d{1,4})|(?P<architecture>sm_\w+)))?")
 
@@ -56,18 +41,18 @@ def parse_target(target: str) -> CudaTarget:
     """
     match = _TARGET.fullmatch(target)
     architecture = match["architecture"] or "" if match else ""
-    if match is None or (architecture and architecture not in _PTX):
+    if match is None or (architecture and architecture not in DEVICES):
         raise UnsupportedError(
             "target-unsupported",
             f"target '{target}' is not supported",
-            hint=f"cuda, cuda:N, or cuda:ARCHITECTURE with one of {', '.join(_PTX)}",
+            hint=f"cuda, cuda:N, or cuda:ARCHITECTURE with one of {', '.join(DEVICES)}",
         )
     return CudaTarget(int(match["ordinal"] or 0), architecture)
 
 
 def ptx_feature(architecture: str) -> str:
     """LLVM's name of the version of PTX that is generated for `architecture`."""
-    return _PTX[architecture]
+    return device_of(architecture).ptx
 
 
 def architecture_of(capability: tuple[int, int]) -> str:

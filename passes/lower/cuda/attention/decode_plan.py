@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from xyntra.passes.lower.cuda.attention.folded_heads import with_folded_heads
 from xyntra.passes.lower.cuda.attention.plan import LARGEST_SIZE, ROWS, FlashPlan, sized
 from xyntra.passes.lower.cuda.attention.problem import Problem
-from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS
+from xyntra.passes.lower.gpu.device import Device, Feature
 
-_ARCHITECTURES = frozenset({"sm_90", "sm_90a", "sm_100", "sm_100a"})
-"""With clusters, and 227 KB of shared memory for a block."""
 _FEW_QUERIES = 16  # of a head: more pay where there are few heads
 _MOST_QUERIES = 128
 _FEWEST_KEYS = 256
@@ -71,12 +69,12 @@ class DecodePlan:
         return max(self.tiles.shared, self.parts_start + 8 * ROWS)
 
 
-def plan_decode(problem: Problem, architecture: str) -> DecodePlan | None:
+def plan_decode(problem: Problem, device: Device) -> DecodePlan | None:
     """Choose a plan; None where this kernel does not fit, or is not worth it."""
     b, h, s, t, d, e = problem.sizes
-    if architecture not in _ARCHITECTURES or t < _FEWEST_KEYS or max(d, e) > LARGEST_SIZE:
+    if not device.has(Feature.CLUSTERS) or t < _FEWEST_KEYS or max(d, e) > LARGEST_SIZE:
         return None
-    if s >= _MOST_QUERIES or (s > _FEW_QUERIES and b * h * -(-s // 32) >= MULTIPROCESSORS):
+    if s >= _MOST_QUERIES or (s > _FEW_QUERIES and b * h * -(-s // 32) >= device.multiprocessors):
         return None
     widest = problem.query.item_bytes * max(d, e)
     keys, choices = next(found for nbytes, found in _TILES.items() if widest <= nbytes)
@@ -86,5 +84,8 @@ def plan_decode(problem: Problem, architecture: str) -> DecodePlan | None:
         for warps in choices
         for cluster in _CLUSTERS
     ]
-    useful = [plan for plan in plans if plan.cluster == 1 or plan.steps >= plan.warps]
+    fitting = [plan for plan in plans if plan.shared <= device.block_shared_bytes]
+    useful = [plan for plan in fitting if plan.cluster == 1 or plan.steps >= plan.warps]
+    if not useful:
+        return None
     return next((plan for plan in useful if plan.blocks >= _ENOUGH), useful[-1])

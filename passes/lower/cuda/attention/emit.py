@@ -11,20 +11,21 @@ from xyntra.passes.lower.cuda.attention.hopper_plan import plan_hopper
 from xyntra.passes.lower.cuda.attention.problem import Problem
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import LaunchShape
+from xyntra.passes.lower.gpu.device import Device
 
 
-def emit_attention(problem: Problem, shared: SharedMemory, architecture: str) -> LaunchShape:
+def emit_attention(problem: Problem, shared: SharedMemory, device: Device) -> LaunchShape:
     """Emit an attention for a launch of the returned shape.
 
     Args:
         problem: what is to be computed.
         shared: memory of the block.
-        architecture: what the code may use, such as "sm_90a".
+        device: that the code is for.
     """
-    plan = plan_hopper(problem, architecture)
+    plan = plan_hopper(problem, device)
     if plan is not None:
-        return emit_hopper(problem, plan, shared)
-    few = plan_decode(problem, architecture)
+        return emit_hopper(problem, plan, shared, device)
+    few = plan_decode(problem, device)
     if few is not None:
         return emit_decode(few, shared)
-    return emit_flash(problem, shared)
+    return emit_flash(problem, shared, device)

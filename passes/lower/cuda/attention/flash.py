@@ -35,11 +35,12 @@ from xyntra.passes.lower.cuda.thread_grid import (
     block_number,
     thread_number,
 )
+from xyntra.passes.lower.gpu.device import Device
 
 
-def emit_flash(problem: Problem, shared: SharedMemory) -> LaunchShape:
+def emit_flash(problem: Problem, shared: SharedMemory, device: Device) -> LaunchShape:
     """Emit an attention for a launch of the returned shape."""
-    plan = plan_flash(problem)
+    plan = plan_flash(problem, device)
     b, h, s, _, _, _ = problem.sizes
     _Block.placed(problem, plan, shared_address(shared.dynamic())).emit()
     blocks = b * h * -(-s // plan.rows)

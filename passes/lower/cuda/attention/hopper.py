@@ -31,20 +31,22 @@ from xyntra.passes.lower.cuda.attention.problem import Problem
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.tensor_map import TensorMap, map_argument
 from xyntra.passes.lower.cuda.thread_grid import (
-    MULTIPROCESSORS,
     LaunchShape,
     barrier,
     block_number,
     thread_number,
 )
+from xyntra.passes.lower.gpu.device import Device
 
 _GROUP = 128  # threads of a warpgroup
 
 
-def emit_hopper(problem: Problem, plan: HopperPlan, shared: SharedMemory) -> LaunchShape:
+def emit_hopper(
+    problem: Problem, plan: HopperPlan, shared: SharedMemory, device: Device
+) -> LaunchShape:
     """Emit an attention for a launch of the returned shape."""
     b, h, s, _, _, _ = problem.sizes
-    grid = min(b * h * -(-s // plan.rows), MULTIPROCESSORS)
+    grid = min(b * h * -(-s // plan.rows), device.multiprocessors)
     memory = [operand.matrix.memory for operand in (problem.query, problem.key, problem.value)]
     query, key, value = (map_argument(each, number) for number, each in enumerate(memory))
     place = shared_address(shared.dynamic())

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from xyntra.passes.lower.cuda.attention.hopper_machine import ROW_BYTES
 from xyntra.passes.lower.cuda.attention.problem import Located, Problem
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
-from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS
+from xyntra.passes.lower.gpu.device import Device, Feature
 from xyntra.passes.lower.nests.memrefs import view_offset
 
 CHUNK = 64
 """Elements of a row of 128 bytes."""
 GROUP_ROWS = 64
 """Queries of a warpgroup."""
-_ARCHITECTURE = "sm_90a"
 _LARGEST = 256
 _MASKED = 128
 _FEWEST = 128  # queries, and keys
@@ -109,10 +108,10 @@ class HopperPlan:
         return self.barrier_start + 8 * self.barriers
 
 
-def plan_hopper(problem: Problem, architecture: str) -> HopperPlan | None:
+def plan_hopper(problem: Problem, device: Device) -> HopperPlan | None:
     """Choose a plan; None where this kernel does not fit, or is not worth it."""
     _, _, s, t, d, e = problem.sizes
-    if architecture != _ARCHITECTURE or problem.dtype not in _ELEMENTS or max(d, e) > _LARGEST:
+    if not device.has(Feature.WGMMA) or problem.dtype not in _ELEMENTS or max(d, e) > _LARGEST:
         return None
     if min(s, t) < _FEWEST or e % 8 or problem.result.access_bytes != _ALIGNED:
         return None
@@ -120,8 +119,9 @@ def plan_hopper(problem: Problem, architecture: str) -> HopperPlan | None:
         return None
     if max(d, e) > _MASKED and not (problem.keep is None and problem.bias is None):
         return None  # there are no registers for masks
-    plan = min(_candidates(problem), key=lambda each: _time(problem, each))
-    return plan if _is_worth_it(problem, plan) else None
+    fitting = [each for each in _candidates(problem) if each.shared <= device.block_shared_bytes]
+    plan = min(fitting, key=lambda each: _time(problem, each, device), default=None)
+    return plan if plan is not None and _is_worth_it(problem, plan) else None
 
 
 def _candidates(problem: Problem) -> list[HopperPlan]:
@@ -135,10 +135,10 @@ def _candidates(problem: Problem) -> list[HopperPlan]:
     return [two] if _has_masks(problem) else [HopperPlan(3, 4, 3, 2, *chunks, (160, 32)), two]
 
 
-def _time(problem: Problem, plan: HopperPlan) -> float:
+def _time(problem: Problem, plan: HopperPlan, device: Device) -> float:
     """How long the blocks take, in queries."""
     b, h, s, _, _, _ = problem.sizes
-    turns = -(-b * h * -(-s // plan.rows) // MULTIPROCESSORS)
+    turns = -(-b * h * -(-s // plan.rows) // device.multiprocessors)
     return turns * plan.rows * (_TWO_GROUPS if plan.groups == 2 else 1.0)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xyntra.passes.lower.cuda.attention.problem import Problem
-from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS
+from xyntra.passes.lower.gpu.device import Device
 
 ROWS = 16
 """Queries of a warp."""
@@ -15,7 +15,7 @@ LARGEST_SIZE = 256
 """Elements of a key or value: more do not fit into registers."""
 _LANES = 32
 _PADDING = 16  # bytes behind a row, so that eight rows lie in different banks
-_SHARED = 99 << 10  # what a block may have on every architecture since sm_80
+_SHARED = 99 << 10  # bytes of a block at most, so that an H100's multiprocessor holds two
 _FEW_KEYS = 256
 _STEP = 16  # keys
 _APART = 8  # f32s behind a row of a warp's own results
@@ -107,16 +107,17 @@ class FlashPlan:
         return max(self.own_start + self.warps * self.own_bytes, results)
 
 
-def plan_flash(problem: Problem) -> FlashPlan:
+def plan_flash(problem: Problem, device: Device) -> FlashPlan:
     """Choose blocks, of which there should be at least one for every multiprocessor.
 
     With few of them, warps share the keys of sixteen queries.
     """
-    return next(each for each in _candidates(problem) if each.shared <= _SHARED)
+    most = min(_SHARED, device.block_shared_bytes)
+    return next(each for each in _candidates(problem, device) if each.shared <= most)
 
 
-def _candidates(problem: Problem) -> Iterator[FlashPlan]:
-    for row_warps, key_warps in _warps(problem):
+def _candidates(problem: Problem, device: Device) -> Iterator[FlashPlan]:
+    for row_warps, key_warps in _warps(problem, device):
         widest = _warp_keys(problem, key_warps)
         for stages in _stages(problem, key_warps * widest):
             for keys in sorted({widest, 32, 16}, reverse=True):
@@ -126,13 +127,13 @@ def _candidates(problem: Problem) -> Iterator[FlashPlan]:
         yield _plan(problem, 1, 1, keys, 1)
 
 
-def _warps(problem: Problem) -> list[tuple[int, int]]:
+def _warps(problem: Problem, device: Device) -> list[tuple[int, int]]:
     b, h, s, t, _, _ = problem.sizes
     shared_keys = (1, 4 if t <= _FEW_KEYS else 8)
     choices = [shared_keys, (1, 4), (1, 2)]
-    if b * h * -(-s // 32) >= MULTIPROCESSORS:
+    if b * h * -(-s // 32) >= device.multiprocessors:
         choices = [(2, 2), *choices]
-    if b * h * -(-s // 64) >= MULTIPROCESSORS:
+    if b * h * -(-s // 64) >= device.multiprocessors:
         choices = [(4, 1), *choices]
     return choices
 

@@ -22,6 +22,7 @@ from xyntra.passes.lower.cuda.contraction.select import (
     time_on_warps,
 )
 from xyntra.passes.lower.cuda.stages import Stage, copying_stage
+from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.nests.fills import is_arithmetic_reduction
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.memrefs import allocate, is_contiguous
@@ -32,26 +33,26 @@ _LAUNCH = 1.3  # microseconds, of one more kernel
 _COPY = 1.2e6  # bytes in a microsecond, read or written
 
 
-def with_aligned_factors(stages: Sequence[Stage], architecture: str) -> list[Stage]:
+def with_aligned_factors(stages: Sequence[Stage], device: Device) -> list[Stage]:
     """Return `stages` with copies of factors before the contractions that they make faster.
 
     Args:
         stages: of a kernel, in order.
-        architecture: what the code may use, such as "sm_90a".
+        device: that the code is for.
     """
     found: list[Stage] = []
     for stage in stages:
-        factors = _worth_copying(stage, architecture)
+        factors = _worth_copying(stage, device)
         found += _copied(stage, factors) if factors else [stage]
     return found
 
 
-def _worth_copying(stage: Stage, architecture: str) -> list[int]:
+def _worth_copying(stage: Stage, device: Device) -> list[int]:
     """Return the numbers of the inputs of a stage's contraction that should be copied."""
     group = stage.contraction
     if group is None or stage.is_needless or group.windows:
         return []
-    if plan_on_warpgroups(group, architecture) is not None:
+    if plan_on_warpgroups(group, device) is not None:
         return []
     generic = _contraction(stage)
     inputs = list(group.nest.inputs)
@@ -66,8 +67,8 @@ def _worth_copying(stage: Stage, architecture: str) -> list[int]:
             return []
         inputs[number] = longer
     aligned = replace(group, nest=replace(group.nest, inputs=tuple(inputs)))
-    plan = plan_on_warpgroups(aligned, architecture) if factors else None
-    on_warps = plan_on_warps(group, architecture)
+    plan = plan_on_warpgroups(aligned, device) if factors else None
+    on_warps = plan_on_warps(group, device)
     if plan is None or on_warps is None:
         return []
     copies = sum(_microseconds(generic.operands[number]) for number in factors)

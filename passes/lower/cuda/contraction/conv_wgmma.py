@@ -29,7 +29,7 @@ from xyntra.passes.lower.cuda.contraction.wgmma_tiles import (
     shares,
     tensor_map,
 )
-from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS
+from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.memrefs import view_offset
@@ -53,6 +53,7 @@ _WRITE, _READ = 6.2e-5, 7.3e-5  # microseconds, of an element of a tile, and of 
 
 def plan_convolution(
     product: Product,
+    device: Device,
     epilogue: Epilogue | None,
     windows: Sequence[Window],
     tile: Tile | None = None,
@@ -61,6 +62,7 @@ def plan_convolution(
 
     Args:
         product: the convolution, with the image as left factor.
+        device: that the code is for.
         epilogue: what happens to each element before it is stored, if anything.
         windows: dimensions in which the image may be read outside of its memory.
         tile: how the product is cut; None to choose.
@@ -77,7 +79,7 @@ def plan_convolution(
     tiles = _TILES if tile is None else (tile,)
     orders = [TileOrder(product, each) for each in tiles]
     times = {
-        order.tile: microseconds(order, epilogue, taps)
+        order.tile: microseconds(order, epilogue, taps, device)
         for order in orders
         if order.tile.split == 1 or shares(order.tile, order.count, taps.steps)
     }
@@ -90,16 +92,17 @@ def plan_convolution(
     if left is None or right is None or results is None:
         return None
     order = TileOrder(product, tile)
-    return WgmmaPlan(order, left, right, ((0, results),), taps.steps, times[tile])
+    return WgmmaPlan(device, order, left, right, ((0, results),), taps.steps, times[tile])
 
 
-def microseconds(order: TileOrder, epilogue: Epilogue | None, taps: Taps) -> float:
-    """Return about how long a convolution takes on a large device.
+def microseconds(order: TileOrder, epilogue: Epilogue | None, taps: Taps, device: Device) -> float:
+    """Return about how long a convolution takes.
 
     Args:
         order: of the tiles.
         epilogue: what happens to each element before it is stored, if anything.
         taps: stages of the reduction.
+        device: that the code is for.
     """
     product, tile = order.product, order.tile
     inputs = () if epilogue is None else epilogue.inputs
@@ -118,7 +121,7 @@ def microseconds(order: TileOrder, epilogue: Epilogue | None, taps: Taps) -> flo
     if tile.split > 1:
         own = -(-taps.steps // tile.split)
         return _LAUNCH + own * stage + exchange(tile) + results / tile.split
-    waves = -(-order.count // MULTIPROCESSORS)
+    waves = -(-order.count // device.multiprocessors)
     return _LAUNCH + waves * (taps.steps * stage + results)
 
 

@@ -12,6 +12,7 @@ from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
 from xyntra.passes.lower.cuda.contraction.mma_kind import mma_kind
 from xyntra.passes.lower.cuda.contraction.mma_plan import order, sizes_of
 from xyntra.passes.lower.cuda.contraction.roles import Roles, size
+from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.nests.linear_nest import LinearNest
 
 _PLACES = 32  # registers for where more rows lie in an image that is read around its padding
@@ -19,7 +20,6 @@ _PLACES = 32  # registers for where more rows lie in an image that is read aroun
 # other: on an H100, 4096 x 4096 x 4096 took 3.2 ms by them, and 2.7 without.
 _FEW_SUMS = 16  # of a thread
 _MANY_ROWS = 32  # of a tile
-_CLUSTERS = frozenset({"sm_90", "sm_90a", "sm_100a"})
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class FmaPlan:
     """A contraction in f32 that every thread computes a part of, as exactly as f32 is.
 
     Attributes:
+        device: that the code is for.
         nest: the contraction.
         roles: of its loops, the reductions in the order in which the factors run.
         tile: the tiles.
@@ -34,6 +35,7 @@ class FmaPlan:
         right: the right factor.
     """
 
+    device: Device
     nest: LinearNest
     roles: Roles
     tile: FmaTile
@@ -50,7 +52,7 @@ class FmaPlan:
         """Blocks that one multiprocessor has registers for."""
         reads_around = any(each.windows for each in (self.left, self.right))
         many = 2 * max(self.tile.rows, self.tile.columns) > self.tile.threads  # over four a thread
-        return self.tile.bound(_PLACES if reads_around and many else 0)
+        return self.tile.bound(self.device, _PLACES if reads_around and many else 0)
 
     def factor(self, number: int) -> FmaFactor:
         """Return the factor that is input `number` of the nest."""
@@ -60,7 +62,7 @@ class FmaPlan:
 def plan_fma(
     nest: LinearNest,
     roles: Roles,
-    architecture: str,
+    device: Device,
     *,
     tile: FmaTile | None = None,
     windows: Mapping[int, tuple[Window, ...]] | None = None,
@@ -70,7 +72,7 @@ def plan_fma(
     Args:
         nest: a contraction.
         roles: of its loops.
-        architecture: such as "sm_90a".
+        device: that the code is for.
         tile: the tiles; None to choose them.
         windows: for the factors that may be read outside of their memory, for zeros, in which
             dimensions.
@@ -84,18 +86,17 @@ def plan_fma(
     rows, columns, batch, steps = sizes
     roles = replace(roles, reductions=order(nest, roles))
     parts = -(-steps // DEPTH)
-    clusters = architecture in _CLUSTERS
     factors = FmaFactor.both(nest, roles, kind, (VECTOR, VECTOR), windows)
     if factors is None:
         return None
     in_vectors = all(each.lanes == VECTOR for each in factors)
-    tile = tile or choose_fma_tile(
-        rows, columns, batch, parts, clusters=clusters, in_vectors=in_vectors
-    )
+    tile = tile or choose_fma_tile(device, rows, columns, batch, parts, in_vectors=in_vectors)
+    if tile is None:
+        return None
     left, right = (
         replace(each, width=width)
         for each, width in zip(factors, (tile.rows, tile.columns), strict=True)
     )
     if tile.own_rows * tile.own_columns <= _FEW_SUMS and tile.rows >= _MANY_ROWS:
         left = left.deep(tile.lane_rows)
-    return FmaPlan(nest, roles, tile, left, right)
+    return FmaPlan(device, nest, roles, tile, left, right)

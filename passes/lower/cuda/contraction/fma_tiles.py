@@ -8,7 +8,7 @@ from itertools import product
 from math import ceil
 
 from xyntra.passes.lower.cuda.contraction.mma_tiles import MmaTile
-from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS
+from xyntra.passes.lower.gpu.device import Device, Feature
 
 VECTOR = 4
 """Neighbours that a thread takes at once from shared memory, 16 bytes."""
@@ -16,9 +16,6 @@ DEPTH = 16
 """Steps of the reduction in one part."""
 _PADDING = 4  # elements behind every step of a part, so that steps start in different banks
 _LANES = 32
-_SHARED = 227 << 10  # bytes that the blocks of one multiprocessor have
-_RESERVED = 1 << 10  # that the system takes of them for each block
-_REGISTERS = 1 << 16  # of one multiprocessor
 _SCHEDULERS = 4  # of one multiprocessor
 _SPLITS = (1, 2, 4, 8)
 _MIN_PARTS = 2  # of a slice of the reduction
@@ -99,21 +96,27 @@ class FmaTile:
         few = self.own_rows * self.own_columns <= _MOST_SUMS
         return _FEW_REGISTERS if few else _MANY_REGISTERS
 
-    def bound(self, more: int = 0) -> int:
+    def bound(self, device: Device, more: int = 0) -> int:
         """Return how many blocks one multiprocessor has registers for, `more` in every thread."""
-        return _REGISTERS // (self.threads * (self.registers + more + 1 & ~7))
+        return device.registers // (self.threads * self._allocated(more))
 
-    @property
-    def resident(self) -> int:
-        """Blocks that one multiprocessor holds at once."""
-        return min(_SHARED // (self.shared_bytes + _RESERVED), self.bound())
+    def resident(self, device: Device) -> int:
+        """Return how many blocks one multiprocessor holds at once; 0 where none finds room."""
+        return device.resident(self.threads, self.shared_bytes, self._allocated())
 
-    def microseconds(self, rows: int, columns: int, batch: int, parts: int) -> float:
-        """Estimate how long a contraction of `parts` parts takes on a large device."""
+    def _allocated(self, more: int = 0) -> int:
+        """Return the registers of a thread that may take `more`: they are allocated by eights."""
+        return (self.registers + more + 1) & ~7
+
+    def microseconds(
+        self, device: Device, rows: int, columns: int, batch: int, parts: int
+    ) -> float:
+        """Estimate how long a contraction of `parts` parts takes with a tile that fits."""
         all_blocks = self.tiles(rows, columns, batch) * self.split
-        blocks = ceil(all_blocks * _CROWDING[self.split] / MULTIPROCESSORS)
-        waves, last = divmod(blocks, self.resident)
-        cycles = waves * self._cycles(self.resident) + (self._cycles(last) if last else 0.0)
+        blocks = ceil(all_blocks * _CROWDING[self.split] / device.multiprocessors)
+        resident = self.resident(device)
+        waves, last = divmod(blocks, resident)
+        cycles = waves * self._cycles(resident) + (self._cycles(last) if last else 0.0)
         time = _START + cycles * parts / self.split / _CLOCK
         time += blocks * self.rows * self.columns * _RESULT + (waves + (last > 0)) * _WAVE
         return time + (_CLUSTER if self.split > 1 else 0.0)
@@ -157,31 +160,35 @@ def fma_shapes() -> tuple[FmaTile, ...]:
 
 
 def choose_fma_tile(
+    device: Device,
     rows: int,
     columns: int,
     batch: int,
     parts: int,
     *,
-    clusters: bool,
     in_vectors: bool = True,
-) -> FmaTile:
-    """Return the tile with the shortest estimate.
+) -> FmaTile | None:
+    """Return the tile with the shortest estimate; None where a block has room for none.
 
     Args:
+        device: that the code is for.
         rows: of the output.
         columns: of the output.
         batch: outputs.
         parts: of the reduction, each of `DEPTH` steps.
-        clusters: blocks may share a reduction.
         in_vectors: both factors are copied in vectors; where they are not, the largest tile was
             never the fastest.
     """
     splits = [
         split
-        for split in (_SPLITS if clusters else _SPLITS[:1])
+        for split in (_SPLITS if device.has(Feature.CLUSTERS) else _SPLITS[:1])
         if split == 1 or parts // split >= _MIN_PARTS
     ]
     known = _SHAPES if in_vectors else [shape for shape in _SHAPES if shape != _LARGEST]
     shapes = [shape for shape in known if shape.rows >= _FEW_ROWS or rows <= _FEW_ROWS]
     candidates = [replace(shape, split=split) for shape, split in product(shapes, splits)]
-    return min(candidates, key=lambda tile: tile.microseconds(rows, columns, batch, parts))
+    return min(
+        (tile for tile in candidates if tile.resident(device)),
+        key=lambda tile: tile.microseconds(device, rows, columns, batch, parts),
+        default=None,
+    )

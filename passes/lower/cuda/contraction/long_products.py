@@ -19,7 +19,7 @@ from xyntra.passes.lower.cuda.contraction.select import (
 )
 from xyntra.passes.lower.cuda.contraction.wgmma_tiles import Tile, microseconds
 from xyntra.passes.lower.cuda.long_reductions import Cut, has_plain_maps
-from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS
+from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.nests.fills import is_arithmetic_reduction
 from xyntra.passes.lower.nests.linear_nest import Loop, linear_nest
 
@@ -30,17 +30,17 @@ _ADD = 2e6  # bytes in a microsecond, of what parts give
 _GAIN = 0.85  # of the time without parts, below which they are worth it
 
 
-def cut_of(group: ContractionGroup, architecture: str) -> tuple[ir.Operation, Cut] | None:
+def cut_of(group: ContractionGroup, device: Device) -> tuple[ir.Operation, Cut] | None:
     """Return a contraction and how its reduction is cut; None where it takes less time whole.
 
     Args:
         group: the contraction.
-        architecture: what the code may use, such as "sm_90a".
+        device: that the code is for.
     """
     if group.windows or len(group.roles.reductions) != 1:
         return None
     product = product_of(group.nest, group.roles, group.initial)
-    whole = plan_on_warpgroups(group, architecture)
+    whole = plan_on_warpgroups(group, device)
     if product is None or whole is None or product.batch:
         return None
     generic = next(op for op in group.operations if is_arithmetic_reduction(op))
@@ -50,13 +50,13 @@ def cut_of(group: ContractionGroup, architecture: str) -> tuple[ir.Operation, Cu
         return None
     loop = nest.reductions[0]
     extent = nest.loops[loop].extent
-    most = MULTIPROCESSORS // _tiles(product)
+    most = device.multiprocessors // _tiles(product)
     parts = [each for each in range(2, most + 1) if extent % (each * _STEPS) == 0]
-    warps = plan_on_warps(group, architecture)
+    warps = plan_on_warps(group, device)
     now = whole.microseconds
     if warps is not None:
         now = min(now, time_on_warps(warps))
-    if not parts or _in_parts(product, parts[-1]) > _GAIN * now:
+    if not parts or _in_parts(product, parts[-1], device) > _GAIN * now:
         return None
     return generic, Cut(loop, parts[-1], last=False, combiner=combiner)
 
@@ -66,11 +66,11 @@ def _tiles(product: Product) -> int:
     return -(-rows // _TILE.rows) * -(-columns // _TILE.columns)
 
 
-def _in_parts(product: Product, parts: int) -> float:
+def _in_parts(product: Product, parts: int, device: Device) -> float:
     """Return about how many microseconds a product takes whose parts are computed at once."""
     loops = list(product.nest.loops)
     (deep,) = product.depth
     loops[deep] = Loop(loops[deep].extent // parts, is_reduction=True)
     part = replace(product, nest=replace(product.nest, loops=tuple(loops)))
     outputs = product.size(product.rows) * product.size(product.columns)
-    return microseconds(part, _TILE, 0) + _LAUNCH + parts * outputs * 4 / _ADD
+    return microseconds(part, _TILE, 0, device) + _LAUNCH + parts * outputs * 4 / _ADD

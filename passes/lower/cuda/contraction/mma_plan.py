@@ -11,11 +11,12 @@ from xyntra.passes.lower.cuda.contraction.mma_factor import MmaFactor
 from xyntra.passes.lower.cuda.contraction.mma_kind import MmaKind, mma_kind
 from xyntra.passes.lower.cuda.contraction.mma_tiles import ROW_BYTES, MmaTile, choose_mma_tile
 from xyntra.passes.lower.cuda.contraction.roles import Roles, outputs, size
+from xyntra.passes.lower.cuda.contraction.row_values import RowValues
+from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.nests.linear_nest import LinearNest
 
 _MIN_REDUCTION = 16
 _MIN_WIDTH = 16
-_FIRST_CLUSTERS = 90  # the first architecture with clusters
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class MmaPlan:
     """A contraction that tensor cores compute.
 
     Attributes:
+        device: that the code is for.
         nest: the contraction.
         roles: of its loops, the reductions in the order in which the factors run.
         kind: the instruction.
@@ -31,6 +33,7 @@ class MmaPlan:
         right: the right factor.
     """
 
+    device: Device
     nest: LinearNest
     roles: Roles
     kind: MmaKind
@@ -40,10 +43,15 @@ class MmaPlan:
 
     @property
     def microseconds(self) -> float:
-        """An estimate of how long it takes on a large device."""
+        """An estimate of how long it takes, which was fitted to an H100."""
         rows, columns, batch = (size(self.nest, loops) for loops in outputs(self.roles))
         parts = -(-size(self.nest, self.roles.reductions) // self.left.depth)
-        return self.tile.microseconds(rows, columns, batch, parts)
+        return self.tile.microseconds(self.device, rows, columns, batch, parts)
+
+    def has_room_for(self, values: RowValues | None) -> bool:
+        """Tell whether a block has shared memory for values of its rows, too."""
+        more = 0 if values is None else values.table_bytes(self.tile.rows)
+        return self.tile.shared_bytes + more <= self.device.block_shared_bytes
 
     def factor(self, number: int) -> MmaFactor:
         """Return the factor that is input `number` of the nest."""
@@ -53,7 +61,7 @@ class MmaPlan:
 def plan_mma(
     nest: LinearNest,
     roles: Roles,
-    architecture: str,
+    device: Device,
     *,
     tf32: bool = False,
     tile: MmaTile | None = None,
@@ -64,7 +72,7 @@ def plan_mma(
     Args:
         nest: a contraction.
         roles: of its loops.
-        architecture: such as "sm_90a".
+        device: that the code is for.
         tf32: factors of f32 may be rounded to 10 bits of mantissa.
         tile: the tiles; None to choose them.
         windows: for the factors that may be read outside of their memory, for zeros, in which
@@ -79,12 +87,13 @@ def plan_mma(
     rows, columns, batch, steps = sizes
     roles = replace(roles, reductions=order(nest, roles))
     parts = -(-steps * kind.item // ROW_BYTES)
-    clusters = _number(architecture) >= _FIRST_CLUSTERS
-    tile = tile or choose_mma_tile(rows, columns, batch, parts, clusters=clusters)
+    tile = tile or choose_mma_tile(device, rows, columns, batch, parts)
+    if tile is None:
+        return None
     factors = MmaFactor.both(nest, roles, kind, (tile.rows, tile.columns), windows)
     if factors is None:
         return None
-    return MmaPlan(nest, roles, kind, tile, *factors)
+    return MmaPlan(device, nest, roles, kind, tile, *factors)
 
 
 def sizes_of(nest: LinearNest, roles: Roles) -> tuple[int, int, int, int] | None:
@@ -106,7 +115,3 @@ def order(nest: LinearNest, roles: Roles) -> tuple[int, ...]:
         return (steps.count(1), extent if 1 in steps else 0, -max(steps))
 
     return tuple(sorted(roles.reductions, key=key))
-
-
-def _number(architecture: str) -> int:
-    return int("".join(letter for letter in architecture if letter.isdigit()))

@@ -6,16 +6,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 
-from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS
+from xyntra.passes.lower.gpu.device import Device, Feature
 
 ROW_BYTES = 128
 """Bytes of a row of either factor that one stage holds."""
-_SHARED = 227 << 10  # bytes that the blocks of one multiprocessor have
-_RESERVED = 1 << 10  # that the system takes of them for each block
-_THREADS = 1024  # of one multiprocessor at a time, at 64 registers
+_REGISTERS = 64  # of a thread, as the estimate has it
 _SPLITS = (1, 2, 4, 8)
 _MIN_PARTS = 2  # of a slice of the reduction
-_STAGES_BYTES = 100 << 10  # of all stages, so that two blocks fit
+_STAGES_BYTES = 100 << 10  # of all stages, so that an H100's multiprocessor holds two blocks
 _MOST_STAGES = 6
 _PADDING = 8  # f32s behind each row of the result, so that rows start in different banks
 
@@ -79,23 +77,24 @@ class MmaTile:
         """Bytes of shared memory: the stages, and afterwards in their place the result."""
         return max(self.stages * self.stage_bytes, self.rows * self.pitch * 4)
 
-    @property
-    def resident(self) -> int:
-        """Blocks that one multiprocessor holds at once."""
-        return min(_SHARED // (self.shared_bytes + _RESERVED), _THREADS // self.threads)
+    def resident(self, device: Device) -> int:
+        """Return how many blocks one multiprocessor holds at once; 0 where none finds room."""
+        return device.resident(self.threads, self.shared_bytes, _REGISTERS)
 
     def tiles(self, rows: int, columns: int, batch: int) -> int:
         """Return how many tiles cover `batch` outputs of `rows` by `columns`."""
         return batch * -(-rows // self.rows) * -(-columns // self.columns)
 
-    def microseconds(self, rows: int, columns: int, batch: int, parts: int) -> float:
-        """Estimate how long a contraction of `parts` parts takes on a large device."""
+    def microseconds(
+        self, device: Device, rows: int, columns: int, batch: int, parts: int
+    ) -> float:
+        """Estimate how long a contraction of `parts` parts takes with a tile that fits."""
         blocks = self.tiles(rows, columns, batch) * self.split
-        waves = -(-blocks // (MULTIPROCESSORS * self.resident))
+        waves = -(-blocks // (device.multiprocessors * self.resident(device)))
         own = -(-parts // self.split)
         work = max(self.rows * self.columns * ROW_BYTES / _MULTIPLY, self.stage_bytes / _COPY)
         result = self.rows * self.columns * 4 * (_RESULT + (_EXCHANGE if self.split > 1 else 0.0))
-        busy = -(-blocks // MULTIPROCESSORS) * (own * work + result)
+        busy = -(-blocks // device.multiprocessors) * (own * work + result)
         waiting = waves * (own * _LATENCY / (self.stages - 1) + result)
         cluster = _CLUSTER + _MEMBER * self.split if self.split > 1 else 0.0
         return max(busy, waiting) + waves * cluster + _START
@@ -122,27 +121,34 @@ def mma_shapes() -> tuple[MmaTile, ...]:
     return _SHAPES
 
 
-def choose_mma_tile(rows: int, columns: int, batch: int, parts: int, *, clusters: bool) -> MmaTile:
-    """Return the tile with the shortest estimate.
+def choose_mma_tile(
+    device: Device, rows: int, columns: int, batch: int, parts: int
+) -> MmaTile | None:
+    """Return the tile with the shortest estimate; None where a block has room for none.
 
     Args:
+        device: that the code is for.
         rows: of the output.
         columns: of the output.
         batch: outputs.
         parts: of the reduction, each as long as a stage.
-        clusters: blocks may share a reduction.
     """
     splits = [
         split
-        for split in (_SPLITS if clusters else _SPLITS[:1])
+        for split in (_SPLITS if device.has(Feature.CLUSTERS) else _SPLITS[:1])
         if split == 1 or parts // split >= _MIN_PARTS
     ]
-    candidates = [_staged(shape, split, parts) for shape, split in product(_SHAPES, splits)]
-    return min(candidates, key=lambda tile: tile.microseconds(rows, columns, batch, parts))
+    candidates = [_staged(device, shape, split, parts) for shape, split in product(_SHAPES, splits)]
+    return min(
+        (tile for tile in candidates if tile.resident(device)),
+        key=lambda tile: tile.microseconds(device, rows, columns, batch, parts),
+        default=None,
+    )
 
 
-def _staged(shape: MmaTile, split: int, parts: int) -> MmaTile:
+def _staged(device: Device, shape: MmaTile, split: int, parts: int) -> MmaTile:
     """Return `shape` with as many stages as its slice of the reduction has use for."""
-    most = min(_MOST_STAGES, _STAGES_BYTES // shape.stage_bytes)
+    room = min(_STAGES_BYTES, device.block_shared_bytes)
+    most = min(_MOST_STAGES, room // shape.stage_bytes)
     stages = max(2, min(most, -(-parts // split) + 1))
     return MmaTile(shape.rows, shape.columns, shape.warp_rows, shape.warp_columns, stages, split)

@@ -18,28 +18,29 @@ from xyntra.passes.lower.cuda.contraction.row_values import accesses_of
 from xyntra.passes.lower.cuda.contraction.select import takes_rows
 from xyntra.passes.lower.cuda.launch_groups import is_nest
 from xyntra.passes.lower.cuda.stages import Stage
+from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.nests.linear_nest import Access, linear_nest
 from xyntra.passes.lower.nests.memrefs import is_private, is_touched_by, root, written_by
 
 
-def with_row_work(stages: Sequence[Stage], architecture: str) -> list[Stage]:
+def with_row_work(stages: Sequence[Stage], device: Device) -> list[Stage]:
     """Return `stages` with contractions joined by what belongs to their rows.
 
     Args:
         stages: of a kernel, in order.
-        architecture: what the code may use, such as "sm_90a".
+        device: that the code is for.
     """
     found = list(stages)
     for number in range(len(found)):
         group = found[number].contraction
         if group is not None and group.partials is None:
-            place = _join_partials(found, number, group, architecture)
-            _join_values(found, place, architecture)
+            place = _join_partials(found, number, group, device)
+            _join_values(found, place, device)
     return found
 
 
 def _join_partials(
-    stages: list[Stage], number: int, group: ContractionGroup, architecture: str
+    stages: list[Stage], number: int, group: ContractionGroup, device: Device
 ) -> int:
     """Join a contraction with the sums behind it; returns where it is then."""
     stage = stages[number]
@@ -52,7 +53,7 @@ def _join_partials(
         partials = find_partials(group, operations)
         if partials is None or _read(group) & set(map(root, map(_last, operations))):
             continue
-        if not takes_rows(replace(group, partials=partials), architecture):
+        if not takes_rows(replace(group, partials=partials), device):
             continue
         ending = operations[-1]
         members = (*stage.operations, *operations)
@@ -68,7 +69,7 @@ def _join_partials(
     return number
 
 
-def _join_values(stages: list[Stage], number: int, architecture: str) -> None:
+def _join_values(stages: list[Stage], number: int, device: Device) -> None:
     """Join a contraction with what gives its epilogues values of rows."""
     stage, group = stages[number], stages[number].contraction
     if group is None:
@@ -87,7 +88,7 @@ def _join_values(stages: list[Stage], number: int, architecture: str) -> None:
     if not operations or not _may_move(stages, operations, stage.operations):
         return
     values = find_values(group, operations)
-    if values is None or not takes_rows(replace(group, values=values), architecture):
+    if values is None or not takes_rows(replace(group, values=values), device):
         return
     for op in operations:
         op.move_before(stage.operations[0])

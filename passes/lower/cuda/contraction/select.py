@@ -20,7 +20,7 @@ from xyntra.passes.lower.cuda.contraction.wgmma_plan import WgmmaPlan, plan_wgmm
 from xyntra.passes.lower.cuda.precision import allows_tf32
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import LaunchShape
-from xyntra.passes.lower.tensor_cores import MMA_ARCHITECTURES, WGMMA_ARCHITECTURES
+from xyntra.passes.lower.gpu.device import Device, Feature
 
 OVERLAPS = True
 """Whether products on warps with folded norms bring weights before the launch ahead has ended.
@@ -35,67 +35,67 @@ _SINGLE_ELEMENTS = 3.5  # times the estimate for the rest of it, that warps took
 _FOLLOWED = 1.12  # times the estimate for warps, by which the faster is chosen in most of ResNet-50
 
 
-def emit_contraction(
-    group: ContractionGroup, shared: SharedMemory, architecture: str
-) -> LaunchShape:
+def emit_contraction(group: ContractionGroup, shared: SharedMemory, device: Device) -> LaunchShape:
     """Emit a contraction and what belongs to it for a launch of the returned shape.
 
     Args:
         group: the contraction.
         shared: of the launch.
-        architecture: what the code may use.
+        device: that the code is for.
     """
     pooling = pooling_of(group)
     if pooling is not None:
         return emit_pooling(pooling)
-    plan = plan_on_tensor_cores(group, architecture)
+    plan = plan_on_tensor_cores(group, device)
     if isinstance(plan, WgmmaPlan):
         return emit_wgmma(plan.with_rows(group.values, group.partials), shared)
     if plan is not None:
         folded = group.values is not None or group.partials is not None
-        overlaps = OVERLAPS and folded and architecture in WGMMA_ARCHITECTURES
+        overlaps = OVERLAPS and folded and device.has(Feature.DEPENDENT_LAUNCH)
         return emit_mma(plan, group, shared, overlaps=overlaps)
-    cores = plan_on_cores(group, architecture)
+    cores = plan_on_cores(group, device)
     if cores is not None:
         return emit_fma(cores, group.initial, group.epilogue, shared)
-    return emit_simt(group.nest, group.roles, group.initial, group.epilogue, shared)
+    return emit_simt(group.nest, group.roles, group.initial, group.epilogue, shared, device)
 
 
-def plan_on_tensor_cores(group: ContractionGroup, architecture: str) -> WgmmaPlan | MmaPlan | None:
+def plan_on_tensor_cores(group: ContractionGroup, device: Device) -> WgmmaPlan | MmaPlan | None:
     """Return how tensor cores compute a contraction; None where they do not."""
-    plan = plan_on_warps(group, architecture)
-    warpgroups = plan_on_warpgroups(group, architecture)
+    plan = plan_on_warps(group, device)
+    warpgroups = plan_on_warpgroups(group, device)
     if warpgroups is not None and (plan is None or group.slices or _is_faster(warpgroups, plan)):
         return warpgroups
     return plan
 
 
-def takes_rows(group: ContractionGroup, architecture: str) -> bool:
+def takes_rows(group: ContractionGroup, device: Device) -> bool:
     """Tell whether a launch of a contraction computes what belongs to its rows as well."""
-    plan = plan_on_tensor_cores(group, architecture)
+    plan = plan_on_tensor_cores(group, device)
     if plan is None or group.windows or pooling_of(group) is not None:
         return False
     if isinstance(plan, WgmmaPlan) and plan.order.tile.split == 1:
         return not isinstance(plan.left, Image) and not plan.order.product.batch
     tile = plan.order.tile if isinstance(plan, WgmmaPlan) else plan.tile
+    if isinstance(plan, MmaPlan) and not plan.has_room_for(group.values):
+        return False
     lanes = neighbours(group.nest, group.roles, group.epilogue, group.values)
     return tile.columns % PARTIAL_COLUMNS == 0 and lanes > 1
 
 
-def takes_slices(group: ContractionGroup, architecture: str) -> bool:
+def takes_slices(group: ContractionGroup, device: Device) -> bool:
     """Tell whether a contraction can be followed by another operation from column to column."""
-    on_warps = plan_on_warps(group, architecture) if group.windows else None
-    return on_warps is None and plan_on_warpgroups(group, architecture) is not None
+    on_warps = plan_on_warps(group, device) if group.windows else None
+    return on_warps is None and plan_on_warpgroups(group, device) is not None
 
 
-def plan_on_warpgroups(group: ContractionGroup, architecture: str) -> WgmmaPlan | None:
+def plan_on_warpgroups(group: ContractionGroup, device: Device) -> WgmmaPlan | None:
     """Return how warpgroups compute a contraction; None where they do not."""
-    if architecture not in WGMMA_ARCHITECTURES:
+    if not device.has(Feature.WGMMA):
         return None
-    rows = _plan_of_rows(group)
+    rows = _plan_of_rows(group, device)
     if rows is not None and not rows.order.product.batch:
         return rows
-    found = [plan for plan in (rows, _plan_of_pixels(group)) if plan is not None]
+    found = [plan for plan in (rows, _plan_of_pixels(group, device)) if plan is not None]
     return min(found, key=lambda plan: plan.microseconds, default=None)
 
 
@@ -111,32 +111,34 @@ def time_on_warps(plan: MmaPlan) -> float:
     return _START + slower * (plan.microseconds - _START)
 
 
-def _plan_of_rows(group: ContractionGroup) -> WgmmaPlan | None:
+def _plan_of_rows(group: ContractionGroup, device: Device) -> WgmmaPlan | None:
     if group.windows:
         return None
     tf32 = allows_tf32(group.operations[-1])
     product = product_of(group.nest, group.roles, group.initial, tf32=tf32)
-    return None if product is None else plan_wgmma(product, group.epilogue, group.slices)
+    return None if product is None else plan_wgmma(product, device, group.epilogue, group.slices)
 
 
-def _plan_of_pixels(group: ContractionGroup) -> WgmmaPlan | None:
+def _plan_of_pixels(group: ContractionGroup, device: Device) -> WgmmaPlan | None:
     if not GATHERS_PIXELS or group.slices or (group.windows and group.image != group.roles.left):
         return None
     tf32 = allows_tf32(group.operations[-1])
     product = convolution_of(group.nest, group.roles, group.initial, tf32=tf32)
-    return None if product is None else plan_convolution(product, group.epilogue, group.windows)
+    if product is None:
+        return None
+    return plan_convolution(product, device, group.epilogue, group.windows)
 
 
-def plan_on_warps(group: ContractionGroup, architecture: str) -> MmaPlan | None:
+def plan_on_warps(group: ContractionGroup, device: Device) -> MmaPlan | None:
     """Return how warps compute a contraction on tensor cores; None where they do not."""
-    if architecture not in MMA_ARCHITECTURES:
+    if not device.has(Feature.MMA):
         return None
     windows = {} if group.image is None else {group.image: group.windows}
     tf32 = allows_tf32(group.operations[-1])
-    return plan_mma(group.nest, group.roles, architecture, tf32=tf32, windows=windows)
+    return plan_mma(group.nest, group.roles, device, tf32=tf32, windows=windows)
 
 
-def plan_on_cores(group: ContractionGroup, architecture: str) -> FmaPlan | None:
+def plan_on_cores(group: ContractionGroup, device: Device) -> FmaPlan | None:
     """Return how every thread computes its part of a contraction in f32; None for others."""
     windows = {} if group.image is None else {group.image: group.windows}
-    return plan_fma(group.nest, group.roles, architecture, windows=windows)
+    return plan_fma(group.nest, group.roles, device, windows=windows)

@@ -38,6 +38,7 @@ from xyntra.passes.lower.cuda.thread_grid import (
     rolled_loop,
     thread_number,
 )
+from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.linear_nest import LinearNest
 from xyntra.passes.lower.nests.loop_builder import Position
@@ -52,6 +53,7 @@ def emit_simt(
     initial: ir.Value,
     epilogue: Epilogue | None,
     shared: SharedMemory,
+    device: Device,
 ) -> LaunchShape:
     """Emit a contraction for a launch of the returned shape.
 
@@ -61,14 +63,16 @@ def emit_simt(
         initial: what every element of the output starts from.
         epilogue: what happens to each element before it is stored, if anything.
         shared: where parts of the factors are kept.
+        device: that the code is for.
     """
     sizes = [size(nest, loops) for loops in (roles.rows, roles.columns, roles.batch)]
-    shape = choose_shape(*sizes)
+    shape = choose_shape(device, *sizes)
     if Combiner.of(nest) is not None:
         factors = [nest.inputs[each].value.type for each in (roles.left, roles.right)]
         elements = [initial.type, *(ir.MemRefType(each).element_type for each in factors)]
         widest = max(ITEM_BYTES[str(each)] for each in elements)
-        shape = with_teams(shape, shape.blocks(*sizes), size(nest, roles.reductions), widest)
+        steps = size(nest, roles.reductions)
+        shape = with_teams(shape, shape.blocks(*sizes), steps, widest, device)
     tile = _Tile.placed(nest, roles, shape, shared)
     sums = tile.sums(initial)
     buffer = shared.allocate(Result.elements(shape), initial.type)

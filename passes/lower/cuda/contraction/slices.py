@@ -15,6 +15,7 @@ from xyntra.passes.lower.cuda.contraction.roles import Roles
 from xyntra.passes.lower.cuda.contraction.select import takes_slices
 from xyntra.passes.lower.cuda.launch_groups import is_nest
 from xyntra.passes.lower.cuda.stages import Stage
+from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, Loop, linear_nest
 from xyntra.passes.lower.nests.memrefs import is_private, root, view_offset
@@ -23,12 +24,12 @@ from xyntra.passes.lower.nests.vector_body import is_vectorizable
 _WIDTH = 64  # columns: slices start at multiples of it
 
 
-def with_slices(stages: Sequence[Stage], architecture: str) -> list[Stage]:
+def with_slices(stages: Sequence[Stage], device: Device) -> list[Stage]:
     """Return `stages` with contractions joined by what takes slices of their columns.
 
     Args:
         stages: of a kernel, in order.
-        architecture: what the code may use, such as "sm_90a".
+        device: that the code is for.
     """
     found = list(stages)
     for number, stage in enumerate(stages):
@@ -36,8 +37,8 @@ def with_slices(stages: Sequence[Stage], architecture: str) -> list[Stage]:
         if group is None or group.epilogue is not None or stage.is_needless:
             continue
         places = [number + each for each in _followers(stages[number:])]
-        if places and takes_slices(group, architecture):
-            joined = _joined(group, [found[place] for place in places], architecture)
+        if places and takes_slices(group, device):
+            joined = _joined(group, [found[place] for place in places], device)
             if joined is not None:
                 for place in (number, *places[:-1]):
                     found[place] = replace(stages[place], operations=(), contraction=None)
@@ -93,7 +94,7 @@ def _outputs(op: ir.Operation) -> list[ir.Value]:
     return list(op.operands)[op.attributes["operandSegmentSizes"][0] :]
 
 
-def _joined(group: ContractionGroup, followers: Sequence[Stage], architecture: str) -> Stage | None:
+def _joined(group: ContractionGroup, followers: Sequence[Stage], device: Device) -> Stage | None:
     """Return one stage in the place of the last follower; None where there can be none."""
     last = followers[-1]
     nests = [linear_nest(stage.operations[0]) for stage in followers]
@@ -101,7 +102,7 @@ def _joined(group: ContractionGroup, followers: Sequence[Stage], architecture: s
     known = tuple(each for each in slices if each is not None)
     if len(known) < len(slices) or not _are_side_by_side(group, known):
         return None
-    if not takes_slices(replace(group, slices=known), architecture):
+    if not takes_slices(replace(group, slices=known), device):
         return None
     ending = last.operations[-1]
     operations = [*group.operations, *(stage.operations[0] for stage in followers)]

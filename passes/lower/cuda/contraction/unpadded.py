@@ -19,23 +19,24 @@ from xyntra.passes.lower.cuda.contraction.pooling import pooling_of
 from xyntra.passes.lower.cuda.contraction.roles import Roles
 from xyntra.passes.lower.cuda.contraction.select import plan_on_cores, plan_on_warps
 from xyntra.passes.lower.cuda.stages import Stage
+from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.fills import is_arithmetic_reduction
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.memrefs import written_by
 
 
-def without_padding(stages: Sequence[Stage], architecture: str) -> list[Stage]:
+def without_padding(stages: Sequence[Stage], device: Device) -> list[Stage]:
     """Return `stages` with those marked needless that only pad an image for one contraction.
 
     Args:
         stages: of a kernel, in order.
-        architecture: what the code may use, such as "sm_90a".
+        device: that the code is for.
     """
     found = list(stages)
     work = [op for stage in stages for op in stage.operations]
     for number, stage in enumerate(stages):
-        made = _unpadded(stage, work, architecture)
+        made = _unpadded(stage, work, device)
         if made is None:
             continue
         padding, reading = made
@@ -52,7 +53,7 @@ def without_padding(stages: Sequence[Stage], architecture: str) -> list[Stage]:
 
 
 def _unpadded(
-    stage: Stage, work: Sequence[ir.Operation], architecture: str
+    stage: Stage, work: Sequence[ir.Operation], device: Device
 ) -> tuple[Padding, ContractionGroup] | None:
     """Return what one factor was padded from, and the contraction that reads that instead."""
     group = stage.contraction
@@ -66,7 +67,7 @@ def _unpadded(
         reading = None if padding is None else _reading(group, pooling.image, padding)
         can = reading is not None and pooling_of(reading) is not None
         return (padding, reading) if padding is not None and reading is not None and can else None
-    plan = _plan(group, architecture)
+    plan = _plan(group, device)
     if plan is None:
         return None
     for factor in (group.roles.left, group.roles.right):
@@ -74,7 +75,7 @@ def _unpadded(
         if padding is None or not padding.is_zero:
             continue
         reading = _reading(group, factor, padding)
-        around = None if reading is None else _plan(reading, architecture)
+        around = None if reading is None else _plan(reading, device)
         if reading is None or around is None:
             continue
         # An image in another order is better brought into this one, once, by the copy.
@@ -84,9 +85,9 @@ def _unpadded(
     return None
 
 
-def _plan(group: ContractionGroup, architecture: str) -> MmaPlan | FmaPlan | None:
+def _plan(group: ContractionGroup, device: Device) -> MmaPlan | FmaPlan | None:
     """Return how a contraction is computed, if by something that can read around padding."""
-    return plan_on_warps(group, architecture) or plan_on_cores(group, architecture)
+    return plan_on_warps(group, device) or plan_on_cores(group, device)
 
 
 def _reading(group: ContractionGroup, factor: int, padding: Padding) -> ContractionGroup | None:

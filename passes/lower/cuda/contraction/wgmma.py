@@ -54,7 +54,6 @@ from xyntra.passes.lower.cuda.contraction.wgmma_tiles import (
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.tensor_map import map_argument
 from xyntra.passes.lower.cuda.thread_grid import (
-    MULTIPROCESSORS,
     WARP,
     LaunchShape,
     barrier,
@@ -140,7 +139,7 @@ class _Kernel:
         """Of the launch."""
         if self.tile.split > 1:
             return self.order.count * self.tile.split
-        return min(self.order.count, MULTIPROCESSORS)
+        return min(self.order.count, self.plan.device.multiprocessors)
 
     @property
     def steps(self) -> int:

@@ -26,7 +26,8 @@ from xyntra.passes.lower.cuda.contraction.wgmma_tiles import (
     stages,
 )
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
-from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS, WARP
+from xyntra.passes.lower.cuda.thread_grid import WARP
+from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.nests.epilogue import Epilogue
 
 
@@ -35,17 +36,19 @@ class WgmmaPlan:
     """How warpgroups compute a product.
 
     Attributes:
+        device: that the code is for.
         order: of the tiles.
         left: the left factor.
         right: the right factor.
         results: what consumers write, each from its first column on.
         steps: stages of the reduction.
-        microseconds: an estimate of how long it takes on a large device.
+        microseconds: an estimate of how long it takes.
         brought: bytes that the copies of a stage move, where they leave some of it out.
         values: of rows, which what follows reads.
         partials: sums over parts of the rows of a result, which are written along with it.
     """
 
+    device: Device
     order: TileOrder
     left: Factor
     right: Factor
@@ -85,13 +88,13 @@ class WgmmaPlan:
     @property
     def has_single_tiles(self) -> bool:
         """Whether no block takes more than one tile."""
-        return self.order.tile.split > 1 or self.order.count <= MULTIPROCESSORS
+        return self.order.tile.split > 1 or self.order.count <= self.device.multiprocessors
 
     @property
     def stages(self) -> int:
         """Of the ring: no more than blocks of a single tile use."""
         tile = self.order.tile
-        found = stages(tile, self.staging_bytes)
+        found = stages(tile, self.staging_bytes, self.device)
         if not self.has_single_tiles:
             return found
         least = 1
@@ -120,6 +123,7 @@ def sums_bytes(tile: Tile) -> int:
 
 def plan_wgmma(
     product: Product,
+    device: Device,
     epilogue: Epilogue | None,
     slices: Sequence[Slice] = (),
 ) -> WgmmaPlan | None:
@@ -127,13 +131,14 @@ def plan_wgmma(
 
     Args:
         product: what is computed.
+        device: that the code is for.
         epilogue: what happens to each element before it is stored, if anything.
         slices: what happens in its place, where that differs from column to column.
     """
     work, starts = work_of(epilogue, slices), [each.start for each in slices]
     followers = [each.epilogue for each in slices] if slices else [epilogue]
     leaves_registers = all(_leaves_registers(product, each) for each in followers)
-    tile = choose_tile(product, work, starts, leaves_registers)
+    tile = choose_tile(product, device, work, starts, leaves_registers)
     if tile.split > 1 and (slices or not can_split(product, tile)):
         return None
     left = operand(product, product.left, tile.rows, is_left=True)
@@ -147,10 +152,10 @@ def plan_wgmma(
     if len({each.parts for _, each in found}) > 1:
         return None  # they take turns in shared memory
     steps = -(-product.size(product.depth) // depth(product))
-    time = microseconds(product, tile, 0)  # without what follows, as of what it is compared with
-    return WgmmaPlan(
-        TileOrder(product, tile), left, right, found, steps, time, left.nbytes + right.nbytes
-    )
+    # Without what follows, as of what it is compared with.
+    time = microseconds(product, tile, 0, device)
+    order, brought = TileOrder(product, tile), left.nbytes + right.nbytes
+    return WgmmaPlan(device, order, left, right, found, steps, time, brought)
 
 
 def _leaves_registers(product: Product, epilogue: Epilogue | None) -> bool:

@@ -14,7 +14,8 @@ from xyntra.passes.lower.cuda.contraction.product import Dimension, Product
 from xyntra.passes.lower.cuda.contraction.wgmma_factor import StagePlace, StageTarget
 from xyntra.passes.lower.cuda.contraction.wgmma_ops import copy_in, pointer
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
-from xyntra.passes.lower.cuda.thread_grid import MULTIPROCESSORS, i32
+from xyntra.passes.lower.cuda.thread_grid import i32
+from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.nests.linear_nest import Access
 
 SWIZZLE = 128
@@ -27,8 +28,6 @@ BLOCK = 64
 """Rows or columns that one copy takes where they are neighbours, and its steps of the reduction."""
 BLOCK_BYTES = BLOCK * SWIZZLE
 """Of 64 rows of either factor, or of 64 steps of 64 neighbouring ones."""
-SHARED_BYTES = 227 << 10
-"""Shared memory that a block of sm_90 may have."""
 _MAX_RANK = 5
 _ALIGNMENT = 16  # bytes, of strides and addresses of TMA
 _MAX_STAGES = 8
@@ -172,15 +171,16 @@ def tensor_map(
     return TensorMap(element or stored, sizes, tuple(strides), full_box, SWIZZLE, offset)
 
 
-def stages(tile: Tile, staging: int) -> int:
+def stages(tile: Tile, staging: int, device: Device) -> int:
     """Return how many stages of the reduction fit beside `staging` bytes for the results."""
-    left = SHARED_BYTES - staging - _BARRIER_BYTES
+    left = device.block_shared_bytes - staging - _BARRIER_BYTES
     most = _MAX_STAGES if tile.split == 1 else _MAX_SHARE_STAGES
     return min(left // tile.stage_bytes, most)
 
 
 def choose_tile(
     product: Product,
+    device: Device,
     work: int = 0,
     starts: Sequence[int] = (),
     leaves_registers: bool = False,
@@ -189,17 +189,18 @@ def choose_tile(
 
     Args:
         product: what is computed.
+        device: that the code is for.
         work: operations on each element of the result.
         starts: columns, multiples of 64, at which a tile must start.
         leaves_registers: whether what follows takes few of them.
     """
     turns = _TURNS if leaves_registers and work <= _LITTLE_WORK else ()
-    several = [tile for tile in turns if _waves(product, tile) >= _LEAST_TURNS]
+    several = [tile for tile in turns if _waves(product, tile, device) >= _LEAST_TURNS]
     tiles = (*TILES, *several)
     fitting = [tile for tile in tiles if all(start % tile.columns == 0 for start in starts)]
     if not starts:
         fitting += [tile for tile in _shared_tiles() if can_split(product, tile)]
-    return min(fitting, key=lambda tile: microseconds(product, tile, work))
+    return min(fitting, key=lambda tile: microseconds(product, tile, work, device))
 
 
 def can_split(product: Product, tile: Tile) -> bool:
@@ -227,9 +228,9 @@ def _tiles(product: Product, tile: Tile) -> int:
     return -(-rows // tile.rows) * -(-columns // tile.columns) * product.size(product.batch)
 
 
-def _waves(product: Product, tile: Tile) -> int:
+def _waves(product: Product, tile: Tile, device: Device) -> int:
     """Return how many tiles a block takes at most."""
-    return -(-_tiles(product, tile) // MULTIPROCESSORS)
+    return -(-_tiles(product, tile) // device.multiprocessors)
 
 
 TILES = (
@@ -247,7 +248,7 @@ by warpgroups that share tiles. With 192 columns it is 53, but ptxas takes longe
 _LEAST_TURNS = 3  # tiles of a block
 _LITTLE_WORK = 8  # operations on each element: with more, nothing is won by turns
 _CLUSTERS = {2: 64, 4: 30, 8: 15}
-"""Clusters of so many blocks, one a multiprocessor, that run at once on a large device."""
+"""Clusters of so many blocks, one a multiprocessor, that run at once on an H100."""
 _TALL = Tile(128, 64, split=4)
 _TALL_CLUSTERS = 16  # on an H100 100x1000x2048 takes 5.0 us by them, 6.0 by smaller tiles
 _MIN_SHARE = 2  # stages of a block that shares a reduction
@@ -267,13 +268,14 @@ _CLUSTER, _MEMBER = 0.7, 0.2  # microseconds that a cluster waits, and more for 
 _EXCHANGE = 1.4e-4  # microseconds, of one element of a warpgroup that blocks add up
 
 
-def microseconds(product: Product, tile: Tile, work: int) -> float:
-    """Return about how long a product takes on a large device.
+def microseconds(product: Product, tile: Tile, work: int, device: Device) -> float:
+    """Return about how long a product takes.
 
     Args:
         product: what is computed.
         tile: how it is cut.
         work: operations on each element of the result.
+        device: that the code is for.
     """
     steps, elements = _steps(product), tile.rows * tile.columns
     rate = _MULTIPLY * (_WIDE if tile.columns >= _WIDE_COLUMNS else 1.0)
@@ -281,7 +283,7 @@ def microseconds(product: Product, tile: Tile, work: int) -> float:
     step = max(elements * BLOCK / rate, tile.stage_bytes / _BRING, _STEP)
     if tile.split > 1:
         return _LAUNCH + _TILE + -(-steps // tile.split) * step + exchange(tile)
-    waves = _waves(product, tile)
+    waves = _waves(product, tile, device)
     results = elements * (_WRITE * (1 + _EXPOSED * (waves - 1)) + _WORK * work * waves)
     if tile.turns:  # the other warpgroup multiplies meanwhile, but for the last tile
         results = elements * (_WRITE + _WORK * work * (waves + 1))

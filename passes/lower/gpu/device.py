@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The table of GPUs that code is generated for: what each has, and what its code may use.
+
+Code that shares out work, or chooses tiles, asks the `Device` that it is given, and nothing else,
+for numbers of the hardware. Imports nothing but the standard library: targets read the table when
+they parse their names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+
+__all__ = ["DEVICES", "Device", "Feature", "device_of"]
+
+
+class Feature(Enum):
+    """What code may use on some GPUs only. A device without any of them runs plain threads."""
+
+    MMA = auto()
+    """The threads of a warp multiply matrices together on tensor cores (`mma.sync`)."""
+    WGMMA = auto()
+    """Warpgroups multiply matrices in shared memory (`wgmma`), which TMA copies there, and share
+    out registers among them (`setmaxnreg`)."""
+    CLUSTERS = auto()
+    """Up to eight blocks run at once and reach each other's shared memory."""
+    DEPENDENT_LAUNCH = auto()
+    """A launch begins before the one ahead has ended, and waits by itself (`griddepcontrol`)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Device:
+    """A GPU as code generation sees it.
+
+    The words are CUDA's. Of a WebGPU adapter, a multiprocessor is a compute unit, a block a
+    workgroup (`block_shared_bytes` is its maxComputeWorkgroupStorageSize), a warp a subgroup, and
+    there are no features; what an adapter does not say (`multiprocessors`, and what one of them
+    holds at once) is then that of the GPU that is counted on.
+
+    Attributes:
+        name: of the architecture, such as "sm_90a".
+        multiprocessors: that blocks are shared out among.
+        block_shared_bytes: shared memory that one block may ask for.
+        shared_bytes: shared memory of a multiprocessor.
+        threads: that a multiprocessor holds at once at most.
+        blocks: likewise.
+        features: what code may use.
+        ptx: LLVM's name of the first version of PTX that has the architecture; "" for none.
+        capabilities: compute capabilities of the GPUs that are given code for the architecture.
+        subgroup: threads that execute one instruction together.
+        registers: of 32 bits, of a multiprocessor.
+        reserved_bytes: shared memory that the system takes for each block.
+    """
+
+    name: str
+    multiprocessors: int
+    block_shared_bytes: int
+    shared_bytes: int
+    threads: int
+    blocks: int
+    features: frozenset[Feature] = frozenset()
+    ptx: str = ""
+    capabilities: tuple[tuple[int, int], ...] = ()
+    subgroup: int = 32
+    registers: int = 1 << 16
+    reserved_bytes: int = 1 << 10
+
+    def has(self, feature: Feature) -> bool:
+        """Tell whether code may use `feature`."""
+        return feature in self.features
+
+    def without(self, *features: Feature) -> Device:
+        """Return the device without some features, whether or not it has them."""
+        return replace(self, features=self.features.difference(features))
+
+    def resident(self, threads: int, shared: int, registers: int) -> int:
+        """Return how many blocks one multiprocessor holds at once; 0 where none can be launched.
+
+        Args:
+            threads: of a block.
+            shared: bytes of shared memory of a block.
+            registers: of a thread, as many as are allocated.
+        """
+        if shared > self.block_shared_bytes:
+            return 0
+        return min(
+            self.blocks,
+            self.threads // threads,
+            self.registers // (threads * registers),
+            self.shared_bytes // (shared + self.reserved_bytes),
+        )
+
+
+_WARPS = frozenset({Feature.MMA})
+_CLUSTERS = _WARPS | {Feature.CLUSTERS, Feature.DEPENDENT_LAUNCH}
+_TABLE = (
+    # A100
+    Device(
+        name="sm_80",
+        multiprocessors=108,
+        block_shared_bytes=163 << 10,
+        shared_bytes=164 << 10,
+        threads=2048,
+        blocks=32,
+        features=_WARPS,
+        ptx="ptx70",
+        capabilities=((8, 0),),
+    ),
+    # A40; GPUs of capability 8.7 have more shared memory, and run the same code
+    Device(
+        name="sm_86",
+        multiprocessors=84,
+        block_shared_bytes=99 << 10,
+        shared_bytes=100 << 10,
+        threads=1536,
+        blocks=16,
+        features=_WARPS,
+        ptx="ptx71",
+        capabilities=((8, 6), (8, 7)),
+    ),
+    # L40S
+    Device(
+        name="sm_89",
+        multiprocessors=142,
+        block_shared_bytes=99 << 10,
+        shared_bytes=100 << 10,
+        threads=1536,
+        blocks=24,
+        features=_WARPS,
+        ptx="ptx78",
+        capabilities=((8, 9),),
+    ),
+    # H100 SXM, in what later GPUs run, too: GPUs of capability 9.0 are given sm_90a
+    Device(
+        name="sm_90",
+        multiprocessors=132,
+        block_shared_bytes=227 << 10,
+        shared_bytes=228 << 10,
+        threads=2048,
+        blocks=32,
+        features=_CLUSTERS,
+        ptx="ptx80",
+    ),
+    # H100 SXM
+    Device(
+        name="sm_90a",
+        multiprocessors=132,
+        block_shared_bytes=227 << 10,
+        shared_bytes=228 << 10,
+        threads=2048,
+        blocks=32,
+        features=_CLUSTERS | {Feature.WGMMA},
+        ptx="ptx80",
+        capabilities=((9, 0),),
+    ),
+    # B200
+    Device(
+        name="sm_100a",
+        multiprocessors=148,
+        block_shared_bytes=227 << 10,
+        shared_bytes=228 << 10,
+        threads=2048,
+        blocks=32,
+        features=_CLUSTERS,
+        ptx="ptx86",
+        capabilities=((10, 0),),
+    ),
+    # RTX PRO 6000 Blackwell Server Edition
+    Device(
+        name="sm_120",
+        multiprocessors=188,
+        block_shared_bytes=99 << 10,
+        shared_bytes=100 << 10,
+        threads=1536,
+        blocks=24,
+        features=_CLUSTERS,
+        ptx="ptx87",
+        capabilities=((12, 0),),
+    ),
+)
+DEVICES = {each.name: each for each in _TABLE}
+"""The architectures that code is generated for, each as its largest part for data centres has it.
+
+Shared memory, threads, blocks and registers: CUDA C++ Programming Guide, "Technical Specifications
+per Compute Capability". Features: PTX ISA, "Target ISA Notes" of each instruction. Multiprocessors:
+data sheets; other parts of an architecture have more or fewer and run the same code, which shares
+out work as for the part that is named.
+"""
+
+
+def device_of(architecture: str) -> Device:
+    """Return what is known of an architecture.
+
+    Raises:
+        KeyError: it is none of `DEVICES`.
+    """
+    return DEVICES[architecture]
