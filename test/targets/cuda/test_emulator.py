@@ -117,6 +117,34 @@ def test_floats() -> None:
     np.testing.assert_array_equal(found.view(np.float32), np.arange(_THREADS) / 2 + 1)
 
 
+def test_pairs_of_floats() -> None:
+    found = run(
+        """
+	cvt.rn.f32.u32 %r5, %r1;
+	mov.b32 %r6, 0f40000000;
+	mov.b64 %rd5, {%r5, %r6};
+	fma.rn.f32x2 %rd5, %rd5, %rd5, %rd5;
+	mov.b64 {%r7, %r8}, %rd5;
+	add.rn.f32 %r9, %r7, %r8;
+"""
+    )
+    thread = np.arange(_THREADS)
+    np.testing.assert_array_equal(found.view(np.float32), thread * thread + thread + 6)
+
+
+def test_floats_of_two_widths() -> None:
+    found = run(
+        """
+	mov.b16 %rs1, 0x3E00;
+	mov.b16 %rs2, 0x3FC0;
+	cvt.rn.f32.u32 %r5, %r1;
+	fma.rn.f32.f16 %r6, %rs1, %rs1, %r5;
+	sub.rn.f32.bf16 %r9, %rs2, %r6;
+"""
+    )
+    np.testing.assert_array_equal(found.view(np.float32), 1.5 - (2.25 + np.arange(_THREADS)))
+
+
 def test_a_constant_array() -> None:
     body = """
 	and.b32 %r5, %r1, 1;

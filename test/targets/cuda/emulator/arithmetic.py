@@ -17,12 +17,22 @@ from emulator.types import NUMPY, Array, halves, joined
 
 _Function = Callable[..., Array]
 _PAIRS = {"f16x2": "b32", "bf16x2": "b32", "s16x2": "b32", "u16x2": "b32", "f32x2": "b64"}
+_NARROW = ("f16", "bf16")
 _SMALLEST_NORMAL = 2.0**-126
 
 
 def _apply(m: Machine, op: Instruction, function: _Function) -> None:
-    """Write `function` of all operands of the type that the opcode ends with."""
+    """Write `function` of all operands of the type that the opcode ends with.
+
+    Behind f32, a narrower type is that of all operands but the last (PTX ISA, "Mixed Precision
+    Floating-Point Instructions"): they are widened, which is exact.
+    """
     kind = op.parts[-1]
+    if op.parts[-2] == "f32" and kind in _NARROW:
+        *narrow, last = op.operands[1:]
+        wide = [m.read(each, kind).astype(np.float32) for each in narrow]
+        m.write(op.operands[0], function(*wide, m.read(last, "f32")))
+        return
     if kind in _PAIRS:
         pairs = [halves(m.whole(each, _PAIRS[kind]), kind[:-2]) for each in op.operands[1:]]
         m.write(op.operands[0], joined(function(*pairs).astype(NUMPY[kind[:-2]])))
