@@ -78,7 +78,7 @@ def _emit(stage: Stage, shared: SharedMemory, device: Device) -> LaunchShape | N
             return _checked(emit_attention(stage.attention.problem(), shared, device))
     if not all(is_nest(op) for op in stage.operations):
         if not is_general(last):
-            return _checked(_emit_loops(last, shared))
+            return _checked(_emit_loops(last, shared, device))
         with last.location, ir.InsertionPoint(last):
             return emit_general(last)
     nests = [linear_nest(op) for op in stage.operations]
@@ -89,11 +89,11 @@ def _emit(stage: Stage, shared: SharedMemory, device: Device) -> LaunchShape | N
         return _checked(_emit_nests(nests, stage.operations, shared, device))
 
 
-def _emit_loops(op: ir.Operation, shared: SharedMemory) -> LaunchShape:
+def _emit_loops(op: ir.Operation, shared: SharedMemory, device: Device) -> LaunchShape:
     """Share what is loops of any kind; what cannot be is left to one thread."""
     if op.name != "scf.for":
         return _SINGLE
-    return emit_scan(op, shared) or emit_loops(op) or _SINGLE
+    return emit_scan(op, shared) or emit_loops(op, device) or _SINGLE
 
 
 def _emit_nests(

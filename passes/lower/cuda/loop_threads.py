@@ -22,6 +22,7 @@ from xyntra.passes.lower.cuda.thread_grid import (
     delinearize,
     global_thread,
 )
+from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.nests.kernel_function import operations_named
 from xyntra.passes.lower.nests.loop_bounds import constant_trips, number_of
 from xyntra.passes.lower.nests.loop_builder import PARALLEL, index
@@ -32,7 +33,7 @@ from xyntra.passes.walking import nested_operations
 _BLOCK = "xyntra.block"
 """Attribute of a loop whose iterations are blocks: how many threads each has."""
 _THREADS = 256
-_BLOCKS = 528  # enough for all multiprocessors
+_BLOCKS = 4  # of each multiprocessor: enough for all
 _ACCESSES = {"memref.load": 0, "memref.store": 1}  # operands before the memory
 
 
@@ -53,11 +54,12 @@ def block_loop(count: int, threads: int) -> Iterator[ir.Value]:
         yield number
 
 
-def emit_loops(loop: ir.Operation) -> LaunchShape | None:
+def emit_loops(loop: ir.Operation, device: Device) -> LaunchShape | None:
     """Let threads share the iterations of `loop`, or of one inside of it, which stays in place.
 
     Args:
         loop: on buffers, inside the region of its launch.
+        device: that the code is for.
 
     Returns:
         The launch; None, with nothing changed, where no loop may be shared.
@@ -70,8 +72,8 @@ def emit_loops(loop: ir.Operation) -> LaunchShape | None:
     if not loops or (private and (loops[0] != loop or not all(map(_is_plain, private)))):
         return None
     count = prod(constant_trips(each) or 0 for each in loops)
-    threads = _THREADS
-    while threads > WARP and count < threads * _BLOCKS:
+    threads, enough = _THREADS, _BLOCKS * device.multiprocessors
+    while threads > WARP and count < threads * enough:
         threads //= 2
     shape = LaunchShape(-(-count // threads), threads)
     numbers: list[ir.Value] = []
