@@ -12,6 +12,7 @@ from gpu_code import assemble, compiled
 
 import xyntra
 from xyntra.passes.lower.cuda.attention.hopper_order import shared_out
+from xyntra.passes.lower.gpu.device import DEVICES
 from xyntra.targets.cuda.kernel_image import KernelImage
 
 LOOPS = "(b, h, s, t, d, e)"
@@ -102,7 +103,7 @@ def test_tensor_cores_take_what_is_narrow_and_nothing_else(name):
     assert "cp.async" in ptx
 
 
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120"])
+@pytest.mark.parametrize("architecture", DEVICES)
 @pytest.mark.parametrize("name", ["short", "f32"])
 def test_every_architecture_takes_the_code(architecture, name, tmp_path):
     image = compiled(KERNELS[name], architecture)

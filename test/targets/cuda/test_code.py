@@ -9,6 +9,7 @@ import pytest
 from gpu_code import assemble, compiled
 
 from xyntra.errors import CompileError
+from xyntra.passes.lower.gpu.device import DEVICES
 from xyntra.targets.cuda.kernel_image import ImageLaunch, ImageMap, KernelImage
 
 POINTWISE = """
@@ -115,10 +116,9 @@ func.func @k(%a: tensor<200x70xf32>, %b: tensor<70x300xf32>, %c: tensor<300xf32>
   } -> tensor<200x300xf32>
   return %r : tensor<200x300xf32>
 }"""
-ARCHITECTURES = ["sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100a", "sm_120"]
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", DEVICES)
 def test_every_architecture_takes_the_code_without_spills(architecture, tmp_path):
     image = compiled(SOFTMAX, architecture)
     report = assemble(image, architecture, tmp_path)

@@ -103,6 +103,16 @@ def test_the_table_loads_no_mlir() -> None:
     assert result.stdout.strip() == "[]"
 
 
+@each_device
+def test_the_documentation_has_the_same_table(device: Device, root: Path) -> None:
+    features = (Feature.MMA, Feature.CLUSTERS, Feature.WGMMA)
+    numbers = f"{device.multiprocessors} | {device.block_shared_bytes >> 10} KiB"
+    row = "".join(" yes |" if device.has(each) else " |" for each in features)
+    text = (root / "docs" / "cuda.md").read_text(encoding="utf-8")
+    (line,) = re.findall(rf"^\| {device.name} \|.*$", text, re.MULTILINE)
+    assert line.endswith(f"| {numbers} |{row}")
+
+
 def constants(path: Path) -> Iterator[ast.Constant]:
     """Yield the numbers and strings in a file, without docstrings, which are longer than names."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
