@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ __all__ = ["REGION", "render", "write_page"]
 REGION = Region("python -m verify.architectures")
 DOCUMENT = ROOT / "docs" / "architectures.md"
 RESULTS = ROOT / "bench" / "results" / "architectures-cpu.json"
+_LONGEST = 180
 _HEADER = ("architecture", "exporter", "result", "nodes", "kernels", "compile, s", "error")
 _TIMES = ("run, ms", "onnxruntime, ms")
 _ORDER = ("ok", "refused", "failed", "wrong", "not exported")
@@ -91,5 +93,11 @@ def _reasons(rows: Sequence[dict[str, Any]]) -> list[str]:
         if row["status"] == "ok":
             continue
         said = [str(row[k]) for k in ("code", "message", "cause") if row.get(k)]
-        lines.append(f"* {row['name']}, {row['exporter']}: {one_line(': '.join(said))}")
+        lines.append(f"* {row['name']}, {row['exporter']}: {one_line(_short(': '.join(said)))}")
     return ["", *lines] if lines else []
+
+
+def _short(message: str) -> str:
+    """The beginning of a message, without the line that raised it and without addresses."""
+    plain = re.sub(r" \(\w+\.py:\d+\)$|\S+://\S+", "", message.replace(" / ", " "))
+    return plain if len(plain) <= _LONGEST else plain[:_LONGEST].rsplit(" ", 1)[0] + " …"
