@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +40,8 @@ class Executable:
         program: the artifact, loaded.
         weights: its parameters by name.
         loaded_for: the target and the number of threads that it was loaded for, for copies.
+        restore: loads what a pickle holds: a saved model without its weights, the weights, and
+            `loaded_for`. A function that pickle finds by its name; None where none is wanted.
     """
 
     def __init__(
@@ -48,11 +50,13 @@ class Executable:
         program: Program,
         weights: Mapping[str, Array],
         loaded_for: tuple[str, int | None] = ("auto", None),
+        restore: Callable[[bytes, Mapping[str, Array], str, int | None], Executable] | None = None,
     ) -> None:
         self.artifact = artifact
         self._program = checked = checked_program(program, artifact.plan)
         self._device = checked if isinstance(checked, DeviceProgram) else None
         self._queue: CallQueue | None = None
+        self._restore = restore
         self._loaded_for = loaded_for
         self._weights = weights
         self._checked = InputChecks(artifact.plan.inputs)
@@ -254,11 +258,11 @@ class Executable:
         replace_file(path, self._container(weights=weights))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from xyntra.compiler.saved import load_pickled
-
+        if self._restore is None:
+            raise TypeError("this executable was not made to be pickled")
         data = b"".join(self._container(weights=False))
         held = {name: self._weights[name] for name in self.plan.parameters}
-        return load_pickled, (data, held, *self._loaded_for)
+        return self._restore, (data, held, *self._loaded_for)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Executable:
         # Weights are read-only: copies share them.

@@ -104,6 +104,7 @@ def load_artifact(
         threads: how many threads work on one call; None means one for each core.
         parameters_root: a folder from which an MLIR module may take weights, beside its own.
     """
+    from xyntra.compiler.saved import load_pickled
     from xyntra.executable import Executable
 
     if artifact.plan.parameter_file and not source.references:
@@ -111,7 +112,7 @@ def load_artifact(
         source = replace(open_onnx(path), kind=source.kind, model=source.model)
     weights = source.weights(artifact.plan.parameters)
     program = target.program(artifact, weights, threads)
-    return Executable(artifact, program, weights, (target.name, threads))
+    return Executable(artifact, program, weights, (target.name, threads), load_pickled)
 
 
 def check_supported(config: Config, target: CodeTarget) -> None:

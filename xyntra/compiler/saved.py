@@ -96,7 +96,7 @@ def _load(
         raise ArchiveError(
             "archive-invalid", "the saved model cannot run", place=place, cause=error.message
         ) from None
-    return Executable(artifact, program, held, (found.name, threads))
+    return Executable(artifact, program, held, (found.name, threads), load_pickled)
 
 
 def _map(place: str) -> memoryview:
