@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,7 +12,8 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.nests.kernel_function import operations_named, terminator
 from xyntra.passes.registry import register_pass
 
-_CONTRACTIBLE = ("arith.addf", "arith.subf", "arith.mulf")
+_PRODUCT = "arith.mulf"
+_SUMS = ("arith.addf", "arith.subf")
 _ASSOCIATIVE = ("arith.addf", "arith.mulf")
 _EXTREMES = ("arith.maximumf", "arith.minimumf")
 
@@ -23,8 +25,9 @@ class FastMath:
 
     NaN and infinities keep their meaning; so do signed zeros, but that the larger or smaller of two
     zeros may be either of them. Conversions between widths are left alone:
-    contracting them would drop a rounding that the model asks for. Operations that have flags
-    already keep them.
+    contracting them would drop a rounding that the model asks for. So are products with more than
+    one use: were one use fused, |p| - p would be the rounding error of p where p is positive, and
+    not 0; and the product is computed in any case. Operations that have flags already keep them.
     """
 
     name: ClassVar[str] = "fast-math"
@@ -38,8 +41,10 @@ class FastMath:
         for generic in operations_named(module, "linalg.generic"):
             for op in _accumulations(generic):
                 _set_flags(op, reassociate)
-        for op in operations_named(module, *_CONTRACTIBLE):
-            if not _doubles(op):
+        products = operations_named(module, _PRODUCT)
+        uses = Counter(_factors(op) for op in products for _ in _uses(op))
+        for op in [*products, *operations_named(module, *_SUMS)]:
+            if op.name != _PRODUCT or uses[_factors(op)] == 1:
                 _set_flags(op, contract)
         for op in operations_named(module, *_EXTREMES):
             _set_flags(op, any_zero)
@@ -60,22 +65,16 @@ def _accumulations(generic: ir.Operation) -> Iterator[ir.Operation]:
                 yield op
 
 
-def _doubles(op: ir.Operation) -> bool:
-    """Whether both operands of `op` are one value, or two products of the same factors.
-
-    With one of the products fused, p - p would be the rounding error of p instead of 0.
-    """
-    if op.name == "arith.mulf":
-        return False
-    left, right = op.operands
-    return left == right or _factors(left) == _factors(right) != set()
+def _uses(op: ir.Operation) -> Iterator[ir.Operation]:
+    """Yield what uses the result of `op`; twice what gives it to loops that may be many."""
+    for use in op.result.uses:
+        yield use.owner.operation
+        if use.owner.operation.name == "linalg.yield":
+            yield use.owner.operation
 
 
-def _factors(value: ir.Value) -> set[ir.Value]:
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.name != "arith.mulf":
-        return set()
-    return set(owner.operands)
+def _factors(op: ir.Operation) -> frozenset[ir.Value]:
+    return frozenset(op.operands)
 
 
 def _set_flags(op: ir.Operation, flags: ir.Attribute) -> None:

@@ -41,18 +41,34 @@ func.func @elementwise(%x: f16, %y: f16) -> f16 {
   return %1 : f16
 }
 
-// A product less itself is 0, which a fused multiply-add would not give: it keeps both roundings.
-// CHECK-LABEL: func.func @difference_of_itself(
-// CHECK: %[[P:.+]] = arith.mulf {{%.+}}, {{%.+}} fastmath<contract> : f16
-// CHECK: arith.subf %[[P]], %[[P]] : f16
-// CHECK: arith.subf %[[P]], {{%.+}} : f16
-// CHECK: arith.subf %[[P]], {{%.+}} fastmath<contract> : f16
-func.func @difference_of_itself(%x: f16, %y: f16) -> (f16, f16, f16) {
+// |p| - p is 0 or -2 p, which a multiply-add of p's factors would not give: a product that is used
+// twice, or computed twice, keeps its rounding. So does one that other loops may use.
+// CHECK-LABEL: func.func @used_twice(
+// CHECK: %[[P:.+]] = arith.mulf %{{.+}}, %{{.+}} : f16
+// CHECK: arith.subf {{%.+}}, %[[P]] fastmath<contract> : f16
+// CHECK: %[[Q:.+]] = arith.mulf %{{.+}}, %{{.+}} : f16
+// CHECK: arith.subf %[[P]], %[[Q]] fastmath<contract> : f16
+// CHECK: %[[R:.+]] = arith.mulf %{{.+}}, %{{.+}} fastmath<contract> : f16
+// CHECK: arith.subf {{%.+}}, %[[R]] fastmath<contract> : f16
+func.func @used_twice(%x: f16, %y: f16) -> (f16, f16, f16) {
   %0 = arith.mulf %x, %y : f16
-  %1 = arith.subf %0, %0 : f16
+  %a = math.absf %0 : f16
+  %1 = arith.subf %a, %0 : f16
   %2 = arith.mulf %y, %x : f16
   %3 = arith.subf %0, %2 : f16
   %4 = arith.mulf %x, %x : f16
-  %5 = arith.subf %0, %4 : f16
+  %5 = arith.subf %1, %4 : f16
   return %1, %3, %5 : f16, f16, f16
+}
+
+// CHECK-LABEL: func.func @for_other_loops(
+// CHECK: arith.mulf %{{.+}}, %{{.+}} : f32
+func.func @for_other_loops(%x: tensor<4x8xf32>, %o: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<4x8xf32>) outs(%o : tensor<4x8xf32>) {
+  ^bb0(%p: f32, %e: f32):
+    %m = arith.mulf %p, %p : f32
+    linalg.yield %m : f32
+  } -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
 }

@@ -82,6 +82,20 @@ def test_a_product_less_itself_is_zero(dtype: type) -> None:
     np.testing.assert_array_equal(found, np.zeros((17, 9)))
 
 
+@pytest.mark.parametrize("target", ["cpu", "cuda:sm_90a"])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_a_product_and_its_magnitude_are_rounded_alike(dtype: type, target: str) -> None:
+    a, b = (_normal(17, 9).astype(dtype) for _ in range(2))
+    nodes = [("Mul", ["a", "b"], ["p"]), ("Abs", ["p"], ["m"]), ("Sub", ["m", "p"], ["y"])]
+    model = make_model(nodes, {"a": a.shape, "b": b.shape}, ["y"])
+    for each in model.graph.input:
+        each.type.tensor_type.elem_type = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    exe = xyntra.compile(model, target=target, config=SETTINGS)
+    found = run_artifact(exe.artifact, [a, b], {})[0] if target != "cpu" else exe(a, b)
+    product = a * b
+    np.testing.assert_array_equal(found, np.abs(product) - product)
+
+
 def test_a_concatenation_of_no_rows() -> None:
     a, b = _normal(0, 5), _normal(3, 5)
     nodes = [helper.make_node("Concat", ["a", "b"], ["c"], axis=0), ("Exp", ["c"], ["y"])]
