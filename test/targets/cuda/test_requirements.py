@@ -158,7 +158,7 @@ def test_a_bound_rate_gives_launches_away() -> None:
 @pytest.mark.cuda
 @pytest.mark.skipif(not cuda_devices(), reason="there is no GPU")
 class TestOnAGpu:
-    @pytest.fixture(scope="class")
+    @pytest.fixture
     def voice(self) -> Executable:
         return xyntra.compile(voice_model(), inputs={"x": (2, 512)}, target="cuda")
 
