@@ -196,6 +196,8 @@ def _joined(core: LinearNest, after: LinearNest, is_result: Sequence[bool]) -> L
     The loops are cut into pieces that both nests are made of.
     """
     results = [each for each, found in zip(after.inputs, is_result, strict=True) if found]
+    if not results:
+        return None  # it writes another part of the same memory, as of a concatenation
     result = core.outputs[0]
     walk, other = _Walk.along(core, result), _Walk.along(after, results[0])
     is_same = all(each.strides == results[0].strides for each in results)

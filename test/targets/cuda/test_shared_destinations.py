@@ -61,3 +61,29 @@ def test_a_result_that_another_one_continues(target: str) -> None:
     found = exe(X, Y, Z) if target == "cpu" else run_artifact(exe.artifact, [X, Y, Z], {})
     for array, wanted in zip(found, [-b, b, np.exp(a.astype(float)), a], strict=True):
         np.testing.assert_allclose(array, wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("target", ["cpu", "cuda:sm_90a"])
+@pytest.mark.parametrize("dtype", [np.int64, np.float32])
+@pytest.mark.parametrize("operands", [["p", "c"], ["c", "p"], ["c", "p", "c"]])
+def test_sums_of_products_within_a_concatenation(
+    operands: list[str], dtype: type, target: str
+) -> None:
+    """What is copied beside the sums is nothing that follows them, though in the same memory."""
+    rng = np.random.default_rng(4)
+    shapes = {"a": (7, 6, 5, 9), "b": (9, 5, 6, 7), "c": (9, 5, 2)}
+    arrays = {name: rng.integers(-9, 9, shape).astype(dtype) for name, shape in shapes.items()}
+    equation = "abcd,dcba->dca"
+    nodes = [
+        helper.make_node("Einsum", ["a", "b"], ["p"], equation=equation),
+        helper.make_node("Concat", operands, ["y"], axis=2),
+    ]
+    model = make_model(nodes, shapes, ["y"])
+    for each in model.graph.input:
+        each.type.tensor_type.elem_type = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    settings = {"isolate": False, "jobs": 1, "cache": False}
+    exe = xyntra.compile(model, target=target, config=settings)
+    given = list(arrays.values())
+    found = exe(*given) if target == "cpu" else run_artifact(exe.artifact, given, {})[0]
+    parts = {"p": np.einsum(equation, *given[:2]), "c": arrays["c"]}
+    np.testing.assert_array_equal(found, np.concatenate([parts[each] for each in operands], 2))
