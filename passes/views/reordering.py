@@ -105,6 +105,8 @@ class Reordering:
         for number, value in enumerate(list(op.operands)):
             tensor = value if number < inputs else op.results[number - inputs]
             if tensor not in self.orders:
+                if value in self.orders:  # a destination that others share, stored as they want it
+                    op.operands[number] = self._plain(value, op)
                 continue
             maps[number] = tuple(maps[number][d] for d in self.orders[tensor])
             if number < inputs:

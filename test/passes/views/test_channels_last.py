@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 import xyntra
 
@@ -140,3 +140,30 @@ def test_a_convolution_alone_pays_for_both_copies(channels: int, extent: int) ->
     session = onnxruntime.InferenceSession(model.SerializeToString())
     (expected,) = session.run(None, {"x": x})
     np.testing.assert_allclose(exe(x), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_zeros_that_are_a_value_and_a_destination() -> None:
+    """The sum over nothing and what a pooling adds to are one fill, wanted in two orders."""
+    rng = np.random.default_rng(6)
+    weights = numpy_helper.from_array(rng.standard_normal((32, 4, 1, 2)).astype(np.float32), "w")
+    axis = numpy_helper.from_array(np.array(-1, np.int32), "axis")
+    axes = numpy_helper.from_array(np.array([-1]), "axes")
+    nodes = [
+        helper.make_node("AveragePool", ["x"], ["p"], auto_pad="SAME_LOWER", kernel_shape=[3, 3]),
+        helper.make_node("CumSum", ["x", "axis"], ["c"], exclusive=1, reverse=1),
+        helper.make_node("ReduceSum", ["c", "axes"], ["s"]),
+        helper.make_node("Mul", ["c", "s"], ["m"]),
+        helper.make_node("Add", ["m", "c"], ["a"]),
+        helper.make_node("ConvTranspose", ["s", "w"], ["t"]),
+    ]
+    x = rng.standard_normal((1, 32, 3, 1)).astype(np.float32)
+    given = [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)]
+    outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in "pat"]
+    graph = helper.make_graph(nodes, "g", given, outputs, [weights, axis, axes])
+    opsets = [helper.make_opsetid("", 20)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    settings = {"isolate": False, "jobs": 1, "cache": False}
+    exe = xyntra.compile(model, config=settings)
+    for found, wanted in zip(exe(x), session.run(None, {"x": x}), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
