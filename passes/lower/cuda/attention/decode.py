@@ -32,7 +32,7 @@ from xyntra.passes.lower.cuda.attention.plan import ROWS
 from xyntra.passes.lower.cuda.attention.problem import Located, Outer, outer_of
 from xyntra.passes.lower.cuda.attention.softmax import RowState, renewed
 from xyntra.passes.lower.cuda.attention.staging import Staging
-from xyntra.passes.lower.cuda.cluster_reduce import cluster_rank
+from xyntra.passes.lower.cuda.ptx.special_registers import cluster_ctarank
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import (
     LaunchShape,
@@ -73,7 +73,7 @@ class _Block:
         thread, block = Scalar(thread_number(), "uint32"), Scalar(block_number(), "uint32")
         rank = number(0, "uint32")
         if plan.cluster > 1:
-            rank, block = Scalar(cluster_rank(), "uint32"), block / plan.cluster
+            rank, block = Scalar(cluster_ctarank(), "uint32"), block / plan.cluster
         tile, pair = block % plan.rows, block / plan.rows
         outer = outer_of((pair / h).cast("int32"), (pair % h).cast("int32"))
         return cls(plan, thread, shared, outer, (tile * ROWS).cast("int32"), rank)
