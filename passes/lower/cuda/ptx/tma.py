@@ -8,11 +8,20 @@ from collections.abc import Sequence
 from torch_mlir.dialects import llvm, nvvm
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.ptx.assembly import assembly, attribute, i32, shared_pointer
+from xyntra.passes.lower.cuda.ptx.assembly import assembly, attribute, i32, integer, shared_pointer
+
+
+def tensormap_address(tensor: ir.Value) -> ir.Value:
+    """Return the address of a tensor map, an i64, from its LLVM pointer.
+
+    Inline assembly takes either: a pointer is converted once, at the beginning of the kernel, and
+    an address where it is used.
+    """
+    return llvm.ptrtoint(integer(64), tensor)
 
 
 def prefetch_tensormap(tensor: ir.Value) -> None:
-    """Bring a tensor map into the cache of the copies."""
+    """Bring a tensor map, an LLVM pointer or an i64, into the cache of the copies."""
     assembly("prefetch.tensormap [$0];", [tensor])
 
 
@@ -45,7 +54,7 @@ def cp_async_bulk_tensor_load(
 def cp_async_bulk_tensor_load_asm(
     target: ir.Value, tensor: ir.Value, coordinates: Sequence[ir.Value], barrier: ir.Value
 ) -> None:
-    """As `cp_async_bulk_tensor_load` of a box."""
+    """As `cp_async_bulk_tensor_load` of a box; `tensor` is an LLVM pointer or an i64."""
     rank = len(coordinates)
     text = (
         f"cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
