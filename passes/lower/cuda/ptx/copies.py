@@ -28,8 +28,8 @@ def cp_async(
         present: how many are read, an i32; zeros take the place of the others. None for all.
         wanted: whether to copy, an i1; None for always.
         ahead: bytes that the instruction adds to `source`; None for an instruction without.
-        l2_line: let memory give lines of 128 bytes to the second cache, from sm_80 on; a few
-            percent faster where all of them are read. Only copies of 16 bytes do so.
+        l2_line: let memory give lines of 128 bytes to the second cache: a few percent faster where
+            all of them are read. Narrower copies than of 16 bytes do not.
     """
     cache = "cg" if nbytes == _WIDEST else "ca"  # nothing narrower may pass by the first cache
     hint = ".L2::128B" if l2_line and nbytes == _WIDEST else ""
