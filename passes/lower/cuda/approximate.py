@@ -3,27 +3,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from torch_mlir.dialects import llvm
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cuda.ptx.numbers import ex2_approx, rcp_approx
 from xyntra.passes.lower.nests.kernel_function import operations_named
 
-POWER = "ex2.approx.ftz.f32"
-"""2**x, to 2**-22.5 (PTX ISA)."""
-RECIPROCAL = "rcp.approx.ftz.f32"
-"""1 / x, to 2**-23 (PTX ISA)."""
-_INSTRUCTIONS = {"llvm.intr.exp2": (POWER, 0), "llvm.fdiv": (RECIPROCAL, 1)}
+_INSTRUCTIONS = {"llvm.intr.exp2": (ex2_approx, 0), "llvm.fdiv": (rcp_approx, 1)}
 """By operation: what computes it, and which operand that is given."""
 APPROXIMATED = frozenset(_INSTRUCTIONS)
 """Operations that `approximate_marked` may take the place of."""
 
 
-def approximate(instruction: str, x: ir.Value) -> ir.Value:
+def approximate(instruction: Callable[[ir.Value], ir.Value], x: ir.Value) -> ir.Value:
     """Apply an instruction, in LLVM's dialect, to an f32 or to every element of a vector."""
     kind = x.type
     if not isinstance(kind, ir.VectorType):
-        return llvm.inline_asm(kind, [x], f"{instruction} $0, $1;", "=f,f")
+        return instruction(x)
     result = llvm.mlir_poison(kind)
     for number in range(kind.shape[0]):
         place = emit("llvm.mlir.constant", [], _word(), value=ir.IntegerAttr.get(_word(), number))

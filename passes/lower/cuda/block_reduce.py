@@ -10,6 +10,7 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.combiner import Combiner
+from xyntra.passes.lower.cuda.ptx.warps import shfl_bfly
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import (
     WARP,
@@ -21,7 +22,6 @@ from xyntra.passes.lower.cuda.thread_grid import (
 )
 from xyntra.passes.lower.nests.loop_builder import index
 
-_ALL = -1
 _WORD = 32
 
 
@@ -96,10 +96,10 @@ def butterfly(value: ir.Value, distance: int) -> ir.Value:
     raw = value if isinstance(kind, ir.IntegerType) else emit("arith.bitcast", [value], integer)
     if bits < _WORD:
         moved = emit(
-            "arith.trunci", [_exchange(emit("arith.extui", [raw], word), distance)], integer
+            "arith.trunci", [shfl_bfly(emit("arith.extui", [raw], word), distance)], integer
         )
     elif bits == _WORD:
-        moved = _exchange(raw, distance)
+        moved = shfl_bfly(raw, distance)
     else:
         moved = _exchange_double(raw, distance)
     return moved if isinstance(kind, ir.IntegerType) else emit("arith.bitcast", [moved], kind)
@@ -110,14 +110,7 @@ def _exchange_double(raw: ir.Value, distance: int) -> ir.Value:
     shift = emit("arith.constant", [], wide, value=ir.IntegerAttr.get(wide, _WORD))
     halves = [raw, arith.shrui(raw, shift)]
     low, high = (
-        emit("arith.extui", [_exchange(emit("arith.trunci", [half], word), distance)], wide)
+        emit("arith.extui", [shfl_bfly(emit("arith.trunci", [half], word), distance)], wide)
         for half in halves
     )
     return arith.ori(arith.shli(high, shift), low)
-
-
-def _exchange(word: ir.Value, distance: int) -> ir.Value:
-    kind = ir.Attribute.parse("#nvvm<shfl_kind bfly>")
-    return emit(
-        "nvvm.shfl.sync", [i32(_ALL), word, i32(distance), i32(WARP - 1)], word.type, kind=kind
-    )

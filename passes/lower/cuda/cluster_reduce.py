@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from torch_mlir.dialects import arith, llvm
+from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.combiner import Combiner
+from xyntra.passes.lower.cuda.ptx.clusters import barrier_cluster, mapa, st_shared_cluster
+from xyntra.passes.lower.cuda.ptx.special_registers import cluster_ctarank
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import WARP, as_index, i32, thread_number, when
 from xyntra.passes.lower.nests.loop_builder import index
@@ -18,21 +20,6 @@ from xyntra.passes.lower.nests.loop_builder import index
 _WORD, _DOUBLE = 32, 64  # bits
 Pairs = list[tuple[ir.Value, ...]]
 """Values of several warps, those of one together."""
-
-
-def cluster_rank() -> ir.Value:
-    """Return the number of the block in its cluster, an i32."""
-    return emit("nvvm.read.ptx.sreg.cluster.ctarank", [], ir.IntegerType.get_signless(_WORD))
-
-
-def announce_block() -> None:
-    """Say that this block runs, so that others may write to its shared memory."""
-    _effect("barrier.cluster.arrive.relaxed.aligned;")
-
-
-def await_blocks() -> None:
-    """Wait until all blocks of the cluster have said that they run."""
-    _effect("barrier.cluster.wait.aligned;")
 
 
 def cluster_reduce(
@@ -56,13 +43,9 @@ def cluster_reduce(
     number = thread_number()
     with when(arith.cmpi(arith.CmpIPredicate.ult, number, i32(size))):
         start = emit("memref.extract_aligned_pointer_as_index", [words], ir.IndexType.get())
-        mine = arith.addi(_as_i32(start), arith.muli(cluster_rank(), i32(bits // 8)))
-        there = _in_block(mine, number)
-        letter = "r" if bits == _WORD else "l"
-        text = f"st.shared::cluster.b{bits} [$0], $1;"
-        _effect(text, f"r,{letter},", [there, _to_word(value, word)])
-    _effect("barrier.cluster.arrive.release.aligned;")
-    _effect("barrier.cluster.wait.acquire.aligned;")
+        mine = arith.addi(_as_i32(start), arith.muli(cluster_ctarank(), i32(bits // 8)))
+        st_shared_cluster(mapa(mine, number), _to_word(value, word))
+    barrier_cluster()
     found = [emit("memref.load", [words, index(each)], word) for each in range(size)]
     return reduce(combiner.combine, [_from_word(each, kind) for each in found])
 
@@ -89,11 +72,10 @@ def cluster_gather(
     pair = arith.ori(low, arith.shli(high, shift))
     with when(arith.cmpi(arith.CmpIPredicate.ult, lane, i32(size))):
         start = emit("memref.extract_aligned_pointer_as_index", [slots], ir.IndexType.get())
-        number = arith.addi(arith.muli(cluster_rank(), i32(warps)), warp)
+        number = arith.addi(arith.muli(cluster_ctarank(), i32(warps)), warp)
         mine = arith.addi(_as_i32(start), arith.muli(number, i32(_DOUBLE // 8)))
-        _effect("st.shared::cluster.b64 [$0], $1;", "r,l,", [_in_block(mine, lane), pair])
-    _effect("barrier.cluster.arrive.release.aligned;")
-    _effect("barrier.cluster.wait.acquire.aligned;")
+        st_shared_cluster(mapa(mine, lane), pair)
+    barrier_cluster()
     found = []
     for first in range(0, size * warps, WARP):
         place = as_index(arith.addi(lane, i32(first)))
@@ -101,16 +83,6 @@ def cluster_gather(
         parts = (both, arith.shrui(both, shift))
         found.append(tuple(_from_word(arith.trunci(word, p), values[0].type) for p in parts))
     return found
-
-
-def _in_block(place: ir.Value, number: ir.Value) -> ir.Value:
-    """Return the address of the same byte in a block of the cluster."""
-    return llvm.inline_asm(
-        ir.IntegerType.get_signless(_WORD),
-        [place, number],
-        "mapa.shared::cluster.u32 $0, $1, $2;",
-        "=r,r,r",
-    )
 
 
 def _to_word(value: ir.Value, word: ir.Type) -> ir.Value:
@@ -129,7 +101,3 @@ def _from_word(value: ir.Value, kind: ir.Type) -> ir.Value:
 
 def _as_i32(value: ir.Value) -> ir.Value:
     return emit("arith.index_cast", [value], ir.IntegerType.get_signless(_WORD))
-
-
-def _effect(text: str, constraints: str = "", operands: list[ir.Value] | None = None) -> None:
-    llvm.inline_asm(None, operands or [], text, constraints + "~{memory}", has_side_effects=True)

@@ -6,9 +6,15 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
-from torch_mlir.dialects import llvm
-
 from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cuda.ptx.assembly import ASSEMBLY
+from xyntra.passes.lower.cuda.ptx.launches import (
+    GRID_CONSTANT,
+    griddepcontrol_launch_dependents,
+    griddepcontrol_wait,
+    is_griddepcontrol_wait,
+    mark_entry,
+)
 from xyntra.passes.lower.cuda.tensor_map import MAP_ALIGNMENT, MAP_ARGUMENT, MAP_BYTES, pass_maps
 from xyntra.passes.lower.cuda.thread_grid import LaunchShape
 from xyntra.passes.lower.nests.kernel_function import (
@@ -23,9 +29,7 @@ from xyntra.passes.lower.nests.kernel_function import (
 
 BUFFER_ALIGNMENT = 16
 """Bytes: every pointer that an entry point is given is a multiple of it."""
-_ASSEMBLY = "llvm.inline_asm"
 _NUMBER = "xyntra.launch"
-_WAIT = "griddepcontrol.wait;"
 _ADDRESSES = frozenset({"llvm.getelementptr", "llvm.addrspacecast", "llvm.bitcast"})
 _WRITES = {"llvm.store": 1, "llvm.atomicrmw": 0, "llvm.cmpxchg": 0, "llvm.ptrtoint": 0}
 """Operations that write, or may, through one of their operands."""
@@ -78,8 +82,8 @@ def outline(module: ir.Operation, shapes: Sequence[LaunchShape | None]) -> list[
             _erase_regions(function, {number})
         copy.attributes["sym_name"] = ir.StringAttr.get(f"{name}_{number}", module.context)
         _erase_regions(copy, set(range(len(shapes))) - {number})
-        inner = operations_named(copy, _ASSEMBLY, MAP_ARGUMENT)
-        if shape.programmatic and not any(map(_waits, inner)):
+        inner = operations_named(copy, ASSEMBLY, MAP_ARGUMENT)
+        if shape.programmatic and not any(map(is_griddepcontrol_wait, inner)):
             _wait_in_code(copy)
         casts = (op for op in inner if op.name == MAP_ARGUMENT)
         shape = replace(shape, maps=pass_maps(copy, shape.maps, casts))
@@ -98,32 +102,20 @@ def _erase_regions(function: ir.Operation, numbers: Set[int]) -> None:
 
 def mark_kernels(module: ir.Operation, functions: Sequence[DeviceFunction]) -> None:
     """Make the lowered functions of `module` entry points for their launches."""
-    unit = ir.UnitAttr.get()
     known = {each.name: each for each in functions}
     for op in direct_operations_named(module, "llvm.func"):
         device = known.get(function_name(op))
         if device is None:
             continue
-        op.attributes["nvvm.kernel"] = unit
-        op.attributes["nvvm.reqntid"] = ir.DenseI32ArrayAttr.get([device.shape.block, 1, 1])
-        if device.shape.resident:
-            word = ir.IntegerType.get_signless(32)
-            op.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(word, device.shape.resident)
-        if device.shape.cluster > 1:
-            cluster = ir.DenseI32ArrayAttr.get([device.shape.cluster, 1, 1])
-            op.attributes["nvvm.cluster_dim"] = cluster
+        shape = device.shape
+        mark_entry(op, shape.block, shape.resident, shape.cluster)
         op.attributes["arg_attrs"] = _argument_attributes(device, entry_block(op).arguments)
-
-
-def _waits(op: ir.Operation) -> bool:
-    """Tell whether an operation of a launch waits, where it needs to, for the one before it."""
-    return op.name == _ASSEMBLY and _WAIT in ir.StringAttr(op.attributes["asm_string"]).value
 
 
 def _wait_in_code(function: ir.Operation) -> None:
     """Let a launch first of all wait for the one before it."""
     with ir.InsertionPoint.at_block_begin(entry_block(function)), function.location:
-        _order(_WAIT)
+        griddepcontrol_wait()
 
 
 def let_next_begin(region: ir.Operation) -> None:
@@ -133,11 +125,7 @@ def let_next_begin(region: ir.Operation) -> None:
     several on some multiprocessors and none on others, and wait there.
     """
     with ir.InsertionPoint.at_block_begin(region.regions[0].blocks[0]), region.location:
-        _order("griddepcontrol.launch_dependents;")
-
-
-def _order(instruction: str) -> None:
-    llvm.inline_asm(None, [], instruction, "~{memory}", has_side_effects=True)
+        griddepcontrol_launch_dependents()
 
 
 def _only_read(function: ir.Operation) -> tuple[bool, ...]:
@@ -161,7 +149,7 @@ def _argument_attributes(device: DeviceFunction, arguments: Sequence[ir.Value]) 
         {
             "llvm.byval": ir.TypeAttr.get(ir.Type.parse(f"!llvm.array<{MAP_BYTES} x i8>")),
             "llvm.align": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), MAP_ALIGNMENT),
-            "nvvm.grid_constant": unit,
+            GRID_CONSTANT: unit,
         }
     )
     alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), BUFFER_ALIGNMENT)

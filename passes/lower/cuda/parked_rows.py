@@ -8,25 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from torch_mlir.dialects import arith, nvvm
+from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cuda.contraction.mma_instructions import (
-    commit_copies,
-    copy_async,
-    load_vector,
-    wait_for_copies,
-)
 from xyntra.passes.lower.cuda.pointwise import item_bytes
+from xyntra.passes.lower.cuda.ptx.barriers import bar_warp_sync
+from xyntra.passes.lower.cuda.ptx.copies import cp_async, cp_async_commit_group, cp_async_wait_group
+from xyntra.passes.lower.cuda.ptx.memory import ld_shared, shared_address
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import i32, thread_number
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import index, plus
 from xyntra.passes.lower.nests.memrefs import view_offset
-
-_WIDE = 64  # bits of an address
-_ALL = -1  # threads of a warp
 
 
 class ParkedRows:
@@ -39,7 +33,7 @@ class ParkedRows:
 
     def __init__(self, threads: int, shared: SharedMemory) -> None:
         self._threads = threads
-        self._start = emit("llvm.ptrtoint", [shared.dynamic()], ir.IntegerType.get_signless(32))
+        self._start = shared_address(shared.dynamic())
         self._number = thread_number()
         self._used = 0
 
@@ -62,26 +56,26 @@ class ParkedRows:
             What gives a vector by its number, after `arrive`.
         """
         nbytes = lanes * item_bytes(access)
-        element = access.element_type
+        kind = ir.VectorType.get([lanes], access.element_type)
         begin = arith.addi(self._start, arith.muli(self._number, i32(nbytes)))
         slots = []
         for place in places:
             slots.append(arith.addi(begin, i32(self._used)))
             self._used += self._threads * nbytes
-            copy_async(slots[-1], _address(access, place), nbytes, None)
-        return lambda number: load_vector(slots[number], lanes, element)
+            cp_async(slots[-1], _address(access, place), nbytes)
+        return lambda number: ld_shared(slots[number], kind)
 
     def arrive(self) -> None:
         """Wait until all copies of the thread are there."""
-        commit_copies()
-        wait_for_copies(0)
+        cp_async_commit_group()
+        cp_async_wait_group(0)
 
     def forget(self) -> None:
         """Let vectors be loaded again behind this: too few registers could keep them.
 
         The assembler moves no load across it.
         """
-        nvvm.bar_warp_sync(i32(_ALL))
+        bar_warp_sync()
 
 
 def _address(access: Access, place: ir.Value) -> ir.Value:
@@ -89,4 +83,4 @@ def _address(access: Access, place: ir.Value) -> ir.Value:
     start = emit("memref.extract_aligned_pointer_as_index", [access.value], ir.IndexType.get())
     element = plus(place, index(view_offset(access.value)))
     there = plus(start, arith.muli(element, index(item_bytes(access))))
-    return arith.index_cast(ir.IntegerType.get_signless(_WIDE), there)
+    return arith.index_cast(ir.IntegerType.get_signless(64), there)

@@ -16,15 +16,11 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.block_reduce import block_reduce, column_reduce, warp_reduce
-from xyntra.passes.lower.cuda.cluster_reduce import (
-    announce_block,
-    await_blocks,
-    cluster_gather,
-    cluster_rank,
-    cluster_reduce,
-)
+from xyntra.passes.lower.cuda.cluster_reduce import cluster_gather, cluster_reduce
 from xyntra.passes.lower.cuda.combiner import Combiner
 from xyntra.passes.lower.cuda.parked_rows import ParkedRows
+from xyntra.passes.lower.cuda.ptx.clusters import barrier_cluster_arrive, barrier_cluster_wait
+from xyntra.passes.lower.cuda.ptx.special_registers import cluster_ctarank
 from xyntra.passes.lower.cuda.row_accesses import first_reads, is_recomputed
 from xyntra.passes.lower.cuda.row_order import in_rows
 from xyntra.passes.lower.cuda.row_plan import RowPlan, row_plan
@@ -103,9 +99,9 @@ def _place(plan: RowPlan) -> tuple[ir.Value, ir.Value]:
         row = arith.addi(first, _high(thread, plan.threads))
         thread = _low(thread, plan.threads)
     if plan.cluster > 1:
-        announce_block()
+        barrier_cluster_arrive(release=False)  # others may write to its shared memory from now on
         row = arith.divui(row, i32(plan.cluster))
-        thread = arith.addi(thread, arith.muli(cluster_rank(), i32(plan.threads)))
+        thread = arith.addi(thread, arith.muli(cluster_ctarank(), i32(plan.threads)))
     return row, thread
 
 
@@ -260,7 +256,7 @@ class _Rows:
     def _await_others(self) -> None:
         """Wait, once, until the other blocks of the cluster run."""
         if not self._others_run:
-            await_blocks()
+            barrier_cluster_wait(acquire=False)
         self._others_run = True
 
     def _scalar(self, nest: LinearNest) -> None:

@@ -11,6 +11,8 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cuda.ptx.barriers import bar_sync
+from xyntra.passes.lower.cuda.ptx.special_registers import ctaid_x, tid_x
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
 from xyntra.passes.lower.nests.loop_builder import Position, index
 from xyntra.passes.lower.nests.shared_constants import integer_constant
@@ -48,12 +50,12 @@ class LaunchShape:
 
 def thread_number() -> ir.Value:
     """Return the number of the thread in its block, an i32."""
-    return emit("nvvm.read.ptx.sreg.tid.x", [], _i32())
+    return tid_x()
 
 
 def block_number() -> ir.Value:
     """Return the number of the block, an i32."""
-    return emit("nvvm.read.ptx.sreg.ctaid.x", [], _i32())
+    return ctaid_x()
 
 
 def i32(number: int) -> ir.Value:
@@ -95,9 +97,7 @@ def global_thread(shape: LaunchShape) -> ir.Value:
 
 def barrier() -> None:
     """Wait for every thread of the block; what they wrote is visible after it."""
-    ir.Operation.create(
-        "nvvm.barrier", attributes={"operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0])}
-    )
+    bar_sync()
 
 
 def delinearize(number: ir.Value, loops: Sequence[tuple[int, int]]) -> Position:

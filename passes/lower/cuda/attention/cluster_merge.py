@@ -20,7 +20,7 @@ from xyntra.passes.lower.cuda.attention.merge import (
     added_up,
     common_factors,
 )
-from xyntra.passes.lower.cuda.contraction.mma_instructions import cluster_barrier
+from xyntra.passes.lower.cuda.ptx.clusters import barrier_cluster
 from xyntra.passes.lower.cuda.thread_grid import barrier, strided_loop
 
 _ITEM = 4
@@ -58,9 +58,9 @@ class ClusterMerge(Merge):
             return ()
 
         strided_loop(count, self.plan.threads, [], add)
-        cluster_barrier()
+        barrier_cluster()
         strided_loop(-(-count // self.cluster), self.plan.threads, [], write)
-        cluster_barrier()  # shared memory must be there until all have read it
+        barrier_cluster()  # shared memory must be there until all have read it
 
     def _add(self, row: Scalar, number_: Scalar) -> None:
         """Add up neighbouring elements of all warps of the block, in the place of the first's."""

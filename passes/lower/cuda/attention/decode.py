@@ -16,23 +16,16 @@ from xyntra.passes.lower.cuda.attention.cluster_merge import ClusterMerge
 from xyntra.passes.lower.cuda.attention.cores import LANES, multiplier
 from xyntra.passes.lower.cuda.attention.decode_plan import DecodePlan
 from xyntra.passes.lower.cuda.attention.fragments import Multiplier
-from xyntra.passes.lower.cuda.attention.machine import (
-    Registers,
-    commit_copies,
-    loop,
-    number,
-    shared_address,
-    wait_copies,
-    warp_barrier,
-    when,
-)
+from xyntra.passes.lower.cuda.attention.machine import Registers, loop, number, shared_address, when
 from xyntra.passes.lower.cuda.attention.masks import Masks
 from xyntra.passes.lower.cuda.attention.merge import Merge
 from xyntra.passes.lower.cuda.attention.plan import ROWS
 from xyntra.passes.lower.cuda.attention.problem import Located, Outer, outer_of
 from xyntra.passes.lower.cuda.attention.softmax import RowState, renewed
 from xyntra.passes.lower.cuda.attention.staging import Staging
-from xyntra.passes.lower.cuda.cluster_reduce import cluster_rank
+from xyntra.passes.lower.cuda.ptx.barriers import bar_warp_sync_asm
+from xyntra.passes.lower.cuda.ptx.copies import cp_async_commit_group, cp_async_wait_group
+from xyntra.passes.lower.cuda.ptx.special_registers import cluster_ctarank
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import (
     LaunchShape,
@@ -73,7 +66,7 @@ class _Block:
         thread, block = Scalar(thread_number(), "uint32"), Scalar(block_number(), "uint32")
         rank = number(0, "uint32")
         if plan.cluster > 1:
-            rank, block = Scalar(cluster_rank(), "uint32"), block / plan.cluster
+            rank, block = Scalar(cluster_ctarank(), "uint32"), block / plan.cluster
         tile, pair = block % plan.rows, block / plan.rows
         outer = outer_of((pair / h).cast("int32"), (pair % h).cast("int32"))
         return cls(plan, thread, shared, outer, (tile * ROWS).cast("int32"), rank)
@@ -93,7 +86,7 @@ class _Block:
         plan, problem = self.plan, self.plan.problem
         cores = self._cores()
         state = _Walk(self, cores).run()
-        wait_copies(0)
+        cp_async_wait_group(0)
         barrier()  # shared memory is used anew
         if plan.cluster == 1:
             merge = Merge(problem, plan.tiles, self.shared, self.outer, self.first)
@@ -138,12 +131,12 @@ class _Walk:
         """Emit all steps and return what they leave in registers."""
         block, ahead = self._block, self._tiles.stages - 1
         block.staging(self._problem.query).begin(block.shared, block.first)
-        commit_copies()
+        cp_async_commit_group()
         left = number(block.plan.steps + self._warps - 1, "uint32") - self._own
         count = (left / self._warps).cast("int32")
         for turn in range(ahead):
             self._begin(number(turn), count)
-        wait_copies(ahead)
+        cp_async_wait_group(ahead)
         barrier()
         self._cores.keep_queries()
         state = RowState.empty(self._cores.layout)
@@ -151,8 +144,8 @@ class _Walk:
         def step(turn: Scalar, carried: Registers) -> Registers:
             first = self._first(turn)
             read = self._masks.read(first + self._cores.layout.key)
-            wait_copies(ahead - 1)
-            warp_barrier()  # the copies of all lanes are there, and the slot before is free
+            cp_async_wait_group(ahead - 1)
+            bar_warp_sync_asm()  # the copies of all lanes are there, and the slot before is free
             self._begin(turn + ahead, count)
             inside = state.restored(carried)
             products = self._cores.scores(self._key_tile(turn))
@@ -169,7 +162,7 @@ class _Walk:
             first = self._first(turn)
             self._keys.begin(self._key_tile(turn), first)
             self._values.begin(self._value_tile(turn), first)
-        commit_copies()
+        cp_async_commit_group()
 
     def _first(self, turn: Scalar) -> Scalar:
         """The first key of a tile, an int32."""

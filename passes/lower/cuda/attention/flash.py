@@ -13,21 +13,14 @@ from dataclasses import dataclass, replace
 from xyntra.dialects.scalar import Scalar
 from xyntra.passes.lower.cuda.attention.cores import LANES, multiplier
 from xyntra.passes.lower.cuda.attention.fragments import Matrix, Multiplier
-from xyntra.passes.lower.cuda.attention.machine import (
-    Registers,
-    commit_copies,
-    loop,
-    number,
-    shared_address,
-    wait_copies,
-    when,
-)
+from xyntra.passes.lower.cuda.attention.machine import Registers, loop, number, shared_address, when
 from xyntra.passes.lower.cuda.attention.masks import Masks, Read
 from xyntra.passes.lower.cuda.attention.merge import Merge
 from xyntra.passes.lower.cuda.attention.plan import ROWS, FlashPlan, plan_flash
 from xyntra.passes.lower.cuda.attention.problem import Located, Outer, Problem, outer_of
 from xyntra.passes.lower.cuda.attention.softmax import RowState, renewed
 from xyntra.passes.lower.cuda.attention.staging import Staging
+from xyntra.passes.lower.cuda.ptx.copies import cp_async_commit_group, cp_async_wait_group
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import (
     LaunchShape,
@@ -92,7 +85,7 @@ class _Block:
         is_ragged = self.problem.sizes[3] % plan.keys != 0
         masks = Masks(self.problem, self.outer, cores.layout, first, plan.warp_keys, is_ragged)
         state = _Walk(self, cores, masks).run()
-        wait_copies(0)
+        cp_async_wait_group(0)
         barrier()  # shared memory is used anew
         merge = Merge(self.problem, self.plan, self.shared, self.outer, self.first)
         merge.leave(cores.layout, state, row, self.key_warp)
@@ -134,18 +127,18 @@ class _Walk:
         block.staging(block.problem.query, self._plan.rows).begin(block.shared, block.first)
         if self._has_lead:
             self._begin_keys(zero)
-        commit_copies()
+        cp_async_commit_group()
         if self._has_lead:
             self._begin_values(zero)
-            commit_copies()
+            cp_async_commit_group()
         read = self._read(zero) if self._is_single else None
-        wait_copies(int(self._has_lead))
+        cp_async_wait_group(int(self._has_lead))
         barrier()
         self._cores.keep_queries()
         state = RowState.empty(self._cores.layout)
         if read is not None:
             weights, state = self._weigh(zero, read, state)
-            wait_copies(0)
+            cp_async_wait_group(0)
             barrier()
             return self._add(zero, weights, state)
         count = block.steps()
@@ -161,23 +154,23 @@ class _Walk:
         if not self._has_lead:
             barrier()  # the last tile has been read
             self._begin_keys(place)
-            commit_copies()
+            cp_async_commit_group()
             self._begin_values(place)
-            commit_copies()
+            cp_async_commit_group()
         read = self._read(place)
-        wait_copies(1)
+        cp_async_wait_group(1)
         barrier()
         if self._has_lead:
             with when(has_following):
                 self._begin_keys(following)
-            commit_copies()
+            cp_async_commit_group()
         weights, state = self._weigh(place, read, state)
-        wait_copies(1 if self._has_lead else 0)
+        cp_async_wait_group(1 if self._has_lead else 0)
         barrier()
         if self._has_lead:
             with when(has_following):
                 self._begin_values(following)
-            commit_copies()
+            cp_async_commit_group()
         return self._add(place, weights, state)
 
     def _weigh(self, place: Scalar, read: Read, state: RowState) -> tuple[Matrix, RowState]:

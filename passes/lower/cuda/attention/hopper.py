@@ -14,11 +14,6 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
 from xyntra.passes.lower.cuda.attention.hopper_block import HopperBlock
 from xyntra.passes.lower.cuda.attention.hopper_consumer import Consumer
-from xyntra.passes.lower.cuda.attention.hopper_machine import (
-    fetch_map,
-    same_in_warp,
-    set_registers,
-)
 from xyntra.passes.lower.cuda.attention.hopper_order import tile_order
 from xyntra.passes.lower.cuda.attention.hopper_plan import (
     GROUP_ROWS,
@@ -28,6 +23,9 @@ from xyntra.passes.lower.cuda.attention.hopper_plan import (
 from xyntra.passes.lower.cuda.attention.hopper_producer import Producer
 from xyntra.passes.lower.cuda.attention.machine import shared_address, when
 from xyntra.passes.lower.cuda.attention.problem import Problem
+from xyntra.passes.lower.cuda.ptx.tma import prefetch_tensormap, tensormap_address
+from xyntra.passes.lower.cuda.ptx.warpgroups import setmaxnreg_asm
+from xyntra.passes.lower.cuda.ptx.warps import shfl_first_asm
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.tensor_map import TensorMap, map_argument
 from xyntra.passes.lower.cuda.thread_grid import (
@@ -68,20 +66,20 @@ def _maps(problem: Problem, plan: HopperPlan) -> tuple[TensorMap, ...]:
 
 def _emit(block: HopperBlock) -> None:
     thread = Scalar(thread_number(), "uint32")
-    group = same_in_warp(thread / _GROUP)
+    group = Scalar(shfl_first_asm((thread / _GROUP).value), "uint32")
     with when(thread.equals(0)):
         for map_ in block.maps:
-            fetch_map(map_)
+            prefetch_tensormap(tensormap_address(map_))
         block.barriers.begin()
     barrier()
     computing, copying = block.plan.registers
     branch = scf.IfOp(group.equals(0).value, has_else=True)
     with ir.InsertionPoint(branch.then_block):
-        set_registers(copying, more=False)
+        setmaxnreg_asm(copying, increase=False)
         with when(thread.equals(0)):
             Producer(block).run()
         scf.YieldOp([])
     with ir.InsertionPoint(branch.else_block):
-        set_registers(computing, more=True)
+        setmaxnreg_asm(computing, increase=True)
         Consumer(block, group - 1, thread & (_GROUP - 1)).run()
         scf.YieldOp([])

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
-from xyntra.passes.lower.cuda.attention.hopper_machine import begin_barrier, publish_barriers
 from xyntra.passes.lower.cuda.attention.hopper_order import TileOrder
 from xyntra.passes.lower.cuda.attention.hopper_plan import HopperPlan
 from xyntra.passes.lower.cuda.attention.machine import Registers, number
 from xyntra.passes.lower.cuda.attention.problem import Outer, Problem, outer_of
+from xyntra.passes.lower.cuda.ptx.barriers import fence_mbarrier_init_asm, mbarrier_init_asm
 
 _WARPS = 4  # of a warpgroup
 
@@ -85,8 +85,9 @@ class Barriers:
         queries = plan.groups * plan.query_slots
         counts += [1] * queries + [_WARPS] * queries
         for place, count in enumerate(counts):
-            begin_barrier(self.shared + (plan.barrier_start + 8 * place), count)
-        publish_barriers()
+            address = self.shared + (plan.barrier_start + 8 * place)
+            mbarrier_init_asm(address.value, count)
+        fence_mbarrier_init_asm()
 
     def _at(self, before: int, slots: int, slot: Scalar, full: bool) -> Scalar:
         first = before if full else before + slots

@@ -19,8 +19,6 @@ from xyntra.passes.lower.cuda.attention.hopper_block import HopperBlock, Ring, T
 from xyntra.passes.lower.cuda.attention.hopper_machine import (
     ROW_BYTES,
     advanced,
-    arrive,
-    commit_products,
     descriptor,
     fence,
     multiply_registers,
@@ -44,6 +42,8 @@ from xyntra.passes.lower.cuda.attention.machine import (
 )
 from xyntra.passes.lower.cuda.attention.masks import Masks
 from xyntra.passes.lower.cuda.attention.softmax import unit
+from xyntra.passes.lower.cuda.ptx.barriers import mbarrier_arrive_asm
+from xyntra.passes.lower.cuda.ptx.warpgroups import wgmma_commit_group_asm
 
 _K = 16  # steps of the reduction of one product
 _PART = 2  # products whose weights are computed at a time
@@ -218,7 +218,7 @@ class Consumer:
         softmax = renewed(flow.softmax, flow.scores, self._scale)
         wait_for_phase(barriers.value(flow.values.slot, full=True), flow.values.phase)
         softmax = self._weigh(softmax, flow.scores, flow.values.slot)
-        commit_products()
+        wgmma_commit_group_asm()
         wait(flow.keys)
         fence([])
         scores = self._products(queries, flow.keys.slot)
@@ -266,12 +266,12 @@ class Consumer:
             a = advanced(left, chunk * GROUP_ROWS * ROW_BYTES + inside * _ITEM)
             b = advanced(right, chunk * plan.keys * ROW_BYTES + inside * _ITEM)
             sums = multiply_shared(sums, a, b, plan.keys, self._block.problem.dtype)
-        commit_products()
+        wgmma_commit_group_asm()
         return sums or []
 
     def _release(self, barrier: Scalar) -> None:
         with when(self._lane.equals(0)):
-            arrive(barrier)
+            mbarrier_arrive_asm(barrier.value)
 
     def _first_row(self, tile: Tile) -> Scalar:
         """The thread's first query, int32; the other one is the eighth behind it."""

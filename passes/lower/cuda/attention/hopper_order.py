@@ -14,8 +14,9 @@ from itertools import accumulate
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
 from xyntra.passes.lower.cuda.attention.hopper_plan import HopperPlan
-from xyntra.passes.lower.cuda.attention.machine import assembly, global_address, number
+from xyntra.passes.lower.cuda.attention.machine import global_address, number
 from xyntra.passes.lower.cuda.attention.problem import Problem
+from xyntra.passes.lower.cuda.ptx.memory import ld_global
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 
 _CACHED = 16 << 20  # bytes of keys and values that should stay in the second-level cache
@@ -68,7 +69,7 @@ class TileOrder:
     @staticmethod
     def _word(base: Scalar, place: Scalar) -> Scalar:
         address = base + place.cast("uint64") * _WORD
-        return assembly("ld.global.nc.b32 $0, [$1];", ["uint32"], [address])[0]
+        return Scalar(ld_global(address.value, 32, lasting=True), "uint32")
 
 
 def tile_order(

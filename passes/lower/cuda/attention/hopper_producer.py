@@ -5,18 +5,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
 from xyntra.passes.lower.cuda.attention.hopper_block import HopperBlock, Ring, Tile
-from xyntra.passes.lower.cuda.attention.hopper_machine import (
-    ROW_BYTES,
-    copy_box,
-    expect,
-    wait_for_phase,
-)
+from xyntra.passes.lower.cuda.attention.hopper_machine import ROW_BYTES, wait_for_phase
 from xyntra.passes.lower.cuda.attention.hopper_plan import CHUNK, GROUP_ROWS
-from xyntra.passes.lower.cuda.attention.machine import Registers, loop, number
+from xyntra.passes.lower.cuda.attention.machine import Registers, loop, number, values_of
 from xyntra.passes.lower.cuda.attention.problem import Located
+from xyntra.passes.lower.cuda.ptx.barriers import mbarrier_arrive_expect_tx_asm
+from xyntra.passes.lower.cuda.ptx.tma import cp_async_bulk_tensor_load_asm, tensormap_address
 
 
 @dataclass(frozen=True)
@@ -63,7 +59,7 @@ class Producer:
         plan, barriers = self.block.plan, self.block.barriers
         wait_for_phase(barriers.key(ring.slot, full=False), ring.phase ^ 1)
         full = barriers.key(ring.slot, full=True)
-        expect(full, plan.key_bytes)
+        mbarrier_arrive_expect_tx_asm(full.value, plan.key_bytes)
         target = self.block.shared + ring.slot * plan.key_bytes + plan.key_start
         row = step * plan.keys
         box = (target, plan.keys, plan.key_chunks)
@@ -74,7 +70,7 @@ class Producer:
         plan, barriers = self.block.plan, self.block.barriers
         wait_for_phase(barriers.value(ring.slot, full=False), ring.phase ^ 1)
         full = barriers.value(ring.slot, full=True)
-        expect(full, plan.value_bytes)
+        mbarrier_arrive_expect_tx_asm(full.value, plan.value_bytes)
         target = self.block.shared + ring.slot * plan.value_bytes + plan.value_start
         row = step * plan.keys
         self._copy(
@@ -88,7 +84,7 @@ class Producer:
         number_ = number(group, "uint32")
         wait_for_phase(barriers.query(number_, ring.slot, full=False), ring.phase ^ 1)
         full = barriers.query(number_, ring.slot, full=True)
-        expect(full, plan.query_bytes)
+        mbarrier_arrive_expect_tx_asm(full.value, plan.query_bytes)
         place = ring.slot + group * plan.query_slots
         target = self.block.shared + place * plan.query_bytes
         row = tile.first + GROUP_ROWS * group
@@ -106,11 +102,13 @@ class Producer:
     ) -> None:
         """Copy rows of an operand to shared memory, 64 columns behind 64 columns."""
         target, rows, chunks = box
-        tensor: ir.Value = self.block.maps[map_]
+        tensor = self.block.maps[map_]
         heads = [
             (tile.outer[digit.loop].cast("uint32") / digit.divisor % digit.extent).cast("int32")
             for digit, _ in operand.matrix.outer
         ]
         for chunk in range(chunks):
             place = target + chunk * rows * ROW_BYTES if chunk else target
-            copy_box(place, tensor, [number(chunk * CHUNK), row, *heads], full)
+            corner = values_of([number(chunk * CHUNK), row, *heads])
+            address = tensormap_address(tensor)
+            cp_async_bulk_tensor_load_asm(place.value, address, corner, full.value)

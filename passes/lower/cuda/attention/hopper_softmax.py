@@ -13,7 +13,6 @@ from functools import reduce
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, emit
-from xyntra.passes.lower.cuda.attention.hopper_machine import any_lane
 from xyntra.passes.lower.cuda.attention.machine import (
     Registers,
     across,
@@ -23,6 +22,7 @@ from xyntra.passes.lower.cuda.attention.machine import (
     real,
     replaced_when,
 )
+from xyntra.passes.lower.cuda.ptx.warps import vote_any
 
 NONE_YET = (2 - 2.0**-23) * 2.0**127
 """The negated reference of a row without a score above -inf: its weights come out as 0."""
@@ -115,7 +115,8 @@ def renewed(state: Softmax, scores: Registers, scale: Scale) -> Softmax:
     def exact(values: Registers) -> Registers:
         return _rescaled(Softmax.of(values), rows, scale).registers
 
-    return Softmax.of(replaced_when(any_lane(grown[0] | grown[1]), state.registers, exact))
+    any_lane = Scalar(vote_any((grown[0] | grown[1]).value), "bool")
+    return Softmax.of(replaced_when(any_lane, state.registers, exact))
 
 
 def _has_grown(row: Registers, shift: Scalar, scale: Scale) -> Scalar:

@@ -17,9 +17,9 @@ from xyntra.passes.lower.cuda.attention.machine import (
     number,
     real,
     store_shared,
-    warp_barrier,
 )
 from xyntra.passes.lower.cuda.attention.plan import ROWS, FlashPlan
+from xyntra.passes.lower.cuda.ptx.barriers import bar_warp_sync_asm
 
 _ACROSS = 8  # lanes along the keys
 _DOWN = 4  # lanes along the queries
@@ -108,12 +108,12 @@ class ScalarCores:
     def _hand_over(self, weights: Matrix) -> None:
         """Show the weights to the whole warp."""
         shape = self.layout
-        warp_barrier()  # the last ones have been read
+        bar_warp_sync_asm()  # the last ones have been read
         start = self._own + self._y * self._pitch + self._x * _ITEM
         for distance, row in zip(shape.rows, weights, strict=True):
             for key, weight in zip(shape.keys, row, strict=True):
                 store_shared(start + (distance * self._pitch + key * _ITEM), [weight])
-        warp_barrier()
+        bar_warp_sync_asm()
 
     @staticmethod
     def _four(address: Scalar, offset: int) -> Registers:

@@ -7,17 +7,11 @@ from dataclasses import dataclass
 from typing import Self
 
 from xyntra.dialects.scalar import Scalar
-from xyntra.passes.lower.cuda.attention.machine import (
-    Registers,
-    assembly,
-    copy_async,
-    loop,
-    number,
-    store_shared,
-    when,
-)
+from xyntra.passes.lower.cuda.attention.machine import Registers, loop, number, store_shared, when
 from xyntra.passes.lower.cuda.attention.plan import FlashPlan
 from xyntra.passes.lower.cuda.attention.problem import Located, Outer, Problem
+from xyntra.passes.lower.cuda.ptx.copies import cp_async
+from xyntra.passes.lower.cuda.ptx.memory import ld_global
 
 _UNROLLED = 8  # copies of a thread
 _SMALLEST = 4  # bytes that can be copied without passing through registers
@@ -37,7 +31,7 @@ class Staging:
         pitch: bytes from row to row there.
         thread: the number of the thread, uint32.
         threads: how many there are.
-        lines: see `copy_async`.
+        lines: see `l2_line` of `cp_async`.
     """
 
     operand: Located
@@ -121,7 +115,8 @@ class Staging:
         source = base + (moved if valid is None else valid.differs(0).select(moved, 0))
         goal = target + row * self.pitch + chunk * step
         if step >= _SMALLEST:
-            copy_async(goal, source, step, valid, lines=self.lines)
+            present = None if valid is None else valid.value
+            cp_async(goal.value, source.value, step, present, l2_line=self.lines)
         else:
             self._copy_one(goal, source, valid)
 
@@ -141,5 +136,5 @@ class Staging:
 
     def _copy_one(self, goal: Scalar, source: Scalar, valid: Scalar | None) -> None:
         """Copy one 16-bit element."""
-        value = assembly("ld.global.b16 $0, [$1];", ["uint16"], [source])[0]
+        value = Scalar(ld_global(source.value, 16), "uint16")
         store_shared(goal, [value if valid is None else valid.differs(0).select(value, 0)])

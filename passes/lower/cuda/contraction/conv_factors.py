@@ -10,8 +10,8 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.image_axes import ImageAxis
 from xyntra.passes.lower.cuda.contraction.wgmma_factor import StagePlace, StageTarget
-from xyntra.passes.lower.cuda.contraction.wgmma_ops import copy_in, copy_pixels, pointer
 from xyntra.passes.lower.cuda.contraction.wgmma_tiles import BLOCK, BLOCK_BYTES
+from xyntra.passes.lower.cuda.ptx.tma import cp_async_bulk_tensor_load
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
 from xyntra.passes.lower.cuda.thread_grid import i32
 
@@ -83,7 +83,9 @@ class Image:
                 moved = arith.muli(taps[axis.tap], i32(axis.spread))
             offsets.append(arith.trunci(short, moved))
         places.append(rest)
-        copy_pixels(pointer(stage.target), stage.tensor, [channel, *places], offsets, stage.full)
+        cp_async_bulk_tensor_load(
+            stage.target, stage.tensor, [channel, *places], stage.full, offsets
+        )
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ class Weights:
         channel, numbers = self.taps.at(place.step)
         taps = [numbers[loop] for loop, _ in self.taps.loops]
         for number in range(self.copies):
-            target = pointer(arith.addi(stage.target, i32(number * BLOCK_BYTES)))
+            target = arith.addi(stage.target, i32(number * BLOCK_BYTES))
             column = arith.addi(place.first, i32(number * BLOCK))
             corner = [channel, *taps, column] if self.is_deep else [column, channel, *taps]
-            copy_in(target, stage.tensor, corner, stage.full)
+            cp_async_bulk_tensor_load(target, stage.tensor, corner, stage.full)

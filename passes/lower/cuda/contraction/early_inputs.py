@@ -6,12 +6,12 @@ They come from memory, which takes most of a microsecond, as long as a tenth of 
 
 from __future__ import annotations
 
-from torch_mlir.dialects import arith, llvm
+from torch_mlir.dialects import arith
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.contraction.product import Product
+from xyntra.passes.lower.cuda.ptx.memory import global_address, prefetch_global_l2
 from xyntra.passes.lower.cuda.thread_grid import i32, i64
 from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.linear_nest import Access
@@ -46,12 +46,11 @@ def _is_row(product: Product, access: Access) -> bool:
 def _prefetch(access: Access, extent: int, column: ir.Value, columns: int) -> None:
     kind = access.element_type
     nbytes = ITEM_BYTES[str(kind)]
-    begin = emit("memref.extract_aligned_pointer_as_index", [access.value], ir.IndexType.get())
     wide = ir.IntegerType.get_signless(64)
-    start = arith.index_cast(wide, begin)
+    start = global_address(access.value)
     first = access.start
     for ahead in range(0, columns, _LINE // nbytes):
         number = arith.minui(arith.addi(column, i32(ahead)), i32(extent - 1))
         place = arith.addi(arith.extui(wide, number), i64(first))
         address = arith.addi(start, arith.muli(place, i64(nbytes)))
-        llvm.inline_asm(None, [address], "prefetch.global.L2 [$0];", "l", has_side_effects=True)
+        prefetch_global_l2(address)

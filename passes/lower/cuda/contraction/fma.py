@@ -27,17 +27,10 @@ from xyntra.passes.lower.cuda.contraction.fma_reads import FmaReads
 from xyntra.passes.lower.cuda.contraction.fma_result import FmaResult
 from xyntra.passes.lower.cuda.contraction.fma_threads import first_place, winding
 from xyntra.passes.lower.cuda.contraction.fma_tiles import DEPTH, VECTOR, part_bytes
-from xyntra.passes.lower.cuda.contraction.mma_instructions import (
-    commit_copies,
-    wait_for_copies,
-)
-from xyntra.passes.lower.cuda.contraction.mma_place import (
-    launch_of,
-    place_of_block,
-    shared_address,
-    unless_zero,
-)
+from xyntra.passes.lower.cuda.contraction.mma_place import launch_of, place_of_block, unless_zero
 from xyntra.passes.lower.cuda.contraction.place import Place
+from xyntra.passes.lower.cuda.ptx.copies import cp_async_commit_group, cp_async_wait_group
+from xyntra.passes.lower.cuda.ptx.memory import shared_address
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import (
     LaunchShape,
@@ -96,7 +89,7 @@ class _Block:
         tile = self.plan.tile
         first, end = self._slice()
         self._begin(first, end)
-        wait_for_copies(tile.stages - 2)
+        cp_async_wait_group(tile.stages - 2)
         barrier()
         zeros = [_zero()] * (tile.own_rows * tile.own_columns)
         ahead = i32((tile.stages - 1) * tile.stage_bytes)
@@ -108,18 +101,18 @@ class _Block:
             for step in range(1, DEPTH):
                 if step == _COPY_STEP:
                     self._copy(writing, part, _is_less(part, end), first=False)
-                    commit_copies()
+                    cp_async_commit_group()
                 ready = [
                     old if each.factor.is_deep else each.step(reading, step)
                     for each, old in zip(self.reads, held, strict=True)
                 ]
                 totals = self._multiply(totals, held, step - 1, reading)
                 held = ready
-            wait_for_copies(tile.stages - 2)
+            cp_async_wait_group(tile.stages - 2)
             barrier()  # the next part has come, and this one has been read by all
             totals = self._multiply(totals, held, DEPTH - 1, reading)
             scf.YieldOp([*totals, self._next(reading), self._next(writing)])
-        wait_for_copies(0)
+        cp_async_wait_group(0)
         return list(loop.results)[: len(zeros)]
 
     def _begin(self, first: ir.Value, end: ir.Value) -> None:
@@ -131,7 +124,7 @@ class _Block:
             stage = arith.addi(self.shared, i32(number * tile.stage_bytes))
             wanted = None if number < least else _is_less(part, end)
             self._copy(stage, part, wanted, first=number == 0)
-            commit_copies()
+            cp_async_commit_group()
 
     def _copy(
         self, stage: ir.Value, part: ir.Value, wanted: ir.Value | None, *, first: bool

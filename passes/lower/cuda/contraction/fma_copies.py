@@ -12,19 +12,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from torch_mlir.dialects import arith, llvm
+from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.fma_factor import FmaFactor, Pieces
 from xyntra.passes.lower.cuda.contraction.fma_tiles import DEPTH
 from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
-from xyntra.passes.lower.cuda.contraction.mma_instructions import address_of
 from xyntra.passes.lower.cuda.contraction.roles import size
+from xyntra.passes.lower.cuda.ptx.copies import cp_async
+from xyntra.passes.lower.cuda.ptx.memory import global_address
 from xyntra.passes.lower.cuda.thread_grid import i32, i64, is_below, thread_number
 from xyntra.passes.lower.nests.loop_builder import Position
 
 _ITEM = 4  # bytes
-_WIDEST = 16  # bytes of one copy
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class FmaCopies:
             first: whether the part may be the first one of the reduction.
         """
         nbytes = self.factor.lanes * _ITEM
-        base = address_of(self.factor.access.value)
+        base = global_address(self.factor.access.value)
         steps = self._steps(part, first=first)
         wanted = self._shared_out(wanted)
         places = {place: arith.addi(stage, place) for place, _ in self.targets}
@@ -101,7 +101,7 @@ class FmaCopies:
             source = arith.addi(base, _bytes(distance))
             place = arith.addi(places[target[0]], i32(target[1]))
             present = self._present(row, step, nbytes)
-            _copy(place, (source, ahead), nbytes, present, wanted)
+            cp_async(place, source, nbytes, present, wanted=wanted, ahead=ahead)
 
     def _shared_out(self, wanted: ir.Value | None) -> ir.Value | None:
         """Return `wanted` for threads that have a piece."""
@@ -211,29 +211,6 @@ def _moved(
                 place = arith.addi(place, arith.muli(position[loop], i32(step)))
         found.append(place)
     return tuple(found)
-
-
-def _copy(
-    target: ir.Value,
-    source: tuple[ir.Value, int],
-    nbytes: int,
-    present: ir.Value | None,
-    wanted: ir.Value | None,
-) -> None:
-    """Begin a copy if `wanted`, an i1; of `present` bytes, zeros in place of the others.
-
-    `source` is an address and bytes ahead of it, which the instruction adds.
-    """
-    cache = "cg" if nbytes == _WIDEST else "ca"  # nothing narrower may pass by the first cache
-    text = f"cp.async.{cache}.shared.global [$0], [$1+{source[1]}], {nbytes}"
-    operands, constraints = [target, source[0]], "r,l"
-    if present is not None:
-        operands.append(present)
-        text, constraints = f"{text}, $2", f"{constraints},r"
-    if wanted is not None:
-        text, constraints = f"@${len(operands)} {text}", f"{constraints},b"
-        operands.append(wanted)
-    llvm.inline_asm(None, operands, f"{text};", constraints, has_side_effects=True)
 
 
 def _bytes(distance: ir.Value) -> ir.Value:

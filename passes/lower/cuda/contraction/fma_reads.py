@@ -15,7 +15,7 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.fma_factor import ROW_BYTES, FmaFactor
 from xyntra.passes.lower.cuda.contraction.fma_tiles import VECTOR, pitch
-from xyntra.passes.lower.cuda.contraction.mma_instructions import load_vector
+from xyntra.passes.lower.cuda.ptx.memory import ld_shared
 from xyntra.passes.lower.cuda.thread_grid import i32
 from xyntra.passes.lower.nests.vector_body import lane_of
 
@@ -59,7 +59,7 @@ class FmaReads:
         for group in self.groups:
             ahead = step * pitch(self.factor.width) + group * self.lanes
             address = arith.addi(base, i32(self.behind + _ITEM * ahead))
-            values += _lanes(load_vector(address, VECTOR, ir.F32Type.get()))
+            values += _lanes(ld_shared(address, ir.VectorType.get([VECTOR], ir.F32Type.get())))
         return values
 
     def quad(self, stage: ir.Value, step: int, group: int) -> list[ir.Value]:
@@ -72,7 +72,7 @@ class FmaReads:
             high = row * ROW_BYTES // self.factor.swizzled_bytes * self.factor.swizzled_bytes
             moved = arith.xori(start, i32(low)) if low else start
             address = arith.addi(moved, i32(high + group * self.lanes * ROW_BYTES))
-            vectors.append(load_vector(address, VECTOR, ir.F32Type.get()))
+            vectors.append(ld_shared(address, ir.VectorType.get([VECTOR], ir.F32Type.get())))
         return vectors
 
     def values(self, held: Sequence[ir.Value], step: int) -> list[ir.Value]:

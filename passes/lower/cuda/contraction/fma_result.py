@@ -11,8 +11,8 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.contraction.fma_tiles import VECTOR, FmaTile
-from xyntra.passes.lower.cuda.contraction.mma_instructions import store_word
 from xyntra.passes.lower.cuda.contraction.mma_result import MmaResult
+from xyntra.passes.lower.cuda.ptx.memory import st_shared
 from xyntra.passes.lower.cuda.thread_grid import i32
 
 _WORD = 4  # bytes of a sum
@@ -44,4 +44,4 @@ class FmaResult(MmaResult):
                 start = row * own.own_columns + group * VECTOR
                 ahead = down * self.tile.pitch + group * own.lane_columns * VECTOR
                 value = emit("vector.from_elements", list(sums[start : start + VECTOR]), kind)
-                store_word(arith.addi(first, i32(ahead * _WORD)), value)
+                st_shared(arith.addi(first, i32(ahead * _WORD)), value)

@@ -22,25 +22,21 @@ from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
 from xyntra.passes.lower.cuda.contraction.mma_copies import MmaCopies
 from xyntra.passes.lower.cuda.contraction.mma_fragments import MmaFragments
-from xyntra.passes.lower.cuda.contraction.mma_instructions import (
-    commit_copies,
-    multiply,
-    wait_for_copies,
-)
 from xyntra.passes.lower.cuda.contraction.mma_kind import STEP_BYTES, MmaKind
-from xyntra.passes.lower.cuda.contraction.mma_place import (
-    launch_of,
-    place_of_block,
-    shared_address,
-    unless_zero,
-)
+from xyntra.passes.lower.cuda.contraction.mma_place import launch_of, place_of_block, unless_zero
 from xyntra.passes.lower.cuda.contraction.mma_plan import MmaPlan
 from xyntra.passes.lower.cuda.contraction.mma_result import MmaResult
 from xyntra.passes.lower.cuda.contraction.mma_tiles import ROW_BYTES
 from xyntra.passes.lower.cuda.contraction.place import Place
 from xyntra.passes.lower.cuda.contraction.roles import size
 from xyntra.passes.lower.cuda.contraction.row_values import RowTable
-from xyntra.passes.lower.cuda.contraction.wgmma_ops import let_next_launch_begin, wait_for_launch
+from xyntra.passes.lower.cuda.ptx.copies import cp_async_commit_group, cp_async_wait_group
+from xyntra.passes.lower.cuda.ptx.launches import (
+    griddepcontrol_launch_dependents,
+    griddepcontrol_wait,
+)
+from xyntra.passes.lower.cuda.ptx.matrices import mma
+from xyntra.passes.lower.cuda.ptx.memory import shared_address
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import (
     WARP,
@@ -130,8 +126,8 @@ class _Block:
             early = [each for each in self.copies if each.is_early]
             late = [each for each in self.copies if not each.is_early]
             self._begin(first, end, early, commits=False)
-            let_next_launch_begin()
-            wait_for_launch()
+            griddepcontrol_launch_dependents()
+            griddepcontrol_wait()
         self._begin(first, end, late, commits=True)
         meanwhile()
         count = tile.own_rows * tile.own_columns // WARP
@@ -140,14 +136,14 @@ class _Block:
         loop = scf.ForOp(first, end, i32(1), [*zeros, *ring])
         with ir.InsertionPoint(loop.body):
             *totals, reading, writing = list(loop.inner_iter_args)
-            wait_for_copies(tile.stages - 2)
+            cp_async_wait_group(tile.stages - 2)
             barrier()
             part = arith.addi(loop.induction_variable, i32(ahead))
             self._copy_ahead(part, end, writing)
             totals = self._multiply(totals, reading)
             self._move_ahead(part, end, writing)
             scf.YieldOp([*totals, self._next(reading), self._next(writing)])
-        wait_for_copies(0)
+        cp_async_wait_group(0)
         return list(loop.results)[:count]
 
     def _begin(
@@ -161,7 +157,7 @@ class _Block:
             with present:
                 self._bring(part, stage, wanted, moves=True)
             if commits:
-                commit_copies()
+                cp_async_commit_group()
 
     @property
     def _parts(self) -> int:
@@ -191,7 +187,7 @@ class _Block:
         if any(each.factor.is_copied for each in self.copies):
             with when(_is_less(part, end)):
                 self._bring(part, stage, self.copies, moves=False)
-        commit_copies()
+        cp_async_commit_group()
 
     def _move_ahead(self, part: ir.Value, end: ir.Value, stage: ir.Value) -> None:
         if all(each.factor.is_copied for each in self.copies):
@@ -223,13 +219,13 @@ class _Block:
         tile, places = self.plan.tile, self._places(stage)
         left = MmaFragments(self.plan.left, True, self.corner[0], tile.own_rows // 16)
         right = MmaFragments(self.plan.right, False, self.corner[1], tile.own_columns // 16)
-        totals = list(sums)
+        totals, kind = list(sums), self.plan.kind
         for number in range(ROW_BYTES // STEP_BYTES):
             lefts, rights = left.read(places[0], number), right.read(places[1], number)
             pairs = [(one, other) for one in lefts for other in rights]
             for place, (one, other) in enumerate(pairs):
                 own = slice(4 * place, 4 * place + 4)
-                totals[own] = multiply(self.plan.kind, one, other, totals[own])
+                totals[own] = mma(one, other, totals[own], kind.shape, kind.types)
         return totals
 
 

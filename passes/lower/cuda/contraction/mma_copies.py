@@ -14,8 +14,9 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
 from xyntra.passes.lower.cuda.contraction.mma_factor import MmaFactor
-from xyntra.passes.lower.cuda.contraction.mma_instructions import address_of, copy_async, store_word
 from xyntra.passes.lower.cuda.contraction.roles import size
+from xyntra.passes.lower.cuda.ptx.copies import cp_async
+from xyntra.passes.lower.cuda.ptx.memory import global_address, st_shared
 from xyntra.passes.lower.cuda.thread_grid import as_index, i32, is_below, thread_number, when
 from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.block_memo import BlockMemo
@@ -70,7 +71,7 @@ class MmaCopies:
         Both are i32s.
         """
         factor = self.factor
-        base = address_of(factor.access.value)
+        base = global_address(factor.access.value)
         nbytes = factor.lanes * factor.kind.item
         for ahead in range(0, factor.pieces, self.threads):
             with self._present(ahead):
@@ -79,7 +80,7 @@ class MmaCopies:
                 if inside is not None:
                     present = integers.select(inside, i32(nbytes), i32(0))
                 source = integers.addi(base, _bytes(offset, factor.kind.item))
-                copy_async(integers.addi(target, place), source, nbytes, present)
+                cp_async(integers.addi(target, place), source, nbytes, present)
 
     def move(self, target: ir.Value, step: ir.Value) -> None:
         """As `copy`, by loads and stores, for what copies cannot bring."""
@@ -93,7 +94,7 @@ class MmaCopies:
                 place, offset, inside = self._piece(number, ahead, step, BlockMemo())
                 found.append((integers.addi(target, place), self._load(offset, inside)))
             for address, value in found:
-                store_word(address, value)
+                st_shared(address, value)
             scf.YieldOp([])
 
     @contextmanager

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.mma_factor import MmaFactor
-from xyntra.passes.lower.cuda.contraction.mma_instructions import load_matrices, rounded_tf32
 from xyntra.passes.lower.cuda.contraction.mma_kind import STEP_BYTES
+from xyntra.passes.lower.cuda.ptx.matrices import ldmatrix
+from xyntra.passes.lower.cuda.ptx.numbers import cvt_tf32
 from xyntra.passes.lower.cuda.thread_grid import i32, thread_number
 from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.block_memo import BlockMemo
@@ -50,9 +51,9 @@ class MmaFragments:
         found: list[list[ir.Value]] = []
         for piece in range(self.count):
             address = integers.addi(part, self._place(piece, number))
-            words = load_matrices(address, transposed=not self.factor.is_deep)
+            words = ldmatrix(address, transposed=not self.factor.is_deep)
             if self.factor.kind.left == "tf32":
-                words = [rounded_tf32(word) for word in words]
+                words = [cvt_tf32(word) for word in words]
             found += [words] if self.is_left else [words[:2], words[2:]]
         return found
 

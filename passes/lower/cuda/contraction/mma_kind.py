@@ -39,10 +39,9 @@ class MmaKind:
         return self.total == "s32"
 
     @property
-    def instruction(self) -> str:
-        """The instruction without its operands."""
-        types = f"{self.total}.{self.left}.{self.right}.{self.total}"
-        return f"mma.sync.aligned.{self.shape}.row.col.{types}"
+    def types(self) -> str:
+        """Those of result, factors and sums, as the instruction spells them."""
+        return f"{self.total}.{self.left}.{self.right}.{self.total}"
 
 
 _SHAPES = {1: "m16n8k32", 2: "m16n8k16", 4: "m16n8k8"}

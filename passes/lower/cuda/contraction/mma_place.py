@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.contraction.fma_tiles import FmaTile
 from xyntra.passes.lower.cuda.contraction.mma_tiles import MmaTile
 from xyntra.passes.lower.cuda.contraction.place import Place
@@ -70,8 +69,3 @@ def _tile_number(
 def unless_zero(value: ir.Value) -> ir.Value | None:
     """Return a scalar, None where it is the constant zero."""
     return None if constant_number(value) == 0 else value
-
-
-def shared_address(pointer: ir.Value) -> ir.Value:
-    """Return a pointer to shared memory as a number, an i32."""
-    return emit("llvm.ptrtoint", [pointer], ir.IntegerType.get_signless(32))

@@ -16,13 +16,6 @@ from torch_mlir.dialects import arith, scf
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cuda.contraction.mma_instructions import (
-    cluster_barrier,
-    leave_cluster,
-    load_remote,
-    load_vector,
-    store_word,
-)
 from xyntra.passes.lower.cuda.contraction.mma_tiles import MmaTile
 from xyntra.passes.lower.cuda.contraction.place import Place
 from xyntra.passes.lower.cuda.contraction.result import store_element
@@ -34,6 +27,8 @@ from xyntra.passes.lower.cuda.contraction.row_partials import (
     leads,
 )
 from xyntra.passes.lower.cuda.contraction.row_values import RowTable, RowValues
+from xyntra.passes.lower.cuda.ptx.clusters import barrier_cluster, ld_shared_cluster, mapa
+from xyntra.passes.lower.cuda.ptx.memory import ld_shared, st_shared
 from xyntra.passes.lower.cuda.thread_grid import (
     WARP,
     barrier,
@@ -107,10 +102,10 @@ class MmaResult:
         if place.rank is None:
             barrier()
         else:
-            cluster_barrier()
+            barrier_cluster()
         self.write_share(place, sums[0].type)
         if place.rank is not None:
-            leave_cluster()
+            barrier_cluster(release=False)  # nobody reads this block's memory any more
 
     def exchange(self, corner: tuple[ir.Value, ir.Value], sums: Sequence[ir.Value]) -> None:
         """Store a thread's fragments as rows in shared memory; arguments are those of `write`."""
@@ -125,7 +120,7 @@ class MmaResult:
             down, right = divmod(fragment, across)
             ahead = (down * 16 + half * 8) * self.tile.pitch + right * 8
             value = emit("vector.from_elements", list(sums[number : number + 2]), kind)
-            store_word(arith.addi(first, i32(ahead * _WORD)), value)
+            st_shared(arith.addi(first, i32(ahead * _WORD)), value)
 
     def address(self, row: ir.Value, column: ir.Value) -> ir.Value:
         """Return where a sum of the tile is in shared memory, an i32."""
@@ -213,8 +208,8 @@ class MmaResult:
             address = arith.addi(address, self.shares.ahead)
             address = arith.addi(address, i32(rank * self.shares.step))
         elif self.tile.split > 1:
-            return load_remote(address, i32(rank), self.lanes, element)
-        return load_vector(address, self.lanes, element)
+            return _load_remote(mapa(address, i32(rank)), self.lanes, element)
+        return ld_shared(address, ir.VectorType.get([self.lanes], element))
 
     @property
     def lanes(self) -> int:
@@ -312,3 +307,12 @@ def _is_aligned(nest: LinearNest, access: Access, inner: int, lanes: int) -> boo
 
 def _at(number: int) -> ir.Attribute:
     return ir.DenseI64ArrayAttr.get([number])
+
+
+def _load_remote(address: ir.Value, lanes: int, element: ir.Type) -> ir.Value:
+    """Return `lanes` neighbours of 32 bits from where `mapa` says, as a vector."""
+    step = next(count for count in (4, 2, 1) if lanes % count == 0)
+    values: list[ir.Value] = []
+    for first in range(0, lanes, step):
+        values += ld_shared_cluster(address, step, element, ahead=4 * first)
+    return emit("vector.from_elements", values, ir.VectorType.get([lanes], element))

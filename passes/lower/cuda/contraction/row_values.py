@@ -13,13 +13,12 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from math import gcd
 
-from torch_mlir.dialects import arith, llvm, scf
+from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.block_reduce import butterfly
 from xyntra.passes.lower.cuda.combiner import Combiner
-from xyntra.passes.lower.cuda.contraction.mma_instructions import store_word
-from xyntra.passes.lower.cuda.contraction.wgmma_ops import pointer
+from xyntra.passes.lower.cuda.ptx.memory import ld_shared, st_shared
 from xyntra.passes.lower.cuda.scalar_body import emit_on_scalars
 from xyntra.passes.lower.cuda.thread_grid import as_index, i32, thread_number, when
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
@@ -140,12 +139,12 @@ class RowTable:
         leads = arith.cmpi(arith.CmpIPredicate.eq, lanes.number, i32(0))
         with when(leads) if lanes.count > 1 else nullcontext():
             for slot, value in enumerate(values):
-                store_word(self._place(slot, number), value)
+                st_shared(self._place(slot, number), value)
             self.values.write_results(row, values)
 
     def load(self, slot: int, number: ir.Value) -> ir.Value:
         """Return a value of row `number` of the table, an i32."""
-        return llvm.load(ir.F32Type.get(), pointer(self._place(slot, number)), alignment=_WORD)
+        return ld_shared(self._place(slot, number), ir.F32Type.get())
 
     def _place(self, slot: int, number: ir.Value) -> ir.Value:
         word = arith.addi(number, i32(slot * self.rows))

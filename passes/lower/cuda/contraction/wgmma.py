@@ -18,28 +18,15 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
-from torch_mlir.dialects import arith, nvvm, scf
+from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.contraction.mma_instructions import arrive_at_cluster
 from xyntra.passes.lower.cuda.contraction.place import Place
 from xyntra.passes.lower.cuda.contraction.product import Product
 from xyntra.passes.lower.cuda.contraction.row_values import RowTable
 from xyntra.passes.lower.cuda.contraction.tile_order import TileOrder
 from xyntra.passes.lower.cuda.contraction.wgmma_exchange import Exchange
 from xyntra.passes.lower.cuda.contraction.wgmma_factor import Factor
-from xyntra.passes.lower.cuda.contraction.wgmma_ops import (
-    address,
-    advanced,
-    descriptor,
-    multiply,
-    packed,
-    same_in_warp,
-    unpacked,
-    wait_for_launch,
-    wait_for_phase,
-    wait_for_products,
-)
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import WgmmaPlan, sums_bytes
 from xyntra.passes.lower.cuda.contraction.wgmma_producer import Producer
 from xyntra.passes.lower.cuda.contraction.wgmma_ring import Ring, rolled
@@ -51,6 +38,23 @@ from xyntra.passes.lower.cuda.contraction.wgmma_tiles import (
     WARPGROUP_ROWS,
     Tile,
 )
+from xyntra.passes.lower.cuda.ptx.barriers import mbarrier_wait_parity
+from xyntra.passes.lower.cuda.ptx.clusters import barrier_cluster_arrive
+from xyntra.passes.lower.cuda.ptx.launches import griddepcontrol_wait
+from xyntra.passes.lower.cuda.ptx.memory import shared_address
+from xyntra.passes.lower.cuda.ptx.warpgroups import (
+    packed,
+    setmaxnreg,
+    unpacked,
+    wgmma,
+    wgmma_advanced,
+    wgmma_commit_group,
+    wgmma_descriptor,
+    wgmma_fence,
+    wgmma_wait_group,
+    wgmma_wait_group_asm,
+)
+from xyntra.passes.lower.cuda.ptx.warps import shfl_first
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.tensor_map import map_argument
 from xyntra.passes.lower.cuda.thread_grid import (
@@ -65,7 +69,6 @@ from xyntra.passes.lower.cuda.thread_grid import (
 
 _STEP_BYTES = 32  # of the reduction, in one wgmma
 _STEPS = 16  # of 16-bit elements
-_ROWS_APART = 8 * SWIZZLE  # bytes from one group of eight rows to the next
 _UNUSED = 16  # bytes
 _BARRIER = 8  # bytes
 _PRODUCER_REGISTERS = 40
@@ -87,7 +90,7 @@ def emit_wgmma(plan: WgmmaPlan, shared: SharedMemory) -> LaunchShape:
     maps = tuple(map_argument(value, number) for number, value in enumerate(buffers))
     tile = plan.order.tile
     barriers = plan.stages * tile.stage_bytes + plan.staging_bytes
-    ring = Ring(address(shared.dynamic()), plan.stages, tile, barriers)
+    ring = Ring(shared_address(shared.dynamic()), plan.stages, tile, barriers)
     kernel = _Kernel(plan, maps, ring)
     kernel.emit()
     return LaunchShape(
@@ -171,7 +174,7 @@ class _Kernel:
         return Exchange(self.memory, start, place, blocks, nbytes // blocks)
 
     def emit(self) -> None:
-        group = same_in_warp(arith.shrui(thread_number(), i32(WARPGROUP.bit_length() - 1)))
+        group = shfl_first(arith.shrui(thread_number(), i32(WARPGROUP.bit_length() - 1)))
         is_first = arith.cmpi(arith.CmpIPredicate.eq, thread_number(), i32(0))
         producer = Producer(self.plan, self.maps, self.ring)
         exchange = self.exchange
@@ -181,19 +184,19 @@ class _Kernel:
             producer.prepare(self.order.place(self._first_tile()), self._own_steps())
         barrier()
         if exchange is not None:
-            arrive_at_cluster()
-        wait_for_launch()
+            barrier_cluster_arrive(release=False)
+        griddepcontrol_wait()
         is_producer = arith.cmpi(arith.CmpIPredicate.eq, group, i32(0))
         roles = scf.IfOp(is_producer, has_else=True)
         with ir.InsertionPoint(roles.then_block):
-            self._set_registers(_PRODUCER_REGISTERS, "decrease")
+            self._set_registers(_PRODUCER_REGISTERS, increase=False)
             with when(is_first):
                 steps = self._own_steps()
                 first = [i32(0), i32(0), producer.begun(steps)]
                 self._tiles(lambda place, ring: producer.bring(place, steps, ring), first)
             scf.YieldOp([])
         with ir.InsertionPoint(roles.else_block):
-            self._set_registers(_CONSUMER_REGISTERS, "increase")
+            self._set_registers(_CONSUMER_REGISTERS, increase=True)
             self._consume(arith.subi(group, i32(1)))
             scf.YieldOp([])
         if self.tile.split > 1:
@@ -201,11 +204,11 @@ class _Kernel:
             place = self.order.place(number)
             write_share(self.plan, self.memory, place, rank, self.table, exchange)
 
-    def _set_registers(self, count: int, action: str) -> None:
+    def _set_registers(self, count: int, *, increase: bool) -> None:
         """Let consumers have registers of the producer, where two would have too few."""
         # Blocks that share a tile with all their threads need them all alike.
         if self.tile.consumers > 1 and self.tile.split == 1:
-            nvvm.setmaxregister(count, getattr(nvvm.SetMaxRegisterAction, action))
+            setmaxnreg(count, increase=increase)
 
     def _tiles(
         self,
@@ -325,13 +328,13 @@ class _Kernel:
         with ir.InsertionPoint(loop.body):
             inside = list(loop.inner_iter_args)
             sums, following = self._stage(number, inside[count : count + 2], inside[:count])
-            nvvm.wgmma_wait_group_sync_aligned(1)
+            wgmma_wait_group(1)
             self._release(inside[-1])  # its multiplications have ended
             scf.YieldOp([*sums, *following, inside[count]])
         results = list(loop.results)
         if self.tile.turns:
             self.ring.pass_turn(number, self._lane())
-        sums = wait_for_products(results[:count])
+        sums = wgmma_wait_group_asm(0, results[:count])
         self._release(results[-1])
         return sums, results[count : count + 2]
 
@@ -339,28 +342,28 @@ class _Kernel:
         self, number: ir.Value, ring: Sequence[ir.Value], sums: Sequence[ir.Value] | None
     ) -> tuple[list[ir.Value], list[ir.Value]]:
         stage, parity = ring
-        wait_for_phase(self.ring.full(stage), parity)
-        nvvm.wgmma_fence_aligned()
+        mbarrier_wait_parity(self.ring.full(stage), parity)
+        wgmma_fence()
         own = self.ring.part(0, stage)
         if not self.tile.turns:
             own = arith.addi(own, arith.muli(number, i32(BLOCK_BYTES)))
-        left = descriptor(own, _blocks_apart(self.left), _ROWS_APART)
-        right = descriptor(self.ring.part(1, stage), _blocks_apart(self.right), _ROWS_APART)
+        left = wgmma_descriptor(own, _blocks_apart(self.left))
+        right = wgmma_descriptor(self.ring.part(1, stage), _blocks_apart(self.right))
         parts, count = self.tile.own_rows // WARPGROUP_ROWS, self.tile.columns // 2
         found = [packed(sums[n * count : (n + 1) * count]) if sums else None for n in range(parts)]
         for step in range(SWIZZLE // _STEP_BYTES):
             for part in range(parts):
-                found[part] = multiply(
+                found[part] = wgmma(
                     found[part],
-                    advanced(left, part * BLOCK_BYTES + step * _step_bytes(self.left)),
-                    advanced(right, step * _step_bytes(self.right)),
+                    wgmma_advanced(left, part * BLOCK_BYTES + step * _step_bytes(self.left)),
+                    wgmma_advanced(right, step * _step_bytes(self.right)),
                     self.tile.columns,
                     self.product.element,
-                    left_is_deep=self.left.is_deep,
-                    right_is_deep=self.right.is_deep,
+                    a_k_major=self.left.is_deep,
+                    b_k_major=self.right.is_deep,
                 )
         own_sums = [each for part in found if part for each in unpacked(part, count)]
-        nvvm.wgmma_commit_group_sync_aligned()
+        wgmma_commit_group()
         return own_sums, self.ring.following(stage, parity)
 
     def _release(self, stage: ir.Value) -> None:

@@ -11,16 +11,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torch_mlir.dialects import arith, nvvm
+from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.mma_result import Shares
-from xyntra.passes.lower.cuda.contraction.wgmma_ops import (
-    copy_to_block,
-    pointer,
-    remote,
-    wait_for_phase,
+from xyntra.passes.lower.cuda.ptx.barriers import (
+    mbarrier_arrive_expect_tx,
+    mbarrier_init,
+    mbarrier_wait_parity,
 )
+from xyntra.passes.lower.cuda.ptx.clusters import mapa
+from xyntra.passes.lower.cuda.ptx.tma import cp_async_bulk_to_cluster
 from xyntra.passes.lower.cuda.thread_grid import i32, thread_number, when
 
 
@@ -44,8 +45,8 @@ class Exchange:
 
     def prepare(self) -> None:
         """Initialise the mbarrier, as one thread; a fence must follow."""
-        nvvm.mbarrier_init(pointer(self.arrived), i32(1))
-        nvvm.mbarrier_arrive_expect_tx(pointer(self.arrived), i32(self.blocks * self.nbytes))
+        mbarrier_init(self.arrived, 1)
+        mbarrier_arrive_expect_tx(self.arrived, self.blocks * self.nbytes)
 
     def send(self, rank: ir.Value) -> None:
         """Send every block its rows of the sums, which are published, as block `rank`.
@@ -56,11 +57,11 @@ class Exchange:
         with when(arith.cmpi(arith.CmpIPredicate.ult, to, i32(self.blocks))):
             source = arith.addi(self.sums, arith.muli(to, i32(self.nbytes)))
             slot = arith.addi(self.slots, arith.muli(rank, i32(self.nbytes)))
-            copy_to_block(remote(slot, to), source, self.nbytes, remote(self.arrived, to))
+            cp_async_bulk_to_cluster(mapa(slot, to), source, self.nbytes, mapa(self.arrived, to))
 
     def receive(self, rank: ir.Value) -> Shares:
         """Wait for the rows of all blocks, and return where they are for block `rank`."""
-        wait_for_phase(pointer(self.arrived), i32(0))
+        mbarrier_wait_parity(self.arrived, i32(0))
         ahead = arith.subi(self.slots, self.sums)
         ahead = arith.subi(ahead, arith.muli(rank, i32(self.nbytes)))
         return Shares(ahead, self.nbytes)

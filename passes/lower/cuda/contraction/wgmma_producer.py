@@ -13,19 +13,17 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
-from torch_mlir.dialects import arith, nvvm, scf
+from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.early_inputs import prefetch_constants
 from xyntra.passes.lower.cuda.contraction.place import Place
 from xyntra.passes.lower.cuda.contraction.wgmma_factor import StagePlace, StageTarget
-from xyntra.passes.lower.cuda.contraction.wgmma_ops import (
-    let_next_launch_begin,
-    prefetch_map,
-    wait_for_phase,
-)
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import WgmmaPlan
 from xyntra.passes.lower.cuda.contraction.wgmma_ring import Ring, rolled
+from xyntra.passes.lower.cuda.ptx.barriers import mbarrier_arrive_expect_tx, mbarrier_wait_parity
+from xyntra.passes.lower.cuda.ptx.launches import griddepcontrol_launch_dependents
+from xyntra.passes.lower.cuda.ptx.tma import prefetch_tensormap
 from xyntra.passes.lower.cuda.thread_grid import i32, when
 from xyntra.passes.lower.nests.prepared_operands import is_constant
 
@@ -51,7 +49,7 @@ class Producer:
     def prepare(self, place: Place, steps: Steps) -> None:
         """Make the ring ready; bring what is known of the first stages, those of a first tile."""
         for each in self.maps:
-            prefetch_map(each)
+            prefetch_tensormap(each)
         self.ring.prepare()
         if not self._early:
             return
@@ -85,7 +83,7 @@ class Producer:
             step = arith.addi(steps[0], loop.induction_variable)
             is_new = arith.cmpi(arith.CmpIPredicate.eq, begun, i32(0))
             with when(is_new) if self._early else nullcontext():
-                wait_for_phase(self.ring.empty(stage), arith.xori(parity, i32(1)))
+                mbarrier_wait_parity(self.ring.empty(stage), arith.xori(parity, i32(1)))
                 self._expect(stage)
                 self._copy(self._early, place, stage, step)
             late = [number for number in range(2) if number not in self._early]
@@ -93,7 +91,7 @@ class Producer:
             left = arith.subi(begun, arith.minui(begun, i32(1)))
             scf.YieldOp([*self.ring.following(stage, parity), left])
         if self._early:
-            let_next_launch_begin()
+            griddepcontrol_launch_dependents()
         return list(loop.results)
 
     def _prefetch(self, place: Place) -> None:
@@ -115,7 +113,7 @@ class Producer:
 
     def _expect(self, stage: ir.Value) -> None:
         nbytes = self.plan.brought or self.plan.order.tile.stage_bytes
-        nvvm.mbarrier_arrive_expect_tx(self.ring.full(stage), i32(nbytes))
+        mbarrier_arrive_expect_tx(self.ring.full(stage), nbytes)
 
     def _copy(self, numbers: Sequence[int], place: Place, stage: ir.Value, step: ir.Value) -> None:
         """Copy what a step of the reduction takes of some factors to a stage."""

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from torch_mlir.dialects import arith, llvm, nvvm
+from torch_mlir.dialects import arith, llvm
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
@@ -28,12 +28,6 @@ from xyntra.passes.lower.cuda.contraction.row_partials import (
     leads,
 )
 from xyntra.passes.lower.cuda.contraction.row_values import RowTable
-from xyntra.passes.lower.cuda.contraction.wgmma_ops import (
-    copy_out,
-    pointer,
-    publish_to_copies,
-    store_matrices,
-)
 from xyntra.passes.lower.cuda.contraction.wgmma_rows import write_rows
 from xyntra.passes.lower.cuda.contraction.wgmma_tiles import (
     SWIZZLE,
@@ -41,6 +35,14 @@ from xyntra.passes.lower.cuda.contraction.wgmma_tiles import (
     WARPGROUP_ROWS,
     Tile,
     tensor_map,
+)
+from xyntra.passes.lower.cuda.ptx.barriers import bar_sync, fence_proxy_async
+from xyntra.passes.lower.cuda.ptx.matrices import stmatrix
+from xyntra.passes.lower.cuda.ptx.memory import st_shared
+from xyntra.passes.lower.cuda.ptx.tma import (
+    cp_async_bulk_commit_group,
+    cp_async_bulk_tensor_store,
+    cp_async_bulk_wait_group,
 )
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
 from xyntra.passes.lower.cuda.thread_grid import i32, thread_number, when
@@ -202,7 +204,7 @@ class Results:
             for column in range(first, first + _WIDTH, PARTIAL_COLUMNS):
                 self._store_columns(fragment, column, sums, start)
             if self.parts:
-                publish_to_copies()
+                fence_proxy_async()
                 _consumer_barrier(consumer)
                 self._send(place, first, start, maps)
                 self._send_rows(fragment, place, first, start)
@@ -213,11 +215,11 @@ class Results:
         """Wait, as a consumer, until everything is written."""
         if self.parts:
             with _leader():
-                nvvm.cp_async_bulk_wait_group(0)
+                cp_async_bulk_wait_group(0)
 
     def _wait_for_space(self, consumer: ir.Value) -> None:
         with _leader():
-            nvvm.cp_async_bulk_wait_group(self.buffers - 1, read=True)
+            cp_async_bulk_wait_group(self.buffers - 1, read=True)
         _consumer_barrier(consumer)
 
     def _store_columns(
@@ -296,10 +298,10 @@ class Results:
         with _leader():
             for target, part, box in mapped:
                 column = arith.addi(place.column, i32(first + part * target.part_columns))
-                source = pointer(arith.addi(start, i32(box * _PART_BYTES)))
+                source = arith.addi(start, i32(box * _PART_BYTES))
                 tensor = tensors[target.access]
-                copy_out(tensor, source, self._coordinates(target, place, column))
-            nvvm.cp_async_bulk_commit_group()
+                cp_async_bulk_tensor_store(tensor, source, self._coordinates(target, place, column))
+            cp_async_bulk_commit_group()
 
     def _send_rows(self, fragment: Fragment, place: Place, first: int, start: ir.Value) -> None:
         """Let the threads write the same of outputs that TMA cannot write."""
@@ -343,12 +345,12 @@ def _store_part(
     if str(ir.VectorType(values[0].type).element_type) != "f32":
         word = ir.IntegerType.get_signless(32)
         words = [llvm.bitcast(word, value) for value in values]
-        store_matrices(pointer(fragment.matrix_address(start, column)), words)
+        stmatrix(fragment.matrix_address(start, column), words)
         return
     for number, value in enumerate(values):
         first = column + number // 2 * COLUMN_STEP
         place = fragment.pair_address(start, first, number % 2)
-        llvm.store(value, pointer(place), alignment=8)
+        st_shared(place, value)
 
 
 def _store_directly(
@@ -373,4 +375,4 @@ def _leader() -> AbstractContextManager[None]:
 def _consumer_barrier(consumer: ir.Value) -> None:
     """Wait for the threads of a consumer; barrier 0 is that of the whole block."""
     number = arith.addi(consumer, i32(1))
-    nvvm.barrier(barrier_id=number, number_of_threads=i32(WARPGROUP))
+    bar_sync(number, i32(WARPGROUP))

@@ -6,11 +6,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from torch_mlir.dialects import arith, nvvm, scf
+from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.contraction.wgmma_ops import pointer, wait_for_phase
 from xyntra.passes.lower.cuda.contraction.wgmma_tiles import SWIZZLE, WARPGROUP, Tile
+from xyntra.passes.lower.cuda.ptx.barriers import (
+    fence_mbarrier_init,
+    mbarrier_arrive,
+    mbarrier_init,
+    mbarrier_wait_parity,
+)
 from xyntra.passes.lower.cuda.thread_grid import WARP, i32, when
 
 _BARRIER = 8  # bytes
@@ -49,11 +54,11 @@ class Ring:
         readers = 1 if self.tile.turns else self.tile.consumers
         warps = readers * WARPGROUP // WARP
         for stage in range(self.stages):
-            nvvm.mbarrier_init(self.full(i32(stage)), i32(1))
-            nvvm.mbarrier_init(self.empty(i32(stage)), i32(warps))
+            mbarrier_init(self.full(i32(stage)), 1)
+            mbarrier_init(self.empty(i32(stage)), warps)
         for consumer in range(2 * self.tile.turns):
-            nvvm.mbarrier_init(self._turn(i32(consumer)), i32(WARPGROUP // WARP))
-        nvvm.fence_mbarrier_init()
+            mbarrier_init(self._turn(i32(consumer)), WARPGROUP // WARP)
+        fence_mbarrier_init()
 
     def part(self, factor: int, stage: ir.Value) -> ir.Value:
         """Return the address of the left (0) or right (1) factor's part of a stage, an i32."""
@@ -62,12 +67,12 @@ class Ring:
         return self._at(factor * rights, stage, width * SWIZZLE)
 
     def full(self, stage: ir.Value) -> ir.Value:
-        """Return the barrier that counts the bytes of a stage."""
-        return pointer(self._at(self.barriers, stage, _BARRIER))
+        """Return the address of the mbarrier that counts the bytes of a stage."""
+        return self._at(self.barriers, stage, _BARRIER)
 
     def empty(self, stage: ir.Value) -> ir.Value:
-        """Return the barrier that counts the warps which have read a stage."""
-        return pointer(self._at(self.barriers + _BARRIER * self.stages, stage, _BARRIER))
+        """Return the address of the mbarrier that counts the warps which have read a stage."""
+        return self._at(self.barriers + _BARRIER * self.stages, stage, _BARRIER)
 
     def following(self, stage: ir.Value, parity: ir.Value) -> list[ir.Value]:
         """Return the stage behind this one, and the parity of its phase."""
@@ -87,14 +92,14 @@ class Ring:
 
         It must not look out for its own earlier: parities tell a phase from the next one alone.
         """
-        wait_for_phase(self._turn(consumer), parity)
+        mbarrier_wait_parity(self._turn(consumer), parity)
 
     def pass_turn(self, consumer: ir.Value, lane: ir.Value) -> None:
         """Say, as `lane` of a warp, that a consumer has got all stages of its tile."""
         _arrive(self._turn(arith.xori(consumer, i32(1))), lane)
 
     def _turn(self, consumer: ir.Value) -> ir.Value:
-        return pointer(self._at(self.barriers + 2 * _BARRIER * self.stages, consumer, _BARRIER))
+        return self._at(self.barriers + 2 * _BARRIER * self.stages, consumer, _BARRIER)
 
     def ahead(self, stage: ir.Value, parity: ir.Value, steps: ir.Value) -> list[ir.Value]:
         """Return stage and parity so many steps, an i32, behind these."""
@@ -111,7 +116,7 @@ class Ring:
 
 def _arrive(at: ir.Value, lane: ir.Value) -> None:
     with when(arith.cmpi(arith.CmpIPredicate.eq, lane, i32(0))):
-        nvvm.mbarrier_arrive(at, results=[])
+        mbarrier_arrive(at)
 
 
 def rolled(first: ir.Value, end: ir.Value, carried: Sequence[ir.Value]) -> scf.ForOp:

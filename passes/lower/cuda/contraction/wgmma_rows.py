@@ -8,12 +8,12 @@ sectors with every store, for eight bytes each.
 
 from __future__ import annotations
 
-from torch_mlir.dialects import arith, llvm
+from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.fragment import Fragment
-from xyntra.passes.lower.cuda.contraction.wgmma_ops import pointer
 from xyntra.passes.lower.cuda.contraction.wgmma_tiles import SWIZZLE
+from xyntra.passes.lower.cuda.ptx.memory import ld_shared
 from xyntra.passes.lower.cuda.thread_grid import WARP, as_index, i32, when
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import plus, store
@@ -46,7 +46,7 @@ def write_rows(
         for first in range(0, SWIZZLE // nbytes, WARP):
             inside = _place(lane, first, number % _PATTERN, nbytes)
             place = arith.addi(arith.addi(start, i32(number * SWIZZLE)), inside)
-            value = llvm.load(element, pointer(place), alignment=nbytes)
+            value = ld_shared(place, element)
             this_column = arith.addi(column, arith.addi(lane, i32(first)))
             with when(fragment.is_inside(this_row, this_column)):
                 store(value, access, plus(line, as_index(this_column)))

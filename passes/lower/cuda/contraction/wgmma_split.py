@@ -11,23 +11,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from torch_mlir.dialects import arith, nvvm
+from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.contraction.mma_instructions import (
-    arrive_at_cluster,
-    cluster_barrier,
-    leave_cluster,
-    wait_for_cluster,
-)
 from xyntra.passes.lower.cuda.contraction.mma_result import MmaResult
 from xyntra.passes.lower.cuda.contraction.place import Place
 from xyntra.passes.lower.cuda.contraction.roles import Roles
 from xyntra.passes.lower.cuda.contraction.row_values import RowTable
 from xyntra.passes.lower.cuda.contraction.wgmma_exchange import Exchange
-from xyntra.passes.lower.cuda.contraction.wgmma_ops import publish_to_copies
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import WgmmaPlan, sums_tile
 from xyntra.passes.lower.cuda.contraction.wgmma_tiles import WARPGROUP, WARPGROUP_ROWS
+from xyntra.passes.lower.cuda.ptx.barriers import bar_sync, fence_proxy_async
+from xyntra.passes.lower.cuda.ptx.clusters import (
+    barrier_cluster,
+    barrier_cluster_arrive,
+    barrier_cluster_wait,
+)
 from xyntra.passes.lower.cuda.thread_grid import WARP, barrier, i32, thread_number
 
 _CONSUMERS = 1  # number of the barrier at which all consumers wait
@@ -46,14 +45,14 @@ def leave_sums(
         sums: of this thread.
     """
     threads = i32(plan.order.tile.consumers * WARPGROUP)
-    nvvm.barrier(barrier_id=i32(_CONSUMERS), number_of_threads=threads)  # all have read the ring
+    bar_sync(i32(_CONSUMERS), threads)  # all have read the ring
     own = arith.andi(thread_number(), i32(WARPGROUP - 1))
     warp = arith.shrui(own, i32(WARP.bit_length() - 1))
     row = arith.muli(consumer, i32(WARPGROUP_ROWS))
     row = arith.addi(row, arith.muli(warp, i32(_WARP_ROWS)))
     _result(plan, memory).exchange((row, i32(0)), sums)
     if plan.sends:
-        publish_to_copies()
+        fence_proxy_async()
 
 
 def write_share(
@@ -78,16 +77,16 @@ def write_share(
     result = _result(plan, memory, table)
     share = replace(place, rank=rank)
     if exchange is None:
-        cluster_barrier()
+        barrier_cluster()
         result.write_share(share, ir.F32Type.get())
-        leave_cluster()
+        barrier_cluster(release=False)  # nobody reads this block's memory any more
         return
-    wait_for_cluster()  # their mbarriers are there
+    barrier_cluster_wait()  # their mbarriers are there
     exchange.send(rank)
     result = replace(result, shares=exchange.receive(rank))
-    arrive_at_cluster()
+    barrier_cluster_arrive(release=False)
     result.write_share(share, ir.F32Type.get())
-    wait_for_cluster()  # what this block has sent was read
+    barrier_cluster_wait()  # what this block has sent was read
 
 
 def _result(plan: WgmmaPlan, memory: ir.Value, table: RowTable | None = None) -> MmaResult:

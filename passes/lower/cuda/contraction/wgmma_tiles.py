@@ -12,7 +12,7 @@ from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.product import Dimension, Product
 from xyntra.passes.lower.cuda.contraction.wgmma_factor import StagePlace, StageTarget
-from xyntra.passes.lower.cuda.contraction.wgmma_ops import copy_in, pointer
+from xyntra.passes.lower.cuda.ptx.tma import cp_async_bulk_tensor_load
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
 from xyntra.passes.lower.cuda.thread_grid import i32
 from xyntra.passes.lower.gpu.device import Device
@@ -98,10 +98,10 @@ class Operand:
         others = [arith.index_castui(word, place.batch[number]) for number in self.batch]
         deep = arith.muli(place.step, i32(self.depth))
         for number in range(self.copies):
-            target = pointer(arith.addi(stage.target, i32(number * BLOCK_BYTES)))
+            target = arith.addi(stage.target, i32(number * BLOCK_BYTES))
             near = arith.addi(place.first, i32(number * BLOCK))
             corner = [deep, place.first] if self.is_deep else [near, deep]
-            copy_in(target, stage.tensor, [*corner, *others], stage.full)
+            cp_async_bulk_tensor_load(target, stage.tensor, [*corner, *others], stage.full)
 
     @property
     def nbytes(self) -> int:
