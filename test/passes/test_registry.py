@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import pytest
+from new_process import printed_by
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import ConfigError
@@ -64,9 +63,7 @@ def test_only_the_pass_asked_for_is_imported() -> None:
         "import sys; from xyntra.passes.registry import find_pass; find_pass('verify-kernels');"
         "print(*(name for name in sys.modules if name.startswith('xyntra.passes.')))"
     )
-    found = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    ).stdout.split()
+    found = printed_by(script).split()
     assert "xyntra.passes.verify_kernels" in found
     assert not [name for name in found if name.startswith("xyntra.passes.lower")]
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-import subprocess
-import sys
 
 import pytest
+from new_process import printed_by
 
 from xyntra.frontends.onnx import node as nodes
 from xyntra.frontends.onnx import ops
@@ -26,9 +25,7 @@ def test_all_importers_can_be_loaded_ahead() -> None:
         "from xyntra.frontends.onnx import node; node.load_importers();"
         "print(sorted(node._HANDLERS) == node.supported_operators())"
     )
-    found = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    ).stdout
+    found = printed_by(script)
     assert found.strip() == "True"
 
 
@@ -59,8 +56,6 @@ def test_only_the_file_of_the_operator_is_loaded() -> None:
         "import find_handler; find_handler('', 'Relu');"
         "print(*(name for name in sys.modules if '.onnx.ops.' in name or '.fold_' in name))"
     )
-    found = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    ).stdout.split()
+    found = printed_by(script).split()
     loaded = {name.rpartition(".")[2] for name in found}
     assert loaded == {"elementwise", "precision"}

@@ -24,6 +24,7 @@ __all__ = ["Builder", "Ref", "Reject", "Style"]
 
 _LARGEST = 40_000
 _MOST_RANK = 8
+_MOST_INPUTS = 12
 
 
 class Reject(Exception):
@@ -183,28 +184,27 @@ class Builder:
     def input(self, shape: Sequence[int], elem: int, kind: str = "") -> Ref:
         """A new input of the graph (a constant where the graph takes no more inputs)."""
         array = arrays.draw(self.rng, tuple(shape), elem, kind, special=self.style.special)
-        if self.closed or len(self.inputs) >= 12:
-            return self.constant(array, elem)
+        return self._input_of(array, elem) if self._takes_inputs() else self.constant(array, elem)
+
+    def weight(self, shape: Sequence[int], elem: int, kind: str = "") -> Ref:
+        """A constant mostly, else an input, without special values."""
+        if self.chance(0.25):
+            array = arrays.draw(self.rng, tuple(shape), elem, kind or "normal", special=False)
+            if self._takes_inputs():
+                return self._input_of(array, elem)
+        array = arrays.draw(self.rng, tuple(shape), elem, kind or "normal", special=False)
+        return self.constant(array, elem)
+
+    def _takes_inputs(self) -> bool:
+        return not self.closed and len(self.inputs) < _MOST_INPUTS
+
+    def _input_of(self, array: np.ndarray, elem: int) -> Ref:
         name = self.name()
         ref = Ref(name, elem, _wide_of(native(array, elem), elem))
         self.inputs[name] = ref
         self.refs.append(ref)
         self.scope.values[name] = Value(ref.array, elem)
         return ref
-
-    def weight(self, shape: Sequence[int], elem: int, kind: str = "") -> Ref:
-        """A constant mostly, else an input, without special values."""
-        if self.chance(0.25):
-            array = arrays.draw(self.rng, tuple(shape), elem, kind or "normal", special=False)
-            if not self.closed and len(self.inputs) < 12:
-                name = self.name()
-                ref = Ref(name, elem, _wide_of(native(array, elem), elem))
-                self.inputs[name] = ref
-                self.refs.append(ref)
-                self.scope.values[name] = Value(ref.array, elem)
-                return ref
-        array = arrays.draw(self.rng, tuple(shape), elem, kind or "normal", special=False)
-        return self.constant(array, elem)
 
     def pick(
         self,

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import ast
-import subprocess
-import sys
 from pathlib import Path
+
+from new_process import printed_by
 
 from xyntra.passes.lower import cpu
 
@@ -34,7 +34,5 @@ def test_emitters_are_not_loaded_with_the_lowering() -> None:
         "print(*(name for name in cpu.EMITTERS if name in sys.modules));"
         "print(*(name for name in cpu.EMITTERS if not import_module(name)))"
     )
-    found = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    ).stdout
+    found = printed_by(script)
     assert found.split() == []

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from new_process import printed_by
 
 from xyntra.passes.lower.gpu.device import DEVICES, Device, Feature, device_of
 from xyntra.targets.cuda.architecture import (
@@ -97,10 +96,7 @@ def test_the_table_loads_no_mlir() -> None:
         "import sys, xyntra.passes.lower.gpu.device, xyntra.targets.cuda.architecture\n"
         "print(sorted({name.split('.')[0] for name in sys.modules} & {'torch_mlir', 'numpy'}))"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert result.stdout.strip() == "[]"
+    assert printed_by(program).strip() == "[]"
 
 
 @each_device

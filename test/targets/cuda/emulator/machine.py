@@ -148,8 +148,10 @@ class Machine:
         Raises:
             EmulatorError: the launch ahead may still write there, or read what is overwritten.
         """
+        if not self.launch.shape.programmatic:
+            return
         changing = self.memory.may_change(addresses) & where
-        if not self.launch.shape.programmatic or not changing.any():
+        if not changing.any():
             return
         require(not unchanging, "ld.global.nc of what the launch ahead may write")
         behind = self._behind[self.block[self.at] // self.cluster]
