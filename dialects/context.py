@@ -13,6 +13,7 @@ from xyntra.dialects.ops import (  # noqa: F401  (importing an op adds it to the
     rms_norm,
     silu,
     softmax,
+    stage,
     yield_,
 )
 

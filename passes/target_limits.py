@@ -21,37 +21,24 @@ class Limits:
         max_row_bytes: bytes of one row of a tensor that a worker keeps to itself, and of a whole
             tensor that every worker has to compute for itself. Longer rows are reduced by kernels
             that share a row between workers, which leave what follows to another kernel.
-        max_shared_bytes: bytes of the tiles that a workgroup stages in shared memory.
-        max_register_bytes: bytes of the accumulators that a workgroup holds in registers.
     """
 
     max_buffers: int | None = None
     max_operations: int | None = None
     max_row_bytes: int | None = None
-    max_shared_bytes: int | None = None
-    max_register_bytes: int | None = None
 
 
 LIMITS: dict[Target, Limits] = {
     "cpu": Limits(max_buffers=4096, max_operations=1024, max_row_bytes=1 << 20),
-    "cuda": Limits(
-        max_buffers=480,
-        max_operations=1024,
-        max_row_bytes=1 << 20,
-        max_shared_bytes=232448,
-        max_register_bytes=262144,
-    ),
-    "webgpu": Limits(
-        max_buffers=8, max_operations=1024, max_row_bytes=1 << 16, max_shared_bytes=16384
-    ),
+    "cuda": Limits(max_buffers=480, max_operations=1024, max_row_bytes=1 << 20),
+    "webgpu": Limits(max_buffers=8, max_operations=1024, max_row_bytes=1 << 16),
 }
 """What the fusion engine forms and the checker accepts: both read it here.
 
 CPU: rows that stay in a second-level cache.
 
 CUDA: rows that a block, or a cluster of blocks, reads twice from the second-level cache; compute
-capability 9.0 (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"): 227
-KiB of shared memory and 64 K registers of 32 bits a block, and 4 KiB of parameters, some of which
-hold sizes. WebGPU: what every adapter has (W3C WebGPU, "Limits": maxStorageBuffersPerShaderStage,
-maxComputeWorkgroupStorageSize).
+capability 9.0 (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"): 4
+KiB of parameters, some of which hold sizes. WebGPU: what every adapter has (W3C WebGPU, "Limits":
+maxStorageBuffersPerShaderStage).
 """

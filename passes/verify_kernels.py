@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xyntra.dialects.attributes.kernel import Kernel
-from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
 from xyntra.passes.diagnostics import PassFailure
@@ -19,7 +18,7 @@ __all__ = ["VerifyKernels"]
 @register_pass
 @dataclass(frozen=True)
 class VerifyKernels:
-    """Check that xyntra.kernel and xyntra.schedule of every function are valid."""
+    """Check that xyntra.kernel of every function is valid."""
 
     name: ClassVar[str] = "verify-kernels"
 
@@ -27,7 +26,7 @@ class VerifyKernels:
         """Check the functions of `module`, which is left as it is.
 
         Raises:
-            PassFailure: a function has an invalid attribute, or a schedule without being a kernel.
+            PassFailure: a function has an invalid attribute.
         """
         for view in module.regions[0].blocks[0].operations:
             _check(view.operation)
@@ -35,8 +34,6 @@ class VerifyKernels:
 
 def _check(function: ir.Operation) -> None:
     try:
-        kernel, schedule = Kernel.of(function), Schedule.of(function)
+        Kernel.of(function)
     except CompileError as error:
         raise PassFailure.at(function, error.message, code=error.code) from error
-    if schedule is not None and kernel is None:
-        raise PassFailure.at(function, "has a 'xyntra.schedule' but no 'xyntra.kernel'")

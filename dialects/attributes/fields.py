@@ -67,11 +67,17 @@ def read_fields(
     return found
 
 
-_NOUNS = {int: "an integer", str: "a text", tuple: "a list of integers", dict: "a dictionary"}
+_NOUNS = {
+    bool: "true or false",
+    int: "an integer",
+    str: "a text",
+    tuple: "a list of integers",
+    dict: "a dictionary",
+}
 
 
 def _is_like(value: Value, default: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, type(default)):
+    if isinstance(value, bool) != isinstance(default, bool) or not isinstance(value, type(default)):
         return False
     return not isinstance(value, tuple) or all(type(entry) is int for entry in value)
 

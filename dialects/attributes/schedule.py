@@ -1,24 +1,26 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""`#xyntra.schedule<{...}>`: everything about a kernel that changes its speed and not its meaning.
+"""`#xyntra.schedule<{...}>`: everything about some code that changes its speed, not its meaning.
 
-It is the attribute `schedule` of a `xyntra.fused` and `xyntra.schedule` of a kernel function.
-Fields that hold their default are not printed:
+It stands on what one emitter makes code of: as the attribute `schedule` of a `xyntra.stage`, and as
+`xyntra.schedule` of a loop nest. The emitter is named, and everything else is what that one lets be
+chosen:
 
-    #xyntra.schedule<{loop_order = [0, 2, 1], parallel_loops = 1 : i64, tile_sizes = [64, 128, 32],
-                      vector_width = 8 : i64, target = {stages = 3 : i64}}>
+    #xyntra.schedule<{emitter = "mma", stages = 4 : i64, tile = [128, 64], warps = [2, 2]}>
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, TypeVar
 
-from xyntra.dialects.attributes.fields import Value, from_value, read_fields
+from xyntra.dialects.attributes.fields import Value, from_value, read_fields, to_value
 from xyntra.dialects.base import Xyntra, ir
 from xyntra.errors import CompileError
 
 __all__ = ["Schedule", "ScheduleAttr"]
 
 _NAME = "xyntra.schedule"
+_EMITTER = "emitter"
+_Choices = TypeVar("_Choices")
 
 
 class ScheduleAttr(Xyntra.Attribute, name="schedule"):
@@ -29,95 +31,94 @@ class ScheduleAttr(Xyntra.Attribute, name="schedule"):
 
 @dataclass(frozen=True)
 class Schedule:
-    """How the loops of a kernel run; loops are numbered as the dimensions of its iteration space.
+    """An emitter and what it is told.
 
-    `loop_order`: loops, outermost first; empty: 0, 1, 2, ….
-    `tile_sizes`: elements a tile, a loop each; 0 leaves a loop untiled; empty: no tiles.
-    `register_tile`: elements a loop held in registers by the innermost code, as `tile_sizes`.
-    `parallel_loops`: how many of the outermost loops are spread over workers or blocks.
-    `vector_width`: elements a vector of the innermost loop; 1: scalar code.
-    `unroll`: copies of the innermost loop's body.
-    `target`: what only one target understands (stages, threads …), read by that target alone.
+    What an emitter can be told is a frozen dataclass of integers, flags, texts and tuples of
+    integers, in which every field has a default. Fields that hold it are not printed.
+
+    Attributes:
+        emitter: the name of what makes code.
+        choices: by field, in the words of that emitter.
 
     Raises:
-        CompileError: a value is out of range, or two fields contradict each other.
+        CompileError: there is no emitter, or a choice is no number, flag, text or list of integers.
     """
 
-    loop_order: tuple[int, ...] = ()
-    tile_sizes: tuple[int, ...] = ()
-    register_tile: tuple[int, ...] = ()
-    parallel_loops: int = 0
-    vector_width: int = 1
-    unroll: int = 1
-    target: Mapping[str, Value] = field(default_factory=dict, hash=False)
+    emitter: str
+    choices: Mapping[str, Value] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        if sorted(self.loop_order) != list(range(len(self.loop_order))):
-            raise _bad(f"loop_order names every loop once, got {list(self.loop_order)}")
-        for name in ("tile_sizes", "register_tile"):
-            sizes = getattr(self, name)
-            if min(sizes, default=0) < 0:
-                raise _bad(f"{name} are 0 or more, got {list(sizes)}")
-        if self.parallel_loops < 0:
-            raise _bad(f"parallel_loops is 0 or more, got {self.parallel_loops}")
-        for name in ("vector_width", "unroll"):
-            if getattr(self, name) < 1:
-                raise _bad(f"{name} is 1 or more, got {getattr(self, name)}")
-        self._check_ranks()
+        if not self.emitter:
+            raise _bad("a schedule names its emitter")
+        for name, value in self.choices.items():
+            parts = value if isinstance(value, tuple) else ()
+            if isinstance(value, Mapping) or any(type(each) is not int for each in parts):
+                raise _bad(f"{name} is a number, a flag, a text or a list of integers")
 
-    def _check_ranks(self) -> None:
-        ranks = {
-            name: len(getattr(self, name))
-            for name in ("loop_order", "tile_sizes", "register_tile")
-            if getattr(self, name)
-        }
-        if len(set(ranks.values())) > 1:
-            counts = ", ".join(f"{name} has {count}" for name, count in ranks.items())
-            raise _bad(f"every list has one entry a loop, but {counts}")
-        if ranks and self.parallel_loops > min(ranks.values()):
-            loops = min(ranks.values())
-            raise _bad(f"parallel_loops is at most {loops}, got {self.parallel_loops}")
+    @classmethod
+    def told(cls, emitter: str, choices: Any) -> "Schedule":
+        """Return the schedule that tells `emitter` what the dataclass `choices` holds."""
+        values = {each.name: getattr(choices, each.name) for each in fields(choices)}
+        defaults = _defaults(type(choices))
+        return cls(emitter, {name: v for name, v in values.items() if v != defaults[name]})
+
+    def read(self, kind: type[_Choices]) -> _Choices:
+        """Return the choices as a dataclass `kind`.
+
+        Raises:
+            CompileError: it has no such field, or one of another type.
+        """
+        entries = ir.DictAttr.get({name: from_value(value) for name, value in self.choices.items()})
+        values: dict[str, Any] = read_fields(entries, _defaults(kind), _bad)
+        return kind(**values)
 
     def to_attribute(self) -> ScheduleAttr:
         """Return the attribute in the current context."""
-        entries: dict[str, ir.Attribute] = {}
-        for entry in fields(self):
-            value = getattr(self, entry.name)
-            if value != _DEFAULTS[entry.name]:
-                entries[entry.name] = from_value(value)
-        attribute: ScheduleAttr = ScheduleAttr.get(ir.DictAttr.get(entries))
+        entries = {_EMITTER: self.emitter, **self.choices}
+        values = {name: from_value(value) for name, value in entries.items()}
+        attribute: ScheduleAttr = ScheduleAttr.get(ir.DictAttr.get(values))
         return attribute
 
-    def attach(self, function: ir.Operation) -> None:
-        """Make this the schedule of the kernel `function`."""
-        function.attributes[_NAME] = self.to_attribute()
+    def attach(self, op: ir.Operation, name: str = _NAME) -> None:
+        """Make this the schedule of `op`."""
+        op.attributes[name] = self.to_attribute()
 
     @classmethod
-    def of(cls, function: ir.Operation) -> "Schedule | None":
-        """Return the schedule of the kernel `function`, or None where it has none.
+    def of(cls, op: ir.Operation, name: str = _NAME) -> "Schedule | None":
+        """Return the schedule of `op`, or None where it has none.
 
         Raises:
-            CompileError: its attribute `xyntra.schedule` is not a valid `#xyntra.schedule`.
+            CompileError: its attribute `name` is not a valid `#xyntra.schedule`.
         """
-        if _NAME not in function.attributes:
-            return None
-        return cls.from_attribute(function.attributes[_NAME])
+        return cls.from_attribute(op.attributes[name]) if name in op.attributes else None
 
     @classmethod
     def from_attribute(cls, attribute: ir.Attribute) -> "Schedule":
         """Return the schedule that `attribute` holds.
 
         Raises:
-            CompileError: it is another attribute, or an entry is unknown, mistyped or out of range.
+            CompileError: it is another attribute, or an entry has another type.
         """
         if not isinstance(attribute, ScheduleAttr):
             raise _bad(f"a #xyntra.schedule was expected, got {attribute}")
-        return cls(**read_fields(attribute.fields, _DEFAULTS, _bad))
+        entries: dict[str, Value] = {}
+        for entry in attribute.fields.maybe_downcast():
+            try:
+                entries[entry.name] = to_value(entry.attr)
+            except TypeError as reason:
+                raise _bad(f"{entry.name}: {reason}") from reason
+        emitter = entries.pop(_EMITTER, "")
+        if not isinstance(emitter, str):
+            raise _bad(f"the emitter of a schedule is a text, got {emitter}")
+        return cls(emitter, entries)
 
 
-_DEFAULTS: dict[str, Any] = {
-    entry.name: getattr(Schedule(), entry.name) for entry in fields(Schedule)
-}
+def _defaults(kind: type[Any]) -> dict[str, Any]:
+    found = {}
+    for each in fields(kind):
+        made = each.default_factory
+        found[each.name] = made() if made is not MISSING else each.default
+    return found
 
 
 def _bad(message: str) -> CompileError:

@@ -5,14 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.dialects.base import Pure, Region, Result, Xyntra, ir
 from xyntra.dialects.kinds import KINDS, Kind
 from xyntra.dialects.ops.yield_ import make_yield
 from xyntra.dialects.purity import impurity, is_harmless
 from xyntra.dialects.segments import SEGMENTS, assign_segments
 from xyntra.dialects.verify import Rejected, verifier
-from xyntra.errors import XyntraError
 
 __all__ = ["FusedOp", "NewFused"]
 
@@ -20,9 +18,9 @@ __all__ = ["FusedOp", "NewFused"]
 class FusedOp(Xyntra.Operation, name="fused", traits=[Pure]):
     """One block without arguments that reads what it needs from the scopes around it.
 
-    `kind` is one of `KINDS`; an optional `schedule` is a `#xyntra.schedule`. The results are ranked
-    tensors, spread over groups of one type each. Because the region is not isolated,
-    canonicalization moves constants out of it, where they are inputs like any other.
+    `kind` is one of `KINDS`. The results are ranked tensors, spread over groups of one type each.
+    Because the region is not isolated, canonicalization moves constants out of it, where they are
+    inputs like any other.
     """
 
     __annotations__ = {
@@ -36,7 +34,6 @@ class FusedOp(Xyntra.Operation, name="fused", traits=[Pure]):
         result_types: Sequence[ir.Type],
         kind: Kind,
         *,
-        schedule: Schedule | None = None,
         loc: ir.Location | None = None,
         ip: ir.InsertionPoint | None = None,
     ) -> "NewFused":
@@ -50,8 +47,6 @@ class FusedOp(Xyntra.Operation, name="fused", traits=[Pure]):
             "kind": ir.StringAttr.get(kind),
             "resultSegmentSizes": ir.DenseI32ArrayAttr.get(segments.sizes),
         }
-        if schedule is not None:
-            attributes["schedule"] = schedule.to_attribute()
         operation = ir.Operation.create(
             "xyntra.fused",
             results=[result_types[index] for index in segments.order],
@@ -66,10 +61,9 @@ class FusedOp(Xyntra.Operation, name="fused", traits=[Pure]):
     @staticmethod
     @verifier
     def verify_region_invariants(op: Any) -> None:
-        """Check the kind, the schedule, the result types, the block and its terminator."""
+        """Check the kind, the result types, the block and its terminator."""
         if op.kind.value not in KINDS:
             raise Rejected(f"expects 'kind' to be one of {', '.join(KINDS)}, got {op.kind}")
-        _check_schedule(op)
         results = [result.type for result in op.operation.results]
         for kind in results:
             if not isinstance(kind, ir.RankedTensorType):
@@ -101,15 +95,6 @@ class NewFused:
         make_yield(
             [values[index] for index in self.order], loc=loc, ip=ir.InsertionPoint(self.block)
         )
-
-
-def _check_schedule(op: Any) -> None:
-    if "schedule" not in op.operation.attributes:
-        return
-    try:
-        Schedule.from_attribute(op.operation.attributes["schedule"])
-    except XyntraError as error:
-        raise Rejected(f"has a bad 'schedule': {error.message}") from error
 
 
 def _check_block(region: ir.Region, results: list[ir.Type]) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""`xyntra.yield`: ends the region of `xyntra.fused` and names its results."""
+"""`xyntra.yield`: ends the region of a `xyntra.fused` or `xyntra.stage`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ __all__ = ["YieldOp", "make_yield"]
 
 
 class YieldOp(Xyntra.Operation, name="yield", traits=[Terminator, Pure]):
-    """Its operands, in order, are the results of the enclosing `xyntra.fused`.
+    """Its operands, in order, are the results of the enclosing `xyntra.fused`; a stage has none.
 
     They are spread over groups of one type each; `make_yield` does it.
     """
@@ -22,11 +22,11 @@ class YieldOp(Xyntra.Operation, name="yield", traits=[Terminator, Pure]):
     @staticmethod
     @verifier
     def verify_region_invariants(op: Any) -> None:
-        """Check that the op ends the region of a `xyntra.fused`."""
+        """Check that the op ends the region of a `xyntra.fused` or `xyntra.stage`."""
         parent = op.operation.parent
         name = parent.name if parent is not None else "nothing"
-        if name != "xyntra.fused":
-            raise Rejected(f"expects to be inside 'xyntra.fused', not '{name}'")
+        if name not in ("xyntra.fused", "xyntra.stage"):
+            raise Rejected(f"expects to be inside 'xyntra.fused' or 'xyntra.stage', not '{name}'")
 
 
 def make_yield(
@@ -35,7 +35,7 @@ def make_yield(
     loc: ir.Location | None = None,
     ip: ir.InsertionPoint | None = None,
 ) -> ir.Operation:
-    """Create a `xyntra.yield` of `values`, which stand in the order of the fused op's results."""
+    """Create a `xyntra.yield` of `values`, in the order of the results of the op around it."""
     sizes = assign_segments([value.type for value in values]).sizes
     return ir.Operation.create(
         "xyntra.yield",

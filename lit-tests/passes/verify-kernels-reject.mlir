@@ -22,24 +22,3 @@ func.func private @unknown_entry() attributes {xyntra.kernel = #xyntra.kernel<{k
 
 // expected-error @below {{a #xyntra.kernel was expected, got "row"}}
 func.func private @another_attribute() attributes {xyntra.kernel = "row"}
-
-// -----
-
-// expected-error @below {{a #xyntra.schedule was expected, got #xyntra.kernel<{kind = "row"}>}}
-func.func private @another_schedule() attributes {
-  xyntra.kernel = #xyntra.kernel<{kind = "row"}>,
-  xyntra.schedule = #xyntra.kernel<{kind = "row"}>
-}
-
-// -----
-
-// expected-error @below {{unroll is 1 or more, got 0}}
-func.func private @schedule_value() attributes {
-  xyntra.kernel = #xyntra.kernel<{kind = "row"}>,
-  xyntra.schedule = #xyntra.schedule<{unroll = 0}>
-}
-
-// -----
-
-// expected-error @below {{has a 'xyntra.schedule' but no 'xyntra.kernel'}}
-func.func private @schedule_alone() attributes {xyntra.schedule = #xyntra.schedule<{unroll = 2}>}

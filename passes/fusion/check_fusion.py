@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
-from xyntra.dialects import Kernel, Kind, Schedule
+from xyntra.dialects import Kernel, Kind
 from xyntra.dialects.mlir import ir
 from xyntra.passes.fusion.legality.aliasing import check_destinations
 from xyntra.passes.fusion.legality.calls import check_calls
@@ -15,7 +15,7 @@ from xyntra.passes.fusion.legality.facts import Facts
 from xyntra.passes.fusion.legality.inplace import INPLACE, Pairs, check_inplace, inplace_pairs
 from xyntra.passes.fusion.legality.kinds import check_kind
 from xyntra.passes.fusion.legality.members import Contents, read_block
-from xyntra.passes.fusion.legality.resources import check_resources, check_schedule
+from xyntra.passes.fusion.legality.resources import check_resources
 from xyntra.passes.fusion.legality.violation import IllegalFusion, Violation
 from xyntra.passes.registry import register_pass
 from xyntra.passes.target_limits import LIMITS, Limits, Target
@@ -46,10 +46,6 @@ class CheckFusion:
     """Largest number of operations in a kernel."""
     max_row_bytes: int | None = None
     """Largest row, in bytes, that one worker keeps to itself."""
-    max_shared_bytes: int | None = None
-    """Bytes of shared memory that a workgroup has."""
-    max_register_bytes: int | None = None
-    """Bytes of registers that a workgroup has."""
 
     def run(self, module: ir.Operation) -> None:
         """Check the functions of `module`.
@@ -125,25 +121,20 @@ class _Checker:
                 text = f"reads what '{value.owner.name}' computes only afterwards"
                 at_fault = ((value.owner, "computes it"),)
                 yield op, Violation("use-before-definition", text, at_fault)
-        schedule = None
-        if "schedule" in op.attributes:
-            schedule = Schedule.from_attribute(op.attributes["schedule"])
-        for violation in self._contents(kind, body, contents, schedule):
+        for violation in self._contents(kind, body, contents):
             yield op, violation
 
     def _kernel(self, op: ir.Operation, kind: Kind) -> Found:
         blocks = list(op.regions[0].blocks)
         contents = read_block(blocks[0], self.facts)
         contents.captured.update(dict.fromkeys(blocks[0].arguments))
-        for violation in self._contents(kind, blocks[0], contents, Schedule.of(op)):
+        for violation in self._contents(kind, blocks[0], contents):
             yield op, violation
         if INPLACE in op.attributes and contents.members:
             for violation in check_inplace(kind, op, contents, self.facts):
                 yield op, violation
 
-    def _contents(
-        self, kind: Kind, block: ir.Block, contents: Contents, schedule: Schedule | None
-    ) -> Iterator[Violation]:
+    def _contents(self, kind: Kind, block: ir.Block, contents: Contents) -> Iterator[Violation]:
         if contents.impure:
             at_fault = tuple((op, "is not known to have no side effects") for op in contents.impure)
             yield Violation("side-effect", "a kernel has no side effects", at_fault)
@@ -151,8 +142,6 @@ class _Checker:
         yield from self._kind(kind, block, contents)
         yield from check_destinations(kind, contents)
         yield from check_resources(contents, self.limits)
-        if schedule is not None:
-            yield from check_schedule(schedule, contents, self.facts, self.limits)
 
     def _kind(self, kind: Kind, block: ir.Block, contents: Contents) -> list[Violation]:
         """Check the kind, with rows in either order where reductions store in another one."""

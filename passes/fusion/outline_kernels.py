@@ -86,8 +86,6 @@ def _draft(fused: ir.Operation, ip: ir.InsertionPoint, captured: Sequence[Use]) 
         kernel = _new_function(ip)
         inputs = _move_body(fused, kernel, captured)
         Kernel(kind).mark(kernel)
-        if "schedule" in fused.attributes:
-            kernel.attributes["xyntra.schedule"] = fused.attributes["schedule"]
         call = ir.Operation.create(
             "func.call",
             results=[result.type for result in results],

@@ -61,7 +61,7 @@ _QUALIFIED = frozenset(
 ) | {"linalg.memoized_indexing_maps"}
 FUNCTION_ATTRIBUTES = frozenset(
     {"arg_attrs", "function_type", "res_attrs", "sym_name", "sym_visibility"}
-    | {f"xyntra.{name}" for name in ("generic_loops", "inplace", "kernel", "schedule")}
+    | {f"xyntra.{name}" for name in ("generic_loops", "inplace", "kernel")}
 )
 """Attributes of a function: others, such as LLVM's, would change how it is compiled."""
 VALUE_ATTRIBUTES = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -13,15 +14,16 @@ from xyntra.dialects import KINDS, Kernel, Kind, Schedule, make_context
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
 
-FULL = Schedule(
-    loop_order=(2, 0, 1),
-    tile_sizes=(128, 64, 0),
-    register_tile=(8, 4, 1),
-    parallel_loops=2,
-    vector_width=16,
-    unroll=4,
-    target={"stages": 3, "swizzle": True, "names": ("a", "b"), "nested": {"warps": 4}},
-)
+
+@dataclass(frozen=True)
+class _Tiles:
+    tile: tuple[int, ...] = ()
+    stages: int = 1
+    turns: bool = False
+    order: str = "rows"
+
+
+FULL = Schedule("mma", {"tile": (128, 64), "stages": 3, "turns": True, "order": "columns"})
 
 
 @pytest.fixture(autouse=True)
@@ -30,11 +32,14 @@ def _context() -> Iterator[None]:
         yield
 
 
-def test_defaults_print_nothing() -> None:
-    assert str(Schedule().to_attribute()) == "#xyntra.schedule<{}>"
+def test_what_an_emitter_is_told() -> None:
+    schedule = Schedule.told("mma", _Tiles((128, 64), stages=3))
+    text = '#xyntra.schedule<{emitter = "mma", stages = 3 : i64, tile = [128, 64]}>'
+    assert str(schedule.to_attribute()) == text
+    assert schedule.read(_Tiles) == _Tiles((128, 64), stages=3)
 
 
-@pytest.mark.parametrize("schedule", [Schedule(), FULL])
+@pytest.mark.parametrize("schedule", [Schedule("rows"), FULL])
 def test_schedule_round_trip(schedule: Schedule) -> None:
     text = str(schedule.to_attribute())
     assert Schedule.from_attribute(ir.Attribute.parse(text)) == schedule
@@ -42,26 +47,29 @@ def test_schedule_round_trip(schedule: Schedule) -> None:
 
 
 def test_schedules_can_be_keys() -> None:
-    assert len({Schedule(unroll=2), Schedule(unroll=2), FULL}) == 2
+    assert len({Schedule("rows"), Schedule("rows"), FULL}) == 2
 
 
 @pytest.mark.parametrize(
-    ("fields", "message"),
+    ("choices", "message"),
     [
-        ({"loop_order": (1, 2)}, r"every loop once, got \[1, 2\]"),
-        ({"tile_sizes": (8, -1)}, r"tile_sizes are 0 or more, got \[8, -1\]"),
-        ({"register_tile": (-1,)}, "register_tile are 0 or more"),
-        ({"tile_sizes": (1,), "register_tile": (1, 1)}, "tile_sizes has 1, register_tile has 2"),
-        ({"parallel_loops": -1}, "parallel_loops is 0 or more, got -1"),
-        ({"parallel_loops": 2, "tile_sizes": (8,)}, "at most 1, got 2"),
-        ({"vector_width": 0}, "vector_width is 1 or more, got 0"),
-        ({"unroll": 0}, "unroll is 1 or more, got 0"),
+        ({"tiles": (8,)}, "'tiles' is unknown; did you mean 'tile'"),
+        ({"tile": 8}, "tile is a list of integers, got 8"),
+        ({"stages": "two"}, "stages is an integer, got"),
+        ({"stages": True}, "stages is an integer, got true"),
+        ({"turns": 1}, "turns is true or false, got 1"),
     ],
 )
-def test_bad_schedules(fields: dict[str, Any], message: str) -> None:
+def test_choices_that_an_emitter_does_not_have(choices: dict[str, Any], message: str) -> None:
     with pytest.raises(CompileError, match=message) as caught:
-        Schedule(**fields)
+        Schedule("mma", choices).read(_Tiles)
     assert caught.value.code == "bad-schedule"
+
+
+@pytest.mark.parametrize("choices", [{"tile": ("a",)}, {"tile": {"rows": 8}}])
+def test_choices_that_no_emitter_has(choices: dict[str, Any]) -> None:
+    with pytest.raises(CompileError, match="tile is a number, a flag, a text or a list"):
+        Schedule("mma", choices)
 
 
 @pytest.mark.parametrize("kind", KINDS)

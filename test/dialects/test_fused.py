@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from xyntra.dialects import FusedOp, Schedule, make_context
+from xyntra.dialects import FusedOp, make_context
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.segments import SEGMENTS, assign_segments
 from xyntra.errors import UnsupportedError
@@ -24,14 +24,12 @@ def tensor(size: int) -> ir.RankedTensorType:
     return ir.RankedTensorType.get([size], ir.F32Type.get())
 
 
-def fuse(types: list[ir.Type], schedule: Schedule | None = None) -> tuple[ir.Module, list[ir.Type]]:
+def fuse(types: list[ir.Type]) -> tuple[ir.Module, list[ir.Type]]:
     """Fuse functions arguments of `types` into results, and return the results' types."""
     arguments = ", ".join(f"%{i}: {type_}" for i, type_ in enumerate(types))
     module = ir.Module.parse(f"func.func @f({arguments}) {{ return }}")
     block = module.body.operations[0].regions[0].blocks[0]
-    fused = FusedOp.build(
-        types, "data", schedule=schedule, ip=ir.InsertionPoint.at_block_begin(block)
-    )
+    fused = FusedOp.build(types, "data", ip=ir.InsertionPoint.at_block_begin(block))
     fused.finish(list(block.arguments))
     return module, [result.type for result in fused.results]
 
@@ -64,8 +62,7 @@ def test_too_many_types() -> None:
 
 
 def test_text_and_bytecode_round_trips() -> None:
-    schedule = Schedule(loop_order=(0,), tile_sizes=(8,), target={"stages": 3, "name": "x"})
-    module, _ = fuse([tensor(1), tensor(2)], schedule)
+    module, _ = fuse([tensor(1), tensor(2)])
     buffer = io.BytesIO()
     module.operation.write_bytecode(buffer)
     for copy in (str(module), buffer.getvalue()):
@@ -74,7 +71,6 @@ def test_text_and_bytecode_round_trips() -> None:
         view = again.body.operations[0].regions[0].blocks[0].operations[0]
         assert isinstance(view, FusedOp)
         assert view.kind.value == "data"
-        assert Schedule.from_attribute(view.attributes["schedule"]) == schedule
 
 
 def test_location_is_that_of_the_caller() -> None:

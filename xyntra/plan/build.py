@@ -85,14 +85,13 @@ def _parameter_file(module: ir.Operation) -> str:
 
 
 def _kernel_code(function: ir.Operation) -> KernelCode:
-    has_schedule = "xyntra.schedule" in function.attributes
     type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
     return KernelCode(
         kind=Kernel.from_attribute(function.attributes["xyntra.kernel"]).kind,
         flops=count_flops(function),
         scratch=0,
         inplace=_inplace_pairs(function),
-        schedule=str(function.attributes["xyntra.schedule"]) if has_schedule else "",
+        schedule="",
         source=function.get_asm(use_local_scope=True),
         arguments=tuple(map(_tensor_type, type_.inputs)),
         results=tuple(map(_tensor_type, type_.results)),

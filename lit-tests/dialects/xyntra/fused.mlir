@@ -23,16 +23,14 @@ func.func @captures(%x: tensor<2x?xf32>, %y: tensor<2x?xf32>, %out: tensor<2x?xf
   return %0 : tensor<2x?xf32>
 }
 
-// Results of several types, and a schedule.
-// CHECK-LABEL: func.func @types_and_schedule
-func.func @types_and_schedule(%x: tensor<4xf32>, %n: tensor<4xi1>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xi1>) {
+// Results of several types.
+// CHECK-LABEL: func.func @types
+func.func @types(%x: tensor<4xf32>, %n: tensor<4xi1>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xi1>) {
   // CHECK: kind = "row", resultSegmentSizes = array<i32: 2, 1, 0, 0, 0, 0, 0, 0>
-  // CHECK-SAME: schedule = #xyntra.schedule<{loop_order = [0], target = {stages = 3 : i64}, tile_sizes = [128], unroll = 4 : i64, vector_width = 8 : i64}>
   %0:3 = "xyntra.fused"() ({
     %1 = "xyntra.softmax"(%x) {axis = 0} : (tensor<4xf32>) -> tensor<4xf32>
     "xyntra.yield"(%1, %x, %n) {operandSegmentSizes = array<i32: 2, 1, 0, 0, 0, 0, 0, 0>} : (tensor<4xf32>, tensor<4xf32>, tensor<4xi1>) -> ()
-  }) {kind = "row", resultSegmentSizes = array<i32: 2, 1, 0, 0, 0, 0, 0, 0>,
-      schedule = #xyntra.schedule<{loop_order = [0], tile_sizes = [128], vector_width = 8, unroll = 4, target = {stages = 3}}>}
+  }) {kind = "row", resultSegmentSizes = array<i32: 2, 1, 0, 0, 0, 0, 0, 0>}
       : () -> (tensor<4xf32>, tensor<4xf32>, tensor<4xi1>)
   return %0#0, %0#1, %0#2 : tensor<4xf32>, tensor<4xf32>, tensor<4xi1>
 }

@@ -1,4 +1,4 @@
-// RUN: %xyntra-opt %s --check-fusion=max-buffers=5,max-operations=3,max-row-bytes=1024,max-shared-bytes=32768,max-register-bytes=16384 --split-input-file --verify-diagnostics
+// RUN: %xyntra-opt %s --check-fusion=max-buffers=5,max-operations=3,max-row-bytes=1024 --split-input-file --verify-diagnostics
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #rows = affine_map<(d0, d1) -> (d0)>
@@ -541,69 +541,6 @@ func.func @pooling_in_row(%x: tensor<9xf32>, %c: tensor<8xf32>) -> tensor<8xf32>
     "xyntra.yield"(%1) {operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : (tensor<8xf32>) -> ()
   }) {kind = "row", resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>} : () -> tensor<8xf32>
   return %0 : tensor<8xf32>
-}
-
-// -----
-
-// Tiles of 128x64 and 64x128 elements, and accumulators of 64x128.
-// expected-error @below {{tiles of 65536 bytes are more than the 32768 bytes of shared memory [too-much-shared-memory]}}
-// expected-error @below {{accumulators of 32768 bytes are more than the 16384 bytes of registers [too-many-registers]}}
-func.func private @tiles(%x: tensor<256x256xf32>, %w: tensor<256x256xf32>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> attributes {
-  xyntra.kernel = #xyntra.kernel<{kind = "contraction"}>,
-  xyntra.schedule = #xyntra.schedule<{register_tile = [64, 128, 1], tile_sizes = [128, 128, 64]}>
-} {
-  // expected-note @below {{'linalg.generic' has tiles [128, 128, 64]}}
-  // expected-note @below {{'linalg.generic' has a register tile [64, 128, 1]}}
-  %0 = linalg.generic {
-    indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>],
-    iterator_types = ["parallel", "parallel", "reduction"]}
-      ins(%x, %w : tensor<256x256xf32>, tensor<256x256xf32>) outs(%c : tensor<256x256xf32>) {
-  ^bb0(%p: f32, %q: f32, %o: f32):
-    %m = arith.mulf %p, %q : f32
-    %s = arith.addf %o, %m : f32
-    linalg.yield %s : f32
-  } -> tensor<256x256xf32>
-  return %0 : tensor<256x256xf32>
-}
-
-// -----
-
-// Two stages of tiles of 8 KiB each are 32 KiB, and fit.
-func.func private @stages(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> attributes {
-  xyntra.kernel = #xyntra.kernel<{kind = "contraction"}>,
-  xyntra.schedule = #xyntra.schedule<{target = {stages = 2}, tile_sizes = [64, 64, 32]}>
-} {
-  %0 = linalg.generic {
-    indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>],
-    iterator_types = ["parallel", "parallel", "reduction"]}
-      ins(%x, %w : tensor<64x64xf32>, tensor<64x64xf32>) outs(%c : tensor<64x64xf32>) {
-  ^bb0(%p: f32, %q: f32, %o: f32):
-    %m = arith.mulf %p, %q : f32
-    %s = arith.addf %o, %m : f32
-    linalg.yield %s : f32
-  } -> tensor<64x64xf32>
-  return %0 : tensor<64x64xf32>
-}
-
-// -----
-
-// A third stage does not.
-// expected-error @below {{tiles of 49152 bytes are more than the 32768 bytes of shared memory}}
-func.func private @more_stages(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> attributes {
-  xyntra.kernel = #xyntra.kernel<{kind = "contraction"}>,
-  xyntra.schedule = #xyntra.schedule<{target = {stages = 3}, tile_sizes = [64, 64, 32]}>
-} {
-  // expected-note @below {{has tiles}}
-  %0 = linalg.generic {
-    indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>],
-    iterator_types = ["parallel", "parallel", "reduction"]}
-      ins(%x, %w : tensor<64x64xf32>, tensor<64x64xf32>) outs(%c : tensor<64x64xf32>) {
-  ^bb0(%p: f32, %q: f32, %o: f32):
-    %m = arith.mulf %p, %q : f32
-    %s = arith.addf %o, %m : f32
-    linalg.yield %s : f32
-  } -> tensor<64x64xf32>
-  return %0 : tensor<64x64xf32>
 }
 
 // -----
