@@ -7,6 +7,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
+from xyntra.dialects.ops.stage import STAGE
 from xyntra.passes.lower.cuda.ptx.assembly import ASSEMBLY
 from xyntra.passes.lower.cuda.ptx.launches import (
     GRID_CONSTANT,
@@ -82,6 +83,7 @@ def outline(module: ir.Operation, shapes: Sequence[LaunchShape | None]) -> list[
             _erase_regions(function, {number})
         copy.attributes["sym_name"] = ir.StringAttr.get(f"{name}_{number}", module.context)
         _erase_regions(copy, set(range(len(shapes))) - {number})
+        _inline_stage(copy)
         inner = operations_named(copy, ASSEMBLY, MAP_ARGUMENT)
         if shape.programmatic and not any(map(is_griddepcontrol_wait, inner)):
             _wait_in_code(copy)
@@ -95,9 +97,17 @@ def outline(module: ir.Operation, shapes: Sequence[LaunchShape | None]) -> list[
 
 
 def _erase_regions(function: ir.Operation, numbers: Set[int]) -> None:
-    for region in direct_operations_named(function, "scf.execute_region"):
+    for region in direct_operations_named(function, STAGE):
         if ir.IntegerAttr(region.attributes[_NUMBER]).value in numbers:
             region.erase()
+
+
+def _inline_stage(function: ir.Operation) -> None:
+    """Put what the only stage of a function holds in its place."""
+    (stage,) = direct_operations_named(function, STAGE)
+    for view in list(stage.regions[0].blocks[0].operations)[:-1]:
+        view.operation.move_before(stage)
+    stage.erase()
 
 
 def mark_kernels(module: ir.Operation, functions: Sequence[DeviceFunction]) -> None:

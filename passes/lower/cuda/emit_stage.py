@@ -20,7 +20,7 @@ from xyntra.passes.lower.cuda.register_rows import emit_register_rows
 from xyntra.passes.lower.cuda.rows import emit_rows
 from xyntra.passes.lower.cuda.scans import emit_scan
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
-from xyntra.passes.lower.cuda.stages import Stage
+from xyntra.passes.lower.cuda.stages.stage import Stage
 from xyntra.passes.lower.cuda.thread_grid import MAX_GRID, LaunchShape
 from xyntra.passes.lower.cuda.transposed_tiles import emit_transposed
 from xyntra.passes.lower.gpu.device import Device
@@ -48,12 +48,10 @@ def emit_stage(stage: Stage, module: ir.Operation, name: str, device: Device) ->
     Raises:
         CompileError: the launch would need more blocks than there can be.
     """
-    if stage.is_needless:
-        return None
     first = stage.operations[0]
     if first.name == "linalg.generic" and 0 in loop_extents(first):
         return None
-    with shared_constants(stage.region.regions[0].blocks[0]):
+    with shared_constants(stage.op.regions[0].blocks[0]):
         return _emit(stage, SharedMemory(module, name), device)
 
 
@@ -73,9 +71,10 @@ def emit_plain_stage(stage: Stage) -> LaunchShape | None:
 
 def _emit(stage: Stage, shared: SharedMemory, device: Device) -> LaunchShape | None:
     last = stage.operations[-1]
-    if stage.attention is not None:
+    attention = stage.attention
+    if attention is not None:
         with last.location, ir.InsertionPoint(last):
-            return _checked(emit_attention(stage.attention.problem(), shared, device))
+            return _checked(emit_attention(attention.problem(), shared, device))
     if not all(is_nest(op) for op in stage.operations):
         if not is_general(last):
             return _checked(_emit_loops(last, shared, device))

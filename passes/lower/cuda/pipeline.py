@@ -12,11 +12,7 @@ from xyntra.passes.fallbacks import is_generic
 from xyntra.passes.lower.cuda.approximate import APPROXIMATED, approximate_marked
 from xyntra.passes.lower.cuda.atomics import relax_atomics
 from xyntra.passes.lower.cuda.attention.carrier import carry_attention
-from xyntra.passes.lower.cuda.best_elements import find_best_by_blocks
-from xyntra.passes.lower.cuda.contraction.aligned import with_aligned_factors
-from xyntra.passes.lower.cuda.contraction.row_stages import with_row_work
-from xyntra.passes.lower.cuda.contraction.slices import with_slices
-from xyntra.passes.lower.cuda.contraction.unpadded import without_padding
+from xyntra.passes.lower.cuda.contraction.group import ANCHOR
 from xyntra.passes.lower.cuda.device_functions import (
     let_next_begin,
     mark_kernels,
@@ -30,14 +26,20 @@ from xyntra.passes.lower.cuda.extreme_keys import find_extremes_by_keys
 from xyntra.passes.lower.cuda.gelu import expand_gelus, hide_gelus
 from xyntra.passes.lower.cuda.one_plus_erf import expand_one_plus_erf, hide_one_plus_erf
 from xyntra.passes.lower.cuda.one_plus_tanh import expand_one_plus_tanh, hide_one_plus_tanh
-from xyntra.passes.lower.cuda.ordered_updates import spread_updates
-from xyntra.passes.lower.cuda.scan_parts import split_scans
-from xyntra.passes.lower.cuda.stages import (
-    Stage,
-    erase_unused_memory,
-    form_single_stages,
-    form_stages,
-)
+from xyntra.passes.lower.cuda.stages.align_operands import AlignOperands
+from xyntra.passes.lower.cuda.stages.find_best_elements import FindBestElements
+from xyntra.passes.lower.cuda.stages.fold_padding import FoldPadding
+from xyntra.passes.lower.cuda.stages.form_attention_stages import FormAttentionStages
+from xyntra.passes.lower.cuda.stages.form_contraction_stages import FormContractionStages
+from xyntra.passes.lower.cuda.stages.form_stages import FormStages
+from xyntra.passes.lower.cuda.stages.fuse_column_slices import FuseColumnSlices
+from xyntra.passes.lower.cuda.stages.fuse_row_statistics import FuseRowStatistics
+from xyntra.passes.lower.cuda.stages.generalize_copies import GeneralizeCopies
+from xyntra.passes.lower.cuda.stages.split_long_products import SplitLongProducts
+from xyntra.passes.lower.cuda.stages.split_long_reductions import SplitLongReductions
+from xyntra.passes.lower.cuda.stages.split_scans import SplitScans
+from xyntra.passes.lower.cuda.stages.spread_updates import SpreadUpdates
+from xyntra.passes.lower.cuda.stages.stage import Stage, stages_of
 from xyntra.passes.lower.cuda.thread_grid import LaunchShape
 from xyntra.passes.lower.data_by_slices import DataBySlices
 from xyntra.passes.lower.defined_arithmetic import DefinedArithmetic
@@ -50,10 +52,12 @@ from xyntra.passes.lower.inplace_results import InplaceResults
 from xyntra.passes.lower.narrow_floats import NarrowFloats
 from xyntra.passes.lower.nests.kernel_function import (
     check_contract,
+    direct_operations_named,
     function_name,
     kernel_function,
     kernel_named,
 )
+from xyntra.passes.lower.nests.memrefs import VIEWS
 from xyntra.passes.lower.scratch_allocation import ScratchAllocation
 from xyntra.passes.lower.strided_copies import StridedCopies
 from xyntra.passes.lower.upstream import WIDEN, bufferize, check_lowered, run_upstream
@@ -137,25 +141,30 @@ def _lower(module: ir.Operation, device: Device) -> LoweredCudaKernel:
     module = _to_buffers(module)
     function = kernel_function(module)
     plain = is_generic(function)
-    stages = form_single_stages(function) if plain else _stages(module, function, device)
+    for step in _stage_passes(device, plain=plain):
+        step.run(module)
+    stages = stages_of(function)
     name = function_name(function)
     shapes: list[LaunchShape | None] = []
+    roomy = []
     for number, stage in enumerate(stages):
         with module.context:
             if plain:
-                shapes.append(emit_plain_stage(stage))
+                shape = emit_plain_stage(stage)
             else:
-                shapes.append(emit_stage(stage, module, f"{name}_{number}", device))
+                shape = emit_stage(stage, module, f"{name}_{number}", device)
+        shapes.append(shape)
+        if shape is not None and _leaves_room(stage, shape, device):
+            roomy.append(stage)
     for stage in stages:
         erase_emitted(stage)
     if PROGRAMMATIC and device.has(Feature.DEPENDENT_LAUNCH):
         shapes = [each and replace(each, programmatic=True) for each in shapes]
-        for stage, shape in zip(stages, shapes, strict=True):
-            if shape is not None and _leaves_room(stage, shape, device):
-                let_next_begin(stage.region)
-    number_regions([stage.region for stage in stages])
+        for stage in roomy:
+            let_next_begin(stage.op)
+    number_regions([stage.op for stage in stages])
     run_upstream(module, "cse", verify=False)  # what comes next looks at every operation
-    erase_unused_memory(kernel_function(module))
+    _erase_unused_memory(kernel_function(module))
     ScratchAllocation().run(module)
     launched = outline(module, shapes)
     run_upstream(module, _LLVM)
@@ -170,14 +179,25 @@ def _lower(module: ir.Operation, device: Device) -> LoweredCudaKernel:
     return LoweredCudaKernel(text, launches, launched[0].scratch if launched else ())
 
 
-def _stages(module: ir.Operation, function: ir.Operation, device: Device) -> list[Stage]:
-    """Split the work of a kernel into the launches that suit it best."""
-    split_scans(function)
-    spread_updates(function)
-    find_best_by_blocks(module, function, device)
-    stages = without_padding(form_stages(function, device), device)
-    stages = with_slices(with_aligned_factors(stages, device), device)
-    return with_row_work(stages, device)
+def _stage_passes(device: Device, *, plain: bool) -> tuple[Pass, ...]:
+    """Return what cuts a kernel on buffers into the launches that suit it best."""
+    if plain:
+        return (GeneralizeCopies(), FormStages(device.name, single=True))
+    return (
+        SplitScans(),
+        SpreadUpdates(),
+        FindBestElements(device.name),
+        GeneralizeCopies(),
+        SplitLongProducts(device.name),
+        SplitLongReductions(device.name),
+        FormAttentionStages(),
+        FormContractionStages(),
+        FormStages(device.name),
+        FoldPadding(device.name),
+        AlignOperands(device.name),
+        FuseColumnSlices(device.name),
+        FuseRowStatistics(device.name),
+    )
 
 
 def _leaves_room(stage: Stage, shape: LaunchShape, device: Device) -> bool:
@@ -185,7 +205,24 @@ def _leaves_room(stage: Stage, shape: LaunchShape, device: Device) -> bool:
     is_small = shape.grid <= device.multiprocessors and shape.block <= _FEW_THREADS
     if stage.attention is not None:
         return is_small and shape.shared <= _LITTLE_SHARED
-    return stage.contraction is None and is_small and shape.shared == 0
+    has_anchor = any(ANCHOR in op.attributes for op in stage.operations)
+    return not has_anchor and is_small and shape.shared == 0
+
+
+def _erase_unused_memory(function: ir.Operation) -> None:
+    """Erase allocations that nothing uses any more, but for views that nothing uses."""
+    for op in reversed(direct_operations_named(function, "memref.alloc", *VIEWS)):
+        _erase_unused(op)
+
+
+def _erase_unused(op: ir.Operation) -> None:
+    """Erase an allocation or view if nothing but such views uses it, and these."""
+    users = {use.owner.operation for use in op.results[0].uses}
+    for user in users:
+        if user.name in VIEWS:
+            _erase_unused(user)
+    if not list(op.results[0].uses):
+        op.erase()
 
 
 def _to_buffers(module: ir.Operation) -> ir.Operation:

@@ -2,8 +2,8 @@
 """The table of GPUs that code is generated for: what each has, and what its code may use.
 
 Code that shares out work, or chooses tiles, asks the `Device` that it is given, and nothing else,
-for numbers of the hardware. Imports nothing but the standard library: targets read the table when
-they parse their names.
+for numbers of the hardware. Imports next to nothing: targets read the table when they parse their
+names.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
-__all__ = ["DEVICES", "Device", "Feature", "device_of"]
+from xyntra.errors import ConfigError
+from xyntra.passes.suggest import did_you_mean
+
+__all__ = ["DEFAULT", "DEVICES", "Device", "Feature", "device_of"]
 
 
 class Feature(Enum):
@@ -178,6 +181,8 @@ _TABLE = (
         capabilities=((12, 0),),
     ),
 )
+DEFAULT = "sm_90a"
+"""The device that passes have in mind where they are not told one."""
 DEVICES = {each.name: each for each in _TABLE}
 """The architectures that code is generated for, each as its largest part for data centres has it.
 
@@ -192,6 +197,9 @@ def device_of(architecture: str) -> Device:
     """Return what is known of an architecture.
 
     Raises:
-        KeyError: it is none of `DEVICES`.
+        ConfigError: it is none of `DEVICES`.
     """
+    if architecture not in DEVICES:
+        hint = did_you_mean(architecture, DEVICES, f"there are {', '.join(DEVICES)}")
+        raise ConfigError("unknown-device", f"there is no GPU '{architecture}'", hint=hint)
     return DEVICES[architecture]

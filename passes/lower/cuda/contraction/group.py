@@ -18,6 +18,8 @@ from xyntra.passes.lower.nests.following_elementwise import following_elementwis
 from xyntra.passes.lower.nests.linear_nest import LinearNest, collapsed
 from xyntra.passes.lower.nests.memrefs import root
 
+ANCHOR = "xyntra.anchor"
+"""Attribute of the contraction that a stage is about."""
 _MIN_REDUCTION = 8
 _MIN_ROWS = 4
 _MIN_OUTPUTS = 256

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Decides which contractions with few outputs are summed in parts first, for the whole GPU.
+"""`split-long-products`: contractions with few outputs are summed in parts, for the whole GPU.
 
 On an H100, 64x64x65536 took 20.1 us whole, and 5.6 us in 128 parts and their sum.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.combiner import Combiner
@@ -18,10 +19,13 @@ from xyntra.passes.lower.cuda.contraction.select import (
     time_on_warps,
 )
 from xyntra.passes.lower.cuda.contraction.wgmma_tiles import Tile, microseconds
-from xyntra.passes.lower.cuda.long_reductions import Cut, has_plain_maps
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.cuda.long_reductions import Cut, has_plain_maps, split
+from xyntra.passes.lower.cuda.stages.stage import Work, tidy
+from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
 from xyntra.passes.lower.nests.fills import is_arithmetic_reduction
+from xyntra.passes.lower.nests.kernel_function import kernel_function
 from xyntra.passes.lower.nests.linear_nest import Loop, linear_nest
+from xyntra.passes.registry import register_pass
 
 _TILE = Tile(64, 64)
 _STEPS = 64  # of the reduction, of which parts are multiples
@@ -30,13 +34,31 @@ _ADD = 2e6  # bytes in a microsecond, of what parts give
 _GAIN = 0.85  # of the time without parts, below which they are worth it
 
 
-def cut_of(group: ContractionGroup, device: Device) -> tuple[ir.Operation, Cut] | None:
-    """Return a contraction and how its reduction is cut; None where it takes less time whole.
+@register_pass
+@dataclass(frozen=True)
+class SplitLongProducts:
+    """Compute parts of a long product with few outputs side by side, and then their sum.
 
-    Args:
-        group: the contraction.
-        device: that the code is for.
+    Applies where an estimate says that the two take less time than the whole.
     """
+
+    name: ClassVar[str] = "split-long-products"
+    device: str = DEFAULT
+    """What the code is for, by its name in the table of devices."""
+
+    def run(self, module: ir.Operation) -> None:
+        """Rewrite the kernel of `module`."""
+        device = device_of(self.device)
+        function = kernel_function(module)
+        groups = Work.of(function).contractions
+        for found in [_cut_of(group, device) for group in groups]:
+            if found is not None:
+                split(*found)
+        tidy(function)
+
+
+def _cut_of(group: ContractionGroup, device: Device) -> tuple[ir.Operation, Cut] | None:
+    """Return a contraction and how its reduction is cut; None where it takes less time whole."""
     if group.windows or len(group.roles.reductions) != 1:
         return None
     product = product_of(group.nest, group.roles, group.initial)

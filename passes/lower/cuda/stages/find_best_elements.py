@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The best elements of rows: blocks sort keys in shared memory, where a thread would take a row.
+"""`find-best-elements`: blocks sort keys of rows, where a thread would take a row.
+
+They do it in shared memory.
 
 Short rows are sorted whole, a block each. Of long ones blocks keep the best of a part each, and a
 second launch the best of those. Where many of many are wanted, blocks sort parts, which launches
@@ -12,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import isqrt, prod
+from typing import ClassVar
 
 from torch_mlir.dialects import arith
 
@@ -30,15 +33,17 @@ from xyntra.passes.lower.cuda.thread_grid import (
     i32,
     i64,
 )
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
 from xyntra.passes.lower.nests.fills import is_fill
 from xyntra.passes.lower.nests.kernel_function import (
     direct_operations_named,
     function_name,
+    kernel_function,
     operations_named,
 )
 from xyntra.passes.lower.nests.loop_builder import Position, index, loop
 from xyntra.passes.lower.nests.memrefs import allocate, root
+from xyntra.passes.registry import register_pass
 
 _MOST_KEYS = 4096  # 32 KB of a block's shared memory
 _FEWEST_KEYS = 64
@@ -96,23 +101,27 @@ class _Best:
         return int(ir.MemRefType(found.type).shape[self.axis])
 
 
-def find_best_by_blocks(module: ir.Operation, function: ir.Operation, device: Device) -> None:
-    """Replace loops that say that they find the best elements of rows, where blocks are faster.
+@register_pass
+@dataclass(frozen=True)
+class FindBestElements:
+    """Replace loops that say that they find the best elements of rows, where blocks are faster."""
 
-    Args:
-        module: where shared memory is declared.
-        function: its kernel, on buffers.
-        device: that the code is for.
-    """
-    for op in operations_named(function, "scf.for"):
-        found = _best(op) if op.parent == function and BEST in op.attributes else None
-        if found is None or not _suits_blocks(found):
-            continue
-        name = f"{function_name(function)}_best"
-        with op.location, ir.InsertionPoint(op):
-            _Search(found, module, name, device).emit()
-        _erase_fills(found, function)
-        op.erase()
+    name: ClassVar[str] = "find-best-elements"
+    device: str = DEFAULT
+    """What the code is for, by its name in the table of devices."""
+
+    def run(self, module: ir.Operation) -> None:
+        """Rewrite the kernel of `module`, on buffers."""
+        function, device = kernel_function(module), device_of(self.device)
+        for op in operations_named(function, "scf.for"):
+            found = _best(op) if op.parent == function and BEST in op.attributes else None
+            if found is None or not _suits_blocks(found):
+                continue
+            name = f"{function_name(function)}_best"
+            with op.location, ir.InsertionPoint(op):
+                _Search(found, module, name, device).emit()
+            _erase_fills(found, function)
+            op.erase()
 
 
 def _erase_fills(found: _Best, function: ir.Operation) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Loops that update memory at places that data tells them: a thread takes each update.
+"""`spread-updates`: of loops that update memory where data tells them, a thread takes each update.
 
 Updates of one place must keep their order, others need not. Where updates overwrite what is there,
 the last one of each place counts: threads find the highest number, and the thread that has it
@@ -16,6 +16,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import reduce
 from math import prod
+from typing import ClassVar
 
 from torch_mlir.dialects import arith, scf
 
@@ -25,12 +26,13 @@ from xyntra.passes.lower.cuda.atomics import atomic
 from xyntra.passes.lower.cuda.loop_copies import computed_again, is_inside
 from xyntra.passes.lower.cuda.loop_threads import loops_of
 from xyntra.passes.lower.cuda.thread_grid import as_i32, as_index, delinearize, i32, when
-from xyntra.passes.lower.nests.kernel_function import operations_named
+from xyntra.passes.lower.nests.kernel_function import kernel_function, operations_named
 from xyntra.passes.lower.nests.loop_bounds import constant_trips, number_of
 from xyntra.passes.lower.nests.loop_builder import Position, index, loop
 from xyntra.passes.lower.nests.memrefs import allocate, root
 from xyntra.passes.lower.nests.scalar_nest import repeat
 from xyntra.passes.owners import sources_of
+from xyntra.passes.registry import register_pass
 from xyntra.passes.walking import nested_operations
 
 _MIN_STEPS = 16  # fewer, one after the other, take no longer than several launches
@@ -71,15 +73,23 @@ class _Updates:
         return [shape[dimension] for dimension, _ in self.places]
 
 
-def spread_updates(function: ir.Operation) -> None:
-    """Replace loops in `function`, a kernel on buffers, that update memory in order."""
-    for op in operations_named(function, "scf.for"):
-        if op.parent == function:
-            found = _updates(op)
-            if found is not None:
-                with op.location, ir.InsertionPoint(op):
-                    _Spread(found).emit()
-                op.erase()
+@register_pass
+@dataclass(frozen=True)
+class SpreadUpdates:
+    """Replace loops that update memory in order by loops whose iterations need no order."""
+
+    name: ClassVar[str] = "spread-updates"
+
+    def run(self, module: ir.Operation) -> None:
+        """Rewrite the kernel of `module`, on buffers."""
+        function = kernel_function(module)
+        for op in operations_named(function, "scf.for"):
+            if op.parent == function:
+                found = _updates(op)
+                if found is not None:
+                    with op.location, ir.InsertionPoint(op):
+                        _Spread(found).emit()
+                    op.erase()
 
 
 def _updates(whole: ir.Operation) -> _Updates | None:

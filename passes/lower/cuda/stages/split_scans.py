@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Running sums and their like along columns, in parts: threads side by side take columns.
+"""`split-scans`: running sums and their like along columns are done in parts, side by side.
+
+Threads side by side take columns.
 
 A first launch combines the elements of each part, a second one starts each part from what the parts
 before it have, and stores on the way (G. Blelloch, "Prefix sums and their applications", 1990). The
@@ -11,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import ClassVar
 
 from torch_mlir.dialects import arith, scf
 
@@ -20,10 +23,11 @@ from xyntra.passes.lower.cuda.loop_copies import computed_again
 from xyntra.passes.lower.cuda.loop_threads import loops_of, shared_loops
 from xyntra.passes.lower.cuda.scan_loop import Scan, scan_of
 from xyntra.passes.lower.cuda.thread_grid import delinearize, when
-from xyntra.passes.lower.nests.kernel_function import operations_named
+from xyntra.passes.lower.nests.kernel_function import kernel_function, operations_named
 from xyntra.passes.lower.nests.loop_bounds import constant_trips, number_of
 from xyntra.passes.lower.nests.loop_builder import index, loop
 from xyntra.passes.lower.nests.memrefs import allocate
+from xyntra.passes.registry import register_pass
 
 _MIN_LENGTH = 128
 _MIN_PART = 32
@@ -53,18 +57,26 @@ class _Columns:
         return prod(constant_trips(each) or 0 for each in self.columns)
 
 
-def split_scans(function: ir.Operation) -> None:
-    """Replace loops in `function`, a kernel on buffers, that scan few columns."""
-    for op in operations_named(function, "scf.for"):
-        found = _columns(op) if op.parent == function else None
-        if found is None:
-            continue
-        most = found.scan.length // _MIN_PART
-        parts = min(most, -(-_THREADS // found.count))
-        if found.scan.length >= _MIN_LENGTH and parts > 1:
-            with op.location, ir.InsertionPoint(op):
-                _Parts(found, parts).emit()
-            op.erase()
+@register_pass
+@dataclass(frozen=True)
+class SplitScans:
+    """Replace loops that scan few long columns by two: of parts, and of what parts begin with."""
+
+    name: ClassVar[str] = "split-scans"
+
+    def run(self, module: ir.Operation) -> None:
+        """Rewrite the kernel of `module`, on buffers."""
+        function = kernel_function(module)
+        for op in operations_named(function, "scf.for"):
+            found = _columns(op) if op.parent == function else None
+            if found is None:
+                continue
+            most = found.scan.length // _MIN_PART
+            parts = min(most, -(-_THREADS // found.count))
+            if found.scan.length >= _MIN_LENGTH and parts > 1:
+                with op.location, ir.InsertionPoint(op):
+                    _Parts(found, parts).emit()
+                op.erase()
 
 
 def _columns(whole: ir.Operation) -> _Columns | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Copies factors of a contraction whose rows TMA cannot copy to memory where it can.
+"""`align-operands`: factors whose rows TMA cannot copy are copied to memory where it can.
 
 TMA needs rows that lie a multiple of 16 bytes apart. Where a factor has others, such as a matrix
 with 513 columns, a copy with longer rows and then warpgroups take less time than warps that load
@@ -9,23 +9,26 @@ of 31.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
+from typing import ClassVar
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.contraction.group import ContractionGroup, contraction_group
+from xyntra.dialects.ops.stage import make_stage
+from xyntra.passes.lower.cuda.contraction.group import ANCHOR
 from xyntra.passes.lower.cuda.contraction.select import (
     plan_on_warpgroups,
     plan_on_warps,
     time_on_warps,
 )
-from xyntra.passes.lower.cuda.stages import Stage, copying_stage
-from xyntra.passes.lower.gpu.device import Device
-from xyntra.passes.lower.nests.fills import is_arithmetic_reduction
+from xyntra.passes.lower.cuda.stages.generalize_copies import copying
+from xyntra.passes.lower.cuda.stages.stage import Stage, stages_of, tidy
+from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
+from xyntra.passes.lower.nests.kernel_function import kernel_function
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.memrefs import allocate, is_contiguous
+from xyntra.passes.registry import register_pass
 
 _ROW_BYTES = 16  # that rows lie a multiple of apart
 _NARROW = ("f16", "bf16")
@@ -33,24 +36,29 @@ _LAUNCH = 1.3  # microseconds, of one more kernel
 _COPY = 1.2e6  # bytes in a microsecond, read or written
 
 
-def with_aligned_factors(stages: Sequence[Stage], device: Device) -> list[Stage]:
-    """Return `stages` with copies of factors before the contractions that they make faster.
+@register_pass
+@dataclass(frozen=True)
+class AlignOperands:
+    """Put stages before contractions that copy factors to aligned rows, where that is faster."""
 
-    Args:
-        stages: of a kernel, in order.
-        device: that the code is for.
-    """
-    found: list[Stage] = []
-    for stage in stages:
-        factors = _worth_copying(stage, device)
-        found += _copied(stage, factors) if factors else [stage]
-    return found
+    name: ClassVar[str] = "align-operands"
+    device: str = DEFAULT
+    """What the code is for, by its name in the table of devices."""
+
+    def run(self, module: ir.Operation) -> None:
+        """Rewrite the kernel of `module`."""
+        device = device_of(self.device)
+        function = kernel_function(module)
+        for stage in stages_of(function):
+            for number in _worth_copying(stage, device):
+                _copy(stage, number)
+        tidy(function)
 
 
 def _worth_copying(stage: Stage, device: Device) -> list[int]:
     """Return the numbers of the inputs of a stage's contraction that should be copied."""
     group = stage.contraction
-    if group is None or stage.is_needless or group.windows:
+    if group is None or group.windows:
         return []
     if plan_on_warpgroups(group, device) is not None:
         return []
@@ -77,7 +85,7 @@ def _worth_copying(stage: Stage, device: Device) -> list[int]:
 
 
 def _contraction(stage: Stage) -> ir.Operation:
-    return next(op for op in stage.operations if is_arithmetic_reduction(op))
+    return next(op for op in stage.operations if ANCHOR in op.attributes)
 
 
 def _is_short_of(value: ir.Value) -> bool:
@@ -115,22 +123,14 @@ def _microseconds(value: ir.Value) -> float:
     return _LAUNCH + 2 * nbytes / _COPY
 
 
-def _copied(stage: Stage, factors: Sequence[int]) -> list[Stage]:
-    """Return stages that copy the inputs `factors` of a stage's contraction, and then the stage."""
+def _copy(stage: Stage, number: int) -> None:
+    """Put a stage that copies input `number` of a stage's contraction before the stage."""
     generic = _contraction(stage)
-    copies = []
-    for number in factors:
-        source = generic.operands[number]
-        with stage.region.location, ir.InsertionPoint(stage.region):
-            target = _longer_rows(source)
-        copies.append(copying_stage(source, target, stage.region))
-        generic.operands[number] = target
-    return [*copies, replace(stage, contraction=_again(stage))]
-
-
-def _again(stage: Stage) -> ContractionGroup | None:
-    work = list(stage.operations)
-    return contraction_group(work, work.index(_contraction(stage)), work)
+    source = generic.operands[number]
+    with stage.op.location, ir.InsertionPoint(stage.op):
+        target = _longer_rows(source)
+        make_stage([copying(source, target)])
+    generic.operands[number] = target
 
 
 def _longer_rows(value: ir.Value) -> ir.Value:

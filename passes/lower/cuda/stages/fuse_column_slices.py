@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`fuse-column-slices`: what takes up some columns of a contraction each joins its stage.
+
+The product of activations with the weights of queries, keys and values side by side is such a one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cuda.contraction.group import ContractionGroup, Slice
+from xyntra.passes.lower.cuda.contraction.select import takes_slices
+from xyntra.passes.lower.cuda.contraction.slices import slice_of
+from xyntra.passes.lower.cuda.launch_groups import is_nest
+from xyntra.passes.lower.cuda.stages.stage import Stage, merge_stages, stages_of, tidy
+from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
+from xyntra.passes.lower.nests.kernel_function import kernel_function
+from xyntra.passes.lower.nests.linear_nest import linear_nest
+from xyntra.passes.lower.nests.memrefs import is_private, root
+from xyntra.passes.lower.nests.vector_body import is_vectorizable
+from xyntra.passes.registry import register_pass
+
+_WIDTH = 64  # columns: slices start at multiples of it
+
+
+@register_pass
+@dataclass(frozen=True)
+class FuseColumnSlices:
+    """Join contractions with several operations behind them that each take up some columns."""
+
+    name: ClassVar[str] = "fuse-column-slices"
+    device: str = DEFAULT
+    """What the code is for, by its name in the table of devices."""
+
+    def run(self, module: ir.Operation) -> None:
+        """Rewrite the kernel of `module`."""
+        device = device_of(self.device)
+        function = kernel_function(module)
+        stages = stages_of(function)
+        joined = []
+        for number, stage in enumerate(stages):
+            group = stage.contraction
+            if group is None or group.epilogue is not None or group.slices:
+                continue
+            followers = _followers([each for each in stages[number:] if each not in joined])
+            if followers and takes_slices(group, device) and _fit(group, followers, device):
+                joined += [stage, *followers[:-1]]
+                merge_stages([stage, *followers])
+        tidy(function)
+
+
+def _followers(stages: Sequence[Stage]) -> list[Stage]:
+    """Return the stages that read what the first one computes; none for others.
+
+    Loops between them that have nothing to do with it may stay where they are.
+    """
+    contraction = stages[0].operations[-1]
+    memory = root(contraction.operands[-1])
+    members, found = list(stages[0].operations), []
+    for stage in stages[1:]:
+        if _is_elementwise(stage) and memory in map(root, _inputs(stage.operations[0])):
+            members += stage.operations
+            found.append(stage)
+        elif not all(map(is_nest, stage.operations)) or _depend(stage.operations, members):
+            return []
+        if is_private(memory, members):
+            return found
+    return []
+
+
+def _depend(one: Sequence[ir.Operation], other: Sequence[ir.Operation]) -> bool:
+    """Tell whether some operations write what others read or write, or the other way around."""
+    read, written = ({root(v) for op in one for v in values(op)} for values in (_inputs, _outputs))
+    others = {root(value) for op in other for value in (*_inputs(op), *_outputs(op))}
+    produced = {root(value) for op in other for value in _outputs(op)}
+    return bool(written & others or read & produced)
+
+
+def _is_elementwise(stage: Stage) -> bool:
+    if len(stage.operations) != 1 or not is_nest(stage.operations[0]):
+        return False
+    op = stage.operations[0]
+    return "reduction" not in str(op.attributes["iterator_types"]) and is_vectorizable(
+        op.regions[0].blocks[0]
+    )
+
+
+def _inputs(op: ir.Operation) -> list[ir.Value]:
+    values = list(op.operands)[: op.attributes["operandSegmentSizes"][0]]
+    return [value for value in values if isinstance(value.type, ir.MemRefType)]
+
+
+def _outputs(op: ir.Operation) -> list[ir.Value]:
+    return list(op.operands)[op.attributes["operandSegmentSizes"][0] :]
+
+
+def _fit(group: ContractionGroup, followers: Sequence[Stage], device: Device) -> bool:
+    """Tell whether a contraction can be followed by `followers`, each for columns of its own."""
+    slices = [slice_of(group, linear_nest(each.operations[0])) for each in followers]
+    known = tuple(each for each in slices if each is not None)
+    if len(known) < len(slices) or not _are_side_by_side(group, known):
+        return False
+    return takes_slices(replace(group, slices=known), device)
+
+
+def _are_side_by_side(group: ContractionGroup, slices: Sequence[Slice]) -> bool:
+    place = 0
+    for each in sorted(slices, key=lambda each: each.start):
+        if each.start != place or place % _WIDTH:
+            return False
+        place += each.columns
+    return place == group.nest.loops[group.roles.columns[-1]].extent

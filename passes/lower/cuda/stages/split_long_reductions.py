@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`split-long-reductions`: those with few outputs are done in two, the first by the whole GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd, prod
+from typing import ClassVar
+
+from xyntra.dialects.dtypes import ITEM_BYTES
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cuda.combiner import Combiner
+from xyntra.passes.lower.cuda.long_reductions import Cut, has_plain_maps, reduces, split
+from xyntra.passes.lower.cuda.reductions import farthest_stride
+from xyntra.passes.lower.cuda.stages.stage import Work, tidy
+from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
+from xyntra.passes.lower.nests.access_strides import loop_extents
+from xyntra.passes.lower.nests.kernel_function import kernel_function, operations_named
+from xyntra.passes.lower.nests.linear_nest import LinearNest, is_linear, linear_nest
+from xyntra.passes.lower.nests.memrefs import root
+from xyntra.passes.lower.nests.scalar_nest import is_scalar_code
+from xyntra.passes.registry import register_pass
+
+_MOST_BLOCKS = 2  # for each multiprocessor
+_COLUMN_BYTES = 128  # of a block, where outputs are neighbours in memory
+_MIN_ELEMENTS = 1 << 18
+_MIN_PART = 256  # elements that are left to reduce to one
+_LANES = 8  # of the longest vector
+
+
+@register_pass
+@dataclass(frozen=True)
+class SplitLongReductions:
+    """Reduce parts first, and then what they give, where few blocks would have much to do.
+
+    Contractions for tiles are left alone, and so are reductions of what other operations of the
+    kernel read or write as well: they may share its rows with those.
+    """
+
+    name: ClassVar[str] = "split-long-reductions"
+    device: str = DEFAULT
+    """What the code is for, by its name in the table of devices."""
+
+    def run(self, module: ir.Operation) -> None:
+        """Rewrite the kernel of `module`."""
+        function, device = kernel_function(module), device_of(self.device)
+        users = operations_named(function, "linalg.generic")
+        among = Work.of(function).rest
+        generics = [op for op in among if op.name == "linalg.generic" and reduces(op)]
+        long = [(each, _cut(each, device)) for each in generics if not _shares_inputs(each, users)]
+        for generic, cut in long:
+            if cut is not None:
+                split(generic, cut)
+        tidy(function)
+
+
+def _shares_inputs(generic: ir.Operation, generics: Sequence[ir.Operation]) -> bool:
+    count = generic.attributes["operandSegmentSizes"][0]
+    read = {root(value) for value in list(generic.operands)[:count]}
+    others = [value for op in generics if op != generic for value in op.operands]
+    return any(root(value) in read for value in others if isinstance(value.type, ir.MemRefType))
+
+
+def _cut(generic: ir.Operation, device: Device) -> Cut | None:
+    """Return how to split a reduction; None where it is none, or where there is no need."""
+    if not is_linear(generic) or not is_scalar_code(generic.regions[0].blocks[0]):
+        return None
+    if 0 in loop_extents(generic) or not has_plain_maps(generic):
+        return None
+    nest = linear_nest(generic)
+    combiner = Combiner.of(nest) if nest.reductions else None
+    if combiner is None:
+        return None
+    outputs = prod(loop.extent for loop in nest.loops if not loop.is_reduction)
+    length = prod(nest.loops[number].extent for number in nest.reductions)
+    of_rows = min(farthest_stride(nest, number) for number in nest.reductions) == 1
+    blocks = outputs if of_rows else -(-outputs * _item_bytes(nest) // _COLUMN_BYTES)
+    if blocks > device.multiprocessors or outputs * length < _MIN_ELEMENTS:
+        return None
+    most = min(_MOST_BLOCKS * device.multiprocessors // blocks, length // _MIN_PART)
+    cuts = [_parts(nest.loops[number].extent, most) for number in nest.reductions]
+    (parts, rest), loop = max(zip(cuts, nest.reductions, strict=True), key=lambda cut: cut[0])
+    return Cut(loop, parts, of_rows, combiner, rest) if parts > 1 else None
+
+
+def _parts(extent: int, most: int) -> tuple[int, int]:
+    """Return in how many equal parts, which start where vectors can, and what is left behind."""
+    found = max((each for each in range(1, most + 1) if _divides(each, extent)), default=1)
+    if found * 4 >= min(most, extent // _MIN_PART):
+        return found, 0
+    length = extent // most // _LANES * _LANES
+    return (most, extent - most * length) if length >= _MIN_PART else (found, 0)
+
+
+def _divides(parts: int, extent: int) -> bool:
+    """Tell whether `extent` has so many equal parts, which start where vectors can."""
+    return extent % parts == 0 and gcd(extent // parts, _LANES) == gcd(extent, _LANES)
+
+
+def _item_bytes(nest: LinearNest) -> int:
+    kinds = [str(each.element_type) for each in nest.inputs]
+    return max((ITEM_BYTES.get(kind, 1) for kind in kinds), default=1)
