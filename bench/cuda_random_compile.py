@@ -17,13 +17,9 @@ from xyntra.compiler.kernels.module import kernel_sources, with_code
 from xyntra.dialects.mlir import ir
 from xyntra.frontends.onnx.container import scan
 from xyntra.frontends.onnx.importer import import_model
-from xyntra.passes.lower.cuda import pipeline
 from xyntra.passes.lower.cuda.attention import hopper_plan
 from xyntra.passes.lower.cuda.contraction import select
-from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
-from xyntra.passes.lower.cuda.contraction.mma_plan import MmaPlan
-from xyntra.passes.lower.cuda.contraction.select import plan_on_warps
-from xyntra.passes.lower.gpu.device import Device, Feature, device_of
+from xyntra.passes.lower.gpu.device import DEVICES, Feature
 from xyntra.passes.manager import run_pipeline
 from xyntra.passes.pipelines import fusion_pipeline, kernel_pipeline
 from xyntra.plan.artifact import Artifact
@@ -64,25 +60,17 @@ def compile_case(case: Case, architecture: str, context: ir.Context) -> Artifact
     return Artifact(with_code(plan, code), objects, machine, "", b"")
 
 
-def _plan_on_warps(group: ContractionGroup, device: Device) -> MmaPlan | None:
-    """A plan where warpgroups have none."""
-    on_warpgroups = select.plan_on_warpgroups(group, device)
-    return None if on_warpgroups is not None else plan_on_warps(group, device)
-
-
-def _without_tensor_cores(architecture: str) -> Device:
-    return device_of(architecture).without(Feature.MMA, Feature.WGMMA)
-
-
 @contextmanager
 def _preferring(what: str) -> Iterator[None]:
     """Let warpgroups, or threads alone, compute what they can, even where others are faster."""
     with ExitStack() as stack:
         if what == "warpgroups":
-            stack.enter_context(patch.object(select, "plan_on_warps", _plan_on_warps))
+            stack.enter_context(patch.object(select, "_is_faster", lambda *_: True))
             stack.enter_context(patch.object(hopper_plan, "_is_worth_it", lambda *_: True))
         elif what == "threads":
-            stack.enter_context(patch.object(pipeline, "device_of", _without_tensor_cores))
+            features = (Feature.MMA, Feature.WGMMA)
+            plain = {name: each.without(*features) for name, each in DEVICES.items()}
+            stack.enter_context(patch.dict(DEVICES, plain))
         yield
 
 

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from xyntra.compiler.kernels.kernel import KernelSource, compile_kernel
-from xyntra.passes.lower.cuda import pipeline
-from xyntra.passes.lower.gpu.device import Device, Feature, device_of
+from xyntra.passes.lower.gpu.device import DEVICES, Feature
 from xyntra.targets.cuda.kernel_image import KernelImage
+
+_DEVICES = dict(DEVICES)
 
 
 def compiled(text: str, architecture: str = "sm_90a") -> KernelImage:
@@ -26,10 +27,8 @@ def compiled(text: str, architecture: str = "sm_90a") -> KernelImage:
 def change_devices(monkeypatch: pytest.MonkeyPatch, *without: Feature, **numbers: int) -> None:
     """Let code be generated as for GPUs without some features, or with other numbers."""
 
-    def changed(architecture: str) -> Device:
-        return replace(device_of(architecture).without(*without), **numbers)
-
-    monkeypatch.setattr(pipeline, "device_of", changed)
+    for name, device in _DEVICES.items():
+        monkeypatch.setitem(DEVICES, name, replace(device.without(*without), **numbers))
 
 
 def ptxas() -> str | None:

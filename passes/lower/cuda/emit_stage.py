@@ -1,38 +1,25 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Chooses how the threads of a launch share the work of a stage."""
+"""Emits the code of a stage."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
-from xyntra.passes.lower.cuda.attention.emit import emit_attention
-from xyntra.passes.lower.cuda.column_group import column_group
-from xyntra.passes.lower.cuda.columns import emit_columns
-from xyntra.passes.lower.cuda.contraction.select import emit_contraction
+from xyntra.passes.lower.cuda.emitters.table import code_of
 from xyntra.passes.lower.cuda.general import emit_general, is_general
 from xyntra.passes.lower.cuda.launch_groups import is_nest
-from xyntra.passes.lower.cuda.loop_threads import emit_loops
-from xyntra.passes.lower.cuda.pointwise import emit_pointwise
-from xyntra.passes.lower.cuda.reductions import emit_reduction
-from xyntra.passes.lower.cuda.register_rows import emit_register_rows
-from xyntra.passes.lower.cuda.rows import emit_rows
-from xyntra.passes.lower.cuda.scans import emit_scan
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.stages.stage import Stage
 from xyntra.passes.lower.cuda.thread_grid import MAX_GRID, LaunchShape
-from xyntra.passes.lower.cuda.transposed_tiles import emit_transposed
 from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.nests.access_strides import loop_extents
-from xyntra.passes.lower.nests.linear_nest import LinearNest, linear_nest
 from xyntra.passes.lower.nests.shared_constants import shared_constants
 
 _SINGLE = LaunchShape(1, 1)
 
 
 def emit_stage(stage: Stage, module: ir.Operation, name: str, device: Device) -> LaunchShape | None:
-    """Emit the code of one thread behind the operations of `stage`.
+    """Emit the code of one thread behind the operations of `stage`, as its schedule says.
 
     What it replaces is left to be erased by `erase_emitted`, once no more code is made.
 
@@ -46,13 +33,14 @@ def emit_stage(stage: Stage, module: ir.Operation, name: str, device: Device) ->
         The launch that runs the code; None where there is nothing to do.
 
     Raises:
-        CompileError: the launch would need more blocks than there can be.
+        CompileError: the launch would need more blocks than there can be, or the schedule cannot
+            be carried out.
     """
-    first = stage.operations[0]
-    if first.name == "linalg.generic" and 0 in loop_extents(first):
-        return None
+    last = stage.operations[-1]
     with shared_constants(stage.op.regions[0].blocks[0]):
-        return _emit(stage, SharedMemory(module, name), device)
+        code = code_of(stage, device)
+        with last.location, ir.InsertionPoint(last):
+            return _checked(code(SharedMemory(module, name)))
 
 
 def emit_plain_stage(stage: Stage) -> LaunchShape | None:
@@ -69,57 +57,14 @@ def emit_plain_stage(stage: Stage) -> LaunchShape | None:
         return _checked(emit_general(op))
 
 
-def _emit(stage: Stage, shared: SharedMemory, device: Device) -> LaunchShape | None:
-    last = stage.operations[-1]
-    attention = stage.attention
-    if attention is not None:
-        with last.location, ir.InsertionPoint(last):
-            return _checked(emit_attention(attention.problem(), shared, device))
-    if not all(is_nest(op) for op in stage.operations):
-        if not is_general(last):
-            return _checked(_emit_loops(last, shared, device))
-        with last.location, ir.InsertionPoint(last):
-            return emit_general(last)
-    nests = [linear_nest(op) for op in stage.operations]
-    found = stage.contraction
-    with last.location, ir.InsertionPoint(last):
-        if found is not None:
-            return _checked(emit_contraction(found, shared, device))
-        return _checked(_emit_nests(nests, stage.operations, shared, device))
-
-
-def _emit_loops(op: ir.Operation, shared: SharedMemory, device: Device) -> LaunchShape:
-    """Share what is loops of any kind; what cannot be is left to one thread."""
-    if op.name != "scf.for":
-        return _SINGLE
-    return emit_scan(op, shared) or emit_loops(op, device) or _SINGLE
-
-
-def _emit_nests(
-    nests: Sequence[LinearNest],
-    generics: Sequence[ir.Operation],
-    shared: SharedMemory,
-    device: Device,
-) -> LaunchShape:
-    columns = column_group(nests)
-    if columns is not None:
-        return emit_columns(columns, generics, shared, device)
-    if len(nests) > 1:
-        in_registers = emit_register_rows(nests, generics, shared, device)
-        return in_registers or emit_rows(nests, generics, shared)
-    if nests[0].reductions:
-        return emit_reduction(nests[0], shared)
-    return emit_transposed(nests[0], shared) or emit_pointwise(nests[0])
-
-
-def _checked(shape: LaunchShape) -> LaunchShape:
-    if shape.grid > MAX_GRID:
-        raise CompileError("kernel-grid", f"a kernel needs {shape.grid:,} blocks of threads")
-    return shape
-
-
 def erase_emitted(stage: Stage) -> None:
     """Erase the operations of a stage that `emit_stage` has emitted code for."""
     if all(is_nest(op) or is_general(op) for op in stage.operations):
         for op in reversed(stage.operations):
             op.erase()
+
+
+def _checked(shape: LaunchShape | None) -> LaunchShape | None:
+    if shape is not None and shape.grid > MAX_GRID:
+        raise CompileError("kernel-grid", f"a kernel needs {shape.grid:,} blocks of threads")
+    return shape

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from math import prod
 
 from xyntra.dialects.mlir import ir
@@ -54,19 +55,38 @@ def block_loop(count: int, threads: int) -> Iterator[ir.Value]:
         yield number
 
 
-def emit_loops(loop: ir.Operation, device: Device) -> LaunchShape | None:
-    """Let threads share the iterations of `loop`, or of one inside of it, which stays in place.
+@dataclass(frozen=True)
+class SharedLoops:
+    """A loop on buffers whose iterations, or those of loops inside of it, threads share.
+
+    Attributes:
+        whole: the loop.
+        loops: those that are shared, outer ones first.
+        private: allocations in it, of which every thread gets its own.
+        count: of iterations that are shared out.
+        threads: of a block.
+        by_blocks: whether blocks share them, and what is inside is the code of a thread.
+    """
+
+    whole: ir.Operation
+    loops: tuple[ir.Operation, ...]
+    private: tuple[ir.Operation, ...]
+    count: int
+    threads: int
+    by_blocks: bool = False
+
+
+def plan_loops(loop: ir.Operation, device: Device) -> SharedLoops | None:
+    """Return how threads share the iterations of `loop`; None where no loop may be shared.
 
     Args:
-        loop: on buffers, inside the region of its launch.
+        loop: on buffers.
         device: that the code is for.
-
-    Returns:
-        The launch; None, with nothing changed, where no loop may be shared.
     """
     if _BLOCK in loop.attributes:
-        count = give_each([loop], loop, block_number)
-        return LaunchShape(count, ir.IntegerAttr(loop.attributes[_BLOCK]).value)
+        threads = ir.IntegerAttr(loop.attributes[_BLOCK]).value
+        count = constant_trips(loop) or 0
+        return SharedLoops(loop, (loop,), (), count, threads, by_blocks=True)
     loops = shared_loops(loop)
     private = operations_named(loop, "memref.alloc")
     if not loops or (private and (loops[0] != loop or not all(map(_is_plain, private)))):
@@ -75,7 +95,15 @@ def emit_loops(loop: ir.Operation, device: Device) -> LaunchShape | None:
     threads, enough = _THREADS, _BLOCKS * device.multiprocessors
     while threads > WARP and count < threads * enough:
         threads //= 2
-    shape = LaunchShape(-(-count // threads), threads)
+    return SharedLoops(loop, tuple(loops), tuple(private), count, threads)
+
+
+def emit_loops(found: SharedLoops) -> LaunchShape:
+    """Let threads share loops, which stay in place, for a launch of the returned shape."""
+    loop, count = found.whole, found.count
+    if found.by_blocks:
+        return LaunchShape(give_each([loop], loop, block_number), found.threads)
+    shape = LaunchShape(-(-count // found.threads), found.threads)
     numbers: list[ir.Value] = []
 
     def number() -> ir.Value:
@@ -83,8 +111,8 @@ def emit_loops(loop: ir.Operation, device: Device) -> LaunchShape | None:
         numbers.append(found if isinstance(found.type, ir.IndexType) else as_index(found))
         return found
 
-    give_each(loops, loop, number)
-    for each in private:
+    give_each(found.loops, loop, number)
+    for each in found.private:
         _give_each_thread(each, numbers[0], count, loop)
     return shape
 

@@ -21,6 +21,7 @@ from xyntra.passes.lower.cuda.device_functions import (
 )
 from xyntra.passes.lower.cuda.device_math import check_math
 from xyntra.passes.lower.cuda.emit_stage import emit_plain_stage, emit_stage, erase_emitted
+from xyntra.passes.lower.cuda.emitters.choose_schedules import ChooseSchedules
 from xyntra.passes.lower.cuda.exponential import expand_exponentials, hide_exponentials
 from xyntra.passes.lower.cuda.extreme_keys import find_extremes_by_keys
 from xyntra.passes.lower.cuda.gelu import expand_gelus, hide_gelus
@@ -197,6 +198,7 @@ def _stage_passes(device: Device, *, plain: bool) -> tuple[Pass, ...]:
         AlignOperands(device.name),
         FuseColumnSlices(device.name),
         FuseRowStatistics(device.name),
+        ChooseSchedules(device.name),
     )
 
 

@@ -10,6 +10,7 @@ between the blocks of a cluster through each other's.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import reduce
 
 from torch_mlir.dialects import arith
@@ -45,27 +46,47 @@ from xyntra.passes.lower.nests.memrefs import is_private, root
 from xyntra.passes.lower.nests.vector_body import broadcast, lane_of
 
 
-def emit_register_rows(
-    nests: Sequence[LinearNest],
-    generics: Sequence[ir.Operation],
-    shared: SharedMemory,
-    device: Device,
-) -> LaunchShape | None:
-    """Emit `nests`, which share their outer loops, for a launch of the returned shape.
+@dataclass(frozen=True)
+class RegisterRows:
+    """Nests that share their outer loops, whose rows threads hold in registers.
+
+    Attributes:
+        nests: at least two, in order, with the loops over rows first.
+        count: how many of the loops are over rows.
+        plan: how threads hold a row.
+    """
+
+    nests: Sequence[LinearNest]
+    count: int
+    plan: RowPlan
+
+
+def plan_register_rows(
+    nests: Sequence[LinearNest], generics: Sequence[ir.Operation], device: Device
+) -> RegisterRows | None:
+    """Return how threads hold the rows that `nests` share; None where they do not fit registers.
 
     Args:
         nests: at least two, in order.
+        generics: the operations that they come from.
+        device: that the code is for.
+    """
+    ordered, count = in_rows(nests)
+    plan = row_plan(ordered, count, generics, device)
+    return None if plan is None else RegisterRows(ordered, count, plan)
+
+
+def emit_register_rows(
+    found: RegisterRows, generics: Sequence[ir.Operation], shared: SharedMemory
+) -> LaunchShape:
+    """Emit nests for a launch of the returned shape.
+
+    Args:
+        found: the nests.
         generics: the operations that they come from, and that will be removed.
         shared: for what the warps of a block exchange.
-        device: that the code is for.
-
-    Returns:
-        The launch; None, with nothing emitted, where rows do not fit the registers.
     """
-    nests, count = in_rows(nests)
-    plan = row_plan(nests, count, generics, device)
-    if plan is None:
-        return None
+    plan, nests, count = found.plan, found.nests, found.count
     row, thread = _place(plan)
     always = plan.rows % plan.side_by_side == 0
     is_there = None

@@ -9,6 +9,7 @@ and Their Applications", 1990). The order depends on the row's length alone.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import prod
 
 from torch_mlir.dialects import arith, scf
@@ -40,16 +41,25 @@ _MOST_THREADS = 1024
 _EACH = 4  # neighbours of a thread
 
 
-def emit_scan(whole: ir.Operation, shared: SharedMemory) -> LaunchShape | None:
-    """Let blocks run `whole`, loops over rows around one along a row, which stay in place.
+@dataclass(frozen=True)
+class RowScan:
+    """Loops over rows around a scan along a row.
 
-    Args:
-        whole: on buffers, inside the region of its launch.
-        shared: for what warps exchange.
-
-    Returns:
-        The launch; None, with nothing changed, where `whole` is something else.
+    Attributes:
+        whole: all of them.
+        rows: the loops over rows.
+        scan: what is known of the one along a row.
+        count: how many rows there are.
     """
+
+    whole: ir.Operation
+    rows: tuple[ir.Operation, ...]
+    scan: Scan
+    count: int
+
+
+def plan_scan(whole: ir.Operation) -> RowScan | None:
+    """Return what is known of `whole`, loops on buffers; None where it is no scan of long rows."""
     loops = loops_of(whole)
     rows = shared_loops(whole)
     inner = [each for each in loops if each not in rows and constant_trips(each) != 1]
@@ -57,14 +67,25 @@ def emit_scan(whole: ir.Operation, shared: SharedMemory) -> LaunchShape | None:
     count = prod(constant_trips(each) or 1 for each in rows)
     if scan is None or scan.length < _SHORT or count > MAX_GRID:
         return None
+    return RowScan(whole, tuple(rows), scan, count)
+
+
+def emit_scan(found: RowScan, shared: SharedMemory) -> LaunchShape:
+    """Let blocks run loops over rows, which stay in place, for a launch of the returned shape.
+
+    Args:
+        found: the loops, inside the stage of their launch.
+        shared: for what warps exchange.
+    """
+    scan = found.scan
     threads = WARP
     while threads < _MOST_THREADS and threads * _EACH < scan.length:
         threads *= 2
-    give_each(rows, whole, block_number)
+    give_each(found.rows, found.whole, block_number)
     with scan.loop.location, ir.InsertionPoint(scan.loop):
         _Block(scan, threads, shared).emit()
     scan.loop.operands[1] = scan.loop.operands[0]  # it runs no more
-    return LaunchShape(count, threads)
+    return LaunchShape(found.count, threads)
 
 
 class _Block:

@@ -43,8 +43,8 @@ _WORD = 4  # bytes
 
 
 @dataclass(frozen=True)
-class _Transposed:
-    """What is known of such a nest.
+class Transposed:
+    """A nest without reductions that reads one input across.
 
     Attributes:
         nest: the nest.
@@ -80,26 +80,36 @@ class _Transposed:
         """Tiles along a loop."""
         return -(-self.extent(loop) // self.size)
 
+    @property
+    def blocks_of_loops(self) -> list[tuple[int, int]]:
+        """Loops with the number of blocks along each."""
+        loops = [(loop, self.extent(loop)) for loop in self.outer]
+        return loops + [(loop, self.tiles(loop)) for loop in (self.along, self.inner)]
 
-def emit_transposed(nest: LinearNest, shared: SharedMemory) -> LaunchShape | None:
-    """Emit `nest`, which has no reductions, by tiles.
+    @property
+    def blocks(self) -> int:
+        """Blocks of the launch."""
+        return prod(extent for _, extent in self.blocks_of_loops)
+
+
+def transposed_of(nest: LinearNest) -> Transposed | None:
+    """Return what is known of `nest`; None where no single input lies across, or it is small.
 
     Args:
-        nest: any; its accesses are linear.
-        shared: for the tile.
-
-    Returns:
-        The launch; None, with nothing emitted, where no single input lies across.
+        nest: any without reductions; its accesses are linear.
     """
     found = _transposed(collapsed(nest))
-    if found is None:
-        return None
-    loops = [(loop, found.extent(loop)) for loop in found.outer]
-    loops += [(loop, found.tiles(loop)) for loop in (found.along, found.inner)]
-    blocks = prod(extent for _, extent in loops)
-    if blocks > MAX_GRID:
-        return None
-    position = delinearize(block_number(), loops)
+    return None if found is None or found.blocks > MAX_GRID else found
+
+
+def emit_transposed(found: Transposed, shared: SharedMemory) -> LaunchShape:
+    """Emit a nest by tiles for a launch of the returned shape.
+
+    Args:
+        found: the nest.
+        shared: for the tile.
+    """
+    position = delinearize(block_number(), found.blocks_of_loops)
     for loop in (found.along, found.inner):
         position[loop] = arith.muli(position[loop], index(found.size))
     element = ir.MemRefType(found.access.value.type).element_type
@@ -107,10 +117,10 @@ def emit_transposed(nest: LinearNest, shared: SharedMemory) -> LaunchShape | Non
     _load(found, position, tile)
     barrier()
     _store(found, position, tile)
-    return LaunchShape(blocks, _THREADS)
+    return LaunchShape(found.blocks, _THREADS)
 
 
-def _transposed(nest: LinearNest) -> _Transposed | None:
+def _transposed(nest: LinearNest) -> Transposed | None:
     """Return what is known of `nest`; None where tiles cannot, or need not, be used."""
     elements = prod(loop.extent for loop in nest.loops)
     if nest.indices or not is_vectorizable(nest.body) or nest.reads_outputs:
@@ -137,10 +147,10 @@ def _transposed(nest: LinearNest) -> _Transposed | None:
         return None
     outer = tuple(loop for loop in order if loop not in (along, inner))
     size = _TILE if shortest >= _TILE else _SMALL_TILE
-    return _Transposed(nest, across[0], along, inner, outer, size)
+    return Transposed(nest, across[0], along, inner, outer, size)
 
 
-def _load(found: _Transposed, start: Position, tile: ir.Value) -> None:
+def _load(found: Transposed, start: Position, tile: ir.Value) -> None:
     """Let neighbouring threads load neighbours of the input; all loads come first."""
     values = []
     for row, column in _places(found.size):
@@ -157,13 +167,13 @@ def _load(found: _Transposed, start: Position, tile: ir.Value) -> None:
         ir.Operation.create("memref.store", operands=[value, tile, place])
 
 
-def _inside(found: _Transposed, loop: int, number: ir.Value) -> ir.Value:
+def _inside(found: Transposed, loop: int, number: ir.Value) -> ir.Value:
     if found.extent(loop) % found.size == 0:
         return number
     return arith.minui(number, index(found.extent(loop) - 1))
 
 
-def _store(found: _Transposed, start: Position, tile: ir.Value) -> None:
+def _store(found: Transposed, start: Position, tile: ir.Value) -> None:
     """Let neighbouring threads compute neighbours of the outputs."""
     element = ir.MemRefType(found.access.value.type).element_type
     for row, column in _places(found.size):
@@ -182,7 +192,7 @@ def _store(found: _Transposed, start: Position, tile: ir.Value) -> None:
 
 
 def _guarded(
-    conditions: Sequence[ir.Value], found: _Transposed, position: Position, value: ir.Value
+    conditions: Sequence[ir.Value], found: Transposed, position: Position, value: ir.Value
 ) -> None:
     if conditions:
         with when(conditions[0]):

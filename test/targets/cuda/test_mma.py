@@ -157,7 +157,7 @@ def test_every_architecture_takes_the_code(architecture, tmp_path):
 )
 @pytest.mark.parametrize("layout", ["kk", "mn"])
 def test_every_type_has_its_instruction(factor, instruction, layout, tiled, tmp_path):
-    tiled(MmaTile(128, 128, 2, 4), tf32=True)
+    tiled(MmaTile(64, 128, 2, 4), tf32=True)
     image = compiled(product(256, 256, 256, factor=factor, layout=layout))
     assert instruction in image.ptx
     assert ("cvt.rna.tf32" in image.ptx) == (factor == "f32")

@@ -71,11 +71,22 @@ class DecodePlan:
 
 def plan_decode(problem: Problem, device: Device) -> DecodePlan | None:
     """Choose a plan; None where this kernel does not fit, or is not worth it."""
-    b, h, s, t, d, e = problem.sizes
-    if not device.has(Feature.CLUSTERS) or t < _FEWEST_KEYS or max(d, e) > LARGEST_SIZE:
+    b, h, s, t, _, _ = problem.sizes
+    if t < _FEWEST_KEYS or s >= _MOST_QUERIES:
         return None
-    if s >= _MOST_QUERIES or (s > _FEW_QUERIES and b * h * -(-s // 32) >= device.multiprocessors):
+    if s > _FEW_QUERIES and b * h * -(-s // 32) >= device.multiprocessors:
         return None
+    useful = decode_plans(problem, device)
+    if not useful:
+        return None
+    return next((plan for plan in useful if plan.blocks >= _ENOUGH), useful[-1])
+
+
+def decode_plans(problem: Problem, device: Device) -> list[DecodePlan]:
+    """Return every plan by which this kernel computes an attention."""
+    d, e = problem.sizes[4:]
+    if not device.has(Feature.CLUSTERS) or max(d, e) > LARGEST_SIZE:
+        return []
     widest = problem.query.item_bytes * max(d, e)
     keys, choices = next(found for nbytes, found in _TILES.items() if widest <= nbytes)
     folded = with_folded_heads(problem)
@@ -85,7 +96,4 @@ def plan_decode(problem: Problem, device: Device) -> DecodePlan | None:
         for cluster in _CLUSTERS
     ]
     fitting = [plan for plan in plans if plan.shared <= device.block_shared_bytes]
-    useful = [plan for plan in fitting if plan.cluster == 1 or plan.steps >= plan.warps]
-    if not useful:
-        return None
-    return next((plan for plan in useful if plan.blocks >= _ENOUGH), useful[-1])
+    return [plan for plan in fitting if plan.cluster == 1 or plan.steps >= plan.warps]

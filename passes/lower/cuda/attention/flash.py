@@ -16,7 +16,7 @@ from xyntra.passes.lower.cuda.attention.fragments import Matrix, Multiplier
 from xyntra.passes.lower.cuda.attention.machine import Registers, loop, number, shared_address, when
 from xyntra.passes.lower.cuda.attention.masks import Masks, Read
 from xyntra.passes.lower.cuda.attention.merge import Merge
-from xyntra.passes.lower.cuda.attention.plan import ROWS, FlashPlan, plan_flash
+from xyntra.passes.lower.cuda.attention.plan import ROWS, FlashPlan
 from xyntra.passes.lower.cuda.attention.problem import Located, Outer, Problem, outer_of
 from xyntra.passes.lower.cuda.attention.softmax import RowState, renewed
 from xyntra.passes.lower.cuda.attention.staging import Staging
@@ -28,12 +28,10 @@ from xyntra.passes.lower.cuda.thread_grid import (
     block_number,
     thread_number,
 )
-from xyntra.passes.lower.gpu.device import Device
 
 
-def emit_flash(problem: Problem, shared: SharedMemory, device: Device) -> LaunchShape:
+def emit_flash(problem: Problem, plan: FlashPlan, shared: SharedMemory) -> LaunchShape:
     """Emit an attention for a launch of the returned shape."""
-    plan = plan_flash(problem, device)
     b, h, s, _, _, _ = problem.sizes
     _Block.placed(problem, plan, shared_address(shared.dynamic())).emit()
     blocks = b * h * -(-s // plan.rows)

@@ -110,18 +110,23 @@ class HopperPlan:
 
 def plan_hopper(problem: Problem, device: Device) -> HopperPlan | None:
     """Choose a plan; None where this kernel does not fit, or is not worth it."""
-    _, _, s, t, d, e = problem.sizes
-    if not device.has(Feature.WGMMA) or problem.dtype not in _ELEMENTS or max(d, e) > _LARGEST:
-        return None
-    if min(s, t) < _FEWEST or e % 8 or problem.result.access_bytes != _ALIGNED:
-        return None
-    if not all(map(_has_map, (problem.query, problem.key, problem.value))):
-        return None
-    if max(d, e) > _MASKED and not (problem.keep is None and problem.bias is None):
-        return None  # there are no registers for masks
-    fitting = [each for each in _candidates(problem) if each.shared <= device.block_shared_bytes]
+    fitting = hopper_plans(problem, device)
     plan = min(fitting, key=lambda each: _time(problem, each, device), default=None)
     return plan if plan is not None and _is_worth_it(problem, plan) else None
+
+
+def hopper_plans(problem: Problem, device: Device) -> list[HopperPlan]:
+    """Return every plan by which this kernel computes an attention."""
+    _, _, s, t, d, e = problem.sizes
+    if not device.has(Feature.WGMMA) or problem.dtype not in _ELEMENTS or max(d, e) > _LARGEST:
+        return []
+    if min(s, t) < _FEWEST or e % 8 or problem.result.access_bytes != _ALIGNED:
+        return []
+    if not all(map(_has_map, (problem.query, problem.key, problem.value))):
+        return []
+    if max(d, e) > _MASKED and not (problem.keep is None and problem.bias is None):
+        return []  # there are no registers for masks
+    return [each for each in _candidates(problem) if each.shared <= device.block_shared_bytes]
 
 
 def _candidates(problem: Problem) -> list[HopperPlan]:

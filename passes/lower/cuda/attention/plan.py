@@ -112,8 +112,13 @@ def plan_flash(problem: Problem, device: Device) -> FlashPlan:
 
     With few of them, warps share the keys of sixteen queries.
     """
+    return flash_plans(problem, device)[0]
+
+
+def flash_plans(problem: Problem, device: Device) -> list[FlashPlan]:
+    """Return every plan by which this kernel computes an attention, the best first."""
     most = min(_SHARED, device.block_shared_bytes)
-    return next(each for each in _candidates(problem, device) if each.shared <= most)
+    return [each for each in _candidates(problem, device) if each.shared <= most]
 
 
 def _candidates(problem: Problem, device: Device) -> Iterator[FlashPlan]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import ceil
 
-from xyntra.passes.lower.cuda.contraction.mma_tiles import MmaTile
+from xyntra.passes.lower.cuda.contraction.mma_tiles import MmaTile, split_refusal
 from xyntra.passes.lower.gpu.device import Device, Feature
 
 VECTOR = 4
@@ -155,8 +155,41 @@ _SHAPES = (
 
 
 def fma_shapes() -> tuple[FmaTile, ...]:
-    """Return every tile that `choose_fma_tile` may choose."""
+    """Return every shape that there is code for."""
     return _SHAPES
+
+
+def fma_refusal(tile: FmaTile, device: Device, parts: int) -> str | None:
+    """Return what is wrong with a tile, of a reduction of `parts` parts; None for nothing."""
+    if replace(tile, split=1) not in _SHAPES:
+        known = (
+            f"{[each.rows, each.columns]} of {[each.own_rows, each.own_columns]} a thread,"
+            f" {each.lane_rows} lane_rows and {each.stages} stages"
+            for each in _SHAPES
+        )
+        return f"has other tiles: {'; '.join(known)}"
+    return split_refusal(tile.split, device, parts) or (
+        None if tile.resident(device) else f"has no room for {tile.shared_bytes} bytes of stages"
+    )
+
+
+def fma_choices(device: Device, parts: int) -> list[FmaTile]:
+    """Return every tile that a block has room for.
+
+    Args:
+        device: that the code is for.
+        parts: of the reduction, each of `DEPTH` steps.
+    """
+    tiles = [
+        replace(shape, split=split) for shape, split in product(_SHAPES, _splits(device, parts))
+    ]
+    return [tile for tile in tiles if tile.resident(device)]
+
+
+def _splits(device: Device, parts: int) -> list[int]:
+    """Return how many blocks may share a reduction of `parts` parts."""
+    known = _SPLITS if device.has(Feature.CLUSTERS) else _SPLITS[:1]
+    return [split for split in known if split == 1 or parts // split >= _MIN_PARTS]
 
 
 def choose_fma_tile(
@@ -179,14 +212,11 @@ def choose_fma_tile(
         in_vectors: both factors are copied in vectors; where they are not, the largest tile was
             never the fastest.
     """
-    splits = [
-        split
-        for split in (_SPLITS if device.has(Feature.CLUSTERS) else _SPLITS[:1])
-        if split == 1 or parts // split >= _MIN_PARTS
-    ]
     known = _SHAPES if in_vectors else [shape for shape in _SHAPES if shape != _LARGEST]
     shapes = [shape for shape in known if shape.rows >= _FEW_ROWS or rows <= _FEW_ROWS]
-    candidates = [replace(shape, split=split) for shape, split in product(shapes, splits)]
+    candidates = [
+        replace(shape, split=split) for shape, split in product(shapes, _splits(device, parts))
+    ]
     return min(
         (tile for tile in candidates if tile.resident(device)),
         key=lambda tile: tile.microseconds(device, rows, columns, batch, parts),

@@ -42,11 +42,15 @@ class MmaPlan:
     right: MmaFactor
 
     @property
+    def parts(self) -> int:
+        """Parts of the reduction."""
+        return -(-size(self.nest, self.roles.reductions) // self.left.depth)
+
+    @property
     def microseconds(self) -> float:
         """An estimate of how long it takes, which was fitted to an H100."""
         rows, columns, batch = (size(self.nest, loops) for loops in outputs(self.roles))
-        parts = -(-size(self.nest, self.roles.reductions) // self.left.depth)
-        return self.tile.microseconds(self.device, rows, columns, batch, parts)
+        return self.tile.microseconds(self.device, rows, columns, batch, self.parts)
 
     def has_room_for(self, values: RowValues | None) -> bool:
         """Tell whether a block has shared memory for values of its rows, too."""

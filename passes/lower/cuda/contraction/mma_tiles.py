@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from xyntra.passes.lower.gpu.device import Device, Feature
@@ -14,7 +14,7 @@ _REGISTERS = 64  # of a thread, as the estimate has it
 _SPLITS = (1, 2, 4, 8)
 _MIN_PARTS = 2  # of a slice of the reduction
 _STAGES_BYTES = 100 << 10  # of all stages, so that an H100's multiprocessor holds two blocks
-_MOST_STAGES = 6
+_LEAST_STAGES, _MOST_STAGES = 2, 6
 _PADDING = 8  # f32s behind each row of the result, so that rows start in different banks
 
 # What the estimate knows of one multiprocessor of an H100: fitted to 256 measured contractions and
@@ -117,8 +117,52 @@ _SHAPES = (
 
 
 def mma_shapes() -> tuple[MmaTile, ...]:
-    """Return every tile that `choose_mma_tile` may choose, with the fewest stages."""
+    """Return every shape that there is code for, with the fewest stages."""
     return _SHAPES
+
+
+def mma_refusal(tile: MmaTile, device: Device, parts: int) -> str | None:
+    """Return what is wrong with a tile, of a reduction of `parts` parts; None for nothing."""
+    shape = replace(tile, stages=_SHAPES[0].stages, split=1)
+    if shape not in _SHAPES:
+        known = (
+            f"{[each.rows, each.columns]} of {[each.warp_rows, each.warp_columns]} warps"
+            for each in _SHAPES
+        )
+        return f"has other tiles: {', '.join(known)}"
+    if not _LEAST_STAGES <= tile.stages <= _MOST_STAGES:
+        return f"has {_LEAST_STAGES} to {_MOST_STAGES} stages, not {tile.stages}"
+    return split_refusal(tile.split, device, parts) or (
+        None if tile.resident(device) else f"has no room for {tile.shared_bytes} bytes of stages"
+    )
+
+
+def split_refusal(split: int, device: Device, parts: int) -> str | None:
+    """Return why `split` blocks cannot share a reduction of `parts` parts; None where they can."""
+    most = min(_SPLITS[-1], parts) if device.has(Feature.CLUSTERS) else 1
+    return None if 1 <= split <= most else f"splits this reduction in 1 to {most}, not {split}"
+
+
+def mma_choices(device: Device, parts: int) -> list[MmaTile]:
+    """Return every tile that a block has room for, with any useful number of stages.
+
+    Args:
+        device: that the code is for.
+        parts: of the reduction, each as long as a stage.
+    """
+    tiles = [
+        replace(shape, stages=stages, split=split)
+        for shape, split in product(_SHAPES, _splits(device, parts))
+        for stages in range(_LEAST_STAGES, _MOST_STAGES + 1)
+        if stages == _LEAST_STAGES or stages <= -(-parts // split) + 1
+    ]
+    return [tile for tile in tiles if tile.resident(device)]
+
+
+def _splits(device: Device, parts: int) -> list[int]:
+    """Return how many blocks may share a reduction of `parts` parts."""
+    known = _SPLITS if device.has(Feature.CLUSTERS) else _SPLITS[:1]
+    return [split for split in known if split == 1 or parts // split >= _MIN_PARTS]
 
 
 def choose_mma_tile(
@@ -133,11 +177,7 @@ def choose_mma_tile(
         batch: outputs.
         parts: of the reduction, each as long as a stage.
     """
-    splits = [
-        split
-        for split in (_SPLITS if device.has(Feature.CLUSTERS) else _SPLITS[:1])
-        if split == 1 or parts // split >= _MIN_PARTS
-    ]
+    splits = _splits(device, parts)
     candidates = [_staged(device, shape, split, parts) for shape, split in product(_SHAPES, splits)]
     return min(
         (tile for tile in candidates if tile.resident(device)),
@@ -150,5 +190,5 @@ def _staged(device: Device, shape: MmaTile, split: int, parts: int) -> MmaTile:
     """Return `shape` with as many stages as its slice of the reduction has use for."""
     room = min(_STAGES_BYTES, device.block_shared_bytes)
     most = min(_MOST_STAGES, room // shape.stage_bytes)
-    stages = max(2, min(most, -(-parts // split) + 1))
-    return MmaTile(shape.rows, shape.columns, shape.warp_rows, shape.warp_columns, stages, split)
+    stages = max(_LEAST_STAGES, min(most, -(-parts // split) + 1))
+    return replace(shape, stages=stages, split=split)

@@ -64,6 +64,10 @@ class Pooling:
         """The reduction."""
         return self.group.nest
 
+    def with_lanes(self, lanes: int) -> Pooling:
+        """Return the same with shorter vectors, whose length divides what it was."""
+        return replace(self, lanes=lanes)
+
 
 def pooling_of(group: ContractionGroup) -> Pooling | None:
     """Return `group` as a reduction over windows; None where it is something else."""

@@ -1,62 +1,29 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Chooses what computes a contraction: tensor cores where they can, else every thread by itself."""
+"""How each emitter would compute a contraction, and which of them takes the least time."""
 
 from __future__ import annotations
 
 from xyntra.passes.lower.cuda.contraction.conv_factors import Image
 from xyntra.passes.lower.cuda.contraction.conv_wgmma import plan_convolution
-from xyntra.passes.lower.cuda.contraction.fma import emit_fma
 from xyntra.passes.lower.cuda.contraction.fma_plan import FmaPlan, plan_fma
+from xyntra.passes.lower.cuda.contraction.fma_tiles import FmaTile
 from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
-from xyntra.passes.lower.cuda.contraction.mma import emit_mma
 from xyntra.passes.lower.cuda.contraction.mma_plan import MmaPlan, plan_mma
 from xyntra.passes.lower.cuda.contraction.mma_result import neighbours
-from xyntra.passes.lower.cuda.contraction.pooling import emit_pooling, pooling_of
+from xyntra.passes.lower.cuda.contraction.mma_tiles import MmaTile
+from xyntra.passes.lower.cuda.contraction.pooling import pooling_of
 from xyntra.passes.lower.cuda.contraction.product import convolution_of, product_of
 from xyntra.passes.lower.cuda.contraction.row_partials import PARTIAL_COLUMNS
-from xyntra.passes.lower.cuda.contraction.simt import emit_simt
-from xyntra.passes.lower.cuda.contraction.wgmma import emit_wgmma
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import WgmmaPlan, plan_wgmma
+from xyntra.passes.lower.cuda.contraction.wgmma_tiles import Tile
 from xyntra.passes.lower.cuda.precision import allows_tf32
-from xyntra.passes.lower.cuda.shared_memory import SharedMemory
-from xyntra.passes.lower.cuda.thread_grid import LaunchShape
 from xyntra.passes.lower.gpu.device import Device, Feature
 
-OVERLAPS = True
-"""Whether products on warps with folded norms bring weights before the launch ahead has ended.
-
-In one run on an H100, f16 at batch 1 took without it, and by it: BERT-base 296 and 288 us,
-GPT-2 307 and 303, ViT-Tiny 166 and 156. Behind launches of norms, which are short, nothing is won.
-"""
 GATHERS_PIXELS = True
 """Whether warpgroups compute convolutions from images that TMA gathers."""
 _START = 1.2  # microseconds of a kernel of warps, before it loads anything
 _SINGLE_ELEMENTS = 3.5  # times the estimate for the rest of it, that warps took on an H100
 _FOLLOWED = 1.12  # times the estimate for warps, by which the faster is chosen in most of ResNet-50
-
-
-def emit_contraction(group: ContractionGroup, shared: SharedMemory, device: Device) -> LaunchShape:
-    """Emit a contraction and what belongs to it for a launch of the returned shape.
-
-    Args:
-        group: the contraction.
-        shared: of the launch.
-        device: that the code is for.
-    """
-    pooling = pooling_of(group)
-    if pooling is not None:
-        return emit_pooling(pooling)
-    plan = plan_on_tensor_cores(group, device)
-    if isinstance(plan, WgmmaPlan):
-        return emit_wgmma(plan.with_rows(group.values, group.partials), shared)
-    if plan is not None:
-        folded = group.values is not None or group.partials is not None
-        overlaps = OVERLAPS and folded and device.has(Feature.DEPENDENT_LAUNCH)
-        return emit_mma(plan, group, shared, overlaps=overlaps)
-    cores = plan_on_cores(group, device)
-    if cores is not None:
-        return emit_fma(cores, group.initial, group.epilogue, shared)
-    return emit_simt(group.nest, group.roles, group.initial, group.epilogue, shared, device)
 
 
 def plan_on_tensor_cores(group: ContractionGroup, device: Device) -> WgmmaPlan | MmaPlan | None:
@@ -71,7 +38,12 @@ def plan_on_tensor_cores(group: ContractionGroup, device: Device) -> WgmmaPlan |
 def takes_rows(group: ContractionGroup, device: Device) -> bool:
     """Tell whether a launch of a contraction computes what belongs to its rows as well."""
     plan = plan_on_tensor_cores(group, device)
-    if plan is None or group.windows or pooling_of(group) is not None:
+    return plan is not None and fits_rows(group, plan)
+
+
+def fits_rows(group: ContractionGroup, plan: WgmmaPlan | MmaPlan) -> bool:
+    """Tell whether a launch that runs as planned computes what belongs to its rows as well."""
+    if group.windows or pooling_of(group) is not None:
         return False
     if isinstance(plan, WgmmaPlan) and plan.order.tile.split == 1:
         return not isinstance(plan.left, Image) and not plan.order.product.batch
@@ -92,10 +64,10 @@ def plan_on_warpgroups(group: ContractionGroup, device: Device) -> WgmmaPlan | N
     """Return how warpgroups compute a contraction; None where they do not."""
     if not device.has(Feature.WGMMA):
         return None
-    rows = _plan_of_rows(group, device)
+    rows = plan_of_rows(group, device)
     if rows is not None and not rows.order.product.batch:
         return rows
-    found = [plan for plan in (rows, _plan_of_pixels(group, device)) if plan is not None]
+    found = [plan for plan in (rows, plan_of_pixels(group, device)) if plan is not None]
     return min(found, key=lambda plan: plan.microseconds, default=None)
 
 
@@ -111,34 +83,49 @@ def time_on_warps(plan: MmaPlan) -> float:
     return _START + slower * (plan.microseconds - _START)
 
 
-def _plan_of_rows(group: ContractionGroup, device: Device) -> WgmmaPlan | None:
+def plan_of_rows(
+    group: ContractionGroup, device: Device, tile: Tile | None = None
+) -> WgmmaPlan | None:
+    """Return how warpgroups compute a product whose factors TMA copies by rows; None for others."""
     if group.windows:
         return None
     tf32 = allows_tf32(group.operations[-1])
     product = product_of(group.nest, group.roles, group.initial, tf32=tf32)
-    return None if product is None else plan_wgmma(product, device, group.epilogue, group.slices)
+    if product is None:
+        return None
+    return plan_wgmma(product, device, group.epilogue, group.slices, tile)
 
 
-def _plan_of_pixels(group: ContractionGroup, device: Device) -> WgmmaPlan | None:
+def plan_of_pixels(
+    group: ContractionGroup, device: Device, tile: Tile | None = None
+) -> WgmmaPlan | None:
+    """Return how warpgroups compute a convolution whose image TMA gathers; None for others."""
     if not GATHERS_PIXELS or group.slices or (group.windows and group.image != group.roles.left):
         return None
     tf32 = allows_tf32(group.operations[-1])
     product = convolution_of(group.nest, group.roles, group.initial, tf32=tf32)
     if product is None:
         return None
-    return plan_convolution(product, device, group.epilogue, group.windows)
+    return plan_convolution(product, device, group.epilogue, group.windows, tile)
 
 
-def plan_on_warps(group: ContractionGroup, device: Device) -> MmaPlan | None:
-    """Return how warps compute a contraction on tensor cores; None where they do not."""
+def plan_on_warps(
+    group: ContractionGroup, device: Device, tile: MmaTile | None = None
+) -> MmaPlan | None:
+    """Return how warps compute a contraction on tensor cores; None where they do not.
+
+    Tiles that are not given are chosen.
+    """
     if not device.has(Feature.MMA):
         return None
     windows = {} if group.image is None else {group.image: group.windows}
     tf32 = allows_tf32(group.operations[-1])
-    return plan_mma(group.nest, group.roles, device, tf32=tf32, windows=windows)
+    return plan_mma(group.nest, group.roles, device, tf32=tf32, tile=tile, windows=windows)
 
 
-def plan_on_cores(group: ContractionGroup, device: Device) -> FmaPlan | None:
+def plan_on_cores(
+    group: ContractionGroup, device: Device, tile: FmaTile | None = None
+) -> FmaPlan | None:
     """Return how every thread computes its part of a contraction in f32; None for others."""
     windows = {} if group.image is None else {group.image: group.windows}
-    return plan_fma(group.nest, group.roles, device, windows=windows)
+    return plan_fma(group.nest, group.roles, device, tile=tile, windows=windows)

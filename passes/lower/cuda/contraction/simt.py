@@ -16,11 +16,13 @@ from torch_mlir.dialects import arith, scf
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.combiner import Combiner
+from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
 from xyntra.passes.lower.cuda.contraction.place import Place
 from xyntra.passes.lower.cuda.contraction.result import Result
 from xyntra.passes.lower.cuda.contraction.roles import Roles, extents, size
 from xyntra.passes.lower.cuda.contraction.staging import Staging
 from xyntra.passes.lower.cuda.contraction.tile_shape import (
+    SHAPES,
     VECTOR,
     TileShape,
     choose_shape,
@@ -53,7 +55,7 @@ def emit_simt(
     initial: ir.Value,
     epilogue: Epilogue | None,
     shared: SharedMemory,
-    device: Device,
+    shape: TileShape,
 ) -> LaunchShape:
     """Emit a contraction for a launch of the returned shape.
 
@@ -63,22 +65,43 @@ def emit_simt(
         initial: what every element of the output starts from.
         epilogue: what happens to each element before it is stored, if anything.
         shared: where parts of the factors are kept.
-        device: that the code is for.
+        shape: of the tiles.
     """
     sizes = [size(nest, loops) for loops in (roles.rows, roles.columns, roles.batch)]
-    shape = choose_shape(device, *sizes)
-    if Combiner.of(nest) is not None:
-        factors = [nest.inputs[each].value.type for each in (roles.left, roles.right)]
-        elements = [initial.type, *(ir.MemRefType(each).element_type for each in factors)]
-        widest = max(ITEM_BYTES[str(each)] for each in elements)
-        steps = size(nest, roles.reductions)
-        shape = with_teams(shape, shape.blocks(*sizes), steps, widest, device)
     tile = _Tile.placed(nest, roles, shape, shared)
     sums = tile.sums(initial)
     buffer = shared.allocate(Result.elements(shape), initial.type)
     corner = Place(tile.position, tile.first_row, tile.first_column)
     Result(nest, roles, epilogue, shape, tile.team, tile.thread, buffer).write(corner, sums)
     return LaunchShape(shape.blocks(*sizes), shape.block)
+
+
+def simt_shape(group: ContractionGroup, device: Device) -> TileShape:
+    """Return the shape of tiles that suits a contraction."""
+    sizes = _sizes(group)
+    return _in_teams(group, choose_shape(device, *sizes), device)[-1]
+
+
+def simt_shapes(group: ContractionGroup, device: Device) -> list[TileShape]:
+    """Return every shape of tiles that can compute a contraction."""
+    return [each for shape in SHAPES for each in _in_teams(group, shape, device)]
+
+
+def _sizes(group: ContractionGroup) -> list[int]:
+    roles = group.roles
+    return [size(group.nest, loops) for loops in (roles.rows, roles.columns, roles.batch)]
+
+
+def _in_teams(group: ContractionGroup, shape: TileShape, device: Device) -> list[TileShape]:
+    """Return a shape with one team, and with as many as there is room for."""
+    nest, roles = group.nest, group.roles
+    if Combiner.of(nest) is None:
+        return [shape]
+    factors = [nest.inputs[each].value.type for each in (roles.left, roles.right)]
+    elements = [group.initial.type, *(ir.MemRefType(each).element_type for each in factors)]
+    widest = max(ITEM_BYTES[str(each)] for each in elements)
+    steps, blocks = size(nest, roles.reductions), shape.blocks(*_sizes(group))
+    return list(dict.fromkeys([shape, with_teams(shape, blocks, steps, widest, device)]))
 
 
 @dataclass(frozen=True)

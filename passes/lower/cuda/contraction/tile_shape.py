@@ -71,6 +71,8 @@ class TileShape:
 _LARGE = TileShape(64, 64, 16, 8, 8)
 _MIDDLE = TileShape(32, 64, 16, 4, 4)
 _SMALL = TileShape(32, 32, 16, 4, 4)
+SHAPES = (_LARGE, _MIDDLE, _SMALL)
+"""Every shape that is chosen from, in one team."""
 
 
 def choose_shape(device: Device, rows: int, columns: int, batch: int) -> TileShape:

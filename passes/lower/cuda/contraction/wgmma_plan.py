@@ -126,6 +126,7 @@ def plan_wgmma(
     device: Device,
     epilogue: Epilogue | None,
     slices: Sequence[Slice] = (),
+    tile: Tile | None = None,
 ) -> WgmmaPlan | None:
     """Return how a product is computed; None where TMA cannot copy its factors.
 
@@ -134,11 +135,15 @@ def plan_wgmma(
         device: that the code is for.
         epilogue: what happens to each element before it is stored, if anything.
         slices: what happens in its place, where that differs from column to column.
+        tile: how the product is cut; None to choose.
     """
     work, starts = work_of(epilogue, slices), [each.start for each in slices]
     followers = [each.epilogue for each in slices] if slices else [epilogue]
-    leaves_registers = all(_leaves_registers(product, each) for each in followers)
-    tile = choose_tile(product, device, work, starts, leaves_registers)
+    if tile is None:
+        leaves_registers = all(_leaves_registers(product, each) for each in followers)
+        tile = choose_tile(product, device, work, starts, leaves_registers)
+    elif any(start % tile.columns for start in starts):
+        return None
     if tile.split > 1 and (slices or not can_split(product, tile)):
         return None
     left = operand(product, product.left, tile.rows, is_left=True)

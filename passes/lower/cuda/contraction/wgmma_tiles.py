@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch_mlir.dialects import arith
 
@@ -203,6 +203,25 @@ def choose_tile(
     return min(fitting, key=lambda tile: microseconds(product, tile, work, device))
 
 
+def wgmma_choices() -> list[Tile]:
+    """Return every tile that there is code for, whatever it is worth."""
+    turns = [replace(tile, turns=True) for tile in TILES if tile.columns <= _MOST_IN_TURN]
+    return [*TILES, *turns, *_shared_tiles()]
+
+
+def wgmma_refusal(tile: Tile) -> str | None:
+    """Return what is wrong with a tile, whatever the product is; None for nothing."""
+    known = {(each.rows, each.columns, each.turns) for each in wgmma_choices()}
+    if (tile.rows, tile.columns, tile.turns) not in known:
+        shapes = (f"{[r, c]}{' by turns' if turns else ''}" for r, c, turns in sorted(known))
+        return f"has other tiles: {', '.join(shapes)}"
+    if tile.group < 1:
+        return f"walks through groups of 1 or more rows of tiles, not {tile.group}"
+    if tile.split not in (1, *_CLUSTERS):
+        return f"splits a reduction in {', '.join(map(str, (1, *_CLUSTERS)))}, not {tile.split}"
+    return None
+
+
 def can_split(product: Product, tile: Tile) -> bool:
     """Tell whether every block of a cluster has stages to bring, and all blocks run at once."""
     return shares(tile, _tiles(product, tile), _steps(product))
@@ -245,6 +264,7 @@ TILES = (
 _TURNS = (Tile(128, 128, turns=True),)
 """Likewise, where a block has some tiles: on an H100, 8192x3072x768 of bf16 takes 54 us by them, 57
 by warpgroups that share tiles. With 192 columns it is 53, but ptxas takes longer."""
+_MOST_IN_TURN = 192  # columns, for which there are registers
 _LEAST_TURNS = 3  # tiles of a block
 _LITTLE_WORK = 8  # operations on each element: with more, nothing is won by turns
 _CLUSTERS = {2: 64, 4: 30, 8: 15}

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`choose-schedules`: every stage is told which emitter makes its code, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.ops.stage import set_schedule
+from xyntra.passes.lower.cuda.emitters.table import choose_schedule
+from xyntra.passes.lower.cuda.stages.stage import stages_of, tidy
+from xyntra.passes.lower.gpu.device import DEFAULT, device_of
+from xyntra.passes.lower.nests.kernel_function import kernel_function
+from xyntra.passes.registry import register_pass
+
+
+@register_pass
+@dataclass(frozen=True)
+class ChooseSchedules:
+    """Give every stage the schedule that should take the least time.
+
+    A schedule that is already there is kept if it is legal.
+    """
+
+    name: ClassVar[str] = "choose-schedules"
+    device: str = DEFAULT
+    """What the code is for, by its name in the table of devices."""
+
+    def run(self, module: ir.Operation) -> None:
+        """Change the kernel of `module`.
+
+        Raises:
+            CompileError: a stage has a schedule that cannot be carried out.
+        """
+        function, device = kernel_function(module), device_of(self.device)
+        for stage in stages_of(function):
+            set_schedule(stage.op, choose_schedule(stage, device))
+        tidy(function)

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The interface between schedules and what makes code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from xyntra.dialects.attributes.schedule import Schedule
+from xyntra.errors import CompileError
+from xyntra.passes.lower.cuda.shared_memory import SharedMemory
+from xyntra.passes.lower.cuda.stages.stage import Stage
+from xyntra.passes.lower.cuda.thread_grid import LaunchShape
+from xyntra.passes.lower.gpu.device import Device
+
+Subject = TypeVar("Subject")
+Code = Callable[[SharedMemory], LaunchShape | None]
+"""Makes the code of one thread at the insertion point; returns the launch that runs it, if any."""
+
+
+class Impossible(Exception):
+    """An emitter cannot do what it is told; the text ends the sentence "emitter 'mma' …"."""
+
+
+@dataclass(frozen=True)
+class NoChoices:
+    """Of an emitter that leaves nothing to be chosen."""
+
+
+@dataclass(frozen=True)
+class Emitter(Generic[Subject]):
+    """Makes code for some subjects of a family.
+
+    Attributes:
+        name: as schedules have it.
+        choices: the dataclass of what it can be told.
+        plan: returns what makes the code, for a subject, choices and a device; raises `Impossible`.
+        candidates: the choices that may be worth a try, some of which may be impossible.
+    """
+
+    name: str
+    choices: type[Any]
+    plan: Callable[[Subject, Any, Device], Code]
+    candidates: Callable[[Subject, Device], Iterable[Any]]
+
+
+@dataclass(frozen=True)
+class Family(Generic[Subject]):
+    """Stages that the same emitters make code for.
+
+    Attributes:
+        read: returns what a stage computes; None for a stage of another family.
+        choose: returns the schedule that should take the least time.
+        emitters: all of them.
+    """
+
+    read: Callable[[Stage], Subject | None]
+    choose: Callable[[Subject, Device], Schedule]
+    emitters: tuple[Emitter[Subject], ...]
+
+    def code(self, subject: Subject, schedule: Schedule, device: Device) -> Code:
+        """Return what makes the code of `subject` as `schedule` says.
+
+        Raises:
+            CompileError: `bad-schedule`, it names no emitter of the family, or tells it what that
+                does not understand; `illegal-schedule`, the emitter cannot do it.
+        """
+        known = {each.name: each for each in self.emitters}
+        emitter = known.get(schedule.emitter)
+        if emitter is None:
+            message = f"no emitter '{schedule.emitter}' makes code for this stage"
+            hint = f"there are {', '.join(known)}"
+            raise CompileError("bad-schedule", message, hint=hint)
+        try:
+            return emitter.plan(subject, schedule.read(emitter.choices), device)
+        except Impossible as reason:
+            raise CompileError("illegal-schedule", f"emitter '{emitter.name}' {reason}") from reason
+
+    def legal(self, subject: Subject, device: Device) -> Iterator[Schedule]:
+        """Yield the schedules that a tuner may try."""
+        for emitter in self.emitters:
+            for choices in emitter.candidates(subject, device):
+                try:
+                    emitter.plan(subject, choices, device)
+                except Impossible:
+                    continue
+                yield Schedule.told(emitter.name, choices)
+
+
+def pair(numbers: tuple[int, ...], name: str) -> tuple[int, int]:
+    """Return the two numbers that a choice consists of.
+
+    Raises:
+        Impossible: there are more or fewer, or one is not positive.
+    """
+    if len(numbers) != 2 or min(numbers) < 1:
+        raise Impossible(f"needs two positive numbers as {name}, got {list(numbers)}")
+    return numbers[0], numbers[1]
+
+
+def no_choices(_subject: object, _device: Device) -> Iterable[NoChoices]:
+    """Return the candidates of an emitter that leaves nothing to be chosen."""
+    return (NoChoices(),)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The family of everything else: loops with branches and data-dependent places, one a stage."""
+
+from __future__ import annotations
+
+from xyntra.dialects.attributes.schedule import Schedule
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cuda.emitters.emitter import (
+    Code,
+    Emitter,
+    Family,
+    Impossible,
+    NoChoices,
+    no_choices,
+)
+from xyntra.passes.lower.cuda.general import emit_general, is_general
+from xyntra.passes.lower.cuda.loop_threads import emit_loops, plan_loops
+from xyntra.passes.lower.cuda.scans import emit_scan, plan_scan
+from xyntra.passes.lower.cuda.stages.stage import Stage
+from xyntra.passes.lower.cuda.thread_grid import LaunchShape
+from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.nests.access_strides import loop_extents
+
+
+def _read(stage: Stage) -> ir.Operation | None:
+    return stage.operations[-1] if len(stage.operations) == 1 else None
+
+
+def _choose(op: ir.Operation, device: Device) -> Schedule:
+    if _is_empty(op):
+        return Schedule("nothing")
+    if is_general(op):
+        return Schedule("outputs")
+    if op.name == "scf.for" and plan_scan(op) is not None:
+        return Schedule("scan")
+    if op.name == "scf.for" and plan_loops(op, device) is not None:
+        return Schedule("loops")
+    return Schedule("single-thread")
+
+
+def _is_empty(op: ir.Operation) -> bool:
+    return op.name == "linalg.generic" and 0 in loop_extents(op)
+
+
+def _plan_nothing(op: ir.Operation, _: NoChoices, device: Device) -> Code:
+    if not _is_empty(op):
+        raise Impossible("is for loops without iterations")
+    return lambda _: None
+
+
+def _plan_outputs(op: ir.Operation, _: NoChoices, device: Device) -> Code:
+    if not is_general(op) or _is_empty(op):
+        raise Impossible("computes loops around scalar code")
+    return lambda _: emit_general(op)
+
+
+def _plan_scan(op: ir.Operation, _: NoChoices, device: Device) -> Code:
+    found = plan_scan(op) if op.name == "scf.for" else None
+    if found is None:
+        raise Impossible("computes running values along rows that are long enough")
+    return lambda shared: emit_scan(found, shared)
+
+
+def _plan_loops(op: ir.Operation, _: NoChoices, device: Device) -> Code:
+    found = plan_loops(op, device) if op.name == "scf.for" else None
+    if found is None:
+        raise Impossible("needs a loop whose iterations may run at once")
+    return lambda _: emit_loops(found)
+
+
+def _plan_single(op: ir.Operation, _: NoChoices, device: Device) -> Code:
+    if op.name == "linalg.generic":
+        raise Impossible("leaves loops as they are, and these must be written first")
+    return lambda _: LaunchShape(1, 1)
+
+
+LOOPS = Family(
+    _read,
+    _choose,
+    (
+        Emitter("nothing", NoChoices, _plan_nothing, no_choices),
+        Emitter("outputs", NoChoices, _plan_outputs, no_choices),
+        Emitter("scan", NoChoices, _plan_scan, no_choices),
+        Emitter("loops", NoChoices, _plan_loops, no_choices),
+        Emitter("single-thread", NoChoices, _plan_single, no_choices),
+    ),
+)
