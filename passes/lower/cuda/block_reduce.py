@@ -10,7 +10,6 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.combiner import Combiner
-from xyntra.passes.lower.cuda.ptx.warps import shfl_bfly
 from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.thread_grid import (
     WARP,
@@ -96,13 +95,25 @@ def butterfly(value: ir.Value, distance: int) -> ir.Value:
     raw = value if isinstance(kind, ir.IntegerType) else emit("arith.bitcast", [value], integer)
     if bits < _WORD:
         moved = emit(
-            "arith.trunci", [shfl_bfly(emit("arith.extui", [raw], word), distance)], integer
+            "arith.trunci", [_exchange(emit("arith.extui", [raw], word), distance)], integer
         )
     elif bits == _WORD:
-        moved = shfl_bfly(raw, distance)
+        moved = _exchange(raw, distance)
     else:
         moved = _exchange_double(raw, distance)
     return moved if isinstance(kind, ir.IntegerType) else emit("arith.bitcast", [moved], kind)
+
+
+def _exchange(word: ir.Value, distance: int) -> ir.Value:
+    """Return the i32 of the thread of the warp whose number differs in the bit `distance`."""
+    mode = ir.Attribute.parse("#gpu<shuffle_mode xor>")
+    built = ir.Operation.create(
+        "gpu.shuffle",
+        results=[word.type, ir.IntegerType.get_signless(1)],
+        operands=[word, i32(distance), i32(WARP)],
+        attributes={"mode": mode},
+    )
+    return built.results[0]
 
 
 def _exchange_double(raw: ir.Value, distance: int) -> ir.Value:
@@ -110,7 +121,7 @@ def _exchange_double(raw: ir.Value, distance: int) -> ir.Value:
     shift = emit("arith.constant", [], wide, value=ir.IntegerAttr.get(wide, _WORD))
     halves = [raw, arith.shrui(raw, shift)]
     low, high = (
-        emit("arith.extui", [shfl_bfly(emit("arith.trunci", [half], word), distance)], wide)
+        emit("arith.extui", [_exchange(emit("arith.trunci", [half], word), distance)], wide)
         for half in halves
     )
     return arith.ori(arith.shli(high, shift), low)

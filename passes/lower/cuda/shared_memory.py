@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 
 STATIC_BYTES = 48 << 10
 """What every device gives a block without asking for more."""
+ALIGNMENT = 16
+"""Bytes of what `SharedMemory.allocate` returns: of the widest access."""
 DYNAMIC_ALIGNMENT = 1 << 10
 """Bytes; what the tensor memory accelerator's widest pattern of 128 bytes repeats after."""
 _SPACE = 3
@@ -28,28 +30,18 @@ class SharedMemory:
     module: ir.Operation
     name: str
     used: int = 0
-    count: int = field(default=0)
 
     def allocate(self, size: int, element: ir.Type) -> ir.Value:
         """Return memory for `size` elements at the insertion point."""
-        kind = ir.MemRefType.get([size], element, memory_space=_space())
-        symbol = f"{self.name}_shared{self.count}"
-        self.count += 1
         self.used += size * ITEM_BYTES[str(element)]
-        with ir.InsertionPoint.at_block_begin(self.module.regions[0].blocks[0]):
-            ir.Operation.create(
-                "memref.global",
-                attributes={
-                    "sym_name": ir.StringAttr.get(symbol),
-                    "sym_visibility": ir.StringAttr.get("private"),
-                    "type": ir.TypeAttr.get(kind),
-                    "initial_value": ir.UnitAttr.get(),
-                    "alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 16),
-                },
-            )
-        name = ir.FlatSymbolRefAttr.get(symbol)
+        alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), ALIGNMENT)
         return ir.Operation.create(
-            "memref.get_global", results=[kind], attributes={"name": name}
+            "memref.alloc",
+            results=[ir.MemRefType.get([size], element, memory_space=workgroup_space())],
+            attributes={
+                "alignment": alignment,
+                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0]),
+            },
         ).result
 
     def dynamic(self) -> ir.Value:
@@ -86,5 +78,6 @@ class SharedMemory:
         return self.allocate(size, element)
 
 
-def _space() -> ir.Attribute:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _SPACE)
+def workgroup_space() -> ir.Attribute:
+    """Return the memory space of what the threads of a block share."""
+    return ir.Attribute.parse("#gpu.address_space<workgroup>")

@@ -11,8 +11,6 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cuda.ptx.barriers import bar_sync
-from xyntra.passes.lower.cuda.ptx.special_registers import ctaid_x, tid_x
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
 from xyntra.passes.lower.nests.loop_builder import Position, index
 from xyntra.passes.lower.nests.shared_constants import integer_constant
@@ -50,12 +48,12 @@ class LaunchShape:
 
 def thread_number() -> ir.Value:
     """Return the number of the thread in its block, an i32."""
-    return tid_x()
+    return _number("thread")
 
 
 def block_number() -> ir.Value:
     """Return the number of the block, an i32."""
-    return ctaid_x()
+    return _number("block")
 
 
 def i32(number: int) -> ir.Value:
@@ -97,7 +95,7 @@ def global_thread(shape: LaunchShape) -> ir.Value:
 
 def barrier() -> None:
     """Wait for every thread of the block; what they wrote is visible after it."""
-    bar_sync()
+    ir.Operation.create("gpu.barrier")
 
 
 def delinearize(number: ir.Value, loops: Sequence[tuple[int, int]]) -> Position:
@@ -188,6 +186,11 @@ def rolled_loop(count: int, step: int, carried: Sequence[ir.Value]) -> scf.ForOp
 def like(number: ir.Value, constant: int) -> ir.Value:
     """Return a constant of the type of `number`, an i32 or index."""
     return index(constant) if isinstance(number.type, ir.IndexType) else i32(constant)
+
+
+def _number(of: str) -> ir.Value:
+    dimension = ir.Attribute.parse("#gpu<dim x>")
+    return as_i32(emit(f"gpu.{of}_id", [], ir.IndexType.get(), dimension=dimension))
 
 
 def _i32() -> ir.Type:
