@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.ops.stage import STAGE
+from xyntra.passes.lower.cuda.launch_shape import CudaLaunch
 from xyntra.passes.lower.cuda.launches import LAUNCH, emit_launch, launch_entry, launch_shape
 from xyntra.passes.lower.cuda.ptx.assembly import ASSEMBLY
 from xyntra.passes.lower.cuda.ptx.launches import (
@@ -17,9 +18,8 @@ from xyntra.passes.lower.cuda.ptx.launches import (
     is_griddepcontrol_wait,
     mark_entry,
 )
-from xyntra.passes.lower.cuda.shared_memory import ALIGNMENT
 from xyntra.passes.lower.cuda.tensor_map import MAP_ALIGNMENT, MAP_ARGUMENT, MAP_BYTES, pass_maps
-from xyntra.passes.lower.cuda.thread_grid import LaunchShape
+from xyntra.passes.lower.gpu.emit.shared_memory import ALIGNMENT
 from xyntra.passes.lower.nests.kernel_function import (
     constant_arguments,
     direct_operations_named,
@@ -57,7 +57,7 @@ class DeviceFunction:
     """
 
     name: str
-    shape: LaunchShape
+    shape: CudaLaunch
     lasting: tuple[bool, ...]
     scratch: tuple[int, ...]
 
@@ -68,7 +68,7 @@ def number_regions(regions: Sequence[ir.Operation]) -> None:
         region.attributes[_NUMBER] = ir.IntegerAttr.get(ir.IndexType.get(), number)
 
 
-def outline(module: ir.Operation, shapes: Sequence[LaunchShape | None]) -> None:
+def outline(module: ir.Operation, shapes: Sequence[CudaLaunch | None]) -> None:
     """Move the code of a kernel's launches into functions of a `gpu.module`.
 
     The kernel function is the host's afterwards: it holds the launches, in order.
@@ -136,7 +136,7 @@ def _device_module(module: ir.Operation) -> ir.Block:
 
 
 def _device_function(
-    function: ir.Operation, name: str, shape: LaunchShape, lasting: Sequence[bool]
+    function: ir.Operation, name: str, shape: CudaLaunch, lasting: Sequence[bool]
 ) -> None:
     """Make a function for a device of the body of `function`, which is left without one."""
     body = entry_block(function)

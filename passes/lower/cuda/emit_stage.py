@@ -8,22 +8,22 @@ from collections.abc import Sequence
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
 from xyntra.passes.lower.cuda.attention.emit import emit_attention
-from xyntra.passes.lower.cuda.column_group import column_group
-from xyntra.passes.lower.cuda.columns import emit_columns
 from xyntra.passes.lower.cuda.contraction.select import emit_contraction
-from xyntra.passes.lower.cuda.general import emit_general, is_general
 from xyntra.passes.lower.cuda.launch_groups import is_nest
-from xyntra.passes.lower.cuda.loop_threads import emit_loops
-from xyntra.passes.lower.cuda.pointwise import emit_pointwise
-from xyntra.passes.lower.cuda.reductions import emit_reduction
 from xyntra.passes.lower.cuda.register_rows import emit_register_rows
-from xyntra.passes.lower.cuda.rows import emit_rows
-from xyntra.passes.lower.cuda.scans import emit_scan
-from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.stages.stage import Stage
-from xyntra.passes.lower.cuda.thread_grid import MAX_GRID, LaunchShape
-from xyntra.passes.lower.cuda.transposed_tiles import emit_transposed
 from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.elementwise.general import emit_general, is_general
+from xyntra.passes.lower.gpu.elementwise.pointwise import emit_pointwise
+from xyntra.passes.lower.gpu.elementwise.transposed_tiles import emit_transposed
+from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
+from xyntra.passes.lower.gpu.emit.thread_grid import MAX_GRID, LaunchShape
+from xyntra.passes.lower.gpu.loops.loop_threads import emit_loops
+from xyntra.passes.lower.gpu.reductions.column_group import column_group
+from xyntra.passes.lower.gpu.reductions.columns import emit_columns
+from xyntra.passes.lower.gpu.reductions.reductions import emit_reduction
+from xyntra.passes.lower.gpu.rows.rows import emit_rows
+from xyntra.passes.lower.gpu.scan_sort.scans import emit_scan
 from xyntra.passes.lower.nests.access_strides import loop_extents
 from xyntra.passes.lower.nests.linear_nest import LinearNest, linear_nest
 from xyntra.passes.lower.nests.shared_constants import shared_constants
@@ -52,7 +52,7 @@ def emit_stage(stage: Stage, module: ir.Operation, name: str, device: Device) ->
     if first.name == "linalg.generic" and 0 in loop_extents(first):
         return None
     with shared_constants(stage.op.regions[0].blocks[0]):
-        return _emit(stage, SharedMemory(module, name), device)
+        return _emit(stage, SharedMemory(module, name, device), device)
 
 
 def emit_plain_stage(stage: Stage) -> LaunchShape | None:

@@ -13,8 +13,8 @@ from dataclasses import asdict
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cuda.launch_shape import CudaLaunch
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
-from xyntra.passes.lower.cuda.thread_grid import LaunchShape
 
 LAUNCH = "gpu.launch_func"
 _MAP = "builtin.unrealized_conversion_cast"  # a tensor to the argument that describes it
@@ -26,7 +26,7 @@ _GRID, _BLOCK, _CLUSTER, _SHARED, _ARGUMENTS = 1, 4, 7, 10, 11
 
 
 def emit_launch(
-    module: str, function: str, shape: LaunchShape, arguments: Sequence[ir.Value]
+    module: str, function: str, shape: CudaLaunch, arguments: Sequence[ir.Value]
 ) -> None:
     """Emit a launch at the insertion point.
 
@@ -65,7 +65,7 @@ def launch_entry(op: ir.Operation) -> str:
     return str(ir.SymbolRefAttr(op.attributes["kernel"]).value[-1])
 
 
-def launch_shape(op: ir.Operation) -> LaunchShape:
+def launch_shape(op: ir.Operation) -> CudaLaunch:
     """Return what `emit_launch` was given."""
     segments = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
 
@@ -74,7 +74,7 @@ def launch_shape(op: ir.Operation) -> LaunchShape:
         return int(ir.IntegerAttr(operand.owner.attributes["value"]).value)
 
     arguments = list(op.operands)[sum(segments[:_ARGUMENTS]) :]
-    return LaunchShape(
+    return CudaLaunch(
         constant(_GRID),
         constant(_BLOCK),
         shared=constant(_SHARED) if segments[_SHARED] else 0,

@@ -17,8 +17,8 @@ from xyntra.passes.lower.cuda.device_functions import (
 from xyntra.passes.lower.cuda.device_math import check_math
 from xyntra.passes.lower.cuda.emit_stage import emit_plain_stage, emit_stage, erase_emitted
 from xyntra.passes.lower.cuda.exponential import expand_exponentials, hide_exponentials
-from xyntra.passes.lower.cuda.extreme_keys import find_extremes_by_keys
 from xyntra.passes.lower.cuda.gelu import expand_gelus, hide_gelus
+from xyntra.passes.lower.cuda.launch_shape import CudaLaunch
 from xyntra.passes.lower.cuda.one_plus_erf import expand_one_plus_erf, hide_one_plus_erf
 from xyntra.passes.lower.cuda.one_plus_tanh import expand_one_plus_tanh, hide_one_plus_tanh
 from xyntra.passes.lower.cuda.stages.align_operands import AlignOperands
@@ -35,7 +35,6 @@ from xyntra.passes.lower.cuda.stages.split_long_reductions import SplitLongReduc
 from xyntra.passes.lower.cuda.stages.split_scans import SplitScans
 from xyntra.passes.lower.cuda.stages.spread_updates import SpreadUpdates
 from xyntra.passes.lower.cuda.stages.stage import Stage, stages_of
-from xyntra.passes.lower.cuda.thread_grid import LaunchShape
 from xyntra.passes.lower.cuda.to_llvm import LoweredCudaKernel, from_gpu
 from xyntra.passes.lower.data_by_slices import DataBySlices
 from xyntra.passes.lower.defined_arithmetic import DefinedArithmetic
@@ -44,6 +43,7 @@ from xyntra.passes.lower.empty_arguments import EmptyArguments
 from xyntra.passes.lower.fast_math import FastMath
 from xyntra.passes.lower.forward_copies import ForwardCopies
 from xyntra.passes.lower.gpu.device import Device, Feature, device_of
+from xyntra.passes.lower.gpu.reductions.extreme_keys import find_extremes_by_keys
 from xyntra.passes.lower.inplace_results import InplaceResults
 from xyntra.passes.lower.narrow_floats import NarrowFloats
 from xyntra.passes.lower.nests.kernel_function import (
@@ -117,7 +117,7 @@ def to_gpu(module: ir.Operation, device: Device) -> ir.Operation:
     return module
 
 
-def _emit(module: ir.Operation, device: Device) -> list[LaunchShape | None]:
+def _emit(module: ir.Operation, device: Device) -> list[CudaLaunch | None]:
     """Put the code of threads in the place of what the kernel computes; returns the launches."""
     function = kernel_function(module)
     plain = is_generic(function)
@@ -125,7 +125,7 @@ def _emit(module: ir.Operation, device: Device) -> list[LaunchShape | None]:
         step.run(module)
     stages = stages_of(function)
     name = function_name(function)
-    shapes: list[LaunchShape | None] = []
+    shapes: list[CudaLaunch | None] = []
     roomy = []
     for number, stage in enumerate(stages):
         with module.context:
@@ -133,8 +133,9 @@ def _emit(module: ir.Operation, device: Device) -> list[LaunchShape | None]:
                 shape = emit_plain_stage(stage)
             else:
                 shape = emit_stage(stage, module, f"{name}_{number}", device)
-        shapes.append(shape)
-        if shape is not None and _leaves_room(stage, shape, device):
+        launch = None if shape is None else CudaLaunch.of(shape)
+        shapes.append(launch)
+        if launch is not None and _leaves_room(stage, launch, device):
             roomy.append(stage)
     for stage in stages:
         erase_emitted(stage)
@@ -167,7 +168,7 @@ def _stage_passes(device: Device, *, plain: bool) -> tuple[Pass, ...]:
     )
 
 
-def _leaves_room(stage: Stage, shape: LaunchShape, device: Device) -> bool:
+def _leaves_room(stage: Stage, shape: CudaLaunch, device: Device) -> bool:
     """Tell whether blocks of the next launch find their places as if this one were not there."""
     is_small = shape.grid <= device.multiprocessors and shape.block <= _FEW_THREADS
     if stage.attention is not None:

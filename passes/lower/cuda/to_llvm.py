@@ -15,13 +15,13 @@ from torch_mlir.dialects.transform import interpreter
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.approximate import APPROXIMATED, approximate_marked
-from xyntra.passes.lower.cuda.atomics import relax_atomics
 from xyntra.passes.lower.cuda.device_functions import (
     device_functions,
     device_module,
     mark_kernels,
 )
-from xyntra.passes.lower.cuda.thread_grid import LaunchShape
+from xyntra.passes.lower.cuda.launch_shape import CudaLaunch
+from xyntra.passes.lower.cuda.relaxed_atomics import relax_atomics
 from xyntra.passes.lower.upstream import check_lowered, run_upstream
 
 _LOOPS = (
@@ -64,7 +64,7 @@ class Launch:
     """
 
     entry: str
-    shape: LaunchShape
+    shape: CudaLaunch
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from xyntra.passes.lower.cuda.attention.flash import emit_flash
 from xyntra.passes.lower.cuda.attention.hopper import emit_hopper
 from xyntra.passes.lower.cuda.attention.hopper_plan import plan_hopper
 from xyntra.passes.lower.cuda.attention.problem import Problem
-from xyntra.passes.lower.cuda.shared_memory import SharedMemory
-from xyntra.passes.lower.cuda.thread_grid import LaunchShape
 from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
+from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape
 
 
 def emit_attention(problem: Problem, shared: SharedMemory, device: Device) -> LaunchShape:

@@ -11,16 +11,16 @@ from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
 from xyntra.passes.lower.cuda.contraction.mma import emit_mma
 from xyntra.passes.lower.cuda.contraction.mma_plan import MmaPlan, plan_mma
 from xyntra.passes.lower.cuda.contraction.mma_result import neighbours
-from xyntra.passes.lower.cuda.contraction.pooling import emit_pooling, pooling_of
 from xyntra.passes.lower.cuda.contraction.product import convolution_of, product_of
 from xyntra.passes.lower.cuda.contraction.row_partials import PARTIAL_COLUMNS
-from xyntra.passes.lower.cuda.contraction.simt import emit_simt
 from xyntra.passes.lower.cuda.contraction.wgmma import emit_wgmma
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import WgmmaPlan, plan_wgmma
 from xyntra.passes.lower.cuda.precision import allows_tf32
-from xyntra.passes.lower.cuda.shared_memory import SharedMemory
-from xyntra.passes.lower.cuda.thread_grid import LaunchShape
+from xyntra.passes.lower.gpu.conv.pooling import emit_pooling, pooling_of
 from xyntra.passes.lower.gpu.device import Device, Feature
+from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
+from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape
+from xyntra.passes.lower.gpu.matmul.simt import emit_simt
 
 OVERLAPS = True
 """Whether products on warps with folded norms bring weights before the launch ahead has ended.

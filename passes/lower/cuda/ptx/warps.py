@@ -7,7 +7,9 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.ptx.assembly import assembly, attribute, i32, integer
 
-_ALL, _LAST = -1, 31  # lanes
+WARP = 32
+"""Lanes of a warp."""
+_ALL, _LAST = -1, WARP - 1  # lanes
 
 
 def shfl_bfly_asm(value: ir.Value, distance: int) -> ir.Value:
