@@ -45,6 +45,10 @@ ROOTS = {
 }
 
 
+APART = {"xyntra.passes.lower.gpu": ("xyntra.passes.lower.cuda",)}
+"""What a package may not import although it lies in the same layer."""
+
+
 class Import(NamedTuple):
     module: str
     line: int
@@ -84,6 +88,13 @@ def imports(text: str, module: str, known: set[str]) -> Iterator[Import]:
                 yield Import(inner if inner in known else source, node.lineno)
 
 
+def _apart_of(module: str) -> Iterator[str]:
+    """Yield the packages that a module may not import although they lie in its layer."""
+    for package, others in APART.items():
+        if f"{module}.".startswith(f"{package}."):
+            yield from others
+
+
 def violations(root: Path) -> Iterator[str]:
     """Yield one message for each import that goes up, or module that has no layer."""
     found = list(modules(root))
@@ -97,6 +108,9 @@ def violations(root: Path) -> Iterator[str]:
             if module.split(".")[0] != "xyntra":
                 continue
             other = layer_of(module)
+            for apart in _apart_of(name):
+                if f"{module}.".startswith(f"{apart}."):
+                    yield f"{path}:{line}: {module} ({apart}) is imported from what is apart"
             if other is None:
                 yield f"{path}:{line}: {module}, imported here, is in no layer"
             elif other < own:
@@ -133,6 +147,13 @@ def write(root: Path, path: str, text: str) -> None:
         ("xyntra/plan/__init__.py", "from ..tune import x\n", 1, "xyntra.tune"),
         ("xyntra/tune/a.py", "import os, xyntra\n", 1, "xyntra"),
         ("xyntra/api.py", "import xyntra.tools.cli\n", 1, "xyntra.tools.cli"),
+        ("passes/lower/gpu/a.py", "from ..cuda import b\n", 1, "xyntra.passes.lower.cuda"),
+        (
+            "passes/lower/gpu/c/a.py",
+            "\nimport xyntra.passes.lower.cuda.d\n",
+            2,
+            "xyntra.passes.lower.cuda.d",
+        ),
     ],
 )
 def test_imports_going_up_are_found(

@@ -139,7 +139,8 @@ def _allocations(function: ir.Operation) -> list[ir.Operation]:
         place = f"kernel '{function_name(function)}'"
         message = "a kernel does not free memory, which belongs to the caller"
         raise CompileError("kernel-free", message, place=place)
-    return found
+    # What lies in another memory space is not the caller's: a block of a GPU has it by itself.
+    return [op for op in found if ir.MemRefType(op.result.type).memory_space is None]
 
 
 def _positions_of_uses(op: ir.Operation, positions: dict[ir.Operation, int]) -> list[int]:

@@ -67,7 +67,7 @@ def check_lowered(module: ir.Operation, dialects: tuple[str, ...], target: str) 
     Raises:
         CompileError: naming what is left, and the target that has no code for it.
     """
-    prefixes = ("builtin.module", *(f"{name}." for name in dialects))
+    prefixes = ("builtin.module", "gpu.module", *(f"{name}." for name in dialects))
     found: set[str] = set()
 
     def visit(op: ir.Operation) -> ir.WalkResult:

@@ -10,16 +10,50 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cuda.combiner import Combiner
-from xyntra.passes.lower.cuda.ptx.clusters import barrier_cluster, mapa, st_shared_cluster
+from xyntra.passes.lower.cuda.ptx.clusters import (
+    barrier_cluster,
+    barrier_cluster_arrive,
+    barrier_cluster_wait,
+    mapa,
+    st_shared_cluster,
+)
 from xyntra.passes.lower.cuda.ptx.special_registers import cluster_ctarank
-from xyntra.passes.lower.cuda.shared_memory import SharedMemory
-from xyntra.passes.lower.cuda.thread_grid import WARP, as_index, i32, thread_number, when
+from xyntra.passes.lower.cuda.ptx.warps import WARP
+from xyntra.passes.lower.gpu.emit.combiner import Combiner
+from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
+from xyntra.passes.lower.gpu.emit.thread_grid import as_index, i32, thread_number, when
 from xyntra.passes.lower.nests.loop_builder import index
 
 _WORD, _DOUBLE = 32, 64  # bits
 Pairs = list[tuple[ir.Value, ...]]
 """Values of several warps, those of one together."""
+
+
+class RowCluster:
+    """The blocks of a cluster that share a row; see `BlockCluster`."""
+
+    def __init__(self, shared: SharedMemory) -> None:
+        self._shared = shared
+
+    def arrive(self) -> None:
+        """Say that this block runs."""
+        barrier_cluster_arrive(release=False)
+
+    def await_others(self) -> None:
+        """Wait until all blocks run."""
+        barrier_cluster_wait(acquire=False)
+
+    def rank(self) -> ir.Value:
+        """Return the number of this block in its cluster, an i32."""
+        return cluster_ctarank()
+
+    def combine(self, value: ir.Value, combiner: Combiner, size: int) -> ir.Value:
+        """Return the combination of what `size` blocks have, in every thread."""
+        return cluster_reduce(value, combiner, size, self._shared)
+
+    def gather(self, values: Sequence[ir.Value], warps: int, size: int) -> Pairs:
+        """Return two f32s of all `warps` of `size` blocks, a share of them in every lane."""
+        return cluster_gather(values, warps, size, self._shared)
 
 
 def cluster_reduce(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""One function for every launch of a kernel."""
+"""One function for every launch of a kernel, in a `gpu.module`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.ops.stage import STAGE
+from xyntra.passes.lower.cuda.launch_shape import CudaLaunch
+from xyntra.passes.lower.cuda.launches import LAUNCH, emit_launch, launch_entry, launch_shape
 from xyntra.passes.lower.cuda.ptx.assembly import ASSEMBLY
 from xyntra.passes.lower.cuda.ptx.launches import (
     GRID_CONSTANT,
@@ -17,7 +19,7 @@ from xyntra.passes.lower.cuda.ptx.launches import (
     mark_entry,
 )
 from xyntra.passes.lower.cuda.tensor_map import MAP_ALIGNMENT, MAP_ARGUMENT, MAP_BYTES, pass_maps
-from xyntra.passes.lower.cuda.thread_grid import LaunchShape
+from xyntra.passes.lower.gpu.emit.shared_memory import ALIGNMENT
 from xyntra.passes.lower.nests.kernel_function import (
     constant_arguments,
     direct_operations_named,
@@ -26,11 +28,17 @@ from xyntra.passes.lower.nests.kernel_function import (
     inplace_pairs,
     kernel_function,
     operations_named,
+    terminator,
 )
 
 BUFFER_ALIGNMENT = 16
 """Bytes: every pointer that an entry point is given is a multiple of it."""
+MODULE = "device"
+"""Symbol of the `gpu.module` with the functions of a kernel's launches."""
 _NUMBER = "xyntra.launch"
+_LASTING = "xyntra.lasting"
+_SCRATCH = "xyntra.scratch"
+_SYMBOLS = ("memref.global", "llvm.mlir.global")
 _ADDRESSES = frozenset({"llvm.getelementptr", "llvm.addrspacecast", "llvm.bitcast"})
 _WRITES = {"llvm.store": 1, "llvm.atomicrmw": 0, "llvm.cmpxchg": 0, "llvm.ptrtoint": 0}
 """Operations that write, or may, through one of their operands."""
@@ -49,7 +57,7 @@ class DeviceFunction:
     """
 
     name: str
-    shape: LaunchShape
+    shape: CudaLaunch
     lasting: tuple[bool, ...]
     scratch: tuple[int, ...]
 
@@ -60,8 +68,10 @@ def number_regions(regions: Sequence[ir.Operation]) -> None:
         region.attributes[_NUMBER] = ir.IntegerAttr.get(ir.IndexType.get(), number)
 
 
-def outline(module: ir.Operation, shapes: Sequence[LaunchShape | None]) -> list[DeviceFunction]:
-    """Replace the kernel function of `module` by one function a launch.
+def outline(module: ir.Operation, shapes: Sequence[CudaLaunch | None]) -> None:
+    """Move the code of a kernel's launches into functions of a `gpu.module`.
+
+    The kernel function is the host's afterwards: it holds the launches, in order.
 
     Args:
         module: its kernel function holds regions with the numbers of their launches, and has been
@@ -70,54 +80,147 @@ def outline(module: ir.Operation, shapes: Sequence[LaunchShape | None]) -> list[
     """
     function = kernel_function(module)
     name = function_name(function)
-    scratch = tuple(ir.DenseI64ArrayAttr(function.attributes["xyntra.scratch"]))
     only_read, constant = _only_read(function), constant_arguments(function)
     known = tuple(each and number in constant for number, each in enumerate(only_read))
-    found = []
     launched = [(number, shape) for number, shape in enumerate(shapes) if shape is not None]
+    module.attributes["gpu.container_module"] = ir.UnitAttr.get()
+    with function.location:
+        device, host = _device_module(module), _host_function(function)
     for number, shape in launched:
         copy = function
         if number != launched[-1][0]:
             with ir.InsertionPoint(function):
                 copy = function.clone().operation
-            _erase_regions(function, {number})
-        copy.attributes["sym_name"] = ir.StringAttr.get(f"{name}_{number}", module.context)
-        _erase_regions(copy, set(range(len(shapes))) - {number})
-        _inline_stage(copy)
+            _erase_stages(function, {number})
+        _erase_stages(copy, set(range(len(shapes))) - {number})
         inner = operations_named(copy, ASSEMBLY, MAP_ARGUMENT)
         if shape.programmatic and not any(map(is_griddepcontrol_wait, inner)):
             _wait_in_code(copy)
         casts = (op for op in inner if op.name == MAP_ARGUMENT)
         shape = replace(shape, maps=pass_maps(copy, shape.maps, casts))
         lasting = known if shape.programmatic else only_read
-        found.append(DeviceFunction(f"{name}_{number}", shape, lasting, scratch))
-    if not launched:
-        function.erase()
-    return found
+        entry = f"{name}_{number}"
+        with function.location:
+            with ir.InsertionPoint.at_block_terminator(host):
+                emit_launch(MODULE, entry, shape, list(host.arguments))
+            with ir.InsertionPoint(device):
+                _device_function(copy, entry, shape, lasting)
+        if copy is not function:
+            copy.erase()
+    function.erase()
 
 
-def _erase_regions(function: ir.Operation, numbers: Set[int]) -> None:
-    for region in direct_operations_named(function, STAGE):
-        if ir.IntegerAttr(region.attributes[_NUMBER]).value in numbers:
-            region.erase()
+def _host_function(function: ir.Operation) -> ir.Block:
+    """Return the body of a new function, before `function`, that takes and says the same."""
+    attributes = {name: function.attributes[name] for name in function.attributes}
+    with ir.InsertionPoint(function):
+        host = ir.Operation.create("func.func", attributes=attributes, regions=1)
+    kinds = [argument.type for argument in entry_block(function).arguments]
+    block = host.regions[0].blocks.append(*kinds)
+    with ir.InsertionPoint(block):
+        ir.Operation.create("func.return")
+    return block
+
+
+def _device_module(module: ir.Operation) -> ir.Block:
+    """Return the body of a new `gpu.module` in `module`, which takes what memory is declared."""
+    body = module.regions[0].blocks[0]
+    declared = [view.operation for view in body.operations if view.operation.name in _SYMBOLS]
+    with ir.InsertionPoint(body):
+        attributes = {"sym_name": ir.StringAttr.get(MODULE)}
+        created = ir.Operation.create("gpu.module", attributes=attributes, regions=1)
+    block = created.regions[0].blocks.append()
+    for op in declared:
+        block.append(op)
+    return block
+
+
+def _device_function(
+    function: ir.Operation, name: str, shape: CudaLaunch, lasting: Sequence[bool]
+) -> None:
+    """Make a function for a device of the body of `function`, which is left without one."""
+    body = entry_block(function)
+    _inline_stage(function)
+    last = terminator(body)
+    with ir.InsertionPoint(last):
+        ir.Operation.create("gpu.return")
+    last.erase()
+    inputs = [argument.type for argument in body.arguments]
+    signature = ir.FunctionType.get(inputs, [])
+    memory = _workgroup_memory(body)
+    alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), ALIGNMENT)
+    aligned = ir.DictAttr.get({"llvm.align": alignment})
+    attributes: dict[str, ir.Attribute] = {
+        "sym_name": ir.StringAttr.get(name),
+        "function_type": ir.TypeAttr.get(signature),
+        "kernel": ir.UnitAttr.get(),
+        "known_block_size": ir.DenseI32ArrayAttr.get([shape.block, 1, 1]),
+        "workgroup_attributions": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), memory),
+        _LASTING: ir.DenseBoolArrayAttr.get(list(lasting)),
+    }
+    if memory:
+        attributes["workgroup_attrib_attrs"] = ir.ArrayAttr.get([aligned] * memory)
+    created = ir.Operation.create("gpu.func", attributes=attributes, regions=1)
+    body.append_to(created.regions[0])
+
+
+def _workgroup_memory(body: ir.Block) -> int:
+    """Pass what a block allocates for its threads as arguments behind all others; returns how many.
+
+    They are the attributions of a `gpu.func`.
+    """
+    found = operations_named(body.owner, "memref.alloc")
+    for op in found:
+        argument = body.add_argument(op.result.type, op.location)
+        op.result.replace_all_uses_with(argument)
+    for op in found:
+        op.erase()
+    return len(found)
 
 
 def _inline_stage(function: ir.Operation) -> None:
-    """Put what the only stage of a function holds in its place."""
-    (stage,) = direct_operations_named(function, STAGE)
-    for view in list(stage.regions[0].blocks[0].operations)[:-1]:
-        view.operation.move_before(stage)
-    stage.erase()
+    """Move the code of a launch out of the operation around it."""
+    for stage in direct_operations_named(function, STAGE):
+        inner = [view.operation for view in stage.regions[0].blocks[0].operations]
+        for op in inner[:-1]:
+            op.move_before(stage)
+        stage.erase()
+
+
+def _erase_stages(function: ir.Operation, numbers: Set[int]) -> None:
+    for stage in direct_operations_named(function, STAGE):
+        if ir.IntegerAttr(stage.attributes[_NUMBER]).value in numbers:
+            stage.erase()
+
+
+def device_functions(module: ir.Operation) -> list[DeviceFunction]:
+    """Return the functions of a kernel's launches, in order, as `outline` wrote them down."""
+    host = kernel_function(module)
+    scratch = tuple(ir.DenseI64ArrayAttr(host.attributes[_SCRATCH]))
+    entries = {function_name(op): op for op in operations_named(device_module(module), "gpu.func")}
+    found = []
+    for op in direct_operations_named(host, LAUNCH):
+        name = launch_entry(op)
+        lasting = tuple(ir.DenseBoolArrayAttr(entries[name].attributes[_LASTING]))
+        found.append(DeviceFunction(name, launch_shape(op), lasting, scratch))
+    return found
+
+
+def device_module(module: ir.Operation) -> ir.Operation:
+    """Return the `gpu.module` of a kernel."""
+    (found,) = direct_operations_named(module, "gpu.module")
+    return found
 
 
 def mark_kernels(module: ir.Operation, functions: Sequence[DeviceFunction]) -> None:
-    """Make the lowered functions of `module` entry points for their launches."""
+    """Make the lowered functions of a `gpu.module` entry points for their launches."""
     known = {each.name: each for each in functions}
     for op in direct_operations_named(module, "llvm.func"):
         device = known.get(function_name(op))
         if device is None:
             continue
         shape = device.shape
+        del op.attributes[_LASTING]
         mark_entry(op, shape.block, shape.resident, shape.cluster)
         op.attributes["arg_attrs"] = _argument_attributes(device, entry_block(op).arguments)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cuda.combiner import Combiner
+from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.nests.access_strides import loop_extents
 from xyntra.passes.lower.nests.kernel_function import entry_block
 from xyntra.passes.lower.nests.memrefs import allocate, identity_map, root

@@ -12,12 +12,13 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cuda.pointwise import item_bytes
+from xyntra.passes.lower.cuda.dynamic_memory import dynamic_memory
 from xyntra.passes.lower.cuda.ptx.barriers import bar_warp_sync
 from xyntra.passes.lower.cuda.ptx.copies import cp_async, cp_async_commit_group, cp_async_wait_group
 from xyntra.passes.lower.cuda.ptx.memory import ld_shared, shared_address
-from xyntra.passes.lower.cuda.shared_memory import SharedMemory
-from xyntra.passes.lower.cuda.thread_grid import i32, thread_number
+from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
+from xyntra.passes.lower.gpu.emit.thread_grid import i32, thread_number
+from xyntra.passes.lower.gpu.emit.vectors import item_bytes
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import index, plus
 from xyntra.passes.lower.nests.memrefs import view_offset
@@ -33,7 +34,7 @@ class ParkedRows:
 
     def __init__(self, threads: int, shared: SharedMemory) -> None:
         self._threads = threads
-        self._start = shared_address(shared.dynamic())
+        self._start = shared_address(dynamic_memory(shared))
         self._number = thread_number()
         self._used = 0
 

@@ -3,19 +3,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
-from torch_mlir.dialects import llvm
+from dataclasses import replace
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.fallbacks import is_generic
-from xyntra.passes.lower.cuda.approximate import APPROXIMATED, approximate_marked
-from xyntra.passes.lower.cuda.atomics import relax_atomics
 from xyntra.passes.lower.cuda.attention.carrier import carry_attention
 from xyntra.passes.lower.cuda.contraction.group import ANCHOR
 from xyntra.passes.lower.cuda.device_functions import (
     let_next_begin,
-    mark_kernels,
     number_regions,
     outline,
 )
@@ -23,8 +18,8 @@ from xyntra.passes.lower.cuda.device_math import check_math
 from xyntra.passes.lower.cuda.emit_stage import emit_plain_stage, emit_stage, erase_emitted
 from xyntra.passes.lower.cuda.emitters.choose_schedules import ChooseSchedules
 from xyntra.passes.lower.cuda.exponential import expand_exponentials, hide_exponentials
-from xyntra.passes.lower.cuda.extreme_keys import find_extremes_by_keys
 from xyntra.passes.lower.cuda.gelu import expand_gelus, hide_gelus
+from xyntra.passes.lower.cuda.launch_shape import CudaLaunch
 from xyntra.passes.lower.cuda.one_plus_erf import expand_one_plus_erf, hide_one_plus_erf
 from xyntra.passes.lower.cuda.one_plus_tanh import expand_one_plus_tanh, hide_one_plus_tanh
 from xyntra.passes.lower.cuda.stages.align_operands import AlignOperands
@@ -41,7 +36,7 @@ from xyntra.passes.lower.cuda.stages.split_long_reductions import SplitLongReduc
 from xyntra.passes.lower.cuda.stages.split_scans import SplitScans
 from xyntra.passes.lower.cuda.stages.spread_updates import SpreadUpdates
 from xyntra.passes.lower.cuda.stages.stage import Stage, stages_of
-from xyntra.passes.lower.cuda.thread_grid import LaunchShape
+from xyntra.passes.lower.cuda.to_llvm import LoweredCudaKernel, from_gpu
 from xyntra.passes.lower.data_by_slices import DataBySlices
 from xyntra.passes.lower.defined_arithmetic import DefinedArithmetic
 from xyntra.passes.lower.destination_passing import DestinationPassing
@@ -49,6 +44,7 @@ from xyntra.passes.lower.empty_arguments import EmptyArguments
 from xyntra.passes.lower.fast_math import FastMath
 from xyntra.passes.lower.forward_copies import ForwardCopies
 from xyntra.passes.lower.gpu.device import Device, Feature, device_of
+from xyntra.passes.lower.gpu.reductions.extreme_keys import find_extremes_by_keys
 from xyntra.passes.lower.inplace_results import InplaceResults
 from xyntra.passes.lower.narrow_floats import NarrowFloats
 from xyntra.passes.lower.nests.kernel_function import (
@@ -61,18 +57,10 @@ from xyntra.passes.lower.nests.kernel_function import (
 from xyntra.passes.lower.nests.memrefs import VIEWS
 from xyntra.passes.lower.scratch_allocation import ScratchAllocation
 from xyntra.passes.lower.strided_copies import StridedCopies
-from xyntra.passes.lower.upstream import WIDEN, bufferize, check_lowered, run_upstream
+from xyntra.passes.lower.upstream import WIDEN, bufferize, run_upstream
 from xyntra.passes.math.expand_math import expand_classes, expand_math
 from xyntra.passes.registry import Pass
 
-# The conversions go in one pass, which walks the module once, but for those that depend on the
-# results of others.
-_LLVM = (
-    "fold-memref-alias-ops,expand-strided-metadata,lower-affine,canonicalize,cse,"
-    "convert-scf-to-cf,convert-func-to-llvm{use-bare-ptr-memref-call-conv=1},"
-    "convert-to-llvm{filter-dialects=arith,math,vector,memref,index,cf,ub},"
-    "convert-nvvm-to-llvm,reconcile-unrealized-casts,canonicalize,cse"
-)
 PROGRAMMATIC = True
 """Whether launches are prepared while the ones before them end, and wait by themselves.
 
@@ -91,35 +79,6 @@ _BUFFERS: tuple[Pass, ...] = (
 )
 
 
-@dataclass(frozen=True)
-class Launch:
-    """One launch of a kernel's code: its entry point takes all pointers of the kernel.
-
-    Attributes:
-        entry: symbol of the entry point.
-        shape: threads, shared memory, and the tensor maps that it takes behind the pointers.
-    """
-
-    entry: str
-    shape: LaunchShape
-
-
-@dataclass(frozen=True)
-class LoweredCudaKernel:
-    """LLVM IR of one kernel, as LLVM 24 prints it, and how it is launched.
-
-    Attributes:
-        llvm_ir: the text; its entry points take the kernel's inputs, its results that are not
-            written in place, and its scratch slots.
-        launches: in order; none where there is nothing to compute.
-        scratch: bytes of every scratch slot.
-    """
-
-    llvm_ir: str
-    launches: tuple[Launch, ...]
-    scratch: tuple[int, ...]
-
-
 def lower_kernel(module: ir.Module, architecture: str) -> LoweredCudaKernel:
     """Lower the kernel function of `module` to LLVM IR; `module` cannot be used afterwards.
 
@@ -134,19 +93,40 @@ def lower_kernel(module: ir.Module, architecture: str) -> LoweredCudaKernel:
     function = kernel_function(operation)
     check_contract(function)
     with kernel_named(function), operation.context, operation.location:
-        return _lower(operation, device_of(architecture))
+        return from_gpu(to_gpu(operation, device_of(architecture)))
 
 
-def _lower(module: ir.Operation, device: Device) -> LoweredCudaKernel:
-    module.context.get_dialect_descriptor("nvvm")  # loads it
+def to_gpu(module: ir.Operation, device: Device) -> ir.Operation:
+    """Lower the kernel function of `module` to the `gpu` dialect; it cannot be used afterwards.
+
+    Returns:
+        A module that says all of the kernel, so that `from_gpu` can go on from its text: a function
+        of the host that holds the launches in order, and the `gpu.module` with their code.
+
+    Raises:
+        CompileError: the kernel cannot be computed on `device`.
+        MLIRError: one of the steps failed.
+    """
+    for dialect in ("gpu", "nvvm"):
+        module.context.get_dialect_descriptor(dialect)  # loads it
     module = _to_buffers(module)
+    shapes = _emit(module, device)
+    run_upstream(module, "cse", verify=False)  # what comes next looks at every operation
+    _erase_unused_memory(kernel_function(module))
+    ScratchAllocation().run(module)
+    outline(module, shapes)
+    return module
+
+
+def _emit(module: ir.Operation, device: Device) -> list[CudaLaunch | None]:
+    """Put the code of threads in the place of what the kernel computes; returns the launches."""
     function = kernel_function(module)
     plain = is_generic(function)
     for step in _stage_passes(device, plain=plain):
         step.run(module)
     stages = stages_of(function)
     name = function_name(function)
-    shapes: list[LaunchShape | None] = []
+    shapes: list[CudaLaunch | None] = []
     roomy = []
     for number, stage in enumerate(stages):
         with module.context:
@@ -154,8 +134,9 @@ def _lower(module: ir.Operation, device: Device) -> LoweredCudaKernel:
                 shape = emit_plain_stage(stage)
             else:
                 shape = emit_stage(stage, module, f"{name}_{number}", device)
-        shapes.append(shape)
-        if shape is not None and _leaves_room(stage, shape, device):
+        launch = None if shape is None else CudaLaunch.of(shape)
+        shapes.append(launch)
+        if launch is not None and _leaves_room(stage, launch, device):
             roomy.append(stage)
     for stage in stages:
         erase_emitted(stage)
@@ -164,20 +145,7 @@ def _lower(module: ir.Operation, device: Device) -> LoweredCudaKernel:
         for stage in roomy:
             let_next_begin(stage.op)
     number_regions([stage.op for stage in stages])
-    run_upstream(module, "cse", verify=False)  # what comes next looks at every operation
-    _erase_unused_memory(kernel_function(module))
-    ScratchAllocation().run(module)
-    launched = outline(module, shapes)
-    run_upstream(module, _LLVM)
-    names = check_lowered(module, ("llvm", "nvvm"), "GPU")
-    if "llvm.atomicrmw" in names:
-        relax_atomics(module)
-    if not names.isdisjoint(APPROXIMATED):
-        approximate_marked(module)
-    mark_kernels(module, launched)
-    text = llvm.translate_module_to_llvmir(module)
-    launches = tuple(Launch(each.name, each.shape) for each in launched)
-    return LoweredCudaKernel(text, launches, launched[0].scratch if launched else ())
+    return shapes
 
 
 def _stage_passes(device: Device, *, plain: bool) -> tuple[Pass, ...]:
@@ -202,7 +170,7 @@ def _stage_passes(device: Device, *, plain: bool) -> tuple[Pass, ...]:
     )
 
 
-def _leaves_room(stage: Stage, shape: LaunchShape, device: Device) -> bool:
+def _leaves_room(stage: Stage, shape: CudaLaunch, device: Device) -> bool:
     """Tell whether blocks of the next launch find their places as if this one were not there."""
     is_small = shape.grid <= device.multiprocessors and shape.block <= _FEW_THREADS
     if stage.attention is not None:

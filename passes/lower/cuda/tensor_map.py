@@ -56,12 +56,12 @@ class TensorMap:
 def map_argument(memory: ir.Value, number: int) -> ir.Value:
     """Return, as an LLVM pointer, the tensor map that a launch is given as number `number`.
 
-    It stands where `LaunchShape.maps` has its description, and becomes an argument of the launch's
+    It stands where `CudaLaunch.maps` has its description, and becomes an argument of the launch's
     function when it has one.
 
     Args:
         memory: a memref of the memory that the map is of.
-        number: place of the description in `LaunchShape.maps`.
+        number: place of the description in `CudaLaunch.maps`.
     """
     word = ir.IntegerType.get_signless(64)
     return ir.Operation.create(

@@ -29,6 +29,8 @@ class Feature(Enum):
     """Up to eight blocks run at once and reach each other's shared memory."""
     DEPENDENT_LAUNCH = auto()
     """A launch begins before the one ahead has ended, and waits by itself (`griddepcontrol`)."""
+    ASYNC_COPIES = auto()
+    """Copies to shared memory pass by the registers, and do not block their thread (`cp.async`)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +52,10 @@ class Device:
         features: what code may use.
         ptx: LLVM's name of the first version of PTX that has the architecture; "" for none.
         capabilities: compute capabilities of the GPUs that are given code for the architecture.
-        subgroup: threads that execute one instruction together.
+        subgroup: threads that execute one instruction together, a power of two.
+        block_threads: threads of a block at most.
+        static_bytes: shared memory of a block that its code declares, at most.
+        grid: blocks of a launch at most.
         registers: of 32 bits, of a multiprocessor.
         reserved_bytes: shared memory that the system takes for each block.
     """
@@ -65,6 +70,9 @@ class Device:
     ptx: str = ""
     capabilities: tuple[tuple[int, int], ...] = ()
     subgroup: int = 32
+    block_threads: int = 1024
+    static_bytes: int = 48 << 10
+    grid: int = (1 << 31) - 1
     registers: int = 1 << 16
     reserved_bytes: int = 1 << 10
 
@@ -94,7 +102,7 @@ class Device:
         )
 
 
-_WARPS = frozenset({Feature.MMA})
+_WARPS = frozenset({Feature.MMA, Feature.ASYNC_COPIES})
 _CLUSTERS = _WARPS | {Feature.CLUSTERS, Feature.DEPENDENT_LAUNCH}
 _TABLE = (
     # A100

@@ -31,7 +31,7 @@ from xyntra.passes.lower.cuda.contraction.mma_tiles import choose_mma_tile
 from xyntra.passes.lower.gpu.device import DEVICES, Device, Feature
 
 each_device = pytest.mark.parametrize("device", DEVICES.values(), ids=DEVICES)
-STATIC = re.compile(r"^@(\w+)_shared\d+ = .*addrspace\(3\) global \[(\d+) x (\w+)\]", re.MULTILINE)
+STATIC = re.compile(r"^@__wg_(\w+)_\d+ = .*addrspace\(3\) global \[(\d+) x (\w+)\]", re.MULTILINE)
 ITEMS = {"half": 2, "bfloat": 2, "float": 4, "double": 8, "i8": 1, "i16": 2, "i32": 4, "i64": 8}
 
 

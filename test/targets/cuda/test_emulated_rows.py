@@ -15,7 +15,7 @@ from bench.cuda_random_maker import CaseMaker
 from bench.cuda_random_reference import expected
 from xyntra.dialects import make_context
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda import row_plan
+from xyntra.passes.lower.gpu.rows import row_plan
 from xyntra.targets.cuda.kernel_image import KernelImage
 
 

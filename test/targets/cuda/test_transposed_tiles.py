@@ -11,7 +11,7 @@ from emulator import run_artifact
 from onnx import helper
 
 import xyntra
-from xyntra.passes.lower.cuda import transposed_tiles
+from xyntra.passes.lower.gpu.elementwise import transposed_tiles
 from xyntra.targets.cuda.kernel_image import KernelImage
 
 

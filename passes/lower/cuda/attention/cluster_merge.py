@@ -21,7 +21,7 @@ from xyntra.passes.lower.cuda.attention.merge import (
     common_factors,
 )
 from xyntra.passes.lower.cuda.ptx.clusters import barrier_cluster
-from xyntra.passes.lower.cuda.thread_grid import barrier, strided_loop
+from xyntra.passes.lower.gpu.emit.thread_grid import barrier, strided_loop
 
 _ITEM = 4
 _GROUP = 4  # f32s that are moved at once

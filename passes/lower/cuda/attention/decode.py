@@ -23,11 +23,12 @@ from xyntra.passes.lower.cuda.attention.plan import ROWS
 from xyntra.passes.lower.cuda.attention.problem import Located, Outer, outer_of
 from xyntra.passes.lower.cuda.attention.softmax import RowState, renewed
 from xyntra.passes.lower.cuda.attention.staging import Staging
+from xyntra.passes.lower.cuda.dynamic_memory import dynamic_memory
 from xyntra.passes.lower.cuda.ptx.barriers import bar_warp_sync_asm
 from xyntra.passes.lower.cuda.ptx.copies import cp_async_commit_group, cp_async_wait_group
 from xyntra.passes.lower.cuda.ptx.special_registers import cluster_ctarank
-from xyntra.passes.lower.cuda.shared_memory import SharedMemory
-from xyntra.passes.lower.cuda.thread_grid import (
+from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
+from xyntra.passes.lower.gpu.emit.thread_grid import (
     LaunchShape,
     barrier,
     block_number,
@@ -37,7 +38,7 @@ from xyntra.passes.lower.cuda.thread_grid import (
 
 def emit_decode(plan: DecodePlan, shared: SharedMemory) -> LaunchShape:
     """Emit an attention for a launch of the returned shape."""
-    _Block.placed(plan, shared_address(shared.dynamic())).emit()
+    _Block.placed(plan, shared_address(dynamic_memory(shared))).emit()
     return LaunchShape(plan.blocks, plan.tiles.threads, shared=plan.shared, cluster=plan.cluster)
 
 

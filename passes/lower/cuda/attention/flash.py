@@ -20,9 +20,10 @@ from xyntra.passes.lower.cuda.attention.plan import ROWS, FlashPlan
 from xyntra.passes.lower.cuda.attention.problem import Located, Outer, Problem, outer_of
 from xyntra.passes.lower.cuda.attention.softmax import RowState, renewed
 from xyntra.passes.lower.cuda.attention.staging import Staging
+from xyntra.passes.lower.cuda.dynamic_memory import dynamic_memory
 from xyntra.passes.lower.cuda.ptx.copies import cp_async_commit_group, cp_async_wait_group
-from xyntra.passes.lower.cuda.shared_memory import SharedMemory
-from xyntra.passes.lower.cuda.thread_grid import (
+from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
+from xyntra.passes.lower.gpu.emit.thread_grid import (
     LaunchShape,
     barrier,
     block_number,
@@ -33,7 +34,7 @@ from xyntra.passes.lower.cuda.thread_grid import (
 def emit_flash(problem: Problem, plan: FlashPlan, shared: SharedMemory) -> LaunchShape:
     """Emit an attention for a launch of the returned shape."""
     b, h, s, _, _, _ = problem.sizes
-    _Block.placed(problem, plan, shared_address(shared.dynamic())).emit()
+    _Block.placed(problem, plan, shared_address(dynamic_memory(shared))).emit()
     blocks = b * h * -(-s // plan.rows)
     return LaunchShape(blocks, plan.threads, shared=plan.shared)
 

@@ -23,36 +23,31 @@ from xyntra.passes.lower.cuda.attention.hopper_plan import (
 from xyntra.passes.lower.cuda.attention.hopper_producer import Producer
 from xyntra.passes.lower.cuda.attention.machine import shared_address, when
 from xyntra.passes.lower.cuda.attention.problem import Problem
+from xyntra.passes.lower.cuda.dynamic_memory import dynamic_memory
+from xyntra.passes.lower.cuda.launch_shape import CudaLaunch
 from xyntra.passes.lower.cuda.ptx.tma import prefetch_tensormap, tensormap_address
 from xyntra.passes.lower.cuda.ptx.warpgroups import setmaxnreg_asm
 from xyntra.passes.lower.cuda.ptx.warps import shfl_first_asm
-from xyntra.passes.lower.cuda.shared_memory import SharedMemory
 from xyntra.passes.lower.cuda.tensor_map import TensorMap, map_argument
-from xyntra.passes.lower.cuda.thread_grid import (
-    LaunchShape,
-    barrier,
-    block_number,
-    thread_number,
-)
 from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
+from xyntra.passes.lower.gpu.emit.thread_grid import barrier, block_number, thread_number
 
 _GROUP = 128  # threads of a warpgroup
 
 
 def emit_hopper(
     problem: Problem, plan: HopperPlan, shared: SharedMemory, device: Device
-) -> LaunchShape:
+) -> CudaLaunch:
     """Emit an attention for a launch of the returned shape."""
     b, h, s, _, _, _ = problem.sizes
     grid = min(b * h * -(-s // plan.rows), device.multiprocessors)
     memory = [operand.matrix.memory for operand in (problem.query, problem.key, problem.value)]
     query, key, value = (map_argument(each, number) for number, each in enumerate(memory))
-    place = shared_address(shared.dynamic())
+    place = shared_address(dynamic_memory(shared))
     order = tile_order(problem, plan, grid, Scalar(block_number(), "uint32"), shared)
     _emit(HopperBlock(problem, plan, order, place, (query, key, value)))
-    return LaunchShape(
-        grid, plan.threads, shared=plan.shared, maps=_maps(problem, plan), resident=1
-    )
+    return CudaLaunch(grid, plan.threads, shared=plan.shared, maps=_maps(problem, plan), resident=1)
 
 
 def _maps(problem: Problem, plan: HopperPlan) -> tuple[TensorMap, ...]:

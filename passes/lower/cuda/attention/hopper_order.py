@@ -17,7 +17,7 @@ from xyntra.passes.lower.cuda.attention.hopper_plan import HopperPlan
 from xyntra.passes.lower.cuda.attention.machine import global_address, number
 from xyntra.passes.lower.cuda.attention.problem import Problem
 from xyntra.passes.lower.cuda.ptx.memory import ld_global
-from xyntra.passes.lower.cuda.shared_memory import SharedMemory
+from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 
 _CACHED = 16 << 20  # bytes of keys and values that should stay in the second-level cache
 _LIMIT = 1 << 16

@@ -10,7 +10,7 @@ from xyntra.dialects.scalar import Scalar, emit
 from xyntra.passes.lower.cuda.attention.fragments import Layout, Matrix
 from xyntra.passes.lower.cuda.attention.machine import bounded, fused, number, real, replaced_when
 from xyntra.passes.lower.cuda.attention.problem import Located, Outer, Problem, Term
-from xyntra.passes.lower.cuda.scalar_body import emit_on_scalars
+from xyntra.passes.lower.gpu.emit.scalar_body import emit_on_scalars
 
 LOG2_E = 1.4426950408889634
 

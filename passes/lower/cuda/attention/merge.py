@@ -29,7 +29,7 @@ from xyntra.passes.lower.cuda.attention.machine import (
 from xyntra.passes.lower.cuda.attention.plan import FlashPlan
 from xyntra.passes.lower.cuda.attention.problem import Located, Outer, Problem
 from xyntra.passes.lower.cuda.attention.softmax import RowState, finite, unit
-from xyntra.passes.lower.cuda.thread_grid import barrier, strided_loop
+from xyntra.passes.lower.gpu.emit.thread_grid import barrier, strided_loop
 
 _ITEM = 4
 _VECTOR_BYTES = 16

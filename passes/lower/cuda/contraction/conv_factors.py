@@ -13,7 +13,7 @@ from xyntra.passes.lower.cuda.contraction.wgmma_factor import StagePlace, StageT
 from xyntra.passes.lower.cuda.contraction.wgmma_tiles import BLOCK, BLOCK_BYTES
 from xyntra.passes.lower.cuda.ptx.tma import cp_async_bulk_tensor_load
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
-from xyntra.passes.lower.cuda.thread_grid import i32
+from xyntra.passes.lower.gpu.emit.thread_grid import i32
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.product import Product
 from xyntra.passes.lower.cuda.ptx.memory import global_address, prefetch_global_l2
-from xyntra.passes.lower.cuda.thread_grid import i32, i64
+from xyntra.passes.lower.gpu.emit.thread_grid import i32, i64
 from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.prepared_operands import is_constant

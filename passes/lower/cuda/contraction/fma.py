@@ -28,15 +28,16 @@ from xyntra.passes.lower.cuda.contraction.fma_result import FmaResult
 from xyntra.passes.lower.cuda.contraction.fma_threads import first_place, winding
 from xyntra.passes.lower.cuda.contraction.fma_tiles import DEPTH, VECTOR, part_bytes
 from xyntra.passes.lower.cuda.contraction.mma_place import launch_of, place_of_block, unless_zero
-from xyntra.passes.lower.cuda.contraction.place import Place
+from xyntra.passes.lower.cuda.dynamic_memory import dynamic_memory
 from xyntra.passes.lower.cuda.ptx.copies import cp_async_commit_group, cp_async_wait_group
 from xyntra.passes.lower.cuda.ptx.memory import shared_address
-from xyntra.passes.lower.cuda.shared_memory import SharedMemory
-from xyntra.passes.lower.cuda.thread_grid import (
+from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
+from xyntra.passes.lower.gpu.emit.thread_grid import (
     LaunchShape,
     barrier,
     i32,
 )
+from xyntra.passes.lower.gpu.matmul.place import Place
 from xyntra.passes.lower.nests.epilogue import Epilogue
 
 _COPY_STEP = 6
@@ -56,7 +57,7 @@ def emit_fma(
         epilogue: what happens to each element before it is stored, if anything.
         shared: where parts of the factors are kept.
     """
-    block = _Block.placed(plan, shared_address(shared.dynamic()))
+    block = _Block.placed(plan, shared_address(dynamic_memory(shared)))
     sums = block.sums()
     start, tile = unless_zero(initial), plan.tile
     result = FmaResult(plan.nest, plan.roles, epilogue, start, tile.result, block.shared, tile)

@@ -17,11 +17,11 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.fma_factor import FmaFactor, Pieces
 from xyntra.passes.lower.cuda.contraction.fma_tiles import DEPTH
-from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
-from xyntra.passes.lower.cuda.contraction.roles import size
 from xyntra.passes.lower.cuda.ptx.copies import cp_async
 from xyntra.passes.lower.cuda.ptx.memory import global_address
-from xyntra.passes.lower.cuda.thread_grid import i32, i64, is_below, thread_number
+from xyntra.passes.lower.gpu.conv.window import Window
+from xyntra.passes.lower.gpu.emit.thread_grid import i32, i64, is_below, thread_number
+from xyntra.passes.lower.gpu.matmul.roles import size
 from xyntra.passes.lower.nests.loop_builder import Position
 
 _ITEM = 4  # bytes

@@ -18,7 +18,7 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.fma_tiles import DEPTH, VECTOR, pitch
 from xyntra.passes.lower.cuda.contraction.mma_factor import MmaFactor
-from xyntra.passes.lower.cuda.thread_grid import i32, thread_number
+from xyntra.passes.lower.gpu.emit.thread_grid import i32, thread_number
 
 ROW_BYTES = 4 * DEPTH
 """Bytes of a row of a deep part."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 from xyntra.passes.lower.cuda.contraction.fma_factor import FmaFactor
 from xyntra.passes.lower.cuda.contraction.fma_tiles import DEPTH, VECTOR, FmaTile, choose_fma_tile
-from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
 from xyntra.passes.lower.cuda.contraction.mma_kind import mma_kind
 from xyntra.passes.lower.cuda.contraction.mma_plan import order, sizes_of
-from xyntra.passes.lower.cuda.contraction.roles import Roles, size
+from xyntra.passes.lower.gpu.conv.window import Window
 from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.matmul.roles import Roles, size
 from xyntra.passes.lower.nests.linear_nest import LinearNest
 
 _PLACES = 32  # registers for where more rows lie in an image that is read around its padding

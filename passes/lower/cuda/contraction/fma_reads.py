@@ -16,7 +16,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.fma_factor import ROW_BYTES, FmaFactor
 from xyntra.passes.lower.cuda.contraction.fma_tiles import VECTOR, pitch
 from xyntra.passes.lower.cuda.ptx.memory import ld_shared
-from xyntra.passes.lower.cuda.thread_grid import i32
+from xyntra.passes.lower.gpu.emit.thread_grid import i32
 from xyntra.passes.lower.nests.vector_body import lane_of
 
 _ITEM = 4  # bytes

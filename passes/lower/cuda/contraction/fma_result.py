@@ -13,7 +13,7 @@ from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.contraction.fma_tiles import VECTOR, FmaTile
 from xyntra.passes.lower.cuda.contraction.mma_result import MmaResult
 from xyntra.passes.lower.cuda.ptx.memory import st_shared
-from xyntra.passes.lower.cuda.thread_grid import i32
+from xyntra.passes.lower.gpu.emit.thread_grid import i32
 
 _WORD = 4  # bytes of a sum
 

@@ -9,7 +9,8 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.fma_tiles import VECTOR, FmaTile
-from xyntra.passes.lower.cuda.thread_grid import WARP, i32, thread_number
+from xyntra.passes.lower.cuda.ptx.warps import WARP
+from xyntra.passes.lower.gpu.emit.thread_grid import i32, thread_number
 
 _ROW_BITS = {1: (), 2: (1,), 4: (1, 4), 8: (1, 3, 4)}
 """Bits of a thread's number in its warp that say its row, for every number of rows.

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.contraction.image import image_of
-from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
-from xyntra.passes.lower.cuda.contraction.roles import Roles, size
 from xyntra.passes.lower.cuda.contraction.row_partials import RowPartials
 from xyntra.passes.lower.cuda.contraction.row_values import RowValues
+from xyntra.passes.lower.gpu.conv.image import image_of
+from xyntra.passes.lower.gpu.conv.window import Window
+from xyntra.passes.lower.gpu.matmul.roles import Roles, size
 from xyntra.passes.lower.nests.epilogue import Epilogue, joined
 from xyntra.passes.lower.nests.fills import initial_of, is_arithmetic_reduction, is_fill
 from xyntra.passes.lower.nests.following_elementwise import following_elementwise

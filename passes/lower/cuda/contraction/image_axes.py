@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
+from xyntra.passes.lower.gpu.conv.window import Window
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.gpu.conv.window import Window
 from xyntra.passes.lower.nests.fills import initial_of, is_fill
 from xyntra.passes.lower.nests.kernel_function import terminator
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, is_linear, linear_nest, split
@@ -44,21 +45,6 @@ class Padding:
     def is_zero(self) -> bool:
         """Whether zeros stand around the image."""
         return _is_zero(self.value)
-
-
-@dataclass(frozen=True)
-class Window:
-    """A position in one dimension of an image, which may lie outside of it.
-
-    Attributes:
-        steps: loops with how far each moves the position.
-        first: the position of the first iteration, from the start of the image.
-        size: of the image.
-    """
-
-    steps: tuple[tuple[int, int], ...]
-    first: int
-    size: int
 
 
 @dataclass(frozen=True)

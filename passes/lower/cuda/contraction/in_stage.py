@@ -19,10 +19,10 @@ from xyntra.passes.lower.cuda.contraction.group import (
     contraction_group,
 )
 from xyntra.passes.lower.cuda.contraction.implicit_padding import padding_of
-from xyntra.passes.lower.cuda.contraction.pooling import pooling_of
 from xyntra.passes.lower.cuda.contraction.row_shapes import find_partials, find_values
 from xyntra.passes.lower.cuda.contraction.slices import slice_of
 from xyntra.passes.lower.cuda.contraction.unpadded import reading
+from xyntra.passes.lower.gpu.conv.pooling import pooling_of
 from xyntra.passes.lower.nests.fills import is_fill
 from xyntra.passes.lower.nests.linear_nest import linear_nest
 from xyntra.passes.lower.nests.memrefs import written_by

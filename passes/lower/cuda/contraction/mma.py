@@ -27,9 +27,8 @@ from xyntra.passes.lower.cuda.contraction.mma_place import launch_of, place_of_b
 from xyntra.passes.lower.cuda.contraction.mma_plan import MmaPlan
 from xyntra.passes.lower.cuda.contraction.mma_result import MmaResult
 from xyntra.passes.lower.cuda.contraction.mma_tiles import ROW_BYTES
-from xyntra.passes.lower.cuda.contraction.place import Place
-from xyntra.passes.lower.cuda.contraction.roles import size
 from xyntra.passes.lower.cuda.contraction.row_values import RowTable
+from xyntra.passes.lower.cuda.dynamic_memory import dynamic_memory
 from xyntra.passes.lower.cuda.ptx.copies import cp_async_commit_group, cp_async_wait_group
 from xyntra.passes.lower.cuda.ptx.launches import (
     griddepcontrol_launch_dependents,
@@ -37,15 +36,11 @@ from xyntra.passes.lower.cuda.ptx.launches import (
 )
 from xyntra.passes.lower.cuda.ptx.matrices import mma
 from xyntra.passes.lower.cuda.ptx.memory import shared_address
-from xyntra.passes.lower.cuda.shared_memory import SharedMemory
-from xyntra.passes.lower.cuda.thread_grid import (
-    WARP,
-    LaunchShape,
-    barrier,
-    i32,
-    thread_number,
-    when,
-)
+from xyntra.passes.lower.cuda.ptx.warps import WARP
+from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
+from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape, barrier, i32, thread_number, when
+from xyntra.passes.lower.gpu.matmul.place import Place
+from xyntra.passes.lower.gpu.matmul.roles import size
 
 
 def emit_mma(
@@ -59,7 +54,7 @@ def emit_mma(
         shared: where parts of the factors are kept.
         overlaps: weights are brought before the launch ahead has ended.
     """
-    block = _Block.placed(plan, shared_address(shared.dynamic()))
+    block = _Block.placed(plan, shared_address(dynamic_memory(shared)))
     table, tile = None, plan.tile
     if group.values is not None:
         start = arith.addi(block.shared, i32(tile.shared_bytes))

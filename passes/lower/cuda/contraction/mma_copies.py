@@ -12,12 +12,12 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
 from xyntra.passes.lower.cuda.contraction.mma_factor import MmaFactor
-from xyntra.passes.lower.cuda.contraction.roles import size
 from xyntra.passes.lower.cuda.ptx.copies import cp_async
 from xyntra.passes.lower.cuda.ptx.memory import global_address, st_shared
-from xyntra.passes.lower.cuda.thread_grid import as_index, i32, is_below, thread_number, when
+from xyntra.passes.lower.gpu.conv.window import Window
+from xyntra.passes.lower.gpu.emit.thread_grid import as_index, i32, is_below, thread_number, when
+from xyntra.passes.lower.gpu.matmul.roles import size
 from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.block_memo import BlockMemo
 from xyntra.passes.lower.nests.linear_nest import Access

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Self
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.contraction.implicit_padding import Window
 from xyntra.passes.lower.cuda.contraction.mma_kind import MmaKind
 from xyntra.passes.lower.cuda.contraction.mma_tiles import ROW_BYTES
-from xyntra.passes.lower.cuda.contraction.roles import Roles
-from xyntra.passes.lower.cuda.thread_grid import i32
+from xyntra.passes.lower.gpu.conv.window import Window
+from xyntra.passes.lower.gpu.emit.thread_grid import i32
+from xyntra.passes.lower.gpu.matmul.roles import Roles
 from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.loop_builder import Position

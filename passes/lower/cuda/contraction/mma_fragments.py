@@ -15,7 +15,7 @@ from xyntra.passes.lower.cuda.contraction.mma_factor import MmaFactor
 from xyntra.passes.lower.cuda.contraction.mma_kind import STEP_BYTES
 from xyntra.passes.lower.cuda.ptx.matrices import ldmatrix
 from xyntra.passes.lower.cuda.ptx.numbers import cvt_tf32
-from xyntra.passes.lower.cuda.thread_grid import i32, thread_number
+from xyntra.passes.lower.gpu.emit.thread_grid import i32, thread_number
 from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.block_memo import BlockMemo
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.contraction.roles import Roles
+from xyntra.passes.lower.gpu.matmul.roles import Roles
 from xyntra.passes.lower.nests.kernel_function import terminator
 from xyntra.passes.lower.nests.linear_nest import LinearNest
 

@@ -10,9 +10,10 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.fma_tiles import FmaTile
 from xyntra.passes.lower.cuda.contraction.mma_tiles import MmaTile
-from xyntra.passes.lower.cuda.contraction.place import Place
-from xyntra.passes.lower.cuda.contraction.roles import Roles, extents, outputs, size
-from xyntra.passes.lower.cuda.thread_grid import LaunchShape, block_number, delinearize, i32
+from xyntra.passes.lower.cuda.launch_shape import CudaLaunch
+from xyntra.passes.lower.gpu.emit.thread_grid import block_number, delinearize, i32
+from xyntra.passes.lower.gpu.matmul.place import Place
+from xyntra.passes.lower.gpu.matmul.roles import Roles, extents, outputs, size
 from xyntra.passes.lower.nests.linear_nest import LinearNest
 from xyntra.passes.owners import constant_number
 
@@ -21,11 +22,11 @@ _GROUP = 8  # tiles above each other that run at one time, so that their columns
 
 def launch_of(
     nest: LinearNest, roles: Roles, tile: MmaTile | FmaTile, resident: int = 0
-) -> LaunchShape:
+) -> CudaLaunch:
     """Return a launch with as many blocks as there are tiles, or slices of them."""
     sizes = [size(nest, loops) for loops in outputs(roles)]
     blocks = tile.tiles(*sizes) * tile.split
-    return LaunchShape(blocks, tile.threads, tile.shared_bytes, tile.split, resident=resident)
+    return CudaLaunch(blocks, tile.threads, tile.shared_bytes, tile.split, resident=resident)
 
 
 def place_of_block(

@@ -17,9 +17,6 @@ from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.contraction.mma_tiles import MmaTile
-from xyntra.passes.lower.cuda.contraction.place import Place
-from xyntra.passes.lower.cuda.contraction.result import store_element
-from xyntra.passes.lower.cuda.contraction.roles import Roles, extents, size
 from xyntra.passes.lower.cuda.contraction.row_partials import (
     PARTIAL_COLUMNS,
     RowPartials,
@@ -29,8 +26,8 @@ from xyntra.passes.lower.cuda.contraction.row_partials import (
 from xyntra.passes.lower.cuda.contraction.row_values import RowTable, RowValues
 from xyntra.passes.lower.cuda.ptx.clusters import barrier_cluster, ld_shared_cluster, mapa
 from xyntra.passes.lower.cuda.ptx.memory import ld_shared, st_shared
-from xyntra.passes.lower.cuda.thread_grid import (
-    WARP,
+from xyntra.passes.lower.cuda.ptx.warps import WARP
+from xyntra.passes.lower.gpu.emit.thread_grid import (
     barrier,
     delinearize,
     i32,
@@ -38,6 +35,9 @@ from xyntra.passes.lower.cuda.thread_grid import (
     thread_number,
     when,
 )
+from xyntra.passes.lower.gpu.matmul.place import Place
+from xyntra.passes.lower.gpu.matmul.result import store_element
+from xyntra.passes.lower.gpu.matmul.roles import Roles, extents, size
 from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.loop_builder import Position, load, offset

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.contraction.roles import Roles
+from xyntra.passes.lower.gpu.matmul.roles import Roles
 from xyntra.passes.lower.nests.kernel_function import terminator
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, Loop
 from xyntra.passes.owners import constant_attribute

@@ -16,10 +16,11 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cuda.block_reduce import butterfly
-from xyntra.passes.lower.cuda.combiner import Combiner
-from xyntra.passes.lower.cuda.scalar_body import emit_on_scalars
-from xyntra.passes.lower.cuda.thread_grid import as_index, i32, thread_number, when
+from xyntra.passes.lower.cuda.ptx.warps import WARP
+from xyntra.passes.lower.gpu.emit.block_reduce import butterfly
+from xyntra.passes.lower.gpu.emit.combiner import Combiner
+from xyntra.passes.lower.gpu.emit.scalar_body import emit_on_scalars
+from xyntra.passes.lower.gpu.emit.thread_grid import as_index, i32, thread_number, when
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.loop_builder import index, plus, store
 from xyntra.passes.lower.nests.memrefs import root
@@ -96,7 +97,7 @@ class RowPartials:
             (total,) = emit_on_scalars(partial.nest.body, [*inputs, total])
         distance = 1
         while distance < threads:
-            total = combiner.combine(total, butterfly(total, distance))
+            total = combiner.combine(total, butterfly(total, distance, WARP))
             distance *= 2
         return combiner.combine(partial.initial, total)
 

@@ -16,11 +16,12 @@ from math import gcd
 from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.block_reduce import butterfly
-from xyntra.passes.lower.cuda.combiner import Combiner
 from xyntra.passes.lower.cuda.ptx.memory import ld_shared, st_shared
-from xyntra.passes.lower.cuda.scalar_body import emit_on_scalars
-from xyntra.passes.lower.cuda.thread_grid import as_index, i32, thread_number, when
+from xyntra.passes.lower.cuda.ptx.warps import WARP
+from xyntra.passes.lower.gpu.emit.block_reduce import butterfly
+from xyntra.passes.lower.gpu.emit.combiner import Combiner
+from xyntra.passes.lower.gpu.emit.scalar_body import emit_on_scalars
+from xyntra.passes.lower.gpu.emit.thread_grid import as_index, i32, thread_number, when
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.loop_builder import (
     Position,
@@ -199,7 +200,8 @@ def _reduce(
     distance = 1
     while distance < sharing:
         totals = [
-            c.combine(v, butterfly(v, distance)) for c, v in zip(combiners, totals, strict=True)
+            c.combine(v, butterfly(v, distance, WARP))
+            for c, v in zip(combiners, totals, strict=True)
         ]
         distance *= 2
     return [c.combine(a, b) for c, a, b in zip(combiners, carried, totals, strict=True)]

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.contraction.place import Place
 from xyntra.passes.lower.cuda.contraction.product import Product
 from xyntra.passes.lower.cuda.contraction.row_values import RowTable
 from xyntra.passes.lower.cuda.contraction.tile_order import TileOrder
@@ -38,6 +37,8 @@ from xyntra.passes.lower.cuda.contraction.wgmma_tiles import (
     WARPGROUP_ROWS,
     Tile,
 )
+from xyntra.passes.lower.cuda.dynamic_memory import dynamic_memory
+from xyntra.passes.lower.cuda.launch_shape import CudaLaunch
 from xyntra.passes.lower.cuda.ptx.barriers import mbarrier_wait_parity
 from xyntra.passes.lower.cuda.ptx.clusters import barrier_cluster_arrive
 from xyntra.passes.lower.cuda.ptx.launches import griddepcontrol_wait
@@ -54,18 +55,11 @@ from xyntra.passes.lower.cuda.ptx.warpgroups import (
     wgmma_wait_group,
     wgmma_wait_group_asm,
 )
-from xyntra.passes.lower.cuda.ptx.warps import shfl_first
-from xyntra.passes.lower.cuda.shared_memory import SharedMemory
+from xyntra.passes.lower.cuda.ptx.warps import WARP, shfl_first
 from xyntra.passes.lower.cuda.tensor_map import map_argument
-from xyntra.passes.lower.cuda.thread_grid import (
-    WARP,
-    LaunchShape,
-    barrier,
-    block_number,
-    i32,
-    thread_number,
-    when,
-)
+from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
+from xyntra.passes.lower.gpu.emit.thread_grid import barrier, block_number, i32, thread_number, when
+from xyntra.passes.lower.gpu.matmul.place import Place
 
 _STEP_BYTES = 32  # of the reduction, in one wgmma
 _STEPS = 16  # of 16-bit elements
@@ -75,7 +69,7 @@ _PRODUCER_REGISTERS = 40
 _CONSUMER_REGISTERS = 232
 
 
-def emit_wgmma(plan: WgmmaPlan, shared: SharedMemory) -> LaunchShape:
+def emit_wgmma(plan: WgmmaPlan, shared: SharedMemory) -> CudaLaunch:
     """Emit a product for a launch of the returned shape.
 
     Args:
@@ -90,10 +84,10 @@ def emit_wgmma(plan: WgmmaPlan, shared: SharedMemory) -> LaunchShape:
     maps = tuple(map_argument(value, number) for number, value in enumerate(buffers))
     tile = plan.order.tile
     barriers = plan.stages * tile.stage_bytes + plan.staging_bytes
-    ring = Ring(shared_address(shared.dynamic()), plan.stages, tile, barriers)
+    ring = Ring(shared_address(dynamic_memory(shared)), plan.stages, tile, barriers)
     kernel = _Kernel(plan, maps, ring)
     kernel.emit()
-    return LaunchShape(
+    return CudaLaunch(
         kernel.blocks,
         tile.threads,
         barriers + ring.barrier_bytes + _BARRIER * plan.sends,

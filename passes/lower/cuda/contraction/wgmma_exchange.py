@@ -22,7 +22,7 @@ from xyntra.passes.lower.cuda.ptx.barriers import (
 )
 from xyntra.passes.lower.cuda.ptx.clusters import mapa
 from xyntra.passes.lower.cuda.ptx.tma import cp_async_bulk_to_cluster
-from xyntra.passes.lower.cuda.thread_grid import i32, thread_number, when
+from xyntra.passes.lower.gpu.emit.thread_grid import i32, thread_number, when
 
 
 @dataclass(frozen=True)

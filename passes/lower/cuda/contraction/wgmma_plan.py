@@ -25,8 +25,8 @@ from xyntra.passes.lower.cuda.contraction.wgmma_tiles import (
     operand,
     stages,
 )
+from xyntra.passes.lower.cuda.ptx.warps import WARP
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
-from xyntra.passes.lower.cuda.thread_grid import WARP
 from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.nests.epilogue import Epilogue
 

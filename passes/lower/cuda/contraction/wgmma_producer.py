@@ -17,14 +17,14 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.early_inputs import prefetch_constants
-from xyntra.passes.lower.cuda.contraction.place import Place
 from xyntra.passes.lower.cuda.contraction.wgmma_factor import StagePlace, StageTarget
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import WgmmaPlan
 from xyntra.passes.lower.cuda.contraction.wgmma_ring import Ring, rolled
 from xyntra.passes.lower.cuda.ptx.barriers import mbarrier_arrive_expect_tx, mbarrier_wait_parity
 from xyntra.passes.lower.cuda.ptx.launches import griddepcontrol_launch_dependents
 from xyntra.passes.lower.cuda.ptx.tma import prefetch_tensormap
-from xyntra.passes.lower.cuda.thread_grid import i32, when
+from xyntra.passes.lower.gpu.emit.thread_grid import i32, when
+from xyntra.passes.lower.gpu.matmul.place import Place
 from xyntra.passes.lower.nests.prepared_operands import is_constant
 
 _EARLY_STAGES = 4  # more would keep the other factor waiting behind them

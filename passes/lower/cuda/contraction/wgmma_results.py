@@ -19,7 +19,6 @@ from torch_mlir.dialects import arith, llvm
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.contraction.fragment import COLUMN_STEP, Fragment
-from xyntra.passes.lower.cuda.contraction.place import Place
 from xyntra.passes.lower.cuda.contraction.product import Product
 from xyntra.passes.lower.cuda.contraction.row_partials import (
     PARTIAL_COLUMNS,
@@ -45,7 +44,8 @@ from xyntra.passes.lower.cuda.ptx.tma import (
     cp_async_bulk_wait_group,
 )
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
-from xyntra.passes.lower.cuda.thread_grid import i32, thread_number, when
+from xyntra.passes.lower.gpu.emit.thread_grid import i32, thread_number, when
+from xyntra.passes.lower.gpu.matmul.place import Place
 from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.vector_body import (

@@ -16,7 +16,8 @@ from xyntra.passes.lower.cuda.ptx.barriers import (
     mbarrier_init,
     mbarrier_wait_parity,
 )
-from xyntra.passes.lower.cuda.thread_grid import WARP, i32, when
+from xyntra.passes.lower.cuda.ptx.warps import WARP
+from xyntra.passes.lower.gpu.emit.thread_grid import i32, when
 
 _BARRIER = 8  # bytes
 

@@ -14,7 +14,8 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.fragment import Fragment
 from xyntra.passes.lower.cuda.contraction.wgmma_tiles import SWIZZLE
 from xyntra.passes.lower.cuda.ptx.memory import ld_shared
-from xyntra.passes.lower.cuda.thread_grid import WARP, as_index, i32, when
+from xyntra.passes.lower.cuda.ptx.warps import WARP
+from xyntra.passes.lower.gpu.emit.thread_grid import as_index, i32, when
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import plus, store
 

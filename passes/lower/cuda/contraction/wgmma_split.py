@@ -15,8 +15,6 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.mma_result import MmaResult
-from xyntra.passes.lower.cuda.contraction.place import Place
-from xyntra.passes.lower.cuda.contraction.roles import Roles
 from xyntra.passes.lower.cuda.contraction.row_values import RowTable
 from xyntra.passes.lower.cuda.contraction.wgmma_exchange import Exchange
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import WgmmaPlan, sums_tile
@@ -27,7 +25,10 @@ from xyntra.passes.lower.cuda.ptx.clusters import (
     barrier_cluster_arrive,
     barrier_cluster_wait,
 )
-from xyntra.passes.lower.cuda.thread_grid import WARP, barrier, i32, thread_number
+from xyntra.passes.lower.cuda.ptx.warps import WARP
+from xyntra.passes.lower.gpu.emit.thread_grid import barrier, i32, thread_number
+from xyntra.passes.lower.gpu.matmul.place import Place
+from xyntra.passes.lower.gpu.matmul.roles import Roles
 
 _CONSUMERS = 1  # number of the barrier at which all consumers wait
 _WARP_ROWS = 16

@@ -10,10 +10,7 @@ from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.passes.lower.cuda.contraction.fma import emit_fma
 from xyntra.passes.lower.cuda.contraction.fma_tiles import FmaTile, fma_choices, fma_refusal
 from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
-from xyntra.passes.lower.cuda.contraction.pooling import emit_pooling, pooling_of
 from xyntra.passes.lower.cuda.contraction.select import plan_on_cores, plan_on_tensor_cores
-from xyntra.passes.lower.cuda.contraction.simt import emit_simt, simt_shape, simt_shapes
-from xyntra.passes.lower.cuda.contraction.tile_shape import TileShape
 from xyntra.passes.lower.cuda.emitters.emitter import Code, Emitter, Family, Impossible, pair
 from xyntra.passes.lower.cuda.emitters.tensor_cores import (
     GATHER,
@@ -22,7 +19,10 @@ from xyntra.passes.lower.cuda.emitters.tensor_cores import (
     told_tensor_cores,
 )
 from xyntra.passes.lower.cuda.stages.stage import Stage
+from xyntra.passes.lower.gpu.conv.pooling import emit_pooling, pooling_of
 from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.matmul.simt import emit_simt, simt_shape, simt_shapes
+from xyntra.passes.lower.gpu.matmul.tile_shape import TileShape
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,8 @@ def _choose(group: ContractionGroup, device: Device) -> Schedule:
     cores = plan_on_cores(group, device)
     if cores is not None:
         return Schedule.told("fma", _of_fma(cores.tile))
-    return Schedule.told("simt", _of_simt(simt_shape(group, device)))
+    shape = simt_shape(group.nest, group.roles, group.initial, device)
+    return Schedule.told("simt", _of_simt(shape))
 
 
 def _of_fma(tile: FmaTile) -> FmaChoices:
@@ -117,7 +118,8 @@ def _plan_simt(group: ContractionGroup, choices: SimtChoices, device: Device) ->
     _refuse_rows(group)
     if group.windows or group.image is not None:
         raise Impossible("cannot read around the padding of an image")
-    allowed = {_of_simt(shape): shape for shape in simt_shapes(group, device)}
+    shapes = simt_shapes(group.nest, group.roles, group.initial, device)
+    allowed = {_of_simt(shape): shape for shape in shapes}
     if choices not in allowed:
         raise Impossible("has no such tiles")
     shape = allowed[choices]
@@ -147,7 +149,7 @@ def _fma_candidates(group: ContractionGroup, device: Device) -> Iterator[FmaChoi
 
 
 def _simt_candidates(group: ContractionGroup, device: Device) -> Iterator[SimtChoices]:
-    yield from map(_of_simt, simt_shapes(group, device))
+    yield from map(_of_simt, simt_shapes(group.nest, group.roles, group.initial, device))
 
 
 def _window_candidates(group: ContractionGroup, device: Device) -> Iterator[WindowChoices]:

@@ -13,12 +13,12 @@ from xyntra.passes.lower.cuda.emitters.emitter import (
     NoChoices,
     no_choices,
 )
-from xyntra.passes.lower.cuda.general import emit_general, is_general
-from xyntra.passes.lower.cuda.loop_threads import emit_loops, plan_loops
-from xyntra.passes.lower.cuda.scans import emit_scan, plan_scan
 from xyntra.passes.lower.cuda.stages.stage import Stage
-from xyntra.passes.lower.cuda.thread_grid import LaunchShape
 from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.elementwise.general import emit_general, is_general
+from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape
+from xyntra.passes.lower.gpu.loops.loop_threads import emit_loops, plan_loops
+from xyntra.passes.lower.gpu.scan_sort.scans import emit_scan, plan_scan
 from xyntra.passes.lower.nests.access_strides import loop_extents
 
 
@@ -31,7 +31,7 @@ def _choose(op: ir.Operation, device: Device) -> Schedule:
         return Schedule("nothing")
     if is_general(op):
         return Schedule("outputs")
-    if op.name == "scf.for" and plan_scan(op) is not None:
+    if op.name == "scf.for" and plan_scan(op, device) is not None:
         return Schedule("scan")
     if op.name == "scf.for" and plan_loops(op, device) is not None:
         return Schedule("loops")
@@ -55,7 +55,7 @@ def _plan_outputs(op: ir.Operation, _: NoChoices, device: Device) -> Code:
 
 
 def _plan_scan(op: ir.Operation, _: NoChoices, device: Device) -> Code:
-    found = plan_scan(op) if op.name == "scf.for" else None
+    found = plan_scan(op, device) if op.name == "scf.for" else None
     if found is None:
         raise Impossible("computes running values along rows that are long enough")
     return lambda shared: emit_scan(found, shared)

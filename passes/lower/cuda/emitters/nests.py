@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.column_group import column_group
-from xyntra.passes.lower.cuda.columns import emit_columns
 from xyntra.passes.lower.cuda.emitters.emitter import (
     Code,
     Emitter,
@@ -17,13 +15,16 @@ from xyntra.passes.lower.cuda.emitters.emitter import (
     NoChoices,
     no_choices,
 )
-from xyntra.passes.lower.cuda.pointwise import emit_pointwise
-from xyntra.passes.lower.cuda.reductions import emit_reduction
-from xyntra.passes.lower.cuda.register_rows import emit_register_rows, plan_register_rows
-from xyntra.passes.lower.cuda.rows import emit_rows
+from xyntra.passes.lower.cuda.register_rows import emit_register_rows
 from xyntra.passes.lower.cuda.stages.stage import Stage
-from xyntra.passes.lower.cuda.transposed_tiles import emit_transposed, transposed_of
 from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.elementwise.pointwise import emit_pointwise
+from xyntra.passes.lower.gpu.elementwise.transposed_tiles import emit_transposed, transposed_of
+from xyntra.passes.lower.gpu.reductions.column_group import column_group
+from xyntra.passes.lower.gpu.reductions.columns import emit_columns
+from xyntra.passes.lower.gpu.reductions.reductions import emit_reduction
+from xyntra.passes.lower.gpu.rows.register_rows import plan_register_rows
+from xyntra.passes.lower.gpu.rows.rows import emit_rows
 from xyntra.passes.lower.nests.linear_nest import LinearNest, linear_nest
 
 
@@ -54,7 +55,7 @@ def _choose(subject: Nests, device: Device) -> Schedule:
         return Schedule("rows" if found is None else "register-rows")
     if subject.only.reductions:
         return Schedule("reduction")
-    return Schedule("pointwise" if transposed_of(subject.only) is None else "transposed")
+    return Schedule("pointwise" if transposed_of(subject.only, device) is None else "transposed")
 
 
 def _plan_columns(subject: Nests, _: NoChoices, device: Device) -> Code:
@@ -86,7 +87,7 @@ def _plan_reduction(subject: Nests, _: NoChoices, device: Device) -> Code:
 
 def _plan_transposed(subject: Nests, _: NoChoices, device: Device) -> Code:
     nest = subject.only
-    found = None if nest is None or nest.reductions else transposed_of(nest)
+    found = None if nest is None or nest.reductions else transposed_of(nest, device)
     if found is None:
         raise Impossible("computes one nest, with a single input that lies across")
     return lambda shared: emit_transposed(found, shared)

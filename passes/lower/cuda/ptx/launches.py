@@ -8,6 +8,8 @@ from xyntra.passes.lower.cuda.ptx.assembly import ASSEMBLY, assembly, integer
 
 GRID_CONSTANT = "nvvm.grid_constant"
 """Attribute of a parameter that a kernel takes by value and only reads (`__grid_constant__`)."""
+_SAID_ANEW = ("gpu.kernel", "gpu.known_block_size", "nvvm.maxntid")
+"""Attributes that the conversion of the `gpu` dialect leaves, of which `.reqntid` says more."""
 _WAIT = "griddepcontrol.wait;"
 
 
@@ -30,12 +32,15 @@ def mark_entry(function: ir.Operation, threads: int, resident: int, cluster: int
     """Make a function of LLVM's dialect an entry point for a launch.
 
     Args:
-        function: an `llvm.func`.
+        function: an `llvm.func`, made of a `gpu.func`.
         threads: of a block (`.reqntid`).
         resident: blocks that one multiprocessor holds at once at least (`.minnctapersm`); 0 to
             leave that to the assembler.
         cluster: blocks of a cluster (`.reqnctapercluster`); 1 for none.
     """
+    for name in _SAID_ANEW:
+        if name in function.attributes:
+            del function.attributes[name]
     function.attributes["nvvm.kernel"] = ir.UnitAttr.get()
     function.attributes["nvvm.reqntid"] = ir.DenseI32ArrayAttr.get([threads, 1, 1])
     if resident:

@@ -7,22 +7,21 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.ptx.assembly import assembly, attribute, i32, integer
 
-_ALL, _LAST = -1, 31  # lanes
-
-
-def shfl_bfly(value: ir.Value, distance: int) -> ir.Value:
-    """Return the i32 of the lane whose number differs in the bit `distance`."""
-    return _shuffled("bfly", value, distance)
+WARP = 32
+"""Lanes of a warp."""
+_ALL, _LAST = -1, WARP - 1  # lanes
 
 
 def shfl_bfly_asm(value: ir.Value, distance: int) -> ir.Value:
-    """As `shfl_bfly`, for an f32 as well."""
+    """Return the i32 or f32 of the lane whose number differs in the bit `distance`."""
     return _shuffled_asm("bfly", value, distance)
 
 
 def shfl_first(value: ir.Value) -> ir.Value:
     """Return the i32 of the first lane, which the compiler then knows to be one for all."""
-    return _shuffled("idx", value, 0)
+    kind = attribute("#nvvm<shfl_kind idx>")
+    operands = [i32(_ALL), value, i32(0), i32(_LAST)]
+    return emit("nvvm.shfl.sync", operands, value.type, kind=kind)
 
 
 def shfl_first_asm(value: ir.Value) -> ir.Value:
@@ -34,12 +33,6 @@ def vote_any(flag: ir.Value) -> ir.Value:
     """Tell whether a flag, an i1, holds in any lane, an i1."""
     kind = attribute("#nvvm<vote_sync_kind any>")
     return emit("nvvm.vote.sync", [i32(_ALL), flag], integer(1), kind=kind)
-
-
-def _shuffled(mode: str, value: ir.Value, lane: int) -> ir.Value:
-    kind = attribute(f"#nvvm<shfl_kind {mode}>")
-    operands = [i32(_ALL), value, i32(lane), i32(_LAST)]
-    return emit("nvvm.shfl.sync", operands, value.type, kind=kind)
 
 
 def _shuffled_asm(mode: str, value: ir.Value, lane: int) -> ir.Value:

@@ -21,19 +21,19 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, emit
 from xyntra.dialects.sorting import BEST, rank_of
-from xyntra.passes.lower.cuda.block_sort import BlockKeys
-from xyntra.passes.lower.cuda.loop_threads import block_loop
-from xyntra.passes.lower.cuda.shared_memory import SharedMemory
-from xyntra.passes.lower.cuda.thread_grid import (
+from xyntra.passes.lower.cuda.ptx.warps import WARP
+from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
+from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
+from xyntra.passes.lower.gpu.emit.thread_grid import (
     MAX_GRID,
-    WARP,
     as_i32,
     as_index,
     delinearize,
     i32,
     i64,
 )
-from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
+from xyntra.passes.lower.gpu.loops.loop_threads import block_loop
+from xyntra.passes.lower.gpu.scan_sort.block_sort import BlockKeys
 from xyntra.passes.lower.nests.fills import is_fill
 from xyntra.passes.lower.nests.kernel_function import (
     direct_operations_named,
@@ -270,7 +270,7 @@ class _Search:
 
     def _shared(self) -> SharedMemory:
         self._launches += 1
-        return SharedMemory(self._module, f"{self._name}{self._launches}")
+        return SharedMemory(self._module, f"{self._name}{self._launches}", self._device)
 
     def _at(self, row: ir.Value, place: ir.Value) -> list[ir.Value]:
         """Return the indices of a place in a row, both an index."""

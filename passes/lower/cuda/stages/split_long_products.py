@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.combiner import Combiner
 from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
 from xyntra.passes.lower.cuda.contraction.product import Product, product_of
 from xyntra.passes.lower.cuda.contraction.select import (
@@ -22,6 +21,7 @@ from xyntra.passes.lower.cuda.contraction.wgmma_tiles import Tile, microseconds
 from xyntra.passes.lower.cuda.long_reductions import Cut, has_plain_maps, split
 from xyntra.passes.lower.cuda.stages.stage import Work, tidy
 from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
+from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.nests.fills import is_arithmetic_reduction
 from xyntra.passes.lower.nests.kernel_function import kernel_function
 from xyntra.passes.lower.nests.linear_nest import Loop, linear_nest

@@ -19,10 +19,10 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cuda.loop_copies import computed_again
-from xyntra.passes.lower.cuda.loop_threads import loops_of, shared_loops
-from xyntra.passes.lower.cuda.scan_loop import Scan, scan_of
-from xyntra.passes.lower.cuda.thread_grid import delinearize, when
+from xyntra.passes.lower.gpu.emit.thread_grid import delinearize, when
+from xyntra.passes.lower.gpu.loops.loop_copies import computed_again
+from xyntra.passes.lower.gpu.loops.loop_threads import loops_of, shared_loops
+from xyntra.passes.lower.gpu.scan_sort.scan_loop import Scan, scan_of
 from xyntra.passes.lower.nests.kernel_function import kernel_function, operations_named
 from xyntra.passes.lower.nests.loop_bounds import constant_trips, number_of
 from xyntra.passes.lower.nests.loop_builder import index, loop

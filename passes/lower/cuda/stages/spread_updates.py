@@ -22,10 +22,10 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cuda.atomics import atomic
-from xyntra.passes.lower.cuda.loop_copies import computed_again, is_inside
-from xyntra.passes.lower.cuda.loop_threads import loops_of
-from xyntra.passes.lower.cuda.thread_grid import as_i32, as_index, delinearize, i32, when
+from xyntra.passes.lower.gpu.emit.atomics import atomic
+from xyntra.passes.lower.gpu.emit.thread_grid import as_i32, as_index, delinearize, i32, when
+from xyntra.passes.lower.gpu.loops.loop_copies import computed_again, is_inside
+from xyntra.passes.lower.gpu.loops.loop_threads import loops_of
 from xyntra.passes.lower.nests.kernel_function import kernel_function, operations_named
 from xyntra.passes.lower.nests.loop_bounds import constant_trips, number_of
 from xyntra.passes.lower.nests.loop_builder import Position, index, loop

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Combines one value of every thread of a block."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from torch_mlir.dialects import arith
+
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.gpu.emit.combiner import Combiner
+from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
+from xyntra.passes.lower.gpu.emit.thread_grid import (
+    as_index,
+    barrier,
+    i32,
+    thread_number,
+    when,
+)
+from xyntra.passes.lower.nests.loop_builder import index
+
+_WORD = 32
+
+
+def block_reduce(
+    value: ir.Value, combiner: Combiner, threads: int, shared: SharedMemory
+) -> ir.Value:
+    """Return, in every thread, the combination of `value` over the threads of a block.
+
+    Butterflies inside of the warps, then one word of shared memory a warp, read by all. Every
+    thread combines in the same order, so that all have equal bits.
+
+    Args:
+        value: the thread's own.
+        combiner: how two are combined.
+        threads: of the block, a power of two; up to a warp, as many neighbours of it do so.
+        shared: where the warps' results are put.
+    """
+    lanes = shared.device.subgroup
+    value = warp_reduce(value, combiner, lanes, threads)
+    warps = threads // lanes
+    if warps <= 1:
+        return value
+    words = shared.allocate(warps, value.type)
+    number = thread_number()
+    first = arith.cmpi(arith.CmpIPredicate.eq, arith.andi(number, i32(lanes - 1)), i32(0))
+    with when(first):
+        warp = as_index(arith.shrui(number, i32(lanes.bit_length() - 1)))
+        ir.Operation.create("memref.store", operands=[value, words, warp])
+    barrier()
+    values = [emit("memref.load", [words, index(each)], value.type) for each in range(warps)]
+    return reduce(combiner.combine, values)
+
+
+def warp_reduce(
+    value: ir.Value, combiner: Combiner, lanes: int, threads: int | None = None
+) -> ir.Value:
+    """Return, in every thread, the combination of `value` over neighbours of a warp.
+
+    Args:
+        value: the thread's own.
+        combiner: how two are combined.
+        lanes: threads of a warp.
+        threads: neighbours, at most so many; None for the whole warp.
+    """
+    distance = min(lanes, threads or lanes) // 2
+    while distance:
+        value = combiner.combine(value, butterfly(value, distance, lanes))
+        distance //= 2
+    return value
+
+
+def column_reduce(
+    value: ir.Value, combiner: Combiner, threads: int, beside: int, shared: SharedMemory
+) -> ir.Value:
+    """Return, in every thread, the combination of `value` over those with its place in a column.
+
+    Args:
+        value: the thread's own.
+        combiner: how two are combined.
+        threads: of a column; each lies `beside` numbers behind the one before.
+        beside: columns.
+        shared: where the values are put.
+    """
+    if threads == 1:
+        return value
+    words = shared.allocate(threads * beside, value.type)
+    number = thread_number()
+    ir.Operation.create("memref.store", operands=[value, words, as_index(number)])
+    barrier()
+    column = as_index(arith.andi(number, i32(beside - 1)))
+    places = [arith.addi(column, index(each * beside)) for each in range(threads)]
+    values = [emit("memref.load", [words, place], value.type) for place in places]
+    return reduce(combiner.combine, values)
+
+
+def butterfly(value: ir.Value, distance: int, lanes: int) -> ir.Value:
+    """Return the value of the thread whose number differs in the bit `distance`.
+
+    Args:
+        value: the thread's own.
+        distance: less than `lanes`.
+        lanes: threads of a warp.
+    """
+    kind = value.type
+    bits = kind.width
+    integer = ir.IntegerType.get_signless(bits)
+    word = ir.IntegerType.get_signless(_WORD)
+    raw = value if isinstance(kind, ir.IntegerType) else emit("arith.bitcast", [value], integer)
+    if bits < _WORD:
+        moved = emit(
+            "arith.trunci", [_exchange(emit("arith.extui", [raw], word), distance, lanes)], integer
+        )
+    elif bits == _WORD:
+        moved = _exchange(raw, distance, lanes)
+    else:
+        moved = _exchange_double(raw, distance, lanes)
+    return moved if isinstance(kind, ir.IntegerType) else emit("arith.bitcast", [moved], kind)
+
+
+def _exchange(word: ir.Value, distance: int, lanes: int) -> ir.Value:
+    """Return the i32 of the thread of the warp whose number differs in the bit `distance`."""
+    mode = ir.Attribute.parse("#gpu<shuffle_mode xor>")
+    built = ir.Operation.create(
+        "gpu.shuffle",
+        results=[word.type, ir.IntegerType.get_signless(1)],
+        operands=[word, i32(distance), i32(lanes)],
+        attributes={"mode": mode},
+    )
+    return built.results[0]
+
+
+def _exchange_double(raw: ir.Value, distance: int, lanes: int) -> ir.Value:
+    word, wide = (ir.IntegerType.get_signless(bits) for bits in (_WORD, 2 * _WORD))
+    shift = emit("arith.constant", [], wide, value=ir.IntegerAttr.get(wide, _WORD))
+    halves = [raw, arith.shrui(raw, shift)]
+    low, high = (
+        emit("arith.extui", [_exchange(emit("arith.trunci", [half], word), distance, lanes)], wide)
+        for half in halves
+    )
+    return arith.ori(arith.shli(high, shift), low)

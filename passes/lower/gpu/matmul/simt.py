@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Contractions in every type, exactly as the scalar code says: tiles in registers of the threads.
+
+Parts of both factors go through shared memory; while a block computes on one part, its threads
+already load the next into registers (the scheme of Volkov and Demmel, "Benchmarking GPUs to Tune
+Dense Linear Algebra", 2008, with the loads of the next part moved ahead).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch_mlir.dialects import arith, scf
+
+from xyntra.dialects.dtypes import ITEM_BYTES
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.emit.combiner import Combiner
+from xyntra.passes.lower.gpu.emit.scalar_body import emit_on_scalars
+from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
+from xyntra.passes.lower.gpu.emit.thread_grid import (
+    LaunchShape,
+    as_i32,
+    barrier,
+    block_number,
+    delinearize,
+    i32,
+    rolled_loop,
+    thread_number,
+)
+from xyntra.passes.lower.gpu.matmul.place import Place
+from xyntra.passes.lower.gpu.matmul.result import Result
+from xyntra.passes.lower.gpu.matmul.roles import Roles, extents, size
+from xyntra.passes.lower.gpu.matmul.staging import Staging
+from xyntra.passes.lower.gpu.matmul.tile_shape import (
+    SHAPES,
+    VECTOR,
+    TileShape,
+    choose_shape,
+    with_teams,
+)
+from xyntra.passes.lower.nests.epilogue import Epilogue
+from xyntra.passes.lower.nests.linear_nest import LinearNest
+from xyntra.passes.lower.nests.loop_builder import Position
+
+_UNROLLED = 4  # steps of the reduction
+_ROW, _COLUMN = -1, -2  # keys of a position: the number of the tile
+
+
+def emit_simt(
+    nest: LinearNest,
+    roles: Roles,
+    initial: ir.Value,
+    epilogue: Epilogue | None,
+    shared: SharedMemory,
+    shape: TileShape,
+) -> LaunchShape:
+    """Emit a contraction for a launch of the returned shape.
+
+    Args:
+        nest: the contraction; its body reads the two factors and scalars.
+        roles: of its loops.
+        initial: what every element of the output starts from.
+        epilogue: what happens to each element before it is stored, if anything.
+        shared: where parts of the factors are kept.
+        shape: of the tiles.
+    """
+    sizes = _sizes(nest, roles)
+    tile = _Tile.placed(nest, roles, shape, shared)
+    sums = tile.sums(initial)
+    buffer = shared.allocate(Result.elements(shape), initial.type)
+    corner = Place(tile.position, tile.first_row, tile.first_column)
+    Result(nest, roles, epilogue, shape, tile.team, tile.thread, buffer).write(corner, sums)
+    return LaunchShape(shape.blocks(*sizes), shape.block)
+
+
+def simt_shape(nest: LinearNest, roles: Roles, initial: ir.Value, device: Device) -> TileShape:
+    """Return the shape of tiles that suits a contraction."""
+    shape = choose_shape(device, *_sizes(nest, roles))
+    return _in_teams(nest, roles, initial, shape, device)[-1]
+
+
+def simt_shapes(
+    nest: LinearNest, roles: Roles, initial: ir.Value, device: Device
+) -> list[TileShape]:
+    """Return every shape of tiles that can compute a contraction."""
+    found = [_in_teams(nest, roles, initial, shape, device) for shape in SHAPES]
+    return [each for shapes in found for each in shapes]
+
+
+def _sizes(nest: LinearNest, roles: Roles) -> list[int]:
+    return [size(nest, loops) for loops in (roles.rows, roles.columns, roles.batch)]
+
+
+def _in_teams(
+    nest: LinearNest, roles: Roles, initial: ir.Value, shape: TileShape, device: Device
+) -> list[TileShape]:
+    """Return a shape with one team, and with as many as there is room for."""
+    if Combiner.of(nest) is None:
+        return [shape]
+    factors = [nest.inputs[each].value.type for each in (roles.left, roles.right)]
+    elements = [initial.type, *(ir.MemRefType(each).element_type for each in factors)]
+    widest = max(ITEM_BYTES[str(each)] for each in elements)
+    steps, blocks = size(nest, roles.reductions), shape.blocks(*_sizes(nest, roles))
+    return list(dict.fromkeys([shape, with_teams(shape, blocks, steps, widest, device)]))
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """One block's tile and one thread's part of it; numbers, rows and columns are i32s."""
+
+    nest: LinearNest
+    roles: Roles
+    shape: TileShape
+    team: ir.Value
+    thread: ir.Value
+    position: Position
+    left: Staging
+    right: Staging
+    first_row: ir.Value
+    first_column: ir.Value
+    own_row: ir.Value
+    own_column: ir.Value
+
+    @classmethod
+    def placed(
+        cls, nest: LinearNest, roles: Roles, shape: TileShape, shared: SharedMemory
+    ) -> _Tile:
+        down = -(-size(nest, roles.rows) // shape.rows)
+        across = -(-size(nest, roles.columns) // shape.columns)
+        grid = [*extents(nest, roles.batch), (_ROW, down), (_COLUMN, across)]
+        place = delinearize(block_number(), grid)
+        row, column = (as_i32(place.pop(key)) for key in (_ROW, _COLUMN))
+        team, thread = i32(0), thread_number()
+        if shape.teams > 1:
+            size_of_team = i32(shape.threads)
+            team, thread = arith.divui(thread, size_of_team), arith.remui(thread, size_of_team)
+        member = (team, thread)
+        threads = i32(shape.thread_grid[1])
+        return cls(
+            nest,
+            roles,
+            shape,
+            team,
+            thread,
+            place,
+            _staging(nest, roles, roles.left, roles.rows, shape.rows, shape, member, shared),
+            _staging(nest, roles, roles.right, roles.columns, shape.columns, shape, member, shared),
+            arith.muli(row, i32(shape.rows)),
+            arith.muli(column, i32(shape.columns)),
+            arith.muli(arith.divui(thread, threads), i32(VECTOR)),
+            arith.muli(arith.remui(thread, threads), i32(VECTOR)),
+        )
+
+    def sums(self, initial: ir.Value) -> list[list[ir.Value]]:
+        """Emit the reduction and return the thread's results by row and column."""
+        limit, depth = size(self.nest, self.roles.reductions), self.shape.depth
+        starts = [
+            self.left.starts(self.first_row, self.position),
+            self.right.starts(self.first_column, self.position),
+        ]
+        own = self.shape.thread_rows * self.shape.thread_columns
+        carried = [self._start(initial)] * own
+        parts = -(-limit // depth) // self.shape.teams
+        first = arith.muli(self.team, i32(parts * depth))
+        loaded = self._load(starts, first, limit)
+        if parts > 1:
+            loop = scf.ForOp(i32(1), i32(parts), i32(1), [*carried, *loaded])
+            with ir.InsertionPoint(loop.body):
+                inside = list(loop.inner_iter_args)
+                self._keep(inside[own:])
+                following = arith.muli(loop.induction_variable, i32(depth))
+                following = arith.addi(first, following)
+                ahead = self._load(starts, following, limit)
+                scf.YieldOp([*self._multiply(inside[:own]), *ahead])
+            carried, loaded = list(loop.results)[:own], list(loop.results)[own:]
+        self._keep(loaded)
+        carried = self._last(carried, limit // self.shape.teams - (parts - 1) * depth)
+        width = self.shape.thread_columns
+        return [carried[start : start + width] for start in range(0, own, width)]
+
+    def _start(self, initial: ir.Value) -> ir.Value:
+        """Return what the sums of the thread's team start from: only the first has `initial`."""
+        combiner = Combiner.of(self.nest)
+        if self.shape.teams == 1 or combiner is None:
+            return initial
+        is_first = arith.cmpi(arith.CmpIPredicate.eq, self.team, i32(0))
+        return arith.select(is_first, initial, combiner.start())
+
+    def _load(
+        self, starts: Sequence[Sequence[ir.Value]], step: ir.Value, limit: int
+    ) -> list[ir.Value]:
+        left, right = starts
+        return [*self.left.load(left, step, limit), *self.right.load(right, step, limit)]
+
+    def _keep(self, loaded: Sequence[ir.Value]) -> None:
+        barrier()  # what was there before has been read by all
+        self.left.keep(loaded[: self.left.count])
+        self.right.keep(loaded[self.left.count :])
+        barrier()
+
+    def _multiply(self, sums: Sequence[ir.Value]) -> list[ir.Value]:
+        # Unrolled further, the reads of all steps come first and fill the registers.
+        loop = rolled_loop(self.shape.depth, _UNROLLED, sums)
+        with ir.InsertionPoint(loop.body):
+            inside: Sequence[ir.Value] = list(loop.inner_iter_args)
+            for step in range(_UNROLLED):
+                inside = self._step(arith.addi(loop.induction_variable, i32(step)), inside)
+            scf.YieldOp(inside)
+        return list(loop.results)
+
+    def _last(self, sums: Sequence[ir.Value], count: int) -> list[ir.Value]:
+        if count == self.shape.depth:
+            return self._multiply(sums)
+        loop = scf.ForOp(i32(0), i32(count), i32(1), list(sums))
+        with ir.InsertionPoint(loop.body):
+            scf.YieldOp(self._step(loop.induction_variable, list(loop.inner_iter_args)))
+        return list(loop.results)
+
+    def _step(self, step: ir.Value, sums: Sequence[ir.Value]) -> list[ir.Value]:
+        """Combine the sums with one step of the reduction."""
+        lefts = [
+            value
+            for start in self.shape.offsets(columns=False)
+            for value in self.left.read(step, arith.addi(self.own_row, i32(start)), VECTOR)
+        ]
+        rights = [
+            value
+            for start in self.shape.offsets(columns=True)
+            for value in self.right.read(step, arith.addi(self.own_column, i32(start)), VECTOR)
+        ]
+        pairs = [(left, right) for left in lefts for right in rights]
+        return [
+            self._combine(left, right, total)
+            for (left, right), total in zip(pairs, sums, strict=True)
+        ]
+
+    def _combine(self, left: ir.Value, right: ir.Value, total: ir.Value) -> ir.Value:
+        factors = {self.roles.left: left, self.roles.right: right}
+        values = [factors.get(i, each.value) for i, each in enumerate(self.nest.inputs)]
+        return emit_on_scalars(self.nest.body, [*values, total])[0]
+
+
+def _staging(
+    nest: LinearNest,
+    roles: Roles,
+    factor: int,
+    loops: tuple[int, ...],
+    width: int,
+    shape: TileShape,
+    member: tuple[ir.Value, ir.Value],
+    shared: SharedMemory,
+) -> Staging:
+    access = nest.inputs[factor]
+    team, thread = member
+    element = access.element_type
+    elements = Staging.elements(width, shape.depth)
+    buffer = shared.allocate(elements * shape.teams, element)
+    start = arith.muli(team, i32(elements))
+    steps = roles.reductions
+    threads = shape.threads
+    return Staging(nest, access, loops, steps, width, shape.depth, threads, thread, start, buffer)

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Brings a part of a factor into shared memory, by way of every thread's registers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch_mlir.dialects import arith
+
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.gpu.emit.thread_grid import as_index, delinearize, i32
+from xyntra.passes.lower.gpu.matmul.roles import extents, size
+from xyntra.passes.lower.gpu.matmul.tile_shape import VECTOR
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
+from xyntra.passes.lower.nests.loop_builder import Position, load, offset, plus
+from xyntra.passes.lower.nests.memrefs import view_offset
+
+_WIDEST_BITS = 128
+_PADDING = 4  # elements behind every step, so that steps start in different banks
+
+
+@dataclass(frozen=True)
+class Staging:
+    """The part of one factor that a tile needs for `depth` steps of the reduction.
+
+    In shared memory it lies as [depth][width + padding], whatever its order in the factor.
+
+    Attributes:
+        nest: the contraction.
+        access: the factor.
+        loops: those that the tile is cut from.
+        reductions: the loops of the reduction.
+        width: the tile's extent along `loops`.
+        depth: steps of the reduction at once.
+        threads: of a team.
+        thread: number of this one in its team, an i32.
+        start: where the team's part of `buffer` starts, an i32.
+        buffer: flat shared memory.
+    """
+
+    nest: LinearNest
+    access: Access
+    loops: tuple[int, ...]
+    reductions: tuple[int, ...]
+    width: int
+    depth: int
+    threads: int
+    thread: ir.Value
+    start: ir.Value
+    buffer: ir.Value
+
+    @staticmethod
+    def elements(width: int, depth: int) -> int:
+        """Return how many elements `buffer` has."""
+        return depth * (width + _PADDING)
+
+    @property
+    def count(self) -> int:
+        """Vectors that one thread brings."""
+        return self.width * self.depth // (self.threads * self.lanes)
+
+    @property
+    def lanes(self) -> int:
+        """Neighbours in memory that a thread takes at once."""
+        fast = (self.reductions if self.is_deep else self.loops)[-1:]
+        share = self.width * self.depth // self.threads
+        if not fast or share % VECTOR or self.nest.loops[fast[0]].extent % VECTOR:
+            return 1
+        others = [step for i, step in enumerate(self.access.strides) if i != fast[0]]
+        first = self.access.offset + view_offset(self.access.value)
+        element = ir.MemRefType(self.access.value.type).element_type
+        fits = VECTOR * element.width <= _WIDEST_BITS
+        aligned = all(place % VECTOR == 0 for place in [first, *others])
+        return VECTOR if fits and aligned and self.access.strides[fast[0]] == 1 else 1
+
+    @property
+    def is_deep(self) -> bool:
+        """Whether neighbours in memory are steps of the reduction."""
+        steps = abs(self.access.strides[self.reductions[-1]])
+        wide = abs(self.access.strides[self.loops[-1]]) if self.loops else 0
+        return steps == 1 and wide != 1
+
+    def starts(self, first: ir.Value, position: Position) -> list[ir.Value]:
+        """Return where each of the thread's vectors is in the factor before the first step.
+
+        Args:
+            first: the tile's first row or column, an i32.
+            position: of the loops that are fixed for a tile.
+        """
+        base = offset(self.access, position)
+        extent = size(self.nest, self.loops)
+        found = []
+        for wide, _ in self._places():
+            number = arith.addi(first, wide)
+            if extent % self.width:
+                # Behind the end the last elements are read again; nothing is made of them.
+                last = extent - (1 if self.is_deep else self.lanes)
+                number = arith.minsi(number, i32(last))
+            inside = delinearize(number, extents(self.nest, self.loops))
+            found.append(plus(base, _moved(self.access, inside)))
+        return found
+
+    def load(self, starts: Sequence[ir.Value], step: ir.Value, limit: int) -> list[ir.Value]:
+        """Return the thread's vectors for the steps from `step`, an i32, on.
+
+        Args:
+            starts: what `starts` returned.
+            step: the first step.
+            limit: steps in all; behind them the last one is read again.
+        """
+        values = []
+        for start, (_, deep) in zip(starts, self._places(), strict=True):
+            number = arith.addi(step, deep)
+            if limit % self.depth:
+                last = limit - (self.lanes if self.is_deep else 1)
+                number = arith.minsi(number, i32(last))
+            inside = delinearize(number, extents(self.nest, self.reductions))
+            values.append(self._fetch(plus(start, _moved(self.access, inside))))
+        return values
+
+    def _fetch(self, place: ir.Value) -> ir.Value:
+        if self.lanes == 1:
+            return load(self.access, place)
+        element = ir.MemRefType(self.access.value.type).element_type
+        kind = ir.VectorType.get([self.lanes], element)
+        return emit("vector.load", [self.access.value, place], kind, alignment=_alignment(kind))
+
+    def keep(self, values: Sequence[ir.Value]) -> None:
+        """Write the thread's vectors to shared memory."""
+        pitch = self.width + _PADDING
+        for value, (wide, deep) in zip(values, self._places(), strict=True):
+            place = arith.addi(self.start, arith.addi(arith.muli(deep, i32(pitch)), wide))
+            if self.lanes == 1:
+                ir.Operation.create("memref.store", operands=[value, self.buffer, as_index(place)])
+            elif self.is_deep:
+                for number in range(self.lanes):
+                    below = as_index(arith.addi(place, i32(number * pitch)))
+                    operands = [_lane(value, number), self.buffer, below]
+                    ir.Operation.create("memref.store", operands=operands)
+            else:
+                ir.Operation.create(
+                    "vector.store",
+                    operands=[value, self.buffer, as_index(place)],
+                    attributes={"alignment": _alignment(value.type)},
+                )
+
+    def read(self, step: ir.Value, wide: ir.Value, count: int) -> list[ir.Value]:
+        """Return `count` neighbours of one step, an i32; `wide` is a multiple of `count`."""
+        element = ir.MemRefType(self.buffer.type).element_type
+        kind = ir.VectorType.get([count], element)
+        place = arith.addi(arith.muli(step, i32(self.width + _PADDING)), wide)
+        place = arith.addi(self.start, place)
+        vector = emit(
+            "vector.load", [self.buffer, as_index(place)], kind, alignment=_alignment(kind)
+        )
+        return [_lane(vector, number) for number in range(count)]
+
+    def _places(self) -> list[tuple[ir.Value, ir.Value]]:
+        """Return, for each vector of a thread, its place in the tile and its step, i32s."""
+        inner = (self.depth if self.is_deep else self.width) // self.lanes
+        found = []
+        for number in range(self.count):
+            low, high = _divided(self.thread, number * self.threads, inner)
+            low = arith.muli(low, i32(self.lanes))
+            found.append((high, low) if self.is_deep else (low, high))
+        return found
+
+
+def _divided(thread: ir.Value, ahead: int, inner: int) -> tuple[ir.Value, ir.Value]:
+    """Return remainder and quotient by `inner` of a thread's number plus `ahead`."""
+    size = i32(inner)
+    if ahead % inner == 0:  # constants, so that addresses differ by constants as well
+        low, high = arith.remui(thread, size), arith.divui(thread, size)
+        return low, arith.addi(high, i32(ahead // inner))
+    flat = arith.addi(thread, i32(ahead))
+    return arith.remui(flat, size), arith.divui(flat, size)
+
+
+def _moved(access: Access, position: Position) -> ir.Value:
+    """Return how far `position` moves `access` from its first element."""
+    return offset(Access(access.value, 0, access.strides), position)
+
+
+def _lane(vector: ir.Value, number: int) -> ir.Value:
+    place = ir.DenseI64ArrayAttr.get([number])
+    return emit("vector.extract", [vector], vector.type.element_type, static_position=place)
+
+
+def _alignment(kind: ir.VectorType) -> ir.Attribute:
+    nbytes = kind.shape[0] * kind.element_type.width // 8
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), nbytes)

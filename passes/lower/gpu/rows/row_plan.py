@@ -1,0 +1,376 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Which rows fit the registers of a warp, a block or a cluster, and how the threads share them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.gpu.device import Device, Feature
+from xyntra.passes.lower.gpu.emit.combiner import Combiner
+from xyntra.passes.lower.gpu.emit.vectors import item_bytes
+from xyntra.passes.lower.gpu.rows.row_accesses import (
+    first_reads,
+    is_common,
+    is_recomputed,
+    is_row,
+    is_written_where_read,
+    row_accesses,
+)
+from xyntra.passes.lower.gpu.rows.row_gathers import RowGathers, row_gathers
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
+from xyntra.passes.lower.nests.memrefs import is_private, root
+from xyntra.passes.lower.nests.vector_body import is_vectorizable, takes_indices
+
+_VECTOR_BYTES = 16  # the widest access of one thread
+_REGISTER = 4  # bytes
+# Threads of a block (0 for those of a warp), blocks of a cluster, and for each thread the most
+# registers that rows may take and the most bytes on their way at once. On an H100, fewer threads
+# with more each were faster, up to what is said here.
+_SHARES = (
+    (0, 1, 32, 128),
+    (128, 1, 32, 64),
+    (256, 1, 32, 64),
+    (512, 1, 32, 128),
+    (1024, 1, 36, 144),
+    (256, 8, 32, 128),
+    (512, 8, 64, 256),
+)
+# Likewise for rows that wait in shared memory: threads, blocks, and for each thread the bytes that
+# wait there and the registers that the rest of its rows may take.
+_PARKED_SHARES = ((256, 1, 256, 0), (256, 4, 128, 0), (256, 8, 256, 0), (512, 8, 176, 24))
+# Blocks of each multiprocessor: for fewer, more threads for each row are faster, where there can be
+# more.
+_MANY_BLOCKS = 2
+_COLUMN_REGISTERS = 32  # of a thread, for its part of a column
+_MANY_THREADS = 1 << 16  # enough for all multiprocessors
+_FEW_STEPS = 4
+_SINGLES = 4  # single elements of a row that a thread loads at least
+_MANY_ROWS = 1 << 12  # so many may share warps
+_SHORT_ROW = 16 << 10  # bytes that are read: registers suffice for that many on their way
+_AHEAD = 48  # registers of a thread for what is loaded before anything is computed
+_THREADS_AHEAD = 128  # of a block at most: with more, too few blocks find registers
+_WARPS = 4  # of a block at most, where each takes a row
+_COPIED = (4, 8, 16)  # bytes that one copy to shared memory can have
+_WORDS = 2 << 10  # bytes of shared memory for what warps and blocks exchange
+_BLOCK_BYTES = 1 << 10  # of an array: more rows do not share a block
+_BLOCKS = 4  # of each multiprocessor: enough for all
+
+
+@dataclass(frozen=True)
+class RowPlan:
+    """How threads share rows.
+
+    Attributes:
+        device: that the code is for.
+        outer: extents of the loops over rows.
+        length: elements of a row.
+        lanes: neighbours that a thread loads and stores at once.
+        threads: of a block that share a row: a warp, or all.
+        cluster: blocks that share a row.
+        item: bytes of the widest element in memory.
+        ahead: whether arrays that all rows share are loaded before anything is computed, too.
+        parked: vectors of a thread that wait in shared memory, the first ones of each of its rows.
+        beside: rows that neighbouring threads take, where those are neighbours in memory; 0 where
+            they are not.
+    """
+
+    device: Device
+    outer: tuple[int, ...]
+    length: int
+    lanes: int
+    threads: int
+    cluster: int
+    item: int
+    ahead: bool = False
+    parked: int = 0
+    beside: int = 0
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return prod(self.outer)
+
+    @property
+    def vectors(self) -> int:
+        """Vectors of a row."""
+        return self.length // self.lanes
+
+    @property
+    def steps(self) -> int:
+        """Vectors of a thread, the last of which may lie behind the row."""
+        return -(-self.vectors // self.sharing)
+
+    @property
+    def sharing(self) -> int:
+        """Threads that share a row."""
+        return self.threads * self.cluster
+
+    @property
+    def of_warps(self) -> bool:
+        """Whether a warp takes a row, or several."""
+        return self.threads <= self.device.subgroup and not self.beside
+
+    @property
+    def mixes_rows(self) -> bool:
+        """Whether threads with different rows exchange values at the same places of the code."""
+        return self.threads < self.device.subgroup or self.beside > 0
+
+    @property
+    def _nbytes(self) -> int:
+        return self.length * self.item
+
+    @property
+    def side_by_side(self) -> int:
+        """Rows of a block."""
+        if self.beside:
+            return self.beside
+        lanes = self.device.subgroup
+        if self.threads < lanes:
+            return _WARPS * lanes // self.threads
+        warps = _WARPS if self.of_warps else 1
+        enough = _BLOCKS * self.device.multiprocessors
+        while warps > 1 and (self.rows < warps * enough or warps * self._nbytes > _BLOCK_BYTES):
+            warps //= 2
+        return warps
+
+
+def row_plan(
+    nests: Sequence[LinearNest], count: int, generics: Sequence[ir.Operation], device: Device
+) -> RowPlan | None:
+    """Return how threads share the rows of `nests`, None where rows must lie in memory.
+
+    Args:
+        nests: what shares its `count` outer loops, with as few loops behind them as can be.
+        count: the number of loops.
+        generics: the operations that they come from.
+        device: that the code is for.
+    """
+    lengths = {nest.loops[count].extent for nest in nests if len(nest.loops) > count}
+    across = is_across(nests, count)
+    if len(lengths) != 1 or not all(_is_simple(nest, count, across=across) for nest in nests):
+        return None
+    if not is_written_where_read(nests, count):
+        return None
+    length = lengths.pop()
+    outer = tuple(loop.extent for loop in nests[0].loops[:count])
+    accesses = [each for nest in nests for each in row_accesses(nest, count)]
+    in_memory = [each for each in accesses if not is_private(root(each.value), generics)]
+    found = [row_gathers(nest, count) for nest in nests]
+    gathers = [each for each in found if each is not None]
+    item = max(map(item_bytes, in_memory), default=_VECTOR_BYTES)
+    live = _live_bytes(nests, count)
+    if across:
+        return None if gathers else _columns(RowPlan(device, outer, length, 1, 1, 1, item), live)
+    lanes = _lanes(in_memory, gathers, count, length)
+    own, common = _read_bytes(nests, count)
+    own += sum(each.nbytes for each in gathers)
+    smallest = RowPlan(device, outer, length, lanes, device.subgroup, 1, item)
+    parked = _parked_plan(nests, count, generics, smallest)
+    if parked is not None and not gathers:
+        return parked
+    return _fitting_plan(smallest, live, own, common)
+
+
+def _fitting_plan(smallest: RowPlan, live: int, own: int, common: int) -> RowPlan | None:
+    """Return the first way to share a row at which it fits registers; None where none does.
+
+    Args:
+        smallest: the plan for a warp.
+        live: bytes of registers that an element needs.
+        own: bytes of it that each row reads.
+        common: bytes of it that all rows read.
+    """
+    for threads, cluster, registers, flying in _SHARES:
+        threads = threads or smallest.device.subgroup
+        plan = replace(smallest, threads=threads, cluster=cluster)
+        if threads > plan.device.block_threads:
+            continue
+        if cluster > 1 and not plan.device.has(Feature.CLUSTERS):
+            break
+        elements = plan.steps * plan.lanes
+        if elements * live > registers * _REGISTER or elements * own > flying:
+            continue
+        if plan.rows * cluster <= plan.device.grid:
+            if plan.of_warps:
+                plan = _of_parts(plan, max(live, own))
+            elements = plan.steps * plan.lanes
+            fits = elements * (own + common) <= _AHEAD * _REGISTER
+            return replace(plan, ahead=fits and threads <= _THREADS_AHEAD)
+    return None
+
+
+def _of_parts(plan: RowPlan, nbytes: int) -> RowPlan:
+    """Return a plan of warps, or one in which several rows share each warp.
+
+    Args:
+        plan: with a warp for each row.
+        nbytes: of registers that an element takes.
+    """
+    if plan.vectors <= plan.device.subgroup // 2 and plan.rows >= _MANY_ROWS:
+        return replace(plan, threads=1 << (plan.vectors - 1).bit_length())
+    # Loads of single elements do not keep memory busy unless each thread has several.
+    few = replace(plan, threads=max(1, 1 << (plan.vectors // _SINGLES - 1).bit_length()))
+    is_short = plan.vectors <= 2 * plan.device.subgroup and few.steps * nbytes <= _AHEAD * _REGISTER
+    return few if plan.lanes == 1 and is_short and plan.rows >= _MANY_THREADS else plan
+
+
+def is_across(nests: Sequence[LinearNest], count: int) -> bool:
+    """Tell whether elements of a row lie apart in memory, and neighbouring rows side by side."""
+    found = [each for nest in nests for each in row_accesses(nest, count)]
+    apart = [each for each in found if each.strides[count] != 1]
+    return count > 0 and bool(apart) and all(each.strides[count - 1] in (0, 1) for each in apart)
+
+
+def _columns(plan: RowPlan, live: int) -> RowPlan | None:
+    """Return `plan` with rows side by side; None where they do not fit the registers."""
+    threads, lanes = 1, plan.device.subgroup
+    while threads < lanes and not _suits_columns(replace(plan, threads=threads), live):
+        threads *= 2
+    beside = max(lanes, _THREADS_AHEAD // threads)
+    found = replace(plan, threads=threads, beside=beside)
+    fits = found.steps * live <= _COLUMN_REGISTERS * _REGISTER
+    return found if fits and -(-found.rows // beside) <= plan.device.grid else None
+
+
+def _suits_columns(plan: RowPlan, live: int) -> bool:
+    """Tell whether a column fits the registers of its threads, and there are enough of these."""
+    fits = plan.steps * live <= _COLUMN_REGISTERS * _REGISTER
+    return fits and (plan.rows * plan.threads >= _MANY_THREADS or plan.steps <= _FEW_STEPS)
+
+
+def _parked_plan(
+    nests: Sequence[LinearNest],
+    count: int,
+    generics: Sequence[ir.Operation],
+    plan: RowPlan,
+) -> RowPlan | None:
+    """Return `plan` with rows that wait in shared memory, None where they should not, or cannot."""
+    if not plan.device.has(Feature.ASYNC_COPIES):
+        return None
+    reads = [each for _, each in first_reads(nests, count) if not is_common(each, count)]
+    if any(plan.lanes * item_bytes(each) not in _COPIED for each in reads):
+        return None
+    own, _ = _read_bytes(nests, count)
+    if own * plan.length <= _SHORT_ROW or not _writes_rows(nests, count, generics):
+        return None
+    if not _are_read_again(reads, nests, count):
+        return None
+    live = _live_bytes(nests, count)
+    anew = [nest for nest in nests if is_recomputed(nest, count, generics)]
+    elsewhere = {root(each.value) for each in reads}
+    elsewhere |= {root(each.value) for nest in anew for each in nest.outputs}
+    kept = _kept_bytes(nests, count, elsewhere)
+    for threads, cluster, nbytes, registers in _PARKED_SHARES:
+        if threads > plan.device.block_threads:
+            continue
+        found = replace(plan, threads=threads, cluster=cluster)
+        parked = min(found.steps, nbytes // (own * plan.lanes))
+        rest = (found.steps - parked) * plan.lanes
+        if rest * live + parked * plan.lanes * kept > registers * _REGISTER:
+            continue
+        if cluster > 1 and not plan.device.has(Feature.CLUSTERS):
+            return None
+        if threads * parked * plan.lanes * own + _WORDS > plan.device.block_shared_bytes:
+            continue
+        enough = 1 if rest else _MANY_BLOCKS * plan.device.multiprocessors
+        if enough <= plan.rows * cluster <= plan.device.grid:
+            return replace(found, parked=parked)
+    return None
+
+
+def _writes_rows(nests: Sequence[LinearNest], count: int, generics: Sequence[ir.Operation]) -> bool:
+    """Tell whether a row comes of rows: what is only reduced is faster in registers."""
+    written = [(nest, each) for nest in nests for each in nest.outputs if is_row(nest, each, count)]
+    return any(not is_private(root(each.value), generics) for _, each in written)
+
+
+def _are_read_again(reads: Sequence[Access], nests: Sequence[LinearNest], count: int) -> bool:
+    """Tell whether several of `nests` look at one of `reads`."""
+    seen = [{root(each.value) for each in row_accesses(nest, count)} for nest in nests]
+    return any(sum(root(each.value) in one for one in seen) > 1 for each in reads)
+
+
+def _is_simple(nest: LinearNest, count: int, *, across: bool) -> bool:
+    """Tell whether `nest` has at most one loop along the row, and arithmetic that takes vectors."""
+    inner = nest.loops[count:]
+    if len(inner) > 1 or not _takes_vectors(nest, count, has_row=bool(inner)):
+        return False
+    if any(loop.is_reduction for loop in inner):
+        if Combiner.of(nest) is None or is_row(nest, nest.outputs[0], count):
+            return False
+    elif inner and not all(is_row(nest, each, count) for each in nest.outputs):
+        return False
+    return all(
+        access.is_scalar
+        or (item_bytes(access) and (not inner or across or access.strides[count] in (0, 1)))
+        for access in nest.accesses
+    )
+
+
+def _takes_vectors(nest: LinearNest, count: int, *, has_row: bool) -> bool:
+    """Tell whether the body is arithmetic that vectors can be given, numbers of elements too."""
+    if not nest.indices:
+        return is_vectorizable(nest.body)
+    if row_gathers(nest, count) is not None:
+        return True
+    return has_row and takes_indices(nest.body)
+
+
+def _lanes(
+    accesses: Sequence[Access], gathers: Sequence[RowGathers], count: int, length: int
+) -> int:
+    """Return how many neighbours one thread can load and store at once."""
+    lanes = _VECTOR_BYTES // max(map(item_bytes, accesses), default=_VECTOR_BYTES)
+    while lanes > 1 and not (
+        length % lanes == 0
+        and all(_fits(access, count, lanes) for access in accesses)
+        and all(each.fit(lanes) for each in gathers)
+    ):
+        lanes //= 2
+    return lanes
+
+
+def _fits(access: Access, count: int, lanes: int) -> bool:
+    first = access.start
+    return all(place % lanes == 0 for place in (first, *access.strides[:count]))
+
+
+def _read_bytes(nests: Sequence[LinearNest], count: int) -> tuple[int, int]:
+    """Return the bytes of memory that are read for an element: of its own row, and of all rows'."""
+    own: dict[ir.Value, int] = {}
+    common: dict[ir.Value, int] = {}
+    for _, access in first_reads(nests, count):
+        sizes = common if is_common(access, count) else own
+        sizes[root(access.value)] = item_bytes(access)
+    return sum(own.values()), sum(common.values())
+
+
+def _live_bytes(nests: Sequence[LinearNest], count: int) -> int:
+    """Return the bytes that one element of a row occupies in registers."""
+    sizes = [item_bytes(access) for nest in nests for access in row_accesses(nest, count)]
+    # What only one nest reads passes through registers all the same.
+    return max([*sizes, _kept_bytes(nests, count, set())])
+
+
+def _kept_bytes(nests: Sequence[LinearNest], count: int, elsewhere: Collection[ir.Value]) -> int:
+    """Return the bytes that one element of a row occupies in registers between two nests.
+
+    What lies `elsewhere` occupies none.
+    """
+    first: dict[ir.Value, int] = {}
+    last: dict[ir.Value, int] = {}
+    size: dict[ir.Value, int] = {}
+    for number, nest in enumerate(nests):
+        for access in row_accesses(nest, count):
+            whole = root(access.value)
+            if whole in elsewhere:
+                continue
+            first.setdefault(whole, number)
+            last[whole] = number
+            size[whole] = item_bytes(access)
+    gaps = range(len(nests) - 1)
+    kept = (sum(size[each] for each in first if first[each] <= gap < last[each]) for gap in gaps)
+    return max(kept, default=0)

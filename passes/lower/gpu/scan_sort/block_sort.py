@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Keys in the shared memory of a block: sorted by exchanges, or the best of many kept.
+
+The order of exchanges does not depend on the keys (K. Batcher, "Sorting networks and their
+applications", 1968). Where there are more keys than memory, those that are worse than as many as
+are wanted never enter it: what has entered is sorted, and cut, whenever the memory is full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from torch_mlir.dialects import arith, scf
+
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.gpu.emit.atomics import atomic
+from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
+from xyntra.passes.lower.gpu.emit.thread_grid import (
+    as_index,
+    barrier,
+    i32,
+    i64,
+    rolled_loop,
+    thread_number,
+    when,
+)
+from xyntra.passes.lower.nests.loop_builder import index
+
+EACH = 8
+"""Keys that a thread has on their way together."""
+_WORST = -1  # as an unsigned number, the largest
+
+Read = Callable[[ir.Value], ir.Value]
+"""Returns the key of a number, an i32, which is one of the keys'."""
+
+
+@dataclass
+class BlockKeys:
+    """Keys that the threads of a block hold.
+
+    Attributes:
+        capacity: how many keys there is memory for, a power of two.
+        threads: of the block, at most half as many.
+        shared: where they lie.
+    """
+
+    capacity: int
+    threads: int
+    shared: SharedMemory
+    words: ir.Value = field(init=False)
+    thread: ir.Value = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.words = self.shared.allocate(self.capacity, ir.IntegerType.get_signless(64))
+        self.thread = thread_number()
+
+    def fill(self, read: Read, count: int) -> None:
+        """Take `count` keys, and those that are the worst for the rest, and sort them."""
+        self.take(read, i32(0), i32(count))
+        self.sort()
+
+    def take(self, read: Read, first: ir.Value, end: ir.Value) -> None:
+        """Take the keys from number `first` on, and behind `end` those that are the worst."""
+        with self._each(self.capacity) as number:
+            self._store(number, _inside(read, arith.addi(first, number), end))
+        barrier()
+
+    def load(self, number: ir.Value) -> ir.Value:
+        """Return a key by its place, an i32."""
+        return emit("memref.load", [self.words, as_index(number)], _i64())
+
+    def sort(self, part: ir.Value | None = None) -> None:
+        """Sort all keys; every thread takes part, and sees them sorted.
+
+        Args:
+            part: the number of this block among those that will be merged: odd ones sort their
+                keys from the worst to the best.
+        """
+        outer = rolled_loop(self._levels, 1, [])
+        with ir.InsertionPoint(outer.body):
+            level = arith.addi(outer.induction_variable, i32(1))
+
+            def turn(low: ir.Value) -> ir.Value:
+                number = low
+                if part is not None:
+                    number = arith.addi(low, arith.muli(part, i32(self.capacity)))
+                return arith.andi(arith.shrui(number, level), i32(1))
+
+            for distance in reversed(range(self._levels)):
+                # All threads agree, so that all meet at the barrier.
+                with when(arith.cmpi(arith.CmpIPredicate.ugt, level, i32(distance))):
+                    self._exchange(distance, turn)
+            scf.YieldOp([])
+
+    def end_level(self, level: int, part: ir.Value) -> None:
+        """Do the exchanges of a level, which has more keys than the block, that are in the block.
+
+        Args:
+            level: of runs of 2^level keys.
+            part: the number of this block.
+        """
+        turn = arith.andi(arith.shrui(part, i32(level - self._levels)), i32(1))
+        for distance in reversed(range(self._levels)):
+            self._exchange(distance, lambda _: turn)
+
+    @property
+    def _levels(self) -> int:
+        return self.capacity.bit_length() - 1
+
+    def _exchange(self, distance: int, turn: Callable[[ir.Value], ir.Value]) -> None:
+        """Bring keys 2^distance apart into the order of their run: falling for a turn of 1."""
+        step = 1 << distance
+        for first in range(0, self.capacity // 2, self.threads):
+            pair = arith.addi(self.thread, i32(first))
+            above = arith.shli(arith.shrui(pair, i32(distance)), i32(distance + 1))
+            low = arith.ori(above, arith.andi(pair, i32(step - 1)))
+            is_falling = arith.cmpi(arith.CmpIPredicate.ne, turn(low), i32(0))
+            places = [as_index(low), arith.addi(as_index(low), index(step))]
+            one, other = (emit("memref.load", [self.words, at], _i64()) for at in places)
+            is_greater = arith.cmpi(arith.CmpIPredicate.ugt, one, other)
+            with when(arith.xori(is_greater, is_falling)):
+                for place, key in zip(places, (other, one), strict=True):
+                    ir.Operation.create("memref.store", operands=[key, self.words, place])
+        barrier()
+
+    def _store(self, number: ir.Value, key: ir.Value) -> None:
+        ir.Operation.create("memref.store", operands=[key, self.words, as_index(number)])
+
+    def each(self, count: int, body: Callable[[ir.Value], None]) -> None:
+        """Let the threads share numbers below `count`."""
+        with self._each(count) as number:
+            body(number)
+
+    def _each(self, count: int) -> _Each:
+        return _Each(self.thread, count, self.threads)
+
+    def select(self, read: Read, first: ir.Value, end: ir.Value, best: int) -> None:
+        """Keep the `best` of the keys from `first` to `end`, sorted, in front.
+
+        Args:
+            read: of a key.
+            first: its number, an i32, the same in all threads.
+            end: behind the last.
+            best: how many; with as many again as there are threads, they fit the memory.
+        """
+        chosen = _Selection(self, read, end, best)
+        chosen.run(first)
+
+
+class _Each:
+    """A loop over numbers that threads share, which the body is emitted into."""
+
+    def __init__(self, first: ir.Value, count: int, step: int) -> None:
+        self._bounds = (first, i32(count), i32(step))
+        self._always = count == step
+        self._point: ir.InsertionPoint | None = None
+
+    def __enter__(self) -> ir.Value:
+        if self._always:
+            return self._bounds[0]
+        built = scf.ForOp(*self._bounds)
+        self._point = ir.InsertionPoint(built.body)
+        self._point.__enter__()
+        return built.induction_variable
+
+    def __exit__(self, *error: object) -> None:
+        if self._point is not None:
+            if error[0] is None:
+                scf.YieldOp([])
+            self._point.__exit__(*error)
+
+
+class _Selection:
+    """Emits the selection of the best keys."""
+
+    def __init__(self, keys: BlockKeys, read: Read, end: ir.Value, best: int) -> None:
+        self._keys, self._read, self._end, self._best = keys, read, end, best
+        self._count = keys.shared.allocate(1, _i32())
+        self._limit = keys.shared.allocate(1, _i64())
+        number = arith.cmpi(arith.CmpIPredicate.eq, keys.thread, i32(0))
+        self._is_first = number
+
+    def run(self, first: ir.Value) -> None:
+        """Emit the loop over tiles of the keys."""
+        with when(self._is_first):
+            _put(i32(0), self._count)
+            _put(i64(_WORST), self._limit)
+        barrier()
+        tile = self._keys.threads * EACH
+        built = scf.ForOp(first, self._end, i32(tile), [i32(0)])
+        with ir.InsertionPoint(built.body):
+            count = self._tile(built.induction_variable, built.inner_iter_args[0])
+            barrier()
+            scf.YieldOp([count])
+        self._cut(built.results[0])
+
+    def _tile(self, first: ir.Value, count: ir.Value) -> ir.Value:
+        """Take several keys a thread; returns how many there are afterwards."""
+        limit = _get(self._limit)
+        own = arith.addi(first, self._keys.thread)
+        numbers = [arith.addi(own, i32(each * self._keys.threads)) for each in range(EACH)]
+        keys = [_inside(self._read, number, self._end) for number in numbers]
+        enter = [arith.cmpi(arith.CmpIPredicate.ult, key, limit) for key in keys]
+        place = self._reserve(enter)
+        barrier()
+        total = _get(self._count)
+        fits = arith.cmpi(arith.CmpIPredicate.ule, total, i32(self._keys.capacity))
+        built = scf.IfOp(fits, [_i32()], has_else=True)
+        with ir.InsertionPoint(built.then_block):
+            for key, enters in zip(keys, enter, strict=True):
+                with when(enters):
+                    self._keys._store(place, key)
+                place = arith.addi(place, emit("arith.extui", [enters], _i32()))
+            scf.YieldOp([total])
+        with ir.InsertionPoint(built.else_block):
+            barrier()
+            scf.YieldOp([self._one_by_one(own, count)])
+        return built.results[0]
+
+    def _reserve(self, enter: list[ir.Value]) -> ir.Value:
+        """Return where the thread's keys go, after those of threads that came before it."""
+        wanted = i32(0)
+        for each in enter:
+            wanted = arith.addi(wanted, emit("arith.extui", [each], _i32()))
+        some = arith.cmpi(arith.CmpIPredicate.ne, wanted, i32(0))
+        built = scf.IfOp(some, [_i32()], has_else=True)
+        with ir.InsertionPoint(built.then_block):
+            scf.YieldOp([_add(wanted, self._count)])
+        with ir.InsertionPoint(built.else_block):
+            scf.YieldOp([i32(0)])
+        return built.results[0]
+
+    def _one_by_one(self, own: ir.Value, count: ir.Value) -> ir.Value:
+        """Take one key a thread at a time, and cut whenever the next ones might not fit."""
+        count = self._cut_if_full(count)
+        with when(self._is_first):
+            _put(count, self._count)
+        barrier()
+        step = self._keys.threads
+        built = rolled_loop(step * EACH, step, [count])
+        with ir.InsertionPoint(built.body):
+            limit = _get(self._limit)
+            number = arith.addi(own, built.induction_variable)
+            key = _inside(self._read, number, self._end)
+            with when(arith.cmpi(arith.CmpIPredicate.ult, key, limit)):
+                self._keys._store(_add(i32(1), self._count), key)
+            barrier()
+            total = _get(self._count)
+            barrier()
+            scf.YieldOp([self._cut_if_full(total)])
+        return built.results[0]
+
+    def _cut_if_full(self, count: ir.Value) -> ir.Value:
+        room = i32(self._keys.capacity - self._keys.threads)
+        is_full = arith.cmpi(arith.CmpIPredicate.ugt, count, room)
+        built = scf.IfOp(is_full, [_i32()], has_else=True)
+        with ir.InsertionPoint(built.then_block):
+            scf.YieldOp([self._cut(count)])
+        with ir.InsertionPoint(built.else_block):
+            scf.YieldOp([count])
+        return built.results[0]
+
+    def _cut(self, count: ir.Value) -> ir.Value:
+        """Sort `count` keys and keep the best; returns how many those are."""
+
+        def clear(number: ir.Value) -> None:
+            with when(arith.cmpi(arith.CmpIPredicate.uge, number, count)):
+                self._keys._store(number, i64(_WORST))
+
+        self._keys.each(self._keys.capacity, clear)
+        barrier()
+        self._keys.sort()
+        left = arith.minui(count, i32(self._best))
+        with when(self._is_first):
+            _put(left, self._count)
+            _put(self._keys.load(i32(self._best - 1)), self._limit)
+        barrier()
+        return left
+
+
+def _inside(read: Read, number: ir.Value, end: ir.Value) -> ir.Value:
+    """Return the key of a number; behind the end, the worst."""
+    is_there = arith.cmpi(arith.CmpIPredicate.ult, number, end)
+    key = read(arith.minui(number, arith.subi(end, i32(1))))
+    return arith.select(is_there, key, i64(_WORST))
+
+
+def _add(value: ir.Value, memory: ir.Value) -> ir.Value:
+    """Add to a word; returns what was there."""
+    return atomic(arith.AtomicRMWKind.addi, value, memory, index(0))
+
+
+def _get(memory: ir.Value) -> ir.Value:
+    return emit("memref.load", [memory, index(0)], ir.MemRefType(memory.type).element_type)
+
+
+def _put(value: ir.Value, memory: ir.Value) -> None:
+    ir.Operation.create("memref.store", operands=[value, memory, index(0)])
+
+
+def _i32() -> ir.Type:
+    return ir.IntegerType.get_signless(32)
+
+
+def _i64() -> ir.Type:
+    return ir.IntegerType.get_signless(64)

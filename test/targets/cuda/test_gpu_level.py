@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The level of MLIR's `gpu` dialect says all of a kernel: its text is lowered like itself."""
+
+from __future__ import annotations
+
+import pytest
+from test_attention_code import CAUSAL, attention
+from test_device_limits import KERNELS
+
+from xyntra.dialects import make_context
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cuda import from_gpu, lower_kernel, to_gpu
+from xyntra.passes.lower.gpu.device import device_of
+from xyntra.targets.cuda.ptx import to_ptx
+
+_KERNELS = KERNELS | {"flash attention": attention((2, 16, 2048, 2048, 128, 128), "bf16", CAUSAL)}
+
+
+def gpu_text(kernel: str, architecture: str) -> str:
+    """A kernel on tensors at the level of the `gpu` dialect."""
+    with make_context() as context:
+        module = ir.Module.parse(kernel)
+        with context, ir.Location.unknown():
+            return str(to_gpu(module.operation, device_of(architecture)))
+
+
+@pytest.mark.parametrize("name", _KERNELS)
+def test_lowering_goes_on_from_the_text(name: str) -> None:
+    with make_context():
+        expected = lower_kernel(ir.Module.parse(_KERNELS[name]), "sm_90a")
+    text = gpu_text(_KERNELS[name], "sm_90a")
+    with make_context():
+        found = from_gpu(ir.Module.parse(text).operation)
+    assert found == expected
+    assert ".entry" in to_ptx(found.llvm_ir, "sm_90a")
+
+
+def test_it_is_of_what_every_gpu_has() -> None:
+    text = gpu_text(KERNELS["short rows"], "sm_80")
+    assert "gpu.shuffle" in text
+    assert "gpu.launch_func" in text
+    assert "nvvm" not in text
+    assert "llvm." not in text.replace("llvm.align", "")
