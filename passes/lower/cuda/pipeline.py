@@ -92,24 +92,46 @@ def lower_kernel(module: ir.Module, architecture: str) -> LoweredCudaKernel:
     operation = module.operation
     function = kernel_function(operation)
     check_contract(function)
+    device = device_of(architecture)
     with kernel_named(function), operation.context, operation.location:
-        return from_gpu(to_gpu(operation, device_of(architecture)))
+        return from_gpu(to_gpu(to_stages(operation, device), device))
+
+
+def to_stages(module: ir.Operation, device: Device) -> ir.Operation:
+    """Lower the kernel function of `module` to stages on buffers; it cannot be used afterwards.
+
+    Returns:
+        A module with the kernel, whose stages say how they run, so that `to_gpu` can go on from its
+        text.
+
+    Raises:
+        CompileError: the kernel cannot be computed on `device`.
+        MLIRError: one of the steps failed.
+    """
+    module = _to_buffers(module)
+    for step in _stage_passes(device, plain=is_generic(kernel_function(module))):
+        step.run(module)
+    run_upstream(module, "cse", verify=False)
+    return module
 
 
 def to_gpu(module: ir.Operation, device: Device) -> ir.Operation:
-    """Lower the kernel function of `module` to the `gpu` dialect; it cannot be used afterwards.
+    """Lower the stages of a kernel to the `gpu` dialect; `module` cannot be used afterwards.
+
+    Args:
+        module: what `to_stages` returns, or its text.
+        device: that the code is for.
 
     Returns:
         A module that says all of the kernel, so that `from_gpu` can go on from its text: a function
         of the host that holds the launches in order, and the `gpu.module` with their code.
 
     Raises:
-        CompileError: the kernel cannot be computed on `device`.
+        CompileError: a stage has no schedule, or one that cannot be carried out.
         MLIRError: one of the steps failed.
     """
     for dialect in ("gpu", "nvvm"):
         module.context.get_dialect_descriptor(dialect)  # loads it
-    module = _to_buffers(module)
     shapes = _emit(module, device)
     run_upstream(module, "cse", verify=False)  # what comes next looks at every operation
     _erase_unused_memory(kernel_function(module))
@@ -122,8 +144,6 @@ def _emit(module: ir.Operation, device: Device) -> list[CudaLaunch | None]:
     """Put the code of threads in the place of what the kernel computes; returns the launches."""
     function = kernel_function(module)
     plain = is_generic(function)
-    for step in _stage_passes(device, plain=plain):
-        step.run(module)
     stages = stages_of(function)
     name = function_name(function)
     shapes: list[CudaLaunch | None] = []

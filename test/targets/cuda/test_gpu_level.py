@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The level of MLIR's `gpu` dialect says all of a kernel: its text is lowered like itself."""
+"""Stages, and MLIR's `gpu` dialect, say all of a kernel: their text is lowered like itself."""
 
 from __future__ import annotations
 
@@ -9,17 +9,25 @@ from test_device_limits import KERNELS
 
 from xyntra.dialects import make_context
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda import from_gpu, lower_kernel, to_gpu
+from xyntra.passes.lower.cuda import from_gpu, lower_kernel, to_gpu, to_stages
 from xyntra.passes.lower.gpu.device import device_of
 from xyntra.targets.cuda.ptx import to_ptx
 
 _KERNELS = KERNELS | {"flash attention": attention((2, 16, 2048, 2048, 128, 128), "bf16", CAUSAL)}
 
 
-def gpu_text(kernel: str, architecture: str) -> str:
-    """A kernel on tensors at the level of the `gpu` dialect."""
+def stage_text(kernel: str, architecture: str) -> str:
+    """A kernel on tensors at the level of stages."""
     with make_context() as context:
         module = ir.Module.parse(kernel)
+        with context, ir.Location.unknown():
+            return str(to_stages(module.operation, device_of(architecture)))
+
+
+def gpu_text(kernel: str, architecture: str) -> str:
+    """A kernel on tensors at the level of the `gpu` dialect, by the text of its stages."""
+    with make_context() as context:
+        module = ir.Module.parse(stage_text(kernel, architecture))
         with context, ir.Location.unknown():
             return str(to_gpu(module.operation, device_of(architecture)))
 

@@ -20,6 +20,7 @@ from xyntra.passes.lower.gpu.device import Device
 
 FAMILIES: tuple[Family[Any], ...] = (ATTENTIONS, CONTRACTIONS, NESTS, LOOPS)
 """In the order in which a stage is looked at."""
+_HINT = "the pass choose-schedules decides it"
 
 
 def choose_schedule(stage: Stage, device: Device) -> Schedule:
@@ -42,11 +43,13 @@ def code_of(stage: Stage, device: Device) -> Code:
     """Return what makes the code of a stage as its schedule says.
 
     Raises:
-        CompileError: as `choose_schedule`.
+        CompileError: as `choose_schedule`; `no-schedule`, it has none.
     """
     family, subject = _family(stage)
-    schedule = schedule_of(stage.op) or family.choose(subject, device)
+    schedule = schedule_of(stage.op)
     with _placed(stage):
+        if schedule is None:
+            raise CompileError("no-schedule", "a stage does not say how it runs", hint=_HINT)
         return family.code(subject, schedule, device)
 
 
