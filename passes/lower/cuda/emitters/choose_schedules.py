@@ -8,6 +8,8 @@ from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.ops.stage import set_schedule
+from xyntra.errors import CompileError
+from xyntra.passes.diagnostics import PassFailure
 from xyntra.passes.lower.cuda.emitters.table import choose_schedule
 from xyntra.passes.lower.cuda.stages.stage import stages_of, tidy
 from xyntra.passes.lower.gpu.device import DEFAULT, device_of
@@ -31,9 +33,12 @@ class ChooseSchedules:
         """Change the kernel of `module`.
 
         Raises:
-            CompileError: a stage has a schedule that cannot be carried out.
+            PassFailure: a stage has a schedule that cannot be carried out.
         """
         function, device = kernel_function(module), device_of(self.device)
         for stage in stages_of(function):
-            set_schedule(stage.op, choose_schedule(stage, device))
+            try:
+                set_schedule(stage.op, choose_schedule(stage, device))
+            except CompileError as error:
+                raise PassFailure.at(stage.op, error.message, code=error.code) from error
         tidy(function)

@@ -34,8 +34,7 @@ def choose_schedule(stage: Stage, device: Device) -> Schedule:
     own = schedule_of(stage.op)
     if own is None:
         return family.choose(subject, device)
-    with _placed(stage):
-        family.code(subject, own, device)
+    family.code(subject, own, device)
     return own
 
 
