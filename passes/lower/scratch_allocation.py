@@ -21,7 +21,7 @@ from xyntra.passes.lower.nests.kernel_function import (
     set_signature,
     task_functions,
 )
-from xyntra.passes.lower.nests.memrefs import view_of_bytes
+from xyntra.passes.lower.nests.memrefs import view_of_bytes, view_of_elements
 from xyntra.passes.registry import register_pass
 
 SLOT_ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
@@ -39,9 +39,15 @@ class _Allocation:
 @dataclass
 class _Slot:
     nbytes: int = 0
+    element: ir.Type | None = None
     tenants: list[_Allocation] = field(default_factory=list)
 
     def is_free_for(self, new: _Allocation) -> bool:
+        if (
+            self.element is not None
+            and self.element != ir.MemRefType(new.op.result.type).element_type
+        ):
+            return False
         return all(new.first > old.last or new.last < old.first for old in self.tenants)
 
 
@@ -59,6 +65,8 @@ class ScratchAllocation:
     """
 
     name: ClassVar[str] = "scratch-allocation"
+    typed: bool = False
+    """Whether a slot has elements of one type, for targets whose memory is not made of bytes."""
 
     def run(self, module: ir.Operation) -> None:
         """Rewrite the kernel function of `module`.
@@ -69,22 +77,22 @@ class ScratchAllocation:
         """
         function = kernel_function(module)
         check_buffers(function)
-        _allocate(function)
+        _allocate(function, typed=self.typed)
         tasks = {function_name(task): _allocate(task) for task in task_functions(module)}
         private = max([sum(sizes) for sizes in tasks.values()], default=0)
         if private:
             _pass_private_memory(function, private, tasks)
 
 
-def _allocate(function: ir.Operation) -> list[int]:
+def _allocate(function: ir.Operation, *, typed: bool = False) -> list[int]:
     """Give `function` an argument for every slot, and return their sizes."""
     body = entry_block(function)
-    slots = _assign_slots(_find_allocations(function))
+    slots = _assign_slots(_find_allocations(function), typed=typed)
     with function.location:
         for slot in slots:
-            argument = body.add_argument(_bytes(slot.nbytes), function.location)
+            argument = body.add_argument(_memory_of(slot), function.location)
             for tenant in slot.tenants:
-                _replace_by_view(tenant.op, argument)
+                _replace_by_view(tenant.op, argument, typed=typed)
         sizes = [slot.nbytes for slot in slots]
         function.attributes["xyntra.scratch"] = ir.DenseI64ArrayAttr.get(sizes)
         set_signature(function, [])
@@ -116,6 +124,14 @@ def _pass_private_memory(
 
 def _bytes(nbytes: int) -> ir.MemRefType:
     return ir.MemRefType.get([nbytes], ir.IntegerType.get_signless(8))
+
+
+def _memory_of(slot: _Slot) -> ir.MemRefType:
+    """Return the type of the argument that is a slot."""
+    if slot.element is None:
+        return _bytes(slot.nbytes)
+    item = ITEM_BYTES.get(str(slot.element), _WIDEST_ELEMENT)
+    return ir.MemRefType.get([slot.nbytes // item], slot.element)
 
 
 def _find_allocations(function: ir.Operation) -> list[_Allocation]:
@@ -182,20 +198,22 @@ def _top_level_position(op: ir.Operation, positions: dict[ir.Operation, int]) ->
     return positions[current]
 
 
-def _assign_slots(allocations: list[_Allocation]) -> list[_Slot]:
+def _assign_slots(allocations: list[_Allocation], *, typed: bool) -> list[_Slot]:
     slots: list[_Slot] = []
     for allocation in sorted(allocations, key=lambda item: -item.nbytes):
         slot = next((slot for slot in slots if slot.is_free_for(allocation)), None)
         if slot is None:
-            slot = _Slot(allocation.nbytes)
+            element = ir.MemRefType(allocation.op.result.type).element_type if typed else None
+            slot = _Slot(allocation.nbytes, element)
             slots.append(slot)
         slot.tenants.append(allocation)
     return slots
 
 
-def _replace_by_view(op: ir.Operation, argument: ir.Value) -> None:
+def _replace_by_view(op: ir.Operation, argument: ir.Value, *, typed: bool) -> None:
+    kind = ir.MemRefType(op.result.type)
     with ir.InsertionPoint(op), op.location:
-        view = view_of_bytes(argument, ir.MemRefType(op.result.type))
+        view = view_of_elements(argument, kind) if typed else view_of_bytes(argument, kind)
     op.result.replace_all_uses_with(view)
     op.erase()
 

@@ -13,6 +13,7 @@ from xyntra.dialects import ops
 from xyntra.passes.registry import all_passes
 
 LIT_TESTS = Path(__file__).resolve().parents[2] / "lit-tests"
+GPU = "passes/lower/gpu"
 ENDINGS = (".mlir", "-reject.mlir")
 _RUN = re.compile(r"^// RUN:.*$", re.MULTILINE)
 
@@ -77,8 +78,28 @@ def test_every_pass_has_a_test_of_what_it_does_and_one_of_what_it_refuses() -> N
 
 def test_every_test_of_a_pass_is_of_one_that_exists() -> None:
     prefixes = tuple(f"{folder}/{name}" for name, folder in folders_of_passes().items())
-    stray = [path for path in lit_files("passes") if not _is_of(path, prefixes)]
-    assert not stray, f"of no pass in that folder: {', '.join(stray)}"
+    stray = [path for path in lit_files("passes") if not _is_of(path, prefixes + emitters())]
+    assert not stray, f"of no pass or emitter in that folder: {', '.join(stray)}"
+
+
+def test_every_emitter_for_any_gpu_has_a_test() -> None:
+    tested = tuple(f"{path.removesuffix('.mlir')}-" for path in lit_files(GPU))
+    emitting = [name for name in emitters() if not name.startswith(f"{GPU}/emit/")]
+    missing = [name for name in emitting if _emits(name) and not f"{name}-".startswith(tested)]
+    assert not missing, f"missing in lit-tests: {', '.join(missing)}"
+
+
+def emitters() -> tuple[str, ...]:
+    """Return the modules of code for any GPU, without ending, which tests may be named after."""
+    root = LIT_TESTS.parent
+    found = sorted((root / GPU).rglob("*.py"))
+    return tuple(path.relative_to(root).with_suffix("").as_posix() for path in found)
+
+
+def _emits(module: str) -> bool:
+    """Tell whether a module emits launches by itself."""
+    text = (LIT_TESTS.parent / f"{module}.py").read_text(encoding="utf-8")
+    return re.search(r"^def emit_\w+\([^)]*\) -> LaunchShape", text, re.MULTILINE) is not None
 
 
 def _is_of(path: str, prefixes: tuple[str, ...]) -> bool:

@@ -135,7 +135,7 @@ def to_gpu(module: ir.Operation, device: Device) -> ir.Operation:
     shapes = _emit(module, device)
     run_upstream(module, "cse", verify=False)  # what comes next looks at every operation
     _erase_unused_memory(kernel_function(module))
-    ScratchAllocation().run(module)
+    ScratchAllocation(typed=not device.views_bytes).run(module)
     outline(module, shapes)
     return module
 

@@ -14,7 +14,7 @@ from enum import Enum, auto
 from xyntra.errors import ConfigError
 from xyntra.passes.suggest import did_you_mean
 
-__all__ = ["DEFAULT", "DEVICES", "Device", "Feature", "device_of"]
+__all__ = ["DEFAULT", "DEVICES", "WEBGPU", "Device", "Feature", "device_of"]
 
 
 class Feature(Enum):
@@ -56,6 +56,7 @@ class Device:
         block_threads: threads of a block at most.
         static_bytes: shared memory of a block that its code declares, at most.
         grid: blocks of a launch at most.
+        views_bytes: one buffer may hold elements of several types.
         registers: of 32 bits, of a multiprocessor.
         reserved_bytes: shared memory that the system takes for each block.
     """
@@ -73,6 +74,7 @@ class Device:
     block_threads: int = 1024
     static_bytes: int = 48 << 10
     grid: int = (1 << 31) - 1
+    views_bytes: bool = True
     registers: int = 1 << 16
     reserved_bytes: int = 1 << 10
 
@@ -189,6 +191,20 @@ _TABLE = (
         capabilities=((12, 0),),
     ),
 )
+WEBGPU = Device(
+    name="webgpu",
+    multiprocessors=32,
+    block_shared_bytes=16 << 10,
+    shared_bytes=64 << 10,
+    threads=1024,
+    blocks=16,
+    block_threads=256,
+    static_bytes=16 << 10,
+    grid=(1 << 16) - 1,
+    views_bytes=False,
+)
+"""A GPU of which nothing is known but what WebGPU promises of every one ("Limits"), and subgroups
+of 32 threads. No target makes code for it yet: tests lower kernels for it to SPIR-V."""
 DEFAULT = "sm_90a"
 """The device that passes have in mind where they are not told one."""
 DEVICES = {each.name: each for each in _TABLE}
@@ -207,6 +223,8 @@ def device_of(architecture: str) -> Device:
     Raises:
         ConfigError: it is none of `DEVICES`.
     """
+    if architecture == WEBGPU.name:
+        return WEBGPU
     if architecture not in DEVICES:
         hint = did_you_mean(architecture, DEVICES, f"there are {', '.join(DEVICES)}")
         raise ConfigError("unknown-device", f"there is no GPU '{architecture}'", hint=hint)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from xyntra.dialects.mlir import ir
 
@@ -20,6 +21,23 @@ def view_of_bytes(buffer: ir.Value, kind: ir.MemRefType, start: int = 0) -> ir.V
         operands=[buffer, first.result],
     )
     return view.result
+
+
+def view_of_elements(buffer: ir.Value, kind: ir.MemRefType) -> ir.Value:
+    """Return a contiguous memref of the shape of `kind` at the start of a flat `buffer`."""
+    shape = list(kind.shape)
+    steps = [prod(shape[number + 1 :]) for number in range(len(shape))]
+    return ir.Operation.create(
+        "memref.reinterpret_cast",
+        results=[ir.MemRefType.get(shape, kind.element_type)],
+        operands=[buffer],
+        attributes={
+            "static_offsets": ir.DenseI64ArrayAttr.get([0]),
+            "static_sizes": ir.DenseI64ArrayAttr.get(shape),
+            "static_strides": ir.DenseI64ArrayAttr.get(steps),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0, 0]),
+        },
+    ).result
 
 
 def identity_map(rank: int) -> ir.AffineMapAttr:

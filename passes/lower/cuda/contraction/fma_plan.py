@@ -11,7 +11,7 @@ from xyntra.passes.lower.cuda.contraction.fma_tiles import DEPTH, VECTOR, FmaTil
 from xyntra.passes.lower.cuda.contraction.mma_kind import mma_kind
 from xyntra.passes.lower.cuda.contraction.mma_plan import order, sizes_of
 from xyntra.passes.lower.gpu.conv.window import Window
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import Device, Feature
 from xyntra.passes.lower.gpu.matmul.roles import Roles, size
 from xyntra.passes.lower.nests.linear_nest import LinearNest
 
@@ -77,7 +77,7 @@ def plan_fma(
         windows: for the factors that may be read outside of their memory, for zeros, in which
             dimensions.
     """
-    kind = mma_kind(nest, roles, tf32=True)
+    kind = mma_kind(nest, roles, tf32=True) if device.has(Feature.ASYNC_COPIES) else None
     if kind is None or (kind.left, kind.right) != ("tf32", "tf32"):
         return None
     sizes = sizes_of(nest, roles)

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`lower-gpu-to-spirv`: a `gpu.module` becomes SPIR-V for Vulkan, by MLIR's own conversions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.gpu.device import WEBGPU, Device, device_of
+from xyntra.passes.lower.gpu.spirv.allocate_workgroup_memory import AllocateWorkgroupMemory
+from xyntra.passes.lower.gpu.spirv.bf16_as_integers import Bf16AsIntegers
+from xyntra.passes.lower.gpu.spirv.flatten_memory import FlattenMemory
+from xyntra.passes.lower.gpu.spirv.scalarize_vectors import ScalarizeVectors
+from xyntra.passes.lower.nests.kernel_function import operations_named
+from xyntra.passes.lower.upstream import run_upstream
+from xyntra.passes.registry import register_pass
+
+_SIMPLER = "gpu.module(fold-memref-alias-ops,lower-affine,canonicalize,cse)"
+_CONVERSIONS = (
+    "gpu.module(arith-expand{include-bf16=1},canonicalize,convert-math-to-spirv),"
+    "map-memref-spirv-storage-class{client-api=vulkan},convert-gpu-to-spirv,"
+    "spirv.module(spirv-lower-abi-attrs,spirv-update-vce,canonicalize,cse)"
+)
+_CAPABILITIES = "Shader, GroupNonUniform, GroupNonUniformShuffle"
+_EXTENSIONS = "SPV_KHR_storage_buffer_storage_class"
+_NUMBERS = {
+    "f16": ["Float16", "StorageBuffer16BitAccess"],
+    "f64": ["Float64"],
+    "i64": ["Int64"],
+}
+_STORED = "Int16"
+"""What takes i16 from memory where f16 lies there as such; elsewhere i16 are parts of words."""
+
+
+@register_pass
+@dataclass(frozen=True)
+class LowerGpuToSpirv:
+    """Lower the `gpu.module` that `lower-to-gpu` makes to a `spirv.module` beside it.
+
+    What was a function is an entry point, which takes each buffer as a descriptor, in order.
+    """
+
+    name: ClassVar[str] = "lower-gpu-to-spirv"
+    device: str = WEBGPU.name
+    """What the code is for: says how many threads a subgroup has."""
+
+    def run(self, module: ir.Operation) -> None:
+        """Rewrite `module`.
+
+        Raises:
+            CompileError: it works on vectors, or memory, of a kind that is not known.
+            MLIRError: something in it has no SPIR-V.
+        """
+        device = device_of(self.device)
+        AllocateWorkgroupMemory().run(module)
+        run_upstream(module, _SIMPLER)
+        FlattenMemory().run(module)
+        ScalarizeVectors().run(module)
+        Bf16AsIntegers().run(module)
+        with module.context, module.location:
+            _describe(module, device)
+            run_upstream(module, _CONVERSIONS)
+            _order_buffers(module)
+
+
+def _order_buffers(module: ir.Operation) -> None:
+    """Let barriers order buffers as well, as `gpu.barrier` does: MLIR's order workgroup memory."""
+    whole = "AcquireRelease|UniformMemory|WorkgroupMemory"
+    for op in operations_named(module, "spirv.ControlBarrier"):
+        op.attributes["memory_semantics"] = ir.Attribute.parse(f"#spirv.memory_semantics<{whole}>")
+
+
+def _describe(module: ir.Operation, device: Device) -> None:
+    """Say what MLIR wants to know of the target, and of each entry point."""
+    limits = f"#spirv.resource_limits<subgroup_size = {device.subgroup}>"
+    types = _types(module)
+    numbers = [each for name in sorted(types & _NUMBERS.keys()) for each in _NUMBERS[name]]
+    if {"f16", "i16"} <= types:
+        numbers.append(_STORED)
+    capabilities = ", ".join([_CAPABILITIES, *numbers])
+    module.attributes["spirv.target_env"] = ir.Attribute.parse(
+        f"#spirv.target_env<#spirv.vce<v1.3, [{capabilities}], [{_EXTENSIONS}]>, "
+        f"api=Vulkan, {limits}>"
+    )
+    for function in operations_named(module, "gpu.func"):
+        size = list(ir.DenseI32ArrayAttr(function.attributes["known_block_size"]))
+        function.attributes["spirv.entry_point_abi"] = ir.Attribute.parse(
+            f"#spirv.entry_point_abi<workgroup_size = {size}>"
+        )
+
+
+def _types(module: ir.Operation) -> set[str]:
+    """Return the names of all types of elements and scalars."""
+    found: set[str] = set()
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        for value in [*op.operands, *op.results]:
+            found.add(str(getattr(value.type, "element_type", value.type)))
+        return ir.WalkResult.ADVANCE
+
+    module.walk(visit)
+    return found
