@@ -176,7 +176,9 @@ def _run_checked(step: Runnable, module: ir.Operation, settings: _Settings) -> N
 def _run_ours(ours: Pass, step: Runnable, module: ir.Operation) -> None:
     try:
         for operation in _anchored(module, step.nest):
-            ours.run(operation)
+            # Attributes that an analysis makes belong to no operation, but need a location.
+            with operation.location:
+                ours.run(operation)
     except (XyntraError, ir.MLIRError):
         raise
     except Exception as error:

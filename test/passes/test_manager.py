@@ -213,6 +213,15 @@ def test_emitted_error_is_a_failure(module: ir.Module) -> None:
     assert caught.value.cause == "emitted"
 
 
+def test_passes_make_attributes_where_no_location_is_set() -> None:
+    def body(operation: ir.Operation) -> None:
+        operation.attributes["xyntra.half"] = ir.FloatAttr.get(ir.F32Type.get(), 0.5)
+
+    module = ir.Module.parse("module {}", make_context())
+    run_pipeline(module, [Call(body)])
+    assert "xyntra.half = 5.0" in str(module)
+
+
 def test_crash_names_the_line(module: ir.Module) -> None:
     with pytest.raises(CompileError, match=r"KeyError: 'x' \(test_manager\.py:\d+\)") as caught:
         run_pipeline(module, [Call(lambda _: {}["x"])])

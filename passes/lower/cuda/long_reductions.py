@@ -11,7 +11,7 @@ from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.nests.access_strides import loop_extents
 from xyntra.passes.lower.nests.kernel_function import entry_block
-from xyntra.passes.lower.nests.memrefs import allocate, identity_map, root
+from xyntra.passes.lower.nests.memrefs import allocate, identity_map, root, touched_by
 
 SPLIT = "xyntra.split"
 """Attribute of an operation behind which a launch ends, and of the first one of that launch."""
@@ -68,7 +68,7 @@ def _fill_before(generic: ir.Operation, output: ir.Value) -> ir.Operation | None
         op = view.operation
         if op == generic:
             return found
-        touched = [v for v in op.operands if isinstance(v.type, ir.MemRefType)]
+        touched = touched_by(op)
         if op.regions and any(root(value) == whole for value in touched):
             is_fill = op.name == "linalg.generic" and len(touched) == 1
             found = op if is_fill else None

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.walking import nested_operations, outside_bodies
 
 
 def view_of_bytes(buffer: ir.Value, kind: ir.MemRefType, start: int = 0) -> ir.Value:
@@ -105,10 +106,30 @@ def view_offset(value: ir.Value) -> int:
 
 
 def written_by(op: ir.Operation) -> list[ir.Value]:
-    """Return the memrefs that `op` may write: outputs of a linalg operation, else all operands."""
-    values = list(op.operands)
+    """Return the memrefs that `op`, or what is in it, may write.
+
+    Of a linalg operation that are its outputs, of loads and views none, of others all operands.
+    """
     if op.name.startswith("linalg."):
-        values = values[op.attributes["operandSegmentSizes"][0] :]
+        return _written(op)
+    inner = (value for each in outside_bodies(op) for value in _written(each))
+    return [*_written(op), *inner]
+
+
+def _written(op: ir.Operation) -> list[ir.Value]:
+    if op.name.startswith("linalg."):
+        return _memory(list(op.operands)[op.attributes["operandSegmentSizes"][0] :])
+    only_reads = op.name in VIEWS or op.name == "memref.load"
+    return [] if only_reads else _memory(op.operands)
+
+
+def touched_by(op: ir.Operation) -> list[ir.Value]:
+    """Return the memrefs that are operands of `op`, or of anything in it."""
+    inner = (value for each in nested_operations(op) for value in each.operands)
+    return _memory([*op.operands, *inner])
+
+
+def _memory(values: Iterable[ir.Value]) -> list[ir.Value]:
     return [value for value in values if isinstance(value.type, ir.MemRefType)]
 
 

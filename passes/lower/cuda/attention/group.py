@@ -15,7 +15,13 @@ from xyntra.passes.lower.nests.attention_carrier import attention_of
 from xyntra.passes.lower.nests.attention_operands import Matrix
 from xyntra.passes.lower.nests.linear_nest import Access as NestAccess
 from xyntra.passes.lower.nests.linear_nest import LinearNest, is_linear, linear_nest
-from xyntra.passes.lower.nests.memrefs import has_static_layout, identity_map, is_private, root
+from xyntra.passes.lower.nests.memrefs import (
+    has_static_layout,
+    identity_map,
+    is_private,
+    root,
+    written_by,
+)
 from xyntra.passes.lower.nests.vector_body import is_vectorizable
 
 
@@ -101,12 +107,7 @@ def _is_simple(op: ir.Operation) -> bool:
 def _touches(op: ir.Operation, others: Sequence[ir.Operation]) -> bool:
     """Whether one of `others` may write what `op` reads."""
     read = [root(value) for value in op.operands if isinstance(value.type, ir.MemRefType)]
-    return any(
-        root(value) in read
-        for other in others
-        for value in other.operands
-        if isinstance(value.type, ir.MemRefType)
-    )
+    return any(root(value) in read for other in others for value in written_by(other))
 
 
 def _term(maker: ir.Operation | None, mask: Access) -> Term | None:

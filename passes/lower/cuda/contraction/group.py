@@ -16,7 +16,7 @@ from xyntra.passes.lower.nests.epilogue import Epilogue, joined
 from xyntra.passes.lower.nests.fills import initial_of, is_arithmetic_reduction, is_fill
 from xyntra.passes.lower.nests.following_elementwise import following_elementwise
 from xyntra.passes.lower.nests.linear_nest import LinearNest, collapsed
-from xyntra.passes.lower.nests.memrefs import root
+from xyntra.passes.lower.nests.memrefs import root, touched_by
 
 ANCHOR = "xyntra.anchor"
 """Attribute of the contraction that a stage is about."""
@@ -117,17 +117,7 @@ def _fill_before(earlier: Sequence[ir.Operation], generic: ir.Operation) -> ir.O
     output = generic.operands[-1]
     memory = root(output)
     for op in reversed(earlier):
-        if not any(root(value) == memory for value in _memory(op)):
+        if not any(root(value) == memory for value in touched_by(op)):
             continue
         return op if is_fill(op) and op.operands[-1] == output else None
     return None
-
-
-def _memory(op: ir.Operation) -> list[ir.Value]:
-    """Return every memref that `op`, or anything in it, uses."""
-    found = [value for value in op.operands if isinstance(value.type, ir.MemRefType)]
-    for region in op.regions:
-        for block in region.blocks:
-            for view in block.operations:
-                found += _memory(view.operation)
-    return found

@@ -19,7 +19,7 @@ from xyntra.passes.lower.nests.kernel_function import (
     function_name,
     kernel_function,
 )
-from xyntra.passes.lower.nests.memrefs import root, written_by
+from xyntra.passes.lower.nests.memrefs import root, touched_by, written_by
 from xyntra.passes.registry import register_pass
 
 
@@ -66,16 +66,9 @@ def _side_by_side(stage: Stage, work: Sequence[ir.Operation]) -> list[ir.Operati
     if stage.contraction is None or stage.contraction.epilogue is not None:
         return []
     memory = root(stage.operations[-1].operands[-1])
-    readers = [op for op in work if op != stage.op and memory in map(root, _memory(op))]
+    readers = [op for op in work if op != stage.op and memory in map(root, touched_by(op))]
     simple = all(op.name == "linalg.generic" and not reduces(op) for op in readers)
     return readers[:1] if simple and len(readers) > 1 else []
-
-
-def _memory(op: ir.Operation) -> list[ir.Value]:
-    """Return the memrefs that are operands of `op`, or of what is in a stage."""
-    inner = working(op.regions[0].blocks[0]) if op.name == STAGE else [op]
-    values = [value for each in inner for value in each.operands]
-    return [value for value in values if isinstance(value.type, ir.MemRefType)]
 
 
 def _runs(
@@ -97,12 +90,7 @@ def _check_loads(function: ir.Operation, work: Sequence[ir.Operation]) -> None:
     loads = [op for op in operations if op.name == "memref.load"]
     if not loads:
         return
-    inner = [
-        op
-        for each in work
-        for op in (working(each.regions[0].blocks[0]) if each.name == STAGE else [each])
-    ]
-    written = {root(value) for op in inner for value in written_by(op)}
+    written = {root(value) for op in work for value in written_by(op)}
     if any(root(op.operands[0]) in written for op in loads):
         message = "a kernel reads one element between two of its loops, which a GPU cannot"
         raise CompileError("kernel-order", message, place=f"kernel '{function_name(function)}'")

@@ -19,7 +19,7 @@ from xyntra.passes.lower.cuda.stages.stage import Stage, merge_stages, stages_of
 from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
 from xyntra.passes.lower.nests.kernel_function import kernel_function
 from xyntra.passes.lower.nests.linear_nest import linear_nest
-from xyntra.passes.lower.nests.memrefs import is_private, root
+from xyntra.passes.lower.nests.memrefs import is_private, root, touched_by, written_by
 from xyntra.passes.lower.nests.vector_body import is_vectorizable
 from xyntra.passes.registry import register_pass
 
@@ -73,10 +73,9 @@ def _followers(stages: Sequence[Stage]) -> list[Stage]:
 
 def _depend(one: Sequence[ir.Operation], other: Sequence[ir.Operation]) -> bool:
     """Tell whether some operations write what others read or write, or the other way around."""
-    read, written = ({root(v) for op in one for v in values(op)} for values in (_inputs, _outputs))
-    others = {root(value) for op in other for value in (*_inputs(op), *_outputs(op))}
-    produced = {root(value) for op in other for value in _outputs(op)}
-    return bool(written & others or read & produced)
+    touched, others = ({root(v) for op in each for v in touched_by(op)} for each in (one, other))
+    written, produced = ({root(v) for op in each for v in written_by(op)} for each in (one, other))
+    return bool(written & others or touched & produced)
 
 
 def _is_elementwise(stage: Stage) -> bool:
@@ -91,10 +90,6 @@ def _is_elementwise(stage: Stage) -> bool:
 def _inputs(op: ir.Operation) -> list[ir.Value]:
     values = list(op.operands)[: op.attributes["operandSegmentSizes"][0]]
     return [value for value in values if isinstance(value.type, ir.MemRefType)]
-
-
-def _outputs(op: ir.Operation) -> list[ir.Value]:
-    return list(op.operands)[op.attributes["operandSegmentSizes"][0] :]
 
 
 def _fit(group: ContractionGroup, followers: Sequence[Stage], device: Device) -> bool:
