@@ -8,34 +8,22 @@ from dataclasses import replace
 from xyntra.dialects.mlir import ir
 from xyntra.passes.fallbacks import is_generic
 from xyntra.passes.lower.cuda.attention.carrier import carry_attention
-from xyntra.passes.lower.cuda.contraction.group import ANCHOR
 from xyntra.passes.lower.cuda.device_functions import (
     let_next_begin,
     number_regions,
     outline,
 )
 from xyntra.passes.lower.cuda.device_math import check_math
-from xyntra.passes.lower.cuda.emit_stage import emit_plain_stage, emit_stage, erase_emitted
-from xyntra.passes.lower.cuda.emitters.choose_schedules import ChooseSchedules
 from xyntra.passes.lower.cuda.exponential import expand_exponentials, hide_exponentials
 from xyntra.passes.lower.cuda.gelu import expand_gelus, hide_gelus
 from xyntra.passes.lower.cuda.launch_shape import CudaLaunch
 from xyntra.passes.lower.cuda.one_plus_erf import expand_one_plus_erf, hide_one_plus_erf
 from xyntra.passes.lower.cuda.one_plus_tanh import expand_one_plus_tanh, hide_one_plus_tanh
 from xyntra.passes.lower.cuda.stages.align_operands import AlignOperands
-from xyntra.passes.lower.cuda.stages.find_best_elements import FindBestElements
 from xyntra.passes.lower.cuda.stages.fold_padding import FoldPadding
-from xyntra.passes.lower.cuda.stages.form_attention_stages import FormAttentionStages
-from xyntra.passes.lower.cuda.stages.form_contraction_stages import FormContractionStages
-from xyntra.passes.lower.cuda.stages.form_stages import FormStages
 from xyntra.passes.lower.cuda.stages.fuse_column_slices import FuseColumnSlices
 from xyntra.passes.lower.cuda.stages.fuse_row_statistics import FuseRowStatistics
-from xyntra.passes.lower.cuda.stages.generalize_copies import GeneralizeCopies
 from xyntra.passes.lower.cuda.stages.split_long_products import SplitLongProducts
-from xyntra.passes.lower.cuda.stages.split_long_reductions import SplitLongReductions
-from xyntra.passes.lower.cuda.stages.split_scans import SplitScans
-from xyntra.passes.lower.cuda.stages.spread_updates import SpreadUpdates
-from xyntra.passes.lower.cuda.stages.stage import Stage, stages_of
 from xyntra.passes.lower.cuda.to_llvm import LoweredCudaKernel, from_gpu
 from xyntra.passes.lower.data_by_slices import DataBySlices
 from xyntra.passes.lower.defined_arithmetic import DefinedArithmetic
@@ -43,8 +31,20 @@ from xyntra.passes.lower.destination_passing import DestinationPassing
 from xyntra.passes.lower.empty_arguments import EmptyArguments
 from xyntra.passes.lower.fast_math import FastMath
 from xyntra.passes.lower.forward_copies import ForwardCopies
+from xyntra.passes.lower.gpu.contraction.group import ANCHOR
 from xyntra.passes.lower.gpu.device import Device, Feature, device_of
+from xyntra.passes.lower.gpu.emitters.choose_schedules import ChooseSchedules
+from xyntra.passes.lower.gpu.emitters.emit_stage import emit_plain_stage, emit_stage, erase_emitted
 from xyntra.passes.lower.gpu.reductions.extreme_keys import find_extremes_by_keys
+from xyntra.passes.lower.gpu.stages.find_best_elements import FindBestElements
+from xyntra.passes.lower.gpu.stages.form_attention_stages import FormAttentionStages
+from xyntra.passes.lower.gpu.stages.form_contraction_stages import FormContractionStages
+from xyntra.passes.lower.gpu.stages.form_stages import FormStages
+from xyntra.passes.lower.gpu.stages.generalize_copies import GeneralizeCopies
+from xyntra.passes.lower.gpu.stages.split_long_reductions import SplitLongReductions
+from xyntra.passes.lower.gpu.stages.split_scans import SplitScans
+from xyntra.passes.lower.gpu.stages.spread_updates import SpreadUpdates
+from xyntra.passes.lower.gpu.stages.stage import Stage, stages_of
 from xyntra.passes.lower.inplace_results import InplaceResults
 from xyntra.passes.lower.narrow_floats import NarrowFloats
 from xyntra.passes.lower.nests.kernel_function import (

@@ -44,6 +44,7 @@ class Device:
 
     Attributes:
         name: of the architecture, such as "sm_90a".
+        target: whose emitters make its code: the folder beside this one with `emitters/table.py`.
         multiprocessors: that blocks are shared out among.
         block_shared_bytes: shared memory that one block may ask for.
         shared_bytes: shared memory of a multiprocessor.
@@ -62,6 +63,7 @@ class Device:
     """
 
     name: str
+    target: str = "cuda"
     multiprocessors: int
     block_shared_bytes: int
     shared_bytes: int

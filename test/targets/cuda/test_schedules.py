@@ -21,9 +21,9 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.ops.stage import schedule_of, set_schedule
 from xyntra.errors import CompileError
 from xyntra.passes.lower.cuda import pipeline
-from xyntra.passes.lower.cuda.emitters.table import legal_schedules
-from xyntra.passes.lower.cuda.stages.stage import Stage, stages_of, tidy
 from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.emitters.families import families_of, legal_schedules
+from xyntra.passes.lower.gpu.stages.stage import Stage, stages_of, tidy
 from xyntra.passes.lower.nests.kernel_function import kernel_function
 
 _EACH = 3  # schedules of an emitter: the first, the last, and one between
@@ -118,8 +118,8 @@ def test_every_legal_schedule_gives_right_numbers(
     spaces: list[list[Schedule]] = []
 
     def look(stage: Stage, device: Device) -> None:
-        spaces.append(_spread(list(legal_schedules(stage, device))))
-        assert schedule_of(stage.op) in list(legal_schedules(stage, device))
+        spaces.append(_spread(list(legal_schedules(stage, families_of(device), device))))
+        assert schedule_of(stage.op) in list(legal_schedules(stage, families_of(device), device))
 
     changed(look)
     compile_case(case, "sm_90a", context)

@@ -11,9 +11,14 @@ from xyntra.dialects.attention import Attention
 from xyntra.dialects.attention_layout import BATCH, HEAD, KEY, KEY_SIZE, QUERY, VALUE_SIZE
 from xyntra.dialects.dtypes import ITEM_BYTES, default_dtype
 from xyntra.dialects.mlir import ir
+from xyntra.dialects.positions import Position
 from xyntra.dialects.scalar import Scalar
 from xyntra.passes.lower.cuda.attention.machine import global_address, number
+from xyntra.passes.lower.gpu.attention.group import AttentionGroup
+from xyntra.passes.lower.nests.attention_carrier import attention_of
 from xyntra.passes.lower.nests.attention_operands import Matrix, locate
+from xyntra.passes.lower.nests.linear_nest import Access as NestAccess
+from xyntra.passes.lower.nests.linear_nest import LinearNest, linear_nest
 from xyntra.passes.lower.nests.memrefs import view_offset
 
 _WIDEST = 16
@@ -193,4 +198,31 @@ def outer_of(batch: Scalar, head: Scalar) -> Outer:
     return {BATCH: batch, HEAD: head}
 
 
-__all__: Sequence[str] = ("Located", "Outer", "Problem", "Term", "describe", "outer_of")
+def problem_of(group: AttentionGroup) -> Problem:
+    """Return what an attention computes; views of memory are made at the insertion point."""
+    op = attention_of(group.carrier)
+    written = list(group.carrier.operands)[-1]
+    keep = None if op.keep is None else _term(group.keep, op.keep)
+    bias = None if op.bias is None else _term(group.bias, op.bias)
+    return describe(op, written, keep, bias)
+
+
+def _term(maker: ir.Operation | None, mask: Operand) -> Term | None:
+    if maker is None:
+        return None
+    nest = linear_nest(maker)
+    return Term(tuple(_input(each, nest, mask.positions) for each in nest.inputs), nest.body)
+
+
+def _input(
+    access: NestAccess, nest: LinearNest, positions: Sequence[Position]
+) -> Located | ir.Value:
+    """An input of what computes a mask, over the loops of the attention."""
+    if access.is_scalar:
+        return access.value
+    total = Position(constant=access.offset)
+    for position, step in zip(positions, access.strides, strict=True):
+        total += position * step
+    inner = {digit.loop: factor for digit, factor in total.terms if digit.loop >= QUERY}
+    outer = tuple(term for term in total.terms if term[0].loop < QUERY)
+    return Located(Matrix(access.value, total.constant, outer, inner), QUERY, KEY)

@@ -10,8 +10,8 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.contraction.product import Product
 from xyntra.passes.lower.cuda.ptx.memory import global_address, prefetch_global_l2
+from xyntra.passes.lower.gpu.contraction.product import Product
 from xyntra.passes.lower.gpu.emit.thread_grid import i32, i64
 from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.linear_nest import Access

@@ -11,10 +11,10 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cuda.contraction.product import Dimension, Product
-from xyntra.passes.lower.cuda.contraction.row_values import RowTable
+from xyntra.passes.lower.cuda.contraction.row_table import RowTable
 from xyntra.passes.lower.cuda.contraction.wgmma_tiles import SWIZZLE, WARPGROUP, Tile
 from xyntra.passes.lower.cuda.ptx.warps import WARP
+from xyntra.passes.lower.gpu.contraction.product import Dimension, Product
 from xyntra.passes.lower.gpu.emit.thread_grid import as_index, i32, thread_number, when
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import Position, index, load, offset, plus, store

@@ -19,7 +19,6 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
 from xyntra.passes.lower.cuda.contraction.mma_copies import MmaCopies
 from xyntra.passes.lower.cuda.contraction.mma_fragments import MmaFragments
 from xyntra.passes.lower.cuda.contraction.mma_kind import STEP_BYTES, MmaKind
@@ -27,7 +26,7 @@ from xyntra.passes.lower.cuda.contraction.mma_place import launch_of, place_of_b
 from xyntra.passes.lower.cuda.contraction.mma_plan import MmaPlan
 from xyntra.passes.lower.cuda.contraction.mma_result import MmaResult
 from xyntra.passes.lower.cuda.contraction.mma_tiles import ROW_BYTES
-from xyntra.passes.lower.cuda.contraction.row_values import RowTable
+from xyntra.passes.lower.cuda.contraction.row_table import RowTable
 from xyntra.passes.lower.cuda.dynamic_memory import dynamic_memory
 from xyntra.passes.lower.cuda.ptx.copies import cp_async_commit_group, cp_async_wait_group
 from xyntra.passes.lower.cuda.ptx.launches import (
@@ -37,6 +36,7 @@ from xyntra.passes.lower.cuda.ptx.launches import (
 from xyntra.passes.lower.cuda.ptx.matrices import mma
 from xyntra.passes.lower.cuda.ptx.memory import shared_address
 from xyntra.passes.lower.cuda.ptx.warps import WARP
+from xyntra.passes.lower.gpu.contraction.group import ContractionGroup
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape, barrier, i32, thread_number, when
 from xyntra.passes.lower.gpu.matmul.place import Place

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from xyntra.passes.lower.cuda.contraction.mma_factor import MmaFactor
 from xyntra.passes.lower.cuda.contraction.mma_kind import MmaKind, mma_kind
 from xyntra.passes.lower.cuda.contraction.mma_tiles import ROW_BYTES, MmaTile, choose_mma_tile
-from xyntra.passes.lower.cuda.contraction.row_values import RowValues
+from xyntra.passes.lower.gpu.contraction.row_values import RowValues
 from xyntra.passes.lower.gpu.conv.window import Window
 from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.gpu.matmul.roles import Roles, outputs, size

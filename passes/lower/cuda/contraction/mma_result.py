@@ -17,16 +17,17 @@ from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.contraction.mma_tiles import MmaTile
-from xyntra.passes.lower.cuda.contraction.row_partials import (
+from xyntra.passes.lower.cuda.contraction.row_table import RowTable
+from xyntra.passes.lower.cuda.ptx.clusters import barrier_cluster, ld_shared_cluster, mapa
+from xyntra.passes.lower.cuda.ptx.memory import ld_shared, st_shared
+from xyntra.passes.lower.cuda.ptx.warps import WARP
+from xyntra.passes.lower.gpu.contraction.row_partials import (
     PARTIAL_COLUMNS,
     RowPartials,
     elements_of,
     leads,
 )
-from xyntra.passes.lower.cuda.contraction.row_values import RowTable, RowValues
-from xyntra.passes.lower.cuda.ptx.clusters import barrier_cluster, ld_shared_cluster, mapa
-from xyntra.passes.lower.cuda.ptx.memory import ld_shared, st_shared
-from xyntra.passes.lower.cuda.ptx.warps import WARP
+from xyntra.passes.lower.gpu.contraction.row_values import RowValues
 from xyntra.passes.lower.gpu.emit.thread_grid import (
     barrier,
     delinearize,
@@ -186,7 +187,7 @@ class MmaResult:
             self._store_vectors(results, position)
         read = results[partials.number(self._outputs)]
         threads = PARTIAL_COLUMNS // self.lanes
-        sums = partials.reduce(elements_of(read), threads)
+        sums = partials.reduce(elements_of(read), threads, WARP)
         partials.write(sums, row, column, arith.andi(inside, leads(threads)))
 
     def _position(self, place: Place, row: ir.Value, column: ir.Value) -> Position:

@@ -7,15 +7,15 @@ from xyntra.passes.lower.cuda.contraction.conv_factors import Image
 from xyntra.passes.lower.cuda.contraction.conv_wgmma import plan_convolution
 from xyntra.passes.lower.cuda.contraction.fma_plan import FmaPlan, plan_fma
 from xyntra.passes.lower.cuda.contraction.fma_tiles import FmaTile
-from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
 from xyntra.passes.lower.cuda.contraction.mma_plan import MmaPlan, plan_mma
 from xyntra.passes.lower.cuda.contraction.mma_result import neighbours
 from xyntra.passes.lower.cuda.contraction.mma_tiles import MmaTile
-from xyntra.passes.lower.cuda.contraction.product import convolution_of, product_of
-from xyntra.passes.lower.cuda.contraction.row_partials import PARTIAL_COLUMNS
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import WgmmaPlan, plan_wgmma
 from xyntra.passes.lower.cuda.contraction.wgmma_tiles import Tile
 from xyntra.passes.lower.cuda.precision import allows_tf32
+from xyntra.passes.lower.gpu.contraction.group import ContractionGroup
+from xyntra.passes.lower.gpu.contraction.product import convolution_of, product_of
+from xyntra.passes.lower.gpu.contraction.row_partials import PARTIAL_COLUMNS
 from xyntra.passes.lower.gpu.conv.pooling import pooling_of
 from xyntra.passes.lower.gpu.device import Device, Feature
 

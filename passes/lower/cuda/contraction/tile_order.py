@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.contraction.product import Product
 from xyntra.passes.lower.cuda.contraction.wgmma_tiles import Tile
+from xyntra.passes.lower.gpu.contraction.product import Product
 from xyntra.passes.lower.gpu.emit.thread_grid import delinearize, i32
 from xyntra.passes.lower.gpu.matmul.place import Place
 from xyntra.passes.lower.gpu.matmul.roles import extents

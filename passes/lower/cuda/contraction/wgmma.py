@@ -21,8 +21,7 @@ from dataclasses import dataclass
 from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.contraction.product import Product
-from xyntra.passes.lower.cuda.contraction.row_values import RowTable
+from xyntra.passes.lower.cuda.contraction.row_table import RowTable
 from xyntra.passes.lower.cuda.contraction.tile_order import TileOrder
 from xyntra.passes.lower.cuda.contraction.wgmma_exchange import Exchange
 from xyntra.passes.lower.cuda.contraction.wgmma_factor import Factor
@@ -57,6 +56,7 @@ from xyntra.passes.lower.cuda.ptx.warpgroups import (
 )
 from xyntra.passes.lower.cuda.ptx.warps import WARP, shfl_first
 from xyntra.passes.lower.cuda.tensor_map import map_argument
+from xyntra.passes.lower.gpu.contraction.product import Product
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 from xyntra.passes.lower.gpu.emit.thread_grid import barrier, block_number, i32, thread_number, when
 from xyntra.passes.lower.gpu.matmul.place import Place

@@ -8,11 +8,7 @@ from dataclasses import dataclass, replace
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.contraction.group import Slice
 from xyntra.passes.lower.cuda.contraction.mma_tiles import MmaTile
-from xyntra.passes.lower.cuda.contraction.product import Product
-from xyntra.passes.lower.cuda.contraction.row_partials import RowPartials
-from xyntra.passes.lower.cuda.contraction.row_values import RowValues
 from xyntra.passes.lower.cuda.contraction.tile_order import TileOrder
 from xyntra.passes.lower.cuda.contraction.wgmma_factor import Factor
 from xyntra.passes.lower.cuda.contraction.wgmma_results import Results
@@ -27,6 +23,10 @@ from xyntra.passes.lower.cuda.contraction.wgmma_tiles import (
 )
 from xyntra.passes.lower.cuda.ptx.warps import WARP
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
+from xyntra.passes.lower.gpu.contraction.group import Slice
+from xyntra.passes.lower.gpu.contraction.product import Product
+from xyntra.passes.lower.gpu.contraction.row_partials import RowPartials
+from xyntra.passes.lower.gpu.contraction.row_values import RowValues
 from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.nests.epilogue import Epilogue
 

@@ -19,14 +19,7 @@ from torch_mlir.dialects import arith, llvm
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.contraction.fragment import COLUMN_STEP, Fragment
-from xyntra.passes.lower.cuda.contraction.product import Product
-from xyntra.passes.lower.cuda.contraction.row_partials import (
-    PARTIAL_COLUMNS,
-    RowPartials,
-    elements_of,
-    leads,
-)
-from xyntra.passes.lower.cuda.contraction.row_values import RowTable
+from xyntra.passes.lower.cuda.contraction.row_table import RowTable
 from xyntra.passes.lower.cuda.contraction.wgmma_rows import write_rows
 from xyntra.passes.lower.cuda.contraction.wgmma_tiles import (
     SWIZZLE,
@@ -43,7 +36,15 @@ from xyntra.passes.lower.cuda.ptx.tma import (
     cp_async_bulk_tensor_store,
     cp_async_bulk_wait_group,
 )
+from xyntra.passes.lower.cuda.ptx.warps import WARP
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
+from xyntra.passes.lower.gpu.contraction.product import Product
+from xyntra.passes.lower.gpu.contraction.row_partials import (
+    PARTIAL_COLUMNS,
+    RowPartials,
+    elements_of,
+    leads,
+)
 from xyntra.passes.lower.gpu.emit.thread_grid import i32, thread_number, when
 from xyntra.passes.lower.gpu.matmul.place import Place
 from xyntra.passes.lower.nests.epilogue import Epilogue
@@ -237,7 +238,7 @@ class Results:
         for half in range(2):
             row = fragment.row_of(half)
             found = self.partials.reduce(
-                [each for pair in read[half::2] for each in elements_of(pair)], _LANES
+                [each for pair in read[half::2] for each in elements_of(pair)], _LANES, WARP
             )
             inside = arith.andi(fragment.is_inside(row, column_now), leads(_LANES))
             self.partials.write(found, row, column_now, inside)

@@ -15,7 +15,7 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.mma_result import MmaResult
-from xyntra.passes.lower.cuda.contraction.row_values import RowTable
+from xyntra.passes.lower.cuda.contraction.row_table import RowTable
 from xyntra.passes.lower.cuda.contraction.wgmma_exchange import Exchange
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import WgmmaPlan, sums_tile
 from xyntra.passes.lower.cuda.contraction.wgmma_tiles import WARPGROUP, WARPGROUP_ROWS

@@ -10,10 +10,10 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.contraction.product import Dimension, Product
 from xyntra.passes.lower.cuda.contraction.wgmma_factor import StagePlace, StageTarget
 from xyntra.passes.lower.cuda.ptx.tma import cp_async_bulk_tensor_load
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
+from xyntra.passes.lower.gpu.contraction.product import Dimension, Product
 from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.gpu.emit.thread_grid import i32
 from xyntra.passes.lower.nests.linear_nest import Access

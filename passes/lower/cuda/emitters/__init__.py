@@ -1,6 +1,2 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What can make the code of a stage, and how a stage's schedule is chosen, checked and carried out.
-
-An emitter makes the code of one thread for stages of one family (attention, contractions, nests,
-other loops), as its choices say. `table.py` has them all.
-"""
+"""The emitters that need NVIDIA's instructions, and the table of all emitters for its GPUs."""

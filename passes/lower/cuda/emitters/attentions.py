@@ -14,10 +14,10 @@ from xyntra.passes.lower.cuda.attention.flash import emit_flash
 from xyntra.passes.lower.cuda.attention.hopper import emit_hopper
 from xyntra.passes.lower.cuda.attention.hopper_plan import HopperPlan, hopper_plans, plan_hopper
 from xyntra.passes.lower.cuda.attention.plan import FlashPlan, flash_plans, plan_flash
-from xyntra.passes.lower.cuda.attention.problem import Problem
-from xyntra.passes.lower.cuda.emitters.emitter import Code, Emitter, Family, Impossible
-from xyntra.passes.lower.cuda.stages.stage import Stage
+from xyntra.passes.lower.cuda.attention.problem import Problem, problem_of
 from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.emitters.emitter import Code, Emitter, Family, Impossible
+from xyntra.passes.lower.gpu.stages.stage import Stage
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def _read(stage: Stage) -> Problem | None:
         return None
     last = stage.operations[-1]
     with last.location, ir.InsertionPoint(last):
-        return group.problem()
+        return problem_of(group)
 
 
 def _choose(problem: Problem, device: Device) -> Schedule:

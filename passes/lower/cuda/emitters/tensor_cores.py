@@ -9,7 +9,6 @@ from itertools import product as combinations
 
 from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.passes.lower.cuda.contraction.conv_factors import Image
-from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
 from xyntra.passes.lower.cuda.contraction.mma import emit_mma
 from xyntra.passes.lower.cuda.contraction.mma_plan import MmaPlan
 from xyntra.passes.lower.cuda.contraction.mma_tiles import MmaTile, mma_choices, mma_refusal
@@ -26,8 +25,9 @@ from xyntra.passes.lower.cuda.contraction.wgmma_tiles import (
     wgmma_choices,
     wgmma_refusal,
 )
-from xyntra.passes.lower.cuda.emitters.emitter import Code, Emitter, Impossible, pair
+from xyntra.passes.lower.gpu.contraction.group import ContractionGroup
 from xyntra.passes.lower.gpu.device import Device, Feature
+from xyntra.passes.lower.gpu.emitters.emitter import Code, Emitter, Impossible, pair
 
 OVERLAPS = True
 """Whether products on warps with folded norms bring weights before the launch ahead has ended.

@@ -1,7 +1,2 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Passes that cut a kernel on buffers into stages, one launch each, and change stages.
-
-Everything that they decide is in the IR: which operations a `xyntra.stage` holds. What these
-operations are together (a product with what follows it, a convolution that reads around its
-padding) is read from them again wherever it matters, by `stage.py` and `contraction/in_stage.py`.
-"""
+"""Passes that change stages where NVIDIA's tensor cores and copies gain by it."""

@@ -16,15 +16,15 @@ from typing import ClassVar
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.ops.stage import make_stage
-from xyntra.passes.lower.cuda.contraction.group import ANCHOR
 from xyntra.passes.lower.cuda.contraction.select import (
     plan_on_warpgroups,
     plan_on_warps,
     time_on_warps,
 )
-from xyntra.passes.lower.cuda.stages.generalize_copies import copying
-from xyntra.passes.lower.cuda.stages.stage import Stage, stages_of, tidy
+from xyntra.passes.lower.gpu.contraction.group import ANCHOR
 from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
+from xyntra.passes.lower.gpu.stages.generalize_copies import copying
+from xyntra.passes.lower.gpu.stages.stage import Stage, stages_of, tidy
 from xyntra.passes.lower.nests.kernel_function import kernel_function
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.memrefs import allocate, is_contiguous

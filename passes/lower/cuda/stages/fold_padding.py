@@ -9,14 +9,14 @@ from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction.fma_plan import FmaPlan
-from xyntra.passes.lower.cuda.contraction.group import ANCHOR, ContractionGroup
-from xyntra.passes.lower.cuda.contraction.implicit_padding import Padding, padding_of
 from xyntra.passes.lower.cuda.contraction.mma_plan import MmaPlan
 from xyntra.passes.lower.cuda.contraction.select import plan_on_cores, plan_on_warps
-from xyntra.passes.lower.cuda.contraction.unpadded import reading
-from xyntra.passes.lower.cuda.stages.stage import Stage, stages_of, tidy
+from xyntra.passes.lower.gpu.contraction.group import ANCHOR, ContractionGroup
+from xyntra.passes.lower.gpu.contraction.implicit_padding import Padding, padding_of
+from xyntra.passes.lower.gpu.contraction.unpadded import reading
 from xyntra.passes.lower.gpu.conv.pooling import pooling_of
 from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
+from xyntra.passes.lower.gpu.stages.stage import Stage, stages_of, tidy
 from xyntra.passes.lower.nests.kernel_function import kernel_function
 from xyntra.passes.lower.nests.memrefs import written_by
 from xyntra.passes.registry import register_pass

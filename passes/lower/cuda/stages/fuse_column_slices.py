@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.contraction.group import ContractionGroup, Slice
 from xyntra.passes.lower.cuda.contraction.select import takes_slices
-from xyntra.passes.lower.cuda.contraction.slices import slice_of
-from xyntra.passes.lower.cuda.launch_groups import is_nest
-from xyntra.passes.lower.cuda.stages.stage import Stage, merge_stages, stages_of, tidy
+from xyntra.passes.lower.gpu.contraction.group import ContractionGroup, Slice
+from xyntra.passes.lower.gpu.contraction.slices import slice_of
 from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
+from xyntra.passes.lower.gpu.stages.launch_groups import is_nest
+from xyntra.passes.lower.gpu.stages.stage import Stage, merge_stages, stages_of, tidy
 from xyntra.passes.lower.nests.kernel_function import kernel_function
 from xyntra.passes.lower.nests.linear_nest import linear_nest
 from xyntra.passes.lower.nests.memrefs import is_private, root, touched_by, written_by

@@ -9,7 +9,7 @@ import pytest
 
 from xyntra.dialects import make_context
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.contraction.implicit_padding import Padding, Unpadded, unpadded
+from xyntra.passes.lower.gpu.contraction.implicit_padding import Padding, Unpadded, unpadded
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, Loop
 
 SHAPE = (2, 8, 9, 4)  # n, h, w, c

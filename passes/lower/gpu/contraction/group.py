@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.contraction.row_partials import RowPartials
-from xyntra.passes.lower.cuda.contraction.row_values import RowValues
+from xyntra.passes.lower.gpu.contraction.row_partials import RowPartials
+from xyntra.passes.lower.gpu.contraction.row_values import RowValues
 from xyntra.passes.lower.gpu.conv.image import image_of
 from xyntra.passes.lower.gpu.conv.window import Window
 from xyntra.passes.lower.gpu.matmul.roles import Roles, size

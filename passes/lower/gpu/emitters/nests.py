@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.emitters.emitter import (
+from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.elementwise.pointwise import emit_pointwise
+from xyntra.passes.lower.gpu.elementwise.transposed_tiles import emit_transposed, transposed_of
+from xyntra.passes.lower.gpu.emitters.emitter import (
     Code,
     Emitter,
     Family,
@@ -15,16 +18,13 @@ from xyntra.passes.lower.cuda.emitters.emitter import (
     NoChoices,
     no_choices,
 )
-from xyntra.passes.lower.cuda.register_rows import emit_register_rows
-from xyntra.passes.lower.cuda.stages.stage import Stage
-from xyntra.passes.lower.gpu.device import Device
-from xyntra.passes.lower.gpu.elementwise.pointwise import emit_pointwise
-from xyntra.passes.lower.gpu.elementwise.transposed_tiles import emit_transposed, transposed_of
 from xyntra.passes.lower.gpu.reductions.column_group import column_group
 from xyntra.passes.lower.gpu.reductions.columns import emit_columns
 from xyntra.passes.lower.gpu.reductions.reductions import emit_reduction
-from xyntra.passes.lower.gpu.rows.register_rows import plan_register_rows
+from xyntra.passes.lower.gpu.rows.register_rows import emit_register_rows, plan_register_rows
+from xyntra.passes.lower.gpu.rows.row_extras import RowExtras
 from xyntra.passes.lower.gpu.rows.rows import emit_rows
+from xyntra.passes.lower.gpu.stages.stage import Stage
 from xyntra.passes.lower.nests.linear_nest import LinearNest, linear_nest
 
 
@@ -65,11 +65,16 @@ def _plan_columns(subject: Nests, _: NoChoices, device: Device) -> Code:
     return lambda shared: emit_columns(group, subject.generics, shared, device)
 
 
-def _plan_register_rows(subject: Nests, _: NoChoices, device: Device) -> Code:
-    found = plan_register_rows(subject.nests, subject.generics, device)
-    if found is None:
-        raise Impossible("cannot hold these rows in registers")
-    return lambda shared: emit_register_rows(found, subject.generics, shared)
+def _register_rows(extras: RowExtras | None) -> Emitter[Nests]:
+    """Return the emitter of rows in registers, with what a target has for long ones."""
+
+    def plan(subject: Nests, _: NoChoices, device: Device) -> Code:
+        found = plan_register_rows(subject.nests, subject.generics, device)
+        if found is None:
+            raise Impossible("cannot hold these rows in registers")
+        return lambda shared: emit_register_rows(found, subject.generics, shared, extras)
+
+    return Emitter("register-rows", NoChoices, plan, no_choices)
 
 
 def _plan_rows(subject: Nests, _: NoChoices, device: Device) -> Code:
@@ -100,15 +105,17 @@ def _plan_pointwise(subject: Nests, _: NoChoices, device: Device) -> Code:
     return lambda _: emit_pointwise(nest)
 
 
-NESTS = Family(
-    _read,
-    _choose,
-    (
-        Emitter("columns", NoChoices, _plan_columns, no_choices),
-        Emitter("register-rows", NoChoices, _plan_register_rows, no_choices),
-        Emitter("rows", NoChoices, _plan_rows, no_choices),
-        Emitter("reduction", NoChoices, _plan_reduction, no_choices),
-        Emitter("transposed", NoChoices, _plan_transposed, no_choices),
-        Emitter("pointwise", NoChoices, _plan_pointwise, no_choices),
-    ),
-)
+def nests_family(extras: RowExtras | None = None) -> Family[Nests]:
+    """Return the family, with what a target has for long rows."""
+    return Family(
+        _read,
+        _choose,
+        (
+            Emitter("columns", NoChoices, _plan_columns, no_choices),
+            _register_rows(extras),
+            Emitter("rows", NoChoices, _plan_rows, no_choices),
+            Emitter("reduction", NoChoices, _plan_reduction, no_choices),
+            Emitter("transposed", NoChoices, _plan_transposed, no_choices),
+            Emitter("pointwise", NoChoices, _plan_pointwise, no_choices),
+        ),
+    )

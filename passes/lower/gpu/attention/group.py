@@ -6,15 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xyntra.dialects.attention import OP, Access
-from xyntra.dialects.attention_layout import KEY, QUERY
+from xyntra.dialects.attention import OP
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.positions import Position
-from xyntra.passes.lower.cuda.attention.problem import Located, Problem, Term, describe
 from xyntra.passes.lower.nests.attention_carrier import attention_of
-from xyntra.passes.lower.nests.attention_operands import Matrix
-from xyntra.passes.lower.nests.linear_nest import Access as NestAccess
-from xyntra.passes.lower.nests.linear_nest import LinearNest, is_linear, linear_nest
+from xyntra.passes.lower.nests.linear_nest import is_linear
 from xyntra.passes.lower.nests.memrefs import (
     has_static_layout,
     identity_map,
@@ -43,14 +38,6 @@ class AttentionGroup:
     def operations(self) -> tuple[ir.Operation, ...]:
         """All of it; the carrier comes last."""
         return tuple(op for op in (self.keep, self.bias, self.carrier) if op is not None)
-
-    def problem(self) -> Problem:
-        """What is to be computed; views of memory are made at the insertion point."""
-        op = attention_of(self.carrier)
-        written = list(self.carrier.operands)[-1]
-        keep = None if op.keep is None else _term(self.keep, op.keep)
-        bias = None if op.bias is None else _term(self.bias, op.bias)
-        return describe(op, written, keep, bias)
 
 
 def is_attention(op: ir.Operation) -> bool:
@@ -108,24 +95,3 @@ def _touches(op: ir.Operation, others: Sequence[ir.Operation]) -> bool:
     """Whether one of `others` may write what `op` reads."""
     read = [root(value) for value in op.operands if isinstance(value.type, ir.MemRefType)]
     return any(root(value) in read for other in others for value in written_by(other))
-
-
-def _term(maker: ir.Operation | None, mask: Access) -> Term | None:
-    if maker is None:
-        return None
-    nest = linear_nest(maker)
-    return Term(tuple(_input(each, nest, mask.positions) for each in nest.inputs), nest.body)
-
-
-def _input(
-    access: NestAccess, nest: LinearNest, positions: Sequence[Position]
-) -> Located | ir.Value:
-    """An input of what computes a mask, over the loops of the attention."""
-    if access.is_scalar:
-        return access.value
-    total = Position(constant=access.offset)
-    for position, step in zip(positions, access.strides, strict=True):
-        total += position * step
-    inner = {digit.loop: factor for digit, factor in total.terms if digit.loop >= QUERY}
-    outer = tuple(term for term in total.terms if term[0].loop < QUERY)
-    return Located(Matrix(access.value, total.constant, outer, inner), QUERY, KEY)

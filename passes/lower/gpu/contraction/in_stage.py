@@ -13,15 +13,15 @@ from dataclasses import replace
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
-from xyntra.passes.lower.cuda.contraction.group import (
+from xyntra.passes.lower.gpu.contraction.group import (
     ANCHOR,
     ContractionGroup,
     contraction_group,
 )
-from xyntra.passes.lower.cuda.contraction.implicit_padding import padding_of
-from xyntra.passes.lower.cuda.contraction.row_shapes import find_partials, find_values
-from xyntra.passes.lower.cuda.contraction.slices import slice_of
-from xyntra.passes.lower.cuda.contraction.unpadded import reading
+from xyntra.passes.lower.gpu.contraction.implicit_padding import padding_of
+from xyntra.passes.lower.gpu.contraction.row_shapes import find_partials, find_values
+from xyntra.passes.lower.gpu.contraction.slices import slice_of
+from xyntra.passes.lower.gpu.contraction.unpadded import reading
 from xyntra.passes.lower.gpu.conv.pooling import pooling_of
 from xyntra.passes.lower.nests.fills import is_fill
 from xyntra.passes.lower.nests.linear_nest import linear_nest

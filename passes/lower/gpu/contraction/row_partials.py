@@ -16,7 +16,6 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cuda.ptx.warps import WARP
 from xyntra.passes.lower.gpu.emit.block_reduce import butterfly
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.emit.scalar_body import emit_on_scalars
@@ -66,7 +65,7 @@ class RowPartials:
         """Return which of `outputs` is the result that is read."""
         return [root(each.value) for each in outputs].index(self.memory)
 
-    def reduce(self, elements: Sequence[ir.Value], threads: int) -> list[ir.Value]:
+    def reduce(self, elements: Sequence[ir.Value], threads: int, warp: int) -> list[ir.Value]:
         """Return the partials, in every thread that has a share of the same 32 columns.
 
         All threads of a warp must be here.
@@ -74,19 +73,21 @@ class RowPartials:
         Args:
             elements: of the result that this thread has.
             threads: neighbours that have the others, a power of two.
+            warp: threads of a warp.
         """
         found: dict[ir.Value, ir.Value] = {}
         for each in self.partials:
-            found[root(each.output.value)] = self._reduce(each, elements, threads, found)
+            found[root(each.output.value)] = self._reduce(each, elements, (threads, warp), found)
         return list(found.values())
 
     def _reduce(
         self,
         partial: Partial,
         elements: Sequence[ir.Value],
-        threads: int,
+        sharing: tuple[int, int],
         found: dict[ir.Value, ir.Value],
     ) -> ir.Value:
+        threads, warp = sharing
         combiner = partial.combiner
         total = combiner.start()
         for element in elements:
@@ -97,7 +98,7 @@ class RowPartials:
             (total,) = emit_on_scalars(partial.nest.body, [*inputs, total])
         distance = 1
         while distance < threads:
-            total = combiner.combine(total, butterfly(total, distance, WARP))
+            total = combiner.combine(total, butterfly(total, distance, warp))
             distance *= 2
         return combiner.combine(partial.initial, total)
 

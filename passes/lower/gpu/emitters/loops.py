@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.emitters.emitter import (
+from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.elementwise.general import emit_general, is_general
+from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape
+from xyntra.passes.lower.gpu.emitters.emitter import (
     Code,
     Emitter,
     Family,
@@ -13,12 +16,9 @@ from xyntra.passes.lower.cuda.emitters.emitter import (
     NoChoices,
     no_choices,
 )
-from xyntra.passes.lower.cuda.stages.stage import Stage
-from xyntra.passes.lower.gpu.device import Device
-from xyntra.passes.lower.gpu.elementwise.general import emit_general, is_general
-from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape
 from xyntra.passes.lower.gpu.loops.loop_threads import emit_loops, plan_loops
 from xyntra.passes.lower.gpu.scan_sort.scans import emit_scan, plan_scan
+from xyntra.passes.lower.gpu.stages.stage import Stage
 from xyntra.passes.lower.nests.access_strides import loop_extents
 
 

@@ -21,7 +21,6 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, emit
 from xyntra.dialects.sorting import BEST, rank_of
-from xyntra.passes.lower.cuda.ptx.warps import WARP
 from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 from xyntra.passes.lower.gpu.emit.thread_grid import (
@@ -186,7 +185,7 @@ class _Plan:
 def _plan(rows: int, length: int, count: int, device: Device) -> _Plan:
     """Return how blocks find the best `count` of `length` keys of each row, or of its parts."""
     if length <= min(_MOST_KEYS, max(_FEW * count, _FEWEST_KEYS)):
-        keys = max(2 * WARP, 1 << (length - 1).bit_length())
+        keys = max(2 * device.subgroup, 1 << (length - 1).bit_length())
         return _Plan(keys, min(_MOST_THREADS, keys // 2), 1, length)
     many = count > _FEWEST_KEYS
     times = _FEW // 2 if many else _FEW

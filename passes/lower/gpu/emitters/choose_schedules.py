@@ -10,9 +10,9 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.ops.stage import set_schedule
 from xyntra.errors import CompileError
 from xyntra.passes.diagnostics import PassFailure
-from xyntra.passes.lower.cuda.emitters.table import choose_schedule
-from xyntra.passes.lower.cuda.stages.stage import stages_of, tidy
 from xyntra.passes.lower.gpu.device import DEFAULT, device_of
+from xyntra.passes.lower.gpu.emitters.families import choose_schedule, families_of
+from xyntra.passes.lower.gpu.stages.stage import stages_of, tidy
 from xyntra.passes.lower.nests.kernel_function import kernel_function
 from xyntra.passes.registry import register_pass
 
@@ -36,9 +36,10 @@ class ChooseSchedules:
             PassFailure: a stage has a schedule that cannot be carried out.
         """
         function, device = kernel_function(module), device_of(self.device)
+        families = families_of(device)
         for stage in stages_of(function):
             try:
-                set_schedule(stage.op, choose_schedule(stage, device))
+                set_schedule(stage.op, choose_schedule(stage, families, device))
             except CompileError as error:
                 raise PassFailure.at(stage.op, error.message, code=error.code) from error
         tidy(function)

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
-from xyntra.passes.lower.cuda.emitters.table import code_of
-from xyntra.passes.lower.cuda.launch_groups import is_nest
-from xyntra.passes.lower.cuda.stages.stage import Stage
 from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.gpu.elementwise.general import emit_general, is_general
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 from xyntra.passes.lower.gpu.emit.thread_grid import MAX_GRID, LaunchShape
+from xyntra.passes.lower.gpu.emitters.families import code_of, families_of
+from xyntra.passes.lower.gpu.stages.launch_groups import is_nest
+from xyntra.passes.lower.gpu.stages.stage import Stage
 from xyntra.passes.lower.nests.access_strides import loop_extents
 from xyntra.passes.lower.nests.shared_constants import shared_constants
 
@@ -38,7 +38,7 @@ def emit_stage(stage: Stage, module: ir.Operation, name: str, device: Device) ->
     """
     last = stage.operations[-1]
     with shared_constants(stage.op.regions[0].blocks[0]):
-        code = code_of(stage, device)
+        code = code_of(stage, families_of(device), device)
         with last.location, ir.InsertionPoint(last):
             return _checked(code(SharedMemory(module, name, device)))
 

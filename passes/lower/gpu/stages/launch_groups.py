@@ -8,11 +8,11 @@ from itertools import takewhile
 from math import prod
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.long_reductions import SPLIT
 from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.gpu.reductions.column_group import column_group
 from xyntra.passes.lower.gpu.rows.row_order import in_rows
 from xyntra.passes.lower.gpu.rows.row_plan import is_across, row_plan
+from xyntra.passes.lower.gpu.stages.long_reductions import SPLIT
 from xyntra.passes.lower.nests.linear_nest import LinearNest, is_linear, linear_nest
 from xyntra.passes.lower.nests.memrefs import root
 from xyntra.passes.lower.nests.row_group import exchange_values

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from xyntra.passes.lower.cuda.contraction.group import ContractionGroup, Slice
+from xyntra.passes.lower.gpu.contraction.group import ContractionGroup, Slice
 from xyntra.passes.lower.gpu.matmul.roles import Roles
 from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, Loop

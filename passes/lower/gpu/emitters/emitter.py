@@ -9,10 +9,10 @@ from typing import Any, Generic, TypeVar
 
 from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.errors import CompileError
-from xyntra.passes.lower.cuda.stages.stage import Stage
 from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape
+from xyntra.passes.lower.gpu.stages.stage import Stage
 
 Subject = TypeVar("Subject")
 Code = Callable[[SharedMemory], LaunchShape | None]

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
-from xyntra.passes.lower.cuda.contraction.implicit_padding import Padding, unpadded
+from xyntra.passes.lower.gpu.contraction.group import ContractionGroup
+from xyntra.passes.lower.gpu.contraction.implicit_padding import Padding, unpadded
 from xyntra.passes.lower.gpu.matmul.roles import Roles
 from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.linear_nest import Access

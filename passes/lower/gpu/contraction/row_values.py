@@ -1,27 +1,23 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Values of each row that an epilogue reads, such as the mean and deviation of a layer norm.
 
-A launch computes those of a tile's rows by itself, while the first parts of the factors are on
-their way: threads take rows, and keep what they find in a table in shared memory. Where there are
-more threads than rows, neighbours share the reductions of each: few loads in a row arrive sooner.
+A launch computes those of a tile's rows by itself: threads take rows. Where there are more threads
+than rows, neighbours share the reductions of each: few loads in a row arrive sooner.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from math import gcd
 
 from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.ptx.memory import ld_shared, st_shared
-from xyntra.passes.lower.cuda.ptx.warps import WARP
 from xyntra.passes.lower.gpu.emit.block_reduce import butterfly
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.emit.scalar_body import emit_on_scalars
-from xyntra.passes.lower.gpu.emit.thread_grid import as_index, i32, thread_number, when
+from xyntra.passes.lower.gpu.emit.thread_grid import as_index, i32
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.loop_builder import (
     Position,
@@ -34,9 +30,9 @@ from xyntra.passes.lower.nests.loop_builder import (
 )
 from xyntra.passes.lower.nests.memrefs import root
 
-_WORD = 4  # bytes of a value
+WORD = 4
+"""Bytes of a value."""
 _AT_ONCE = 32  # steps of a reduction whose loads are on their way together
-_MOST_LANES = 8  # threads of a row
 
 Held = dict[ir.Value, ir.Value]
 """What stands for the elements of private buffers at one row, by the buffer."""
@@ -49,10 +45,12 @@ class Lanes:
     Attributes:
         number: of this thread among them, an i32.
         count: how many there are, a power of two.
+        warp: threads of a warp.
     """
 
     number: ir.Value
     count: int
+    warp: int
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ class RowValues:
 
     def table_bytes(self, rows: int) -> int:
         """Return how much shared memory the values of `rows` rows take."""
-        return rows * len(self.buffers) * _WORD
+        return rows * len(self.buffers) * WORD
 
     def slot(self, access: Access) -> int | None:
         """Return which of the values `access` is; None for other operands."""
@@ -96,60 +94,6 @@ class RowValues:
             if access is not None:
                 place = dict.fromkeys(range(len(access.strides)), row)
                 store(value, access, offset(access, place))
-
-
-@dataclass(frozen=True)
-class RowTable:
-    """The values of some neighbouring rows in shared memory.
-
-    Attributes:
-        values: what is kept.
-        start: address of the table, an i32.
-        rows: of the table.
-    """
-
-    values: RowValues
-    start: ir.Value
-    rows: int
-
-    def fill(self, first: ir.Value, begin: ir.Value, count: int, threads: int) -> None:
-        """Compute some rows of the table; rows outside of the output hold the last one's values.
-
-        Args:
-            first: row of the output that the table begins with, an i32.
-            begin: the first row of the table to compute, an i32.
-            count: how many there are.
-            threads: a power of two, threads that share the work, the first one's number a multiple.
-        """
-        thread = arith.andi(thread_number(), i32(threads - 1))
-        shared = min(threads // count, _MOST_LANES) if threads % count == 0 else 1
-        lanes = Lanes(arith.andi(thread, i32(shared - 1)), shared)
-        thread = arith.divui(thread, i32(lanes.count))
-        for taken in range(0, count, threads // lanes.count):
-            own = arith.addi(thread, i32(taken))
-            number = arith.addi(begin, own)
-            if taken + threads // lanes.count <= count:
-                self._fill_row(first, number, lanes)
-                continue
-            with when(arith.cmpi(arith.CmpIPredicate.ult, own, i32(count))):
-                self._fill_row(first, number, lanes)
-
-    def _fill_row(self, first: ir.Value, number: ir.Value, lanes: Lanes) -> None:
-        row = as_index(arith.minui(arith.addi(first, number), i32(self.values.rows - 1)))
-        values = self.values.of_row(row, lanes)
-        leads = arith.cmpi(arith.CmpIPredicate.eq, lanes.number, i32(0))
-        with when(leads) if lanes.count > 1 else nullcontext():
-            for slot, value in enumerate(values):
-                st_shared(self._place(slot, number), value)
-            self.values.write_results(row, values)
-
-    def load(self, slot: int, number: ir.Value) -> ir.Value:
-        """Return a value of row `number` of the table, an i32."""
-        return ld_shared(self._place(slot, number), ir.F32Type.get())
-
-    def _place(self, slot: int, number: ir.Value) -> ir.Value:
-        word = arith.addi(number, i32(slot * self.rows))
-        return arith.addi(self.start, arith.muli(word, i32(_WORD)))
 
 
 def _evaluate(nest: LinearNest, row: ir.Value, lanes: Lanes, held: Held) -> None:
@@ -200,7 +144,7 @@ def _reduce(
     distance = 1
     while distance < sharing:
         totals = [
-            c.combine(v, butterfly(v, distance, WARP))
+            c.combine(v, butterfly(v, distance, lanes.warp))
             for c, v in zip(combiners, totals, strict=True)
         ]
         distance *= 2

@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.contraction.group import ContractionGroup
-from xyntra.passes.lower.cuda.contraction.product import Dimension, dimensions_of
-from xyntra.passes.lower.cuda.contraction.row_partials import (
+from xyntra.passes.lower.gpu.contraction.group import ContractionGroup
+from xyntra.passes.lower.gpu.contraction.product import Dimension, dimensions_of
+from xyntra.passes.lower.gpu.contraction.row_partials import (
     PARTIAL_COLUMNS,
     Partial,
     RowPartials,
 )
-from xyntra.passes.lower.cuda.contraction.row_values import RowValues
+from xyntra.passes.lower.gpu.contraction.row_values import RowValues
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.matmul.roles import size
 from xyntra.passes.lower.nests.fills import initial_of, is_fill

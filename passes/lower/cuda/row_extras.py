@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What NVIDIA GPUs have for long rows in registers: clusters, and asynchronous copies."""
+
+from __future__ import annotations
+
+from xyntra.passes.lower.cuda.cluster_reduce import RowCluster
+from xyntra.passes.lower.cuda.parked_rows import ParkedRows
+from xyntra.passes.lower.gpu.rows.row_extras import RowExtras
+
+EXTRAS = RowExtras(ParkedRows, RowCluster)
