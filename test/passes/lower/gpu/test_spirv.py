@@ -13,7 +13,7 @@ import pytest
 from xyntra.dialects import make_context
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda import to_gpu
+from xyntra.passes.lower.cuda import to_gpu, to_stages
 from xyntra.passes.lower.cuda.lower_to_gpu import LowerToGpu
 from xyntra.passes.lower.gpu.device import WEBGPU
 from xyntra.passes.lower.gpu.spirv.lower_gpu_to_spirv import LowerGpuToSpirv
@@ -103,7 +103,7 @@ def test_butterflies_have_the_lanes_of_the_device(lanes: int) -> None:
     with make_context():
         module = ir.Module.parse(KERNELS["reductions/reductions.mlir"])
         with ir.Location.unknown():
-            found = str(to_gpu(module.operation, device))
+            found = str(to_gpu(to_stages(module.operation, device), device))
     assert found.count("gpu.shuffle") == lanes.bit_length() - 1
     assert set(re.findall(r"gpu\.shuffle xor %\w+, %\w+, (%\w+)", found)) == {f"%c{lanes}_i32"}
     assert f"memref<{256 // lanes}xf32, #gpu.address_space<workgroup>>" in found
