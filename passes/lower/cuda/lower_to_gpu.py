@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.pipeline import to_gpu
+from xyntra.passes.lower.cuda.pipeline import to_gpu, to_stages
 from xyntra.passes.lower.decompose_named_ops import DecomposeNamedOps
 from xyntra.passes.lower.gpu.device import DEFAULT, device_of
 from xyntra.passes.registry import register_pass
@@ -34,7 +34,7 @@ class LowerToGpu:
         device = device_of(self.device)
         DecomposeNamedOps(keep=("attention",)).run(module)
         with module.context, module.location:
-            lowered = to_gpu(module, device)
+            lowered = to_gpu(to_stages(module, device), device)
         if lowered == module:
             return
         body = module.regions[0].blocks[0]
