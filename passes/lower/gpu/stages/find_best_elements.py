@@ -112,7 +112,8 @@ class FindBestElements:
     def run(self, module: ir.Operation) -> None:
         """Rewrite the kernel of `module`, on buffers."""
         function, device = kernel_function(module), device_of(self.device)
-        module.context.get_dialect_descriptor("nvvm")  # loads it
+        for dialect in ("gpu", "nvvm"):
+            module.context.get_dialect_descriptor(dialect)  # loads it
         for op in operations_named(function, "scf.for"):
             found = _best(op) if op.parent == function and BEST in op.attributes else None
             if found is None or not _suits_blocks(found):

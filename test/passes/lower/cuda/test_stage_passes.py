@@ -18,7 +18,8 @@ from xyntra.passes.lower.nests.kernel_function import direct_operations_named, k
 from xyntra.passes.manager import run_pipeline
 from xyntra.passes.pipelines import expand, fusion_pipeline, kernel_pipeline
 
-_LIT_TESTS = "lit-tests/passes/lower/cuda/stages"
+_ROOT = Path(__file__).resolve().parents[4]
+_LIT_TESTS = sorted((_ROOT / "lit-tests/passes/lower/cuda/stages").glob("*.mlir"))
 _ERROR = "expected-error"
 _MODELS = {
     "a norm between products": """
@@ -104,7 +105,8 @@ def _kernels(graph: str) -> list[str]:
         operations = [view.operation for view in module.body.operations]
         kernels = [op for op in operations if "xyntra.kernel" in op.attributes]
         texts = [op.get_asm(use_local_scope=True) for op in kernels]
-        context.get_dialect_descriptor("nvvm")  # loads it
+        for dialect in ("gpu", "nvvm"):
+            context.get_dialect_descriptor(dialect)  # loads it
         return [str(_to_buffers(ir.Module.parse(text).operation)) for text in texts]
 
 
@@ -147,12 +149,9 @@ def test_passes_continue_from_the_text_of_any_step(name: str, device: str) -> No
         _check(kernel, device)
 
 
-@pytest.mark.parametrize("name", list(_passes("sm_90a")))
-def test_all_passes_run_where_one_is_tested(name: str, root: Path) -> None:
-    paths = list((root / _LIT_TESTS).glob(f"{name}*.mlir"))
-    assert len(paths) >= 2
-    for path in paths:
-        texts = [each for each in path.read_text().split("// -----") if _ERROR not in each]
-        assert texts
-        for text in texts:
-            _check(text, "sm_90a")
+@pytest.mark.parametrize("path", _LIT_TESTS, ids=lambda path: path.stem)
+def test_all_passes_run_where_one_is_tested(path: Path) -> None:
+    texts = [each for each in path.read_text().split("// -----") if _ERROR not in each]
+    assert texts
+    for text in texts:
+        _check(text, "sm_90a")

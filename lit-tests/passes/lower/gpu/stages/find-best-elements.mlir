@@ -45,7 +45,7 @@ func.func @two_launches(%x: memref<4x4096xf32>, %values: memref<4x1xf32>, %place
 // Short rows are sorted whole, one by a block, and a fill of the results has become useless.
 // CHECK-LABEL: func.func @one_launch(
 // CHECK-NOT: linalg.generic
-// CHECK-NOT: memref.alloc
+// CHECK-NOT: memref.alloc() :
 // CHECK: } {xyntra.block = {{[0-9]+}} : i64, xyntra.parallel}
 // CHECK-NOT: xyntra.block
 // CHECK: return
