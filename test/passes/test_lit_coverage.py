@@ -99,7 +99,7 @@ def emitters() -> tuple[str, ...]:
 def _emits(module: str) -> bool:
     """Tell whether a module emits launches by itself."""
     text = (LIT_TESTS.parent / f"{module}.py").read_text(encoding="utf-8")
-    return re.search(r"^def emit_\w+\([^)]*\) -> LaunchShape", text, re.MULTILINE) is not None
+    return re.search(r"^def emit_\w+\([^)]*\) -> LaunchShape:", text, re.MULTILINE) is not None
 
 
 def _is_of(path: str, prefixes: tuple[str, ...]) -> bool:

@@ -108,7 +108,7 @@ def to_stages(module: ir.Operation, device: Device) -> ir.Operation:
         CompileError: the kernel cannot be computed on `device`.
         MLIRError: one of the steps failed.
     """
-    module = _to_buffers(module)
+    module = _to_buffers(module, device)
     for step in _stage_passes(device, plain=is_generic(kernel_function(module))):
         step.run(module)
     run_upstream(module, "cse", verify=False)
@@ -215,9 +215,10 @@ def _erase_unused(op: ir.Operation) -> None:
         op.erase()
 
 
-def _to_buffers(module: ir.Operation) -> ir.Operation:
+def _to_buffers(module: ir.Operation, device: Device) -> ir.Operation:
     """Lower tensors to memory; returns the module, or the copy that took its place."""
-    carry_attention(module, plain=is_generic(kernel_function(module)))
+    carries = device.has(Feature.ASYNC_COPIES) and not is_generic(kernel_function(module))
+    carry_attention(module, plain=not carries)
     find_extremes_by_keys(module)
     DataBySlices().run(module)
     expand_classes(module)

@@ -195,6 +195,7 @@ _TABLE = (
 )
 WEBGPU = Device(
     name="webgpu",
+    target="gpu",
     multiprocessors=32,
     block_shared_bytes=16 << 10,
     shared_bytes=64 << 10,

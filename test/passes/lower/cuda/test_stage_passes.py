@@ -13,13 +13,13 @@ from xyntra.dialects.mlir import ir
 from xyntra.frontends.onnx.container import scan
 from xyntra.frontends.onnx.importer import import_model
 from xyntra.passes.lower.cuda.pipeline import _stage_passes, _to_buffers
-from xyntra.passes.lower.gpu.device import device_of
+from xyntra.passes.lower.gpu.device import DEFAULT, device_of
 from xyntra.passes.lower.nests.kernel_function import direct_operations_named, kernel_function
 from xyntra.passes.manager import run_pipeline
 from xyntra.passes.pipelines import expand, fusion_pipeline, kernel_pipeline
 
 _ROOT = Path(__file__).resolve().parents[4]
-_LIT_TESTS = sorted((_ROOT / "lit-tests/passes/lower/cuda/stages").glob("*.mlir"))
+_LIT_TESTS = sorted((_ROOT / "lit-tests/passes/lower").glob("*/stages/*.mlir"))
 _ERROR = "expected-error"
 _MODELS = {
     "a norm between products": """
@@ -107,7 +107,9 @@ def _kernels(graph: str) -> list[str]:
         texts = [op.get_asm(use_local_scope=True) for op in kernels]
         for dialect in ("gpu", "nvvm"):
             context.get_dialect_descriptor(dialect)  # loads it
-        return [str(_to_buffers(ir.Module.parse(text).operation)) for text in texts]
+        return [
+            str(_to_buffers(ir.Module.parse(text).operation, device_of(DEFAULT))) for text in texts
+        ]
 
 
 def _passes(device: str) -> dict[str, str]:

@@ -23,7 +23,7 @@ LIT_TESTS = Path(__file__).resolve().parents[4] / "lit-tests" / "passes" / "lowe
 KERNELS = {
     path.relative_to(LIT_TESTS).as_posix(): path.read_text(encoding="utf-8")
     for path in sorted(LIT_TESTS.rglob("*.mlir"))
-    if path.parent.name != "spirv"
+    if path.parent.name not in ("emitters", "spirv", "stages")
 }
 """A kernel of every emitter."""
 COPY = """
