@@ -16,9 +16,10 @@ from xyntra.dialects.attributes.fields import Value, from_value, read_fields, to
 from xyntra.dialects.base import Xyntra, ir
 from xyntra.errors import CompileError
 
-__all__ = ["Schedule", "ScheduleAttr"]
+__all__ = ["SCHEDULE", "Schedule", "ScheduleAttr"]
 
-_NAME = "xyntra.schedule"
+SCHEDULE = "xyntra.schedule"
+"""Attribute of a loop nest: how code is made of it."""
 _EMITTER = "emitter"
 _Choices = TypeVar("_Choices")
 
@@ -79,12 +80,12 @@ class Schedule:
         attribute: ScheduleAttr = ScheduleAttr.get(ir.DictAttr.get(values))
         return attribute
 
-    def attach(self, op: ir.Operation, name: str = _NAME) -> None:
+    def attach(self, op: ir.Operation, name: str = SCHEDULE) -> None:
         """Make this the schedule of `op`."""
         op.attributes[name] = self.to_attribute()
 
     @classmethod
-    def of(cls, op: ir.Operation, name: str = _NAME) -> "Schedule | None":
+    def of(cls, op: ir.Operation, name: str = SCHEDULE) -> "Schedule | None":
         """Return the schedule of `op`, or None where it has none.
 
         Raises:

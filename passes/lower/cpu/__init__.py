@@ -9,9 +9,17 @@ The last two need not be there for a kernel that does without. Tensors are row-m
 and aligned to their element type only.
 """
 
-from xyntra.passes.lower.cpu.pipeline import LoweredKernel, LoweringOptions, lower_kernel
+from xyntra.passes.lower.cpu.machine import LoweringOptions
+from xyntra.passes.lower.cpu.pipeline import LoweredKernel, from_nests, lower_kernel, to_nests
 
-__all__ = ["EMITTERS", "LoweredKernel", "LoweringOptions", "lower_kernel"]
+__all__ = [
+    "EMITTERS",
+    "LoweredKernel",
+    "LoweringOptions",
+    "from_nests",
+    "lower_kernel",
+    "to_nests",
+]
 
 EMITTERS = tuple(
     f"{__name__}.{name}"

@@ -5,12 +5,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["AttentionPlan", "plan_attention"]
+from xyntra.passes.lower.cpu.emitter import Choices
+
+__all__ = ["AttentionChoices", "AttentionPlan", "plan_attention"]
 
 _MOST_KEYS = 128
 _MOST_ROWS = 48
 _VECTORS = 2
 _CHAINS = 2  # vectors of exponentials that are computed at a time, which hides their latency
+
+
+@dataclass(frozen=True)
+class AttentionChoices(Choices):
+    """What the emitter can be told.
+
+    Attributes:
+        vector: elements of a vector.
+        rows: of a register tile.
+        block: queries of a block, a multiple of `rows`, and keys of a chunk, a multiple of `panel`.
+    """
+
+    vector: int = 0
+    rows: int = 0
+    block: tuple[int, ...] = ()
+
+    @property
+    def panel(self) -> int:
+        """Columns of a register tile; keys and values are packed in panels of as many."""
+        return _VECTORS * self.vector
 
 
 @dataclass(frozen=True)
@@ -37,6 +59,16 @@ class AttentionPlan:
     keys: int
     chunks: int
 
+    @classmethod
+    def of(cls, choices: AttentionChoices, queries: int, keys: int) -> AttentionPlan:
+        """Return the sizes for `queries` rows of `keys` scores each."""
+        rows, chunk = choices.block
+        last_rows = queries - (-(-queries // rows) - 1) * rows
+        width = max(_CHAINS * choices.vector, choices.panel)
+        panel, chunks = choices.panel, -(-keys // chunk)
+        sizes = (choices.vector, choices.rows, panel, width, rows, last_rows, chunk, chunks)
+        return cls(*sizes)
+
     @property
     def padded_keys(self) -> int:
         """Keys with those that only fill the last chunk."""
@@ -48,7 +80,7 @@ class AttentionPlan:
         return self.last_rows >= self.tile_rows
 
 
-def plan_attention(queries: int, keys: int, lanes: int, registers: int) -> AttentionPlan:
+def plan_attention(queries: int, keys: int, lanes: int, registers: int) -> AttentionChoices:
     """Choose blocks for `queries` rows of `keys` scores each.
 
     A block of scores, a panel of keys or values and a block of queries share the first-level cache.
@@ -66,8 +98,7 @@ def plan_attention(queries: int, keys: int, lanes: int, registers: int) -> Atten
     chunk = _rounded(-(-keys // chunks), width)
     blocks = -(-queries // max(tile_rows, _MOST_ROWS // tile_rows * tile_rows))
     rows = _rounded(-(-queries // blocks), tile_rows)
-    last_rows = queries - (-(-queries // rows) - 1) * rows
-    return AttentionPlan(lanes, tile_rows, panel, width, rows, last_rows, chunk, chunks)
+    return AttentionChoices(lanes, tile_rows, (rows, chunk))
 
 
 def _rounded(size: int, step: int) -> int:

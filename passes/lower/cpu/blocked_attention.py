@@ -3,20 +3,85 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from xyntra.dialects.attention import Access
+from xyntra.dialects.attention import OP, Access, Attention
 from xyntra.dialects.attention_layout import KEY, QUERY
 from xyntra.dialects.mlir import ir
 from xyntra.passes.diagnostics import PassFailure
-from xyntra.passes.lower.cpu.attention_plan import plan_attention
-from xyntra.passes.lower.nests.attention_carrier import attention_of, carried
+from xyntra.passes.lower.cpu.attention_plan import AttentionChoices, AttentionPlan, plan_attention
+from xyntra.passes.lower.cpu.emitter import Emitter, Stage, emit_scheduled, require
+from xyntra.passes.lower.cpu.machine import LoweringOptions
+from xyntra.passes.lower.nests.attention_carrier import attention_of
 from xyntra.passes.lower.nests.attention_operands import locate
 from xyntra.passes.lower.nests.memrefs import has_static_layout
+from xyntra.passes.lower.nests.taken import Taken
 from xyntra.passes.registry import register_pass
 
 _BITS = 32
+_VECTORS = (4, 8, 16)
+_TRIED_KEYS = (32, 64, 128, 256)
+_TRIED_TILES = (1, 2, 4, 8)  # of queries, in a block
+
+
+@dataclass(frozen=True)
+class _Carrier:
+    """A linalg.generic that stands for attention."""
+
+    op: ir.Operation
+
+    @property
+    def attention(self) -> Attention:
+        return attention_of(self.op)
+
+
+class _BlockedAttention(Emitter):
+    name = "blocked-attention"
+    choices = AttentionChoices
+
+    def choose(self, place: _Carrier, machine: LoweringOptions) -> AttentionChoices:
+        sizes, lanes = place.attention.sizes, max(1, machine.vector_bits // _BITS)
+        return plan_attention(sizes[QUERY], sizes[KEY], lanes, machine.vector_registers)
+
+    def check(self, place: _Carrier, choices: AttentionChoices) -> None:
+        queries, vector = place.attention.sizes[QUERY], choices.vector
+        require(vector in _VECTORS, place, "vector", vector, "allowed are 4, 8 and 16 elements")
+        rows, block = choices.rows, choices.block
+        require(0 < rows <= queries, place, "rows", rows, f"allowed are 1 to {queries}")
+        fits = len(block) == 2 and min(block) > 0
+        fits = fits and block[0] % rows == 0 and block[1] % choices.panel == 0
+        allowed = f"allowed are multiples of {rows} queries and {choices.panel} keys"
+        require(fits, place, "block", block, allowed)
+
+    def group(self, place: _Carrier, choices: AttentionChoices) -> list[ir.Operation]:
+        return [place.op]
+
+    def emit(self, place: _Carrier, choices: AttentionChoices) -> None:
+        from xyntra.passes.lower.cpu.attention_blocks import AttentionEmitter
+
+        op = place.attention
+        result = locate(Access(list(place.op.operands)[-1], op.written))
+        plan = AttentionPlan.of(choices, op.sizes[QUERY], op.sizes[KEY])
+        AttentionEmitter(op, result, plan).emit()
+
+    def space(self, place: _Carrier, machine: LoweringOptions) -> Iterator[AttentionChoices]:
+        usual = self.choose(place, machine)
+        for tiles in _TRIED_TILES:
+            for keys in _TRIED_KEYS:
+                yield replace(usual, block=(tiles * usual.rows, keys))
+
+
+def _find(op: ir.Operation, taken: Taken) -> _Carrier | None:
+    if OP not in op.attributes:
+        return None
+    if not all(has_static_layout(value) for value in op.operands):
+        raise PassFailure.at(op, "attention reads or writes memory whose layout is not static")
+    return _Carrier(op)
+
+
+STAGE = Stage("blocked-attention", _find, (_BlockedAttention(),))
 
 
 @register_pass
@@ -29,29 +94,7 @@ class BlockedAttention:
     """
 
     name: ClassVar[str] = "blocked-attention"
-    vector_bits: int = 256
-    vector_registers: int = 16
 
     def run(self, module: ir.Operation) -> None:
-        """Rewrite every attention below `module`.
-
-        Raises:
-            PassFailure: an operand's layout is known only at run time.
-        """
-        for generic in carried(module):
-            if not all(has_static_layout(value) for value in generic.operands):
-                message = "attention reads or writes memory whose layout is not static"
-                raise PassFailure.at(generic, message)
-            with generic.context, generic.location, ir.InsertionPoint(generic):
-                self._emit(generic)
-            generic.erase()
-
-    def _emit(self, generic: ir.Operation) -> None:
-        from xyntra.passes.lower.cpu.attention_blocks import AttentionEmitter
-
-        op = attention_of(generic)
-        result = locate(Access(list(generic.operands)[-1], op.written))
-        lanes = self.vector_bits // _BITS
-        queries, keys = op.sizes[QUERY], op.sizes[KEY]
-        plan = plan_attention(queries, keys, lanes, self.vector_registers)
-        AttentionEmitter(op, result, plan).emit()
+        """Rewrite every attention below `module` that is scheduled so."""
+        emit_scheduled(module, STAGE)

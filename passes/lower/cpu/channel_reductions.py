@@ -3,26 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from torch_mlir.dialects import scf
 
-from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.convolution_tiles import is_candidate
-from xyntra.passes.lower.cpu.filled_reductions import (
-    Group,
-    emit_with_following,
-    rewrite_filled_reductions,
-)
+from xyntra.passes.lower.cpu.emitter import Emitter, Stage, TileChoices, check_tile, emit_scheduled
+from xyntra.passes.lower.cpu.filled_reductions import Filled, filled
+from xyntra.passes.lower.cpu.machine import LoweringOptions
 from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
 from xyntra.passes.lower.cpu.tile_plan import TilePlan
-from xyntra.passes.lower.nests.epilogue import Joined
-from xyntra.passes.lower.nests.fills import initial_of
-from xyntra.passes.lower.nests.linear_nest import LinearNest, collapsed
+from xyntra.passes.lower.cpu.told import bad_schedule
+from xyntra.passes.lower.nests.linear_nest import LinearNest
 from xyntra.passes.lower.nests.loop_builder import (
     Position,
     carrying_loop,
@@ -39,63 +35,78 @@ _MOST_VECTORS = 8
 _COLUMNS = -1  # key of a `Position` beside the numbers of the nest's loops
 
 
-@register_pass
-@dataclass(frozen=True)
-class ChannelReductions:
-    """Rewrite reductions on memrefs whose parallel dimension is innermost: a global pooling.
+class _ChannelReductions(Emitter):
+    name = "channel-reductions"
+    choices = TileChoices
 
-    Applies to a linalg.generic of one input, in which neighbouring elements belong to neighbouring
-    elements of the output, which is filled with one value right before. Accumulators stay in vector
-    registers; what comes next element by element is done before they are stored.
-    """
+    def choose(self, place: Filled, machine: LoweringOptions) -> TileChoices | None:
+        for epilogue in (True, False):
+            found = _columns(place, epilogue=epilogue)
+            if found is None:
+                continue
+            nest, column = found
+            extent, lanes = nest.loops[column].extent, _lanes(nest, machine)
+            vectors = min(_MOST_VECTORS, extent // lanes)
+            if vectors:
+                # As few as compute the columns in as many tiles.
+                tiles = -(-extent // (vectors * lanes))
+                vectors = min(vectors, -(-extent // (tiles * lanes)))
+                return TileChoices((1, vectors * lanes), lanes, epilogue)
+        return None
 
-    name: ClassVar[str] = "channel-reductions"
-    vector_bits: int = 256
+    def check(self, place: Filled, choices: TileChoices) -> None:
+        place.checked(epilogue=choices.epilogue)
+        found = _columns(place, epilogue=choices.epilogue)
+        if found is None:
+            raise bad_schedule(place.op, f"{self.name} makes no code of this")
+        nest, column = found
+        check_tile(place, choices, 1, nest.loops[column].extent)
 
-    def run(self, module: ir.Operation) -> None:
-        """Rewrite what is of this form below `module`."""
-        rewrite_filled_reductions(module, _has_one_input, self._rewrite)
+    def group(self, place: Filled, choices: TileChoices) -> list[ir.Operation]:
+        return place.group(epilogue=choices.epilogue)
 
-    def _rewrite(self, generic: ir.Operation, fill: ir.Operation) -> Group:
-        initial = initial_of(fill)
-        return emit_with_following(generic, fill, lambda group: self._emit(group, initial))
+    def emit(self, place: Filled, choices: TileChoices) -> None:
+        reduction = place.reduction(epilogue=choices.epilogue, flat=True)
+        found = _columns(place, epilogue=choices.epilogue)
+        if reduction is None or found is None:
+            raise ValueError("the schedule has not been checked")
+        nest = reduction.nest
+        vectors, lanes = choices.tile[1] // choices.vector, choices.vector
+        plan = TilePlan(None, (found[1],), 1, vectors, lanes, frozenset(), 0.0)
+        epilogue = TileEpilogue.of(plan, nest.outputs[0], reduction.code)
+        _Emitter(nest, place.initial, epilogue).emit()
 
-    def _emit(self, together: Joined, initial: ir.Value) -> bool:
-        if together.is_in_place:
-            return False
-        nest, code = together.parts(collapsed(together.nest))
-        companions = nest.outputs if code is None else code.accesses
-        plan = self._plan(nest)
-        if plan is None:
-            return False
-        if any(each.strides[plan.column_loops[0]] not in (0, 1) for each in companions):
-            return False
-        epilogue = TileEpilogue.of(plan, nest.outputs[0], code)
-        _Emitter(nest, initial, epilogue).emit()
-        return True
-
-    def _plan(self, nest: LinearNest) -> TilePlan | None:
-        x, out = nest.inputs[0], nest.outputs[0]
-        columns = [
-            number
-            for number, loop in enumerate(nest.loops)
-            if not loop.is_reduction and x.strides[number] == out.strides[number] == 1
-        ]
-        if x.is_scalar or len(columns) != 1:
-            return None
-        extent = nest.loops[columns[0]].extent
-        lanes = self.vector_bits // (8 * ITEM_BYTES[str(x.element_type)])
-        vectors = min(_MOST_VECTORS, extent // lanes)
-        if not vectors:
-            return None
-        # As few as compute the columns in as many tiles.
-        tiles = -(-extent // (vectors * lanes))
-        vectors = min(vectors, -(-extent // (tiles * lanes)))
-        return TilePlan(None, (columns[0],), 1, vectors, lanes, frozenset(), 0.0)
+    def space(self, place: Filled, machine: LoweringOptions) -> Iterator[TileChoices]:
+        for epilogue in (True, False):
+            found = _columns(place, epilogue=epilogue)
+            if found is not None:
+                lanes = _lanes(found[0], machine)
+                for vectors in range(1, _MOST_VECTORS + 1):
+                    yield TileChoices((1, vectors * lanes), lanes, epilogue)
 
 
-def _has_one_input(generic: ir.Operation) -> bool:
-    return is_candidate(generic) and bool(generic.attributes["operandSegmentSizes"][0] == 1)
+def _lanes(nest: LinearNest, machine: LoweringOptions) -> int:
+    return max(1, machine.registers(nest.inputs[0].element_type).lanes)
+
+
+def _columns(place: Filled, *, epilogue: bool) -> tuple[LinearNest, int] | None:
+    """Return the loops, and the one over channels, in which everything is in sequence."""
+    found = place.reduction(epilogue=epilogue)
+    if found is None or found.exact or found.nest.inputs[0].is_scalar:
+        return None
+    nest = found.nest
+    x, out = nest.inputs[0], nest.outputs[0]
+    columns = [
+        number
+        for number, loop in enumerate(nest.loops)
+        if not loop.is_reduction and x.strides[number] == out.strides[number] == 1
+    ]
+    if len(columns) != 1:
+        return None
+    companions = nest.outputs if found.code is None else found.code.accesses
+    if any(each.strides[columns[0]] not in (0, 1) for each in companions):
+        return None
+    return nest, columns[0]
 
 
 @dataclass(frozen=True)
@@ -147,3 +158,27 @@ class _Emitter:
             value = emit("vector.load", [x.value, place], kind)
             results.append(emit_on_vectors(self.nest.body, [value, running], lanes))
         return results
+
+
+def _has_one_input(generic: ir.Operation) -> bool:
+    return is_candidate(generic) and bool(generic.attributes["operandSegmentSizes"][0] == 1)
+
+
+STAGE = Stage("channel-reductions", filled(_has_one_input), (_ChannelReductions(),))
+
+
+@register_pass
+@dataclass(frozen=True)
+class ChannelReductions:
+    """Rewrite reductions on memrefs whose parallel dimension is innermost: a global pooling.
+
+    Applies to a linalg.generic of one input, in which neighbouring elements belong to neighbouring
+    elements of the output, which is filled with one value right before. Accumulators stay in vector
+    registers; what comes next element by element is done before they are stored.
+    """
+
+    name: ClassVar[str] = "channel-reductions"
+
+    def run(self, module: ir.Operation) -> None:
+        """Rewrite what is scheduled so below `module`."""
+        emit_scheduled(module, STAGE)

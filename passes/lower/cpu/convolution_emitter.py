@@ -22,7 +22,7 @@ from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.constant_panels import ConstantPanels
-from xyntra.passes.lower.cpu.convolution_plan import ConvolutionPlan
+from xyntra.passes.lower.cpu.convolution_plan import ROW_TILES, ConvolutionPlan
 from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
 from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.linear_nest import Access
@@ -42,8 +42,6 @@ from xyntra.passes.lower.nests.vector_body import broadcast, emit_on_vectors
 
 _ONE_BLOCK = 448  # steps of a reduction that is not cut
 _BLOCK = 320
-_TILES = 16  # of rows, in a block
-_NEAR_BYTES = 320 << 10  # of a usual second-level cache
 _COLUMNS, _ROWS = -1, -2  # keys of a `Position` beside the numbers of the nest's loops
 _LINE_BYTES = 64
 _MAX_CLONED = 160  # operations that the copies of an epilogue's body may amount to
@@ -57,11 +55,13 @@ class ConvolutionEmitter:
         plan: its tiles.
         initial: the scalar that every element of the output starts from.
         code: what happens to each element of the result before it is stored, if anything.
+        rows_outside: whether the loop over blocks of rows is around that over tiles of columns.
     """
 
     plan: ConvolutionPlan
     initial: ir.Value
     code: Epilogue | None
+    rows_outside: bool
 
     def emit(self) -> None:
         """Emit all loops."""
@@ -72,29 +72,16 @@ class ConvolutionEmitter:
         body = _Body(self, panels.first, self._row_starts(), epilogue)
         extent = nest.loops[self._row + 1].extent
         loops = [(number, each.extent) for number, each in enumerate(nest.loops[: self._row])]
-        tiles = [(_COLUMNS, _tiles(extent, tile.columns)), (_ROWS, _tiles(self._tiles, _TILES))]
+        tiles = [(_COLUMNS, _tiles(extent, tile.columns)), (_ROWS, _tiles(self._tiles, ROW_TILES))]
 
         def inside(position: Position) -> None:
             number = position.pop(_COLUMNS)
-            first = arith.muli(position.pop(_ROWS), index(_TILES))
+            first = arith.muli(position.pop(_ROWS), index(ROW_TILES))
             column = tile_start(number, tile.columns, extent)
             body.emit(position, column, arith.muli(number, index(panels.size)), first)
 
-        order = tiles[::-1] if self._rows_outside else tiles
+        order = tiles[::-1] if self.rows_outside else tiles
         nested_loops([*loops, *order], {}, inside, parallel=True)
-
-    @property
-    def _rows_outside(self) -> bool:
-        """Whether less comes from outside of the second-level cache with rows outermost."""
-        nest, tile = self.plan.nest, self.plan.tile
-        item = ITEM_BYTES[str(self.initial.type)]
-        steps = prod(nest.loops[number].extent for number in nest.reductions)
-        columns = nest.loops[self._row + 1].extent
-        weights = steps * columns * item
-        image: int = ir.MemRefType(nest.inputs[self.plan.image].value.type).shape[0] * item
-        by_rows = image + weights * (_tiles(self._tiles, _TILES) if weights > _NEAR_BYTES else 1)
-        by_columns = weights + image * (_tiles(columns, tile.columns) if image > _NEAR_BYTES else 1)
-        return by_rows < by_columns
 
     @property
     def _row(self) -> int:
@@ -159,7 +146,7 @@ class _Body:
         """Emit a block of rows, whose first tile has the number `first`."""
         tile, tiles = self._plan.tile, self.whole._tiles
         left = arith.subi(index(tiles), first)
-        count = index(tiles) if tiles <= _TILES else arith.minsi(index(_TILES), left)
+        count = index(tiles) if tiles <= ROW_TILES else arith.minsi(index(ROW_TILES), left)
         is_long = prod(self._extents) > _ONE_BLOCK
         code = self.epilogue.code
         is_short = self.epilogue.size * tile.rows * tile.vectors <= _MAX_CLONED
@@ -201,7 +188,7 @@ class _Rows:
         """Compute all tiles block by block of the reduction, then store them row by row."""
         tile = self._plan.tile
         element = self.body.whole.initial.type
-        strip = allocate(_TILES * tile.rows * tile.columns, element)
+        strip = allocate(ROW_TILES * tile.rows * tile.columns, element)
         if is_long:
             with loop(self.count) as number:
                 values = [self._initial()] * (tile.rows * tile.vectors)
@@ -237,7 +224,7 @@ class _Rows:
         """Ask for the weights of the next block, for every tile a share of them."""
         tile = self._plan.tile
         line = _LINE_BYTES // ITEM_BYTES[str(self.body.whole.initial.type)]
-        tiles = min(self.body.whole._tiles, _TILES)
+        tiles = min(self.body.whole._tiles, ROW_TILES)
         share = _tiles(steps * tile.columns, line * tiles)
         size = ir.MemRefType(self.body.panels.value.type).shape[0]
         start = arith.addi(panel, index(steps * tile.columns))

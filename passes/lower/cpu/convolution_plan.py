@@ -22,6 +22,9 @@ _STEP_CYCLES = 0.4
 _MIN_LANES = 4
 _MIN_REDUCTION = 8
 _MIN_ROWS = 4
+_NEAR_BYTES = 320 << 10  # of a usual second-level cache
+ROW_TILES = 16
+"""Tiles of rows in a block."""
 
 
 @dataclass(frozen=True)
@@ -55,16 +58,56 @@ class ConvolutionPlan:
         return self.rows[-1][1] if walks else None
 
 
-def plan_convolution(
-    nest: LinearNest, companions: Sequence[Access], registers: Registers, *, exact: bool
-) -> ConvolutionPlan | None:
-    """Return the tiles of `nest`, or None where it is no convolution of this form.
+@dataclass(frozen=True)
+class Convolution:
+    """Loops of a convolution by what they are for.
+
+    Attributes:
+        nest: the convolution.
+        image: number of the input that is not the weights.
+        rows: the loops over positions that are taken as one, outermost first.
+        column: the loop over output channels.
+        reductions: the reductions in the order in which the input is walked through.
+    """
+
+    nest: LinearNest
+    image: int
+    rows: tuple[int, ...]
+    column: int
+    reductions: tuple[int, ...]
+
+    @property
+    def positions(self) -> int:
+        """Iterations of `rows` in all."""
+        return prod(self.nest.loops[number].extent for number in self.rows)
+
+    @property
+    def columns(self) -> int:
+        """Output channels."""
+        return self.nest.loops[self.column].extent
+
+    def tiled(self, shape: tuple[int, int, int]) -> ConvolutionPlan:
+        """Return the plan with tiles of so many rows, vectors and lanes."""
+        nest, rows, x = self.nest, self.rows, self.nest.inputs[self.image]
+        done = {*rows, self.column, *self.reductions}
+        outer = [number for number in range(len(nest.loops)) if number not in done]
+        order = [*outer, rows[-1], self.column, *self.reductions]
+        ordered = _reordered(nest, order)
+        loops = list(ordered.loops)
+        loops[len(outer)] = Loop(self.positions, is_reduction=False)
+        tile = TilePlan(len(outer), (len(outer) + 1,), *shape, frozenset(), 0.0)
+        steps = tuple((nest.loops[i], x.strides[i]) for i in rows)
+        run = _run(nest, x, self.reductions)
+        ordered = replace(ordered, loops=tuple(loops))
+        return ConvolutionPlan(ordered, tile, self.image, steps, run, tuple(order))
+
+
+def find_convolution(nest: LinearNest, companions: Sequence[Access]) -> Convolution | None:
+    """Return `nest` as a convolution of this form, or None where it is none.
 
     Args:
         nest: a contraction of two inputs.
         companions: what is read or written for each element of the output.
-        registers: what tiles may use.
-        exact: no column may be in two tiles.
     """
     if len(nest.inputs) != 2 or any(access.is_scalar for access in nest.inputs):
         return None
@@ -72,20 +115,13 @@ def plan_convolution(
         return None
     for image in (0, 1):
         if is_constant(nest.inputs[1 - image]):
-            found = _plan(nest, image, companions, registers, exact=exact)
-            if found is not None:
+            found = _convolution(nest, image, companions)
+            if found is not None and found.positions >= _MIN_ROWS:
                 return found
     return None
 
 
-def _plan(
-    nest: LinearNest,
-    image: int,
-    companions: Sequence[Access],
-    registers: Registers,
-    *,
-    exact: bool,
-) -> ConvolutionPlan | None:
+def _convolution(nest: LinearNest, image: int, companions: Sequence[Access]) -> Convolution | None:
     x, weights, out = nest.inputs[image], nest.inputs[1 - image], nest.outputs[0]
     parallel = [number for number, loop in enumerate(nest.loops) if not loop.is_reduction]
     columns = [i for i in parallel if out.strides[i] == 1 and not x.strides[i]]
@@ -95,22 +131,26 @@ def _plan(
         return None
     if any(each.strides[columns[0]] not in (0, 1) for each in companions):
         return None
-    rows = _rows(nest, x, weights, companions)
-    extent = prod(nest.loops[i].extent for i in rows)
-    shape = tile_shape(extent, nest.loops[columns[0]].extent, registers, exact=exact)
-    if extent < _MIN_ROWS or shape is None:
-        return None
-    outer = [i for i in parallel if i not in rows and i not in columns]
-    reductions = sorted(nest.reductions, key=lambda i: -x.strides[i])
-    order = [*outer, rows[-1], columns[0], *reductions]
-    ordered = _reordered(nest, order)
-    loops = list(ordered.loops)
-    loops[len(outer)] = Loop(extent, is_reduction=False)
-    tile = TilePlan(len(outer), (len(outer) + 1,), *shape, frozenset(), 0.0)
-    steps = tuple((nest.loops[i], x.strides[i]) for i in rows)
-    run = _run(nest, x, reductions)
-    nest = replace(ordered, loops=tuple(loops))
-    return ConvolutionPlan(nest, tile, image, steps, run, tuple(order))
+    rows = tuple(_rows(nest, x, weights, companions))
+    reductions = tuple(sorted(nest.reductions, key=lambda i: -x.strides[i]))
+    return Convolution(nest, image, rows, columns[0], reductions) if rows else None
+
+
+def rows_outside(plan: ConvolutionPlan, image_bytes: int, item_bytes: int) -> bool:
+    """Tell whether less comes from outside of the second-level cache with rows outermost.
+
+    Args:
+        plan: the tiles.
+        image_bytes: bytes that the image spans.
+        item_bytes: bytes of one element.
+    """
+    nest, tile = plan.nest, plan.tile
+    columns = plan.tile.extent(nest)
+    blocks = _tiles(_tiles(nest.loops[tile.row_loop or 0].extent, tile.rows), ROW_TILES)
+    weights = prod(nest.loops[number].extent for number in nest.reductions) * columns * item_bytes
+    by_rows = image_bytes + weights * (blocks if weights > _NEAR_BYTES else 1)
+    passes = _tiles(columns, tile.columns) if image_bytes > _NEAR_BYTES else 1
+    return by_rows < weights + image_bytes * passes
 
 
 def _rows(nest: LinearNest, x: Access, weights: Access, companions: Sequence[Access]) -> list[int]:
@@ -168,13 +208,14 @@ def tile_shape(
 
     shapes = [
         shape
-        for shape in _shapes(rows, columns, registers)
+        for shape in tile_shapes(rows, columns, registers)
         if not exact or columns % (shape[1] * shape[2]) == 0
     ]
     return min(shapes, key=cost, default=None)
 
 
-def _shapes(rows: int, columns: int, registers: Registers) -> Iterator[tuple[int, int, int]]:
+def tile_shapes(rows: int, columns: int, registers: Registers) -> Iterator[tuple[int, int, int]]:
+    """Yield the rows, vectors and lanes of the tiles that fit the registers."""
     lanes = registers.lanes
     while lanes >= min(_MIN_LANES, columns) > 1:
         for vectors in (1, 2, 3):

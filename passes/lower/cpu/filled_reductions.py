@@ -1,64 +1,116 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Finds the reductions on memrefs whose output is filled right before, and replaces them."""
+"""Finds the reductions on memrefs whose output is filled right before."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 
+from xyntra.dialects.attention import OP as ATTENTION
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.nests.epilogue import Joined, joined
-from xyntra.passes.lower.nests.fills import fill_before
+from xyntra.passes.lower.cpu.told import bad_schedule, own_schedule
+from xyntra.passes.lower.nests.epilogue import Epilogue, Joined, joined
+from xyntra.passes.lower.nests.fills import fill_before, initial_of
 from xyntra.passes.lower.nests.following_elementwise import following_elementwise
-from xyntra.passes.lower.nests.kernel_function import operations_named
+from xyntra.passes.lower.nests.linear_nest import LinearNest, collapsed
+from xyntra.passes.lower.nests.taken import Taken
 
-Group = Sequence[ir.Operation]
+__all__ = ["Filled", "Reduction", "filled"]
 
 
-def rewrite_filled_reductions(
-    module: ir.Operation,
-    is_wanted: Callable[[ir.Operation], bool],
-    rewrite: Callable[[ir.Operation, ir.Operation], Group],
-) -> None:
-    """Let `rewrite` replace reductions below `module`, and erase what it has replaced.
+@dataclass(frozen=True)
+class Reduction:
+    """A reduction, alone or with what follows it, as loops.
 
-    Args:
-        module: where to look.
-        is_wanted: tells whether a linalg.generic is such a reduction.
-        rewrite: emits code for a reduction and the fill before it; returns the operations that the
-            code takes the place of, in order, none where it has emitted nothing.
+    Attributes:
+        together: the loops of both.
+        nest: the reduction, with as few loops as can be.
+        code: what happens to each element of its result, over the same loops.
     """
-    waiting = operations_named(module, "linalg.generic")
-    while waiting:
-        generic = waiting.pop(0)
-        if not is_wanted(generic):
-            continue
-        fill = fill_before(generic)
-        if fill is None:
-            continue
-        for op in reversed(rewrite(generic, fill)):
-            if op in waiting:
-                waiting.remove(op)
-            op.erase()
+
+    together: Joined
+    nest: LinearNest
+    code: Epilogue | None
+
+    @property
+    def exact(self) -> bool:
+        """Whether no element of the output may be computed twice."""
+        return self.together.is_in_place
 
 
-def emit_with_following(
-    generic: ir.Operation, fill: ir.Operation, emit: Callable[[Joined], bool]
-) -> Group:
-    """Emit a reduction together with what computes on its output next, or else alone.
+@dataclass(frozen=True)
+class Filled:
+    """A reduction whose output is filled with one value.
 
-    Args:
-        generic: the reduction.
+    Attributes:
+        op: the reduction.
         fill: what its output starts from.
-        emit: emits the code of one of the two at the insertion point; False where it cannot.
-
-    Returns:
-        The operations that the code takes the place of; none where there is no code.
+        taken: what others make code of.
     """
-    following = following_elementwise(generic)
-    for after in [following, None] if following is not None else [None]:
-        group = [fill, generic, *([after] if after is not None else [])]
-        with generic.context, generic.location, ir.InsertionPoint(group[-1]):
-            together = joined(fill, generic, after)
-            if together is not None and emit(together):
-                return group
-    return ()
+
+    op: ir.Operation
+    fill: ir.Operation
+    taken: Taken
+
+    @property
+    def initial(self) -> ir.Value:
+        """The scalar that every element of the output starts from."""
+        return initial_of(self.fill)
+
+    @cached_property
+    def following(self) -> ir.Operation | None:
+        """What computes on the output next, element by element, and has no code of its own."""
+        found = following_elementwise(self.op, self.taken)
+        return None if found is None or own_schedule(found) else found
+
+    def group(self, *, epilogue: bool) -> list[ir.Operation]:
+        """The fill and the reduction, and what follows with `epilogue`."""
+        following = self.following if epilogue else None
+        return [self.fill, self.op, *([] if following is None else [following])]
+
+    @cached_property
+    def _known(self) -> dict[bool, Reduction | None]:
+        return {}
+
+    def reduction(self, *, epilogue: bool, flat: bool = False) -> Reduction | None:
+        """Return the loops; None where what follows cannot share them.
+
+        Args:
+            epilogue: with what follows.
+            flat: make the flat views that code is made of.
+        """
+        if epilogue in self._known and not flat:
+            return self._known[epilogue]
+        following = self.following if epilogue else None
+        together = None
+        if following is not None or not epilogue:
+            together = joined(self.fill, self.op, following, flat=flat)
+        if together is None:
+            found = None
+        else:
+            found = Reduction(together, *together.parts(collapsed(together.nest)))
+        if not flat:
+            self._known[epilogue] = found
+        return found
+
+    def checked(self, *, epilogue: bool) -> Reduction:
+        """As `reduction`, for a schedule, which is refused where that is None."""
+        found = self.reduction(epilogue=epilogue)
+        if found is None:
+            raise bad_schedule(self.op, "epilogue = true: nothing that follows fits in")
+        return found
+
+
+def filled(
+    is_wanted: Callable[[ir.Operation], bool],
+) -> Callable[[ir.Operation, Taken], Filled | None]:
+    """Return a function that finds the filled reductions that satisfy `is_wanted`."""
+
+    def find(op: ir.Operation, taken: Taken) -> Filled | None:
+        if ATTENTION in op.attributes or not is_wanted(op):
+            return None
+        fill = fill_before(op, taken)
+        return None if fill is None or own_schedule(fill) else Filled(op, fill, taken)
+
+    return find

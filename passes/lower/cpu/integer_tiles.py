@@ -3,120 +3,133 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.dot_products import DotProduct, dot_product
+from xyntra.passes.lower.cpu.dot_products import KINDS, dot_product
+from xyntra.passes.lower.cpu.emitter import (
+    Emitter,
+    Stage,
+    TileChoices,
+    check_tile,
+    emit_scheduled,
+    require,
+)
+from xyntra.passes.lower.cpu.filled_reductions import Filled, Reduction, filled
 from xyntra.passes.lower.cpu.integer_product import Narrow, Product, factor_types, product_of
 from xyntra.passes.lower.cpu.integer_shape import Shape
-from xyntra.passes.lower.nests.epilogue import Joined, joined
-from xyntra.passes.lower.nests.fills import fill_before
-from xyntra.passes.lower.nests.following_elementwise import following_elementwise
-from xyntra.passes.lower.nests.kernel_function import operations_named, terminator
-from xyntra.passes.lower.nests.linear_nest import collapsed, is_linear
+from xyntra.passes.lower.cpu.machine import LoweringOptions
+from xyntra.passes.lower.cpu.told import bad_schedule
+from xyntra.passes.lower.nests.linear_nest import is_linear
 from xyntra.passes.lower.nests.prepared_operands import is_constant
 from xyntra.passes.registry import register_pass
 
 _MIN_LANES = 4
 _MIN_ROWS = 4  # fewer do not pay for packing in every call
 _MIN_DEPTH = 8
+_VECTORS = (1, 2, 3)
 
 
-@register_pass
 @dataclass(frozen=True)
-class IntegerTiles:
-    """Rewrite products and convolutions of 8- and 16-bit integers on memrefs as register tiles.
+class IntegerChoices(TileChoices):
+    """What the emitter can be told.
 
-    Applies to a linalg.generic that sums products of two inputs, extended to 32 bits, into an
-    output that is filled with one value right before; what follows element by element is done to
-    the sums before they are stored. Both factors are copied into panels. What does not fit, or
-    would not gain, is left alone.
+    Attributes:
+        dot: how products of neighbours are added, one of `dot_products.KINDS`.
     """
 
-    name: ClassVar[str] = "integer-tiles"
-    vector_bits: int = 256
-    vector_registers: int = 16
-    dot_products: str = "none"
-    """What the processor can do: none, pairs, quads, pmaddwd or vnni."""
+    dot: str = "none"
 
-    def run(self, module: ir.Operation) -> None:
-        """Rewrite what is worth it below `module`."""
-        waiting = operations_named(module, "linalg.generic")
-        while waiting:
-            generic = waiting.pop(0)
-            types = _factor_types(generic)
-            if types is None:
-                continue
-            dot = dot_product(self.dot_products, max(each.bits for each in types))
-            if dot is not None:
-                self._rewrite(generic, types, dot, waiting)
 
-    def _rewrite(
-        self,
-        generic: ir.Operation,
-        types: tuple[Narrow, Narrow],
-        dot: DotProduct,
-        waiting: list[ir.Operation],
-    ) -> None:
-        fill = fill_before(generic)
-        if fill is None:
-            return
-        following = following_elementwise(generic)
-        for after in [following, None] if following is not None else [None]:
-            with generic.context:
-                together = joined(fill, generic, after)
-            group = [fill, generic, *([after] if after is not None else [])]
-            if together is not None and self._emit(group, together, types, dot):
-                if after is not None:
-                    waiting.remove(after)
-                for op in reversed(group):
-                    op.erase()
-                return
+class _IntegerTiles(Emitter):
+    name = "integer-tiles"
+    choices = IntegerChoices
 
-    def _emit(
-        self,
-        group: list[ir.Operation],
-        together: Joined,
-        types: tuple[Narrow, Narrow],
-        dot: DotProduct,
-    ) -> bool:
-        fill, generic = group[:2]
-        with generic.context, generic.location, ir.InsertionPoint(group[-1]):
-            nest, epilogue = together.parts(collapsed(together.nest))
-            product = product_of(nest, types, () if epilogue is None else epilogue.accesses)
-            shape = None if product is None else self._shape(product, exact=together.is_in_place)
-            if product is None or shape is None:
-                return False
-            from xyntra.passes.lower.cpu.integer_emitter import IntegerEmitter
-
-            initial = terminator(fill.regions[0].blocks[0]).operands[0]
-            if initial == fill.regions[0].blocks[0].arguments[0]:
-                initial = fill.operands[0]
-            IntegerEmitter(product, shape, dot, initial, epilogue).emit()
-        return True
-
-    def _shape(self, product: Product, *, exact: bool) -> Shape | None:
-        """Return the tile that computes least beside the result; None where none pays.
-
-        With `exact`, no column may be in two tiles.
-        """
-        rows, columns = product.rows.extent, product.columns.extent
-        is_packed_before = is_constant(product.columns.access)
-        if product.depth < _MIN_DEPTH or (rows < _MIN_ROWS and not is_packed_before):
+    def choose(self, place: Filled, machine: LoweringOptions) -> IntegerChoices | None:
+        if machine.dot_products == "none":
             return None
-        shapes = []
-        lanes = self.vector_bits // 32
-        while lanes >= _MIN_LANES:
-            for vectors in (1, 2, 3):
-                # One register takes the products, one the row's factor.
-                most = (self.vector_registers - vectors - 2) // vectors
-                if vectors * lanes <= columns and not (exact and columns % (vectors * lanes)):
-                    shapes += [
-                        Shape(height, vectors, lanes) for height in range(1, min(rows, most) + 1)
-                    ]
-            lanes //= 2
-        return min(shapes, key=lambda shape: _cycles(shape, rows, columns), default=None)
+        for epilogue in (True, False):
+            reduction = place.reduction(epilogue=epilogue)
+            product = None if reduction is None else _product(place, reduction)
+            if reduction is None or product is None or not _pays(product):
+                continue
+            rows, columns = product.rows.extent, product.columns.extent
+            shape = min(
+                _shapes(product, machine, exact=reduction.exact),
+                key=lambda shape: _cycles(shape, rows, columns),
+                default=None,
+            )
+            if shape is not None:
+                return _told(shape, machine, epilogue=epilogue)
+        return None
+
+    def check(self, place: Filled, choices: IntegerChoices) -> None:
+        reduction = place.checked(epilogue=choices.epilogue)
+        product = _product(place, reduction)
+        if product is None:
+            raise bad_schedule(place.op, f"{self.name} makes no code of this")
+        kinds = [kind for kind in KINDS if kind != "none"]
+        require(choices.dot in kinds, place, "dot", choices.dot, f"allowed are {', '.join(kinds)}")
+        extents = product.rows.extent, product.columns.extent
+        check_tile(place, choices, *extents, exact=reduction.exact)
+
+    def group(self, place: Filled, choices: IntegerChoices) -> list[ir.Operation]:
+        return place.group(epilogue=choices.epilogue)
+
+    def emit(self, place: Filled, choices: IntegerChoices) -> None:
+        from xyntra.passes.lower.cpu.integer_emitter import IntegerEmitter
+
+        reduction = place.reduction(epilogue=choices.epilogue, flat=True)
+        product = None if reduction is None else _product(place, reduction)
+        types = _factor_types(place.op)
+        dot = None if types is None else dot_product(choices.dot, max(n.bits for n in types))
+        if reduction is None or product is None or dot is None:
+            raise ValueError("the schedule has not been checked")
+        rows, columns = choices.tile
+        shape = Shape(rows, columns // choices.vector, choices.vector)
+        IntegerEmitter(product, shape, dot, place.initial, reduction.code).emit()
+
+    def space(self, place: Filled, machine: LoweringOptions) -> Iterator[IntegerChoices]:
+        if machine.dot_products == "none":
+            return
+        for epilogue in (True, False):
+            reduction = place.reduction(epilogue=epilogue)
+            product = None if reduction is None else _product(place, reduction)
+            if reduction is not None and product is not None:
+                for shape in _shapes(product, machine, exact=reduction.exact):
+                    yield _told(shape, machine, epilogue=epilogue)
+
+
+def _told(shape: Shape, machine: LoweringOptions, *, epilogue: bool) -> IntegerChoices:
+    tile = (shape.rows, shape.columns)
+    return IntegerChoices(tile, shape.lanes, epilogue, machine.dot_products)
+
+
+def _product(place: Filled, reduction: Reduction) -> Product | None:
+    types = _factor_types(place.op)
+    companions = () if reduction.code is None else reduction.code.accesses
+    found = None if types is None else product_of(reduction.nest, types, companions)
+    return found if found is not None and found.depth >= _MIN_DEPTH else None
+
+
+def _pays(product: Product) -> bool:
+    return product.rows.extent >= _MIN_ROWS or is_constant(product.columns.access)
+
+
+def _shapes(product: Product, machine: LoweringOptions, *, exact: bool) -> Iterator[Shape]:
+    """Yield the tiles that fit the registers; with `exact`, no column may be in two of them."""
+    rows, columns = product.rows.extent, product.columns.extent
+    lanes = machine.vector_bits // 32
+    while lanes >= _MIN_LANES:
+        for vectors in _VECTORS:
+            # One register takes the products, one the row's factor.
+            most = (machine.vector_registers - vectors - 2) // vectors
+            if vectors * lanes <= columns and not (exact and columns % (vectors * lanes)):
+                for height in range(1, min(rows, most) + 1):
+                    yield Shape(height, vectors, lanes)
+        lanes //= 2
 
 
 def _cycles(shape: Shape, rows: int, columns: int) -> float:
@@ -126,9 +139,33 @@ def _cycles(shape: Shape, rows: int, columns: int) -> float:
     return -(-rows // shape.rows) * -(-columns // shape.columns) * (work + 0.5)
 
 
+def _is_wanted(generic: ir.Operation) -> bool:
+    return _factor_types(generic) is not None
+
+
 def _factor_types(generic: ir.Operation) -> tuple[Narrow, Narrow] | None:
     if "reduction" not in str(generic.attributes["iterator_types"]):
         return None
     if list(generic.attributes["operandSegmentSizes"]) != [2, 1] or not is_linear(generic):
         return None
     return factor_types(generic.regions[0].blocks[0])
+
+
+STAGE = Stage("integer-tiles", filled(_is_wanted), (_IntegerTiles(),))
+
+
+@register_pass
+@dataclass(frozen=True)
+class IntegerTiles:
+    """Rewrite products and convolutions of 8- and 16-bit integers on memrefs as register tiles.
+
+    Applies to a linalg.generic that sums products of two inputs, extended to 32 bits, into an
+    output that is filled with one value right before; what follows element by element is done to
+    the sums before they are stored. Both factors are copied into panels.
+    """
+
+    name: ClassVar[str] = "integer-tiles"
+
+    def run(self, module: ir.Operation) -> None:
+        """Rewrite what is scheduled so below `module`."""
+        emit_scheduled(module, STAGE)

@@ -5,15 +5,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
+from xyntra.dialects.attention import OP as ATTENTION
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.transposed_tiles import emit_transposed
-from xyntra.passes.lower.cpu.vector_nests import Vectors, emit_vector_nest, emit_vector_rows
-from xyntra.passes.lower.nests.kernel_function import operations_named
+from xyntra.passes.lower.cpu.emitter import Choices, Emitter, Stage, emit_scheduled, require
+from xyntra.passes.lower.cpu.machine import LoweringOptions
+from xyntra.passes.lower.cpu.streams import moved_bytes
+from xyntra.passes.lower.cpu.told import bad_schedule, own_schedule
+from xyntra.passes.lower.cpu.transposed_tiles import EDGES, emit_transposed, transposes
+from xyntra.passes.lower.cpu.vector_nests import (
+    RowChoices,
+    emit_vector_nest,
+    emit_vector_rows,
+    fit_rows,
+    in_row_order,
+)
 from xyntra.passes.lower.nests.linear_nest import LinearNest, collapsed, is_linear, linear_nest
 from xyntra.passes.lower.nests.loop_builder import Position, loop
-from xyntra.passes.lower.nests.memrefs import VIEWS
+from xyntra.passes.lower.nests.memrefs import VIEWS, is_private
 from xyntra.passes.lower.nests.row_group import (
     aligned,
     exchange_values,
@@ -21,97 +32,214 @@ from xyntra.passes.lower.nests.row_group import (
     with_row_buffers,
 )
 from xyntra.passes.lower.nests.scalar_nest import emit_nest, is_scalar_code
+from xyntra.passes.lower.nests.taken import Taken
 from xyntra.passes.registry import register_pass
 
 _BETWEEN = VIEWS | {"arith.constant", "memref.alloc"}
+_BITS = 32
+_BLOCKS = (512, 1024, 2048, 4096, 8192)
 
 
-@register_pass
 @dataclass(frozen=True)
-class NestLoops:
-    """Rewrite every linalg.generic whose accesses are linear in its loops.
+class ScalarChoices(Choices):
+    """What the emitter of scalar loops can be told.
 
-    Loops that continue each other become one, so that small inner dimensions do not keep LLVM from
-    vectorising. Neighbours that exchange rows share the loop over the rows.
+    Attributes:
+        nests: how many nests share their loops over rows.
     """
 
-    name: ClassVar[str] = "nest-loops"
-    vector_bits: int = 256
-    """Width of a vector register; 0 leaves vectors to LLVM."""
-    cache_bytes: int = 24 << 20
-    """What moves more memory stores its results past the caches."""
-
-    def run(self, module: ir.Operation) -> None:
-        """Rewrite what is possible below `module`."""
-        vectors = Vectors(self.vector_bits, self.cache_bytes)
-        with module.context:
-            for group in list(_groups(operations_named(module, "linalg.generic"))):
-                _rewrite(group, vectors)
+    nests: int = 1
 
 
-def _groups(generics: Sequence[ir.Operation]) -> Iterator[list[ir.Operation]]:
-    """Yield runs of suitable operations with nothing but views and allocations between them."""
-    suitable = [op for op in generics if _is_suitable(op)]
-    group: list[ir.Operation] = []
-    for op in suitable:
-        if group and not _follows(group[-1], op):
-            yield group
-            group = []
-        group.append(op)
-    if group:
-        yield group
+@dataclass(frozen=True)
+class TransposedChoices(Choices):
+    """What the emitter of transpositions can be told.
+
+    Attributes:
+        edge: rows and columns of a tile.
+    """
+
+    edge: int = 0
 
 
-def _is_suitable(op: ir.Operation) -> bool:
-    return is_linear(op) and is_scalar_code(op.regions[0].blocks[0])
+@dataclass(frozen=True)
+class _Shared:
+    """Nests that share their `count` outer loops; a single one has as few loops as can be."""
+
+    nests: list[LinearNest]
+    count: int
 
 
-def _follows(first: ir.Operation, second: ir.Operation) -> bool:
-    if first.parent != second.parent:
-        return False
-    passed = False
-    for view in first.parent.regions[0].blocks[0].operations:
-        op = view.operation
-        if op == second:
-            return passed
-        if passed and op.name not in _BETWEEN:
-            return False
-        passed = passed or op == first
-    return False
+@dataclass(frozen=True)
+class _Run:
+    """A nest, and those right behind it that could share its loops.
+
+    Attributes:
+        op: the first nest.
+        taken: what others make code of.
+    """
+
+    op: ir.Operation
+    taken: Taken
+
+    @cached_property
+    def operations(self) -> list[ir.Operation]:
+        """The nests with nothing but views and allocations between them."""
+        found: list[ir.Operation] = []
+        for op in self.taken.left(self.op.parent.regions[0].blocks[0]):
+            if op == self.op or (
+                found and self.taken.is_nest(op) and is_suitable(op) and not own_schedule(op)
+            ):
+                found.append(op)
+            elif found and op.name not in _BETWEEN:
+                break
+        return found or [self.op]  # it is in another block than the first of a region
+
+    def _may_follow(self, op: ir.Operation) -> bool:
+        return self.taken.is_nest(op) and is_suitable(op) and not own_schedule(op)
+
+    @cached_property
+    def longest(self) -> int:
+        """How many nests share loops best."""
+        nests = [linear_nest(self.op, flat=False)]
+        for op in self.operations[1:]:
+            more = [*nests, linear_nest(op, flat=False)]
+            if not shared_loops(aligned(more)):
+                break
+            nests = more
+        return len(nests) if exchange_values(nests) else 1
+
+    @cached_property
+    def _known(self) -> dict[int, _Shared]:
+        return {}
+
+    def shared(self, nests: int) -> _Shared:
+        """Return the first `nests` of them as loops, which code cannot be made of."""
+        if nests not in self._known:
+            found = [linear_nest(op, flat=False) for op in self.operations[:nests]]
+            self._known[nests] = _sharing(found)
+        return self._known[nests]
+
+    def with_buffers(self, nests: int) -> _Shared:
+        """Return them as loops over flat views; what they exchange is in buffers of a row."""
+        operations = self.operations[:nests]
+        found = _sharing([linear_nest(op) for op in operations])
+        if nests == 1:
+            return found
+        rows = with_row_buffers(found.nests, found.count, operations)
+        return _Shared([collapsed(each, fixed=found.count) for each in rows], found.count)
+
+    def check_length(self, nests: int) -> None:
+        """Check that the loops of so many nests can be shared."""
+        most = len(self.operations)
+        require(0 < nests <= most, self, "nests", nests, f"allowed are 1 to {most}")
+        fits = nests == 1 or self.shared(nests).count > 0
+        require(fits, self, "nests", nests, "they share no loops")
 
 
-def _rewrite(group: list[ir.Operation], vectors: Vectors) -> None:
-    """Emit the longest possible runs of `group` with shared loops, the rest by itself."""
-    nests = [linear_nest(op) for op in group]
-    while group:
-        length = _shared_length(nests)
-        last = group[length - 1]
-        with last.location, ir.InsertionPoint(last):
-            _emit(nests[:length], group[:length], vectors)
-        for op in group[:length]:
-            op.erase()
-        group, nests = group[length:], nests[length:]
-
-
-def _shared_length(nests: Sequence[LinearNest]) -> int:
-    length = 1
-    while length < len(nests) and shared_loops(aligned(nests[: length + 1])):
-        length += 1
-    return length if exchange_values(nests[:length]) else 1
-
-
-def _emit(nests: Sequence[LinearNest], generics: Sequence[ir.Operation], vectors: Vectors) -> None:
+def _sharing(nests: Sequence[LinearNest]) -> _Shared:
     if len(nests) == 1:
-        nest = collapsed(nests[0])
-        if not emit_vector_nest(nest, vectors) and not emit_transposed(nest, vectors.bits):
-            emit_nest(nest, {})
-        return
-    nests = aligned(nests)
-    count = shared_loops(nests)
-    nests = with_row_buffers(nests, count, generics)
-    nests = [collapsed(nest, fixed=count) for nest in nests]
-    if not emit_vector_rows(nests, count, vectors):
-        _emit_shared(nests, count, {})
+        return _Shared([collapsed(nests[0])], 0)
+    found = aligned(nests)
+    return _Shared(found, shared_loops(found))
+
+
+class _Loops(Emitter):
+    def group(self, place: _Run, choices: Any) -> list[ir.Operation]:
+        return place.operations[: getattr(choices, "nests", 1)]
+
+
+class _VectorRows(_Loops):
+    name = "vector-rows"
+    choices = RowChoices
+
+    def choose(self, place: _Run, machine: LoweringOptions) -> RowChoices | None:
+        if not machine.vector_bits or not _fits(place, place.longest):
+            return None
+        nests, operations = place.shared(place.longest).nests, place.operations[: place.longest]
+        shares = len(nests) > 1
+        moved = moved_bytes(nests, lambda memory: shares and is_private(memory, operations))
+        lanes = machine.vector_bits // _BITS
+        return RowChoices(len(nests), lanes, past_caches=moved >= machine.cache_bytes)
+
+    def check(self, place: _Run, choices: RowChoices) -> None:
+        place.check_length(choices.nests)
+        if not _fits(place, choices.nests):
+            raise bad_schedule(place.op, f"{self.name}: rows cannot be walked through in vectors")
+        vector, block = choices.vector, choices.block
+        is_power = vector > 1 and vector & (vector - 1) == 0
+        require(is_power, place, "vector", vector, "allowed are powers of two from 2 on")
+        require(block >= vector, place, "block", block, f"allowed are {vector} and more")
+
+    def emit(self, place: _Run, choices: RowChoices) -> None:
+        found = place.with_buffers(choices.nests)
+        if choices.nests > 1:
+            emit_vector_rows(found.nests, found.count, choices)
+            return
+        nest = in_row_order(found.nests[0])
+        if nest is None:
+            raise ValueError("the schedule has not been checked")
+        emit_vector_nest(nest, choices)
+
+    def space(self, place: _Run, machine: LoweringOptions) -> Iterator[RowChoices]:
+        vector = machine.vector_bits // _BITS
+        for nests in {place.longest, 1} if vector else ():
+            for past_caches in (False, True):
+                for block in _BLOCKS:
+                    yield RowChoices(nests, vector, block, past_caches)
+
+
+def _fits(place: _Run, nests: int) -> bool:
+    found = place.shared(nests)
+    if nests == 1:
+        return in_row_order(found.nests[0]) is not None
+    return fit_rows([collapsed(each, fixed=found.count) for each in found.nests], found.count)
+
+
+class _TransposedTiles(_Loops):
+    name = "transposed-tiles"
+    choices = TransposedChoices
+
+    def choose(self, place: _Run, machine: LoweringOptions) -> TransposedChoices | None:
+        edge = min(EDGES[-1], machine.vector_bits // _BITS)
+        if place.longest > 1 or not transposes(place.shared(1).nests[0], edge):
+            return None
+        return TransposedChoices(edge)
+
+    def check(self, place: _Run, choices: TransposedChoices) -> None:
+        edge = choices.edge
+        allowed = [each for each in EDGES if transposes(place.shared(1).nests[0], each)]
+        require(edge in allowed, place, "edge", edge, f"allowed are {allowed}")
+
+    def emit(self, place: _Run, choices: TransposedChoices) -> None:
+        emit_transposed(place.with_buffers(1).nests[0], choices.edge)
+
+    def space(self, place: _Run, machine: LoweringOptions) -> Iterator[TransposedChoices]:
+        yield from map(TransposedChoices, EDGES)
+
+
+class _ScalarLoops(_Loops):
+    name = "scalar-loops"
+    choices = ScalarChoices
+
+    def choose(self, place: _Run, machine: LoweringOptions) -> ScalarChoices:
+        return ScalarChoices(place.longest)
+
+    def check(self, place: _Run, choices: ScalarChoices) -> None:
+        place.check_length(choices.nests)
+
+    def emit(self, place: _Run, choices: ScalarChoices) -> None:
+        found = place.with_buffers(choices.nests)
+        _emit_shared(found.nests, found.count, {})
+
+    def space(self, place: _Run, machine: LoweringOptions) -> Iterator[ScalarChoices]:
+        yield from map(ScalarChoices, range(1, place.longest + 1))
+
+
+def is_suitable(op: ir.Operation) -> bool:
+    """Tell whether loops can be made of a linalg.generic here."""
+    is_whole = ATTENTION not in op.attributes and is_linear(op)
+    return is_whole and is_scalar_code(op.regions[0].blocks[0])
 
 
 def _emit_shared(nests: Sequence[LinearNest], count: int, position: Position) -> None:
@@ -122,3 +250,28 @@ def _emit_shared(nests: Sequence[LinearNest], count: int, position: Position) ->
     number = len(position)
     with loop(nests[0].loops[number].extent, parallel=True) as step:
         _emit_shared(nests, count, position | {number: step})
+
+
+def _find(op: ir.Operation, taken: Taken) -> _Run | None:
+    return _Run(op, taken) if is_suitable(op) else None
+
+
+STAGE = Stage("nest-loops", _find, (_VectorRows(), _TransposedTiles(), _ScalarLoops()))
+
+
+@register_pass
+@dataclass(frozen=True)
+class NestLoops:
+    """Rewrite linalg.generic whose accesses are linear in its loops.
+
+    Loops that continue each other become one, so that small inner dimensions do not keep LLVM from
+    vectorising. Neighbours that exchange rows share the loop over the rows. Rows are walked through
+    in vectors (`vector-rows`), transpositions done in tiles of registers (`transposed-tiles`), and
+    everything else becomes loops around scalar code (`scalar-loops`).
+    """
+
+    name: ClassVar[str] = "nest-loops"
+
+    def run(self, module: ir.Operation) -> None:
+        """Rewrite what is scheduled so below `module`."""
+        emit_scheduled(module, STAGE)

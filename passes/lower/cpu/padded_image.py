@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cpu.told import own_schedule
 from xyntra.passes.lower.cpu.winograd_image import Image
 from xyntra.passes.lower.cpu.winograd_plan import Filter
 from xyntra.passes.lower.nests.fills import initial_of, is_fill
 from xyntra.passes.lower.nests.kernel_function import terminator
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, is_linear, linear_nest
 from xyntra.passes.lower.nests.memrefs import VIEWS, root, view_offset
+from xyntra.passes.lower.nests.taken import NOTHING_TAKEN, Taken
 from xyntra.passes.winograd import TAPS
 
 
@@ -24,27 +26,37 @@ class PaddedCopy:
     copy: ir.Operation
 
 
-def image_of(found: Filter, convolution: ir.Operation) -> tuple[Image, PaddedCopy | None]:
-    """Return what `convolution` reads, and the copy that it then has no need of.
+def padded_copy(
+    found: Filter, convolution: ir.Operation, taken: Taken = NOTHING_TAKEN
+) -> PaddedCopy | None:
+    """Return the copy that `convolution` reads, and has no need of; None where there is none.
 
     Args:
         found: its loops.
         convolution: the linalg.generic itself.
+        taken: what others make code of.
     """
-    copied = _padded_copy(convolution, found.nest.inputs[found.image])
+    copied = _padded_copy(convolution, found.nest.inputs[found.image], taken)
+    if copied is None or _behind(copied, found, flat=False) is None:
+        return None
+    return copied
+
+
+def image_of(found: Filter, copied: PaddedCopy | None) -> Image:
+    """Return the image that is read, which is that behind `copied` where that is given."""
     if copied is not None:
         with copied.copy.location:
-            image = _behind(copied, found)
+            image = _behind(copied, found, flat=True)
         if image is not None:
-            return image, copied
+            return image
     access = found.nest.inputs[found.image]
     element = access.element_type
     zero = emit("arith.constant", [], element, value=ir.FloatAttr.get(element, 0.0))
     rows, columns = (extent + TAPS - 1 for extent in found.size)
-    return Image(access, (0, 0), (rows, columns), zero), None
+    return Image(access, (0, 0), (rows, columns), zero)
 
 
-def _padded_copy(convolution: ir.Operation, access: Access) -> PaddedCopy | None:
+def _padded_copy(convolution: ir.Operation, access: Access, taken: Taken) -> PaddedCopy | None:
     memory = root(access.value)
     if isinstance(memory.owner, ir.Block) or memory.owner.name != "memref.alloc":
         return None
@@ -55,9 +67,11 @@ def _padded_copy(convolution: ir.Operation, access: Access) -> PaddedCopy | None
     if len(users) != 2 or len(order) != 2:
         return None
     fill, copy = order
+    if fill in taken or copy in taken or own_schedule(fill) or own_schedule(copy):
+        return None
     if not is_fill(fill) or fill.operands[-1] != memory or not _is_copy(copy):
         return None
-    return PaddedCopy(fill, copy) if _is_never_written(root(copy.operands[0])) else None
+    return PaddedCopy(fill, copy) if _is_never_written(root(copy.operands[0]), taken) else None
 
 
 def _operations(last: ir.Operation) -> list[ir.Operation]:
@@ -98,12 +112,12 @@ def _is_copy(op: ir.Operation) -> bool:
     return is_plain and is_linear(op)
 
 
-def _is_never_written(memory: ir.Value) -> bool:
+def _is_never_written(memory: ir.Value, taken: Taken) -> bool:
     """Tell whether `memory` is an argument that the kernel only reads."""
     if not isinstance(memory.owner, ir.Block):
         return False
     for user in _users(memory):
-        if user.name != "linalg.generic":
+        if not taken.is_nest(user):
             return False
         outputs = list(user.operands)[user.attributes["operandSegmentSizes"][0] :]
         if any(isinstance(o.type, ir.MemRefType) and root(o) == memory for o in outputs):
@@ -111,9 +125,9 @@ def _is_never_written(memory: ir.Value) -> bool:
     return True
 
 
-def _behind(copied: PaddedCopy, found: Filter) -> Image | None:
+def _behind(copied: PaddedCopy, found: Filter, *, flat: bool) -> Image | None:
     """The image that was copied, seen by the loops in `found`; None where these differ."""
-    nest = linear_nest(copied.copy)
+    nest = linear_nest(copied.copy, flat=flat)
     source, target = nest.inputs[0], nest.outputs[0]
     loops = [*found.outer, *found.positions, found.channel]
     padded = found.nest.inputs[found.image]

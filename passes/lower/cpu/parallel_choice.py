@@ -7,11 +7,22 @@ with each of some numbers is estimated and the sum of these compared.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import prod
 
+from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.captures import can_move
 from xyntra.passes.lower.cpu.loop_work import block_work, trips, work_of
+from xyntra.passes.lower.cpu.told import (
+    PARALLEL_LOOPS,
+    LoopChoices,
+    bad_schedule,
+    read_choices,
+    schedule_of,
+    told_loops,
+)
 from xyntra.passes.lower.nests.kernel_function import terminator
 from xyntra.passes.lower.nests.loop_bounds import constant_trips
 from xyntra.passes.lower.nests.loop_builder import PARALLEL
@@ -41,6 +52,11 @@ class Choice:
     extents: tuple[int, ...]
     grain: int
 
+    @property
+    def schedule(self) -> Schedule:
+        """What tells the outermost loop to be shared so."""
+        return told_loops(len(self.loops), self.grain)
+
 
 @dataclass(frozen=True)
 class _Plan:
@@ -55,8 +71,25 @@ class _Plan:
 
 
 def choose_loops(block: ir.Block) -> list[Choice]:
-    """The loops in `block` to share, none inside another one."""
+    """The loops in `block` to share, none inside another one; those with a schedule as that says.
+
+    Raises:
+        CompileError: such a schedule cannot be followed.
+    """
     return list(_block_plan(block).choices)
+
+
+def _told(loop: ir.Operation, schedule: Schedule, work: float) -> _Plan:
+    """Return the plan that the schedule of `loop` asks for."""
+    if schedule.emitter != PARALLEL_LOOPS:
+        raise bad_schedule(loop, f"{schedule.emitter} makes no code of a loop")
+    told: LoopChoices = read_choices(loop, schedule, LoopChoices)
+    if min(told.loops, told.grain) < 0:
+        raise bad_schedule(loop, f"loops = {told.loops}, grain = {told.grain}: below 0")
+    choices = list(_choices(loop, work))[: told.loops]
+    if not choices:
+        return _serial(work)
+    return _shared(replace(choices[-1], grain=told.grain or choices[-1].grain), work)
 
 
 def _block_plan(block: ir.Block) -> _Plan:
@@ -72,9 +105,16 @@ def _block_plan(block: ir.Block) -> _Plan:
 
 def _loop_plan(loop: ir.Operation) -> _Plan:
     work = work_of(loop)
+    given = schedule_of(loop)
+    if given is not None:
+        return _told(loop, given, work)
     if work < _LEAST_WORK:
         return _serial(work)
-    plans = [_serial(work), *_shared_plans(loop, work)]
+    plans = [_serial(work)]
+    for choice in _choices(loop, work):
+        if len(choice.loops) > 1 and work / prod(choice.extents) < _TAKEN_AS_ONE:
+            break
+        plans.append(_shared(choice, work))
     inside = _block_plan(loop.regions[0].blocks[0])
     if inside.choices:
         count = trips(loop)
@@ -86,29 +126,23 @@ def _serial(work: float) -> _Plan:
     return _Plan((work,) * len(_THREADS))
 
 
-def _shared_plans(loop: ir.Operation, work: float) -> list[_Plan]:
-    """The plans that share `loop`, alone or as one with loops inside."""
-    plans = []
+def _choices(loop: ir.Operation, work: float) -> Iterator[Choice]:
+    """Yield `loop` alone, then as one with ever more loops inside, as long as that can be."""
     loops: list[ir.Operation] = []
     extents: list[int] = []
     following: ir.Operation | None = loop
-    count = 1
     if not (_may_share(loop) and can_move(loop)):
-        return []
+        return
     while following is not None and _may_share(following):
         loops.append(following)
         extents.append(constant_trips(following) or 1)
-        count *= extents[-1]
-        if len(loops) > 1 and work / count < _TAKEN_AS_ONE:
-            break
-        choice = Choice(tuple(loops), tuple(extents), _grain(following, work / count))
-        plans.append(_shared(choice, count, work))
+        grain = _grain(following, work / prod(extents))
+        yield Choice(tuple(loops), tuple(extents), grain)
         following = _only_loop(following)
-    return plans
 
 
-def _shared(choice: Choice, count: int, work: float) -> _Plan:
-    pieces = -(-count // choice.grain)
+def _shared(choice: Choice, work: float) -> _Plan:
+    pieces = -(-prod(choice.extents) // choice.grain)
     shares = [-(-pieces // threads) / pieces for threads in _THREADS]
     return _Plan(tuple(_LAUNCH + work * share for share in shares), (choice,))
 

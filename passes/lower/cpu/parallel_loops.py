@@ -32,8 +32,9 @@ from xyntra.passes.registry import register_pass
 class ParallelLoops:
     """Put loops whose iterations are independent into functions of their own, and call these.
 
-    Emitters mark such loops with `xyntra.parallel`. Those that share best, as far as that can be
-    estimated, are taken: one loop, or some that lie perfectly inside each other as one. The
+    Emitters mark such loops with `xyntra.parallel`. A loop with a schedule is shared as that says;
+    of others those are taken that share best, as far as that can be estimated: one loop, or some
+    that lie perfectly inside each other as one. The schedule then stands on the function. The
     function `KERNEL.parallel0(begin, end, …)` does the iterations from `begin` to `end`; the kernel
     calls it for all of them, and `packed-entry` makes a job for the thread pool of that call.
     Memory that is allocated inside the loop, or outside and used by nothing else, is allocated in
@@ -46,7 +47,7 @@ class ParallelLoops:
         """Rewrite the kernel function of `module`.
 
         Raises:
-            CompileError: the function is not a kernel on buffers.
+            CompileError: the function is not a kernel on buffers, or a schedule is not legal.
         """
         kernel = kernel_function(module)
         check_buffers(kernel)
@@ -64,6 +65,7 @@ def _outline(module: ir.Operation, kernel: ir.Operation, choice: Choice, name: s
     loop = choice.loops[0]
     with loop.location:
         task = _new_function(module, name, choice.grain)
+        choice.schedule.attach(task)
         block = entry_block(task)
         move_private_buffers(loop, terminator(block))
         _move_body(choice, block)

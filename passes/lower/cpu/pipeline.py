@@ -7,18 +7,22 @@ from dataclasses import dataclass
 
 from torch_mlir._mlir_libs._mlirDialectsLLVM import translate_module_to_llvmir
 
+from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.dialects.mlir import ir
 from xyntra.passes.fallbacks import is_generic
 from xyntra.passes.lower.cpu.blocked_attention import BlockedAttention
 from xyntra.passes.lower.cpu.channel_reductions import ChannelReductions
 from xyntra.passes.lower.cpu.convolution_tiles import ConvolutionTiles
+from xyntra.passes.lower.cpu.emitters import STAGES
 from xyntra.passes.lower.cpu.integer_tiles import IntegerTiles
 from xyntra.passes.lower.cpu.library_functions import LibraryFunctions
 from xyntra.passes.lower.cpu.loop_order import LoopOrder
+from xyntra.passes.lower.cpu.machine import LoweringOptions
 from xyntra.passes.lower.cpu.nest_loops import NestLoops
 from xyntra.passes.lower.cpu.packed_entry import PackedEntry
 from xyntra.passes.lower.cpu.parallel_loops import ParallelLoops
 from xyntra.passes.lower.cpu.register_tiles import RegisterTiles
+from xyntra.passes.lower.cpu.schedule_nests import ScheduleNests, schedules_of
 from xyntra.passes.lower.cpu.window_tiles import WindowTiles
 from xyntra.passes.lower.cpu.winograd_tiles import WinogradTiles
 from xyntra.passes.lower.data_by_slices import DataBySlices
@@ -62,19 +66,17 @@ _BUFFERS: tuple[Pass, ...] = (
     ForwardCopies(),
     StridedCopies(),
 )
+_EMITTERS: tuple[Pass, ...] = (
+    BlockedAttention(),
+    IntegerTiles(),
+    ChannelReductions(),
+    WindowTiles(),
+    WinogradTiles(),
+    ConvolutionTiles(),
+    RegisterTiles(),
+    NestLoops(),
+)
 _MEMORY: tuple[Pass, ...] = (ScratchAllocation(), LoopOrder())
-
-
-@dataclass(frozen=True)
-class LoweringOptions:
-    """What the lowering needs to know of the machine: its registers, instructions and caches."""
-
-    vector_bits: int = 256
-    vector_registers: int = 16
-    dot_products: str = "none"
-    """Instructions for narrow integers; see `dot_products.KINDS`."""
-    cache_bytes: int = 24 << 20
-    """A kernel that moves more finds nothing of it in the caches again."""
 
 
 @dataclass(frozen=True)
@@ -86,12 +88,15 @@ class LoweredKernel:
         scratch_bytes: the scratch memory that the threads of a call share.
         private_bytes: the scratch memory that each of them needs beside.
         prepared_bytes: the memory of its prepared constants; with any, there is `NAME.prepare`.
+        schedules: how code was made of its nests, in order, then which loops threads share, as the
+            text of attributes.
     """
 
     llvm_ir: str
     scratch_bytes: int
     private_bytes: int = 0
     prepared_bytes: int = 0
+    schedules: tuple[str, ...] = ()
 
 
 def lower_kernel(module: ir.Module, options: LoweringOptions | None = None) -> LoweredKernel:
@@ -100,28 +105,50 @@ def lower_kernel(module: ir.Module, options: LoweringOptions | None = None) -> L
     Raises:
         CompileError: the function breaks the kernel contract, or a pass failed on it.
     """
+    function = kernel_function(module.operation)
+    check_contract(function)
+    with kernel_named(function), module.operation.context, module.operation.location:
+        return _finish(_scheduled(module.operation, options or LoweringOptions()))
+
+
+def to_nests(module: ir.Module, options: LoweringOptions | None = None) -> ir.Module:
+    """Lower the kernel function of `module` to loop nests on buffers, each with its schedule.
+
+    The result can be printed, parsed, edited and given to `from_nests`; `module` cannot be used
+    afterwards.
+
+    Raises:
+        CompileError: as `lower_kernel`.
+    """
+    function = kernel_function(module.operation)
+    check_contract(function)
+    with kernel_named(function), module.operation.context, module.operation.location:
+        return ir.Module.parse(str(_scheduled(module.operation, options or LoweringOptions())))
+
+
+def from_nests(module: ir.Module, options: LoweringOptions | None = None) -> LoweredKernel:
+    """Lower what comes from `to_nests` to LLVM IR; `module` cannot be used afterwards.
+
+    Nests without a schedule get one.
+
+    Raises:
+        CompileError: a schedule is not legal ("bad-schedule"), or a pass failed.
+    """
     operation = module.operation
     function = kernel_function(operation)
-    check_contract(function)
     with kernel_named(function), operation.context, operation.location:
-        operation = _lower(operation, options or LoweringOptions())
-        body = kernel_function(operation, "llvm.func")
-        slots = ir.DenseI64ArrayAttr(body.attributes["xyntra.scratch"])
-        scratch_bytes, private = sum(slots), private_bytes(body)
-        copies = sum(prepared_bytes(body))
-        PackedEntry().run(operation)
-        text = translate_module_to_llvmir(operation)
-    return LoweredKernel(text, scratch_bytes, private, copies)
+        _schedule(operation, options or LoweringOptions())
+        return _finish(operation)
 
 
-def _lower(module: ir.Operation, options: LoweringOptions) -> ir.Operation:
-    """Lower a module to the LLVM dialect; returns it, or the copy that took its place.
+def _scheduled(module: ir.Operation, options: LoweringOptions) -> ir.Operation:
+    """Lower a module to nests on buffers; returns it, or the copy that took its place.
 
-    A kernel that asks for generic loops becomes those of `convert-linalg-to-loops`: no step that
-    may fail on it takes part, but for those that every kernel needs.
+    A kernel that asks for generic loops gets no schedules, and becomes the loops of
+    `convert-linalg-to-loops`: no step that may fail on it takes part, but for those that every
+    kernel needs.
     """
-    plain = is_generic(kernel_function(module))
-    carry_attention(module, plain=plain)
+    carry_attention(module, plain=is_generic(kernel_function(module)))
     DataBySlices().run(module)
     expand_classes(module)
     run_upstream(module, WIDEN)
@@ -133,26 +160,40 @@ def _lower(module: ir.Operation, options: LoweringOptions) -> ir.Operation:
     module = bufferize(module)
     for step in _BUFFERS:
         step.run(module)
-    if not plain:
-        _emit_kernels(module, options)
+    _schedule(module, options)
+    return module
+
+
+def _schedule(module: ir.Operation, options: LoweringOptions) -> None:
+    if not is_generic(kernel_function(module)):
+        ScheduleNests(**vars(options)).run(module)
+
+
+def _finish(module: ir.Operation) -> LoweredKernel:
+    """Lower scheduled nests to LLVM IR."""
+    schedules = schedules_of(module)
+    if not is_generic(kernel_function(module)):
+        _emit_kernels(module, {each.emitter for each in schedules})
+        schedules += [each for each in map(Schedule.of, task_functions(module)) if each is not None]
     for step in _MEMORY:
         step.run(module)
     run_upstream(module, _LLVM)
     check_lowered(module, ("llvm",), "CPU")
-    return module
+    body = kernel_function(module, "llvm.func")
+    slots = ir.DenseI64ArrayAttr(body.attributes["xyntra.scratch"])
+    scratch_bytes, private = sum(slots), private_bytes(body)
+    copies = sum(prepared_bytes(body))
+    PackedEntry().run(module)
+    text = translate_module_to_llvmir(module)
+    texts = tuple(str(each.to_attribute()) for each in schedules)
+    return LoweredKernel(text, scratch_bytes, private, copies, texts)
 
 
-def _emit_kernels(module: ir.Operation, options: LoweringOptions) -> None:
-    """Replace loops by those of the emitters that fit, and mark what threads share."""
-    BlockedAttention(options.vector_bits, options.vector_registers).run(module)
-    vectors = (options.vector_bits, options.vector_registers)
-    IntegerTiles(*vectors, options.dot_products).run(module)
-    ChannelReductions(options.vector_bits).run(module)
-    WindowTiles(*vectors).run(module)
-    WinogradTiles(*vectors).run(module)
-    ConvolutionTiles(*vectors).run(module)
-    RegisterTiles(*vectors).run(module)
-    NestLoops(options.vector_bits, options.cache_bytes).run(module)
+def _emit_kernels(module: ir.Operation, names: set[str]) -> None:
+    """Replace nests by the code of their emitters, of these names, and mark what threads share."""
+    for step, stage in zip(_EMITTERS, STAGES, strict=True):
+        if any(stage.named(name) for name in names):
+            step.run(module)
     run_upstream(module, _CLEAN)
     ParallelLoops().run(module)
     if task_functions(module):

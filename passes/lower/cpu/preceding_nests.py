@@ -4,17 +4,22 @@
 from __future__ import annotations
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.told import own_schedule
 from xyntra.passes.lower.nests.linear_nest import is_linear, linear_nest
 from xyntra.passes.lower.nests.memrefs import VIEWS, root
 from xyntra.passes.lower.nests.row_group import aligned, shared_loops
 from xyntra.passes.lower.nests.scalar_nest import is_scalar_code
+from xyntra.passes.lower.nests.taken import NOTHING_TAKEN, Taken
 
 _PASSIVE = VIEWS | {"arith.constant", "memref.alloc"}
 _MOST = 6  # operations
 
 
 def preceding_nests(
-    fill: ir.Operation, contraction: ir.Operation, following: ir.Operation | None
+    fill: ir.Operation,
+    contraction: ir.Operation,
+    following: ir.Operation | None,
+    taken: Taken = NOTHING_TAKEN,
 ) -> list[ir.Operation]:
     """Return neighbours in front of `contraction` that can share outer loops with it.
 
@@ -25,15 +30,16 @@ def preceding_nests(
         fill: gives the result its first value; does not count as a neighbour.
         contraction: a linalg.generic that satisfies `is_linear`.
         following: what is computed in its loops as well.
+        taken: what is no neighbour any more.
     """
-    neighbours = _neighbours(fill, contraction, following)
+    neighbours = _neighbours(fill, contraction, following, taken)
     read = {root(each) for each in contraction.operands if isinstance(each.type, ir.MemRefType)}
     while neighbours:
         written = {root(value) for op in neighbours for value in _outputs(op)}
         if not written & read:
             return []
         with contraction.context:
-            nests = [linear_nest(op) for op in [*neighbours, contraction]]
+            nests = [linear_nest(op, flat=False) for op in [*neighbours, contraction]]
             if shared_loops(aligned(nests)):
                 return neighbours
         neighbours = neighbours[1:]
@@ -41,19 +47,18 @@ def preceding_nests(
 
 
 def _neighbours(
-    fill: ir.Operation, contraction: ir.Operation, following: ir.Operation | None
+    fill: ir.Operation, contraction: ir.Operation, following: ir.Operation | None, taken: Taken
 ) -> list[ir.Operation]:
     found: list[ir.Operation] = []
     passed = False
-    for view in contraction.parent.regions[0].blocks[0].operations:
-        op = view.operation
+    for op in taken.left(contraction.parent.regions[0].blocks[0]):
         if op.name in _PASSIVE or op == fill:
             continue
         if op == contraction:
             passed = True
         elif passed:
             return found[-_MOST:] if following is None or op == following else []
-        elif op.name == "linalg.generic" and is_linear(op) and _is_plain(op):
+        elif taken.is_nest(op) and is_linear(op) and _is_plain(op) and not own_schedule(op):
             found.append(op)
         else:
             found = []

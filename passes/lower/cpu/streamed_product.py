@@ -10,15 +10,20 @@ parts are the same for every number of threads, and so is the result.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
 from torch_mlir.dialects import arith, scf
 
+from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cpu.emitter import Choices, Emitter, require
+from xyntra.passes.lower.cpu.filled_reductions import Filled
+from xyntra.passes.lower.cpu.machine import LoweringOptions
 from xyntra.passes.lower.cpu.panels import block_of
+from xyntra.passes.lower.cpu.told import bad_schedule
 from xyntra.passes.lower.nests.kernel_function import terminator
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, split
 from xyntra.passes.lower.nests.loop_builder import (
@@ -33,17 +38,36 @@ from xyntra.passes.lower.nests.loop_builder import (
     store,
 )
 from xyntra.passes.lower.nests.memrefs import allocate
-from xyntra.passes.lower.nests.scalar_nest import emit_body
+from xyntra.passes.lower.nests.prepared_operands import is_constant
+from xyntra.passes.lower.nests.scalar_nest import emit_body, is_scalar_code
 from xyntra.passes.lower.nests.vector_body import broadcast, emit_on_vectors
 
 _MOST_ROWS = 7
 _MIN_BYTES = 256 << 10  # a smaller matrix stays in the second-level cache
 _MIN_COLUMNS = 256
-_BLOCK_COLUMNS = 4096
+_BLOCK_COLUMNS = 4096  # whose sums stay in the first-level cache
 _PADDING = 24  # elements; rows a power of two apart would meet in the same lines of a cache
 _PARTS = (8, 4, 2)
 _MIN_STEPS = 64  # in a part
 _STEPS = 4  # rows of the matrix that are read side by side
+_MOST_STEPS = 16
+
+
+@dataclass(frozen=True)
+class StreamChoices(Choices):
+    """What the emitter can be told.
+
+    Attributes:
+        vector: elements of a vector.
+        parts: into which the rows of the matrix are cut.
+        block: columns whose sums are kept at a time.
+        steps: rows of the matrix that are read side by side.
+    """
+
+    vector: int = 0
+    parts: int = 1
+    block: int = _BLOCK_COLUMNS
+    steps: int = _STEPS
 
 
 @dataclass(frozen=True)
@@ -55,23 +79,23 @@ class StreamedProduct:
         row: the loop over the few rows; None for one row.
         column: the loop over the columns of the matrix.
         step: the reduction.
-        lanes: elements of a vector.
+        told: sizes.
     """
 
     nest: LinearNest
     row: int | None
     column: int
     step: int
-    lanes: int
+    told: StreamChoices
 
     @classmethod
-    def of(cls, nest: LinearNest, lanes: int, item_bytes: int) -> StreamedProduct | None:
+    def of(cls, nest: LinearNest, item_bytes: int, told: StreamChoices) -> StreamedProduct | None:
         """Return `nest` as such a product, or None where it is none.
 
         Args:
             nest: a contraction with one output.
-            lanes: elements of a vector.
             item_bytes: bytes of one element.
+            told: sizes.
         """
         if len(nest.reductions) != 1:
             return None
@@ -92,30 +116,42 @@ class StreamedProduct:
         rows = [i for i in free if i != column and not matrix[i]]
         if len(rows) > 1 or any(nest.loops[i].extent > _MOST_ROWS for i in rows):
             return None
-        return cls(nest, rows[0] if rows else None, column, step, lanes)
+        return cls(nest, rows[0] if rows else None, column, step, told)
+
+    @property
+    def lanes(self) -> int:
+        """Elements of a vector."""
+        return self.told.vector
 
     def emit(self, initial: ir.Value) -> None:
         """Emit everything at the insertion point; sums start from the scalar `initial`."""
-        outer = [
+        if self.told.parts > 1:
+            self._emit_parts(self.told.parts, initial)
+            return
+        nested_loops(self._outer, {}, lambda place: self._columns(place, initial), parallel=True)
+
+    @property
+    def _outer(self) -> list[tuple[int, int]]:
+        return [
             (number, each.extent)
             for number, each in enumerate(self.nest.loops)
             if number not in (self.row, self.column, self.step)
         ]
-        parts = 1 if outer else self._parts()
-        if parts > 1:
-            self._emit_parts(parts, initial)
-            return
-        nested_loops(outer, {}, lambda place: self._columns(place, initial), parallel=True)
 
-    def _parts(self) -> int:
-        """How many parts to cut the reduction into; 1 where there are enough columns to share."""
+    @property
+    def fitting_parts(self) -> list[int]:
+        """Into how many parts the reduction can be cut, most first; at last 1."""
         extent = self.nest.loops[self.step].extent
-        if self.nest.loops[self.column].extent >= _BLOCK_COLUMNS * _PARTS[0]:
-            return 1
-        if not _adds(self.nest.body):
-            return 1
+        if self._outer or not _adds(self.nest.body):
+            return [1]
         fitting = [n for n in _PARTS if extent % n == 0 and extent // n >= _MIN_STEPS]
-        return fitting[0] if fitting else 1
+        return [*fitting, 1]
+
+    @property
+    def best_parts(self) -> int:
+        """How many parts give threads work; 1 where there are enough columns to share."""
+        is_wide = self.nest.loops[self.column].extent >= _BLOCK_COLUMNS * _PARTS[0]
+        return 1 if is_wide else self.fitting_parts[0]
 
     def _emit_parts(self, parts: int, initial: ir.Value) -> None:
         output = self.nest.outputs[0]
@@ -149,8 +185,8 @@ class StreamedProduct:
     def _columns(self, position: Position, initial: ir.Value) -> None:
         extent = self.nest.loops[self.column].extent
         even = extent - extent % self.lanes
-        with loop(-(-even // _BLOCK_COLUMNS), parallel=True) as number:
-            block = block_of(number, _BLOCK_COLUMNS, even)
+        with loop(-(-even // self.told.block), parallel=True) as number:
+            block = block_of(number, self.told.block, even)
             vectors = arith.divui(block.count, index(self.lanes))
             self._block(position | {self.column: block.first}, vectors, initial)
         if extent > even:
@@ -167,12 +203,13 @@ class StreamedProduct:
         with loop(vectors) as number:
             self._store([broadcast(initial, self.lanes)] * self._rows, position, number)
         extent = self.nest.loops[self.step].extent
-        with loop(extent // _STEPS) as number:
-            first = arith.muli(number, index(_STEPS))
-            steps = [arith.addi(first, index(each)) for each in range(_STEPS)]
+        together = self.told.steps
+        with loop(extent // together) as number:
+            first = arith.muli(number, index(together))
+            steps = [arith.addi(first, index(each)) for each in range(together)]
             self._add(position, vectors, steps)
-        with loop(extent % _STEPS) as number:
-            step = arith.addi(index(extent - extent % _STEPS), number)
+        with loop(extent % together) as number:
+            step = arith.addi(index(extent - extent % together), number)
             self._add(position, vectors, [step])
 
     def _add(self, position: Position, vectors: ir.Value, steps: Sequence[ir.Value]) -> None:
@@ -237,6 +274,69 @@ class StreamedProduct:
                 inside = place | {self.step: built.induction_variable}
                 scf.YieldOp(emit_body(self.nest, inside, list(built.inner_iter_args)))
             store(built.results[0], output, offset(output, place))
+
+
+class StreamedProducts(Emitter):
+    """Emits the products whose speed is that of reading a matrix."""
+
+    name = "streamed-product"
+    choices = StreamChoices
+
+    def choose(self, place: Filled, machine: LoweringOptions) -> StreamChoices | None:
+        """Cut the matrix into as many parts as give threads work."""
+        told = StreamChoices(machine.registers(place.initial.type).lanes)
+        found = _product(place, told)
+        return None if found is None else replace(told, parts=found.best_parts)
+
+    def check(self, place: Filled, choices: StreamChoices) -> None:
+        """Check that blocks are whole vectors and parts equal."""
+        found, vector = _product(place, choices), choices.vector
+        if found is None:
+            raise bad_schedule(place.op, f"{self.name} makes no code of this")
+        is_power = vector > 1 and vector & (vector - 1) == 0
+        require(is_power, place, "vector", vector, "allowed are powers of two from 2 on")
+        parts, block, steps = choices.parts, choices.block, choices.steps
+        fitting = found.fitting_parts
+        require(parts in fitting, place, "parts", parts, f"allowed are {_listed(fitting)}")
+        is_whole = block > 0 and block % vector == 0
+        require(is_whole, place, "block", block, f"allowed are multiples of {vector}")
+        fits = 0 < steps <= _MOST_STEPS
+        require(fits, place, "steps", steps, f"allowed are 1 to {_MOST_STEPS}")
+
+    def group(self, place: Filled, choices: StreamChoices) -> list[ir.Operation]:
+        """Return the fill and the product."""
+        return place.group(epilogue=False)
+
+    def emit(self, place: Filled, choices: StreamChoices) -> None:
+        """Emit everything."""
+        found = _product(place, choices, flat=True)
+        if found is None:
+            raise ValueError("the schedule has not been checked")
+        found.emit(place.initial)
+
+    def space(self, place: Filled, machine: LoweringOptions) -> Iterator[StreamChoices]:
+        """Yield all numbers of parts, with a few sizes of blocks and steps."""
+        told = self.choose(place, machine)
+        found = None if told is None else _product(place, told)
+        if told is None or found is None:
+            return
+        for parts in found.fitting_parts:
+            for block in (1024, 2048, 4096, 8192):
+                for steps in (2, 4, 8):
+                    yield StreamChoices(told.vector, parts, block, steps)
+
+
+def _product(place: Filled, told: StreamChoices, *, flat: bool = False) -> StreamedProduct | None:
+    reduction = place.reduction(epilogue=False, flat=flat)
+    if reduction is None or not is_scalar_code(reduction.nest.body):
+        return None
+    if any(is_constant(access) for access in reduction.nest.inputs):
+        return None
+    return StreamedProduct.of(reduction.nest, ITEM_BYTES[str(place.initial.type)], told)
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers))
 
 
 def _behind(step: int, number: int | None) -> int | None:

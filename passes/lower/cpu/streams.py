@@ -9,7 +9,7 @@ While a row is computed, the next one is fetched: a fifth less time where rows c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -86,7 +86,7 @@ class Streams:
 
 
 def streams_of(
-    passes: Sequence[RowPass], count: int, private: set[ir.Value], cache_bytes: int
+    passes: Sequence[RowPass], count: int, private: set[ir.Value], *, past_caches: bool
 ) -> Streams:
     """Return how the memory of `passes` is to be treated.
 
@@ -94,7 +94,7 @@ def streams_of(
         passes: what shares a row.
         count: the number of outer loops.
         private: memory that only this row uses.
-        cache_bytes: a kernel that moves more finds nothing of it in the caches again.
+        past_caches: store past the caches what is written and not read.
     """
     nests = [nest for row_pass in passes for nest in row_pass.everything]
     reads = [each for nest in nests for each in nest.inputs if not each.is_scalar]
@@ -103,11 +103,18 @@ def streams_of(
     outside = {root(each.value) for each in [*reads, *writes]} - private
     read = {root(each.value) for each in reads}
     through: frozenset[Key] = frozenset()
-    if sum(map(_size, outside)) >= cache_bytes:
+    if past_caches:
         found = [each for each in pure if root(each.value) in outside - read]
         through = frozenset(map(key, found))
     rows = (count - 1, nests[0].loops[count - 1].extent) if count else (0, 1)
     return Streams(through, _early(passes, count, private, through), rows)
+
+
+def moved_bytes(nests: Sequence[LinearNest], private: Callable[[ir.Value], bool]) -> int:
+    """Return the size of all memory that `nests` touch, but what is `private` to a row."""
+    written = {root(each.value) for nest in nests for each in nest.outputs}
+    read = {root(e.value) for nest in nests for e in nest.inputs if not e.is_scalar}
+    return sum(_size(each) for each in read | written if not private(each))
 
 
 def _early(

@@ -57,8 +57,7 @@ def choose_blocking(nest: LinearNest, plan: TilePlan, item_bytes: int) -> Blocki
         return _around_prepared(nest, plan, item_bytes)
     extents = [nest.loops[number].extent for number in nest.reductions]
     length = prod(extents)
-    row_tiles = _row_tiles(nest, plan)
-    column_tiles = _tiles(plan.extent(nest), plan.columns)
+    row_tiles, column_tiles = tiles_of(nest, plan)
     steps = None
     in_cache = _PANEL_BYTES // (plan.columns * item_bytes)
     if row_tiles >= _MIN_REUSE and len(plan.column_loops) == 1 and length > in_cache * 5 // 4:
@@ -77,6 +76,25 @@ def choose_blocking(nest: LinearNest, plan: TilePlan, item_bytes: int) -> Blocki
     return Blocking(height, _tiles(column_tiles, blocks), blocks, steps)
 
 
+def blocking_of(
+    nest: LinearNest,
+    plan: TilePlan,
+    rows: int,
+    column_blocks: int,
+    steps: int | None,
+    *,
+    rows_outside: bool,
+) -> Blocking:
+    """Return blocks of `rows` tiles below each other; the rest is as in `Blocking`."""
+    columns = _tiles(tiles_of(nest, plan)[1], column_blocks)
+    return Blocking(rows, columns, column_blocks, steps, rows_outside)
+
+
+def tiles_of(nest: LinearNest, plan: TilePlan) -> tuple[int, int]:
+    """Return how many tiles there are below and beside each other."""
+    return _row_tiles(nest, plan), _tiles(plan.extent(nest), plan.columns)
+
+
 def _around_prepared(nest: LinearNest, plan: TilePlan, item_bytes: int) -> Blocking:
     """Return blocks of one panel, which is read part by part.
 
@@ -84,7 +102,7 @@ def _around_prepared(nest: LinearNest, plan: TilePlan, item_bytes: int) -> Block
     meanwhile the next part comes from further away.
     """
     length = nest.loops[nest.reductions[0]].extent
-    row_tiles, column_tiles = _row_tiles(nest, plan), _tiles(plan.extent(nest), plan.columns)
+    row_tiles, column_tiles = tiles_of(nest, plan)
     in_cache = _NEAR_PANEL_BYTES // (plan.columns * item_bytes)
     steps = None
     if row_tiles >= _MIN_REUSE and length > in_cache * 5 // 4:

@@ -24,7 +24,7 @@ from xyntra.passes.lower.cpu.micro_kernel import MicroKernel, Operand, Steps
 from xyntra.passes.lower.cpu.panel_prefetch import PanelPrefetch
 from xyntra.passes.lower.cpu.panels import Block, Panels, block_of, even_block
 from xyntra.passes.lower.cpu.partial_sums import PartialSums
-from xyntra.passes.lower.cpu.tile_blocking import Blocking, choose_blocking
+from xyntra.passes.lower.cpu.tile_blocking import Blocking
 from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
 from xyntra.passes.lower.cpu.tile_plan import TilePlan
 from xyntra.passes.lower.cpu.tile_writer import Tile, TileWriter
@@ -50,21 +50,22 @@ class TileEmitter:
     Attributes:
         nest: the contraction.
         plan: its tile.
+        blocking: which tiles are worked on together.
         initial: the scalar that every element of the output starts from.
         epilogue: what happens to each element of the result before it is stored, if anything.
     """
 
     nest: LinearNest
     plan: TilePlan
+    blocking: Blocking
     initial: ir.Value
-    epilogue: Epilogue | None = None
+    epilogue: Epilogue | None
 
-    def emit(self, position: Position | None = None) -> None:
+    def emit(self, position: Position) -> None:
         """Emit all loops that `position` lacks."""
-        position = position or {}
         element = self.initial.type
         item_bytes = ITEM_BYTES[str(element)]
-        blocking = choose_blocking(self.nest, self.plan, item_bytes)
+        blocking = self.blocking
         epilogue = TileEpilogue.of(self.plan, self.nest.outputs[0], self.epilogue)
         writer = TileWriter.create(epilogue, blocking.rows, element, item_bytes)
         inputs = self.nest.inputs

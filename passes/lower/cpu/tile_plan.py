@@ -67,44 +67,70 @@ class Registers:
     lanes: int
 
 
-def plan_tiles(
-    nest: LinearNest,
-    registers: Registers,
-    item_bytes: int,
-    companions: Sequence[Access] = (),
-    *,
-    exact: bool = False,
-    fixed: int = 0,
-    constant: frozenset[int] = frozenset(),
-) -> TilePlan | None:
-    """Return the best tile for `nest`, or None where plain loops do as well.
+@dataclass(frozen=True)
+class Tiling:
+    """What the tiles of a nest depend on.
 
-    Args:
+    Attributes:
         nest: a nest with one output; there is nothing to gain without reductions.
-        registers: what tiles may use.
         item_bytes: bytes of one element.
         companions: what else is read or written for each element of the output.
         exact: no column may be in two tiles.
         fixed: how many of the first loops no tile may take anything from.
         constant: the inputs, by number, that are known before the kernel runs.
     """
-    outer = tuple(range(fixed))
-    if prod(loop.extent for loop in nest.loops if loop.is_reduction) < _MIN_REDUCTION:
-        return None
-    plans = [
-        plan
-        for column_loops in _column_groups(nest, outer)
-        if all(_is_one_walk(nest, column_loops, access) for access in companions)
-        for row in [None, *_parallel_loops(nest, (*outer, *column_loops))]
-        for plan in _plans(nest, row, column_loops, registers, item_bytes, constant)
-        if not exact or plan.extent(nest) % plan.columns == 0
-    ]
-    reduction = prod(loop.extent for loop in nest.loops if loop.is_reduction)
 
-    def cost(plan: TilePlan) -> float:
-        return plan.cost + _companion_cycles(nest, plan, companions) / reduction
+    nest: LinearNest
+    item_bytes: int
+    companions: Sequence[Access] = ()
+    exact: bool = False
+    fixed: int = 0
+    constant: frozenset[int] = frozenset()
 
-    return min(plans, key=cost, default=None)
+    def best(self, registers: Registers) -> TilePlan | None:
+        """Return the best tile, or None where plain loops do as well."""
+        return min(self.plans(registers), key=self._total_cycles, default=None)
+
+    def plans(self, registers: Registers) -> list[TilePlan]:
+        """Return all tiles for such registers."""
+        return [
+            plan
+            for row, column_loops in self._loops()
+            for plan in _plans(
+                self.nest, row, column_loops, registers, self.item_bytes, self.constant
+            )
+            if not self.exact or plan.extent(self.nest) % plan.columns == 0
+        ]
+
+    def told(
+        self, row: int | None, column_loops: tuple[int, ...], shape: tuple[int, int, int]
+    ) -> TilePlan | None:
+        """Return the tile of so many rows, vectors and lanes; None where these loops do not fit."""
+        if (row, column_loops) not in self._loops():
+            return None
+        nest, item_bytes = self.nest, self.item_bytes
+        prepared = _prepared_inputs(nest, row, column_loops, self.constant)
+        packed = _packed_inputs(nest, row, column_loops, item_bytes, prepared)
+        if packed is None:
+            return None
+        return TilePlan(row, column_loops, *shape, packed, 0.0, prepared)
+
+    def _loops(self) -> list[tuple[int | None, tuple[int, ...]]]:
+        """Return the loops that rows and columns may be taken from."""
+        nest, outer = self.nest, tuple(range(self.fixed))
+        if prod(loop.extent for loop in nest.loops if loop.is_reduction) < _MIN_REDUCTION:
+            return []
+        return [
+            (row, column_loops)
+            for column_loops in _column_groups(nest, outer)
+            if all(_is_one_walk(nest, column_loops, access) for access in self.companions)
+            for row in [None, *_parallel_loops(nest, (*outer, *column_loops))]
+        ]
+
+    def _total_cycles(self, plan: TilePlan) -> float:
+        nest = self.nest
+        reduction = prod(loop.extent for loop in nest.loops if loop.is_reduction)
+        return plan.cost + _companion_cycles(nest, plan, self.companions) / reduction
 
 
 def _companion_cycles(nest: LinearNest, plan: TilePlan, companions: Sequence[Access]) -> float:

@@ -33,6 +33,8 @@ from xyntra.passes.lower.nests.vector_body import (
 )
 
 _GROUP = 4  # elements of 32 bits that instructions on pairs of registers keep together
+EDGES = (4, 8)
+"""How many elements an edge of a tile may have."""
 _SIDE_BY_SIDE = 2  # tiles that make a line of memory
 _ELEMENTS = frozenset({"f32", "i32"})
 _SET_BYTES = 4096  # distance of lines that share a set of the first cache
@@ -67,12 +69,17 @@ class _Tiles:
         return self.nest.loops[self.along].extent % wide == 0 and not any(rows)
 
 
-def emit_transposed(nest: LinearNest, vector_bits: int) -> bool:
-    """Emit a nest that transposes an operand; False, and nothing, for any other nest."""
-    tiles = _tiles(nest, vector_bits)
+def transposes(nest: LinearNest, edge: int) -> bool:
+    """Tell whether a nest transposes an operand of `edge` elements each way at least."""
+    return _tiles(nest, edge) is not None
+
+
+def emit_transposed(nest: LinearNest, edge: int) -> None:
+    """Emit a nest that satisfies `transposes` in tiles of `edge` by `edge` elements."""
+    tiles = _tiles(nest, edge)
     if tiles is None:
-        return False
-    edge, along, across = tiles.edge, tiles.along, tiles.across
+        raise ValueError("the nest transposes nothing")
+    along, across = tiles.along, tiles.across
     outer, inner = nest.loops[across].extent, nest.loops[along].extent
     done = 0
     for width in (edge,) if tiles.is_crowded else (_SIDE_BY_SIDE * edge, edge):
@@ -85,12 +92,10 @@ def emit_transposed(nest: LinearNest, vector_bits: int) -> bool:
     if inner % edge:
         rest = part(part(nest, across, 0, done), along, inner - inner % edge, inner % edge)
         emit_nest(rest, {})
-    return True
 
 
-def _tiles(nest: LinearNest, vector_bits: int) -> _Tiles | None:
-    edge = min(8, vector_bits // 32)
-    if edge < _GROUP or nest.reductions or nest.indices or not is_vectorizable(nest.body):
+def _tiles(nest: LinearNest, edge: int) -> _Tiles | None:
+    if edge not in EDGES or nest.reductions or nest.indices or not is_vectorizable(nest.body):
         return None
     if any(list(argument.uses) for argument in list(nest.body.arguments)[len(nest.inputs) :]):
         return None

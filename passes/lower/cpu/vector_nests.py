@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.emitter import Choices
 from xyntra.passes.lower.cpu.streams import streams_of
 from xyntra.passes.lower.cpu.vector_rows import Key, RowPass, key, row_passes
 from xyntra.passes.lower.cpu.vector_walk import Row, emit_row
@@ -15,67 +16,80 @@ from xyntra.passes.lower.nests.loop_builder import Position, loop
 from xyntra.passes.lower.nests.memrefs import root
 from xyntra.passes.lower.nests.scalar_nest import emit_nest, order_of
 
-_BLOCK = 2048  # elements of one long row that are a row of their own, for threads to share
+BLOCK = 2048
+"""Elements of one long row that are a row of their own, for threads to share."""
 
 
 @dataclass(frozen=True)
-class Vectors:
-    """What vector code needs to know of the machine.
+class RowChoices(Choices):
+    """What the emitter of rows can be told.
 
     Attributes:
-        bits: width of a vector register; 0 for scalar code.
-        cache_bytes: a kernel that moves more finds nothing of it in the caches again.
+        nests: how many nests share their loops over rows.
+        vector: elements of 32 bits in a vector.
+        block: elements of one long row that are a row of their own, for threads to share.
+        past_caches: whether results that nothing reads here are stored past the caches.
     """
 
-    bits: int
-    cache_bytes: int
+    nests: int = 1
+    vector: int = 0
+    block: int = BLOCK
+    past_caches: bool = False
 
 
-def emit_vector_rows(nests: Sequence[LinearNest], count: int, vectors: Vectors) -> bool:
-    """Emit nests that share their `count` outer loops; False, and nothing, if vectors do not fit.
+def fit_rows(nests: Sequence[LinearNest], count: int) -> bool:
+    """Tell whether nests that share their `count` outer loops can walk through rows in vectors."""
+    passes = row_passes(nests, count)
+    return passes is not None and any(row_pass.length for row_pass in passes)
+
+
+def emit_vector_rows(nests: Sequence[LinearNest], count: int, told: RowChoices) -> None:
+    """Emit nests that share their `count` outer loops, and satisfy `fit_rows`.
 
     Memory that is allocated and not used yet is private to a row.
     """
-    passes = row_passes(nests, count) if vectors.bits else None
-    if passes is None or not any(row_pass.length for row_pass in passes):
-        return False
+    passes = row_passes(nests, count) or []
     private = {root(each.value) for nest in nests for each in nest.outputs if _is_new(each)}
-    streams = streams_of(passes, count, private, vectors.cache_bytes)
+    streams = streams_of(passes, count, private, past_caches=told.past_caches)
     unread = _unread(passes, private)
-    lanes = vectors.bits // 32
 
     def emit_loops(position: Position) -> None:
         number = len(position)
         if number == count:
-            emit_row(passes, Row(position, lanes, streams, unread))
+            emit_row(passes, Row(position, told.vector, streams, unread))
             return
         outer = nests[0].loops[number]
         with loop(outer.extent, parallel=not outer.is_reduction) as step:
             emit_loops(position | {number: step})
 
     emit_loops({})
-    return True
 
 
-def emit_vector_nest(nest: LinearNest, vectors: Vectors) -> bool:
-    """As `emit_vector_rows`, for one nest whose loops may come in any order."""
-    if not nest.loops or not vectors.bits:
-        return False
+def in_row_order(nest: LinearNest) -> LinearNest | None:
+    """Return `nest` with the loops in the best order; None where it cannot walk in vectors."""
+    if not nest.loops:
+        return None
     nest = reordered(nest, order_of(nest, {}))
+    return nest if fit_rows([nest], len(nest.loops) - 1) else None
+
+
+def emit_vector_nest(nest: LinearNest, told: RowChoices) -> None:
+    """As `emit_vector_rows`, for one nest that comes from `in_row_order`."""
     count = len(nest.loops) - 1
-    if row_passes([nest], count) is None:
-        return False
-    blocks = nest.loops[0].extent // _BLOCK
+    blocks = nest.loops[0].extent // told.block
     if count or blocks < 2 or nest.loops[0].is_reduction:
-        return emit_vector_rows([nest], count, vectors)
-    main = split(part(nest, 0, 0, blocks * _BLOCK), 0, _BLOCK)
-    emit_vector_rows([main], 1, vectors)
-    left = nest.loops[0].extent % _BLOCK
-    if left:
-        rest = part(nest, 0, blocks * _BLOCK, left)
-        if not emit_vector_rows([rest], 0, vectors):
-            emit_nest(rest, {})
-    return True
+        emit_vector_rows([nest], count, told)
+        return
+    main = split(part(nest, 0, 0, blocks * told.block), 0, told.block)
+    emit_vector_rows([main], 1, told)
+    left = nest.loops[0].extent % told.block
+    if not left:
+        return
+    rest = part(nest, 0, blocks * told.block, left)
+    if fit_rows([rest], 0):
+        emit_vector_rows([rest], 0, told)
+    else:
+        emit_nest(rest, {})
 
 
 def _is_new(access: Access) -> bool:

@@ -89,13 +89,16 @@ class Window:
     outer: tuple[int, ...]
 
 
-def read_window(generic: ir.Operation, nest: LinearNest, padding: Padding | None) -> Window | None:
-    """Return `generic` as a window, or None where it is none; flat views are made here.
+def read_window(
+    generic: ir.Operation, nest: LinearNest, padding: Padding | None, *, flat: bool = True
+) -> Window | None:
+    """Return `generic` as a window, or None where it is none.
 
     Args:
         generic: reductions over one output, of two inputs, of which the second may be unused.
         nest: the same as loops.
         padding: what to read instead of the first input.
+        flat: make the flat view that code is made of.
     """
     source = generic.operands[0] if padding is None else padding.source
     lows = padding.lows if padding is not None else (0,) * len(source.type.shape)
@@ -123,7 +126,7 @@ def read_window(generic: ir.Operation, nest: LinearNest, padding: Padding | None
         place, tap = places[0], taps[0]
         found = (place, tap, terms[place], terms[tap], low, extent, extents[place], extents[tap])
         slides.append(Slide(*found))
-    image = Access(flattened(source), start, tuple(strides))
+    image = Access(flattened(source) if flat else source, start, tuple(strides))
     return _window(nest, image, slides)
 
 

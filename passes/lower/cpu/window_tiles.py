@@ -3,26 +3,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.convolution_tiles import is_candidate
-from xyntra.passes.lower.cpu.filled_reductions import (
-    Group,
-    emit_with_following,
-    rewrite_filled_reductions,
+from xyntra.passes.lower.cpu.emitter import (
+    Emitter,
+    Stage,
+    TileChoices,
+    check_tile,
+    emit_scheduled,
+    require,
 )
+from xyntra.passes.lower.cpu.filled_reductions import Filled, filled
+from xyntra.passes.lower.cpu.machine import LoweringOptions
+from xyntra.passes.lower.cpu.padding_left_out import padding_of
 from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
 from xyntra.passes.lower.cpu.tile_plan import TilePlan
-from xyntra.passes.lower.cpu.window_plan import Padding, Window, ignores, read_window
-from xyntra.passes.lower.nests.epilogue import Joined
-from xyntra.passes.lower.nests.fills import initial_of
-from xyntra.passes.lower.nests.kernel_function import terminator
+from xyntra.passes.lower.cpu.told import bad_schedule
+from xyntra.passes.lower.cpu.window_plan import Padding, Window, read_window
+from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, linear_nest, with_loops
 from xyntra.passes.lower.nests.loop_builder import Position, load, nested_loops, offset, store
-from xyntra.passes.lower.nests.memrefs import allocate, root
+from xyntra.passes.lower.nests.memrefs import allocate
 from xyntra.passes.lower.nests.prepared_operands import is_constant, prepared
 from xyntra.passes.registry import register_pass
 
@@ -31,75 +36,136 @@ _MAX_EDGES = 12  # positions of a row with code of their own
 _MAX_CLONED = 160  # operations that the copies of an epilogue's body may amount to
 
 
-@register_pass
 @dataclass(frozen=True)
-class WindowTiles:
-    """Rewrite depthwise convolutions and poolings on memrefs with channels innermost.
+class WindowChoices(TileChoices):
+    """What the emitter can be told.
 
-    Applies to a linalg.generic over windows of each channel, whose output is filled with one value
-    right before. Padding that changes nothing is not written: taps outside are left out. What comes
-    next and computes on the output element by element is done before it is stored.
+    Attributes:
+        padding: whether padding that changes nothing is left out rather than read.
     """
 
-    name: ClassVar[str] = "window-tiles"
-    vector_bits: int = 256
-    vector_registers: int = 16
+    padding: bool = False
 
-    def run(self, module: ir.Operation) -> None:
-        """Rewrite what is of this form below `module`."""
-        rewrite_filled_reductions(module, _has_two_inputs, self._rewrite)
 
-    def _rewrite(self, generic: ir.Operation, fill: ir.Operation) -> Group:
-        padding = _padding_of(generic, initial_of(fill))
-        group = emit_with_following(
-            generic, fill, lambda together: self._emit(generic, together, fill, padding)
-        )
-        return [*padding.operations, *group] if group and padding is not None else group
+@dataclass(frozen=True)
+class _Form:
+    """A reduction over windows.
 
-    def _emit(
-        self,
-        generic: ir.Operation,
-        together: Joined,
-        fill: ir.Operation,
-        padding: Padding | None,
-    ) -> bool:
-        whole = with_loops(together.nest, linear_nest(generic).loops)
-        if whole is None:
-            return False
-        nest, code = together.parts(whole)
-        window = read_window(generic, nest, padding)
-        if window is None or not _weights_are_shared(nest, window):
-            return False
-        companions = nest.outputs if code is None else code.accesses
-        if any(each.strides[window.channel] not in (0, 1) for each in companions):
-            return False
-        size = 0 if code is None else len(list(code.body.operations))
-        tile = self._tile(nest, window, size, exact=together.is_in_place)
-        if tile is None:
-            return False
+    Attributes:
+        reduction: the loops, none of which has been left out.
+        window: how it reads.
+        exact: no channel may be in two tiles.
+    """
+
+    nest: LinearNest
+    code: Epilogue | None
+    window: Window
+    exact: bool
+
+    @property
+    def channels(self) -> int:
+        return self.nest.loops[self.window.channel].extent
+
+    @property
+    def rows(self) -> int:
+        """How many positions of a row a tile may have."""
+        return max(1, len(self.window.slides[-1].inner))
+
+
+class _WindowTiles(Emitter):
+    name = "window-tiles"
+    choices = WindowChoices
+
+    def choose(self, place: Filled, machine: LoweringOptions) -> WindowChoices | None:
+        padding = padding_of(place)
+        for epilogue in (True, False):
+            form = _form(place, padding, epilogue=epilogue)
+            tile = None if form is None else _tile(form, machine)
+            if tile is not None:
+                return WindowChoices(*tile, epilogue, padding is not None)
+        return None
+
+    def check(self, place: Filled, choices: WindowChoices) -> None:
+        place.checked(epilogue=choices.epilogue)
+        padding = padding_of(place) if choices.padding else None
+        found = padding is not None or not choices.padding
+        require(found, place, "padding", choices.padding, "there is none that can be left out")
+        form = _form(place, padding, epilogue=choices.epilogue)
+        if form is None:
+            raise bad_schedule(place.op, f"{self.name} makes no code of this")
+        check_tile(place, choices, form.rows, form.channels, exact=form.exact)
+
+    def group(self, place: Filled, choices: WindowChoices) -> list[ir.Operation]:
+        padding = padding_of(place) if choices.padding else None
+        around = () if padding is None else padding.operations
+        return [*around, *place.group(epilogue=choices.epilogue)]
+
+    def emit(self, place: Filled, choices: WindowChoices) -> None:
+        padding = padding_of(place) if choices.padding else None
+        form = _form(place, padding, epilogue=choices.epilogue, flat=True)
+        if form is None:
+            raise ValueError("the schedule has not been checked")
         from xyntra.passes.lower.cpu.window_emitter import WindowEmitter
 
-        epilogue = TileEpilogue.of(tile, nest.outputs[0], code)
-        weights = _weights(nest, window)
-        emitter = WindowEmitter(nest, window, weights, initial_of(fill), epilogue)
-        emitter.emit(overlap=not together.is_in_place)
-        return True
+        nest, window = form.nest, form.window
+        rows, columns = choices.tile
+        sizes = (rows, columns // choices.vector, choices.vector)
+        tile = TilePlan(window.slides[-1].place, (window.channel,), *sizes, frozenset(), 0.0)
+        epilogue = TileEpilogue.of(tile, nest.outputs[0], form.code)
+        emitter = WindowEmitter(nest, window, _weights(nest, window), place.initial, epilogue)
+        emitter.emit(overlap=not form.exact)
 
-    def _tile(self, nest: LinearNest, window: Window, size: int, *, exact: bool) -> TilePlan | None:
-        slide = window.slides[-1]
-        if slide.taps > _MAX_TAPS or slide.places - len(slide.inner) > _MAX_EDGES:
-            return None
-        channels = nest.loops[window.channel].extent
-        element = ir.MemRefType(nest.outputs[0].value.type).element_type
-        widest = self.vector_bits // (8 * ITEM_BYTES[str(element)])
-        for vectors, lanes in ((2, widest), (1, widest), (1, widest // 2)):
-            columns = vectors * lanes
-            if columns > channels or (exact and channels % columns):
+    def space(self, place: Filled, machine: LoweringOptions) -> Iterator[WindowChoices]:
+        padding = padding_of(place)
+        for epilogue in (True, False):
+            form = _form(place, padding, epilogue=epilogue)
+            if form is None:
                 continue
-            most = _MAX_CLONED // max(1, size * vectors)
-            rows = max(1, min(8 // vectors, len(slide.inner), most))
-            return TilePlan(slide.place, (window.channel,), rows, vectors, lanes, frozenset(), 0.0)
+            for vectors, lanes in _vectors(form, machine):
+                for rows in (1, 2, 4, 8):
+                    tile = (rows, vectors * lanes)
+                    yield WindowChoices(tile, lanes, epilogue, padding is not None)
+
+
+def _form(
+    place: Filled, padding: Padding | None, *, epilogue: bool, flat: bool = False
+) -> _Form | None:
+    found = place.reduction(epilogue=epilogue, flat=flat)
+    if found is None:
         return None
+    loops = linear_nest(place.op, flat=False).loops
+    whole = with_loops(found.together.nest, loops)
+    if whole is None:
+        return None
+    nest, code = found.together.parts(whole)
+    window = read_window(place.op, nest, padding, flat=flat)
+    if window is None or not _weights_are_shared(nest, window):
+        return None
+    companions = nest.outputs if code is None else code.accesses
+    if any(each.strides[window.channel] not in (0, 1) for each in companions):
+        return None
+    slide = window.slides[-1]
+    if slide.taps > _MAX_TAPS or slide.places - len(slide.inner) > _MAX_EDGES:
+        return None
+    return _Form(nest, code, window, found.exact)
+
+
+def _tile(form: _Form, machine: LoweringOptions) -> tuple[tuple[int, int], int] | None:
+    """Return the tile, and the elements of a vector."""
+    size = 0 if form.code is None else len(list(form.code.body.operations))
+    for vectors, lanes in _vectors(form, machine):
+        columns = vectors * lanes
+        if columns > form.channels or (form.exact and form.channels % columns):
+            continue
+        most = _MAX_CLONED // max(1, size * vectors)
+        return (max(1, min(8 // vectors, form.rows, most)), columns), lanes
+    return None
+
+
+def _vectors(form: _Form, machine: LoweringOptions) -> tuple[tuple[int, int], ...]:
+    """Vectors and lanes of the tiles that there may be, the best first."""
+    widest = machine.registers(form.nest.outputs[0].element_type).lanes
+    return (2, widest), (1, widest), (1, widest // 2)
 
 
 def _has_two_inputs(generic: ir.Operation) -> bool:
@@ -144,74 +210,21 @@ def _weights(nest: LinearNest, window: Window) -> Access | None:
     return made
 
 
-def _padding_of(generic: ir.Operation, initial: ir.Value) -> Padding | None:
-    """What pads the first input, where it pads with something that changes nothing."""
-    memory = generic.operands[0]
-    if isinstance(memory.owner, ir.Block) or memory.owner.name != "memref.alloc":
-        return None
-    uses = [use.owner.operation for use in memory.uses]
-    views = [op for op in uses if op.name == "memref.subview"]
-    others = [op for op in uses if op not in views and op != generic]
-    if len(views) != 1 or len(others) != 1 or others[0].name != "linalg.generic":
-        return None
-    copies = [use.owner.operation for use in views[0].results[0].uses]
-    if len(copies) != 1 or not _is_copy(copies[0], views[0].results[0]):
-        return None
-    value = _filled_with(others[0])
-    body = generic.regions[0].blocks[0]
-    if not _come_in_order([others[0], copies[0], generic]) or not ignores(body, value, initial):
-        return None
-    source = copies[0].operands[0]
-    if _is_written_between(copies[0], generic, source):
-        return None
-    lows = tuple(ir.DenseI64ArrayAttr(views[0].attributes["static_offsets"]))
-    steps = set(ir.DenseI64ArrayAttr(views[0].attributes["static_strides"]))
-    if steps != {1} or len(lows) != len(source.type.shape):
-        return None
-    return Padding(source, lows, (others[0], copies[0]))
+STAGE = Stage("window-tiles", filled(_has_two_inputs), (_WindowTiles(),))
 
 
-def _filled_with(op: ir.Operation) -> ir.Value | None:
-    """The value that a linalg.generic without memory to read writes everywhere."""
-    body = op.regions[0].blocks[0]
-    if len(list(body.operations)) != 1 or op.attributes["operandSegmentSizes"][1] != 1:
-        return None
-    if len(op.operands) == 1:
-        return initial_of(op)
-    scalar = len(op.operands) == 2 and not isinstance(op.operands[0].type, ir.MemRefType)
-    return initial_of(op) if scalar else None
+@register_pass
+@dataclass(frozen=True)
+class WindowTiles:
+    """Rewrite depthwise convolutions and poolings on memrefs with channels innermost.
 
+    Applies to a linalg.generic over windows of each channel, whose output is filled with one value
+    right before. Padding that changes nothing is not written: taps outside are left out. What comes
+    next and computes on the output element by element is done before it is stored.
+    """
 
-def _is_copy(op: ir.Operation, target: ir.Value) -> bool:
-    if op.name != "linalg.generic" or len(op.operands) != 2 or op.operands[1] != target:
-        return False
-    body = op.regions[0].blocks[0]
-    if len(list(body.operations)) != 1 or terminator(body).operands[0] != body.arguments[0]:
-        return False
-    source = op.operands[0].type
-    if not isinstance(source, ir.MemRefType) or "reduction" in str(op.attributes["iterator_types"]):
-        return False
-    maps = [ir.AffineMapAttr(each).value for each in op.attributes["indexing_maps"]]
-    rank = len(source.shape)
-    plain = ir.AffineMap.get_identity(rank, op.context)
-    return bool(maps[0] == maps[1] == plain and source.has_static_shape)
+    name: ClassVar[str] = "window-tiles"
 
-
-def _come_in_order(ops: list[ir.Operation]) -> bool:
-    block = [view.operation for view in ops[-1].block.operations]
-    places = [block.index(op) if op in block else -1 for op in ops]
-    return -1 not in places and places == sorted(places)
-
-
-def _is_written_between(first: ir.Operation, last: ir.Operation, memory: ir.Value) -> bool:
-    """Whether an operation between the two may write to `memory`."""
-    whole = root(memory)
-    block = [view.operation for view in last.block.operations]
-    for op in block[block.index(first) + 1 : block.index(last)]:
-        if op.name == "linalg.generic":
-            written = list(op.operands)[op.attributes["operandSegmentSizes"][0] :]
-            if any(root(value) == whole for value in written):
-                return True
-        elif len(op.regions) or op.name.startswith(("memref.store", "memref.copy", "scf.")):
-            return True
-    return False
+    def run(self, module: ir.Operation) -> None:
+        """Rewrite what is scheduled so below `module`."""
+        emit_scheduled(module, STAGE)

@@ -98,39 +98,46 @@ class WinogradPlan(Filter):
         return -(-self.columns // self.tile.columns)
 
 
-def plan_winograd(
-    nest: LinearNest,
-    companions: Sequence[Access],
-    registers: Registers,
-    item_bytes: int,
-    *,
-    exact: bool,
-) -> WinogradPlan | None:
-    """Return the tiles of `nest`, or None where a direct convolution does as well.
+def find_filter(nest: LinearNest, companions: Sequence[Access], lanes: int) -> Filter | None:
+    """Return `nest` as a convolution of 3 x 3 taps, or None where it is none.
 
     Args:
         nest: a reduction of two inputs.
         companions: what is read or written for each element of the output.
-        registers: what tiles may use.
-        item_bytes: bytes of one element.
-        exact: no element of the output may be computed twice.
+        lanes: elements of a vector, of which there must be one of channels at least.
     """
     if len(nest.inputs) != 2 or any(access.is_scalar for access in nest.inputs):
         return None
     if not _sums_products(nest):
         return None
     for image in (0, 1):
-        if not is_constant(nest.inputs[1 - image]):
-            continue
-        found = _filter(nest, image, registers)
-        if found is None or any(each.strides[found.column] not in (0, 1) for each in companions):
-            continue
-        plan = _blocked(found, registers, item_bytes)
-        if plan is None or (exact and found.columns % plan.tile.lanes):
-            continue
-        if _cycles(plan, item_bytes) < _GAIN * _direct_cycles(found, registers):
-            return plan
+        if is_constant(nest.inputs[1 - image]):
+            found = _filter(nest, image, lanes)
+            if found is not None and all(e.strides[found.column] in (0, 1) for e in companions):
+                return found
     return None
+
+
+def plan_winograd(
+    found: Filter, registers: Registers, item_bytes: int, *, exact: bool
+) -> WinogradPlan | None:
+    """Return the tiles of `found`, or None where a direct convolution does as well.
+
+    Args:
+        found: the convolution.
+        registers: what tiles may use.
+        item_bytes: bytes of one element.
+        exact: no element of the output may be computed twice.
+    """
+    plan = min(
+        winograd_plans(found, registers),
+        key=lambda plan: _far_bytes(plan, item_bytes),
+        default=None,
+    )
+    if plan is None or (exact and found.columns % plan.tile.lanes):
+        return None
+    gains = _cycles(plan, item_bytes) < _GAIN * _direct_cycles(found, registers)
+    return plan if gains else None
 
 
 def _sums_products(nest: LinearNest) -> bool:
@@ -149,7 +156,7 @@ def _sums_products(nest: LinearNest) -> bool:
     )
 
 
-def _filter(nest: LinearNest, image: int, registers: Registers) -> Filter | None:
+def _filter(nest: LinearNest, image: int, lanes: int) -> Filter | None:
     x, out = nest.inputs[image], nest.outputs[0]
     parallel = [number for number, loop in enumerate(nest.loops) if not loop.is_reduction]
     columns = [i for i in parallel if out.strides[i] == 1 and not x.strides[i]]
@@ -170,15 +177,15 @@ def _filter(nest: LinearNest, image: int, registers: Registers) -> Filter | None
         columns[0],
         channel,
     )
-    return found if _is_regular(found, registers) else None
+    return found if _is_regular(found, lanes) else None
 
 
-def _is_regular(found: Filter, registers: Registers) -> bool:
+def _is_regular(found: Filter, lanes: int) -> bool:
     """Tell whether loops move as they should, and channels are enough for whole vectors."""
     x, weights = found.nest.inputs[found.image], found.weights
     if any(found.nest.loops[i].extent != TAPS for i in found.taps):
         return False
-    if min(found.channels, found.columns) < max(MIN_CHANNELS, registers.lanes):
+    if min(found.channels, found.columns) < max(MIN_CHANNELS, lanes):
         return False
     # A weight for every tap and pair of channels, the same all over the image.
     if not all(weights.strides[i] for i in (*found.taps, found.column, found.channel)):
@@ -188,20 +195,19 @@ def _is_regular(found: Filter, registers: Registers) -> bool:
     return all(x.strides[i] > 0 for i in found.outer)
 
 
-def _blocked(found: Filter, registers: Registers, item_bytes: int) -> WinogradPlan | None:
-    """The plan whose blocks cause least traffic from outside of the second-level cache."""
+def winograd_plans(found: Filter, registers: Registers) -> list[WinogradPlan]:
+    """Return the plans with the best tile, by the size of their blocks."""
     shape = tile_shape(found.tiles, found.columns, registers, exact=False)
     if shape is None:
-        return None
+        return []
     tile = TilePlan(None, (found.column,), *shape, frozenset(), 0.0)
     most = _tiles(found.tiles, tile.rows)
     counts = [1, *(count for count in _BLOCKS if count <= most), max(most, 1)]
     blocks = {_tiles(most, count) * tile.rows for count in counts}
-    plans = [
+    return [
         WinogradPlan(**vars(found), tile=tile, block=min(block, found.tiles))
         for block in sorted(blocks)
     ]
-    return min(plans, key=lambda plan: _far_bytes(plan, item_bytes))
 
 
 def _far_bytes(plan: WinogradPlan, item_bytes: int) -> int:

@@ -77,7 +77,11 @@ class Joined:
 
 
 def joined(
-    fill: ir.Operation, contraction: ir.Operation, following: ir.Operation | None
+    fill: ir.Operation,
+    contraction: ir.Operation,
+    following: ir.Operation | None,
+    *,
+    flat: bool = True,
 ) -> Joined | None:
     """Return the loops of `contraction` with what `following` does to its result.
 
@@ -88,12 +92,13 @@ def joined(
         fill: gives the result its first value.
         contraction: a linalg.generic that satisfies `is_linear`, with one output.
         following: another one without reductions, which reads that output; None for nothing.
+        flat: as for `linear_nest`.
     """
-    core = linear_nest(contraction)
+    core = linear_nest(contraction, flat=flat)
     if following is None:
         return Joined(core, len(core.inputs))
     memory = root(contraction.operands[-1])
-    after = linear_nest(following)
+    after = linear_nest(following, flat=flat)
     is_result = tuple(not each.is_scalar and root(each.value) == memory for each in after.inputs)
     in_place = _reads_what_it_writes(core, after, is_result)
     if in_place is None or not all(_is_injective(after, each) for each in after.outputs):

@@ -7,6 +7,7 @@ from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.nests.kernel_function import terminator
 from xyntra.passes.lower.nests.linear_nest import is_linear
+from xyntra.passes.lower.nests.taken import NOTHING_TAKEN, Taken
 from xyntra.passes.lower.nests.vector_body import is_vectorizable
 
 
@@ -45,15 +46,14 @@ def initial_of(fill: ir.Operation) -> ir.Value:
     return fill.operands[0] if value == block.arguments[0] else value
 
 
-def fill_before(generic: ir.Operation) -> ir.Operation | None:
+def fill_before(generic: ir.Operation, taken: Taken = NOTHING_TAKEN) -> ir.Operation | None:
     """Return the fill of `generic`'s output that directly precedes it, as far as memory goes."""
     output = generic.operands[-1]
     found = None
-    for view in generic.parent.regions[0].blocks[0].operations:
-        op = view.operation
+    for op in taken.left(generic.parent.regions[0].blocks[0]):
         if op == generic:
             return found
-        if is_fill(op) and op.operands[-1] == output:
+        if taken.is_nest(op) and is_fill(op) and op.operands[-1] == output:
             found = op
         elif found is not None and _may_touch_memory(op):
             found = None

@@ -9,12 +9,15 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.nests.kernel_function import operations_named
 from xyntra.passes.lower.nests.linear_nest import is_linear
 from xyntra.passes.lower.nests.memrefs import VIEWS, root
+from xyntra.passes.lower.nests.taken import NOTHING_TAKEN, Taken
 from xyntra.passes.lower.nests.vector_body import is_vectorizable
 
 _PASSIVE = VIEWS | {"arith.constant", "memref.alloc"}
 
 
-def following_elementwise(contraction: ir.Operation) -> ir.Operation | None:
+def following_elementwise(
+    contraction: ir.Operation, taken: Taken = NOTHING_TAKEN
+) -> ir.Operation | None:
     """Return the first operation that reads what `contraction` writes.
 
     None where `contraction` may not move there, or where that operation is more than arithmetic on
@@ -22,10 +25,10 @@ def following_elementwise(contraction: ir.Operation) -> ir.Operation | None:
     """
     result = root(contraction.operands[-1])
     inputs = [root(value) for value in _memory(contraction)[:-1]]
-    for op in _behind(contraction):
+    for op in _behind(contraction, taken):
         if op.name in _PASSIVE:
             continue
-        if op.name != "linalg.generic":
+        if not taken.is_nest(op):
             return None
         if any(root(value) == result for value in _touched(op)):
             return op if _is_elementwise(op) else None
@@ -35,12 +38,12 @@ def following_elementwise(contraction: ir.Operation) -> ir.Operation | None:
     return None
 
 
-def _behind(op: ir.Operation) -> Iterator[ir.Operation]:
+def _behind(op: ir.Operation, taken: Taken) -> Iterator[ir.Operation]:
     passed = False
-    for view in op.parent.regions[0].blocks[0].operations:
+    for other in taken.left(op.parent.regions[0].blocks[0]):
         if passed:
-            yield view.operation
-        passed = passed or view.operation == op
+            yield other
+        passed = passed or other == op
 
 
 def _memory(op: ir.Operation) -> list[ir.Value]:

@@ -24,7 +24,7 @@ class Access:
     """An operand: a flat buffer, or a scalar, which does not move with any loop.
 
     Attributes:
-        value: a memref of one dimension, or a scalar.
+        value: a memref of one dimension, or a scalar; where nothing is emitted, any memref.
         offset: the element that the first iteration touches.
         strides: how many elements each loop moves on.
     """
@@ -96,15 +96,19 @@ def is_linear(generic: ir.Operation) -> bool:
     )
 
 
-def linear_nest(generic: ir.Operation) -> LinearNest:
-    """Express `generic`, which must satisfy `is_linear`; flat views are made before it."""
+def linear_nest(generic: ir.Operation, *, flat: bool = True) -> LinearNest:
+    """Express `generic`, which must satisfy `is_linear`.
+
+    Flat views are made before it. Without `flat`, nothing is: its own operands are the values of
+    the accesses, so that code cannot be made of the nest, but everything else can be asked.
+    """
     extents = loop_extents(generic)
     kinds = ["reduction" in str(kind) for kind in generic.attributes["iterator_types"]]
     loops = tuple(Loop(*each) for each in zip(extents, kinds, strict=True))
     maps = [ir.AffineMapAttr(each).value for each in generic.attributes["indexing_maps"]]
     operands = zip(generic.operands, maps, loop_strides(generic), strict=True)
     with generic.location, ir.InsertionPoint(generic):
-        accesses = tuple(_access(*operand) for operand in operands)
+        accesses = tuple(_access(*operand, flat=flat) for operand in operands)
     inputs = generic.attributes["operandSegmentSizes"][0]
     body = generic.regions[0].blocks[0]
     return LinearNest(loops, accesses[:inputs], accesses[inputs:], body, _indices(body, len(loops)))
@@ -198,7 +202,9 @@ def _indices(body: ir.Block, loops: int) -> tuple[Strides, ...]:
     return tuple(tuple(int(i == number) for i in range(loops)) for number in range(loops))
 
 
-def _access(value: ir.Value, indexing_map: ir.AffineMap, strides: list[int]) -> Access:
+def _access(
+    value: ir.Value, indexing_map: ir.AffineMap, strides: list[int], *, flat: bool
+) -> Access:
     if not isinstance(value.type, ir.MemRefType):
         return Access(value, 0, tuple(strides))
     steps, _ = value.type.get_strides_and_offset()
@@ -206,7 +212,7 @@ def _access(value: ir.Value, indexing_map: ir.AffineMap, strides: list[int]) -> 
         step * _constant_term(expression)
         for step, expression in zip(steps, indexing_map.results, strict=True)
     )
-    return Access(flattened(value), first, tuple(strides))
+    return Access(flattened(value) if flat else value, first, tuple(strides))
 
 
 def _constant_term(expression: ir.AffineExpr) -> int:

@@ -65,21 +65,29 @@ def has_static_layout(value: ir.Value) -> bool:
 def flattened(value: ir.Value) -> ir.Value:
     """Return a one-dimensional memref over the elements that the static memref `value` spans."""
     kind = ir.MemRefType(value.type)
-    strides, offset = kind.get_strides_and_offset()
-    span = 1 + sum((size - 1) * step for size, step in zip(kind.shape, strides, strict=True))
+    _, offset = kind.get_strides_and_offset()
+    size = span(value)
     layout = ir.StridedLayoutAttr.get(offset, [1]) if offset else None
     flat = ir.Operation.create(
         "memref.reinterpret_cast",
-        results=[ir.MemRefType.get([span], kind.element_type, layout)],
+        results=[ir.MemRefType.get([size], kind.element_type, layout)],
         operands=[value],
         attributes={
             "static_offsets": ir.DenseI64ArrayAttr.get([offset]),
-            "static_sizes": ir.DenseI64ArrayAttr.get([span]),
+            "static_sizes": ir.DenseI64ArrayAttr.get([size]),
             "static_strides": ir.DenseI64ArrayAttr.get([1]),
             "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0, 0]),
         },
     )
     return flat.result
+
+
+def span(value: ir.Value) -> int:
+    """Return how many elements lie from the first to the last one of a static memref."""
+    kind = ir.MemRefType(value.type)
+    strides, _ = kind.get_strides_and_offset()
+    steps = zip(kind.shape, strides, strict=True)
+    return 1 + sum(int((size - 1) * step) for size, step in steps)
 
 
 def allocate(size: int | Sequence[int], element: ir.Type) -> ir.Value:

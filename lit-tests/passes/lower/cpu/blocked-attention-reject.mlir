@@ -1,4 +1,4 @@
-// RUN: %xyntra-opt %s --blocked-attention --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: %xyntra-opt %s --schedule-nests --blocked-attention --split-input-file --verify-diagnostics | FileCheck %s
 
 // Any other operation is left to other passes.
 // CHECK-LABEL: func.func @other

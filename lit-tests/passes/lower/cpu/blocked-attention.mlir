@@ -1,4 +1,4 @@
-// RUN: %xyntra-opt %s --blocked-attention --canonicalize --cse | FileCheck %s --implicit-check-not=linalg.generic
+// RUN: %xyntra-opt %s --schedule-nests --blocked-attention --canonicalize --cse | FileCheck %s --implicit-check-not=linalg.generic
 
 // Two heads of 24 queries, 40 keys of size 16: keys fill three panels of 16, of which the last is
 // ragged. There is one chunk, and nothing to rescale.

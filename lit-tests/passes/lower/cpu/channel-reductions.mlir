@@ -1,4 +1,4 @@
-// RUN: %xyntra-opt %s --channel-reductions | FileCheck %s
+// RUN: %xyntra-opt %s --schedule-nests --channel-reductions | FileCheck %s
 
 #id = affine_map<(n, c) -> (n, c)>
 #read = affine_map<(n, c, y, x) -> (n, y, x, c)>

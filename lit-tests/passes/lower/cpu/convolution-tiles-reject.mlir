@@ -1,4 +1,4 @@
-// RUN: %xyntra-opt %s --split-input-file --convolution-tiles | FileCheck %s
+// RUN: %xyntra-opt %s --split-input-file --schedule-nests --convolution-tiles | FileCheck %s
 
 #out = affine_map<(m, n) -> (m, n)>
 #a = affine_map<(m, n, k) -> (m, k)>

@@ -1,5 +1,5 @@
-// RUN: %xyntra-opt %s --integer-tiles=dot-products=pmaddwd | FileCheck %s
-// RUN: %xyntra-opt %s --integer-tiles | FileCheck %s
+// RUN: %xyntra-opt %s --schedule-nests=dot-products=pmaddwd --integer-tiles | FileCheck %s
+// RUN: %xyntra-opt %s --schedule-nests --integer-tiles | FileCheck %s
 
 #none = affine_map<(m, n) -> ()>
 #out = affine_map<(m, n) -> (m, n)>

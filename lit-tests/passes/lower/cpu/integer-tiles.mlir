@@ -1,6 +1,6 @@
-// RUN: %xyntra-opt %s --integer-tiles=dot-products=pmaddwd | FileCheck %s --check-prefixes=CHECK,PAIRS
-// RUN: %xyntra-opt %s --integer-tiles=dot-products=vnni,vector-bits=512,vector-registers=32 | FileCheck %s --check-prefixes=CHECK,QUADS
-// RUN: %xyntra-opt %s --integer-tiles=dot-products=pairs | FileCheck %s --check-prefixes=CHECK,PLAIN
+// RUN: %xyntra-opt %s --schedule-nests=dot-products=pmaddwd --integer-tiles | FileCheck %s --check-prefixes=CHECK,PAIRS
+// RUN: %xyntra-opt %s --schedule-nests=dot-products=vnni,vector-bits=512,vector-registers=32 --integer-tiles | FileCheck %s --check-prefixes=CHECK,QUADS
+// RUN: %xyntra-opt %s --schedule-nests=dot-products=pairs --integer-tiles | FileCheck %s --check-prefixes=CHECK,PLAIN
 
 #none = affine_map<(m, n) -> ()>
 #out = affine_map<(m, n) -> (m, n)>

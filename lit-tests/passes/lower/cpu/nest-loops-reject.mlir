@@ -1,4 +1,4 @@
-// RUN: %xyntra-opt %s --nest-loops | FileCheck %s
+// RUN: %xyntra-opt %s --schedule-nests --nest-loops | FileCheck %s
 
 #id = affine_map<(d0) -> (d0)>
 #half = affine_map<(d0) -> (d0 floordiv 2)>

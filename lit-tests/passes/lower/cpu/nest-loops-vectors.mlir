@@ -1,5 +1,5 @@
-// RUN: %xyntra-opt %s --nest-loops --canonicalize --cse | FileCheck %s
-// RUN: %xyntra-opt %s --nest-loops=cache-bytes=1 --canonicalize --cse | FileCheck %s --check-prefix=PAST
+// RUN: %xyntra-opt %s --schedule-nests --nest-loops --canonicalize --cse | FileCheck %s
+// RUN: %xyntra-opt %s --schedule-nests=cache-bytes=1 --nest-loops --canonicalize --cse | FileCheck %s --check-prefix=PAST
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>

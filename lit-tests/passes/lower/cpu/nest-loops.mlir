@@ -1,4 +1,4 @@
-// RUN: %xyntra-opt %s --nest-loops=vector-bits=0 --canonicalize --cse | FileCheck %s
+// RUN: %xyntra-opt %s --schedule-nests=vector-bits=0 --nest-loops --canonicalize --cse | FileCheck %s
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>

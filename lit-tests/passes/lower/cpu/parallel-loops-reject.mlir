@@ -106,3 +106,31 @@ func.func @returns() -> memref<4xf32> {
   %0 = memref.alloc() : memref<4xf32>
   return %0 : memref<4xf32>
 }
+
+// -----
+
+func.func @negative(%x: memref<64xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 64 : index
+  // expected-error @below {{loops = -1, grain = 0: below 0}}
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %x[%i] : memref<64xf32>
+    memref.store %a, %x[%i] : memref<64xf32>
+  } {xyntra.parallel, xyntra.schedule = #xyntra.schedule<{emitter = "parallel-loops", loops = -1}>}
+  return
+}
+
+// -----
+
+func.func @another(%x: memref<64xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 64 : index
+  // expected-error @below {{register-tiles makes no code of a loop}}
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %x[%i] : memref<64xf32>
+    memref.store %a, %x[%i] : memref<64xf32>
+  } {xyntra.parallel, xyntra.schedule = #xyntra.schedule<{emitter = "register-tiles", loops = 1}>}
+  return
+}

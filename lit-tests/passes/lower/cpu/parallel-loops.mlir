@@ -11,7 +11,7 @@
 // CHECK: return
 // CHECK-LABEL: func.func private @rows.parallel0(
 // CHECK-SAME: [[BEGIN:%[a-z0-9]+]]: index, [[END:%[a-z0-9]+]]: index
-// CHECK-SAME: attributes {xyntra.readonly = array<i64: 2>, xyntra.task = {{[0-9]+}} : i64}
+// CHECK-SAME: attributes {xyntra.readonly = array<i64: 2>, xyntra.schedule = #xyntra.schedule<{emitter = "parallel-loops", grain = [[GRAIN:[0-9]+]] : i64, loops = 1 : i64}>, xyntra.task = [[GRAIN]] : i64}
 // CHECK: memref.alloc() : memref<256xf32>
 // CHECK: scf.for {{%.+}} = [[BEGIN]] to [[END]]
 // CHECK: scf.for
@@ -133,5 +133,24 @@ func.func @any(%x: memref<1048576xf32>) {
     %b = vector.shuffle %a, %any [7, 6, 5, 4, 3, 2, 1, 0] : vector<8xf32>, vector<8xf32>
     vector.store %b, %x[%j] : memref<1048576xf32>, vector<8xf32>
   } {xyntra.parallel}
+  return
+}
+
+// -----
+
+// A schedule is followed, also where there is too little work.
+// CHECK-LABEL: func.func @told(
+// CHECK: call @told.parallel0(
+// CHECK: func.func private @told.parallel0(
+// CHECK-SAME: xyntra.task = 16 : i64
+func.func @told(%x: memref<64xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 64 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %x[%i] : memref<64xf32>
+    %b = arith.addf %a, %a : f32
+    memref.store %b, %x[%i] : memref<64xf32>
+  } {xyntra.parallel, xyntra.schedule = #xyntra.schedule<{emitter = "parallel-loops", loops = 1, grain = 16}>}
   return
 }

@@ -1,4 +1,4 @@
-// RUN: %xyntra-opt %s --register-tiles | FileCheck %s
+// RUN: %xyntra-opt %s --schedule-nests --register-tiles | FileCheck %s
 
 #out = affine_map<(m, n) -> (m, n)>
 #a = affine_map<(m, n, k) -> (m, k)>

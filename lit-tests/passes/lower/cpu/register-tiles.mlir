@@ -1,5 +1,5 @@
-// RUN: %xyntra-opt %s --register-tiles | FileCheck %s --check-prefixes=CHECK,AVX2
-// RUN: %xyntra-opt %s --register-tiles=vector-bits=512,vector-registers=32 | FileCheck %s --check-prefixes=CHECK,AVX512
+// RUN: %xyntra-opt %s --schedule-nests --register-tiles | FileCheck %s --check-prefixes=CHECK,AVX2
+// RUN: %xyntra-opt %s --schedule-nests=vector-bits=512,vector-registers=32 --register-tiles | FileCheck %s --check-prefixes=CHECK,AVX512
 
 #none = affine_map<(m, n) -> ()>
 #out = affine_map<(m, n) -> (m, n)>

@@ -1,4 +1,4 @@
-// RUN: %xyntra-opt %s --window-tiles | FileCheck %s
+// RUN: %xyntra-opt %s --schedule-nests --window-tiles | FileCheck %s
 
 #id = affine_map<(n, y, x, c) -> (n, y, x, c)>
 #read = affine_map<(n, y, x, c, i, j) -> (n, y + i, x + j, c)>

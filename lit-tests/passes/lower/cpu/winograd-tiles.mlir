@@ -1,4 +1,4 @@
-// RUN: %xyntra-opt %s --split-input-file --winograd-tiles | FileCheck %s
+// RUN: %xyntra-opt %s --split-input-file --schedule-nests --winograd-tiles | FileCheck %s
 
 #none = affine_map<(n, y, x, m) -> (n, y, x, m)>
 #image = affine_map<(n, y, x, m, i, j, c) -> (n, y + i, x + j, c)>

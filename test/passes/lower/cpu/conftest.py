@@ -35,6 +35,7 @@ DTYPES = {
 _GUARD = 64  # bytes around every buffer
 _GARBAGE = 0xA5
 _DEFAULT = LoweringOptions()
+Lowering = Callable[[ir.Module, LoweringOptions], LoweredKernel]
 
 
 @dataclass
@@ -81,7 +82,9 @@ class Workspace:
 class Kernel:
     """A compiled kernel; calling it with arrays returns its results as new arrays."""
 
-    def __init__(self, text: str, opt_level: int, options: LoweringOptions) -> None:
+    def __init__(
+        self, text: str, opt_level: int, options: LoweringOptions, lower: Lowering = lower_kernel
+    ) -> None:
         with ir.Context() as context:
             context.enable_multithreading(False)
             module = ir.Module.parse(text)
@@ -91,7 +94,7 @@ class Kernel:
             self.inputs = [_shape_and_dtype(kind) for kind in signature.inputs]
             self.results = [_shape_and_dtype(kind) for kind in signature.results]
             self.inplace = _pairs(function)
-            self.lowered: LoweredKernel = lower_kernel(module, options)
+            self.lowered: LoweredKernel = lower(module, options)
         code = compile_object(self.lowered.llvm_ir, opt_level=opt_level)
         others = [f"{self.name}.prepare"] if self.lowered.prepared_bytes else []
         self.library = Library({self.name: code}, others)
@@ -202,6 +205,16 @@ def run_elementwise(compiled: Callable[..., Kernel]) -> Callable[..., np.ndarray
         return compiled(text)(*arrays)[0]
 
     return run
+
+
+@pytest.fixture(scope="session")
+def lowered_by() -> Callable[..., Kernel]:
+    """Compile kernel text with another function than `lower_kernel`."""
+
+    def get(text: str, lower: Lowering, options: LoweringOptions = _DEFAULT) -> Kernel:
+        return Kernel(text, 2, options, lower)
+
+    return get
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The table of emitters, and what a nest can be told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xyntra.dialects.attributes.schedule import Schedule
+from xyntra.dialects.mlir import ir
+from xyntra.errors import CompileError
+from xyntra.passes.lower.cpu import (
+    blocked_attention,
+    channel_reductions,
+    convolution_tiles,
+    integer_tiles,
+    nest_loops,
+    register_tiles,
+    window_tiles,
+    winograd_tiles,
+)
+from xyntra.passes.lower.cpu.emitter import Stage
+from xyntra.passes.lower.cpu.machine import LoweringOptions
+from xyntra.passes.lower.nests.taken import NOTHING_TAKEN
+
+__all__ = ["STAGES", "emitter_names", "legal_schedules"]
+
+STAGES: tuple[Stage, ...] = (
+    blocked_attention.STAGE,
+    integer_tiles.STAGE,
+    channel_reductions.STAGE,
+    window_tiles.STAGE,
+    winograd_tiles.STAGE,
+    convolution_tiles.STAGE,
+    register_tiles.STAGE,
+    nest_loops.STAGE,
+)
+"""Every pass that makes code of nests, in the order in which they run, with its emitters."""
+
+
+def emitter_names() -> list[str]:
+    """Return the names of all emitters, in order of preference."""
+    return [emitter.name for stage in STAGES for emitter in stage.emitters]
+
+
+def legal_schedules(op: ir.Operation, options: LoweringOptions) -> Iterator[Schedule]:
+    """Yield what could be told about `op`: for each emitter that takes it, all that it suggests.
+
+    Args:
+        op: a linalg.generic on final buffers, no neighbour of which has code yet.
+        options: the machine.
+    """
+    for stage in STAGES:
+        place = stage.find(op, NOTHING_TAKEN)
+        for emitter in stage.emitters if place is not None else ():
+            known = set()
+            for choices in emitter.space(place, options):
+                try:
+                    emitter.check(place, choices)
+                except CompileError:
+                    continue
+                if choices not in known:
+                    known.add(choices)
+                    yield Schedule.told(emitter.name, choices)
