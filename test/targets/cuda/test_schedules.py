@@ -62,7 +62,28 @@ def total() -> Case:
     return m.finish(m.step("ReduceSum", [x], (19, 1), constants={"1": [1]}), label="")
 
 
+def columns() -> Case:
+    m = CaseMaker("rows", 7)
+    x = m.leaf("float32", (130, 36))
+    return m.finish(m.step("ReduceSum", [x], (1, 36), constants={"1": [0]}), label="")
+
+
+def chain() -> Case:
+    m = CaseMaker("elementwise", 7)
+    x, y = m.leaf("float16", (33, 136)), m.leaf("float16", (136,))
+    return m.finish(m.step("Relu", [m.step("Add", [x, y], x.shape)], x.shape), label="")
+
+
+def running() -> Case:
+    m = CaseMaker("rows", 7)
+    x = m.leaf("float32", (5, 300))
+    return m.finish(m.step("CumSum", [x], x.shape, constants={"1": [1]}), label="")
+
+
 CASES: dict[str, Case] = {
+    "chain": chain(),
+    "columns": columns(),
+    "running sums": running(),
     "product of f16": product("float16", 70, 72, 264),
     "product of f32": product("float32", 70, 72, 264),
     "convolution": convolution(),

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from math import prod
 
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.gpu.emit.thread_grid import (
     MAX_GRID,
     LaunchShape,
@@ -36,37 +38,88 @@ from xyntra.passes.lower.nests.vector_body import (
 )
 
 _THREADS = 256
-_STEPS = 4  # vectors of a thread at most
+_STEPS = 4  # vectors of a thread at most, where they are chosen
+_MOST_STEPS = 8
 _LOADS = 16  # of a thread, on their way together
 _BLOCKS = 1024  # several for each multiprocessor
 _OWN = (2, 4, 8)  # neighbours that one thread computes where there are no more
 
 
-def emit_pointwise(nest: LinearNest) -> LaunchShape:
+@dataclass(frozen=True)
+class PointwiseTile:
+    """What one block, and one thread of it, computes.
+
+    Attributes:
+        threads: of a block.
+        vector: neighbours that a thread loads and stores at once.
+        own: neighbours that a thread computes one by one, all there are along the innermost loop.
+        steps: vectors, or single elements, of a thread, whose loads are on their way together.
+    """
+
+    threads: int = 256
+    vector: int = 1
+    own: int = 1
+    steps: int = 1
+
+
+def pointwise_tile(nest: LinearNest) -> PointwiseTile:
+    """Return how threads should share `nest`, which has no reductions."""
+    nest = collapsed(nest)
+    order = coalesced_order(nest)
+    count = prod(loop.extent for loop in nest.loops)
+    lanes = lanes_along(nest, order[-1]) if order else 1
+    if lanes > 1:
+        return PointwiseTile(vector=lanes, steps=_steps(nest, count // lanes))
+    own = _neighbours(nest)
+    if own > 1 or nest.reads_outputs:
+        return PointwiseTile(own=own)
+    return PointwiseTile(steps=_steps(nest, count))
+
+
+def pointwise_refusal(nest: LinearNest, tile: PointwiseTile, device: Device) -> str | None:
+    """Return why threads cannot share `nest` so; None where they can."""
+    nest = collapsed(nest)
+    order = coalesced_order(nest)
+    lanes = lanes_along(nest, order[-1]) if order else 1
+    if tile.threads % device.subgroup or not 0 < tile.threads <= device.block_threads:
+        return f"has blocks of a multiple of {device.subgroup} threads up to {device.block_threads}"
+    if tile.vector < 1 or lanes % tile.vector:
+        return f"takes vectors whose length divides {lanes}, not {tile.vector}"
+    if tile.own not in (1, _neighbours(nest)) or (tile.own > 1 and tile.vector * tile.steps > 1):
+        return f"computes {_neighbours(nest)} neighbours or one in a thread, not {tile.own}"
+    most = 1 if nest.reads_outputs and tile.vector == 1 else _MOST_STEPS
+    return None if 1 <= tile.steps <= most else f"takes 1 to {most} steps, not {tile.steps}"
+
+
+def _neighbours(nest: LinearNest) -> int:
+    """Return how many single neighbours one thread may compute: all along the innermost loop."""
+    order = coalesced_order(nest)
+    extent = nest.loops[order[-1]].extent if order else 1
+    return extent if extent in _OWN and not nest.reads_outputs else 1
+
+
+def emit_pointwise(nest: LinearNest, tile: PointwiseTile) -> LaunchShape:
     """Emit `nest`, which has no reductions, for a launch of the returned shape.
 
     Buffers start at multiples of 16 bytes.
     """
     nest = collapsed(nest)
     order = coalesced_order(nest)
-    lanes = lanes_along(nest, order[-1]) if order else 1
     extents = [nest.loops[number].extent for number in order]
-    if lanes > 1:
-        extents[-1] //= lanes
-        return _emit_by_vectors(nest, list(zip(order, extents, strict=True)), lanes)
-    own = extents[-1] if extents and extents[-1] in _OWN and not nest.reads_outputs else 1
-    if own > 1:
-        extents[-1] = 1
+    if extents:
+        extents[-1] //= tile.vector * tile.own
     loops = list(zip(order, extents, strict=True))
     count = prod(extents)
-    if own == 1 and not nest.reads_outputs and _steps(nest, count) > 1:
-        return _emit_by_elements(nest, loops)
-    shape = LaunchShape(-(-count // _THREADS), _THREADS)
+    if tile.vector > 1:
+        return _emit_by_vectors(nest, loops, tile)
+    if tile.steps > 1:
+        return _emit_by_elements(nest, loops, tile)
+    shape = LaunchShape(-(-count // tile.threads), tile.threads)
     number = global_thread(shape)
-    with below(number, count, always=count % _THREADS == 0):
+    with below(number, count, always=count % tile.threads == 0):
         position = delinearize(number, loops)
-        if own > 1:
-            _emit_neighbours(nest, order[-1], own, position)
+        if tile.own > 1:
+            _emit_neighbours(nest, order[-1], tile.own, position)
         else:
             emit_element(nest, position)
     return shape
@@ -81,19 +134,23 @@ def _emit_neighbours(nest: LinearNest, inner: int, count: int, position: Positio
             store(value, output, offset(output, place))
 
 
-def _emit_by_vectors(nest: LinearNest, loops: Sequence[tuple[int, int]], lanes: int) -> LaunchShape:
+def _emit_by_vectors(
+    nest: LinearNest, loops: Sequence[tuple[int, int]], tile: PointwiseTile
+) -> LaunchShape:
     """Emit `nest` with loops of vectors; a thread takes several, a block neighbouring ones."""
-    shape, places = _places(nest, loops)
+    shape, places = _places(loops, tile)
     inner = loops[-1][0]
     for position, _ in places:
-        position[inner] = arith.muli(position[inner], index(lanes))
-    emit_vectors(nest, inner, lanes, places)
+        position[inner] = arith.muli(position[inner], index(tile.vector))
+    emit_vectors(nest, inner, tile.vector, places)
     return shape
 
 
-def _emit_by_elements(nest: LinearNest, loops: Sequence[tuple[int, int]]) -> LaunchShape:
+def _emit_by_elements(
+    nest: LinearNest, loops: Sequence[tuple[int, int]], tile: PointwiseTile
+) -> LaunchShape:
     """Emit `nest` with several single elements for a thread, whose loads come first."""
-    shape, places = _places(nest, loops)
+    shape, places = _places(loops, tile)
     values = [emit_body(nest, position, []) for position, _ in places]
     for (position, inside), results in zip(places, values, strict=True):
         with nullcontext() if inside is None else when(inside):
@@ -103,22 +160,21 @@ def _emit_by_elements(nest: LinearNest, loops: Sequence[tuple[int, int]]) -> Lau
 
 
 def _places(
-    nest: LinearNest, loops: Sequence[tuple[int, int]]
+    loops: Sequence[tuple[int, int]], tile: PointwiseTile
 ) -> tuple[LaunchShape, list[tuple[Position, ir.Value | None]]]:
     """Return a launch, and where each step of a thread is in `loops`, and if it is inside."""
     count = prod(extent for _, extent in loops)
-    steps = _steps(nest, count)
-    tile = _THREADS * steps
-    shape = LaunchShape(-(-count // tile), _THREADS)
-    wide = shape.grid * tile > MAX_GRID
+    of_block = tile.threads * tile.steps
+    shape = LaunchShape(-(-count // of_block), tile.threads)
+    wide = shape.grid * of_block > MAX_GRID
     block, thread = block_number(), thread_number()
     if wide:
         block, thread = as_index(block), as_index(thread)
-    first = arith.addi(arith.muli(block, like(block, tile)), thread)
+    first = arith.addi(arith.muli(block, like(block, of_block)), thread)
     places = []
-    for step in range(steps):
-        number, inside = arith.addi(first, like(first, step * _THREADS)), None
-        if count % tile:
+    for step in range(tile.steps):
+        number, inside = arith.addi(first, like(first, step * tile.threads)), None
+        if count % of_block:
             last = like(number, count - 1)
             inside = arith.cmpi(arith.CmpIPredicate.ule, number, last)
             # What lies behind the end is computed from the last one, and not stored.

@@ -103,6 +103,13 @@ def transposed_of(nest: LinearNest, device: Device) -> Transposed | None:
     return None if found is None or found.blocks > device.grid else found
 
 
+def transposed_refusal(found: Transposed, size: int) -> str | None:
+    """Return why tiles of `size` cannot compute a nest; None where they can."""
+    most = min(found.extent(found.along), found.extent(found.inner))
+    allowed = [each for each in (_SMALL_TILE, _TILE) if each <= most]
+    return None if size in allowed else f"has tiles of {allowed} elements a side here, not {size}"
+
+
 def emit_transposed(found: Transposed, shared: SharedMemory) -> LaunchShape:
     """Emit a nest by tiles for a launch of the returned shape.
 

@@ -99,6 +99,32 @@ def pair(numbers: tuple[int, ...], name: str) -> tuple[int, int]:
     return numbers[0], numbers[1]
 
 
+def unless(refusal: str | None) -> None:
+    """Refuse what something is wrong with.
+
+    Raises:
+        Impossible: there is a refusal.
+    """
+    if refusal is not None:
+        raise Impossible(refusal)
+
+
+def block_sizes(device: Device) -> list[int]:
+    """Return how many threads a block may have: powers of two, from those of a warp on."""
+    sizes = [device.subgroup << bit for bit in range(device.block_threads.bit_length())]
+    return [each for each in sizes if each <= device.block_threads]
+
+
+def check_threads(threads: int, device: Device) -> None:
+    """Refuse blocks of another size than `block_sizes`.
+
+    Raises:
+        Impossible: they are.
+    """
+    if threads not in block_sizes(device):
+        raise Impossible(f"has blocks of {block_sizes(device)} threads, not {threads}")
+
+
 def no_choices(_subject: object, _device: Device) -> Iterable[NoChoices]:
     """Return the candidates of an emitter that leaves nothing to be chosen."""
     return (NoChoices(),)

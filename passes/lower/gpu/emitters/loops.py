@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
 from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.gpu.device import Device
@@ -14,12 +17,21 @@ from xyntra.passes.lower.gpu.emitters.emitter import (
     Family,
     Impossible,
     NoChoices,
+    block_sizes,
+    check_threads,
     no_choices,
 )
 from xyntra.passes.lower.gpu.loops.loop_threads import emit_loops, plan_loops
 from xyntra.passes.lower.gpu.scan_sort.scans import emit_scan, plan_scan
 from xyntra.passes.lower.gpu.stages.stage import Stage
 from xyntra.passes.lower.nests.access_strides import loop_extents
+
+
+@dataclass(frozen=True)
+class BlockChoices:
+    """How many threads a block has."""
+
+    threads: int = 256
 
 
 def _read(stage: Stage) -> ir.Operation | None:
@@ -31,10 +43,13 @@ def _choose(op: ir.Operation, device: Device) -> Schedule:
         return Schedule("nothing")
     if is_general(op):
         return Schedule("outputs")
-    if op.name == "scf.for" and plan_scan(op, device) is not None:
-        return Schedule("scan")
-    if op.name == "scf.for" and plan_loops(op, device) is not None:
-        return Schedule("loops")
+    if op.name == "scf.for":
+        scan = plan_scan(op, device)
+        if scan is not None:
+            return Schedule.told("scan", BlockChoices(scan.threads))
+        loops = plan_loops(op, device)
+        if loops is not None:
+            return Schedule.told("loops", BlockChoices(loops.threads))
     return Schedule("single-thread")
 
 
@@ -54,18 +69,28 @@ def _plan_outputs(op: ir.Operation, _: NoChoices, device: Device) -> Code:
     return lambda _: emit_general(op)
 
 
-def _plan_scan(op: ir.Operation, _: NoChoices, device: Device) -> Code:
+def _plan_scan(op: ir.Operation, choices: BlockChoices, device: Device) -> Code:
     found = plan_scan(op, device) if op.name == "scf.for" else None
     if found is None:
         raise Impossible("computes running values along rows that are long enough")
-    return lambda shared: emit_scan(found, shared)
+    check_threads(choices.threads, device)
+    sized = replace(found, threads=choices.threads)
+    return lambda shared: emit_scan(sized, shared)
 
 
-def _plan_loops(op: ir.Operation, _: NoChoices, device: Device) -> Code:
+def _plan_loops(op: ir.Operation, choices: BlockChoices, device: Device) -> Code:
     found = plan_loops(op, device) if op.name == "scf.for" else None
     if found is None:
         raise Impossible("needs a loop whose iterations may run at once")
-    return lambda _: emit_loops(found)
+    if found.by_blocks and choices.threads != found.threads:
+        raise Impossible(f"needs the {found.threads} threads a block that the loop is written for")
+    check_threads(choices.threads, device)
+    sized = replace(found, threads=choices.threads)
+    return lambda _: emit_loops(sized)
+
+
+def _block_candidates(_op: ir.Operation, device: Device) -> Iterable[BlockChoices]:
+    return map(BlockChoices, block_sizes(device))
 
 
 def _plan_single(op: ir.Operation, _: NoChoices, device: Device) -> Code:
@@ -80,8 +105,8 @@ LOOPS = Family(
     (
         Emitter("nothing", NoChoices, _plan_nothing, no_choices),
         Emitter("outputs", NoChoices, _plan_outputs, no_choices),
-        Emitter("scan", NoChoices, _plan_scan, no_choices),
-        Emitter("loops", NoChoices, _plan_loops, no_choices),
+        Emitter("scan", BlockChoices, _plan_scan, _block_candidates),
+        Emitter("loops", BlockChoices, _plan_loops, _block_candidates),
         Emitter("single-thread", NoChoices, _plan_single, no_choices),
     ),
 )

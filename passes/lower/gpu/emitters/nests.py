@@ -3,29 +3,53 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.gpu.device import Device
-from xyntra.passes.lower.gpu.elementwise.pointwise import emit_pointwise
-from xyntra.passes.lower.gpu.elementwise.transposed_tiles import emit_transposed, transposed_of
+from xyntra.passes.lower.gpu.elementwise.pointwise import (
+    PointwiseTile,
+    emit_pointwise,
+    pointwise_refusal,
+    pointwise_tile,
+)
+from xyntra.passes.lower.gpu.elementwise.transposed_tiles import (
+    emit_transposed,
+    transposed_of,
+    transposed_refusal,
+)
+from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.emitters.emitter import (
     Code,
     Emitter,
     Family,
     Impossible,
-    NoChoices,
-    no_choices,
+    block_sizes,
+    check_threads,
+    unless,
 )
 from xyntra.passes.lower.gpu.reductions.column_group import column_group
-from xyntra.passes.lower.gpu.reductions.columns import emit_columns
-from xyntra.passes.lower.gpu.reductions.reductions import emit_reduction
-from xyntra.passes.lower.gpu.rows.register_rows import emit_register_rows, plan_register_rows
+from xyntra.passes.lower.gpu.reductions.columns import (
+    column_strips,
+    emit_columns,
+    strips_of,
+    strips_refusal,
+)
+from xyntra.passes.lower.gpu.reductions.reductions import emit_reduction, reduction_threads
+from xyntra.passes.lower.gpu.rows.register_rows import (
+    RegisterRows,
+    emit_register_rows,
+    register_rows,
+)
 from xyntra.passes.lower.gpu.rows.row_extras import RowExtras
-from xyntra.passes.lower.gpu.rows.rows import emit_rows
+from xyntra.passes.lower.gpu.rows.rows import emit_rows, row_threads
 from xyntra.passes.lower.gpu.stages.stage import Stage
 from xyntra.passes.lower.nests.linear_nest import LinearNest, linear_nest
+
+_LANES = (1, 2, 4, 8, 16)
+_STEPS = (1, 2, 4, 8)
 
 
 @dataclass(frozen=True)
@@ -41,6 +65,50 @@ class Nests:
         return self.nests[0] if len(self.nests) == 1 else None
 
 
+@dataclass(frozen=True)
+class ColumnChoices:
+    """How threads share reductions along columns.
+
+    Attributes:
+        vector: neighbouring columns of a thread.
+        above: threads that share a column.
+    """
+
+    vector: int = 1
+    above: int = 1
+
+
+@dataclass(frozen=True)
+class RegisterRowChoices:
+    """How threads hold rows in registers.
+
+    Attributes:
+        threads: of a block that share a row.
+        cluster: blocks that share a row.
+        parked: vectors of a thread that wait in shared memory.
+        beside: rows that neighbouring threads take.
+    """
+
+    threads: int = 32
+    cluster: int = 1
+    parked: int = 0
+    beside: int = 0
+
+
+@dataclass(frozen=True)
+class ThreadChoices:
+    """How many threads compute a row, or an output, together; 1 for a thread by itself."""
+
+    threads: int = 1
+
+
+@dataclass(frozen=True)
+class TransposedChoices:
+    """How many elements a side tiles in shared memory have."""
+
+    tile: int = 64
+
+
 def _read(stage: Stage) -> Nests | None:
     if not stage.is_loops:
         return None
@@ -48,61 +116,116 @@ def _read(stage: Stage) -> Nests | None:
 
 
 def _choose(subject: Nests, device: Device) -> Schedule:
-    if column_group(subject.nests) is not None:
-        return Schedule("columns")
-    if subject.only is None:
-        found = plan_register_rows(subject.nests, subject.generics, device)
-        return Schedule("rows" if found is None else "register-rows")
-    if subject.only.reductions:
-        return Schedule("reduction")
-    return Schedule("pointwise" if transposed_of(subject.only, device) is None else "transposed")
+    group = column_group(subject.nests)
+    if group is not None:
+        strips = column_strips(group, device)
+        return Schedule.told("columns", ColumnChoices(strips.lanes, strips.above))
+    nest = subject.only
+    if nest is None:
+        found = next(_register_rows(subject, device), None)
+        if found is not None:
+            return Schedule.told("register-rows", _of_rows(found))
+        return Schedule.told("rows", ThreadChoices(row_threads(subject.nests, device)))
+    if nest.reductions:
+        return Schedule.told("reduction", ThreadChoices(reduction_threads(nest, device)))
+    across = transposed_of(nest, device)
+    if across is not None:
+        return Schedule.told("transposed", TransposedChoices(across.size))
+    return Schedule.told("pointwise", pointwise_tile(nest))
 
 
-def _plan_columns(subject: Nests, _: NoChoices, device: Device) -> Code:
+def _plan_columns(subject: Nests, choices: ColumnChoices, device: Device) -> Code:
     group = column_group(subject.nests)
     if group is None:
         raise Impossible("cannot compute what does not reduce along columns")
-    return lambda shared: emit_columns(group, subject.generics, shared, device)
+    unless(strips_refusal(group, choices.vector, choices.above))
+    strips = strips_of(group, choices.vector, choices.above)
+    return lambda shared: emit_columns(group, subject.generics, strips, shared)
 
 
-def _register_rows(extras: RowExtras | None) -> Emitter[Nests]:
-    """Return the emitter of rows in registers, with what a target has for long ones."""
-
-    def plan(subject: Nests, _: NoChoices, device: Device) -> Code:
-        found = plan_register_rows(subject.nests, subject.generics, device)
-        if found is None:
-            raise Impossible("cannot hold these rows in registers")
-        return lambda shared: emit_register_rows(found, subject.generics, shared, extras)
-
-    return Emitter("register-rows", NoChoices, plan, no_choices)
+def _register_rows(subject: Nests, device: Device) -> Iterator[RegisterRows]:
+    return register_rows(subject.nests, subject.generics, device)
 
 
-def _plan_rows(subject: Nests, _: NoChoices, device: Device) -> Code:
-    if subject.only is not None:
-        raise Impossible("computes several nests that share rows, and this is one")
-    return lambda shared: emit_rows(subject.nests, subject.generics, shared)
+def _of_rows(found: RegisterRows) -> RegisterRowChoices:
+    plan = found.plan
+    return RegisterRowChoices(plan.threads, plan.cluster, plan.parked, plan.beside)
 
 
-def _plan_reduction(subject: Nests, _: NoChoices, device: Device) -> Code:
+def _plan_rows(subject: Nests, choices: ThreadChoices, device: Device) -> Code:
+    if subject.only is not None or not row_threads(subject.nests, device):
+        raise Impossible("computes several nests that share rows, and these do not")
+    check_threads(choices.threads, device)
+    return lambda shared: emit_rows(subject.nests, subject.generics, choices.threads, shared)
+
+
+def _plan_reduction(subject: Nests, choices: ThreadChoices, device: Device) -> Code:
     nest = subject.only
     if nest is None or not nest.reductions:
         raise Impossible("computes one nest that reduces")
-    return lambda shared: emit_reduction(nest, shared)
+    if choices.threads != 1:
+        check_threads(choices.threads, device)
+        if Combiner.of(nest) is None:
+            raise Impossible("needs an order here, which one thread keeps: threads = 1")
+    return lambda shared: emit_reduction(nest, choices.threads, shared)
 
 
-def _plan_transposed(subject: Nests, _: NoChoices, device: Device) -> Code:
+def _plan_transposed(subject: Nests, choices: TransposedChoices, device: Device) -> Code:
     nest = subject.only
     found = None if nest is None or nest.reductions else transposed_of(nest, device)
     if found is None:
         raise Impossible("computes one nest, with a single input that lies across")
-    return lambda shared: emit_transposed(found, shared)
+    unless(transposed_refusal(found, choices.tile))
+    sized = replace(found, size=choices.tile)
+    return lambda shared: emit_transposed(sized, shared)
 
 
-def _plan_pointwise(subject: Nests, _: NoChoices, device: Device) -> Code:
+def _plan_pointwise(subject: Nests, choices: PointwiseTile, device: Device) -> Code:
     nest = subject.only
     if nest is None or nest.reductions:
         raise Impossible("computes one nest that does not reduce")
-    return lambda _: emit_pointwise(nest)
+    unless(pointwise_refusal(nest, choices, device))
+    return lambda _: emit_pointwise(nest, choices)
+
+
+def _column_candidates(subject: Nests, device: Device) -> Iterable[ColumnChoices]:
+    return (ColumnChoices(lanes, 1 << bit) for lanes in _LANES for bit in range(6))
+
+
+def _register_row_candidates(subject: Nests, device: Device) -> Iterable[RegisterRowChoices]:
+    return map(_of_rows, _register_rows(subject, device))
+
+
+def _block_candidates(subject: Nests, device: Device) -> Iterable[ThreadChoices]:
+    return map(ThreadChoices, block_sizes(device))
+
+
+def _reduction_candidates(subject: Nests, device: Device) -> Iterable[ThreadChoices]:
+    return map(ThreadChoices, (1, *block_sizes(device)))
+
+
+def _transposed_candidates(subject: Nests, device: Device) -> Iterable[TransposedChoices]:
+    return map(TransposedChoices, (32, 64))
+
+
+def _pointwise_candidates(subject: Nests, device: Device) -> Iterator[PointwiseTile]:
+    if subject.only is not None and not subject.only.reductions:
+        yield pointwise_tile(subject.only)
+        for threads in block_sizes(device):
+            yield from (PointwiseTile(threads, v, 1, s) for v in _LANES for s in _STEPS)
+
+
+def _emitter_of_register_rows(extras: RowExtras | None) -> Emitter[Nests]:
+    """Return the emitter of rows in registers, with what a target has for long ones."""
+
+    def plan(subject: Nests, choices: RegisterRowChoices, device: Device) -> Code:
+        known = {_of_rows(each): each for each in _register_rows(subject, device)}
+        if choices not in known:
+            raise Impossible("cannot hold these rows in registers so")
+        found = known[choices]
+        return lambda shared: emit_register_rows(found, subject.generics, shared, extras)
+
+    return Emitter("register-rows", RegisterRowChoices, plan, _register_row_candidates)
 
 
 def nests_family(extras: RowExtras | None = None) -> Family[Nests]:
@@ -111,11 +234,11 @@ def nests_family(extras: RowExtras | None = None) -> Family[Nests]:
         _read,
         _choose,
         (
-            Emitter("columns", NoChoices, _plan_columns, no_choices),
-            _register_rows(extras),
-            Emitter("rows", NoChoices, _plan_rows, no_choices),
-            Emitter("reduction", NoChoices, _plan_reduction, no_choices),
-            Emitter("transposed", NoChoices, _plan_transposed, no_choices),
-            Emitter("pointwise", NoChoices, _plan_pointwise, no_choices),
+            Emitter("columns", ColumnChoices, _plan_columns, _column_candidates),
+            _emitter_of_register_rows(extras),
+            Emitter("rows", ThreadChoices, _plan_rows, _block_candidates),
+            Emitter("reduction", ThreadChoices, _plan_reduction, _reduction_candidates),
+            Emitter("transposed", TransposedChoices, _plan_transposed, _transposed_candidates),
+            Emitter("pointwise", PointwiseTile, _plan_pointwise, _pointwise_candidates),
         ),
     )

@@ -45,7 +45,7 @@ _FEW_THREADS = 64 * _THREADS  # for fewer, narrower vectors occupy more multipro
 
 
 @dataclass(frozen=True)
-class _Strips:
+class Strips:
     """How threads share columns.
 
     Attributes:
@@ -72,17 +72,16 @@ class _Strips:
 
 
 def emit_columns(
-    group: ColumnGroup, generics: Sequence[ir.Operation], shared: SharedMemory, device: Device
+    group: ColumnGroup, generics: Sequence[ir.Operation], strips: Strips, shared: SharedMemory
 ) -> LaunchShape:
     """Emit `group` for a launch of the returned shape.
 
     Args:
         group: the nests.
         generics: the operations that they come from, and that will be removed.
+        strips: how threads share columns.
         shared: for what threads exchange.
-        device: that the code is for.
     """
-    strips = _strips(group, device)
     thread = thread_number()
     beside = arith.andi(thread, i32(strips.beside - 1))
     above = arith.shrui(thread, i32(strips.beside.bit_length() - 1))
@@ -105,24 +104,44 @@ def emit_columns(
     return LaunchShape(-(-strips.vectors // strips.beside), _THREADS)
 
 
-def _strips(group: ColumnGroup, device: Device) -> _Strips:
-    inner, extent = group.columns[-1]
-    moving = next(each for each in group.reduction.inputs if each.strides[inner] == 1)
-    # Results are written one by one: only what is read has to fit.
-    lanes = lanes_in_memory(replace(group.reduction, outputs=(moving,)), inner)
+def column_strips(group: ColumnGroup, device: Device) -> Strips:
+    """Return how threads should share the columns of `group`."""
+    lanes, length = _most_lanes(group), prod(extent for _, extent in group.rows)
     outputs = prod(extent for _, extent in group.columns)
-    length = prod(extent for _, extent in group.rows)
     while lanes > 1 and outputs // lanes * -(-length // _TOGETHER) < _FEW_THREADS:
         lanes //= 2
-    columns = (*group.columns[:-1], (inner, extent // lanes))
-    vectors, above = prod(extent for _, extent in columns), 1
+    vectors, above = outputs // lanes, 1
     while (
         above < _MOST_ABOVE
         and above * 2 * _TOGETHER <= length
         and vectors * above < 2 * device.multiprocessors * _THREADS
     ):
         above *= 2
-    return _Strips(columns, length, lanes, above)
+    return strips_of(group, lanes, above)
+
+
+def strips_refusal(group: ColumnGroup, lanes: int, above: int) -> str | None:
+    """Return why threads cannot share columns so; None where they can."""
+    most = _most_lanes(group)
+    if lanes < 1 or most % lanes:
+        return f"takes vectors whose length divides {most}, not {lanes}"
+    allowed = [1 << bit for bit in range(_MOST_ABOVE.bit_length())]
+    return None if above in allowed else f"lets {allowed} threads share a column, not {above}"
+
+
+def strips_of(group: ColumnGroup, lanes: int, above: int) -> Strips:
+    """Return columns shared by vectors of `lanes`, and `above` threads each."""
+    inner, extent = group.columns[-1]
+    columns = (*group.columns[:-1], (inner, extent // lanes))
+    return Strips(columns, prod(extent for _, extent in group.rows), lanes, above)
+
+
+def _most_lanes(group: ColumnGroup) -> int:
+    """Return how many neighbouring columns one thread can load at once."""
+    inner = group.columns[-1][0]
+    moving = next(each for each in group.reduction.inputs if each.strides[inner] == 1)
+    # Results are written one by one: only what is read has to fit.
+    return lanes_in_memory(replace(group.reduction, outputs=(moving,)), inner)
 
 
 @dataclass(frozen=True)
@@ -130,7 +149,7 @@ class _Column:
     """The part of one thread in a vector of columns."""
 
     group: ColumnGroup
-    strips: _Strips
+    strips: Strips
     position: Position
     above: ir.Value
 
@@ -178,7 +197,7 @@ class _Column:
 
 
 def _meet(
-    vector: ir.Value, group: ColumnGroup, strips: _Strips, shared: SharedMemory
+    vector: ir.Value, group: ColumnGroup, strips: Strips, shared: SharedMemory
 ) -> Callable[[int], ir.Value]:
     """Let threads above one another meet.
 

@@ -42,16 +42,30 @@ _MIN_SHARED = 32  # shorter reductions do not occupy a warp
 _MANY_OUTPUTS = 1 << 16  # enough threads for a whole device
 
 
-def emit_reduction(nest: LinearNest, shared: SharedMemory) -> LaunchShape:
-    """Emit `nest`, which reduces, for a launch of the returned shape."""
+def reduction_threads(nest: LinearNest, device: Device) -> int:
+    """Return how many threads should compute an output of `nest` together: 1, or a block."""
+    nest = collapsed(nest)
+    order = coalesced_order(nest)
+    outputs = prod(nest.loops[number].extent for number in order)
+    if Combiner.of(nest) is None or _suits_threads(nest, order, outputs):
+        return 1
+    return block_threads(prod(nest.loops[number].extent for number in nest.reductions), device)
+
+
+def emit_reduction(nest: LinearNest, threads: int, shared: SharedMemory) -> LaunchShape:
+    """Emit `nest`, which reduces, for a launch of the returned shape.
+
+    Args:
+        nest: the reduction.
+        threads: that compute an output together; with more than one there is a `Combiner`.
+        shared: for what the warps of a block exchange.
+    """
     nest = collapsed(nest)
     order = coalesced_order(nest)
     outputs = prod(nest.loops[number].extent for number in order)
     combiner = Combiner.of(nest)
-    if combiner is None or _suits_threads(nest, order, outputs):
+    if combiner is None or threads == 1:
         return _thread_each(nest, order, outputs)
-    length = prod(nest.loops[number].extent for number in nest.reductions)
-    threads = block_threads(length, shared.device)
     position = delinearize(block_number(), _extents(nest, order))
     reduce_in_block(nest, position, combiner, threads, shared)
     return LaunchShape(outputs, threads)

@@ -9,7 +9,7 @@ between the blocks of a cluster through each other's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -33,7 +33,7 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
 from xyntra.passes.lower.gpu.rows.row_accesses import first_reads, is_recomputed
 from xyntra.passes.lower.gpu.rows.row_extras import BlockCluster, ParkedRows, RowExtras
 from xyntra.passes.lower.gpu.rows.row_order import in_rows
-from xyntra.passes.lower.gpu.rows.row_plan import RowPlan, row_plan
+from xyntra.passes.lower.gpu.rows.row_plan import RowPlan, row_plans
 from xyntra.passes.lower.gpu.rows.row_values import Row, RowValues
 from xyntra.passes.lower.gpu.rows.shifted_sums import ShiftedSum, shifted_sum
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
@@ -57,10 +57,10 @@ class RegisterRows:
     plan: RowPlan
 
 
-def plan_register_rows(
+def register_rows(
     nests: Sequence[LinearNest], generics: Sequence[ir.Operation], device: Device
-) -> RegisterRows | None:
-    """Return how threads hold the rows that `nests` share; None where they do not fit registers.
+) -> Iterator[RegisterRows]:
+    """Yield the ways in which threads hold the rows that `nests` share, the best first.
 
     Args:
         nests: at least two, in order.
@@ -68,8 +68,8 @@ def plan_register_rows(
         device: that the code is for.
     """
     ordered, count = in_rows(nests)
-    plan = row_plan(ordered, count, generics, device)
-    return None if plan is None else RegisterRows(ordered, count, plan)
+    for plan in row_plans(ordered, count, generics, device):
+        yield RegisterRows(ordered, count, plan)
 
 
 def emit_register_rows(

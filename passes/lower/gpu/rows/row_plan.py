@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -140,7 +140,17 @@ class RowPlan:
 def row_plan(
     nests: Sequence[LinearNest], count: int, generics: Sequence[ir.Operation], device: Device
 ) -> RowPlan | None:
-    """Return how threads share the rows of `nests`, None where rows must lie in memory.
+    """Return how threads should share the rows of `nests`; None where rows must lie in memory.
+
+    Arguments are those of `row_plans`.
+    """
+    return next(row_plans(nests, count, generics, device), None)
+
+
+def row_plans(
+    nests: Sequence[LinearNest], count: int, generics: Sequence[ir.Operation], device: Device
+) -> Iterator[RowPlan]:
+    """Yield every way in which threads may share the rows of `nests`, the best first.
 
     Args:
         nests: what shares its `count` outer loops, with as few loops behind them as can be.
@@ -151,9 +161,9 @@ def row_plan(
     lengths = {nest.loops[count].extent for nest in nests if len(nest.loops) > count}
     across = is_across(nests, count)
     if len(lengths) != 1 or not all(_is_simple(nest, count, across=across) for nest in nests):
-        return None
+        return
     if not is_written_where_read(nests, count):
-        return None
+        return
     length = lengths.pop()
     outer = tuple(loop.extent for loop in nests[0].loops[:count])
     accesses = [each for nest in nests for each in row_accesses(nest, count)]
@@ -163,19 +173,20 @@ def row_plan(
     item = max(map(item_bytes, in_memory), default=_VECTOR_BYTES)
     live = _live_bytes(nests, count)
     if across:
-        return None if gathers else _columns(RowPlan(device, outer, length, 1, 1, 1, item), live)
+        plan = None if gathers else _columns(RowPlan(device, outer, length, 1, 1, 1, item), live)
+        yield from () if plan is None else (plan,)
+        return
     lanes = _lanes(in_memory, gathers, count, length)
     own, common = _read_bytes(nests, count)
     own += sum(each.nbytes for each in gathers)
     smallest = RowPlan(device, outer, length, lanes, device.subgroup, 1, item)
-    parked = _parked_plan(nests, count, generics, smallest)
-    if parked is not None and not gathers:
-        return parked
-    return _fitting_plan(smallest, live, own, common)
+    if not gathers:
+        yield from _parked_plans(nests, count, generics, smallest)
+    yield from _fitting_plans(smallest, live, own, common)
 
 
-def _fitting_plan(smallest: RowPlan, live: int, own: int, common: int) -> RowPlan | None:
-    """Return the first way to share a row at which it fits registers; None where none does.
+def _fitting_plans(smallest: RowPlan, live: int, own: int, common: int) -> Iterator[RowPlan]:
+    """Yield the ways to share a row at which it fits registers, the one with fewest threads first.
 
     Args:
         smallest: the plan for a warp.
@@ -198,8 +209,7 @@ def _fitting_plan(smallest: RowPlan, live: int, own: int, common: int) -> RowPla
                 plan = _of_parts(plan, max(live, own))
             elements = plan.steps * plan.lanes
             fits = elements * (own + common) <= _AHEAD * _REGISTER
-            return replace(plan, ahead=fits and threads <= _THREADS_AHEAD)
-    return None
+            yield replace(plan, ahead=fits and threads <= _THREADS_AHEAD)
 
 
 def _of_parts(plan: RowPlan, nbytes: int) -> RowPlan:
@@ -241,23 +251,23 @@ def _suits_columns(plan: RowPlan, live: int) -> bool:
     return fits and (plan.rows * plan.threads >= _MANY_THREADS or plan.steps <= _FEW_STEPS)
 
 
-def _parked_plan(
+def _parked_plans(
     nests: Sequence[LinearNest],
     count: int,
     generics: Sequence[ir.Operation],
     plan: RowPlan,
-) -> RowPlan | None:
-    """Return `plan` with rows that wait in shared memory, None where they should not, or cannot."""
+) -> Iterator[RowPlan]:
+    """Yield `plan` with rows that wait in shared memory, where they should, and can."""
     if not plan.device.has(Feature.ASYNC_COPIES):
-        return None
+        return
     reads = [each for _, each in first_reads(nests, count) if not is_common(each, count)]
     if any(plan.lanes * item_bytes(each) not in _COPIED for each in reads):
-        return None
+        return
     own, _ = _read_bytes(nests, count)
     if own * plan.length <= _SHORT_ROW or not _writes_rows(nests, count, generics):
-        return None
+        return
     if not _are_read_again(reads, nests, count):
-        return None
+        return
     live = _live_bytes(nests, count)
     anew = [nest for nest in nests if is_recomputed(nest, count, generics)]
     elsewhere = {root(each.value) for each in reads}
@@ -272,13 +282,12 @@ def _parked_plan(
         if rest * live + parked * plan.lanes * kept > registers * _REGISTER:
             continue
         if cluster > 1 and not plan.device.has(Feature.CLUSTERS):
-            return None
+            return
         if threads * parked * plan.lanes * own + _WORDS > plan.device.block_shared_bytes:
             continue
         enough = 1 if rest else _MANY_BLOCKS * plan.device.multiprocessors
         if enough <= plan.rows * cluster <= plan.device.grid:
-            return replace(found, parked=parked)
-    return None
+            yield replace(found, parked=parked)
 
 
 def _writes_rows(nests: Sequence[LinearNest], count: int, generics: Sequence[ir.Operation]) -> bool:

@@ -9,7 +9,7 @@ from math import prod
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
-from xyntra.errors import CompileError
+from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.gpu.elementwise.pointwise import emit_element, emit_vectors
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
@@ -32,26 +32,31 @@ from xyntra.passes.lower.nests.loop_builder import Position, index
 from xyntra.passes.lower.nests.row_group import with_row_buffers
 
 
+def row_threads(nests: Sequence[LinearNest], device: Device) -> int:
+    """Return how many threads should share a row of `nests`; 0 where they share no loops."""
+    ordered, count = in_rows(nests)
+    lengths = [_row_length(collapsed(nest, fixed=count), count) for nest in ordered]
+    return block_threads(max(lengths), device) if count else 0
+
+
 def emit_rows(
-    nests: Sequence[LinearNest], generics: Sequence[ir.Operation], shared: SharedMemory
+    nests: Sequence[LinearNest],
+    generics: Sequence[ir.Operation],
+    threads: int,
+    shared: SharedMemory,
 ) -> LaunchShape:
     """Emit `nests`, which share their outer loops, for a launch of the returned shape.
 
     Args:
         nests: at least two, in order.
         generics: the operations that they come from, and that will be removed.
+        threads: of a block, which computes a row.
         shared: where rows that only these operations use are kept.
-
-    Raises:
-        CompileError: they do not share loops.
     """
     nests, count = in_rows(nests)
-    if not count:
-        raise CompileError("kernel-rows", "operations of one launch share no loops")
     nests = with_row_buffers(nests, count, generics, shared.row)
     nests = [collapsed(nest, fixed=count) for nest in nests]
     outer = [(number, loop.extent) for number, loop in enumerate(nests[0].loops[:count])]
-    threads = block_threads(max(_row_length(nest, count) for nest in nests), shared.device)
     position = delinearize(block_number(), outer)
     for number, nest in enumerate(nests):
         if number:

@@ -49,12 +49,14 @@ class RowScan:
         rows: the loops over rows.
         scan: what is known of the one along a row.
         count: how many rows there are.
+        threads: of a block, which takes a row.
     """
 
     whole: ir.Operation
     rows: tuple[ir.Operation, ...]
     scan: Scan
     count: int
+    threads: int
 
 
 def plan_scan(whole: ir.Operation, device: Device) -> RowScan | None:
@@ -66,7 +68,10 @@ def plan_scan(whole: ir.Operation, device: Device) -> RowScan | None:
     count = prod(constant_trips(each) or 1 for each in rows)
     if scan is None or scan.length < _SHORT or count > device.grid:
         return None
-    return RowScan(whole, tuple(rows), scan, count)
+    threads, most = device.subgroup, min(_MOST_THREADS, device.block_threads)
+    while threads < most and threads * _EACH < scan.length:
+        threads *= 2
+    return RowScan(whole, tuple(rows), scan, count, threads)
 
 
 def emit_scan(found: RowScan, shared: SharedMemory) -> LaunchShape:
@@ -76,10 +81,7 @@ def emit_scan(found: RowScan, shared: SharedMemory) -> LaunchShape:
         found: the loops, inside the stage of their launch.
         shared: for what warps exchange.
     """
-    scan = found.scan
-    threads, most = shared.device.subgroup, min(_MOST_THREADS, shared.device.block_threads)
-    while threads < most and threads * _EACH < scan.length:
-        threads *= 2
+    scan, threads = found.scan, found.threads
     give_each(found.rows, found.whole, block_number)
     with scan.loop.location, ir.InsertionPoint(scan.loop):
         _Block(scan, threads, shared).emit()
