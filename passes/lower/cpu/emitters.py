@@ -20,7 +20,9 @@ from xyntra.passes.lower.cpu import (
 )
 from xyntra.passes.lower.cpu.emitter import Stage
 from xyntra.passes.lower.cpu.machine import LoweringOptions
-from xyntra.passes.lower.nests.taken import NOTHING_TAKEN
+from xyntra.passes.lower.cpu.told import read_choices, schedule_of
+from xyntra.passes.lower.nests.kernel_function import direct_operations_named
+from xyntra.passes.lower.nests.taken import Taken
 
 __all__ = ["STAGES", "emitter_names", "legal_schedules"]
 
@@ -46,11 +48,12 @@ def legal_schedules(op: ir.Operation, options: LoweringOptions) -> Iterator[Sche
     """Yield what could be told about `op`: for each emitter that takes it, all that it suggests.
 
     Args:
-        op: a linalg.generic on final buffers, no neighbour of which has code yet.
+        op: a linalg.generic on final buffers. What the schedules of others take is not suggested.
         options: the machine.
     """
+    taken = _taken_beside(op)
     for stage in STAGES:
-        place = stage.find(op, NOTHING_TAKEN)
+        place = stage.find(op, taken)
         for emitter in stage.emitters if place is not None else ():
             known = set()
             for choices in emitter.space(place, options):
@@ -61,3 +64,18 @@ def legal_schedules(op: ir.Operation, options: LoweringOptions) -> Iterator[Sche
                 if choices not in known:
                     known.add(choices)
                     yield Schedule.told(emitter.name, choices)
+
+
+def _taken_beside(op: ir.Operation) -> Taken:
+    """Return what the schedules of the other nests around take."""
+    taken = Taken()
+    others = direct_operations_named(op.parent, "linalg.generic")
+    told = [(each, schedule_of(each)) for each in others if each != op]
+    for stage in STAGES:
+        for each, schedule in told:
+            emitter = None if schedule is None else stage.named(schedule.emitter)
+            place = None if emitter is None else stage.find(each, taken)
+            if schedule is not None and emitter is not None and place is not None:
+                choices = read_choices(each, schedule, emitter.choices)
+                taken.take(emitter.group(place, choices))
+    return taken

@@ -412,3 +412,29 @@ def test_threads_are_told_no_negative_numbers(lowered_by, choices, message):
     edit = editing(lambda op, schedule: with_choices(schedule, **choices))
     with pytest.raises(CompileError, match=message):
         lowered_by(CASES["product"].text, edit, OPTIONS)
+
+
+def test_what_another_schedule_takes_is_not_suggested(lowered_by):
+    kind = "tensor<1x45x1x70xf32>"
+    plain = "affine_map<(n, y, x, c) -> (n, y, x, c)>"
+    doubled = f"""%i = tensor.empty() : {kind}
+      %w = linalg.generic {{indexing_maps = [{plain}, {plain}],
+          iterator_types = ["parallel", "parallel", "parallel", "parallel"]}}
+        ins(%a0: {kind}) outs(%i: {kind}) {{
+      ^bb0(%s: f32, %o: f32):
+        %t = arith.addf %s, %s : f32
+        linalg.yield %t : f32
+      }} -> {kind}
+      %initial"""
+    text = CASES["product"].text.replace("%initial", doubled, 1).replace("ins(%a0, ", "ins(%w, ")
+    seen: list[Schedule] = []
+
+    def edit(op: ir.Operation, schedule: Schedule) -> Schedule:
+        if schedule.emitter == "register-tiles":
+            return schedule
+        seen.extend(legal_schedules(op, OPTIONS))
+        return seen[-1]
+
+    case = Case(text, lambda a, b: 2 * product(a, b))
+    assert_right(lowered_by(text, editing(edit), OPTIONS), case)
+    assert {each.choices.get("nests", 1) for each in seen} == {1}
