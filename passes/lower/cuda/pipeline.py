@@ -151,7 +151,7 @@ def _emit(module: ir.Operation, device: Device) -> list[CudaLaunch | None]:
     for number, stage in enumerate(stages):
         with module.context:
             if plain:
-                shape = emit_plain_stage(stage)
+                shape = emit_plain_stage(stage, device)
             else:
                 shape = emit_stage(stage, module, f"{name}_{number}", device)
         launch = None if shape is None else CudaLaunch.of(shape)

@@ -77,7 +77,9 @@ def chain() -> Case:
 def running() -> Case:
     m = CaseMaker("rows", 7)
     x = m.leaf("float32", (5, 300))
-    return m.finish(m.step("CumSum", [x], x.shape, constants={"1": [1]}), label="")
+    return m.finish(
+        m.step("CumSum", [x], x.shape, constants={"1": [1]}, exclusive=0, reverse=0), label=""
+    )
 
 
 CASES: dict[str, Case] = {

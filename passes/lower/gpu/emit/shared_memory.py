@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
+from xyntra.errors import CompileError
 from xyntra.passes.lower.gpu.device import Device
 
 ALIGNMENT = 16
@@ -30,8 +31,16 @@ class SharedMemory:
     used: int = 0
 
     def allocate(self, size: int, element: ir.Type) -> ir.Value:
-        """Return memory for `size` elements at the insertion point."""
+        """Return memory for `size` elements at the insertion point.
+
+        Raises:
+            CompileError: `shared-memory`, the device does not have as much.
+        """
         self.used += size * ITEM_BYTES[str(element)]
+        if self.used > self.device.static_bytes:
+            message = f"a kernel needs {self.used:,} bytes of shared memory"
+            cause = f"{self.device.name} has {self.device.static_bytes:,}"
+            raise CompileError("shared-memory", message, cause=cause)
         alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), ALIGNMENT)
         return ir.Operation.create(
             "memref.alloc",

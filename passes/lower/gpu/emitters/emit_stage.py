@@ -8,7 +8,7 @@ from xyntra.errors import CompileError
 from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.gpu.elementwise.general import emit_general, is_general
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
-from xyntra.passes.lower.gpu.emit.thread_grid import MAX_GRID, LaunchShape
+from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape
 from xyntra.passes.lower.gpu.emitters.families import code_of, families_of
 from xyntra.passes.lower.gpu.stages.launch_groups import is_nest
 from xyntra.passes.lower.gpu.stages.stage import Stage
@@ -40,10 +40,10 @@ def emit_stage(stage: Stage, module: ir.Operation, name: str, device: Device) ->
     with shared_constants(stage.op.regions[0].blocks[0]):
         code = code_of(stage, families_of(device), device)
         with last.location, ir.InsertionPoint(last):
-            return _checked(code(SharedMemory(module, name, device)))
+            return _checked(code(SharedMemory(module, name, device)), device)
 
 
-def emit_plain_stage(stage: Stage) -> LaunchShape | None:
+def emit_plain_stage(stage: Stage, device: Device) -> LaunchShape | None:
     """Emit a stage of one operation as `emit_stage` does, with one thread for each element.
 
     What no thread can compute alone is left to a single one.
@@ -54,7 +54,7 @@ def emit_plain_stage(stage: Stage) -> LaunchShape | None:
     if not is_general(op):
         return _SINGLE
     with op.location, ir.InsertionPoint(op):
-        return _checked(emit_general(op))
+        return _checked(emit_general(op), device)
 
 
 def erase_emitted(stage: Stage) -> None:
@@ -64,7 +64,15 @@ def erase_emitted(stage: Stage) -> None:
             op.erase()
 
 
-def _checked(shape: LaunchShape | None) -> LaunchShape | None:
-    if shape is not None and shape.grid > MAX_GRID:
-        raise CompileError("kernel-grid", f"a kernel needs {shape.grid:,} blocks of threads")
+def _checked(shape: LaunchShape | None, device: Device) -> LaunchShape | None:
+    if shape is None:
+        return None
+    if shape.grid > device.grid:
+        message = f"a kernel needs {shape.grid:,} blocks of threads"
+        raise CompileError("kernel-grid", message, cause=f"{device.name} has {device.grid:,}")
+    if shape.block > device.block_threads:
+        message = f"a kernel needs blocks of {shape.block:,} threads"
+        raise CompileError(
+            "kernel-block", message, cause=f"{device.name}: {device.block_threads:,}"
+        )
     return shape

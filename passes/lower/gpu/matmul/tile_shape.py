@@ -82,7 +82,7 @@ def choose_shape(device: Device, rows: int, columns: int, batch: int) -> TileSha
     """
     for shape, share in ((_LARGE, _MANY_BLOCKS), (_MIDDLE, _ENOUGH_BLOCKS)):
         enough = shape.blocks(rows, columns, batch) >= share * device.multiprocessors
-        if enough and _fits(shape, rows, columns):
+        if enough and _fits(shape, rows, columns) and shape.threads <= device.block_threads:
             return shape
     return _SMALL
 
