@@ -10,7 +10,7 @@ than they need, and columns therefore lie in different banks. On an H100, f16 of
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from torch_mlir.dialects import arith
@@ -72,6 +72,11 @@ class Transposed:
         """Elements from one row of a tile to the next."""
         return self.size + max(1, _WORD // item_bytes(self.access))
 
+    @property
+    def nbytes(self) -> int:
+        """Shared memory of a tile."""
+        return self.size * self.pitch * item_bytes(self.access)
+
     def extent(self, loop: int) -> int:
         """Iterations of a loop."""
         return int(self.nest.loops[loop].extent)
@@ -100,13 +105,16 @@ def transposed_of(nest: LinearNest, device: Device) -> Transposed | None:
         device: that the code is for.
     """
     found = _transposed(collapsed(nest))
+    if found is not None and found.nbytes > device.static_bytes:
+        found = replace(found, size=_SMALL_TILE)
     return None if found is None or found.blocks > device.grid else found
 
 
-def transposed_refusal(found: Transposed, size: int) -> str | None:
+def transposed_refusal(found: Transposed, size: int, device: Device) -> str | None:
     """Return why tiles of `size` cannot compute a nest; None where they can."""
     most = min(found.extent(found.along), found.extent(found.inner))
-    allowed = [each for each in (_SMALL_TILE, _TILE) if each <= most]
+    known = [each for each in (_SMALL_TILE, _TILE) if each <= most]
+    allowed = [s for s in known if replace(found, size=s).nbytes <= device.static_bytes]
     return None if size in allowed else f"has tiles of {allowed} elements a side here, not {size}"
 
 

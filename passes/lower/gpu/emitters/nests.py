@@ -175,7 +175,7 @@ def _plan_transposed(subject: Nests, choices: TransposedChoices, device: Device)
     found = None if nest is None or nest.reductions else transposed_of(nest, device)
     if found is None:
         raise Impossible("computes one nest, with a single input that lies across")
-    unless(transposed_refusal(found, choices.tile))
+    unless(transposed_refusal(found, choices.tile, device))
     sized = replace(found, size=choices.tile)
     return lambda shared: emit_transposed(sized, shared)
 
