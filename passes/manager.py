@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from xyntra.dialects.mlir import ir
@@ -107,8 +107,19 @@ def resolve(pipeline: PipelineSpec) -> list[Runnable]:
         elif element in PIPELINES:
             steps += resolve(element)
         else:
-            steps += map(_resolve_step, parse_pipeline(element))
+            for step in parse_pipeline(element):
+                steps += map(_resolve_step, _expanded(step))
     return steps
+
+
+def _expanded(step: Step) -> Iterator[Step]:
+    """Yield a step, or those of the pipeline that it names, nested as it is."""
+    if step.name not in PIPELINES or step.options:
+        yield step
+        return
+    for element in expand(step.name):
+        for each in parse_pipeline(element):
+            yield replace(each, nest=(*step.nest, *each.nest[1:]))
 
 
 def _resolve_step(step: Step) -> Runnable:

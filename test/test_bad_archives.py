@@ -17,7 +17,7 @@ from onnx_models import mlp
 import xyntra
 from xyntra.errors import ArchiveError
 from xyntra.executable import Executable
-from xyntra.plan.container import read_container, write_container
+from xyntra.plan.container import VERSION, read_container, write_container
 
 X = np.ones((4, 32), np.float32)
 
@@ -162,7 +162,7 @@ def test_a_header_of_another_form_is_refused(tmp_path: Path, saved: bytes) -> No
     ):
         path = tmp_path / "m.xyn"
         digest = hashlib.sha256(header).digest()
-        path.write_bytes(struct.pack("<8sIQ32s", saved[:8], 1, len(header), digest) + header)
+        path.write_bytes(struct.pack("<8sIQ32s", saved[:8], VERSION, len(header), digest) + header)
         assert refuse(path).code == "archive-invalid"
 
 
@@ -195,7 +195,7 @@ def leaves(entry: Any, *path: Any) -> Iterator[tuple[Any, ...]]:
 
 
 # What is for people to read, and has no part in a call.
-_SPEAKS = {"cost", "boundaries", "unfused", "operations", "flops", "kind", "schedule", "source"}
+_SPEAKS = {"cost", "boundaries", "unfused", "operations", "flops", "kind", "schedules", "source"}
 _SPEAKS |= {"nodes", "parameter_file", "name", "fixed_by", "fallbacks"}
 _APART = (("weights_apart",), True)  # which is a model that is given its weights
 _OTHERS: tuple[Any, ...] = (-1, 1 << 70, 10**400, 0.5, True, "x", "", None, [], [[]], {})

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from xyntra.config import Config, load_config
@@ -25,6 +26,7 @@ def compile(  # noqa: A001  (the name that users expect)
     constants: Mapping[str, Any] | None = None,
     precision: str | None = None,
     threads: int | None = None,
+    trust_code: bool = False,
     config: ConfigLike = None,
 ) -> Executable:
     """Compile a model into an executable.
@@ -43,10 +45,12 @@ def compile(  # noqa: A001  (the name that users expect)
             "tf32", which rounds their factors to 11 bits.
         threads: how many threads work on one call; `XYNTRA_THREADS`, or one for each core that this
             process may use, where not given. The results do not depend on it.
+        trust_code: allow MLIR text below the level of kernel functions (stages, gpu, nvvm and ptx),
+            which can read and write any memory, like a program: only if you trust its author.
         config: further settings: a `Config`, a mapping, or the path of a TOML file.
 
     Raises:
-        ModelError: the file or the graph is wrong.
+        ModelError: the file or the graph is wrong, or holds code that is not trusted.
         UnsupportedError: the model is valid, but something in it is not compiled.
         InputError: `inputs`, `dims` or `constants` does not fit the model.
         ConfigError: a setting is wrong.
@@ -58,7 +62,8 @@ def compile(  # noqa: A001  (the name that users expect)
 
     given = {"target": target, "precision": precision, "threads": threads}
     settings = load_config(config, **{k: v for k, v in given.items() if v is not None})
-    return compile_source(open_source(model), sizes_of(inputs, dims, constants), settings)
+    source = replace(open_source(model), trusted=trust_code)
+    return compile_source(source, sizes_of(inputs, dims, constants), settings)
 
 
 def load(

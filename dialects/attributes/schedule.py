@@ -73,6 +73,22 @@ class Schedule:
         values: dict[str, Any] = read_fields(entries, _defaults(kind), _bad)
         return kind(**values)
 
+    def words(self, kind: type[Any]) -> str:
+        """Return the schedule in words, such as "mma tile [128, 64] warps [2, 2] stages 4".
+
+        Args:
+            kind: the dataclass of what the emitter can be told, which says in which order.
+        """
+        order = [each.name for each in fields(kind)]
+        found = [self.emitter]
+        for name in sorted(self.choices, key=order.index):
+            value = self.choices[name]
+            if isinstance(value, bool):
+                found.append(name if value else f"no {name}")
+            else:
+                found.append(f"{name} {list(value) if isinstance(value, tuple) else value}")
+        return " ".join(found)
+
     def to_attribute(self) -> ScheduleAttr:
         """Return the attribute in the current context."""
         entries = {_EMITTER: self.emitter, **self.choices}

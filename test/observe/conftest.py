@@ -52,9 +52,9 @@ def costed() -> Plan:
         buffers=tuple(buffers),
         steps=(at_load, *layer(0, 2, "/l/t"), *layer(1, 4, "/l/0/soft")),
         kernels={
-            "data_1": KernelCode("data", 0, 0, (), "", "func @data_1", (F32,), (F32,)),
-            "dot_1": KernelCode("contraction", 9, 0, (), "", "func @dot_1", (F32, F32), (F32,)),
-            "row_1": KernelCode("row", 9, 0, (), "", "func @row_1", (F32,), (F32,)),
+            "data_1": KernelCode("data", 0, 0, (), "func @data_1", (F32,), (F32,)),
+            "dot_1": KernelCode("contraction", 9, 0, (), "func @dot_1", (F32, F32), (F32,)),
+            "row_1": KernelCode("row", 9, 0, (), "func @row_1", (F32,), (F32,)),
         },
         operations=12,
         unfused=Unfused(12, 24_000, 30_000.0),

@@ -19,7 +19,7 @@ def evil_model(costed: Plan) -> tuple[Plan, SourceGraph]:
     named = replace(boundary[0], source=EVIL, target=EVIL, reason=EVIL)
     steps[-1] = replace(steps[-1], boundaries=(named,))
     kernels = dict(costed.kernels)
-    kernels["row_1"] = replace(kernels["row_1"], schedule=EVIL, source=EVIL)
+    kernels["row_1"] = replace(kernels["row_1"], schedules=(EVIL,), source=EVIL)
     plan = replace(
         costed,
         steps=tuple(steps),

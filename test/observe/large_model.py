@@ -91,7 +91,7 @@ def plan(layers: int) -> Plan:
         steps=tuple(steps),
         kernels={
             f"{kind}_{index}": KernelCode(
-                kind, 1, 0, (), "", text.format(f"{kind}_{index}"), (T, T, T), (T,)
+                kind, 1, 0, (), text.format(f"{kind}_{index}"), (T, T, T), (T,)
             )
             for index, kind in enumerate(KINDS)
         },

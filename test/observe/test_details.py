@@ -31,6 +31,13 @@ def test_a_kernel_is_shown_whole(costed: Plan) -> None:
     assert text.endswith("func @row_1")
 
 
+def test_the_schedules_of_a_kernel_are_shown(costed: Plan) -> None:
+    row = replace(costed.kernels["row_1"], schedules=("register-rows", "pointwise"))
+    plan = replace(costed, kernels={**costed.kernels, "row_1": row})
+    assert "schedules\n  1 register-rows\n  2 pointwise\n" in explain_kernel(plan, "1")
+    assert "schedules" not in explain_kernel(costed, "1")
+
+
 def test_what_a_kernel_reads_has_a_name(costed: Plan) -> None:
     assert "  input x: float32[250], 1 kB" in explain_kernel(costed, "0")
     assert "  kernel L0: float32[250], 1 kB" in explain_kernel(costed, "0")

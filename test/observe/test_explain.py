@@ -25,8 +25,8 @@ def make_plan(nodes: list[tuple[str, ...]]) -> Plan:
             Step(f"k{i % 2}", (i,), (i + 1,), names, once=i == 0) for i, names in enumerate(nodes)
         ),
         kernels={
-            "k0": KernelCode("row", 1_500_000, 0, (), "", ""),
-            "k1": KernelCode("elementwise", 1000, 0, (), "", ""),
+            "k0": KernelCode("row", 1_500_000, 0, (), ""),
+            "k1": KernelCode("elementwise", 1000, 0, (), ""),
         },
         operations=9,
     )
@@ -169,3 +169,14 @@ def test_a_model_without_kernels() -> None:
     text = explain(Plan((), (), (), ()))
     assert text.startswith("0 operations became 0 kernels")
     assert "kinds: none" in text
+
+
+def test_every_kernel_shows_its_schedules_once() -> None:
+    plan = make_plan([("a",), ("b",), ("c",), ("d",)])
+    assert "schedules" not in explain(plan)  # nothing is known of them
+    told = ("mma tile [128, 64] warps [2, 2]", "reduction")
+    kernels = {**plan.kernels, "k0": replace(plan.kernels["k0"], schedules=told)}
+    lines = explain(replace(plan, kernels=kernels)).splitlines()
+    start = lines.index("schedules of each kernel, in order")
+    shown = ["L0 k0", "  1 mma tile [128, 64] warps [2, 2]", "  2 reduction", ""]
+    assert lines[start + 1 : start + 5] == shown

@@ -37,8 +37,8 @@ def plan() -> Plan:
             Step("e", (0,), (4,), (ODD,), once=False),
         ),
         kernels={
-            "e": KernelCode("elementwise", 6, 0, (), "", ""),
-            "r": KernelCode("row", 7, 0, (), "", ""),
+            "e": KernelCode("elementwise", 6, 0, (), ""),
+            "r": KernelCode("row", 7, 0, (), ""),
         },
         operations=8,
     )
@@ -75,7 +75,7 @@ def test_a_kernel_in_place_is_joined_in_order() -> None:
             Step("k", (1,), (1,), ("b",), once=False),
             Step("k", (1,), (2,), ("c",), once=False),
         ),
-        kernels={"k": KernelCode("elementwise", 1, 0, (), "", "")},
+        kernels={"k": KernelCode("elementwise", 1, 0, (), "")},
     )
     assert edges(to_dot(plan)) == {("b0", "k0"), ("k0", "k1"), ("k1", "k2"), ("k2", "o0")}
 
@@ -83,7 +83,7 @@ def test_a_kernel_in_place_is_joined_in_order() -> None:
 @pytest.mark.parametrize("kind", get_args(Kind))
 def test_every_kind_has_a_colour(kind: str) -> None:
     plan = Plan(
-        (), (), (), (Step("k", (), (), (), once=False),), {"k": KernelCode(kind, 0, 0, (), "", "")}
+        (), (), (), (Step("k", (), (), (), once=False),), {"k": KernelCode(kind, 0, 0, (), "")}
     )
     assert f'k0 [label="{kind}' in to_dot(plan)
 

@@ -96,8 +96,8 @@ def test_a_buffer_in_place_has_a_name_for_every_writer() -> None:
             Step("b", (2,), (2,), ("m",), once=False),
         ),
         kernels={
-            "a": KernelCode("row", 1, 0, (), "", "", (flat, TensorType("bool", (2,))), (flat,)),
-            "b": KernelCode("row", 1, 0, ((0, 0),), "", "", (square,), (square,)),
+            "a": KernelCode("row", 1, 0, (), "", (flat, TensorType("bool", (2,))), (flat,)),
+            "b": KernelCode("row", 1, 0, ((0, 0),), "", (square,), (square,)),
         },
     )
     model = reduced_model(plan, {}, {})

@@ -50,8 +50,8 @@ def outputs(model: str, name: str, folder: str) -> np.ndarray:
     return found
 
 
-def test_ptx_is_one_file_for_each_kernel(tmp_path: Path) -> None:
-    command("compile", "mlp.onnx", "--target", "cuda:sm_90a", "--emit", "ptx", "-o", "out/ptx")
+def test_ptx_in_a_folder_is_one_file_for_each_kernel(tmp_path: Path) -> None:
+    command("compile", "mlp.onnx", "--target", "cuda:sm_90a", "--emit", "ptx", "-o", "out/ptx/")
     exe = xyntra.compile(str(tmp_path / "mlp.onnx"), target="cuda:sm_90a")
     files = {file.stem: file.read_text() for file in (tmp_path / "out/ptx").iterdir()}
     assert files.keys() == exe.plan.kernels.keys()
@@ -62,6 +62,8 @@ def test_ptx_is_one_file_for_each_kernel(tmp_path: Path) -> None:
 
 def test_kernels_for_the_cpu_have_no_ptx(capsys: pytest.CaptureFixture[str]) -> None:
     command("compile", "mlp.onnx", "--emit", "ptx", status=1)
+    assert "error[level-target]" in capsys.readouterr().err
+    command("compile", "mlp.onnx", "--emit", "ptx", "-o", "out/ptx/", status=1)
     assert "error[ptx-target]" in capsys.readouterr().err
 
 

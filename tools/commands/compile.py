@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import Any
 
@@ -15,11 +16,11 @@ from xyntra.tools.commands.model import (
     sizes_of,
     source_of,
 )
-from xyntra.tools.commands.standard_input import label_of, stem_of
+from xyntra.tools.commands.standard_input import is_saved, label_of, stem_of
 
-_LEVELS = ("linalg", "fused", "kernels", "llvm")
+_LEVELS = ("linalg", "fused", "kernels", "stages", "gpu", "nvvm", "ptx", "llvm")
 _GRAPHS = ("dot", "json")
-_EMITTED = (*_LEVELS, "ptx", *_GRAPHS, "onnx")
+_EMITTED = (*_LEVELS, *_GRAPHS, "onnx")
 
 
 def add_parser(commands: Any, name: str) -> None:
@@ -30,13 +31,20 @@ def add_parser(commands: Any, name: str) -> None:
         "-o",
         "--output",
         metavar="FILE",
-        help="where to write, a folder for ptx; MODEL.xyn here, or standard output",
+        help="where to write; MODEL.xyn here, or standard output. A folder gets a file of ptx for"
+        " each kernel",
     )
     parser.add_argument(
         "--emit",
         metavar="LEVEL",
         choices=_EMITTED,
         help=f"write this instead: {', '.join(_EMITTED)}",
+    )
+    parser.add_argument(
+        "--kernel",
+        metavar="NAME",
+        default="",
+        help="the only kernel whose text is written, at the level kernels or below",
     )
     parser.add_argument(
         "--graph",
@@ -55,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     """Write what was asked for."""
     if options.reproduce is not None:
         return _reproduce(options)
-    if options.emit in _LEVELS:
+    if options.emit in _LEVELS and not _wants_files(options):
         _write(_level_text(options), options.output)
         return 0
     executable = executable_of(options)
@@ -80,6 +88,16 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _wants_files(options: argparse.Namespace) -> bool:
+    """Tell whether PTX goes into a file for each kernel."""
+    if options.emit != "ptx":
+        return False
+    folder = options.output is not None and (
+        options.output.endswith(os.sep) or os.path.isdir(options.output)
+    )
+    return folder or is_saved(options)
+
+
 def _reproduce(options: argparse.Namespace) -> int:
     from xyntra.compiler.reproduce import reproduce
 
@@ -99,7 +117,8 @@ def _level_text(options: argparse.Namespace) -> bytes:
 
     settings = settings_of(options)
     with progress(f"compiling {label_of(options)}", settings):
-        return emit_level(source_of(options), sizes_of(options), settings, options.emit)
+        sizes, kernel = sizes_of(options), options.kernel
+        return emit_level(source_of(options), sizes, settings, options.emit, kernel)
 
 
 def _write(text: bytes, output: str | None) -> None:

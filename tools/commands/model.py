@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from xyntra.compiler.constants import parse_constant
@@ -62,6 +63,11 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--parameters-root", metavar="DIR", help="where an MLIR model's weights may be, too"
+    )
+    parser.add_argument(
+        "--trust-code",
+        action="store_true",
+        help="allow MLIR text at the level stages or below, which can do what a program can",
     )
     parser.add_argument("--config", metavar="FILE", help="settings, a TOML file")
     parser.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
@@ -120,7 +126,8 @@ def source_of(options: argparse.Namespace) -> Source:
     from xyntra.compiler.source import open_contents, open_source
 
     contents = contents_of(options)
-    return open_source(options.model) if contents is None else open_contents(contents, STDIN)
+    source = open_source(options.model) if contents is None else open_contents(contents, STDIN)
+    return replace(source, trusted=options.trust_code)
 
 
 def executable_of(options: argparse.Namespace) -> Executable:

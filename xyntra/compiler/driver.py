@@ -18,7 +18,7 @@ from xyntra.compiler.answers import unexpected
 from xyntra.compiler.code_target import CodeTarget
 from xyntra.compiler.exclusive import in_process
 from xyntra.compiler.parameter_file import parameter_file
-from xyntra.compiler.request import Level, Request
+from xyntra.compiler.request import CODE_LEVELS, Level, Request, code_levels
 from xyntra.compiler.sizes import Sizes
 from xyntra.compiler.source import Source, open_onnx
 from xyntra.config import Config
@@ -26,6 +26,7 @@ from xyntra.errors import (
     ArchiveError,
     ConfigError,
     DeviceError,
+    InputError,
     UnsupportedError,
     WorkerError,
     XyntraError,
@@ -52,23 +53,61 @@ def compile_source(source: Source, sizes: Sizes, config: Config) -> Executable:
     Raises:
         XyntraError: the model is wrong or cannot be compiled.
     """
-    target = CodeTarget.of(config.target)
+    target = _target(source, config)
     check_supported(config, target)
     with _placed(source):
         artifact = _artifact(source, sizes, config, target)
         return load_artifact(artifact, source, target, config.threads, config.parameters_root)
 
 
-def emit_level(source: Source, sizes: Sizes, config: Config, level: Level) -> bytes:
+def emit_level(
+    source: Source, sizes: Sizes, config: Config, level: Level, kernel: str = ""
+) -> bytes:
     """The text of a model at a level.
+
+    Args:
+        source: the model.
+        sizes: of its free dimensions.
+        config: how it is compiled.
+        level: where to stop.
+        kernel: the name of the only kernel whose text is wanted; "" for all of the model.
 
     Raises:
         XyntraError: the model is wrong or cannot be compiled that far.
     """
-    target = CodeTarget.of(config.target)
+    target = _target(source, config)
     check_supported(config, target)
+    check_level(level, target, kernel)
     with _placed(source):
-        return run_request(make_request(source, sizes, config, level, target), config)
+        request = make_request(source, sizes, config, level, target)
+        return run_request(replace(request, kernel=kernel), config)
+
+
+def _target(source: Source, config: Config) -> CodeTarget:
+    """Where a model is to run: what text below the level of kernels was made for, if not said."""
+    return CodeTarget.of(source.target or "auto" if config.target == "auto" else config.target)
+
+
+def check_level(level: Level, target: CodeTarget, kernel: str = "") -> None:
+    """Refuse levels that code for a target does not go through, and those without kernels.
+
+    Raises:
+        UnsupportedError: `level-target`.
+        InputError: `kernel-level`, one kernel is asked for where there are none yet.
+    """
+    if kernel and level in ("linalg", "fused"):
+        raise InputError(
+            "kernel-level",
+            f"there are no kernels yet at the level '{level}'",
+            hint="a level from 'kernels' down",
+        )
+    if level not in CODE_LEVELS or level in code_levels(target.architecture):
+        return
+    raise UnsupportedError(
+        "level-target",
+        f"only kernels for NVIDIA GPUs have the level '{level}'",
+        hint="--target cuda, or --target cuda:sm_90a where there is no GPU",
+    )
 
 
 @contextmanager
@@ -168,6 +207,7 @@ def make_request(
         max_tensor_bytes=config.max_tensor_bytes,
         cache_dir=str(config.cache_dir) if config.cache else None,
         cache_size=config.cache_size,
+        trusted=source.trusted,
     )
 
 
@@ -218,7 +258,7 @@ def _read(data: bytes | memoryview, place: str) -> Artifact:
 def _key(request: Request, config: Config, target: CodeTarget) -> str:
     rewrites = request.fuse and request.egraph and find_spec("egglog") is not None
     given = [request.shapes, request.dims, request.constants]
-    facts = [request.kind, given, config.codegen_key(), rewrites]
+    facts = [request.kind, given, config.codegen_key(), rewrites, request.trusted]
     settings = json.dumps(facts, sort_keys=True)
     return cache_key("artifact", request.model, settings, target.code_key)
 

@@ -7,13 +7,15 @@ from collections.abc import Callable
 
 from torch_mlir import ir
 
+from xyntra.compiler.code_model import CodeModel, only_kernel, read_model, text_below
 from xyntra.compiler.code_target import CodeTarget
+from xyntra.compiler.code_text import erase_code
 from xyntra.compiler.fork_server import ForkServer
 from xyntra.compiler.kernels.kernel import CompiledKernel, KernelSource
 from xyntra.compiler.kernels.module import compile_module, sources_of
 from xyntra.compiler.model_import import ModelImport, import_module
 from xyntra.compiler.recovery import Compilation, compile_levels, without_passes
-from xyntra.compiler.request import Request
+from xyntra.compiler.request import CODE_LEVELS, Request
 from xyntra.dialects import make_context
 from xyntra.errors import ModelError, UnsupportedError
 from xyntra.passes.generalize.elementwise import is_elementwise
@@ -60,6 +62,9 @@ def make_artifact(
         XyntraError: the model is wrong or cannot be compiled.
     """
     with make_context(), ir.Location.unknown():
+        code_model = read_model(request)
+        if code_model is not None:
+            return _code_artifact(code_model, request, server, meanwhile)
         steps = resolve(_pipelines(request))
         module = model.module()
         imported = module.operation.clone()
@@ -90,6 +95,12 @@ def emit_text(request: Request) -> bytes:
         XyntraError: the model is wrong or cannot be compiled that far.
     """
     with make_context(), ir.Location.unknown():
+        code_model = read_model(request)
+        if code_model is not None:
+            code_model.check_level(request.level, request.architecture)
+            if request.level == "llvm":
+                return _llvm_text(only_kernel(code_model.sources, request.kernel))
+            return code_model.text_at(request)
         module = import_module(request).operation
         operations = count_operations(module)
         if request.parameters:
@@ -97,13 +108,31 @@ def emit_text(request: Request) -> bytes:
         elements = _pipelines(request)
 
         def finish(done: ir.Operation) -> bytes:
-            if request.level in _TEXT_LEVELS:
+            if request.level in _TEXT_LEVELS and not request.kernel:
                 return module_text(done)
-            return _llvm_text(sources_of(done, _plan(done, operations, request), request))
+            plan = _plan(done, operations, request)
+            sources = sources_of(done, plan, request)
+            if request.level in CODE_LEVELS:
+                return text_below(done, plan, sources, request)
+            sources = only_kernel(sources, request.kernel)
+            if request.level == "kernels":
+                return f"{sources[0].mlir}\n".encode()
+            return _llvm_text(sources)
 
         compilation = Compilation(module.clone(), elements, finish, _target(request))
         steps = resolve(elements)
         return compile_levels(module, compilation, steps, strict=request.strict).result
+
+
+def _code_artifact(
+    model: CodeModel, request: Request, server: ForkServer | None, meanwhile: Callable[[], None]
+) -> bytes:
+    """Compile the kernels of a model that came as code; returns the artifact's bytes."""
+    _check_sizes(model.plan, request.max_tensor_bytes)
+    plan, code = model.compiled(request, server, meanwhile)
+    graph = build_source_graph(model.text.module, {}).to_bytes()
+    erase_code(model.text.module)
+    return _artifact(request, plan, code, module_text(model.text.module), graph).to_bytes()
 
 
 def _plan(module: ir.Operation, operations: int, request: Request) -> Plan:
@@ -188,8 +217,9 @@ def _kernel_llvm(source: KernelSource) -> str:
 
     module = ir.Module.parse(source.mlir)
     if source.architecture:
-        return cuda.lower_kernel(module, source.architecture).llvm_ir
-    return cpu.lower_kernel(module).llvm_ir
+        return cuda.lower_kernel(module, source.architecture, source.level).llvm_ir
+    lower = cpu.lower_kernel if source.level == "kernels" else cpu.from_nests
+    return lower(module).llvm_ir
 
 
 def _llvm_text(sources: list[KernelSource]) -> bytes:

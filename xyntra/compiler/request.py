@@ -7,7 +7,15 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-Level = Literal["linalg", "fused", "kernels", "llvm", "artifact"]
+Level = Literal["linalg", "fused", "kernels", "stages", "gpu", "nvvm", "ptx", "llvm", "artifact"]
+
+CODE_LEVELS: tuple[Level, ...] = ("stages", "gpu", "nvvm", "ptx")
+"""Levels below kernel functions, whose text is code, from the top down, on GPUs."""
+
+
+def code_levels(architecture: str) -> tuple[Level, ...]:
+    """Return those that code goes through for a GPU, or for this processor."""
+    return CODE_LEVELS if architecture else CODE_LEVELS[:1]
 
 
 @dataclass(frozen=True)
@@ -28,7 +36,6 @@ class Request:
         fast_math: whether these rewrites may change results beyond rounding.
         fold_norms: whether norms are folded into products, on a GPU.
         strict: whether a failure of ours is an error, where something more general would do.
-        without: passes that are left out, each with a sentence that says why.
         opt_level: LLVM's optimisation level.
         precision: what contractions of f32 compute in: "f32", or "tf32" on a GPU.
         jobs: kernels compiled at the same time; None for one a core.
@@ -36,6 +43,9 @@ class Request:
         max_tensor_bytes: refuse models with a larger tensor.
         cache_dir: folder of the kernel cache, or None for no cache.
         cache_size: bytes that the folder may hold.
+        without: passes that are left out, each with a sentence that says why.
+        trusted: whether `model` may hold code, at a level below kernel functions.
+        kernel: the name of the only kernel whose text is wanted; "" for all of the model.
     """
 
     kind: Literal["onnx", "mlir"]
@@ -59,6 +69,8 @@ class Request:
     cache_dir: str | None
     cache_size: int
     without: tuple[tuple[str, str], ...] = ()
+    trusted: bool = False
+    kernel: str = ""
 
     def to_bytes(self) -> bytes:
         """The request as a line of JSON and the model."""

@@ -28,6 +28,7 @@ _MLIR_START = re.compile(
     rb"""[\#!][A-Za-z_][\w.$-]*\s*=|//)"""
 )
 """How MLIR text begins: with a module or a function, behind comments and aliases."""
+_TARGET = re.compile(rb'\bxyntra\.target = "([a-z0-9_:]{1,64})"')
 _HEAD = 1 << 16
 """Bytes of a file that are looked at to tell what it is."""
 
@@ -42,6 +43,7 @@ class Source:
         path: the file that the model came from.
         references: where each weight is.
         reader: reads them.
+        trusted: whether the author of MLIR text may run code here.
     """
 
     kind: Literal["onnx", "mlir"]
@@ -49,6 +51,13 @@ class Source:
     path: Path | None
     references: dict[str, WeightRef]
     reader: WeightSource | None
+    trusted: bool = False
+
+    @property
+    def target(self) -> str:
+        """The target that MLIR text says it was made for; "" for none."""
+        found = _TARGET.search(self.model) if self.kind == "mlir" else None
+        return found[1].decode() if found else ""
 
     def weights(self, names: Iterable[str]) -> dict[str, np.ndarray[Any, Any]]:
         """Read-only arrays of the weights called `names`, mapped where possible.

@@ -45,14 +45,22 @@ def parse_mlir(
     operations = [view.operation for view in module.body.operations]
     for op in operations:
         _check_function(op)
-    main = _entry([op for op in operations if Kernel.of(op) is None])
+    check_entry(_entry([op for op in operations if Kernel.of(op) is None]), shapes or {})
+    _drop_claims(module)
+    return module
+
+
+def check_entry(main: ir.Operation, shapes: Mapping[str, Sequence[int]]) -> None:
+    """Check the function that is compiled: types, names, requirements and shapes.
+
+    Raises:
+        ModelError, UnsupportedError, InputError: as `parse_mlir`.
+    """
     _check_types(main)
     for attributes, name in _INTERFACE:
         _check_interface(main, attributes, name)
     _check_requirements(main)
-    _check_shapes(main, shapes or {})
-    _drop_claims(module)
-    return module
+    _check_shapes(main, shapes)
 
 
 def _drop_claims(module: ir.Module) -> None:

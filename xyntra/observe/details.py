@@ -14,6 +14,7 @@ from xyntra.observe.launches import (
     launches_of,
     sentence,
 )
+from xyntra.observe.schedules import schedule_lines
 from xyntra.observe.text import aligned, common_pattern, count, duration, printable, shorten
 from xyntra.plan.plan import Plan, TensorType
 
@@ -42,9 +43,10 @@ def explain_kernel(plan: Plan, label: str, nanoseconds: Sequence[int] | None = N
     ]
     if launch.measured is not None:
         rows.append(["measured", duration(launch.measured)])
-    if kernel.schedule:
-        rows.append(["schedule", kernel.schedule])
-    lines = [*aligned(rows), "", f"nodes ({len(kernel.fused)})"]
+    lines = [*aligned(rows), ""]
+    if kernel.schedules:
+        lines += ["schedules", *(f"  {each}" for each in schedule_lines(kernel)), ""]
+    lines.append(f"nodes ({len(kernel.fused)})")
     lines += [f"  {printable(name)}" for name in kernel.fused]
     lines += ["reads", *_reads(plan, launches, position), "writes", *_writes(plan, position)]
     return "\n".join([*lines, *_boundaries(plan, launches, position), "", kernel.text.rstrip()])

@@ -37,6 +37,11 @@ from xyntra.plan.plan import (
 PARAMETERS = "xyntra.parameters"
 """Module attribute that names the model file which holds the weights."""
 
+FLOPS = "xyntra.flops"
+"""Attribute of a kernel function without a body: operations of one launch."""
+SOURCE = "xyntra.source"
+"""Attribute of a kernel function without a body: the text that it had with one."""
+
 _KNOWN = ("parameter", "constant", "prepared")
 
 
@@ -44,13 +49,15 @@ def build_plan(module: ir.Operation, operations: int) -> Plan:
     """The plan of `module`, without the scratch sizes that only lowering knows.
 
     Args:
-        module: one function `main` and the kernels that it calls.
+        module: one function `main` and the kernels that it calls, which need no bodies if they say
+            in attributes what is known of these.
         operations: number of compute operations before fusion, for reports.
 
     Raises:
         CompileError: `main` holds something that is neither a call, a view nor a constant.
     """
-    functions = [view.operation for view in module.regions[0].blocks[0].operations]
+    symbols = [view.operation for view in module.regions[0].blocks[0].operations]
+    functions = [op for op in symbols if op.name == "func.func"]
     kernels = {
         ir.StringAttr(op.attributes["sym_name"]).value: op for op in functions if Kernel.of(op)
     }
@@ -86,17 +93,33 @@ def _parameter_file(module: ir.Operation) -> str:
 
 def _kernel_code(function: ir.Operation) -> KernelCode:
     type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    is_declared = not len(function.regions[0].blocks)
     return KernelCode(
         kind=Kernel.from_attribute(function.attributes["xyntra.kernel"]).kind,
-        flops=count_flops(function),
+        flops=_declared_flops(function) if is_declared else count_flops(function),
         scratch=0,
         inplace=_inplace_pairs(function),
-        schedule="",
-        source=function.get_asm(use_local_scope=True),
+        source=_declared_source(function) if is_declared else source_of(function),
         arguments=tuple(map(_tensor_type, type_.inputs)),
         results=tuple(map(_tensor_type, type_.results)),
         constants=tuple(sorted(constant_arguments(function))),
     )
+
+
+def source_of(function: ir.Operation) -> str:
+    """The text of a kernel function by itself, as the plan keeps it."""
+    text: str = function.get_asm(use_local_scope=True)
+    return text
+
+
+def _declared_flops(function: ir.Operation) -> int:
+    found = function.attributes.get(FLOPS, None)
+    return int(found.value) if isinstance(found, ir.IntegerAttr) else 0
+
+
+def _declared_source(function: ir.Operation) -> str:
+    found = function.attributes.get(SOURCE, None)
+    return str(found.value) if isinstance(found, ir.StringAttr) else source_of(function)
 
 
 def _tensor_type(type_: ir.Type) -> TensorType:

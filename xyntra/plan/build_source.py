@@ -34,6 +34,8 @@ def build_source_graph(module: ir.Operation, op_types: Mapping[str, str]) -> Sou
     """
     for view in module.regions[0].blocks[0].operations:
         function = view.operation
+        if function.name != "func.func":
+            continue
         if Kernel.of(function) is None and len(function.regions[0].blocks):
             return _Builder(function).build(op_types)
     return SourceGraph()

@@ -138,8 +138,8 @@ def _check_kernel(kernel: KernelCode, place: str) -> None:
     _require(
         type(kernel.flops) is int and kernel.flops >= 0, f"{place} has no number of operations"
     )
-    texts = isinstance(kernel.schedule, str) and isinstance(kernel.source, str)
-    _require(texts, f"{place} has a text that is none")
+    texts = [kernel.source, *kernel.schedules]
+    _require(all(isinstance(each, str) for each in texts), f"{place} has a text that is none")
     for kind in (*kernel.arguments, *kernel.results):
         _require(is_dtype(kind.dtype) and is_shape(kind.shape), f"{place} has a type that is none")
     results, arguments = ([pair[end] for pair in kernel.inplace] for end in (0, 1))

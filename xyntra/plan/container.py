@@ -18,7 +18,7 @@ from typing import Any
 from xyntra.errors import ArchiveError
 
 MAGIC = b"XYNTRA\r\n"
-VERSION = 1
+VERSION = 2
 ALIGNMENT = 64
 MAX_HEADER = 1 << 28
 _PREFIX = struct.Struct("<8sIQ32s")

@@ -21,7 +21,8 @@ class Kernel:
         bytes: bytes that it reads and writes, as the cost model counts them; without a cost model,
             the sizes of its operands.
         flops: floating-point operations.
-        schedule: text of its `#xyntra.schedule`, or "".
+        schedules: by which emitter the code of each of its launches on a GPU, or of each loop nest
+            on a CPU, was made, and what that was told, in words; empty where nothing is known.
         once: runs when the model is loaded, not at every call.
         text: its MLIR function at the kernel level.
         predicted: nanoseconds that the cost model expects, or None where nothing is known.
@@ -35,7 +36,7 @@ class Kernel:
     fused: tuple[str, ...]
     bytes: int
     flops: int
-    schedule: str
+    schedules: tuple[str, ...]
     once: bool
     text: str = field(repr=False)
     predicted: float | None = None
@@ -73,7 +74,7 @@ def kernel_of(plan: Plan, step: Step) -> Kernel:
         step.nodes,
         cost.bytes if cost else plan.step_bytes(step),
         cost.flops if cost else code.flops,
-        code.schedule,
+        code.schedules,
         step.once,
         code.source,
         cost.nanoseconds if cost else None,

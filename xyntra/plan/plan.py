@@ -142,26 +142,27 @@ class KernelCode:
         flops: floating-point operations of one launch.
         scratch: bytes of scratch memory that a launch needs, shared by its threads.
         inplace: pairs (result, argument) that share the argument's buffer.
-        schedule: text of its `#xyntra.schedule`, or "".
         source: MLIR text of the function at the kernel level.
         arguments: types of the tensors that it reads.
         results: types of the tensors that it writes.
         private: bytes of scratch memory that each thread of a launch needs beside.
         prepared: bytes of what it makes of its constants once, when the model is loaded.
         constants: numbers of the arguments that are known then.
+        schedules: by which emitter the code of each launch on a GPU, or of each loop nest on a CPU,
+            was made, and what that was told, such as "mma tile [128, 64] warps [2, 2]".
     """
 
     kind: str
     flops: int
     scratch: int
     inplace: tuple[tuple[int, int], ...]
-    schedule: str
     source: str
     arguments: tuple[TensorType, ...] = ()
     results: tuple[TensorType, ...] = ()
     private: int = 0
     prepared: int = 0
     constants: tuple[int, ...] = ()
+    schedules: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -281,6 +282,7 @@ def _kernel(entry: dict[str, Any]) -> KernelCode:
     lists: dict[str, Any] = {
         "inplace": tuple((result, argument) for result, argument in _items(entry["inplace"])),
         "constants": _items(entry["constants"]),
+        "schedules": _items(entry["schedules"]),
         "arguments": tuple(map(_type, _items(entry["arguments"]))),
         "results": tuple(map(_type, _items(entry["results"]))),
     }

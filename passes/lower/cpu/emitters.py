@@ -20,11 +20,11 @@ from xyntra.passes.lower.cpu import (
 )
 from xyntra.passes.lower.cpu.emitter import Stage
 from xyntra.passes.lower.cpu.machine import LoweringOptions
-from xyntra.passes.lower.cpu.told import read_choices, schedule_of
+from xyntra.passes.lower.cpu.told import PARALLEL_LOOPS, LoopChoices, read_choices, schedule_of
 from xyntra.passes.lower.nests.kernel_function import direct_operations_named
 from xyntra.passes.lower.nests.taken import Taken
 
-__all__ = ["STAGES", "emitter_names", "legal_schedules"]
+__all__ = ["STAGES", "emitter_names", "legal_schedules", "schedule_words"]
 
 STAGES: tuple[Stage, ...] = (
     blocked_attention.STAGE,
@@ -42,6 +42,12 @@ STAGES: tuple[Stage, ...] = (
 def emitter_names() -> list[str]:
     """Return the names of all emitters, in order of preference."""
     return [emitter.name for stage in STAGES for emitter in stage.emitters]
+
+
+def schedule_words(schedule: Schedule) -> str:
+    """Return the schedule of a nest, or of a loop that threads share, in words."""
+    kinds = {emitter.name: emitter.choices for stage in STAGES for emitter in stage.emitters}
+    return schedule.words({**kinds, PARALLEL_LOOPS: LoopChoices}[schedule.emitter])
 
 
 def legal_schedules(op: ir.Operation, options: LoweringOptions) -> Iterator[Schedule]:

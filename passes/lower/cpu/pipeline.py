@@ -13,7 +13,7 @@ from xyntra.passes.fallbacks import is_generic
 from xyntra.passes.lower.cpu.blocked_attention import BlockedAttention
 from xyntra.passes.lower.cpu.channel_reductions import ChannelReductions
 from xyntra.passes.lower.cpu.convolution_tiles import ConvolutionTiles
-from xyntra.passes.lower.cpu.emitters import STAGES
+from xyntra.passes.lower.cpu.emitters import STAGES, schedule_words
 from xyntra.passes.lower.cpu.integer_tiles import IntegerTiles
 from xyntra.passes.lower.cpu.library_functions import LibraryFunctions
 from xyntra.passes.lower.cpu.loop_order import LoopOrder
@@ -88,8 +88,8 @@ class LoweredKernel:
         scratch_bytes: the scratch memory that the threads of a call share.
         private_bytes: the scratch memory that each of them needs beside.
         prepared_bytes: the memory of its prepared constants; with any, there is `NAME.prepare`.
-        schedules: how code was made of its nests, in order, then which loops threads share, as the
-            text of attributes.
+        schedules: how code was made of its nests, in order, then which loops threads share, in
+            words such as "tiles rows 6".
     """
 
     llvm_ir: str
@@ -185,8 +185,8 @@ def _finish(module: ir.Operation) -> LoweredKernel:
     copies = sum(prepared_bytes(body))
     PackedEntry().run(module)
     text = translate_module_to_llvmir(module)
-    texts = tuple(str(each.to_attribute()) for each in schedules)
-    return LoweredKernel(text, scratch_bytes, private, copies, texts)
+    words = tuple(map(schedule_words, schedules))
+    return LoweredKernel(text, scratch_bytes, private, copies, words)
 
 
 def _emit_kernels(module: ir.Operation, names: set[str]) -> None:

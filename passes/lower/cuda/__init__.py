@@ -1,7 +1,28 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """From kernel functions to LLVM IR for NVIDIA GPUs."""
 
-from xyntra.passes.lower.cuda.pipeline import lower_kernel, to_gpu, to_stages
-from xyntra.passes.lower.cuda.to_llvm import Launch, LoweredCudaKernel, from_gpu
+from xyntra.passes.lower.cuda.pipeline import LEVELS, lower_kernel, lower_to, to_gpu, to_stages
+from xyntra.passes.lower.cuda.to_llvm import (
+    Launch,
+    LoweredCudaKernel,
+    from_gpu,
+    from_nvvm,
+    launches_of,
+    to_nvvm,
+    without_code,
+)
 
-__all__ = ["Launch", "LoweredCudaKernel", "from_gpu", "lower_kernel", "to_gpu", "to_stages"]
+__all__ = [
+    "LEVELS",
+    "Launch",
+    "LoweredCudaKernel",
+    "from_gpu",
+    "from_nvvm",
+    "launches_of",
+    "lower_kernel",
+    "lower_to",
+    "to_gpu",
+    "to_nvvm",
+    "to_stages",
+    "without_code",
+]

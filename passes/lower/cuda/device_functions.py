@@ -37,7 +37,7 @@ MODULE = "device"
 """Symbol of the `gpu.module` with the functions of a kernel's launches."""
 _NUMBER = "xyntra.launch"
 _LASTING = "xyntra.lasting"
-_SCRATCH = "xyntra.scratch"
+SCRATCH = "xyntra.scratch"
 _SYMBOLS = ("memref.global", "llvm.mlir.global")
 _ADDRESSES = frozenset({"llvm.getelementptr", "llvm.addrspacecast", "llvm.bitcast"})
 _WRITES = {"llvm.store": 1, "llvm.atomicrmw": 0, "llvm.cmpxchg": 0, "llvm.ptrtoint": 0}
@@ -196,7 +196,7 @@ def _erase_stages(function: ir.Operation, numbers: Set[int]) -> None:
 def device_functions(module: ir.Operation) -> list[DeviceFunction]:
     """Return the functions of a kernel's launches, in order, as `outline` wrote them down."""
     host = kernel_function(module)
-    scratch = tuple(ir.DenseI64ArrayAttr(host.attributes[_SCRATCH]))
+    scratch = scratch_slots(host)
     entries = {function_name(op): op for op in operations_named(device_module(module), "gpu.func")}
     found = []
     for op in direct_operations_named(host, LAUNCH):
@@ -204,6 +204,11 @@ def device_functions(module: ir.Operation) -> list[DeviceFunction]:
         lasting = tuple(ir.DenseBoolArrayAttr(entries[name].attributes[_LASTING]))
         found.append(DeviceFunction(name, launch_shape(op), lasting, scratch))
     return found
+
+
+def scratch_slots(host: ir.Operation) -> tuple[int, ...]:
+    """Return the bytes of every scratch slot, which are the last pointers of a kernel."""
+    return tuple(ir.DenseI64ArrayAttr(host.attributes[SCRATCH]))
 
 
 def device_module(module: ir.Operation) -> ir.Operation:
@@ -222,6 +227,7 @@ def mark_kernels(module: ir.Operation, functions: Sequence[DeviceFunction]) -> N
         shape = device.shape
         del op.attributes[_LASTING]
         mark_entry(op, shape.block, shape.resident, shape.cluster)
+        op.attributes["gpu.kernel"] = ir.UnitAttr.get()  # is what a launch may name
         op.attributes["arg_attrs"] = _argument_attributes(device, entry_block(op).arguments)
 
 

@@ -3,7 +3,8 @@
 
 What a launch is given stands in `gpu.launch_func`: blocks, threads, clusters, dynamic shared memory
 and arguments. What the dialect has no words for are attributes: `xyntra.programmatic`,
-`xyntra.resident`, and what the host encodes of a tensor for a tensor map.
+`xyntra.resident`, the schedule that the code was made by, for people to read, and what the host
+encodes of a tensor for a tensor map.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ _MAP = "builtin.unrealized_conversion_cast"  # a tensor to the argument that des
 _FIELDS = "xyntra.tensor_map"
 _PROGRAMMATIC = "xyntra.programmatic"
 _RESIDENT = "xyntra.resident"
+_SCHEDULE = "xyntra.schedule"
 # Operands of a launch: asynchronous dependencies, then three dimensions of each of these.
 _GRID, _BLOCK, _CLUSTER, _SHARED, _ARGUMENTS = 1, 4, 7, 10, 11
 
@@ -57,6 +59,8 @@ def emit_launch(
         attributes[_PROGRAMMATIC] = ir.UnitAttr.get()
     if shape.resident:
         attributes[_RESIDENT] = ir.IntegerAttr.get(_word(), shape.resident)
+    if shape.schedule:
+        attributes[_SCHEDULE] = ir.StringAttr.get(shape.schedule)
     ir.Operation.create(LAUNCH, operands=[*operands, *arguments, *maps], attributes=attributes)
 
 
@@ -82,6 +86,7 @@ def launch_shape(op: ir.Operation) -> CudaLaunch:
         maps=tuple(_map_of(each.owner) for each in arguments if _is_map(each)),
         programmatic=_PROGRAMMATIC in op.attributes,
         resident=_number(op.attributes[_RESIDENT]) if _RESIDENT in op.attributes else 0,
+        schedule=str(op.attributes[_SCHEDULE].value) if _SCHEDULE in op.attributes else "",
     )
 
 

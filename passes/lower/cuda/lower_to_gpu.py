@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
+from xyntra.dialects.ops.stage import STAGE
 from xyntra.passes.lower.cuda.pipeline import to_gpu, to_stages
 from xyntra.passes.lower.decompose_named_ops import DecomposeNamedOps
 from xyntra.passes.lower.gpu.device import DEFAULT, device_of
+from xyntra.passes.lower.nests.kernel_function import direct_operations_named, kernel_function
 from xyntra.passes.registry import register_pass
 
 
@@ -17,6 +19,8 @@ from xyntra.passes.registry import register_pass
 @dataclass(frozen=True)
 class LowerToGpu:
     """Lower the kernel function of a module to a `gpu.module` and a function with its launches.
+
+    A kernel that is in stages already is lowered from these, as their schedules say.
 
     What any GPU runs needs nothing of NVIDIA's; a device without its features gets nothing else.
     """
@@ -32,9 +36,11 @@ class LowerToGpu:
             CompileError: the kernel cannot be computed on the device.
         """
         device = device_of(self.device)
-        DecomposeNamedOps(keep=("attention",)).run(module)
+        staged = bool(direct_operations_named(kernel_function(module), STAGE))
+        if not staged:
+            DecomposeNamedOps(keep=("attention",)).run(module)
         with module.context, module.location:
-            lowered = to_gpu(to_stages(module, device), device)
+            lowered = to_gpu(module if staged else to_stages(module, device), device)
         if lowered == module:
             return
         body = module.regions[0].blocks[0]

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from xyntra.dialects.mlir import ir
+from xyntra.dialects.ops.stage import schedule_of
 from xyntra.passes.fallbacks import is_generic
 from xyntra.passes.lower.cuda.attention.carrier import carry_attention
 from xyntra.passes.lower.cuda.device_functions import (
@@ -19,12 +20,7 @@ from xyntra.passes.lower.cuda.gelu import expand_gelus, hide_gelus
 from xyntra.passes.lower.cuda.launch_shape import CudaLaunch
 from xyntra.passes.lower.cuda.one_plus_erf import expand_one_plus_erf, hide_one_plus_erf
 from xyntra.passes.lower.cuda.one_plus_tanh import expand_one_plus_tanh, hide_one_plus_tanh
-from xyntra.passes.lower.cuda.stages.align_operands import AlignOperands
-from xyntra.passes.lower.cuda.stages.fold_padding import FoldPadding
-from xyntra.passes.lower.cuda.stages.fuse_column_slices import FuseColumnSlices
-from xyntra.passes.lower.cuda.stages.fuse_row_statistics import FuseRowStatistics
-from xyntra.passes.lower.cuda.stages.split_long_products import SplitLongProducts
-from xyntra.passes.lower.cuda.to_llvm import LoweredCudaKernel, from_gpu
+from xyntra.passes.lower.cuda.to_llvm import LoweredCudaKernel, from_nvvm, to_nvvm
 from xyntra.passes.lower.data_by_slices import DataBySlices
 from xyntra.passes.lower.defined_arithmetic import DefinedArithmetic
 from xyntra.passes.lower.destination_passing import DestinationPassing
@@ -33,21 +29,16 @@ from xyntra.passes.lower.fast_math import FastMath
 from xyntra.passes.lower.forward_copies import ForwardCopies
 from xyntra.passes.lower.gpu.contraction.group import ANCHOR
 from xyntra.passes.lower.gpu.device import Device, Feature, device_of
-from xyntra.passes.lower.gpu.emitters.choose_schedules import ChooseSchedules
 from xyntra.passes.lower.gpu.emitters.emit_stage import emit_plain_stage, emit_stage, erase_emitted
+from xyntra.passes.lower.gpu.emitters.families import families_of, schedule_text
 from xyntra.passes.lower.gpu.reductions.extreme_keys import find_extremes_by_keys
-from xyntra.passes.lower.gpu.stages.find_best_elements import FindBestElements
-from xyntra.passes.lower.gpu.stages.form_attention_stages import FormAttentionStages
-from xyntra.passes.lower.gpu.stages.form_contraction_stages import FormContractionStages
 from xyntra.passes.lower.gpu.stages.form_stages import FormStages
 from xyntra.passes.lower.gpu.stages.generalize_copies import GeneralizeCopies
-from xyntra.passes.lower.gpu.stages.split_long_reductions import SplitLongReductions
-from xyntra.passes.lower.gpu.stages.split_scans import SplitScans
-from xyntra.passes.lower.gpu.stages.spread_updates import SpreadUpdates
 from xyntra.passes.lower.gpu.stages.stage import Stage, stages_of
 from xyntra.passes.lower.inplace_results import InplaceResults
 from xyntra.passes.lower.narrow_floats import NarrowFloats
 from xyntra.passes.lower.nests.kernel_function import (
+    check_buffers,
     check_contract,
     direct_operations_named,
     function_name,
@@ -59,7 +50,8 @@ from xyntra.passes.lower.scratch_allocation import ScratchAllocation
 from xyntra.passes.lower.strided_copies import StridedCopies
 from xyntra.passes.lower.upstream import WIDEN, bufferize, run_upstream
 from xyntra.passes.math.expand_math import expand_classes, expand_math
-from xyntra.passes.registry import Pass
+from xyntra.passes.pipelines import expand
+from xyntra.passes.registry import Pass, find_pass
 
 PROGRAMMATIC = True
 """Whether launches are prepared while the ones before them end, and wait by themselves.
@@ -70,6 +62,11 @@ _FEW_THREADS = 256
 _LITTLE_SHARED = 48 << 10
 """Bytes of an attention's block: that of BERT-base at batch 1 has 39 KB; the model gains 1.7 us of
 302 by it, and GPT-2 3.5 of 332."""
+LEVELS = ("kernels", "stages", "gpu", "nvvm")
+"""The forms of a kernel on its way to LLVM IR, from functions on tensors down.
+
+Each says all of a kernel: `lower_to` goes on from the text of any of them.
+"""
 _TENSORS: tuple[Pass, ...] = (NarrowFloats(singles=False), DestinationPassing())
 _BUFFERS: tuple[Pass, ...] = (
     InplaceResults(),
@@ -79,22 +76,46 @@ _BUFFERS: tuple[Pass, ...] = (
 )
 
 
-def lower_kernel(module: ir.Module, architecture: str) -> LoweredCudaKernel:
+def lower_kernel(module: ir.Module, architecture: str, level: str = "kernels") -> LoweredCudaKernel:
     """Lower the kernel function of `module` to LLVM IR; `module` cannot be used afterwards.
 
     Args:
-        module: holds one kernel function.
+        module: holds one kernel, in the form that it has at `level`.
         architecture: what the code is for: one of `DEVICES`, such as "sm_90a".
+        level: one of `LEVELS`.
+
+    Raises:
+        CompileError: the function breaks the kernel contract, or a pass failed on it.
+    """
+    return from_nvvm(lower_to(module, architecture, level, "nvvm"))
+
+
+def lower_to(module: ir.Module, architecture: str, start: str, level: str) -> ir.Operation:
+    """Lower a kernel from the level `start` to `level`; `module` cannot be used afterwards.
+
+    Args:
+        module: holds one kernel, in the form that it has at `start`.
+        architecture: what the code is for.
+        start: one of `LEVELS`.
+        level: the same, or one below it.
 
     Raises:
         CompileError: the function breaks the kernel contract, or a pass failed on it.
     """
     operation = module.operation
     function = kernel_function(operation)
-    check_contract(function)
+    (check_contract if start == "kernels" else check_buffers)(function)
     device = device_of(architecture)
     with kernel_named(function), operation.context, operation.location:
-        return from_gpu(to_gpu(to_stages(operation, device), device))
+        for each in LEVELS[LEVELS.index(start) : LEVELS.index(level)]:
+            operation = _next_level(each, operation, device)
+    return operation
+
+
+def _next_level(level: str, module: ir.Operation, device: Device) -> ir.Operation:
+    if level == "kernels":
+        return to_stages(module, device)
+    return to_gpu(module, device) if level == "stages" else to_nvvm(module)
 
 
 def to_stages(module: ir.Operation, device: Device) -> ir.Operation:
@@ -146,7 +167,8 @@ def _emit(module: ir.Operation, device: Device) -> list[CudaLaunch | None]:
     plain = is_generic(function)
     stages = stages_of(function)
     name = function_name(function)
-    shapes: list[CudaLaunch | None] = []
+    families = families_of(device)
+    launches: list[CudaLaunch | None] = []
     roomy = []
     for number, stage in enumerate(stages):
         with module.context:
@@ -155,38 +177,29 @@ def _emit(module: ir.Operation, device: Device) -> list[CudaLaunch | None]:
             else:
                 shape = emit_stage(stage, module, f"{name}_{number}", device)
         launch = None if shape is None else CudaLaunch.of(shape)
-        shapes.append(launch)
+        if launch is not None:
+            launch = replace(launch, schedule=schedule_text(schedule_of(stage.op), families))
+        launches.append(launch)
         if launch is not None and _leaves_room(stage, launch, device):
             roomy.append(stage)
     for stage in stages:
         erase_emitted(stage)
     if PROGRAMMATIC and device.has(Feature.DEPENDENT_LAUNCH):
-        shapes = [each and replace(each, programmatic=True) for each in shapes]
+        launches = [each and replace(each, programmatic=True) for each in launches]
         for stage in roomy:
             let_next_begin(stage.op)
     number_regions([stage.op for stage in stages])
-    return shapes
+    return launches
 
 
 def _stage_passes(device: Device, *, plain: bool) -> tuple[Pass, ...]:
     """Return what cuts a kernel on buffers into the launches that suit it best."""
     if plain:
         return (GeneralizeCopies(), FormStages(device.name, single=True))
-    return (
-        SplitScans(),
-        SpreadUpdates(),
-        FindBestElements(device.name),
-        GeneralizeCopies(),
-        SplitLongProducts(device.name),
-        SplitLongReductions(device.name),
-        FormAttentionStages(),
-        FormContractionStages(),
-        FormStages(device.name),
-        FoldPadding(device.name),
-        AlignOperands(device.name),
-        FuseColumnSlices(device.name),
-        FuseRowStatistics(device.name),
-        ChooseSchedules(device.name),
+    found = map(find_pass, expand("gpu-stages"))
+    return tuple(
+        each(device=device.name) if "device" in each.__dataclass_fields__ else each()
+        for each in found
     )
 
 

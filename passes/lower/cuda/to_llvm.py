@@ -19,9 +19,16 @@ from xyntra.passes.lower.cuda.device_functions import (
     device_functions,
     device_module,
     mark_kernels,
+    scratch_slots,
 )
 from xyntra.passes.lower.cuda.launch_shape import CudaLaunch
+from xyntra.passes.lower.cuda.launches import LAUNCH, launch_entry, launch_shape
 from xyntra.passes.lower.cuda.relaxed_atomics import relax_atomics
+from xyntra.passes.lower.nests.kernel_function import (
+    direct_operations_named,
+    function_name,
+    kernel_function,
+)
 from xyntra.passes.lower.upstream import check_lowered, run_upstream
 
 _LOOPS = (
@@ -52,6 +59,9 @@ _ARITHMETIC = (
     "gpu.module(convert-to-llvm{filter-dialects=arith,math,index,cf,ub},convert-nvvm-to-llvm,"
     "reconcile-unrealized-casts,canonicalize,cse)"
 )
+
+
+_DIALECTS = ("llvm", "nvvm")
 
 
 @dataclass(frozen=True)
@@ -90,6 +100,20 @@ def from_gpu(module: ir.Operation) -> LoweredCudaKernel:
         CompileError: something in it has no code for NVIDIA GPUs.
         MLIRError: a conversion failed.
     """
+    return from_nvvm(to_nvvm(module))
+
+
+def to_nvvm(module: ir.Operation) -> ir.Operation:
+    """Lower what `to_gpu` returned, or its parsed text; `module` cannot be used afterwards.
+
+    Returns:
+        A module with the same function of the host, and a `gpu.module` in the dialects of LLVM and
+        NVVM alone, so that `from_nvvm` can go on from its text.
+
+    Raises:
+        CompileError: something in it has no code for NVIDIA GPUs.
+        MLIRError: a conversion failed.
+    """
     launched = device_functions(module)
     run_upstream(module, _LOOPS)
     with module.context, module.location:
@@ -99,15 +123,54 @@ def from_gpu(module: ir.Operation) -> LoweredCudaKernel:
         )
     run_upstream(module, _ARITHMETIC, verify=False)
     device = device_module(module)
-    names = check_lowered(device, ("llvm", "nvvm"), "GPU")
+    names = check_lowered(device, _DIALECTS, "GPU")
     if "llvm.atomicrmw" in names:
         relax_atomics(device)
     if not names.isdisjoint(APPROXIMATED):
         approximate_marked(device)
     mark_kernels(device, launched)
+    return module
+
+
+def from_nvvm(module: ir.Operation) -> LoweredCudaKernel:
+    """Translate what `to_nvvm` returned, or its parsed text, to LLVM IR.
+
+    Raises:
+        CompileError: something in it cannot be translated, or it launches what is not there.
+        MLIRError: the translation failed.
+    """
+    device = device_module(module)
+    check_lowered(device, _DIALECTS, "GPU")
     text = llvm.translate_module_to_llvmir(device)
-    launches = tuple(Launch(each.name, each.shape) for each in launched)
-    return LoweredCudaKernel(text, launches, launched[0].scratch if launched else ())
+    return LoweredCudaKernel(text, *launches_of(module))
+
+
+def without_code(module: ir.Operation) -> None:
+    """Leave of what `to_nvvm` returned the launches, and declarations of what they launch."""
+    device = device_module(module)
+    block = device.regions[0].blocks[0]
+    entries = {each.entry for each in launches_of(module)[0]}
+    found = [view.operation for view in block.operations]
+    with module.context, device.location, ir.InsertionPoint(block):
+        for op in found:
+            if op.name == "llvm.func" and function_name(op) in entries:
+                attributes = {name: op.attributes[name] for name in op.attributes}
+                ir.Operation.create("llvm.func", attributes=attributes, regions=1)
+    for op in found:
+        op.erase()
+
+
+def launches_of(module: ir.Operation) -> tuple[tuple[Launch, ...], tuple[int, ...]]:
+    """Return the launches of a kernel at the level of the `gpu` dialect or below, in order.
+
+    Returns:
+        The launches, and the bytes of every scratch slot.
+    """
+    host = kernel_function(module)
+    launches = tuple(
+        Launch(launch_entry(op), launch_shape(op)) for op in direct_operations_named(host, LAUNCH)
+    )
+    return launches, scratch_slots(host) if launches else ()
 
 
 @lru_cache(maxsize=8)

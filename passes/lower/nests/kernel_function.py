@@ -136,7 +136,7 @@ def kernel_named(function: ir.Operation) -> Iterator[None]:
     try:
         yield
     except CompileError as error:
-        error.place = place
+        error.place = f"{place}\n{error.place}" if error.place else place
         raise
     except ir.MLIRError as error:
         message = "a kernel could not be lowered"

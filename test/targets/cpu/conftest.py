@@ -3,13 +3,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from threaded_model import shared_model
 
 import xyntra
 from xyntra.executable import Executable
+
+ROOT = str(Path(__file__).resolve().parents[3])
+
+if ROOT not in sys.path:  # for the random models of bench
+    sys.path.append(ROOT)
 
 
 @pytest.fixture

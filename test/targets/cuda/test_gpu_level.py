@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Stages, and MLIR's `gpu` dialect, say all of a kernel: their text is lowered like itself."""
+"""Stages, MLIR's `gpu` dialect and NVVM say all of a kernel: their text is lowered like itself."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from test_device_limits import KERNELS
 
 from xyntra.dialects import make_context
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda import from_gpu, lower_kernel, to_gpu, to_stages
+from xyntra.passes.lower.cuda import from_nvvm, lower_kernel, to_gpu, to_nvvm, to_stages
 from xyntra.passes.lower.gpu.device import device_of
 from xyntra.targets.cuda.ptx import to_ptx
 
@@ -32,13 +32,19 @@ def gpu_text(kernel: str, architecture: str) -> str:
             return str(to_gpu(module.operation, device_of(architecture)))
 
 
+def nvvm_text(gpu: str) -> str:
+    """The text of a kernel in the dialects of LLVM and NVVM."""
+    with make_context():
+        return str(to_nvvm(ir.Module.parse(gpu).operation))
+
+
 @pytest.mark.parametrize("name", _KERNELS)
 def test_lowering_goes_on_from_the_text(name: str) -> None:
     with make_context():
         expected = lower_kernel(ir.Module.parse(_KERNELS[name]), "sm_90a")
-    text = gpu_text(_KERNELS[name], "sm_90a")
+    text = nvvm_text(gpu_text(_KERNELS[name], "sm_90a"))
     with make_context():
-        found = from_gpu(ir.Module.parse(text).operation)
+        found = from_nvvm(ir.Module.parse(text).operation)
     assert found == expected
     assert ".entry" in to_ptx(found.llvm_ir, "sm_90a")
 

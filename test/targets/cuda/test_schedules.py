@@ -21,10 +21,11 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.ops.stage import schedule_of, set_schedule
 from xyntra.errors import CompileError
 from xyntra.passes.lower.cuda import pipeline
-from xyntra.passes.lower.gpu.device import Device
-from xyntra.passes.lower.gpu.emitters.families import families_of, legal_schedules
+from xyntra.passes.lower.gpu.device import Device, device_of
+from xyntra.passes.lower.gpu.emitters.families import families_of, legal_schedules, schedule_text
 from xyntra.passes.lower.gpu.stages.stage import Stage, stages_of, tidy
 from xyntra.passes.lower.nests.kernel_function import kernel_function
+from xyntra.targets.cuda.kernel_image import KernelImage
 
 _EACH = 3  # schedules of an emitter: the first, the last, and one between
 Change = Callable[[Stage, Device], None]
@@ -209,3 +210,21 @@ def test_schedules_that_cannot_be_carried_out_are_refused(
     with pytest.raises(CompileError, match=reason) as caught:
         compiled(PRODUCT)
     assert caught.value.code == code
+
+
+def test_schedules_are_said_in_the_words_of_their_emitters() -> None:
+    families = families_of(device_of("sm_90a"))
+    told = Schedule("mma", {"warps": (2, 2), "stages": 4, "tile": (128, 64), "early_weights": True})
+    text = schedule_text(told, families)
+    assert text == "mma tile [128, 64] warps [2, 2] stages 4 early_weights"
+    assert schedule_text(Schedule("reduction"), families) == "reduction"
+    assert schedule_text(None, families) == "plain loops"
+
+
+def test_launches_keep_their_schedules(context: ir.Context) -> None:
+    artifact = compile_case(CASES["softmax"], "sm_90a", context)
+    (kernel,) = artifact.plan.kernels.values()
+    (code,) = artifact.objects.values()
+    launches = KernelImage.from_bytes(code).launches
+    assert kernel.schedules == tuple(each.schedule for each in launches)
+    assert kernel.schedules[0].startswith("register-rows")

@@ -7,7 +7,7 @@ its operations become kernels of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from torch_mlir import ir
@@ -15,7 +15,7 @@ from torch_mlir import ir
 from xyntra.cache import DiskCache
 from xyntra.compiler.fork_server import ForkServer
 from xyntra.compiler.kernels.kernel import CompiledKernel, KernelSource
-from xyntra.compiler.kernels.parallel import compile_each
+from xyntra.compiler.kernels.parallel import Outcome, compile_each
 from xyntra.compiler.recovery import Lowered, defect, reason
 from xyntra.compiler.request import Request
 from xyntra.errors import CompileError
@@ -29,7 +29,7 @@ from xyntra.plan.build import nodes_of
 from xyntra.plan.plan import Plan
 from xyntra.targets.cuda.native import CALLS
 
-__all__ = ["compile_module", "kernel_sources", "sources_of", "with_code"]
+__all__ = ["compile_module", "compile_sources", "kernel_sources", "sources_of", "with_code"]
 
 _OPTIONAL = frozenset({"inline-fills", "merge-elementwise", "merge-reductions"})
 """Passes without which kernels compute the same, in more loops."""
@@ -62,22 +62,14 @@ def compile_module(
     module, plan = lowered.module, lowered.result
     done: dict[str, CompiledKernel] = {}
     while True:
-        sources = sources_of(module, plan, request)
-        if request.architecture and sources:
-            from xyntra.targets.cuda.native.call_code import CALL_CODE
-
-            sources.append(KernelSource(CALLS, CALL_CODE, architecture=request.architecture))
-        outcomes = compile_each(
-            sources,
-            jobs=request.jobs,
-            timeout=request.timeout,
-            cache=DiskCache(request.cache_dir, request.cache_size) if request.cache_dir else None,
-            server=server,
-            meanwhile=lambda current=module: describe(current),  # type: ignore[misc]
+        named = compile_sources(
+            sources_of(module, plan, request),
+            request,
+            server,
+            lambda current=module: describe(current),  # type: ignore[misc]
             done=done,
             stop=request.strict,
         )
-        named = {source.name: each for source, each in zip(sources, outcomes, strict=True)}
         code = {name: each for name, each in named.items() if isinstance(each, CompiledKernel)}
         failures = {name: each for name, each in named.items() if isinstance(each, CompileError)}
         if not failures:
@@ -85,6 +77,46 @@ def compile_module(
             return with_code(noted, code), code
         _generalize(module, failures)
         plan = plan_of(module)
+
+
+def compile_sources(
+    sources: Sequence[KernelSource],
+    request: Request,
+    server: ForkServer | None,
+    meanwhile: Callable[[], None],
+    *,
+    done: dict[str, CompiledKernel] | None = None,
+    stop: bool = True,
+) -> dict[str, Outcome]:
+    """Compile kernels as a request has it, on GPUs with the code that starts calls, by name.
+
+    Args:
+        sources: the kernels.
+        request: how to compile.
+        server: forks the processes that compile.
+        meanwhile: called while they do.
+        done: kernels that are compiled already, as `compile_each` has it.
+        stop: raise the first error.
+
+    Raises:
+        CompileError: a kernel cannot be compiled, and `stop` is set.
+    """
+    wanted = list(sources)
+    if request.architecture and wanted:
+        from xyntra.targets.cuda.native.call_code import CALL_CODE
+
+        wanted.append(KernelSource(CALLS, CALL_CODE, architecture=request.architecture))
+    outcomes = compile_each(
+        wanted,
+        jobs=request.jobs,
+        timeout=request.timeout,
+        cache=DiskCache(request.cache_dir, request.cache_size) if request.cache_dir else None,
+        server=server,
+        meanwhile=meanwhile,
+        done=done,
+        stop=stop,
+    )
+    return {source.name: each for source, each in zip(wanted, outcomes, strict=True)}
 
 
 def sources_of(module: ir.Operation, plan: Plan, request: Request) -> list[KernelSource]:
@@ -150,6 +182,7 @@ def with_code(plan: Plan, compiled: Mapping[str, CompiledKernel]) -> Plan:
             scratch=code.scratch_bytes,
             private=code.private_bytes,
             prepared=code.prepared_bytes,
+            schedules=code.schedules,
         )
         for name, code in compiled.items()
         if name != CALLS

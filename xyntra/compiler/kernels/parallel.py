@@ -193,7 +193,7 @@ def _compile_named(kernel: KernelSource) -> CompiledKernel:
     try:
         return compile_kernel(kernel)
     except XyntraError as error:
-        error.place = kernel.place
+        error.place = _more_exactly(kernel, error.place)
         raise
     except Exception as error:
         raise CompileError(
@@ -202,6 +202,14 @@ def _compile_named(kernel: KernelSource) -> CompiledKernel:
             place=kernel.place,
             cause=f"{type(error).__name__}: {error} ({innermost(error)})",
         ) from error
+
+
+def _more_exactly(kernel: KernelSource, place: str | None) -> str:
+    """Return where a kernel comes from, and where in it something is, if `place` says so."""
+    head, _, inside = (place or "").partition("\n")
+    if not head.startswith("kernel "):
+        inside = place or ""
+    return f"{kernel.place}\n{inside}" if inside else kernel.place
 
 
 def _outcome(kernel: KernelSource) -> Outcome:

@@ -59,7 +59,7 @@ def _kernel(plan: Plan, launches: Sequence[Launch], position: int) -> dict[str, 
         "bound": kernel.bound,
         "measured": launch.measured,
         "once": kernel.once,
-        "schedule": kernel.schedule,
+        "schedules": list(kernel.schedules),
         "reads": [list(entry) for entry in arguments_of(plan, launches, position)],
         "writes": results_of(plan, position),
     }

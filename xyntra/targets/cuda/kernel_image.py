@@ -58,6 +58,7 @@ class ImageLaunch:
         maps: tensor maps, which the entry point takes behind the pointers.
         programmatic: it may begin before the launch ahead of it has ended.
         resident: blocks that a multiprocessor holds at once at least; 0 where nothing is said.
+        schedule: what its code was made by, in words.
     """
 
     entry: str
@@ -68,6 +69,7 @@ class ImageLaunch:
     maps: tuple[ImageMap, ...] = ()
     programmatic: bool = False
     resident: int = 0
+    schedule: str = ""
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> ImageLaunch:

@@ -6,7 +6,7 @@
 // CHECK-SAME: [[X:%[a-z0-9]+]]: memref<2x1000000xf32>, [[Y:%[a-z0-9]+]]: memref<2xf32>, [[S:%[a-z0-9]+]]: memref<{{[0-9]+}}xi8>)
 // CHECK-SAME: xyntra.inputs = 1 : i64
 // CHECK-SAME: xyntra.scratch = array<i64:
-// CHECK: gpu.launch_func @device::@k_0 blocks in ({{.*}}) threads in ({{.*}}) args([[X]] : memref<2x1000000xf32>, [[Y]] : memref<2xf32>, [[S]] : memref<{{[0-9]+}}xi8>) {xyntra.programmatic}
+// CHECK: gpu.launch_func @device::@k_0 blocks in ({{.*}}) threads in ({{.*}}) args([[X]] : memref<2x1000000xf32>, [[Y]] : memref<2xf32>, [[S]] : memref<{{[0-9]+}}xi8>) {xyntra.programmatic, xyntra.schedule = "{{.*}}"}
 // CHECK: gpu.launch_func @device::@k_1 blocks in
 // CHECK: return
 // CHECK: gpu.module @device

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from xyntra.dialects.attributes.schedule import Schedule
@@ -17,6 +18,10 @@ from xyntra.passes.lower.gpu.stages.stage import Stage
 Subject = TypeVar("Subject")
 Code = Callable[[SharedMemory], LaunchShape | None]
 """Makes the code of one thread at the insertion point; returns the launch that runs it, if any."""
+
+
+_SHOWN = 12
+"""Legal schedules that a message shows."""
 
 
 class Impossible(Exception):
@@ -72,20 +77,44 @@ class Family(Generic[Subject]):
             message = f"no emitter '{schedule.emitter}' makes code for this stage"
             hint = f"there are {', '.join(known)}"
             raise CompileError("bad-schedule", message, hint=hint)
+        choices = _read(schedule, emitter)
         try:
-            return emitter.plan(subject, schedule.read(emitter.choices), device)
+            return emitter.plan(subject, choices, device)
         except Impossible as reason:
-            raise CompileError("illegal-schedule", f"emitter '{emitter.name}' {reason}") from reason
+            message = f"emitter '{emitter.name}' {reason}"
+            cause = f"the schedule is {schedule.words(emitter.choices)}"
+            hint = self._legal_words(emitter, subject, device)
+            raise CompileError("illegal-schedule", message, cause=cause, hint=hint) from reason
 
     def legal(self, subject: Subject, device: Device) -> Iterator[Schedule]:
         """Yield the schedules that a tuner may try."""
         for emitter in self.emitters:
-            for choices in emitter.candidates(subject, device):
-                try:
-                    emitter.plan(subject, choices, device)
-                except Impossible:
-                    continue
-                yield Schedule.told(emitter.name, choices)
+            yield from _legal(emitter, subject, device)
+
+    def _legal_words(self, emitter: Emitter[Subject], subject: Subject, device: Device) -> str:
+        """Return some legal schedules, of the same emitter if it has any, for a message."""
+        found = list(islice(_legal(emitter, subject, device), _SHOWN))
+        if found:
+            return "\n".join(each.words(emitter.choices) for each in found)
+        names = {each.emitter: None for each in self.legal(subject, device)}
+        return f"another emitter: {', '.join(names)}"
+
+
+def _legal(emitter: Emitter[Subject], subject: Subject, device: Device) -> Iterator[Schedule]:
+    for choices in emitter.candidates(subject, device):
+        try:
+            emitter.plan(subject, choices, device)
+        except Impossible:
+            continue
+        yield Schedule.told(emitter.name, choices)
+
+
+def _read(schedule: Schedule, emitter: Emitter[Any]) -> Any:
+    try:
+        return schedule.read(emitter.choices)
+    except CompileError as error:
+        error.message = f"emitter '{emitter.name}' was told what it does not know: {error.message}"
+        raise
 
 
 def pair(numbers: tuple[int, ...], name: str) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from xyntra.dialects.attributes.schedule import Schedule
+from xyntra.dialects.mlir import ir
 from xyntra.dialects.ops.stage import schedule_of
 from xyntra.errors import CompileError
 from xyntra.passes.lower.gpu.device import Device
@@ -61,6 +62,14 @@ def legal_schedules(stage: Stage, families: Families, device: Device) -> Iterato
     yield from family.legal(subject, device)
 
 
+def schedule_text(schedule: Schedule | None, families: Families) -> str:
+    """Return the schedule of a stage in words; None stands for a kernel in plain loops."""
+    if schedule is None:
+        return "plain loops"
+    emitters = {each.name: each for family in families for each in family.emitters}
+    return schedule.words(emitters[schedule.emitter].choices)
+
+
 def _family(stage: Stage, families: Families) -> tuple[Family[Any], Any]:
     for family in families:
         subject = family.read(stage)
@@ -76,5 +85,11 @@ def _placed(stage: Stage) -> Iterator[None]:
     try:
         yield
     except CompileError as error:
-        error.place = error.place or str(stage.op.location)
+        error.place = error.place or _place(stage.op.location)
         raise
+
+
+def _place(location: ir.Location) -> str:
+    """Return where a stage is, in words if it comes from text."""
+    is_line = isinstance(location, ir.FileLineColLoc) and str(location.filename).strip('"') == "-"
+    return f"the stage in line {location.start_line}" if is_line else f"the stage at {location}"
