@@ -50,7 +50,7 @@ def model_row(model: Model, how: How) -> Row:
             _compile(entrants, row, module, inputs)
         outputs = [torch.full(p.shape, torch.nan, device="cuda", dtype=model.kind) for p in
                    executable.outputs]  # fmt: skip
-        entrants = {OURS: _launches(executable, inputs, outputs), **entrants}
+        entrants = {OURS: launches_of(executable, inputs, outputs), **entrants}
         entrants[OURS]()
         row["error"] = errors_of(module, inputs, outputs)
         row["wrong"] = sum(not each <= TOLERANCE[model.dtype] for each in row["error"][OURS])
@@ -91,7 +91,7 @@ def _first_result(path: Path, weights: Mapping[str, Any], inputs: Tensors) -> tu
     return time.perf_counter() - start, executable
 
 
-def _launches(executable: Any, inputs: Tensors, outputs: Tensors) -> Work:
+def launches_of(executable: Any, inputs: Tensors, outputs: Tensors) -> Work:
     launches = executable.launches([each.data_ptr() for each in (*inputs, *outputs)])
 
     def work() -> None:
