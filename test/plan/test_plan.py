@@ -211,7 +211,7 @@ def test_json_gives_the_plan_back() -> None:
             Buffer("output", 1),
         ),
         steps=(Step("k", (0, 1, 2), (3,), ("é", "b"), once=True),),
-        kernels={"k": KernelCode("row", 10, 64, ((0, 1),), "s", "func")},
+        kernels={"k": KernelCode("row", 10, 64, ((0, 1),), "func", schedules=("s",))},
         operations=5,
         parameter_file="m.onnx",
     )

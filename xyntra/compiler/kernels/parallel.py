@@ -206,9 +206,12 @@ def _compile_named(kernel: KernelSource) -> CompiledKernel:
 
 def _more_exactly(kernel: KernelSource, place: str | None) -> str:
     """Return where a kernel comes from, and where in it something is, if `place` says so."""
-    head, _, inside = (place or "").partition("\n")
+    given = place or ""
+    head, _, inside = given.partition("\n")
+    if given.startswith(kernel.place):
+        return given
     if not head.startswith("kernel "):
-        inside = place or ""
+        inside = given
     return f"{kernel.place}\n{inside}" if inside else kernel.place
 
 
