@@ -24,7 +24,8 @@ from bench.cuda_networks import network
 from bench.cuda_timing import captured, take_turns
 from bench.machine import describe
 from bench.measure import ROOT, write_json
-from xyntra.tools.cli import main as command
+from xyntra.errors import CompileError
+from xyntra.tools.cli import run as command
 
 __all__ = ["EDITS", "main"]
 
@@ -90,7 +91,8 @@ def _rows(model: Model, rounds: int) -> list[dict[str, Any]]:
         path.write_bytes(onnx_network(module, model).SerializeToString())
         text = _stages(path)
         module, inputs = module.cuda(), model_inputs(model, "cuda")
-        rows, graphs = [], {}
+        rows: list[dict[str, Any]] = []
+        graphs, alive = {}, []
         with torch.inference_mode():
             for name, edit in EDITS.items():
                 edited = edit(text)
@@ -100,7 +102,7 @@ def _rows(model: Model, rounds: int) -> list[dict[str, Any]]:
                 place.write_text(edited)
                 try:
                     executable = xyntra.compile(place, target="cuda", trust_code=True)
-                except xyntra.CompileError as error:
+                except CompileError as error:
                     row["error"] = error.message
                     continue
                 outputs = [
@@ -112,6 +114,7 @@ def _rows(model: Model, rounds: int) -> list[dict[str, Any]]:
                 row["errors"] = errors_of(module, inputs, outputs)[OURS]
                 row["wrong"] = sum(not each <= TOLERANCE[model.dtype] for each in row["errors"])
                 graphs[name] = captured(work, _REPEATS)
+                alive.append((executable, outputs))  # for the graphs
             times = take_turns(graphs, _REPEATS, rounds)
     for row in rows:
         if row["name"] in times:

@@ -19,6 +19,7 @@ _SHARED = 99 << 10  # bytes of a block at most, so that an H100's multiprocessor
 _FEW_KEYS = 256
 _STEP = 16  # keys
 _APART = 8  # f32s behind a row of a warp's own results
+_SHARES = ((4, 1), (2, 2), (1, 8), (1, 4), (1, 2), (1, 1))  # warps along queries, and along keys
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,16 @@ def plan_flash(problem: Problem, device: Device) -> FlashPlan:
 def flash_plans(problem: Problem, device: Device) -> list[FlashPlan]:
     """Return every plan by which this kernel computes an attention, the best first."""
     most = min(_SHARED, device.block_shared_bytes)
-    return [each for each in _candidates(problem, device) if each.shared <= most]
+    found = dict.fromkeys([*_candidates(problem, device), *_others(problem)])
+    return [each for each in found if each.shared <= most]
+
+
+def _others(problem: Problem) -> Iterator[FlashPlan]:
+    """Yield every plan, whatever it is worth."""
+    for row_warps, key_warps in _SHARES:
+        for keys in (16, 32, 64):
+            for stages in (1, 2) if keys <= _warp_keys(problem, key_warps) else ():
+                yield _plan(problem, row_warps, key_warps, keys, stages)
 
 
 def _candidates(problem: Problem, device: Device) -> Iterator[FlashPlan]:
