@@ -13,7 +13,7 @@ from xyntra.dialects import ops
 from xyntra.passes.registry import all_passes
 
 LIT_TESTS = Path(__file__).resolve().parents[2] / "lit-tests"
-GPU = "passes/lower/gpu"
+GPUS = ("passes/lower/gpu", "passes/lower/cuda")
 ENDINGS = (".mlir", "-reject.mlir")
 _RUN = re.compile(r"^// RUN:.*$", re.MULTILINE)
 
@@ -82,24 +82,29 @@ def test_every_test_of_a_pass_is_of_one_that_exists() -> None:
     assert not stray, f"of no pass or emitter in that folder: {', '.join(stray)}"
 
 
-def test_every_emitter_for_any_gpu_has_a_test() -> None:
-    tested = tuple(f"{path.removesuffix('.mlir')}-" for path in lit_files(GPU))
-    emitting = [name for name in emitters() if not name.startswith(f"{GPU}/emit/")]
+def test_every_emitter_for_gpus_has_a_test() -> None:
+    tested = tuple(
+        f"{path.removesuffix('.mlir')}-" for folder in GPUS for path in lit_files(folder)
+    )
+    emitting = [name for name in emitters() if not name.startswith(f"{GPUS[0]}/emit/")]
     missing = [name for name in emitting if _emits(name) and not f"{name}-".startswith(tested)]
     assert not missing, f"missing in lit-tests: {', '.join(missing)}"
 
 
 def emitters() -> tuple[str, ...]:
-    """Return the modules of code for any GPU, without ending, which tests may be named after."""
+    """Return the modules of code for GPUs, without ending, which tests may be named after."""
     root = LIT_TESTS.parent
-    found = sorted((root / GPU).rglob("*.py"))
+    found = sorted(path for folder in GPUS for path in (root / folder).rglob("*.py"))
     return tuple(path.relative_to(root).with_suffix("").as_posix() for path in found)
 
 
 def _emits(module: str) -> bool:
     """Tell whether a module emits launches by itself."""
     text = (LIT_TESTS.parent / f"{module}.py").read_text(encoding="utf-8")
-    return re.search(r"^def emit_\w+\([^)]*\) -> LaunchShape:", text, re.MULTILINE) is not None
+    return (
+        re.search(r"^def emit_\w+\([^)]*\) -> (LaunchShape|CudaLaunch):", text, re.MULTILINE)
+        is not None
+    )
 
 
 def _is_of(path: str, prefixes: tuple[str, ...]) -> bool:
