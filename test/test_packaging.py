@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import tomllib
 import zipfile
 from collections.abc import Iterator
@@ -84,7 +83,7 @@ def test_the_wheel_holds_both_licences(wheel: Path) -> None:
 
 def test_the_wheel_imports_from_anywhere(wheel: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(tmp_path)  # noqa: S202
+        archive.extractall(tmp_path)
     script = (
         "import xyntra, xyntra.dialects, xyntra.errors, xyntra.passes, xyntra.tools\n"
         "print(xyntra.tools.__file__)"
@@ -107,8 +106,8 @@ def test_the_wheel_imports_from_anywhere(wheel: Path, tmp_path: Path) -> None:
 
 
 def test_the_sdist_builds_the_same_wheel(project: Path, wheel: Path, tmp_path: Path) -> None:
-    with tarfile.open(build(project, "sdist")) as archive:
-        archive.extractall(tmp_path, filter="data")
+    unpack = [sys.executable, "-m", "tarfile", "-e", str(build(project, "sdist")), str(tmp_path)]
+    subprocess.run(unpack, check=True)
     (unpacked,) = tmp_path.iterdir()
     again = build(unpacked, "wheel")
     with zipfile.ZipFile(wheel) as first, zipfile.ZipFile(again) as second:

@@ -27,7 +27,7 @@ from xyntra.compiler.kernels.kernel import SCHEDULED
 from xyntra.compiler.request import CODE_LEVELS
 from xyntra.dialects import Kernel
 from xyntra.errors import CompileError, ModelError
-from xyntra.passes.lower.cuda.device_functions import SCRATCH, scratch_slots
+from xyntra.passes.lower.gpu.launching.outline import SCRATCH, scratch_slots
 from xyntra.passes.lower.nests.kernel_function import (
     check_buffers,
     entry_block,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from xyntra.observe.launches import Launch
 from xyntra.observe.text import printable, shorten
@@ -15,8 +16,14 @@ _TITLE = "schedules of each kernel, in order"
 
 
 def schedule_lines(kernel: Kernel) -> list[str]:
-    """Return a line for each schedule of a kernel, such as "1 reduction"."""
-    return [f"{number} {printable(text)}" for number, text in enumerate(kernel.schedules, start=1)]
+    """Return a line for each schedule of a kernel, such as "1 reduction", or for equal ones."""
+    lines, first = [], 1
+    for text, same in groupby(kernel.schedules):
+        last = first + len(list(same)) - 1
+        numbers = str(first) if first == last else f"{first}-{last}"
+        lines.append(f"{numbers} {printable(text)}")
+        first = last + 1
+    return lines
 
 
 def explain_schedules(launches: Sequence[Launch], width: int = 0) -> list[str]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """From kernel functions to LLVM IR for NVIDIA GPUs."""
 
-from xyntra.passes.lower.cuda.pipeline import LEVELS, lower_kernel, lower_to, to_gpu, to_stages
+from xyntra.passes.lower.cuda.pipeline import LEVELS, lower_kernel, lower_to
 from xyntra.passes.lower.cuda.to_llvm import (
     Launch,
     LoweredCudaKernel,

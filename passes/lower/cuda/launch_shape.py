@@ -19,13 +19,11 @@ class CudaLaunch(LaunchShape):
             with `griddepcontrol.wait` before it touches what that one writes.
         resident: blocks that one multiprocessor holds at once at least, which bounds registers; 0
             to leave that to the assembler.
-        schedule: what it was told, in words such as "mma tile [128, 64] warps [2, 2]".
     """
 
     maps: tuple[TensorMap, ...] = ()
     programmatic: bool = False
     resident: int = 0
-    schedule: str = ""
 
     @classmethod
     def of(cls, shape: LaunchShape) -> CudaLaunch:

@@ -1,67 +1,116 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The host's side of a kernel at the level of the `gpu` dialect: its launches, in order.
+"""What NVIDIA GPUs are told of launches beside what any GPU is, and how it is read again.
 
-What a launch is given stands in `gpu.launch_func`: blocks, threads, clusters, dynamic shared memory
-and arguments. What the dialect has no words for are attributes: `xyntra.programmatic`,
-`xyntra.resident`, the schedule that the code was made by, for people to read, and what the host
-encodes of a tensor for a tensor map.
+What the `gpu` dialect has no words for are attributes of the launch: `xyntra.programmatic`,
+`xyntra.resident`, and what the host encodes of a tensor for a tensor map.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.launch_shape import CudaLaunch
-from xyntra.passes.lower.cuda.tensor_map import TensorMap
+from xyntra.passes.lower.cuda.ptx.assembly import ASSEMBLY
+from xyntra.passes.lower.cuda.ptx.launches import (
+    griddepcontrol_launch_dependents,
+    griddepcontrol_wait,
+    is_griddepcontrol_wait,
+)
+from xyntra.passes.lower.cuda.tensor_map import MAP_ARGUMENT, TensorMap, pass_maps
+from xyntra.passes.lower.gpu.contraction.group import ANCHOR
+from xyntra.passes.lower.gpu.device import Device, Feature
+from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape
+from xyntra.passes.lower.gpu.launching.launching import Launching
+from xyntra.passes.lower.gpu.launching.outline import (
+    ARGUMENTS,
+    BLOCK,
+    CLUSTER,
+    GRID,
+    SCHEDULE,
+    SHARED,
+)
+from xyntra.passes.lower.gpu.stages.stage import Stage
+from xyntra.passes.lower.nests.kernel_function import entry_block, operations_named
 
-LAUNCH = "gpu.launch_func"
+PROGRAMMATIC = True
+"""Whether launches are prepared while the ones before them end, and wait by themselves.
+
+On an H100, BERT-base of f16 at batch 1 takes 313 us by it, and 334 us without.
+"""
+_FEW_THREADS = 256
+_LITTLE_SHARED = 48 << 10
+"""Bytes of an attention's block: that of BERT-base at batch 1 has 39 KB; the model gains 1.7 us of
+302 by it, and GPT-2 3.5 of 332."""
 _MAP = "builtin.unrealized_conversion_cast"  # a tensor to the argument that describes it
 _FIELDS = "xyntra.tensor_map"
 _PROGRAMMATIC = "xyntra.programmatic"
 _RESIDENT = "xyntra.resident"
-_SCHEDULE = "xyntra.schedule"
-# Operands of a launch: asynchronous dependencies, then three dimensions of each of these.
-_GRID, _BLOCK, _CLUSTER, _SHARED, _ARGUMENTS = 1, 4, 7, 10, 11
 
 
-def emit_launch(
-    module: str, function: str, shape: CudaLaunch, arguments: Sequence[ir.Value]
-) -> None:
-    """Emit a launch at the insertion point.
+class CudaLaunching(Launching):
+    """Launches that begin before others have ended, tensor maps, and bounds of registers."""
 
-    Args:
-        module: symbol of the `gpu.module`.
-        function: symbol of its function.
-        shape: how it is launched.
-        arguments: all pointers of the kernel; tensor maps are made of them.
+    def decided(
+        self, emitted: Sequence[tuple[Stage, LaunchShape | None]], device: Device
+    ) -> list[LaunchShape | None]:
+        """Return the launches, which begin before the ones ahead have ended where they can."""
+        overlap = PROGRAMMATIC and device.has(Feature.DEPENDENT_LAUNCH)
+        found: list[LaunchShape | None] = []
+        for stage, shape in emitted:
+            launch = None if shape is None else replace(CudaLaunch.of(shape), programmatic=overlap)
+            if launch is not None and overlap and _leaves_room(stage, launch, device):
+                _let_next_begin(stage.op)
+            found.append(launch)
+        return found
+
+    def finished(self, function: ir.Operation, shape: LaunchShape) -> LaunchShape:
+        """Return a launch with its tensor maps, whose code waits for the one ahead."""
+        launch = CudaLaunch.of(shape)
+        inner = operations_named(function, ASSEMBLY, MAP_ARGUMENT)
+        if launch.programmatic and not any(map(is_griddepcontrol_wait, inner)):
+            with ir.InsertionPoint.at_block_begin(entry_block(function)), function.location:
+                griddepcontrol_wait()
+        casts = (op for op in inner if op.name == MAP_ARGUMENT)
+        return replace(launch, maps=pass_maps(function, launch.maps, casts))
+
+    def is_overlapping(self, shape: LaunchShape) -> bool:
+        """Tell whether a launch begins before the one ahead has ended."""
+        return CudaLaunch.of(shape).programmatic
+
+    def operands(self, shape: LaunchShape, memory: Sequence[ir.Value]) -> list[ir.Value]:
+        """Return the tensor maps of a launch."""
+        return [_tensor_map(memory[each.argument], each) for each in CudaLaunch.of(shape).maps]
+
+    def attributes(self, shape: LaunchShape) -> Mapping[str, ir.Attribute]:
+        """Return whether a launch overlaps, and how many blocks of it are to be resident."""
+        launch, found = CudaLaunch.of(shape), dict[str, ir.Attribute]()
+        if launch.programmatic:
+            found[_PROGRAMMATIC] = ir.UnitAttr.get()
+        if launch.resident:
+            found[_RESIDENT] = ir.IntegerAttr.get(_word(), launch.resident)
+        return found
+
+
+def _leaves_room(stage: Stage, shape: CudaLaunch, device: Device) -> bool:
+    """Tell whether blocks of the next launch find their places as if this one were not there."""
+    is_small = shape.grid <= device.multiprocessors and shape.block <= _FEW_THREADS
+    if stage.attention is not None:
+        return is_small and shape.shared <= _LITTLE_SHARED
+    has_anchor = any(ANCHOR in op.attributes for op in stage.operations)
+    return not has_anchor and is_small and shape.shared == 0
+
+
+def _let_next_begin(stage: ir.Operation) -> None:
+    """Let the launch behind `stage` take its places once all blocks of this one have theirs.
+
+    It pays where these blocks need little. Beside others, those of the next launch would lie
+    several on some multiprocessors and none on others, and wait there.
     """
-    one = _index(1)
-    operands = [_index(shape.grid), one, one, _index(shape.block), one, one]
-    segments = [0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0]
-    if shape.cluster > 1:
-        operands += [_index(shape.cluster), one, one]
-        segments[_CLUSTER:_SHARED] = [1, 1, 1]
-    if shape.shared:
-        kind = ir.IntegerType.get_signless(32)
-        size = ir.IntegerAttr.get(kind, shape.shared)
-        operands.append(emit("arith.constant", [], kind, value=size))
-        segments[_SHARED] = 1
-    maps = [_tensor_map(arguments[each.argument], each) for each in shape.maps]
-    segments[_ARGUMENTS] = len(arguments) + len(maps)
-    attributes: dict[str, ir.Attribute] = {
-        "kernel": ir.SymbolRefAttr.get([module, function]),
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get(segments),
-    }
-    if shape.programmatic:
-        attributes[_PROGRAMMATIC] = ir.UnitAttr.get()
-    if shape.resident:
-        attributes[_RESIDENT] = ir.IntegerAttr.get(_word(), shape.resident)
-    if shape.schedule:
-        attributes[_SCHEDULE] = ir.StringAttr.get(shape.schedule)
-    ir.Operation.create(LAUNCH, operands=[*operands, *arguments, *maps], attributes=attributes)
+    with ir.InsertionPoint.at_block_begin(stage.regions[0].blocks[0]), stage.location:
+        griddepcontrol_launch_dependents()
 
 
 def launch_entry(op: ir.Operation) -> str:
@@ -77,16 +126,16 @@ def launch_shape(op: ir.Operation) -> CudaLaunch:
         operand = op.operands[sum(segments[:segment])]
         return int(ir.IntegerAttr(operand.owner.attributes["value"]).value)
 
-    arguments = list(op.operands)[sum(segments[:_ARGUMENTS]) :]
+    arguments = list(op.operands)[sum(segments[:ARGUMENTS]) :]
     return CudaLaunch(
-        constant(_GRID),
-        constant(_BLOCK),
-        shared=constant(_SHARED) if segments[_SHARED] else 0,
-        cluster=constant(_CLUSTER) if segments[_CLUSTER] else 1,
+        constant(GRID),
+        constant(BLOCK),
+        shared=constant(SHARED) if segments[SHARED] else 0,
+        cluster=constant(CLUSTER) if segments[CLUSTER] else 1,
         maps=tuple(_map_of(each.owner) for each in arguments if _is_map(each)),
         programmatic=_PROGRAMMATIC in op.attributes,
         resident=_number(op.attributes[_RESIDENT]) if _RESIDENT in op.attributes else 0,
-        schedule=str(op.attributes[_SCHEDULE].value) if _SCHEDULE in op.attributes else "",
+        schedule=str(op.attributes[SCHEDULE].value) if SCHEDULE in op.attributes else "",
     )
 
 
@@ -125,11 +174,6 @@ def _map_of(op: ir.Operation) -> TensorMap:
 
 def _number(value: ir.Attribute) -> int:
     return int(ir.IntegerAttr(value).value)
-
-
-def _index(number: int) -> ir.Value:
-    kind = ir.IndexType.get()
-    return emit("arith.constant", [], kind, value=ir.IntegerAttr.get(kind, number))
 
 
 def _word() -> ir.Type:

@@ -15,15 +15,11 @@ from torch_mlir.dialects.transform import interpreter
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.approximate import APPROXIMATED, approximate_marked
-from xyntra.passes.lower.cuda.device_functions import (
-    device_functions,
-    device_module,
-    mark_kernels,
-    scratch_slots,
-)
+from xyntra.passes.lower.cuda.device_functions import device_functions, mark_kernels
 from xyntra.passes.lower.cuda.launch_shape import CudaLaunch
-from xyntra.passes.lower.cuda.launches import LAUNCH, launch_entry, launch_shape
+from xyntra.passes.lower.cuda.launches import launch_entry, launch_shape
 from xyntra.passes.lower.cuda.relaxed_atomics import relax_atomics
+from xyntra.passes.lower.gpu.launching.outline import LAUNCH, device_module, scratch_slots
 from xyntra.passes.lower.nests.kernel_function import (
     direct_operations_named,
     function_name,

@@ -12,7 +12,7 @@ from onnx import helper
 from onnx_models import make_model
 
 import xyntra
-from xyntra.passes.lower.cuda import pipeline
+from xyntra.passes.lower.gpu import to_gpu
 
 SETTINGS: dict[str, object] = {"isolate": False, "jobs": 1, "cache": False, "strict": False}
 
@@ -31,7 +31,7 @@ def _run(nodes: list[Any], shapes: dict[str, tuple[int, ...]], **arrays: Any) ->
 
 @pytest.fixture(autouse=True)
 def _emitters_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "emit_stage", _fails)
+    monkeypatch.setattr(to_gpu, "emit_stage", _fails)
 
 
 def _normal(*shape: int) -> np.ndarray:

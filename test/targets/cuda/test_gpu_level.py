@@ -9,8 +9,10 @@ from test_device_limits import KERNELS
 
 from xyntra.dialects import make_context
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda import from_nvvm, lower_kernel, to_gpu, to_nvvm, to_stages
+from xyntra.passes.lower.cuda import from_nvvm, lower_kernel, to_nvvm
 from xyntra.passes.lower.gpu.device import device_of
+from xyntra.passes.lower.gpu.to_gpu import to_gpu
+from xyntra.passes.lower.gpu.to_stages import to_stages
 from xyntra.targets.cuda.ptx import to_ptx
 
 _KERNELS = KERNELS | {"flash attention": attention((2, 16, 2048, 2048, 128, 128), "bf16", CAUSAL)}

@@ -11,8 +11,6 @@ from xyntra.passes.lower.gpu.device import Device
 
 ROWS = 16
 """Queries of a warp."""
-LARGEST_SIZE = 256
-"""Elements of a key or value: more do not fit into registers."""
 _LANES = 32
 _PADDING = 16  # bytes behind a row, so that eight rows lie in different banks
 _SHARED = 99 << 10  # bytes of a block at most, so that an H100's multiprocessor holds two

@@ -27,12 +27,14 @@ class LaunchShape:
         block: threads of a block.
         shared: bytes of dynamic shared memory of a block.
         cluster: neighbouring blocks that run together and reach each other's shared memory.
+        schedule: what its code was made by, in words such as "mma tile [128, 64] warps [2, 2]".
     """
 
     grid: int
     block: int
     shared: int = 0
     cluster: int = 1
+    schedule: str = ""
 
 
 def thread_number() -> ir.Value:

@@ -23,8 +23,16 @@ _HINT = "the pass choose-schedules decides it"
 
 def families_of(device: Device) -> Families:
     """Return the families of the target that a device belongs to."""
-    found: Families = import_module(f"xyntra.passes.lower.{device.target}.emitters.table").FAMILIES
+    found: Families = table_of(device).FAMILIES
     return found
+
+
+def table_of(device: Device) -> Any:
+    """Return the module that says what the target of a device has: `FAMILIES`, and `LAUNCHING`.
+
+    The latter is a `Launching`, where the target does more with launches than any GPU needs.
+    """
+    return import_module(f"xyntra.passes.lower.{device.target}.emitters.table")
 
 
 def choose_schedule(stage: Stage, families: Families, device: Device) -> Schedule:

@@ -12,8 +12,8 @@ from xyntra.dialects import make_context
 from xyntra.dialects.mlir import ir
 from xyntra.frontends.onnx.container import scan
 from xyntra.frontends.onnx.importer import import_model
-from xyntra.passes.lower.cuda.pipeline import _stage_passes, _to_buffers
 from xyntra.passes.lower.gpu.device import DEFAULT, device_of
+from xyntra.passes.lower.gpu.to_stages import stage_passes, to_buffers
 from xyntra.passes.lower.nests.kernel_function import direct_operations_named, kernel_function
 from xyntra.passes.manager import run_pipeline
 from xyntra.passes.pipelines import expand, fusion_pipeline, kernel_pipeline
@@ -108,13 +108,13 @@ def _kernels(graph: str) -> list[str]:
         for dialect in ("gpu", "nvvm"):
             context.get_dialect_descriptor(dialect)  # loads it
         return [
-            str(_to_buffers(ir.Module.parse(text).operation, device_of(DEFAULT))) for text in texts
+            str(to_buffers(ir.Module.parse(text).operation, device_of(DEFAULT))) for text in texts
         ]
 
 
 def _passes(device: str) -> dict[str, str]:
     """Return the passes in order, by name, as in a pipeline."""
-    passes = _stage_passes(device_of(device), plain=False)
+    passes = stage_passes(device_of(device), plain=False)
     return {p.name: p.name + f"{{device={device}}}" * hasattr(p, "device") for p in passes}
 
 

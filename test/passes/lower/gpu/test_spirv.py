@@ -13,16 +13,17 @@ import pytest
 from xyntra.dialects import make_context
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda import to_gpu, to_stages
-from xyntra.passes.lower.cuda.lower_to_gpu import LowerToGpu
 from xyntra.passes.lower.gpu.device import WEBGPU
+from xyntra.passes.lower.gpu.lower_to_gpu import LowerToGpu
 from xyntra.passes.lower.gpu.spirv.lower_gpu_to_spirv import LowerGpuToSpirv
+from xyntra.passes.lower.gpu.to_gpu import to_gpu
+from xyntra.passes.lower.gpu.to_stages import to_stages
 from xyntra.passes.lower.nests.kernel_function import function_name, operations_named
 
 LIT_TESTS = Path(__file__).resolve().parents[4] / "lit-tests" / "passes" / "lower" / "gpu"
 KERNELS = {
     path.relative_to(LIT_TESTS).as_posix(): path.read_text(encoding="utf-8")
-    for path in sorted(LIT_TESTS.rglob("*.mlir"))
+    for path in sorted(LIT_TESTS.glob("*/*.mlir"))
     if path.parent.name not in ("emitters", "spirv", "stages")
 }
 """A kernel of every emitter."""

@@ -16,7 +16,7 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import AT_MOST_ZERO, emit
-from xyntra.passes.lower.cuda.placeholders import expand, f32_constant, hide
+from xyntra.passes.lower.gpu.math.placeholders import expand, f32_constant, hide
 from xyntra.passes.lower.nests.kernel_function import kernel_function, operations_named
 
 _NAME = "xyntra.exp_at_most_zero"

@@ -19,8 +19,8 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cuda.one_plus_erf import COEFFICIENTS
-from xyntra.passes.lower.cuda.placeholders import expand, f32_constant, hide
+from xyntra.passes.lower.gpu.math.one_plus_erf import COEFFICIENTS
+from xyntra.passes.lower.gpu.math.placeholders import expand, f32_constant, hide
 from xyntra.passes.lower.nests.kernel_function import operations_named
 from xyntra.passes.owners import constant_attribute, only_reader, owner_of
 

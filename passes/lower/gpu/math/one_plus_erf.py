@@ -13,7 +13,7 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cuda.placeholders import expand, f32_constant, hide_one_plus
+from xyntra.passes.lower.gpu.math.placeholders import expand, f32_constant, hide_one_plus
 
 COEFFICIENTS = (
     1.6279118061065674,

@@ -10,9 +10,10 @@ from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.passes.lower.attention_as_linalg import decompose_attention
-from xyntra.passes.lower.cuda.attention.plan import LARGEST_SIZE
 from xyntra.passes.lower.nests.kernel_function import operations_named
 
+LARGEST_SIZE = 256
+"""Elements of a key or value: more do not fit into registers."""
 _DTYPES = ("float32", "float16", "bfloat16")
 
 

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What a target does with the launches of a kernel beside what any GPU needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape
+from xyntra.passes.lower.gpu.stages.stage import Stage
+
+
+class Launching:
+    """Nothing; a target overrides what it needs."""
+
+    def decided(
+        self, emitted: Sequence[tuple[Stage, LaunchShape | None]], device: Device
+    ) -> list[LaunchShape | None]:
+        """Return the launches of stages that hold their code, in which more may be put."""
+        return [shape for _, shape in emitted]
+
+    def finished(self, function: ir.Operation, shape: LaunchShape) -> LaunchShape:
+        """Return a launch whose code is all that `function` holds, and may be changed there."""
+        return shape
+
+    def is_overlapping(self, shape: LaunchShape) -> bool:
+        """Tell whether a launch begins before the one ahead has ended."""
+        return False
+
+    def operands(self, shape: LaunchShape, memory: Sequence[ir.Value]) -> list[ir.Value]:
+        """Return what a launch is given behind the memory of the kernel."""
+        return []
+
+    def attributes(self, shape: LaunchShape) -> Mapping[str, ir.Attribute]:
+        """Return what `gpu.launch_func` says of a launch beside its words."""
+        return {}

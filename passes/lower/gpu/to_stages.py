@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""From a kernel on tensors to stages on buffers, for any GPU."""
+
+from __future__ import annotations
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.fallbacks import is_generic
+from xyntra.passes.lower.data_by_slices import DataBySlices
+from xyntra.passes.lower.defined_arithmetic import DefinedArithmetic
+from xyntra.passes.lower.destination_passing import DestinationPassing
+from xyntra.passes.lower.empty_arguments import EmptyArguments
+from xyntra.passes.lower.fast_math import FastMath
+from xyntra.passes.lower.forward_copies import ForwardCopies
+from xyntra.passes.lower.gpu.attention.carrier import carry_attention
+from xyntra.passes.lower.gpu.device import Device, Feature
+from xyntra.passes.lower.gpu.math.device_math import check_math
+from xyntra.passes.lower.gpu.math.exponential import expand_exponentials, hide_exponentials
+from xyntra.passes.lower.gpu.math.gelu import expand_gelus, hide_gelus
+from xyntra.passes.lower.gpu.math.one_plus_erf import expand_one_plus_erf, hide_one_plus_erf
+from xyntra.passes.lower.gpu.math.one_plus_tanh import expand_one_plus_tanh, hide_one_plus_tanh
+from xyntra.passes.lower.gpu.reductions.extreme_keys import find_extremes_by_keys
+from xyntra.passes.lower.gpu.stages.form_stages import FormStages
+from xyntra.passes.lower.gpu.stages.generalize_copies import GeneralizeCopies
+from xyntra.passes.lower.inplace_results import InplaceResults
+from xyntra.passes.lower.narrow_floats import NarrowFloats
+from xyntra.passes.lower.nests.kernel_function import kernel_function
+from xyntra.passes.lower.strided_copies import StridedCopies
+from xyntra.passes.lower.upstream import WIDEN, bufferize, run_upstream
+from xyntra.passes.math.expand_math import expand_classes, expand_math
+from xyntra.passes.pipelines import expand
+from xyntra.passes.registry import Pass, find_pass
+
+_TENSORS: tuple[Pass, ...] = (NarrowFloats(singles=False), DestinationPassing())
+_BUFFERS: tuple[Pass, ...] = (
+    InplaceResults(),
+    EmptyArguments(),
+    ForwardCopies(),
+    StridedCopies(),
+)
+
+
+def to_stages(module: ir.Operation, device: Device) -> ir.Operation:
+    """Lower the kernel function of `module` to stages on buffers; it cannot be used afterwards.
+
+    Returns:
+        A module with the kernel, whose stages say how they run, so that `to_gpu` can go on from its
+        text.
+
+    Raises:
+        CompileError: the kernel cannot be computed on `device`.
+        MLIRError: one of the steps failed.
+    """
+    module = to_buffers(module, device)
+    for step in stage_passes(device, plain=is_generic(kernel_function(module))):
+        step.run(module)
+    run_upstream(module, "cse", verify=False)
+    return module
+
+
+def stage_passes(device: Device, *, plain: bool) -> tuple[Pass, ...]:
+    """Return what cuts a kernel on buffers into the launches that suit it best."""
+    if plain:
+        return (GeneralizeCopies(), FormStages(device.name, single=True))
+    found = map(find_pass, expand("gpu-stages"))
+    return tuple(
+        each(device=device.name) if "device" in each.__dataclass_fields__ else each()
+        for each in found
+    )
+
+
+def to_buffers(module: ir.Operation, device: Device) -> ir.Operation:
+    """Lower tensors to memory; returns the module, or the copy that took its place."""
+    carries = device.has(Feature.ASYNC_COPIES) and not is_generic(kernel_function(module))
+    carry_attention(module, plain=not carries)
+    find_extremes_by_keys(module)
+    DataBySlices().run(module)
+    expand_classes(module)
+    run_upstream(module, WIDEN)
+    FastMath().run(module)
+    DefinedArithmetic().run(module)
+    hide_exponentials(module)
+    hide_gelus(module)
+    hide_one_plus_erf(module)
+    hide_one_plus_tanh(module)
+    expand_math(module)
+    check_math(module)
+    expand_one_plus_erf(module)
+    expand_one_plus_tanh(module)
+    expand_gelus(module)
+    expand_exponentials(module)
+    for step in _TENSORS:
+        step.run(module)
+    module = bufferize(module)
+    for step in _BUFFERS:
+        step.run(module)
+    return module
