@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from gpu_code import compiled
 
-from xyntra.passes.lower.cuda import gelu
+from xyntra.passes.lower.gpu.math import gelu
 
 GELU = """
 func.func @k(%x: tensor<4096x{dtype}>) -> tensor<4096x{dtype}> {{
