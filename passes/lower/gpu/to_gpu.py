@@ -42,7 +42,7 @@ def to_gpu(module: ir.Operation, device: Device) -> ir.Operation:
     """
     for dialect in ("gpu", "nvvm"):
         module.context.get_dialect_descriptor(dialect)  # loads it
-    launching: Launching = getattr(table_of(device), "LAUNCHING", None) or Launching()
+    launching: Launching = getattr(table_of(device), "LAUNCHING", Launching())
     shapes = _emit(module, device, launching)
     run_upstream(module, "cse", verify=False)  # what comes next looks at every operation
     _erase_unused_memory(kernel_function(module))

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import ceil
 
-from xyntra.passes.lower.cuda.contraction.mma_tiles import MmaTile, split_refusal
-from xyntra.passes.lower.gpu.device import Device, Feature
+from xyntra.passes.lower.cuda.contraction.mma_tiles import MmaTile, split_refusal, useful_splits
+from xyntra.passes.lower.gpu.device import Device
 
 VECTOR = 4
 """Neighbours that a thread takes at once from shared memory, 16 bytes."""
@@ -17,8 +17,6 @@ DEPTH = 16
 _PADDING = 4  # elements behind every step of a part, so that steps start in different banks
 _LANES = 32
 _SCHEDULERS = 4  # of one multiprocessor
-_SPLITS = (1, 2, 4, 8)
-_MIN_PARTS = 2  # of a slice of the reduction
 _FEW_REGISTERS, _MANY_REGISTERS = 128, 255
 
 # What the estimate knows of an H100, fitted to 135 measured contractions and convolutions, of which
@@ -181,15 +179,10 @@ def fma_choices(device: Device, parts: int) -> list[FmaTile]:
         parts: of the reduction, each of `DEPTH` steps.
     """
     tiles = [
-        replace(shape, split=split) for shape, split in product(_SHAPES, _splits(device, parts))
+        replace(shape, split=split)
+        for shape, split in product(_SHAPES, useful_splits(device, parts))
     ]
     return [tile for tile in tiles if tile.resident(device)]
-
-
-def _splits(device: Device, parts: int) -> list[int]:
-    """Return how many blocks may share a reduction of `parts` parts."""
-    known = _SPLITS if device.has(Feature.CLUSTERS) else _SPLITS[:1]
-    return [split for split in known if split == 1 or parts // split >= _MIN_PARTS]
 
 
 def choose_fma_tile(
@@ -215,7 +208,8 @@ def choose_fma_tile(
     known = _SHAPES if in_vectors else [shape for shape in _SHAPES if shape != _LARGEST]
     shapes = [shape for shape in known if shape.rows >= _FEW_ROWS or rows <= _FEW_ROWS]
     candidates = [
-        replace(shape, split=split) for shape, split in product(shapes, _splits(device, parts))
+        replace(shape, split=split)
+        for shape, split in product(shapes, useful_splits(device, parts))
     ]
     return min(
         (tile for tile in candidates if tile.resident(device)),

@@ -152,15 +152,15 @@ def mma_choices(device: Device, parts: int) -> list[MmaTile]:
     """
     tiles = [
         replace(shape, stages=stages, split=split)
-        for shape, split in product(_SHAPES, _splits(device, parts))
+        for shape, split in product(_SHAPES, useful_splits(device, parts))
         for stages in range(_LEAST_STAGES, _MOST_STAGES + 1)
         if stages == _LEAST_STAGES or stages <= -(-parts // split) + 1
     ]
     return [tile for tile in tiles if tile.resident(device)]
 
 
-def _splits(device: Device, parts: int) -> list[int]:
-    """Return how many blocks may share a reduction of `parts` parts."""
+def useful_splits(device: Device, parts: int) -> list[int]:
+    """Return how many blocks may be worth a share of a reduction of `parts` parts."""
     known = _SPLITS if device.has(Feature.CLUSTERS) else _SPLITS[:1]
     return [split for split in known if split == 1 or parts // split >= _MIN_PARTS]
 
@@ -177,7 +177,7 @@ def choose_mma_tile(
         batch: outputs.
         parts: of the reduction, each as long as a stage.
     """
-    splits = _splits(device, parts)
+    splits = useful_splits(device, parts)
     candidates = [_staged(device, shape, split, parts) for shape, split in product(_SHAPES, splits)]
     return min(
         (tile for tile in candidates if tile.resident(device)),

@@ -26,7 +26,7 @@ from xyntra.passes.lower.gpu.emitters.contractions import (
     read_contraction,
     refuse_rows,
 )
-from xyntra.passes.lower.gpu.emitters.emitter import Code, Emitter, Family, Impossible, pair
+from xyntra.passes.lower.gpu.emitters.emitter import Code, Emitter, Family, Impossible, pair, unless
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,7 @@ def _plan_fma(group: ContractionGroup, choices: FmaChoices, device: Device) -> C
         raise Impossible("cannot compute this contraction")
     sides, own = pair(choices.tile, "tile"), pair(choices.thread_tile, "thread_tile")
     tile = FmaTile(*sides, choices.lane_rows, *own, choices.stages, choices.split_k)
-    refusal = fma_refusal(tile, device, whole.parts)
-    if refusal is not None:
-        raise Impossible(refusal)
+    unless(fma_refusal(tile, device, whole.parts))
     plan = plan_on_cores(group, device, tile)
     if plan is None:
         raise Impossible("cannot compute this contraction in such tiles")

@@ -27,7 +27,7 @@ from xyntra.passes.lower.cuda.contraction.wgmma_tiles import (
 )
 from xyntra.passes.lower.gpu.contraction.group import ContractionGroup
 from xyntra.passes.lower.gpu.device import Device, Feature
-from xyntra.passes.lower.gpu.emitters.emitter import Code, Emitter, Impossible, pair
+from xyntra.passes.lower.gpu.emitters.emitter import Code, Emitter, Impossible, pair, unless
 
 OVERLAPS = True
 """Whether products on warps with folded norms bring weights before the launch ahead has ended.
@@ -80,8 +80,7 @@ def told_tensor_cores(
     if isinstance(plan, WgmmaPlan):
         name = "wgmma-gather" if isinstance(plan.left, Image) else "wgmma"
         return Schedule.told(name, _of_wgmma(plan.order.tile))
-    folded = group.values is not None or group.partials is not None
-    early = OVERLAPS and folded and device.has(Feature.DEPENDENT_LAUNCH)
+    early = OVERLAPS and group.computes_rows and device.has(Feature.DEPENDENT_LAUNCH)
     return Schedule.told("mma", replace(_of_mma(plan.tile), early_weights=early))
 
 
@@ -101,13 +100,11 @@ def _plan_mma(group: ContractionGroup, choices: MmaChoices, device: Device) -> C
     rows, columns = pair(choices.tile, "tile")
     down, across = pair(choices.warps, "warps")
     tile = MmaTile(rows, columns, down, across, choices.stages, choices.split_k)
-    refusal = mma_refusal(tile, device, whole.parts)
-    if refusal is not None:
-        raise Impossible(refusal)
+    unless(mma_refusal(tile, device, whole.parts))
     plan = plan_on_warps(group, device, tile)
     if plan is None:
         raise Impossible("cannot compute this contraction in such tiles")
-    if (group.values or group.partials) and not fits_rows(group, plan):
+    if group.computes_rows and not fits_rows(group, plan):
         raise Impossible("cannot compute what belongs to rows in such tiles")
     if choices.early_weights and not device.has(Feature.DEPENDENT_LAUNCH):
         raise Impossible("cannot begin before the launch ahead has ended on this device")
@@ -127,14 +124,12 @@ def _on_warpgroups(
 ) -> Code:
     rows, columns = pair(choices.tile, "tile")
     tile = Tile(rows, columns, choices.group, choices.split_k, choices.turns)
-    refusal = wgmma_refusal(tile)
-    if refusal is not None:
-        raise Impossible(refusal)
+    unless(wgmma_refusal(tile))
     make = plan_of_pixels if gathers else plan_of_rows
     plan = make(group, device, tile) if device.has(Feature.WGMMA) else None
     if plan is None:
         raise Impossible("cannot compute this contraction in such tiles")
-    if (group.values or group.partials) and not fits_rows(group, plan):
+    if group.computes_rows and not fits_rows(group, plan):
         raise Impossible("cannot compute what belongs to rows in such tiles")
     whole = plan.with_rows(group.values, group.partials)
     if whole.stages < 1:
@@ -145,9 +140,7 @@ def _on_warpgroups(
 def _mma_candidates(group: ContractionGroup, device: Device) -> Iterator[MmaChoices]:
     whole = plan_on_warps(group, device)
     if whole is not None:
-        flags = (
-            (False, True) if group.values is not None or group.partials is not None else (False,)
-        )
+        flags = (False, True) if group.computes_rows else (False,)
         for tile, early in combinations(mma_choices(device, whole.parts), flags):
             yield replace(_of_mma(tile), early_weights=early)
 

@@ -70,6 +70,11 @@ class ContractionGroup:
     values: RowValues | None = None
     partials: RowPartials | None = None
 
+    @property
+    def computes_rows(self) -> bool:
+        """Whether the launch computes `values` or `partials` besides the contraction."""
+        return self.values is not None or self.partials is not None
+
 
 def contraction_group(
     work: Sequence[ir.Operation], position: int, free: Sequence[ir.Operation]

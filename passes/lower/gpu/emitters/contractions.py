@@ -90,7 +90,7 @@ def refuse_rows(group: ContractionGroup) -> None:
     Raises:
         Impossible: the contraction is one.
     """
-    if group.slices or group.values is not None or group.partials is not None:
+    if group.slices or group.computes_rows:
         raise Impossible("computes nothing by columns or rows that belongs to the contraction")
 
 
