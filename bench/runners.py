@@ -182,8 +182,24 @@ class _Torch:
         return call
 
 
+class _Layer(_Torch):
+    """Job: `name` and `seed` of a row of `bench.sweep` for the CPU."""
+
+    def __init__(self, job: Mapping[str, Any]) -> None:
+        import torch
+
+        from bench.sweep.collection import rows
+
+        torch.set_num_threads(job["threads"])
+        (row,) = rows("cpu", job["seed"], [job["name"]])
+        self._run, _, _ = row.build()
+        self._mode = torch.inference_mode
+        self._tensor = torch.from_numpy
+
+
 RUNNERS: Mapping[str, Callable[[Mapping[str, Any]], Runner]] = {
     "xyntra": _Xyntra,
     "onnxruntime": _Onnxruntime,
     "torch": _Torch,
+    "layer": _Layer,
 }

@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import ml_dtypes
 import numpy as np
+import onnx
 import pytest
 from onnx import helper
 from refusals import check_invalid
 
+import xyntra
 from xyntra.errors import ModelError
 from xyntra.frontends.onnx.signature import check_signature
 
@@ -59,3 +64,40 @@ def test_the_version_matters() -> None:
     with pytest.raises(ModelError, match="cannot be int32") as caught:
         check_signature(node, "", 8, ["int32", "int32"], "it")
     assert caught.value.place == "node 'it'"
+
+
+@pytest.mark.parametrize(
+    ("op_type", "shapes", "attributes", "reference"),
+    [
+        ("Elu", [(3, 5)], {}, lambda x: np.where(x < 0, np.expm1(x), x)),
+        ("Sin", [(3, 5)], {}, np.sin),
+        ("MaxPool", [(1, 2, 7)], {"kernel_shape": [7]}, lambda x: x.max(-1, keepdims=True)),
+        (
+            "Conv",
+            [(2, 3, 9), (4, 3, 9)],
+            {},
+            lambda x, w: np.einsum("ncl,kcl->nk", x, w)[..., None],
+        ),
+    ],
+)
+def test_bfloat16_before_schemas_had_it(
+    op_type: str,
+    shapes: list[tuple[int, ...]],
+    attributes: dict[str, object],
+    reference: Callable[..., np.ndarray],
+) -> None:
+    rng = np.random.default_rng(5)
+    arrays = [rng.standard_normal(shape).astype(ml_dtypes.bfloat16) for shape in shapes]
+    names = [f"x{index}" for index in range(len(arrays))]
+    inputs = [
+        helper.make_tensor_value_info(name, onnx.TensorProto.BFLOAT16, shape)
+        for name, shape in zip(names, shapes, strict=True)
+    ]
+    expected = reference(*(each.astype(np.float64) for each in arrays))
+    output = helper.make_tensor_value_info("y", onnx.TensorProto.BFLOAT16, expected.shape)
+    node = helper.make_node(op_type, names, ["y"], **attributes)
+    graph = helper.make_graph([node], "g", inputs, [output])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    found = xyntra.compile(model)(*arrays)
+    assert found.dtype == ml_dtypes.bfloat16
+    np.testing.assert_allclose(found.astype(np.float64), expected, rtol=2**-7, atol=2**-7)

@@ -88,7 +88,7 @@ def _parameter(formal: OpSchema.FormalParameter) -> _Parameter:
     return _Parameter(
         formal.name,
         formal.type_str,
-        frozenset(_dtype(name) for name in formal.types),
+        _with_bfloat16(frozenset(_dtype(name) for name in formal.types)),
         formal.option != OpSchema.FormalParameterOption.Single,
         variadic and not formal.is_homogeneous,
     )
@@ -98,6 +98,15 @@ def _dtype(type_name: str) -> str:
     """The dtype of `tensor(…)`; other types keep their ONNX name."""
     element = type_name.removeprefix("tensor(").removesuffix(")")
     return _TYPE_NAMES.get(element, element)
+
+
+def _with_bfloat16(dtypes: frozenset[str]) -> frozenset[str]:
+    """Add bfloat16 to types with float16.
+
+    Schemas took it up operator by operator, most with opset 22; PyTorch writes modules in it with
+    opset 18 to 20.
+    """
+    return dtypes | {"bfloat16"} if "float16" in dtypes else dtypes
 
 
 def _arity_problem(signature: _Signature, node: onnx.NodeProto) -> str | None:

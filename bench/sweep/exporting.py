@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Writes rows as ONNX files."""
+
+from __future__ import annotations
+
+import io
+import logging
+import warnings
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import torch
+
+from bench.files import atomic_path
+from bench.sweep.row import Row
+
+__all__ = ["export", "sample"]
+
+
+def sample(row: Row, device: str) -> list[torch.Tensor]:
+    """Return random inputs of a row, the same at every call on one kind of device."""
+    _, arguments, dtype = row.build()
+    generator = torch.Generator(device).manual_seed(row.seed)
+    return [each.sample(generator, dtype) for each in arguments]
+
+
+def export(row: Row, path: Path) -> None:
+    """Write the module of a row with its weights; inputs are x0, x1 and so on."""
+    module, _, _ = row.build()
+    inputs = sample(row, "cpu")
+    logging.getLogger("torch.onnx").setLevel(logging.ERROR)
+    quiet = io.StringIO()
+    with atomic_path(path) as temporary, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with redirect_stdout(quiet), redirect_stderr(quiet):
+            torch.onnx.export(
+                module,
+                tuple(inputs),
+                temporary,
+                dynamo=True,
+                input_names=[f"x{index}" for index in range(len(inputs))],
+                external_data=False,
+                verbose=False,
+            )
