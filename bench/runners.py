@@ -183,16 +183,13 @@ class _Torch:
 
 
 class _Layer(_Torch):
-    """Job: `name` and `seed` of a row of `bench.sweep` for the CPU."""
+    """Job: `row` of `bench.sweep` for the CPU."""
 
     def __init__(self, job: Mapping[str, Any]) -> None:
         import torch
 
-        from bench.sweep.collection import rows
-
         torch.set_num_threads(job["threads"])
-        (row,) = rows("cpu", job["seed"], [job["name"]])
-        self._run, _, _ = row.build()
+        self._run, _, _ = job["row"].build()
         self._mode = torch.inference_mode
         self._tensor = torch.from_numpy
 

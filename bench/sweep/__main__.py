@@ -3,7 +3,8 @@
 
 On a GPU they run beside PyTorch and torch.compile, all in CUDA graphs; on a CPU beside onnxruntime
 and PyTorch, with the same number of threads. Results are compared with those of f64 or of
-onnxruntime. `show` prints a recorded sweep, the slowest row first.
+onnxruntime. `--networks 1 8` sweeps whole networks instead, at these batches. `show` prints a
+recorded sweep, the slowest row first.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from typing import Any
 from bench.machine import describe, slug
 from bench.measure import ROOT, write_json
 from bench.sweep.collection import SEED, rows
+from bench.sweep.networks import Network, networks
+from bench.sweep.row import Row
 from bench.sweep.summary import lines
 
 __all__ = ["main"]
@@ -47,6 +50,8 @@ def _parser() -> argparse.ArgumentParser:
         add("--folder", type=Path, required=True, help="for what is compiled; kept")
         add("--seed", type=int, default=SEED, help=f"draws the sizes (default {SEED})")
         add("--rounds", type=int, default=7, help="of turns (default 7)")
+        batches = "whole networks of verify.architectures at these batches instead of layers"
+        add("--networks", type=int, nargs="+", metavar="BATCH", help=batches)
         add("--json", type=Path, help="default: bench/results/sweep-….json")
         if name == "cuda":
             add("--jobs", type=int, default=8, help="compilations at a time (default 8)")
@@ -59,11 +64,21 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _chosen(options: argparse.Namespace) -> list[Row | Network]:
+    if options.networks:
+        return list(networks(options.command, options.networks, options.names))
+    return list(rows(options.command, options.seed, options.names))
+
+
+def _stem(options: argparse.Namespace) -> str:
+    return "sweep-networks" if options.networks else "sweep"
+
+
 def _cuda(options: argparse.Namespace) -> list[dict[str, Any]]:
     from bench.sweep.cuda_prepare import prepare
     from bench.sweep.cuda_rows import measure_all
 
-    chosen = rows("cuda", options.seed, options.names)
+    chosen = _chosen(options)
     prepare(chosen, options.folder, target="cuda:sm_90a", jobs=options.jobs, peers=True)
     if options.prepare:
         return []
@@ -77,7 +92,7 @@ def _cuda(options: argparse.Namespace) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = result["rows"]
     name = "-".join(result["gpu"].lower().split())
     machine = {**describe(), "gpu": result["gpu"]}
-    path = options.json or RESULTS / f"sweep-{name}.json"
+    path = options.json or RESULTS / f"{_stem(options)}-{name}.json"
     copied = result["copy_bytes_per_second"]
     head = {"machine": machine, "seed": options.seed, "copy_bytes_per_second": copied}
     write_json(path, {**head, "rows": found})
@@ -89,11 +104,12 @@ def _cpu(options: argparse.Namespace) -> list[dict[str, Any]]:
 
     machine = describe()
     settings = {"seed": options.seed, "threads": options.threads}
-    path = options.json or RESULTS / f"sweep-{slug(machine)}-{options.threads}t.json"
+    name = f"{_stem(options)}-{slug(machine)}-{options.threads}t.json"
+    path = options.json or RESULTS / name
     found = []
-    for row in rows("cpu", options.seed, options.names):
+    for row in _chosen(options):
         found.append(measure(row, options.folder, options.threads, options.rounds))
-        print(*list(lines(found[-1:]))[:1], flush=True)
+        print(next(lines(found[-1:])), flush=True)
         write_json(path, {"machine": machine, **settings, "rows": found})
     return found
 

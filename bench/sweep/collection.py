@@ -15,7 +15,7 @@ SEED = 1
 
 
 def rows(target: str, seed: int, patterns: Sequence[str] = ()) -> list[Row]:
-    """Return the rows for "cuda" or "cpu", those whose names match a pattern if there are some."""
+    """Return the layers for "cuda" or "cpu"; some patterns choose those whose names match one."""
     from bench.sweep import layers  # noqa: F401 - importing them enters them
 
     index = ("cuda", "cpu").index(target)

@@ -10,6 +10,7 @@ import numpy as np
 
 from bench.contest import Entrant, Pace, contest
 from bench.sweep.cuda_prepare import artifact
+from bench.sweep.networks import Network
 from bench.sweep.row import Row
 from verify.architectures.children import ChildFailure, call
 
@@ -19,7 +20,7 @@ _RELATIVE = 2e-4
 """How far results may be from onnxruntime's, in the largest element."""
 
 
-def measure(row: Row, folder: Path, threads: int, rounds: int) -> dict[str, Any]:
+def measure(row: Row | Network, folder: Path, threads: int, rounds: int) -> dict[str, Any]:
     """Return the times of a row and what is wrong with its outputs.
 
     Args:
@@ -38,11 +39,10 @@ def measure(row: Row, folder: Path, threads: int, rounds: int) -> dict[str, Any]
         return found | {"failure": f"export: {str(error).strip()[-300:]}"}
     file = {"path": str(path), "threads": threads, "preallocated": False}
     ours = {**file, "runner": "xyntra", "shapes": {}, "config": {}}
-    key = {"seed": row.seed, "name": row.name}
     entrants = [
         Entrant("xyntra", ours),
         Entrant("onnxruntime", {**file, "runner": "onnxruntime"}),
-        Entrant("torch", {"runner": "layer", "threads": threads, **key}),
+        Entrant("torch", {"runner": "layer", "threads": threads, "row": row}),
     ]
     outcome = contest(entrants, [inputs], Pace(0.0, rounds, 0.03, 300.0))
     return found | _judged(outcome, inputs)
@@ -73,9 +73,9 @@ def _distance(own: np.ndarray, other: np.ndarray) -> str | None:
     return None if far <= _RELATIVE * scale + 1e-6 else f"{far:.3g} off, of {scale:.3g}"
 
 
-def _exported(row: Row, path: Path) -> dict[str, np.ndarray]:
-    from bench.sweep.exporting import export, sample
+def _exported(row: Row | Network, path: Path) -> dict[str, np.ndarray]:
+    from bench.sweep.exporting import export
 
     if not path.exists():
         export(row, path)
-    return {f"x{index}": each.numpy() for index, each in enumerate(sample(row, "cpu"))}
+    return {f"x{index}": each.numpy() for index, each in enumerate(row.inputs("cpu"))}

@@ -16,7 +16,7 @@ import xyntra
 from bench.cuda_timing import captured, take_turns
 from bench.sweep.checking import wrong_outputs
 from bench.sweep.cuda_prepare import artifact, compiled, note
-from bench.sweep.exporting import sample
+from bench.sweep.networks import Network
 from bench.sweep.row import Row
 
 __all__ = ["OURS", "measure"]
@@ -29,7 +29,9 @@ _TENSOR_CORES, _LANES = 800e12, 60e12
 Work = Callable[[], Any]
 
 
-def measure(row: Row, folder: Path, *, rounds: int, bandwidth: float, explain: bool) -> Any:
+def measure(
+    row: Row | Network, folder: Path, *, rounds: int, bandwidth: float, explain: bool
+) -> Any:
     """Return the times of a row, what is the least that it could take, and which outputs are wrong.
 
     Args:
@@ -46,7 +48,7 @@ def measure(row: Row, folder: Path, *, rounds: int, bandwidth: float, explain: b
     torch.backends.cudnn.benchmark = True
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     module, _, dtype = row.build()
-    module, inputs = module.cuda(), sample(row, "cuda")
+    module, inputs = module.cuda(), row.inputs("cuda")
     found["dtype"] = str(dtype).removeprefix("torch.")
     found["shapes"] = [list(each.shape) for each in inputs]
     executable = xyntra.load(artifact(folder, row, "xyn"), target="cuda")

@@ -13,24 +13,27 @@ from pathlib import Path
 from typing import Any
 
 from bench.measure import write_json
+from bench.sweep.networks import Network
 from bench.sweep.row import Row
 from verify.architectures.children import ChildFailure, call
 
 __all__ = ["artifact", "compiled", "note", "prepare"]
 
 
-def artifact(folder: Path, row: Row, suffix: str) -> Path:
+def artifact(folder: Path, row: Row | Network, suffix: str) -> Path:
     """Return where something of a row is kept."""
     return folder / f"{hashlib.sha256(row.name.encode()).hexdigest()[:16]}.{suffix}"
 
 
-def note(folder: Path, row: Row) -> dict[str, Any]:
+def note(folder: Path, row: Row | Network) -> dict[str, Any]:
     """Return what `prepare` has found: `seconds` to compile, or `failure`."""
     found: dict[str, Any] = json.loads(artifact(folder, row, "json").read_text("utf-8"))
     return found
 
 
-def prepare(rows: Sequence[Row], folder: Path, *, target: str, jobs: int, peers: bool) -> None:
+def prepare(
+    rows: Sequence[Row | Network], folder: Path, *, target: str, jobs: int, peers: bool
+) -> None:
     """Export and compile the rows into a folder; what is there already is kept.
 
     Args:
@@ -55,7 +58,7 @@ def prepare(rows: Sequence[Row], folder: Path, *, target: str, jobs: int, peers:
                 print(f"{row.name}: {found['failure']}", flush=True)
 
 
-def _prepare(row: Row, folder: Path, target: str, peers: bool) -> dict[str, Any]:
+def _prepare(row: Row | Network, folder: Path, target: str, peers: bool) -> dict[str, Any]:
     path = artifact(folder, row, "json")
     if path.exists():
         return note(folder, row)
@@ -72,7 +75,7 @@ def _prepare(row: Row, folder: Path, target: str, peers: bool) -> dict[str, Any]
     return found
 
 
-def _compile(row: Row, folder: Path, target: str) -> dict[str, Any]:
+def _compile(row: Row | Network, folder: Path, target: str) -> dict[str, Any]:
     import xyntra
     from bench.sweep.exporting import export
 
@@ -93,13 +96,11 @@ def compiled(module: Any) -> Any:
     return torch.compile(module, dynamic=False)
 
 
-def _compile_peer(row: Row) -> None:
+def _compile_peer(row: Row | Network) -> None:
     import torch
-
-    from bench.sweep.exporting import sample
 
     torch.backends.cudnn.benchmark = False
     module, _, _ = row.build()
-    inputs = [each.cuda() for each in sample(row, "cpu")]
+    inputs = [each.cuda() for each in row.inputs("cpu")]
     compiled(module.cuda())(*inputs)
     torch.cuda.synchronize()

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from bench.sweep.networks import Network
 from bench.sweep.row import Row
 
 __all__ = ["measure_all"]
@@ -21,7 +22,7 @@ _SECONDS = 120.0
 
 
 def measure_all(
-    rows: Sequence[Row], folder: Path, *, gpus: int, rounds: int, explain: bool
+    rows: Sequence[Row | Network], folder: Path, *, gpus: int, rounds: int, explain: bool
 ) -> dict[str, Any]:
     """Return the `rows` that were measured, the `gpu`'s name and `copy_bytes_per_second`.
 
@@ -29,15 +30,14 @@ def measure_all(
     with the reason.
     """
     options = {"rounds": rounds, "explain": explain}
-    shares = [rows[index::gpus] for index in range(gpus)]
     with ThreadPoolExecutor(gpus) as pool:
-        found = list(pool.map(lambda i: _share(shares[i], folder, i, options), range(gpus)))
+        found = list(pool.map(lambda i: _share(rows[i::gpus], folder, i, options), range(gpus)))
     by_name = {row["name"]: row for _, measured in found for row in measured}
     return {**found[0][0], "rows": [by_name[row.name] for row in rows]}
 
 
 def _share(
-    rows: Sequence[Row], folder: Path, gpu: int, options: dict[str, Any]
+    rows: Sequence[Row | Network], folder: Path, gpu: int, options: dict[str, Any]
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     found: list[dict[str, Any]] = []
     about: dict[str, Any] = {}
@@ -47,9 +47,7 @@ def _share(
         while len(found) < len(rows):
             path.write_text("")
             rest = list(rows[len(found) :])
-            process = context.Process(
-                target=_measure, args=([_key(r) for r in rest], folder, gpu, options, path)
-            )
+            process = context.Process(target=_measure, args=(rest, folder, gpu, options, path))
             process.start()
             _wait(process, path)
             about, *measured = [json.loads(line) for line in path.read_text().splitlines()]
@@ -59,10 +57,6 @@ def _share(
                 failure = f"the measuring process ended with status {process.exitcode}"
                 found.append({"name": lost.name, "failure": failure})
     return about, found
-
-
-def _key(row: Row) -> tuple[str, int, str]:
-    return row.target, row.seed, row.name
 
 
 def _wait(process: Any, path: Path) -> None:
@@ -76,27 +70,24 @@ def _wait(process: Any, path: Path) -> None:
 
 
 def _measure(
-    keys: list[tuple[str, int, str]], folder: Path, gpu: int, options: dict[str, Any], path: Path
+    rows: Sequence[Row | Network], folder: Path, gpu: int, options: dict[str, Any], path: Path
 ) -> None:
     os.environ["CUDA_VISIBLE_DEVICES"] = str(gpu)
     import torch
 
     from bench.cuda_timing import copy_bandwidth
-    from bench.sweep.collection import rows
     from bench.sweep.cuda_measure import measure
 
     bandwidth = copy_bandwidth(5)
-    with path.open("a") as file:
+    with path.open("a") as file, torch.no_grad():
         about = {"gpu": torch.cuda.get_device_name(), "copy_bytes_per_second": bandwidth}
         print(json.dumps(about), file=file, flush=True)
-        target, seed, _ = keys[0]
-        known = {row.name: row for row in rows(target, seed)}
-        for _, _, name in keys:
+        for row in rows:
             torch._dynamo.reset()
             try:
-                found = measure(known[name], folder, bandwidth=bandwidth, **options)
+                found = measure(row, folder, bandwidth=bandwidth, **options)
             except Exception as error:
-                found = {"name": name, "failure": f"{type(error).__name__}: {error}"[:400]}
+                found = {"name": row.name, "failure": f"{type(error).__name__}: {error}"[:400]}
             print(json.dumps(found), file=file, flush=True)
             torch.cuda.empty_cache()
             torch.cuda.synchronize()  # raises where the last row has lost the GPU

@@ -12,22 +12,16 @@ from pathlib import Path
 import torch
 
 from bench.files import atomic_path
+from bench.sweep.networks import Network
 from bench.sweep.row import Row
 
-__all__ = ["export", "sample"]
+__all__ = ["export"]
 
 
-def sample(row: Row, device: str) -> list[torch.Tensor]:
-    """Return random inputs of a row, the same at every call on one kind of device."""
-    _, arguments, dtype = row.build()
-    generator = torch.Generator(device).manual_seed(row.seed)
-    return [each.sample(generator, dtype) for each in arguments]
-
-
-def export(row: Row, path: Path) -> None:
+def export(row: Row | Network, path: Path) -> None:
     """Write the module of a row with its weights; inputs are x0, x1 and so on."""
     module, _, _ = row.build()
-    inputs = sample(row, "cpu")
+    inputs = row.inputs("cpu")
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
     quiet = io.StringIO()
     with atomic_path(path) as temporary, warnings.catch_warnings():

@@ -133,8 +133,8 @@ class Layer:
     library: str
     name: str
     make: Make
-    image: bool
-    counts: tuple[int, int]
+    image: bool = False
+    counts: tuple[int, int] = (1, 1)
 
 
 LAYERS: list[Layer] = []
@@ -205,6 +205,14 @@ class Row:
             module = ChannelsLast(module)
             arguments = [_channels_last(each) for each in arguments]
         return module, list(arguments), dtype
+
+    def inputs(self, device: str) -> list[torch.Tensor]:
+        """Return random inputs, the same at every call on one kind of device."""
+        import torch
+
+        _, arguments, dtype = self.build()
+        generator = torch.Generator(device).manual_seed(self.seed)
+        return [each.sample(generator, dtype) for each in arguments]
 
 
 def _has_batch_norm(module: torch.nn.Module) -> bool:

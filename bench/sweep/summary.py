@@ -47,7 +47,9 @@ def _line(row: Found) -> str:
     layout = " channels last" if row.get("channels_last") else ""
     shapes = " ".join("x".join(map(str, shape)) for shape in row["shapes"])
     wrong = f"  WRONG {row['wrong']}" if row["wrong"] else ""
-    return f"{text}; {row['kernels']} kernels; {row['dtype']} {shapes}{layout}{wrong}"
+    if "kernels" in row:
+        text += f"; {row['kernels']} kernels"
+    return f"{text}; {row['dtype']} {shapes}{layout}{wrong}"
 
 
 def _together(rows: Sequence[Found]) -> Iterator[str]:
