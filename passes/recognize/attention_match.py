@@ -22,6 +22,7 @@ from xyntra.passes.recognize.expressions import Expression, ExpressionGraph
 __all__ = ["Match", "match_attention"]
 
 _ELEMENTS = ("f16", "bf16", "f32")
+_NARROW = ("f16", "bf16")
 _LARGEST = 2.0**127  # of a scale: it is kept as f32
 
 
@@ -29,14 +30,19 @@ _LARGEST = 2.0**127  # of a scale: it is kept as f32
 class Match:
     """An attention, and the operations that it begins and ends with.
 
-    `inverted` says that its mask has to be negated first; `second_bias` is to be added to its bias.
+    Attributes:
+        attention: what is found.
+        scores: the contraction of queries and keys.
+        product: the contraction of probabilities and values.
+        inverted: whether its mask has to be negated first.
+        biases: its bias is the sum of these, each times a factor.
     """
 
     attention: Attention
     scores: ir.Operation
     product: ir.Operation
     inverted: bool
-    second_bias: Access | None = None
+    biases: tuple[tuple[Access, float], ...] = ()
 
 
 def match_attention(
@@ -120,10 +126,13 @@ class _Around:
             for loop in (roles.query, roles.value, self.last, self.last + 1)
             if loop is not None
         ]
+        values = root(self.values, whole)
+        # Scores of f32 have no more digits than 16-bit factors give, which is what weights have.
+        widened = values is not None and _element(values.value) in _NARROW
         roots = (
-            root(query, whole, scaled=True),
-            root(keys, whole, scaled=True),
-            root(self.values, whole),
+            root(query, whole, scaled=True, widened=widened),
+            root(keys, whole, scaled=True, widened=widened),
+            values,
             root(scores.keep, whole) if scores.keep else None,
             *(root(bias, whole) for bias in scores.biases),
         )
@@ -199,11 +208,12 @@ class _Builder:
         )  # fmt: skip
         if not _elements_fit(attention) or not abs(attention.scale) <= _LARGEST:
             return None
+        found = [each for each in biases if each is not None]
+        if not all(_elements_fit(replace(attention, bias=each)) for each in found):
+            return None
         match = self._with_causal(attention, places)
-        if match is None or len(biases) < 2:
-            return match
-        other = replace(attention, bias=biases[1])
-        return replace(match, second_bias=biases[1]) if _elements_fit(other) else None
+        terms = tuple(zip(found, self.scores.factors, strict=True))
+        return replace(match, biases=terms) if match else None
 
     def _scale(self, roots: Sequence[Root | None]) -> float:
         total = self.scores.scale
@@ -260,8 +270,12 @@ class _Builder:
 
 def _elements_fit(attention: Attention) -> bool:
     """Whether all operands have types that the operation takes; the result's is checked later."""
-    kinds = [str(ir.RankedTensorType(each.value.type).element_type) for each in attention.operands]
+    kinds = [_element(each.value) for each in attention.operands]
     bias = kinds.pop() if attention.bias else "f32"
     if attention.keep and kinds.pop() != "i1":
         return False
     return len(set(kinds)) == 1 and kinds[0] in _ELEMENTS and bias in (kinds[0], "f32")
+
+
+def _element(value: ir.Value) -> str:
+    return str(ir.RankedTensorType(value.type).element_type)
