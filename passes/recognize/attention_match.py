@@ -22,7 +22,6 @@ from xyntra.passes.recognize.expressions import Expression, ExpressionGraph
 __all__ = ["Match", "match_attention"]
 
 _ELEMENTS = ("f16", "bf16", "f32")
-_NARROW = ("f16", "bf16")
 _LARGEST = 2.0**127  # of a scale: it is kept as f32
 
 
@@ -46,9 +45,16 @@ class Match:
 
 
 def match_attention(
-    graph: ExpressionGraph, softmax: ir.Operation, product: ir.Operation
+    graph: ExpressionGraph, softmax: ir.Operation, product: ir.Operation, *, widened: bool
 ) -> Match | None:
-    """Return the attention that ends in `product`, the contraction of probabilities and values."""
+    """Return the attention that ends in `product`, the contraction of probabilities and values.
+
+    Args:
+        graph: of the block.
+        softmax: of the attention.
+        product: its last operation.
+        widened: look through conversions of queries, keys and values from 16 bits to f32.
+    """
     result = graph.expression(product.results[0])
     factors = result.contraction
     if factors is None or len(result.domain) != len(result.shape) + 1 or 0 in result.domain:
@@ -59,7 +65,7 @@ def match_attention(
     for probabilities, values in (reads, reads[::-1]):
         found = find_softmax(probabilities, softmax)
         if found is not None:
-            around = _Around(result, probabilities, values, found, product)
+            around = _Around(result, probabilities, values, found, product, widened)
             return around.match(axis=softmax.attributes["axis"].value)
     return None
 
@@ -77,6 +83,7 @@ class _Around:
     values: Place
     softmax: Probabilities
     product: ir.Operation
+    widened: bool
 
     @property
     def last(self) -> int:
@@ -126,13 +133,11 @@ class _Around:
             for loop in (roles.query, roles.value, self.last, self.last + 1)
             if loop is not None
         ]
-        values = root(self.values, whole)
-        # Scores of f32 have no more digits than 16-bit factors give, which is what weights have.
-        widened = values is not None and _element(values.value) in _NARROW
+        widened = self.widened
         roots = (
             root(query, whole, scaled=True, widened=widened),
             root(keys, whole, scaled=True, widened=widened),
-            values,
+            root(self.values, whole, widened=widened),
             root(scores.keep, whole) if scores.keep else None,
             *(root(bias, whole) for bias in scores.biases),
         )

@@ -75,12 +75,16 @@ def _match(
     products = list(reductions_after(softmax, reductions))
     if len(products) != 1:
         return None
-    match = match_attention(graph, softmax, products[0])
-    if match is None or not ends_only_in(match.scores, products[0], reductions):
-        return None
-    element = ir.RankedTensorType(match.attention.query.value.type).element_type
-    output = follow_output(products[0].results[0], match.attention, element)
-    return None if output is None else (match, output)
+    for widened in (True, False):
+        match = match_attention(graph, softmax, products[0], widened=widened)
+        if match is None or not ends_only_in(match.scores, products[0], reductions):
+            continue
+        # Also of what was widened the result has to have the type that it is computed in.
+        element = ir.RankedTensorType(match.attention.query.value.type).element_type
+        output = follow_output(products[0].results[0], match.attention, element)
+        if output is not None:
+            return match, output
+    return None
 
 
 def _replace(match: Match, output: Output) -> ir.Operation:

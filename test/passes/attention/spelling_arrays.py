@@ -24,7 +24,13 @@ _MASKED_BY_FIRST = (
 
 def dtype_of(spelling: Spelling) -> str:
     """What a spelling computes with."""
-    narrow = dict.fromkeys((those.half_precision, those.widened_factors), "float16")
+    halves = (
+        those.half_precision,
+        those.widened_factors,
+        those.widened_values,
+        those.widened_alone,
+    )
+    narrow = dict.fromkeys(halves, "float16")
     return {**narrow, near.in_f64: "float64"}.get(spelling, "float32")
 
 

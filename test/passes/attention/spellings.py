@@ -255,6 +255,21 @@ def widened_factors(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor, m: Tensor
     return b.map(lambda x: x.cast("float16"), result, dtype="float16")
 
 
+def widened_values(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Values of f16 are converted to f32, and the result back, as an f32 mask does in exports."""
+    scores = scaled(b, b.einsum("bhsd,bhtd->bhst", q, k, "float32"), SCALE)
+    wide = b.map(lambda x: x.cast("float32"), v, dtype="float32")
+    result = b.transpose(values(b, softmax_of(b, scores), wide), [0, 2, 1, 3])
+    return b.map(lambda x: x.cast("float16"), result, dtype="float16")
+
+
+def widened_alone(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """All of it in f32, which is what the result stays."""
+    return scale_after(
+        b, *(b.map(lambda x: x.cast("float32"), t, dtype="float32") for t in (q, k, v))
+    )
+
+
 def capped(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     scores = b.map(lambda x: x.math("tanh"), products(b, q, k), dtype=q.dtype)
     return values(b, softmax_of(b, scores), v)
@@ -282,6 +297,7 @@ SPELLINGS: dict[Spelling, tuple[tuple[int, ...], ...]] = {
     scale_after_biases: (*HEADS, (H, S, T), (B, 1, S, T)),
     added_zeros: HEADS,
     widened_factors: (*HEADS, (S, T)),
+    **dict.fromkeys((widened_values, widened_alone), HEADS),
     kept_all: HEADS,
     capped: HEADS,
     merged_heads: ((B, S, 3 * H * D),),
