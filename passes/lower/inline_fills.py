@@ -9,6 +9,7 @@ from typing import ClassVar
 from xyntra.dialects import Kernel
 from xyntra.dialects.mlir import ir
 from xyntra.passes.fusion.weights import constant_of_fill
+from xyntra.passes.owners import constant_attribute
 from xyntra.passes.registry import register_pass
 
 __all__ = ["InlineFills"]
@@ -21,8 +22,9 @@ _SEGMENTS = "operandSegmentSizes"
 class InlineFills:
     """Let operations of a kernel that read a filled tensor have the number itself.
 
-    Otherwise a GPU spends a launch on filling it. What is filled to be added to, or is a result,
-    stays.
+    Otherwise a GPU spends a launch on filling it. So it is with constants that hold one number,
+    such as the scale and the bias of a norm that nobody has trained. What is filled to be added to,
+    or is a result, stays.
     """
 
     name: ClassVar[str] = "inline-fills"
@@ -49,7 +51,7 @@ def _inline(block: ir.Block) -> None:
             replaced.append(op)
     fills: list[ir.Operation] = []
     for op in replaced:
-        found = [value.owner.operation for value in _inputs(op) if constant_of_fill(value)]
+        found = [value.owner.operation for value in _inputs(op) if _constant(value)]
         fills += [fill for fill in found if fill not in fills]
     for op in reversed(replaced):
         op.erase()
@@ -62,9 +64,19 @@ def _inputs(op: ir.Operation) -> list[ir.Value]:
     return list(op.operands)[: ir.DenseI32ArrayAttr(op.attributes[_SEGMENTS])[0]]
 
 
+def _constant(value: ir.Value) -> ir.Attribute | None:
+    """The one number that a filled tensor, or a constant, holds everywhere."""
+    if isinstance(value.type, ir.RankedTensorType):
+        attribute = constant_attribute(value)
+        if isinstance(attribute, ir.DenseElementsAttr):
+            has_one = attribute.is_splat and len(attribute) > 0
+            return attribute.get_splat_value() if has_one else None
+    return constant_of_fill(value)
+
+
 def _filled_inputs(op: ir.Operation) -> dict[int, ir.Attribute]:
     """The inputs of `op` that are filled with a constant, if its loops are known without them."""
-    constants = [constant_of_fill(value) for value in _inputs(op)]
+    constants = [_constant(value) for value in _inputs(op)]
     found = {number: each for number, each in enumerate(constants) if each is not None}
     maps = [attribute.value for attribute in op.attributes["indexing_maps"]]
     kept = [map_ for number, map_ in enumerate(maps) if number not in found]

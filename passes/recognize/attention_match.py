@@ -29,20 +29,32 @@ _LARGEST = 2.0**127  # of a scale: it is kept as f32
 class Match:
     """An attention, and the operations that it begins and ends with.
 
-    `inverted` says that its mask has to be negated first; `second_bias` is to be added to its bias.
+    Attributes:
+        attention: what is found.
+        scores: the contraction of queries and keys.
+        product: the contraction of probabilities and values.
+        inverted: whether its mask has to be negated first.
+        biases: its bias is the sum of these, each times a factor.
     """
 
     attention: Attention
     scores: ir.Operation
     product: ir.Operation
     inverted: bool
-    second_bias: Access | None = None
+    biases: tuple[tuple[Access, float], ...] = ()
 
 
 def match_attention(
-    graph: ExpressionGraph, softmax: ir.Operation, product: ir.Operation
+    graph: ExpressionGraph, softmax: ir.Operation, product: ir.Operation, *, widened: bool
 ) -> Match | None:
-    """Return the attention that ends in `product`, the contraction of probabilities and values."""
+    """Return the attention that ends in `product`, the contraction of probabilities and values.
+
+    Args:
+        graph: of the block.
+        softmax: of the attention.
+        product: its last operation.
+        widened: look through conversions of queries, keys and values from 16 bits to f32.
+    """
     result = graph.expression(product.results[0])
     factors = result.contraction
     if factors is None or len(result.domain) != len(result.shape) + 1 or 0 in result.domain:
@@ -53,7 +65,7 @@ def match_attention(
     for probabilities, values in (reads, reads[::-1]):
         found = find_softmax(probabilities, softmax)
         if found is not None:
-            around = _Around(result, probabilities, values, found, product)
+            around = _Around(result, probabilities, values, found, product, widened)
             return around.match(axis=softmax.attributes["axis"].value)
     return None
 
@@ -71,6 +83,7 @@ class _Around:
     values: Place
     softmax: Probabilities
     product: ir.Operation
+    widened: bool
 
     @property
     def last(self) -> int:
@@ -120,10 +133,11 @@ class _Around:
             for loop in (roles.query, roles.value, self.last, self.last + 1)
             if loop is not None
         ]
+        widened = self.widened
         roots = (
-            root(query, whole, scaled=True),
-            root(keys, whole, scaled=True),
-            root(self.values, whole),
+            root(query, whole, scaled=True, widened=widened),
+            root(keys, whole, scaled=True, widened=widened),
+            root(self.values, whole, widened=widened),
             root(scores.keep, whole) if scores.keep else None,
             *(root(bias, whole) for bias in scores.biases),
         )
@@ -199,11 +213,12 @@ class _Builder:
         )  # fmt: skip
         if not _elements_fit(attention) or not abs(attention.scale) <= _LARGEST:
             return None
+        found = [each for each in biases if each is not None]
+        if not all(_elements_fit(replace(attention, bias=each)) for each in found):
+            return None
         match = self._with_causal(attention, places)
-        if match is None or len(biases) < 2:
-            return match
-        other = replace(attention, bias=biases[1])
-        return replace(match, second_bias=biases[1]) if _elements_fit(other) else None
+        terms = tuple(zip(found, self.scores.factors, strict=True))
+        return replace(match, biases=terms) if match else None
 
     def _scale(self, roots: Sequence[Root | None]) -> float:
         total = self.scores.scale
@@ -260,8 +275,12 @@ class _Builder:
 
 def _elements_fit(attention: Attention) -> bool:
     """Whether all operands have types that the operation takes; the result's is checked later."""
-    kinds = [str(ir.RankedTensorType(each.value.type).element_type) for each in attention.operands]
+    kinds = [_element(each.value) for each in attention.operands]
     bias = kinds.pop() if attention.bias else "f32"
     if attention.keep and kinds.pop() != "i1":
         return False
     return len(set(kinds)) == 1 and kinds[0] in _ELEMENTS and bias in (kinds[0], "f32")
+
+
+def _element(value: ir.Value) -> str:
+    return str(ir.RankedTensorType(value.type).element_type)

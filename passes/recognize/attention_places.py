@@ -129,7 +129,11 @@ def _before_slice(place: Place, operation: ir.Operation) -> tuple[Position, ...]
 
 
 def root(
-    place: Place, undivided: Sequence[tuple[int, int]], *, scaled: bool = False
+    place: Place,
+    undivided: Sequence[tuple[int, int]],
+    *,
+    scaled: bool = False,
+    widened: bool = False,
 ) -> Root | None:
     """Follow `place` up as far as each of the `undivided` loops (with extents) stays whole.
 
@@ -137,6 +141,7 @@ def root(
         place: what an operand of a contraction is, or a mask.
         undivided: numbers and extents of loops that only constants may multiply.
         scaled: also pass multiplications and divisions by a constant, which go into `scale`.
+        widened: also pass conversions of 16-bit floats to f32, which are exact.
     """
     scale, found = 1.0, None
     if place.source.number is not None:
@@ -145,7 +150,7 @@ def root(
         if place.source.value is not None:
             found = Root(place.source.value, place.positions, scale)
         following = through_view(place)
-        if following is None and place.source.value is None:
+        if following is None and (place.source.value is None or (widened and _widens(place))):
             following = through_cast(place)
         if following is None and scaled:
             step = scaling(place)
@@ -156,6 +161,13 @@ def root(
             return found
         place = following
     return found
+
+
+def _widens(place: Place) -> bool:
+    """Whether `place` is a conversion of a 16-bit float to f32."""
+    if place.source.opcode != "cast" or place.source.element != "f32":
+        return False
+    return operands(place)[0].source.element in ("f16", "bf16")
 
 
 def scaling(place: Place) -> tuple[Place, float] | None:

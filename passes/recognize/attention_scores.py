@@ -33,6 +33,7 @@ class Scores:
         fill: what masked scores are replaced by.
         causal: the mask that positions make.
         biases: what is added after that, or before it where `fill_last`.
+        factors: what each of these is multiplied by.
     """
 
     products: Place | None = None
@@ -42,20 +43,19 @@ class Scores:
     fill: float | None = None
     causal: Causal | None = None
     biases: list[Place] = field(default_factory=list)
+    factors: list[float] = field(default_factory=list)
     fill_last: bool = False
     cap: float = 0.0
-    _scaled: bool = field(default=False, repr=False)
 
     def add_scale(self, factor: float) -> None:
-        """Take in a factor that stands below all masks."""
+        """Take in a factor; masks and biases that are found above it are multiplied by it."""
         self.scale *= factor
-        self._scaled = True
 
     def add_cap(self) -> bool:
         """Take in a hyperbolic tangent below all masks, and the factor between them."""
         if self.cap or not 0 < self.scale < float("inf"):
             return False
-        self.cap, self.scale, self._scaled = self.scale, 1.0, True
+        self.cap, self.scale = self.scale, 1.0
         return True
 
     def add_mask(self, keep: Place, inverted: bool, fill: float) -> bool:
@@ -65,29 +65,47 @@ class Scores:
         causal = causal_of(keep, inverted)
         if causal is not None:
             return self.add_causal(causal, fill)
-        if self.keep is not None or not self._takes_mask(fill):
+        filled = self._filled(fill)
+        if self.keep is not None or filled is None:
             return False
-        self.keep, self.inverted, self.fill = keep, inverted, fill
+        self.keep, self.inverted, self.fill = keep, inverted, filled
         return True
 
     def add_causal(self, causal: Causal, fill: float) -> bool:
         """Take in a mask made of positions; False where it cannot be said with those above."""
-        if self.causal is not None or not self._takes_mask(fill):
+        filled = self._filled(fill)
+        if self.causal is not None or filled is None:
             return False
-        self.causal, self.fill = causal, fill
+        self.causal, self.fill = causal, filled
         return True
 
-    def _takes_mask(self, fill: float) -> bool:
-        return not self._scaled and not self.fill_last and self.fill in (None, fill)
+    def _filled(self, fill: float) -> float | None:
+        """What scores are in the end that are replaced by `fill` here; None where not one number.
+
+        Factors below a mask multiply what it replaces scores by, too.
+        """
+        factor = self._factor()
+        if factor is None or (factor > 1 and fill != float("-inf")):
+            return None  # a product that is out of range would be finite here
+        filled = fill * factor
+        is_one = not self.fill_last and self.fill in (None, filled)
+        return filled if is_one else None
+
+    def _factor(self) -> float | None:
+        """What is between here and the softmax, where that is a positive factor alone."""
+        is_factor = not self.cap and 0 < self.scale < float("inf")
+        return self.scale if is_factor else None
 
     def add_bias(self, bias: Place) -> bool:
-        """Take in a sum; False where something is done to it afterwards."""
-        if self._scaled or len(self.biases) == _MOST_BIASES:
+        """Take in a sum; False where more than a factor follows it."""
+        factor = self._factor()
+        if factor is None or len(self.biases) == _MOST_BIASES:
             return False
         if self.biases and not self.fill_last and self.fill is not None:
             return False
         self.fill_last = self.fill_last or self.fill is not None
         self.biases.append(bias)
+        self.factors.append(factor)
         return True
 
 
@@ -185,6 +203,8 @@ def _step(place: Place, found: Scores) -> Place | None:
 
 def _bias(place: Place, found: Scores) -> Place | None:
     for scores, bias in _both_orders(place):
+        if bias.source.number == 0.0:
+            return scores
         biases = [*found.biases, bias]
         if bias.source.number is None and _leads_to_products(scores, biases):
             return scores if found.add_bias(bias) else None

@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import ClassVar
 
 from xyntra.dialects.attention import Access, Attention
-from xyntra.dialects.builder import Body, Tensor, TensorBuilder
+from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.positions import Position, compose, to_map
+from xyntra.dialects.scalar import Scalar
 from xyntra.passes.locations import fused_location
 from xyntra.passes.recognize.attention_match import Match, match_attention
 from xyntra.passes.recognize.attention_uses import (
@@ -72,12 +75,16 @@ def _match(
     products = list(reductions_after(softmax, reductions))
     if len(products) != 1:
         return None
-    match = match_attention(graph, softmax, products[0])
-    if match is None or not ends_only_in(match.scores, products[0], reductions):
-        return None
-    element = ir.RankedTensorType(match.attention.query.value.type).element_type
-    output = follow_output(products[0].results[0], match.attention, element)
-    return None if output is None else (match, output)
+    for widened in (True, False):
+        match = match_attention(graph, softmax, products[0], widened=widened)
+        if match is None or not ends_only_in(match.scores, products[0], reductions):
+            continue
+        # Also of what was widened the result has to have the type that it is computed in.
+        element = ir.RankedTensorType(match.attention.query.value.type).element_type
+        output = follow_output(products[0].results[0], match.attention, element)
+        if output is not None:
+            return match, output
+    return None
 
 
 def _replace(match: Match, output: Output) -> ir.Operation:
@@ -88,8 +95,8 @@ def _replace(match: Match, output: Output) -> ir.Operation:
     if match.inverted and attention.keep is not None:
         negated = _negated(TensorBuilder(ip, location), attention.keep)
         attention = replace(attention, keep=negated)
-    if match.second_bias is not None and attention.bias is not None:
-        total = _sum(TensorBuilder(ip, location), attention, attention.bias, match.second_bias)
+    if len(match.biases) > 1 or any(factor != 1.0 for _, factor in match.biases):
+        total = _sum(TensorBuilder(ip, location), attention, match.biases)
         attention = replace(attention, bias=total)
     shape = ir.RankedTensorType(output.value.type).shape
     new = attention.create(shape, location, ip)
@@ -120,19 +127,26 @@ def _negated(b: TensorBuilder, mask: Access) -> Access:
     return replace(mask, value=opposite.value)
 
 
-def _sum(b: TensorBuilder, op: Attention, first: Access, second: Access) -> Access:
-    """Both biases in one tensor with a dimension for every loop that either moves with."""
-    positions = [*first.positions, *second.positions]
+def _sum(b: TensorBuilder, op: Attention, biases: Sequence[tuple[Access, float]]) -> Access:
+    """All biases, times their factors, in one tensor with a dimension for every loop of theirs."""
+    positions = [position for access, _ in biases for position in access.positions]
     loops = sorted(set().union(*(position.loops for position in positions)))
     shape = [op.sizes[loop] for loop in loops]
     places = {loop: Position.of_loop(d, op.sizes[loop]) for d, loop in enumerate(loops)}
     inputs = []
-    for access in (first, second):
+    for access, _ in biases:
         dtype = default_dtype(ir.RankedTensorType(access.value.type).element_type)
         read = compose(access.positions, places) or ()
         with b.location:
             inputs.append((Tensor(access.value, dtype), to_map(read, shape)))
     output = (b.empty(shape, "float32"), "float32", b.identity(len(shape)))
-    body: Body = lambda x, y, _: x.cast("float32") + y.cast("float32")  # noqa: E731
-    total = b.generic(inputs, [output], ["parallel"] * len(shape), body)[0]
-    return Access(total.value, tuple(Position.of_loop(loop, op.sizes[loop]) for loop in loops))
+
+    def total(*elements: Scalar) -> Scalar:
+        terms = [
+            element.cast("float32") if factor == 1.0 else element.cast("float32") * factor
+            for element, (_, factor) in zip(elements[:-1], biases, strict=True)
+        ]
+        return reduce(operator.add, terms)
+
+    found = b.generic(inputs, [output], ["parallel"] * len(shape), total)[0]
+    return Access(found.value, tuple(Position.of_loop(loop, op.sizes[loop]) for loop in loops))

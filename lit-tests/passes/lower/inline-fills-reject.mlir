@@ -40,3 +40,20 @@ func.func private @length(%x: tensor<4xf32>) -> tensor<4xf32>
   } -> tensor<4xf32>
   return %1 : tensor<4xf32>
 }
+
+// The elements differ.
+// CHECK-LABEL: func.func private @trained_scale
+// CHECK: %[[SCALE:.+]] = arith.constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>
+// CHECK: ins(%arg0, %[[SCALE]] : tensor<2xf32>, tensor<2xf32>)
+func.func private @trained_scale(%x: tensor<2xf32>) -> tensor<2xf32>
+    attributes {xyntra.kernel = #xyntra.kernel<{kind = "elementwise"}>} {
+  %scale = arith.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %e = tensor.empty() : tensor<2xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+      ins(%x, %scale : tensor<2xf32>, tensor<2xf32>) outs(%e : tensor<2xf32>) {
+  ^bb0(%p: f32, %s: f32, %o: f32):
+    %t = arith.mulf %p, %s : f32
+    linalg.yield %t : f32
+  } -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}

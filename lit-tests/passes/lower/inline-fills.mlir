@@ -39,3 +39,24 @@ func.func private @bias(%x: tensor<4x8xf32>) -> tensor<4x8xf32>
   } -> tensor<4x8xf32>
   return %2 : tensor<4x8xf32>
 }
+
+// So does a tensor constant that holds one number.
+// CHECK-LABEL: func.func private @untrained_scale
+// CHECK-NOT: tensor<8xf16>
+// CHECK: linalg.generic
+// CHECK-SAME: ins(%arg0 : tensor<4x8xf32>)
+// CHECK: %[[ONE:.+]] = arith.constant 1.000000e+00 : f16
+// CHECK: arith.extf %[[ONE]]
+func.func private @untrained_scale(%x: tensor<4x8xf32>) -> tensor<4x8xf32>
+    attributes {xyntra.kernel = #xyntra.kernel<{kind = "elementwise"}>} {
+  %scale = arith.constant dense<1.0> : tensor<8xf16>
+  %e = tensor.empty() : tensor<4x8xf32>
+  %0 = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %scale : tensor<4x8xf32>, tensor<8xf16>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%p: f32, %s: f16, %o: f32):
+    %w = arith.extf %s : f16 to f32
+    %t = arith.mulf %p, %w : f32
+    linalg.yield %t : f32
+  } -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}

@@ -255,10 +255,11 @@ func.func @scale_of_tensor(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32
   return %7 : tensor<2x4x3x7xf32>
 }
 
-// CHECK-LABEL: func.func @scale_after_mask(
+// The mask has the other sign in the end.
+// CHECK-LABEL: func.func @negative_scale_after_mask(
 // CHECK: "xyntra.softmax"
-func.func @scale_after_mask(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>, %arg3: tensor<3x5xf32>) -> tensor<2x4x3x7xf32> {
-  %cst = arith.constant 0.707106769 : f32
+func.func @negative_scale_after_mask(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>, %arg3: tensor<3x5xf32>) -> tensor<2x4x3x7xf32> {
+  %cst = arith.constant -0.707106769 : f32
   %cst_0 = arith.constant 0.000000e+00 : f32
   %0 = tensor.empty() : tensor<2x4x3x5xf32>
   %1 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%0 : tensor<2x4x3x5xf32>) { ^bb0(%out: f32): linalg.yield %cst_0 : f32 } -> tensor<2x4x3x5xf32>

@@ -367,6 +367,27 @@ func.func @kept(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: t
   return %8 : tensor<2x4x3x7xf32>
 }
 
+// The mask is scaled with the scores, and so becomes a bias of its own.
+// CHECK-LABEL: func.func @scale_after_mask(
+func.func @scale_after_mask(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>, %arg3: tensor<3x5xf32>) -> tensor<2x4x3x7xf32> {
+  // CHECK: %[[BIAS:.+]] = linalg.generic {{.*}} ins(%arg3 : tensor<3x5xf32>)
+  // CHECK: arith.mulf %{{.+}}, %{{.+}} : f32
+  // CHECK: "xyntra.attention"(%arg0, %arg1, %arg2, %[[BIAS]])
+  // CHECK-SAME: scale = 0.707106769 : f32
+  // CHECK-NOT: "reduction"
+  %cst = arith.constant 0.707106769 : f32
+  %cst_0 = arith.constant 0.000000e+00 : f32
+  %0 = tensor.empty() : tensor<2x4x3x5xf32>
+  %1 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%0 : tensor<2x4x3x5xf32>) { ^bb0(%out: f32): linalg.yield %cst_0 : f32 } -> tensor<2x4x3x5xf32>
+  %2 = linalg.generic {indexing_maps = [#map1, #map2, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%arg0, %arg1 : tensor<2x4x3x2xf32>, tensor<2x4x5x2xf32>) outs(%1 : tensor<2x4x3x5xf32>) { ^bb0(%in: f32, %in_1: f32, %out: f32): %8 = arith.mulf %in, %in_1 : f32 %9 = arith.addf %out, %8 : f32 linalg.yield %9 : f32 } -> tensor<2x4x3x5xf32>
+  %3 = linalg.generic {indexing_maps = [#map, #map11, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%2, %arg3 : tensor<2x4x3x5xf32>, tensor<3x5xf32>) outs(%0 : tensor<2x4x3x5xf32>) { ^bb0(%in: f32, %in_1: f32, %out: f32): %8 = arith.addf %in, %in_1 : f32 %9 = arith.mulf %8, %cst : f32 linalg.yield %9 : f32 } -> tensor<2x4x3x5xf32>
+  %4 = "xyntra.softmax"(%3) {axis = 3 : i64} : (tensor<2x4x3x5xf32>) -> tensor<2x4x3x5xf32>
+  %5 = tensor.empty() : tensor<2x4x3x7xf32>
+  %6 = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%5 : tensor<2x4x3x7xf32>) { ^bb0(%out: f32): linalg.yield %cst_0 : f32 } -> tensor<2x4x3x7xf32>
+  %7 = linalg.generic {indexing_maps = [#map1, #map4, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%4, %arg2 : tensor<2x4x3x5xf32>, tensor<2x4x5x7xf32>) outs(%6 : tensor<2x4x3x7xf32>) { ^bb0(%in: f32, %in_1: f32, %out: f32): %8 = arith.mulf %in, %in_1 : f32 %9 = arith.addf %out, %8 : f32 linalg.yield %9 : f32 } -> tensor<2x4x3x7xf32>
+  return %7 : tensor<2x4x3x7xf32>
+}
+
 // `masked_fill` with a large negative number, which stays that number.
 // CHECK-LABEL: func.func @filled(
 func.func @filled(%arg0: tensor<2x4x3x2xf32>, %arg1: tensor<2x4x5x2xf32>, %arg2: tensor<2x4x5x7xf32>, %arg3: tensor<2x1x1x5xi1>) -> tensor<2x4x3x7xf32> {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Attention as models spell it, and near misses."""
+"""Attention as models spell it."""
 
 from __future__ import annotations
 
@@ -219,12 +219,63 @@ def keys_of_each_query(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Ten
     return values(b, softmax_of(b, scores), v)
 
 
-# What each spelling takes beside queries, keys and values.
+def scale_after_mask(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor, m: Tensor) -> Tensor:
+    scores = b.map(lambda x, y: (x + y) * SCALE, products(b, q, k), m, dtype=q.dtype)
+    return values(b, softmax_of(b, scores), v)
+
+
+def scale_after_fill(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor, m: Tensor) -> Tensor:
+    body = lambda c, x: c.select(x, -30.0) / sqrt(D)  # noqa: E731
+    return values(b, softmax_of(b, b.map(body, m, products(b, q, k), dtype=q.dtype)), v)
+
+
+def scale_after_biases(
+    b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor, r: Tensor, m: Tensor
+) -> Tensor:
+    """Of two biases one is scaled with the scores, the other added afterwards."""
+    body = lambda x, y, z: (x + y) * SCALE + z  # noqa: E731
+    scores = b.map(body, products(b, q, k), r, m, dtype=q.dtype)
+    return values(b, softmax_of(b, scores), v)
+
+
+def added_zeros(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """As torch.baddbmm with beta=0 is exported."""
+    zeros = b.constant(np.zeros((B, H, S, T), np.float32))
+    body = lambda y, x: y + x * SCALE  # noqa: E731
+    return values(b, softmax_of(b, b.map(body, zeros, products(b, q, k), dtype=q.dtype)), v)
+
+
+def widened_factors(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor, m: Tensor) -> Tensor:
+    """f16 queries and keys are converted to f32, and probabilities back."""
+    wide = [b.map(lambda x: x.cast("float32"), each, dtype="float32") for each in (q, k)]
+    body = lambda x, y: (x + y.cast("float32")) * SCALE  # noqa: E731
+    scores = b.map(body, products(b, *wide), m, dtype="float32")
+    p = b.map(lambda x: x.cast("float16"), softmax_of(b, scores), dtype="float16")
+    result = b.einsum("bhst,bhte->bhse", p, v, "float32")
+    return b.map(lambda x: x.cast("float16"), result, dtype="float16")
+
+
+def widened_values(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Values of f16 are converted to f32, and the result back, as an f32 mask does in exports."""
+    scores = scaled(b, b.einsum("bhsd,bhtd->bhst", q, k, "float32"), SCALE)
+    wide = b.map(lambda x: x.cast("float32"), v, dtype="float32")
+    result = b.transpose(values(b, softmax_of(b, scores), wide), [0, 2, 1, 3])
+    return b.map(lambda x: x.cast("float16"), result, dtype="float16")
+
+
+def widened_alone(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """All of it in f32, which is what the result stays."""
+    return scale_after(
+        b, *(b.map(lambda x: x.cast("float32"), t, dtype="float32") for t in (q, k, v))
+    )
+
+
 def capped(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     scores = b.map(lambda x: x.math("tanh"), products(b, q, k), dtype=q.dtype)
     return values(b, softmax_of(b, scores), v)
 
 
+# What each spelling takes beside queries, keys and values.
 SPELLINGS: dict[Spelling, tuple[tuple[int, ...], ...]] = {
     **dict.fromkeys(
         (scale_after, divided_after, scale_on_query, scale_on_key, scale_on_both, batches_of_heads),
@@ -241,6 +292,12 @@ SPELLINGS: dict[Spelling, tuple[tuple[int, ...], ...]] = {
     added_and_filled: (*HEADS, (S, T), (B, H, S, T)),
     key_returned: HEADS,
     windows: (*HEADS, (H, S, T), (2, 1, S, T)),
+    scale_after_mask: (*HEADS, (S, T)),
+    scale_after_fill: (*HEADS, (S, T)),
+    scale_after_biases: (*HEADS, (H, S, T), (B, 1, S, T)),
+    added_zeros: HEADS,
+    widened_factors: (*HEADS, (S, T)),
+    **dict.fromkeys((widened_values, widened_alone), HEADS),
     kept_all: HEADS,
     capped: HEADS,
     merged_heads: ((B, S, 3 * H * D),),
@@ -251,162 +308,3 @@ SPELLINGS: dict[Spelling, tuple[tuple[int, ...], ...]] = {
     rotated: (*HEADS, (S, D), (S, D)),
     keys_of_each_query: ((B, H, S, D), (B, S, T, D), (B, H, T, E)),
 }
-
-
-def another_axis(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Softmax along the queries."""
-    return values(b, named.softmax(b, scaled(b, products(b, q, k), SCALE), 2), v)
-
-
-def probabilities_returned(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> list[Tensor]:
-    p = softmax_of(b, products(b, q, k))
-    return [values(b, p, v), p]
-
-
-def probabilities_used(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> list[Tensor]:
-    p = softmax_of(b, products(b, q, k))
-    return [values(b, p, v), scaled(b, p, 2.0)]
-
-
-def scores_returned(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> list[Tensor]:
-    scores = products(b, q, k)
-    return [values(b, softmax_of(b, scaled(b, scores, SCALE)), v), scores]
-
-
-def two_products(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> list[Tensor]:
-    p = softmax_of(b, products(b, q, k))
-    return [values(b, p, v), values(b, p, scaled(b, v, 2.0))]
-
-
-def scale_of_tensor(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor, s: Tensor) -> Tensor:
-    """Each head has a temperature of its own."""
-    scores = b.map(lambda x, y: x * y, products(b, q, k), s, dtype=q.dtype)
-    return values(b, softmax_of(b, scores), v)
-
-
-def scale_after_mask(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor, m: Tensor) -> Tensor:
-    scores = b.map(lambda x, y: (x + y) * SCALE, products(b, q, k), m, dtype=q.dtype)
-    return values(b, softmax_of(b, scores), v)
-
-
-def selected_from_tensor(
-    b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor, m: Tensor, other: Tensor
-) -> Tensor:
-    body = lambda c, x, y: c.select(x, y)  # noqa: E731
-    scores = b.map(body, m, products(b, q, k), other, dtype=q.dtype)
-    return values(b, softmax_of(b, scores), v)
-
-
-def filled_around_sum(
-    b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor, m: Tensor, a: Tensor
-) -> Tensor:
-    """Replaced, added to, and replaced again."""
-    body = lambda c, x, y: c.select(c.select(x, -1e4) + y, -1e4)  # noqa: E731
-    scores = b.map(body, m, products(b, q, k), a, dtype=q.dtype)
-    return values(b, softmax_of(b, scores), v)
-
-
-def three_biases(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor, m: Tensor, a: Tensor) -> Tensor:
-    scores = b.map(lambda x, y, z: x + y + z + z, products(b, q, k), m, a, dtype=q.dtype)
-    return values(b, softmax_of(b, scores), v)
-
-
-def filled_between_sums(
-    b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor, m: Tensor, a: Tensor
-) -> Tensor:
-    body = lambda c, x, y: c.select(x + y, -1e4) + y  # noqa: E731
-    scores = b.map(body, m, products(b, q, k), a, dtype=q.dtype)
-    return values(b, softmax_of(b, scores), v)
-
-
-def along_rows(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Probabilities summed over queries: the second product has the wrong dimension."""
-    p = softmax_of(b, products(b, q, k))
-    return b.einsum("bhst,bhse->bhte", p, v)
-
-
-def no_keys(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    return scale_after(b, q, k, v)
-
-
-def constant_values(b: TensorBuilder, q: Tensor, k: Tensor) -> Tensor:
-    v = b.constant(np.ones((B, H, T, E), np.float32))
-    return values(b, softmax_of(b, products(b, q, k)), v)
-
-
-def infinite_scale(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    return values(b, softmax_of(b, scaled(b, products(b, q, k), float("inf"))), v)
-
-
-def filled_with_infinity(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor, m: Tensor) -> Tensor:
-    body = lambda c, x: c.select(x, float("inf"))  # noqa: E731
-    return values(b, softmax_of(b, b.map(body, m, products(b, q, k), dtype=q.dtype)), v)
-
-
-def nothing_kept(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    return kept(b, q, k, v, b.constant(np.zeros((1, 1, S, T), dtype=bool)))
-
-
-def dropped_negatives(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    p = b.map(lambda x: x.maximum(0.1), softmax_of(b, products(b, q, k)), dtype=q.dtype)
-    return values(b, p, v)
-
-
-def nan_becomes_one(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    body = lambda x: x.is_nan().select(constant(1.0, x.dtype), x)  # noqa: E731
-    return values(b, b.map(body, softmax_of(b, products(b, q, k)), dtype=q.dtype), v)
-
-
-def in_f64(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """The operation's constants are f32, which an f64 factor need not be."""
-    return scale_after(b, q, k, v)
-
-
-NEAR_MISSES: dict[Spelling, tuple[tuple[int, ...], ...]] = {
-    **dict.fromkeys(
-        (
-            another_axis, probabilities_returned, probabilities_used, scores_returned, two_products,
-            dropped_negatives, nan_becomes_one, in_f64,
-        ),
-        HEADS,
-    ),
-    **dict.fromkeys((infinite_scale, nothing_kept), HEADS),
-    no_keys: ((B, H, S, D), (B, H, 0, D), (B, H, 0, E)),
-    constant_values: HEADS[:2],
-    filled_with_infinity: (*HEADS, (S, T)),
-    scale_of_tensor: (*HEADS, (H, 1, 1)),
-    scale_after_mask: (*HEADS, (S, T)),
-    selected_from_tensor: (*HEADS, (S, T), (B, H, S, T)),
-    filled_around_sum: (*HEADS, (S, T), (B, H, S, T)),
-    three_biases: (*HEADS, (S, T), (B, H, S, T)),
-    filled_between_sums: (*HEADS, (S, T), (B, H, S, T)),
-    along_rows: ((B, H, S, D), (B, H, T, D), (B, H, S, E)),
-}  # fmt: skip
-"""Spellings that have to stay as they are."""
-
-_MASKED_BY_FIRST = (
-    kept,
-    filled,
-    kept_and_added,
-    added_and_filled,
-    selected_from_tensor,
-    filled_around_sum,
-    filled_between_sums,
-    filled_with_infinity,
-)
-
-
-def dtype_of(spelling: Spelling) -> str:
-    """What a spelling computes with."""
-    return {half_precision: "float16", in_f64: "float64"}.get(spelling, "float32")
-
-
-def arrays_for(
-    spelling: Spelling, shapes: tuple[tuple[int, ...], ...], seed: int = 5
-) -> list[Array]:
-    """Random operands; the first mask is boolean where the spelling selects by it."""
-    source = np.random.default_rng(seed)
-    arrays = [source.standard_normal(shape).astype(dtype_of(spelling)) for shape in shapes]
-    if spelling in _MASKED_BY_FIRST:
-        arrays[3] = source.random(shapes[3]) < 0.6
-    return arrays

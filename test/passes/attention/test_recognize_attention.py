@@ -6,7 +6,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from attention_cases import context, evaluate_module, module_of
-from spellings import NEAR_MISSES, SPELLINGS, Spelling, arrays_for, dtype_of
+from near_misses import NEAR_MISSES
+from spelling_arrays import arrays_for, dtype_of
+from spellings import SPELLINGS, Spelling
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.manager import run_pipeline

@@ -265,6 +265,23 @@ def test_attention_by_warps(
 
 
 @pytest.mark.parametrize(
+    ("lengths", "size", "causal", "multiprocessors"),
+    [
+        ((130, 77), 40, False, 2),  # 80 keys in one step
+        ((70, 90), 72, True, 2),
+        ((70, 257), 44, False, 6),  # warps with 48 keys in each of three steps
+    ],
+)
+def test_attention_with_few_keys_left_over(
+    lengths: tuple[int, int], size: int, causal: bool, multiprocessors: int,
+    context: ir.Context, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    change_devices(monkeypatch, multiprocessors=multiprocessors)
+    case = attention("float16", lengths, size, causal=causal, heads=(2, 2))
+    _check(case, context, "mma.sync")
+
+
+@pytest.mark.parametrize(
     ("size", "causal", "cap"),
     [(64, True, 0.0), (128, False, 0.0), (64, True, 1.5), (256, True, 1.5)],
 )

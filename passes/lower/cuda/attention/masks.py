@@ -203,7 +203,7 @@ def _elements(
         else:
             read.append([each] * count)
     found = []
-    for values in zip(*read, strict=True):
+    for values in zip(*read, strict=True) if read else [()] * count:
         value = values[0] if term.body is None else emit_on_scalars(term.body, values)[0]
         kinds = {"i1": "bool", "f32": "float32", "f16": "float16", "bf16": "bfloat16"}
         found.append(Scalar(value, kinds[str(value.type)]).cast(dtype))

@@ -17,6 +17,8 @@ _SHARED = 99 << 10  # bytes of a block at most, so that an H100's multiprocessor
 _FEW_KEYS = 256
 _STEP = 16  # keys
 _APART = 8  # f32s behind a row of a warp's own results
+_ONE_STEP, _ONE_CAUSAL_STEP = 128, 96  # keys of a warp that may be all there are
+_HELD = 112  # registers of such a step for scores, sums and queries
 _SHARES = ((4, 1), (2, 2), (1, 8), (1, 4), (1, 2), (1, 1))  # warps along queries, and along keys
 
 
@@ -31,7 +33,8 @@ class FlashPlan:
         stages: tiles of keys, and of values, that shared memory holds.
         key_bytes: bytes of a row of the query or key that are used, with zeros behind the last.
         value_bytes: likewise of a value.
-        value_size: elements of a value with those zeros.
+        value_size: elements of a value that are computed: those it has, and zeros up to a multiple
+            of eight, where warps multiply f32 of 32.
         own_bytes: shared memory of each warp by itself.
     """
 
@@ -92,7 +95,7 @@ class FlashPlan:
     @property
     def sum_pitch(self) -> int:
         """Elements from row to row of the warps' results."""
-        return self.value_size + _APART
+        return _rounded(self.value_size, _STEP) + _APART
 
     @property
     def total_start(self) -> int:
@@ -152,9 +155,16 @@ def _warps(problem: Problem, device: Device) -> list[tuple[int, int]]:
 
 
 def _warp_keys(problem: Problem, key_warps: int) -> int:
+    """All keys of a warp, where registers hold so many, or else equal shares of few steps."""
     _, _, _, t, d, e = problem.sizes
-    widest = 64 if max(d, e) <= 128 else 32
-    return min(widest, -(-t // (_STEP * key_warps)) * _STEP)
+    own = -(-t // key_warps)
+    whole = _rounded(own, _STEP)
+    most = _ONE_CAUSAL_STEP if problem.skips_keys else _ONE_STEP
+    held = whole // 2 + _rounded(e, 8) // 2 + _rounded(d, 16) // 4
+    if problem.query.item_bytes < 4 and whole <= most and held <= _HELD:
+        return whole
+    steps = -(-own // (64 if max(d, e) <= 128 else 32))
+    return _rounded(-(-own // steps), _STEP)
 
 
 def _stages(problem: Problem, keys: int) -> tuple[int, ...]:
@@ -171,15 +181,15 @@ def sized(problem: Problem, row_warps: int, key_warps: int, keys: int, stages: i
     item = problem.query.item_bytes
     _, _, _, _, d, e = problem.sizes
     is_wide = item == 4
-    value_size = _rounded(e, 32 if is_wide else 16)
+    value_bytes = _rounded(e, 32 if is_wide else 16) * item
     return FlashPlan(
         row_warps,
         key_warps,
         keys,
         stages,
         _rounded(d, 8 if is_wide else 16) * item,
-        value_size * item,
-        value_size,
+        value_bytes,
+        _rounded(e, 32 if is_wide else 8),
         4 * ROWS * (keys + _APART) if is_wide else 0,
     )
 

@@ -85,10 +85,10 @@ class TensorCores:
         ]
         for step in range(plan.warp_keys // 16):
             left = self._left(weights, step)
-            for pair in range(plan.value_size // 16):
+            for pair in range(-(-len(tiles) // 2)):
                 offset = step * 16 * plan.value_pitch + pair * _STEP_BYTES
                 right = load_matrices(start + offset, transposed=True)
-                for half in (0, 1):
+                for half in (0, 1)[: len(tiles) - 2 * pair]:
                     tile = 2 * pair + half
                     factor = right[2 * half : 2 * half + 2]
                     tiles[tile] = multiply(left, factor, tiles[tile], self._dtype)
