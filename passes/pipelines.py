@@ -116,6 +116,8 @@ PIPELINES: dict[str, Pipeline] = {
             "spread-updates",
             "find-best-elements",
             "generalize-copies",
+            "forward-pieces",
+            "merge-siblings",
             "split-long-products",
             "split-long-reductions",
             "form-attention-stages",

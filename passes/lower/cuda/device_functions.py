@@ -74,7 +74,17 @@ def mark_kernels(module: ir.Operation, functions: Sequence[DeviceFunction]) -> N
         del op.attributes[LASTING]
         mark_entry(op, shape.block, shape.resident, shape.cluster)
         op.attributes["gpu.kernel"] = ir.UnitAttr.get()  # is what a launch may name
+        op.attributes["passthrough"] = _plain_branches()
         op.attributes["arg_attrs"] = _argument_attributes(device, entry_block(op).arguments)
+
+
+def _plain_branches() -> ir.ArrayAttr:
+    """Return the attribute of LLVM by which blocks find their part of a launch by comparing.
+
+    A table of jumps would be loaded from memory.
+    """
+    words = [ir.StringAttr.get(each) for each in ("no-jump-tables", "true")]
+    return ir.ArrayAttr.get([ir.ArrayAttr.get(words)])
 
 
 def _argument_attributes(device: DeviceFunction, arguments: Sequence[ir.Value]) -> ir.ArrayAttr:

@@ -83,8 +83,16 @@ def running() -> Case:
     )
 
 
+def pieces() -> Case:
+    m = CaseMaker("elementwise", 7)
+    x, y = m.leaf("float16", (9, 40)), m.leaf("float16", (9, 24))
+    joined = m.step("Concat", [x, y], (9, 64), axis=1)
+    return m.finish(m.step("Relu", [joined], joined.shape), label="")
+
+
 CASES: dict[str, Case] = {
     "chain": chain(),
+    "pieces": pieces(),
     "columns": columns(),
     "running sums": running(),
     "product of f16": product("float16", 70, 72, 264),

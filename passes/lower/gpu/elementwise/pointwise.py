@@ -24,11 +24,11 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
     thread_number,
     when,
 )
-from xyntra.passes.lower.gpu.emit.vectors import (
-    coalesced_order,
-    lanes_along,
-    store_vector,
-    vector_of,
+from xyntra.passes.lower.gpu.emit.vectors import coalesced_order
+from xyntra.passes.lower.gpu.emit.windows import (
+    store_windowed,
+    window_lanes,
+    windowed_vector,
 )
 from xyntra.passes.lower.nests.linear_nest import LinearNest, collapsed
 from xyntra.passes.lower.nests.loop_builder import Position, index, load, offset, store
@@ -62,25 +62,30 @@ class PointwiseTile:
     steps: int = 1
 
 
-def pointwise_tile(nest: LinearNest) -> PointwiseTile:
-    """Return how threads should share `nest`, which has no reductions."""
+def pointwise_tile(nest: LinearNest, beside: int = 0) -> PointwiseTile:
+    """Return how threads should share `nest`, which has no reductions.
+
+    Args:
+        nest: the nest.
+        beside: elements that the same launch computes besides.
+    """
     nest = collapsed(nest)
     order = coalesced_order(nest)
     count = prod(loop.extent for loop in nest.loops)
-    lanes = lanes_along(nest, order[-1]) if order else 1
+    lanes = window_lanes(nest, order[-1]) if order else 1
     if lanes > 1:
-        return PointwiseTile(vector=lanes, steps=_steps(nest, count // lanes))
+        return PointwiseTile(vector=lanes, steps=_steps(nest, (count + beside) // lanes))
     own = _neighbours(nest)
     if own > 1 or nest.reads_outputs:
         return PointwiseTile(own=own)
-    return PointwiseTile(steps=_steps(nest, count))
+    return PointwiseTile(steps=_steps(nest, count + beside))
 
 
 def pointwise_refusal(nest: LinearNest, tile: PointwiseTile, device: Device) -> str | None:
     """Return why threads cannot share `nest` so; None where they can."""
     nest = collapsed(nest)
     order = coalesced_order(nest)
-    lanes = lanes_along(nest, order[-1]) if order else 1
+    lanes = window_lanes(nest, order[-1]) if order else 1
     if tile.threads % device.subgroup or not 0 < tile.threads <= device.block_threads:
         return f"has blocks of a multiple of {device.subgroup} threads up to {device.block_threads}"
     if tile.vector < 1 or lanes % tile.vector:
@@ -98,10 +103,23 @@ def _neighbours(nest: LinearNest) -> int:
     return extent if extent in _OWN and not nest.reads_outputs else 1
 
 
-def emit_pointwise(nest: LinearNest, tile: PointwiseTile) -> LaunchShape:
+def pointwise_blocks(nest: LinearNest, tile: PointwiseTile) -> int:
+    """Return how many blocks compute `nest`."""
+    elements = prod(loop.extent for loop in nest.loops)
+    return -(-elements // (tile.threads * tile.vector * tile.own * tile.steps))
+
+
+def emit_pointwise(
+    nest: LinearNest, tile: PointwiseTile, block: ir.Value | None = None
+) -> LaunchShape:
     """Emit `nest`, which has no reductions, for a launch of the returned shape.
 
     Buffers start at multiples of 16 bytes.
+
+    Args:
+        nest: the nest.
+        tile: what a block of it computes.
+        block: which one this is, an i32, where the launch does more than this.
     """
     nest = collapsed(nest)
     order = coalesced_order(nest)
@@ -111,11 +129,11 @@ def emit_pointwise(nest: LinearNest, tile: PointwiseTile) -> LaunchShape:
     loops = list(zip(order, extents, strict=True))
     count = prod(extents)
     if tile.vector > 1:
-        return _emit_by_vectors(nest, loops, tile)
+        return _emit_by_vectors(nest, loops, tile, block)
     if tile.steps > 1:
-        return _emit_by_elements(nest, loops, tile)
+        return _emit_by_elements(nest, loops, tile, block)
     shape = LaunchShape(-(-count // tile.threads), tile.threads)
-    number = global_thread(shape)
+    number = global_thread(shape, block)
     with below(number, count, always=count % tile.threads == 0):
         position = delinearize(number, loops)
         if tile.own > 1:
@@ -135,10 +153,13 @@ def _emit_neighbours(nest: LinearNest, inner: int, count: int, position: Positio
 
 
 def _emit_by_vectors(
-    nest: LinearNest, loops: Sequence[tuple[int, int]], tile: PointwiseTile
+    nest: LinearNest,
+    loops: Sequence[tuple[int, int]],
+    tile: PointwiseTile,
+    block: ir.Value | None,
 ) -> LaunchShape:
     """Emit `nest` with loops of vectors; a thread takes several, a block neighbouring ones."""
-    shape, places = _places(loops, tile)
+    shape, places = _places(loops, tile, block)
     inner = loops[-1][0]
     for position, _ in places:
         position[inner] = arith.muli(position[inner], index(tile.vector))
@@ -147,10 +168,13 @@ def _emit_by_vectors(
 
 
 def _emit_by_elements(
-    nest: LinearNest, loops: Sequence[tuple[int, int]], tile: PointwiseTile
+    nest: LinearNest,
+    loops: Sequence[tuple[int, int]],
+    tile: PointwiseTile,
+    block: ir.Value | None,
 ) -> LaunchShape:
     """Emit `nest` with several single elements for a thread, whose loads come first."""
-    shape, places = _places(loops, tile)
+    shape, places = _places(loops, tile, block)
     values = [emit_body(nest, position, []) for position, _ in places]
     for (position, inside), results in zip(places, values, strict=True):
         with nullcontext() if inside is None else when(inside):
@@ -160,14 +184,14 @@ def _emit_by_elements(
 
 
 def _places(
-    loops: Sequence[tuple[int, int]], tile: PointwiseTile
+    loops: Sequence[tuple[int, int]], tile: PointwiseTile, block: ir.Value | None
 ) -> tuple[LaunchShape, list[tuple[Position, ir.Value | None]]]:
     """Return a launch, and where each step of a thread is in `loops`, and if it is inside."""
     count = prod(extent for _, extent in loops)
     of_block = tile.threads * tile.steps
     shape = LaunchShape(-(-count // of_block), tile.threads)
     wide = shape.grid * of_block > MAX_GRID
-    block, thread = block_number(), thread_number()
+    block, thread = block_number() if block is None else block, thread_number()
     if wide:
         block, thread = as_index(block), as_index(thread)
     first = arith.addi(arith.muli(block, like(block, of_block)), thread)
@@ -208,10 +232,10 @@ def emit_vectors(
     accesses = nest.accesses if nest.reads_outputs else nest.inputs
     # All loads come first, so that they are on their way together.
     arguments = [
-        [vector_of(each, inner, lanes, position) for each in accesses] for position, _ in steps
+        [windowed_vector(each, inner, lanes, position) for each in accesses]
+        for position, _ in steps
     ]
     results = [emit_results_on_vectors(nest.body, each, lanes) for each in arguments]
     for (position, inside), values in zip(steps, results, strict=True):
         with nullcontext() if inside is None else when(inside):
-            for value, output in zip(values, nest.outputs, strict=True):
-                store_vector(value, output, lanes, offset(output, position))
+            store_windowed(values, nest.outputs, inner, lanes, position)

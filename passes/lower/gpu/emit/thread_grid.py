@@ -72,15 +72,20 @@ def as_i32(value: ir.Value) -> ir.Value:
     return emit("arith.index_castui", [value], _i32())
 
 
-def global_thread(shape: LaunchShape) -> ir.Value:
+def global_thread(shape: LaunchShape, block: ir.Value | None = None) -> ir.Value:
     """Return the number of the thread in the launch.
 
     An i32 where the launch has that few threads, for divisions of 64 bits are slow; else an index.
+
+    Args:
+        shape: of the launch.
+        block: the number of the block, where that counts a part of the blocks alone.
     """
+    block = block_number() if block is None else block
     if shape.grid * shape.block <= MAX_GRID:
-        first = arith.muli(block_number(), i32(shape.block))
+        first = arith.muli(block, i32(shape.block))
         return arith.addi(first, thread_number())
-    first = arith.muli(as_index(block_number()), index(shape.block))
+    first = arith.muli(as_index(block), index(shape.block))
     return arith.addi(first, as_index(thread_number()))
 
 

@@ -15,6 +15,12 @@ from xyntra.passes.lower.gpu.elementwise.pointwise import (
     pointwise_refusal,
     pointwise_tile,
 )
+from xyntra.passes.lower.gpu.elementwise.side_by_side import (
+    SideBySideTiles,
+    emit_side_by_side,
+    side_by_side_length,
+    side_by_side_refusal,
+)
 from xyntra.passes.lower.gpu.elementwise.transposed_tiles import (
     emit_transposed,
     transposed_of,
@@ -122,6 +128,8 @@ def _choose(subject: Nests, device: Device) -> Schedule:
         return Schedule.told("columns", ColumnChoices(strips.lanes, strips.above))
     nest = subject.only
     if nest is None:
+        if side_by_side_length(subject.nests, device) == len(subject.nests):
+            return Schedule.told("side-by-side", SideBySideTiles.of(subject.nests))
         found = next(_register_rows(subject, device), None)
         if found is not None:
             return Schedule.told("register-rows", _of_rows(found))
@@ -188,6 +196,11 @@ def _plan_pointwise(subject: Nests, choices: PointwiseTile, device: Device) -> C
     return lambda _: emit_pointwise(nest, choices)
 
 
+def _plan_side_by_side(subject: Nests, choices: SideBySideTiles, device: Device) -> Code:
+    unless(side_by_side_refusal(subject.nests, choices, device))
+    return lambda _: emit_side_by_side(subject.nests, choices)
+
+
 def _column_candidates(subject: Nests, device: Device) -> Iterable[ColumnChoices]:
     return (ColumnChoices(lanes, 1 << bit) for lanes in _LANES for bit in range(6))
 
@@ -215,6 +228,18 @@ def _pointwise_candidates(subject: Nests, device: Device) -> Iterator[PointwiseT
             yield from (PointwiseTile(threads, v, 1, s) for v in _LANES for s in _STEPS)
 
 
+def _side_by_side_candidates(subject: Nests, device: Device) -> Iterator[SideBySideTiles]:
+    nests = subject.nests
+    if len(nests) < 2 or any(nest.reductions for nest in nests):
+        return
+    found = SideBySideTiles.of(nests)
+    yield found
+    ones = (1,) * len(nests)
+    for threads in block_sizes(device):
+        yield from (SideBySideTiles(threads, ones, ones, (steps,) * len(nests)) for steps in _STEPS)
+        yield replace(found, threads=threads)
+
+
 def _emitter_of_register_rows(extras: RowExtras | None) -> Emitter[Nests]:
     """Return the emitter of rows in registers, with what a target has for long ones."""
 
@@ -237,6 +262,7 @@ def nests_family(extras: RowExtras | None = None) -> Family[Nests]:
             Emitter("columns", ColumnChoices, _plan_columns, _column_candidates),
             _emitter_of_register_rows(extras),
             Emitter("rows", ThreadChoices, _plan_rows, _block_candidates),
+            Emitter("side-by-side", SideBySideTiles, _plan_side_by_side, _side_by_side_candidates),
             Emitter("reduction", ThreadChoices, _plan_reduction, _reduction_candidates),
             Emitter("transposed", TransposedChoices, _plan_transposed, _transposed_candidates),
             Emitter("pointwise", PointwiseTile, _plan_pointwise, _pointwise_candidates),

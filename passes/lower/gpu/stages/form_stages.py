@@ -52,7 +52,13 @@ class FormStages:
         else:
             starts = [op for stage in stages_of(function) for op in _side_by_side(stage, work)]
             runs = list(_runs(work, starts))
-            groups = [group for run in runs for group in list(launch_groups(run, device))]
+            # What takes up a contraction's result may still join its launch.
+            free = not any(op.name == STAGE for op in work)
+            groups = [
+                group
+                for run in runs
+                for group in list(launch_groups(run, device, side_by_side=free))
+            ]
         for group in groups:
             make_stage(group)
         tidy(function)

@@ -9,6 +9,7 @@ from math import prod
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.elementwise.side_by_side import side_by_side_length
 from xyntra.passes.lower.gpu.reductions.column_group import column_group
 from xyntra.passes.lower.gpu.rows.row_order import in_rows
 from xyntra.passes.lower.gpu.rows.row_plan import is_across, row_plan
@@ -22,14 +23,24 @@ _LONG_ROW = 4096  # elements
 _BEFORE = 3  # operations before a reduction that it takes along at most
 
 
-def launch_groups(work: Sequence[ir.Operation], device: Device) -> Iterator[list[ir.Operation]]:
-    """Yield the operations of `work` in order, those that one launch computes together."""
+def launch_groups(
+    work: Sequence[ir.Operation], device: Device, *, side_by_side: bool = True
+) -> Iterator[list[ir.Operation]]:
+    """Yield the operations of `work` in order, those that one launch computes together.
+
+    Args:
+        work: in order.
+        device: that the code is for.
+        side_by_side: whether operations that have nothing to do with one another may share one.
+    """
     waiting = list(work)
     nests = [linear_nest(op) if is_nest(op) else None for op in work]
     while waiting:
         end = _end_of_split(waiting)
         first = list(_known(nests[:end]))
         length = max(_shared_length(first, waiting, device), _column_length(first))
+        if side_by_side and length == 1 and not any(nest.reductions for nest in first):
+            length = side_by_side_length(first, device)
         yield waiting[:length]
         del waiting[:length], nests[:length]
 

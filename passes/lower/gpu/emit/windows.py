@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Vectors of elements that lie apart in memory, or do not begin where an aligned vector begins.
+
+A thread loads the aligned vectors that hold its elements, and picks these in registers: every
+second element of a row, a row backwards, a slice that begins one element later. Neighbouring
+threads want what is left of the same lines, which comes from the first cache. Results that several
+outputs interleave are put together before they are stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from torch_mlir.dialects import arith
+
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.gpu.emit.vectors import (
+    item_bytes,
+    lanes_along,
+    load_vector,
+    store_vector,
+    vector_of,
+)
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
+from xyntra.passes.lower.nests.loop_builder import Position, index, offset
+from xyntra.passes.lower.nests.memrefs import flattened, root
+from xyntra.passes.lower.nests.vector_body import is_vectorizable, lane_of
+
+_VECTOR_BYTES = 16  # the widest access of one thread
+_MOST_APART = 4  # elements between neighbours of a vector
+_NARROWEST = 2  # elements of a part of a vector
+
+
+@dataclass(frozen=True)
+class Window:
+    """The aligned vectors that hold the elements of one that is not.
+
+    Attributes:
+        first: elements before the lowest one.
+        count: of aligned vectors.
+        step: from one element to the next.
+    """
+
+    first: int
+    count: int
+    step: int
+
+    def place(self, lane: int, lanes: int) -> int:
+        """Return where a lane is in the aligned vectors."""
+        return self.first + (lane if self.step > 0 else lane - lanes + 1) * self.step
+
+
+def window_lanes(nest: LinearNest, inner: int) -> int:
+    """Return how many neighbours along a loop one thread can compute at once; 1 for none.
+
+    As `lanes_along`, and where that gives less, for inputs in windows and outputs that are
+    interleaved or stored in parts.
+    """
+    plain = lanes_along(nest, inner)
+    if nest.indices or not is_vectorizable(nest.body):
+        return plain
+    accesses = [each for each in nest.accesses if not each.is_scalar]
+    sizes = [item_bytes(each) for each in accesses]
+    if 0 in sizes:
+        return plain
+    lanes = _VECTOR_BYTES // max(sizes)
+    while lanes > plain:
+        if nest.loops[inner].extent % lanes == 0 and _can_have(nest, inner, lanes):
+            return lanes
+        lanes //= 2
+    return plain
+
+
+def windowed_vector(access: Access, inner: int, lanes: int, position: Position) -> ir.Value:
+    """Return `lanes` elements of an operand along loop `inner`, from `position` on."""
+    if access.is_scalar or access.strides[inner] == 0 or _alignment(access, inner, lanes) == lanes:
+        return vector_of(access, inner, lanes, position)
+    window = _window(access, inner, lanes)
+    if window is None:
+        return _in_parts(access, inner, lanes, position)
+    whole = _whole(access)
+    lowest = window.first + min(window.step, 0) * (1 - lanes)
+    start = arith.subi(offset(whole, position), index(lowest))
+    vectors = [
+        load_vector(whole, lanes, arith.addi(start, index(number * lanes)))
+        for number in range(window.count)
+    ]
+    places = [window.place(lane, lanes) for lane in range(lanes)]
+    return _of_lanes([lane_of(vectors[place // lanes], place % lanes) for place in places])
+
+
+def store_windowed(
+    values: Sequence[ir.Value],
+    outputs: Sequence[Access],
+    inner: int,
+    lanes: int,
+    position: Position,
+) -> None:
+    """Write a vector of every output, from `position` on along loop `inner`."""
+    done: set[int] = set()
+    for number, (value, access) in enumerate(zip(values, outputs, strict=True)):
+        if number in done:
+            continue
+        group = _interleaved(outputs, number, inner)
+        if len(group) > 1:
+            done |= set(group)
+            _store_interleaved([values[each] for each in group], outputs[group[0]], lanes, position)
+            continue
+        width = _alignment(access, inner, lanes)
+        place = offset(access, position)
+        for first in range(0, lanes, width):
+            part = _of_lanes([lane_of(value, first + lane) for lane in range(width)])
+            whole = value if width == lanes else part
+            store_vector(whole, access, width, arith.addi(place, index(first)))
+
+
+def _can_have(nest: LinearNest, inner: int, lanes: int) -> bool:
+    if nest.reads_outputs:
+        return False
+    reads = all(_can_load(each, inner, lanes) for each in nest.inputs if not each.is_scalar)
+    return reads and all(
+        _can_store(nest.outputs, number, inner, lanes) for number in range(len(nest.outputs))
+    )
+
+
+def _can_load(access: Access, inner: int, lanes: int) -> bool:
+    if access.strides[inner] == 0 or _window(access, inner, lanes) is not None:
+        return True
+    return _alignment(access, inner, lanes) >= _NARROWEST
+
+
+def _can_store(outputs: Sequence[Access], number: int, inner: int, lanes: int) -> bool:
+    access = outputs[number]
+    if access.strides[inner] == 1:
+        return _alignment(access, inner, lanes) >= _NARROWEST
+    group = _interleaved(outputs, number, inner)
+    first = outputs[group[0]]
+    return len(group) > 1 and all(
+        each % lanes == 0 for each in (first.start, *_outer(first, inner))
+    )
+
+
+def _outer(access: Access, inner: int) -> list[int]:
+    return [step for number, step in enumerate(access.strides) if number != inner]
+
+
+def _alignment(access: Access, inner: int, lanes: int) -> int:
+    """Return how many neighbours can be touched at once, up to `lanes`; 1 where they lie apart."""
+    width = lanes if access.strides[inner] == 1 else 1
+    while any(each % width for each in (access.start, *_outer(access, inner))):
+        width //= 2
+    return width
+
+
+def _window(access: Access, inner: int, lanes: int) -> Window | None:
+    step = access.strides[inner]
+    size = prod(ir.MemRefType(root(access.value).type).shape)
+    if not 0 < abs(step) <= _MOST_APART or size % lanes:
+        return None
+    if any(each % lanes for each in _outer(access, inner)):
+        return None
+    first = (access.start + min(step, 0) * (lanes - 1)) % lanes
+    return Window(first, -(-(first + abs(step) * (lanes - 1) + 1) // lanes), step)
+
+
+def _whole(access: Access) -> Access:
+    """Return an access in the whole of its memory, before the start of which nothing is touched."""
+    memory = root(access.value)
+    return Access(flattened(memory), access.start, access.strides)
+
+
+def _in_parts(access: Access, inner: int, lanes: int, position: Position) -> ir.Value:
+    width = _alignment(access, inner, lanes)
+    place = offset(access, position)
+    parts = [
+        load_vector(access, width, arith.addi(place, index(first)))
+        for first in range(0, lanes, width)
+    ]
+    return _of_lanes([lane_of(part, lane) for part in parts for lane in range(width)])
+
+
+def _interleaved(outputs: Sequence[Access], number: int, inner: int) -> list[int]:
+    """Return the outputs that fill, with one of them, all of the memory along a loop, in order."""
+    access = outputs[number]
+    step = access.strides[inner]
+    if not 1 < step <= _MOST_APART:
+        return [number]
+    starts = {
+        each.start: place
+        for place, each in enumerate(outputs)
+        if root(each.value) == root(access.value) and each.strides == access.strides
+    }
+    for first in range(access.start - step + 1, access.start + 1):
+        if all(first + each in starts for each in range(step)):
+            return [starts[first + each] for each in range(step)]
+    return [number]
+
+
+def _store_interleaved(
+    values: Sequence[ir.Value], first: Access, lanes: int, position: Position
+) -> None:
+    place, count = offset(first, position), len(values)
+    for number in range(count):
+        elements = range(number * lanes, (number + 1) * lanes)
+        vector = _of_lanes([lane_of(values[each % count], each // count) for each in elements])
+        store_vector(vector, first, lanes, arith.addi(place, index(number * lanes)))
+
+
+def _of_lanes(elements: Sequence[ir.Value]) -> ir.Value:
+    kind = ir.VectorType.get([len(elements)], elements[0].type)
+    return emit("vector.from_elements", list(elements), kind)
