@@ -27,7 +27,8 @@ class OrderWeights:
     channels innermost, weights get them innermost too. Matrix products, which sum over one
     dimension, stay as they are, but for those of bytes, which tensor cores cannot transpose. Where
     threads multiply in exact f32, they take neighbouring columns of one step: weights of f32 get
-    those innermost. It is done once, when the model is loaded.
+    those innermost. Convolutions of each channel by itself take neighbouring channels, where the
+    result has them innermost. It is done once, when the model is loaded.
     """
 
     name: ClassVar[str] = "order-weights"
@@ -50,6 +51,9 @@ class OrderWeights:
     def _order(self, weights: _Weights) -> tuple[int, ...] | None:
         """Return which dimension goes where; None where they stay."""
         element = str(weights.type.element_type)
+        if weights.inner in weights.batch:
+            order = (*(i for i in range(weights.type.rank) if i != weights.inner), weights.inner)
+            return None if order == tuple(sorted(order)) else order
         is_exact = element == "f32" and self.precision == "f32"
         has_taps = any(weights.type.shape[i] > 1 for i in weights.taps)
         if is_exact and weights.columns and weights.has_whole_vectors:
@@ -72,7 +76,8 @@ class _Weights:
         batch: dimensions whose loops move the other factor as well, and are not summed over.
         columns: those whose loops move the weights alone.
         taps: those that are summed over, but for the innermost one of the other factor.
-        inner: that one.
+        inner: that one; where no channels are summed over, the dimension whose loop walks through
+            the result, one of `batch`.
     """
 
     op: ir.Operation
@@ -112,11 +117,15 @@ def _weights(op: ir.Operation, static: StaticValues) -> _Weights | None:
     loops = [_loop(each) for each in maps[number]]
     image = maps[1 - number]
     inner = _loop(image[-1]) if image else None
-    if None in loops or inner not in sums or inner not in loops:
+    if inner not in sums and maps[2]:
+        inner = _loop(maps[2][-1])  # of each channel by itself
+    if None in loops or inner not in loops:
         return None
     moved = [any(_moves(each, loop) for each in image) for loop in loops]
     summed = [loop in sums for loop in loops]
     places = range(len(loops))
+    if inner not in sums and not (moved[loops.index(inner)] and any(summed)):
+        return None
     return _Weights(
         op,
         number,

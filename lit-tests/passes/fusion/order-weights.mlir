@@ -81,3 +81,24 @@ func.func @products_of_bytes(%x: tensor<4x16xi8>, %w: tensor<16x8xi8> {xyntra.pa
   } -> tensor<4x8xi32>
   return %p : tensor<4x8xi32>
 }
+
+// Threads take neighbouring channels of what has them innermost.
+// CHECK-LABEL: func.func @each_channel_by_itself(
+// CHECK: linalg.generic {{.+}} ins(%arg1 : tensor<16x3x3xf16>) outs(%{{.+}} : tensor<3x3x16xf16>)
+func.func @each_channel_by_itself(%x: tensor<1x6x6x16xf16>, %w: tensor<16x3x3xf16> {xyntra.parameter = "w"}) -> tensor<1x4x4x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1x4x4x16xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<1x4x4x16xf32>) -> tensor<1x4x4x16xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(n, h, w, c, i, j) -> (n, h + i, w + j, c)>,
+      affine_map<(n, h, w, c, i, j) -> (c, i, j)>, affine_map<(n, h, w, c, i, j) -> (n, h, w, c)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]}
+      ins(%x, %w : tensor<1x6x6x16xf16>, tensor<16x3x3xf16>) outs(%i : tensor<1x4x4x16xf32>) {
+  ^bb0(%a: f16, %b: f16, %o: f32):
+    %u = arith.extf %a : f16 to f32
+    %v = arith.extf %b : f16 to f32
+    %p = arith.mulf %u, %v : f32
+    %s = arith.addf %o, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<1x4x4x16xf32>
+  return %y : tensor<1x4x4x16xf32>
+}

@@ -51,6 +51,19 @@ def depthwise() -> Case:
     return m.finish(m.step("Relu", [y], y.shape), label="")
 
 
+def wide_windows(*, turned: bool) -> Case:
+    m = CaseMaker("convolution", 7)
+    x, w = m.leaf("float16", (2, 12, 19, 24)), m.leaf("float16", (12, 1, 7, 6), "weight")
+    y = m.step(
+        "Conv", [x, w], (2, 12, 19, 24), kernel_shape=[7, 6], strides=[1, 1], dilations=[1, 1],
+        pads=[3, 2, 3, 3], group=12,
+    )  # fmt: skip
+    y = m.step("Relu", [y], y.shape)
+    if turned:
+        y = m.step("Transpose", [y], (2, 19, 24, 12), perm=[0, 2, 3, 1])
+    return m.finish(y, label="")
+
+
 def softmax() -> Case:
     m = CaseMaker("rows", 7)
     x = m.leaf("float32", (19, 130))
@@ -99,6 +112,8 @@ CASES: dict[str, Case] = {
     "product of f32": product("float32", 70, 72, 264),
     "convolution": convolution(),
     "depthwise convolution": depthwise(),
+    "wide windows": wide_windows(turned=False),
+    "wide windows, channels last": wide_windows(turned=True),
     "attention": attention("float16", (19, 300), 40),
     "long attention": attention("bfloat16", (130, 197), 64, heads=(1, 1)),
     "softmax": softmax(),

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.contraction.image_axes import ImageAxis
 from xyntra.passes.lower.cuda.contraction.wgmma_factor import StagePlace, StageTarget
 from xyntra.passes.lower.cuda.contraction.wgmma_tiles import BLOCK, BLOCK_BYTES
 from xyntra.passes.lower.cuda.ptx.tma import cp_async_bulk_tensor_load
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
+from xyntra.passes.lower.gpu.conv.image_axes import ImageAxis
 from xyntra.passes.lower.gpu.emit.thread_grid import i32
 
 

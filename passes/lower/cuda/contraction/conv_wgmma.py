@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from xyntra.passes.lower.cuda.contraction.conv_factors import Image, Taps, Weights
-from xyntra.passes.lower.cuda.contraction.image_axes import ImageAxis, image_axes
 from xyntra.passes.lower.cuda.contraction.tile_order import TileOrder
 from xyntra.passes.lower.cuda.contraction.wgmma_plan import WgmmaPlan
 from xyntra.passes.lower.cuda.contraction.wgmma_results import Results
@@ -28,6 +27,7 @@ from xyntra.passes.lower.cuda.contraction.wgmma_tiles import (
     tensor_map,
 )
 from xyntra.passes.lower.gpu.contraction.product import Dimension, Product
+from xyntra.passes.lower.gpu.conv.image_axes import ImageAxis, image_axes
 from xyntra.passes.lower.gpu.conv.window import Window
 from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.nests.epilogue import Epilogue

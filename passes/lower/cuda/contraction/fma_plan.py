@@ -12,7 +12,7 @@ from xyntra.passes.lower.cuda.contraction.mma_kind import mma_kind
 from xyntra.passes.lower.cuda.contraction.mma_plan import order, sizes_of
 from xyntra.passes.lower.gpu.conv.window import Window
 from xyntra.passes.lower.gpu.device import Device, Feature
-from xyntra.passes.lower.gpu.matmul.roles import Roles, size
+from xyntra.passes.lower.gpu.matmul.roles import Roles, outputs, size
 from xyntra.passes.lower.nests.linear_nest import LinearNest
 
 _PLACES = 32  # registers for where more rows lie in an image that is read around its padding
@@ -46,6 +46,12 @@ class FmaPlan:
     def parts(self) -> int:
         """Parts of the reduction."""
         return -(-size(self.nest, self.roles.reductions) // DEPTH)
+
+    @property
+    def microseconds(self) -> float:
+        """An estimate of how long it takes, which was fitted to an H100."""
+        rows, columns, batch = (size(self.nest, loops) for loops in outputs(self.roles))
+        return self.tile.microseconds(self.device, rows, columns, batch, self.parts)
 
     @property
     def resident(self) -> int:

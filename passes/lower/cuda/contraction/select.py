@@ -83,11 +83,16 @@ def time_on_warps(plan: MmaPlan) -> float:
     return _START + slower * (plan.microseconds - _START)
 
 
+def time_on_tensor_cores(plan: WgmmaPlan | MmaPlan) -> float:
+    """Return about how many microseconds a plan takes."""
+    return plan.microseconds if isinstance(plan, WgmmaPlan) else time_on_warps(plan)
+
+
 def plan_of_rows(
     group: ContractionGroup, device: Device, tile: Tile | None = None
 ) -> WgmmaPlan | None:
     """Return how warpgroups compute a product whose factors TMA copies by rows; None for others."""
-    if group.windows:
+    if group.windows or not group.roles.columns:
         return None
     tf32 = allows_tf32(group.operations[-1])
     product = product_of(group.nest, group.roles, group.initial, tf32=tf32)
@@ -116,7 +121,7 @@ def plan_on_warps(
 
     Tiles that are not given are chosen.
     """
-    if not device.has(Feature.MMA):
+    if not device.has(Feature.MMA) or not group.roles.columns:
         return None
     windows = {} if group.image is None else {group.image: group.windows}
     tf32 = allows_tf32(group.operations[-1])
@@ -127,5 +132,7 @@ def plan_on_cores(
     group: ContractionGroup, device: Device, tile: FmaTile | None = None
 ) -> FmaPlan | None:
     """Return how every thread computes its part of a contraction in f32; None for others."""
+    if not group.roles.columns:
+        return None
     windows = {} if group.image is None else {group.image: group.windows}
     return plan_fma(group.nest, group.roles, device, tile=tile, windows=windows)

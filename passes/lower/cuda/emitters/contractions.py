@@ -9,7 +9,11 @@ from dataclasses import dataclass
 from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.passes.lower.cuda.contraction.fma import emit_fma
 from xyntra.passes.lower.cuda.contraction.fma_tiles import FmaTile, fma_choices, fma_refusal
-from xyntra.passes.lower.cuda.contraction.select import plan_on_cores, plan_on_tensor_cores
+from xyntra.passes.lower.cuda.contraction.select import (
+    plan_on_cores,
+    plan_on_tensor_cores,
+    time_on_tensor_cores,
+)
 from xyntra.passes.lower.cuda.emitters.tensor_cores import (
     GATHER,
     MMA,
@@ -21,10 +25,12 @@ from xyntra.passes.lower.gpu.conv.pooling import pooling_of
 from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.gpu.emitters.contractions import (
     SIMT,
+    WINDOW_TILES,
     WINDOWS,
     choose_on_cores,
     read_contraction,
     refuse_rows,
+    told_windows,
 )
 from xyntra.passes.lower.gpu.emitters.emitter import Code, Emitter, Family, Impossible, pair, unless
 
@@ -49,15 +55,20 @@ class FmaChoices:
 
 
 def _choose(group: ContractionGroup, device: Device) -> Schedule:
-    if pooling_of(group) is not None:
-        return choose_on_cores(group, device)
+    windows = told_windows(group, device)
+    if windows is not None and pooling_of(group) is not None:
+        return windows[0]
     plan = plan_on_tensor_cores(group, device)
-    if plan is not None:
+    if plan is not None and not _is_faster(windows, time_on_tensor_cores(plan)):
         return told_tensor_cores(plan, group, device)
-    cores = plan_on_cores(group, device)
-    if cores is not None:
+    cores = plan_on_cores(group, device) if plan is None else None
+    if cores is not None and not _is_faster(windows, cores.microseconds):
         return Schedule.told("fma", _of_fma(cores.tile))
-    return choose_on_cores(group, device)
+    return choose_on_cores(group, device) if windows is None else windows[0]
+
+
+def _is_faster(windows: tuple[Schedule, float] | None, microseconds: float) -> bool:
+    return windows is not None and windows[1] < microseconds
 
 
 def _of_fma(tile: FmaTile) -> FmaChoices:
@@ -95,5 +106,6 @@ CONTRACTIONS = Family(
         Emitter("fma", FmaChoices, _plan_fma, _fma_candidates),
         SIMT,
         WINDOWS,
+        WINDOW_TILES,
     ),
 )

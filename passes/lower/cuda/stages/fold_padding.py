@@ -14,7 +14,9 @@ from xyntra.passes.lower.cuda.contraction.select import plan_on_cores, plan_on_w
 from xyntra.passes.lower.gpu.contraction.group import ANCHOR, ContractionGroup
 from xyntra.passes.lower.gpu.contraction.implicit_padding import Padding, padding_of
 from xyntra.passes.lower.gpu.contraction.unpadded import reading
+from xyntra.passes.lower.gpu.conv.choice import is_windowed
 from xyntra.passes.lower.gpu.conv.pooling import pooling_of
+from xyntra.passes.lower.gpu.conv.sliding import sliding_windows
 from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
 from xyntra.passes.lower.gpu.stages.stage import Stage, stages_of, tidy
 from xyntra.passes.lower.nests.kernel_function import kernel_function
@@ -66,6 +68,12 @@ def _foldable(stage: Stage, work: Sequence[ir.Operation], device: Device) -> Pad
         padding = padding_of(work, contraction, pooling.image, written)
         around = None if padding is None else reading(group, pooling.image, padding)
         return padding if around is not None and pooling_of(around) is not None else None
+    windows = sliding_windows(group)
+    if windows is not None:
+        padding = padding_of(work, contraction, windows.image, written)
+        around = None if padding is None else reading(group, windows.image, padding)
+        if around is not None and is_windowed(around):
+            return padding
     plan = _plan(group, device)
     if plan is None:
         return None

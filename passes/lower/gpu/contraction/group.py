@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.gpu.contraction.row_partials import RowPartials
 from xyntra.passes.lower.gpu.contraction.row_values import RowValues
+from xyntra.passes.lower.gpu.conv.choice import is_windowed
 from xyntra.passes.lower.gpu.conv.image import image_of
 from xyntra.passes.lower.gpu.conv.window import Window
 from xyntra.passes.lower.gpu.matmul.roles import Roles, size
@@ -103,7 +104,9 @@ def contraction_group(
         if roles is None or not _is_worth_it(nest, roles):
             continue
         operations = (fill, generic) if after is None else (fill, generic, after)
-        return ContractionGroup(operations, nest, roles, initial_of(fill), epilogue)
+        group = ContractionGroup(operations, nest, roles, initial_of(fill), epilogue)
+        if roles.columns or is_windowed(group):
+            return group
     return None
 
 
@@ -112,7 +115,6 @@ def _is_worth_it(nest: LinearNest, roles: Roles) -> bool:
     return (
         (size(nest, roles.reductions) >= _MIN_REDUCTION or image_of(nest) is not None)
         and max(rows, columns) >= _MIN_ROWS
-        and bool(roles.columns)
         and rows * columns * size(nest, roles.batch) >= _MIN_OUTPUTS
     )
 

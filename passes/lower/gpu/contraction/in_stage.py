@@ -23,6 +23,7 @@ from xyntra.passes.lower.gpu.contraction.row_shapes import find_partials, find_v
 from xyntra.passes.lower.gpu.contraction.slices import slice_of
 from xyntra.passes.lower.gpu.contraction.unpadded import reading
 from xyntra.passes.lower.gpu.conv.pooling import pooling_of
+from xyntra.passes.lower.gpu.conv.sliding import sliding_windows
 from xyntra.passes.lower.nests.fills import is_fill
 from xyntra.passes.lower.nests.linear_nest import linear_nest
 from xyntra.passes.lower.nests.memrefs import written_by
@@ -68,7 +69,8 @@ def _read_around_padding(
     if not before:
         return group, []
     pooling = pooling_of(group)
-    factors = (group.roles.left, group.roles.right) if pooling is None else (pooling.image,)
+    windows = sliding_windows(group) if pooling is None else pooling
+    factors = (group.roles.left, group.roles.right) if windows is None else (windows.image,)
     written = [value for op in operations[operations.index(anchor) :] for value in written_by(op)]
     for factor in factors:
         padding = padding_of(operations, anchor, factor, written)

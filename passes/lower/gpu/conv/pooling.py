@@ -9,18 +9,17 @@ lies outside, so that no padded copy is made.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import product
 from math import prod
-from typing import Protocol
 
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.gpu.conv.image import image_of, used_inputs
 from xyntra.passes.lower.gpu.conv.window import Window
+from xyntra.passes.lower.gpu.conv.window_group import WindowGroup
 from xyntra.passes.lower.gpu.emit.thread_grid import (
     LaunchShape,
     below,
@@ -35,49 +34,12 @@ from xyntra.passes.lower.gpu.emit.vectors import (
     store_vector,
     vector_of,
 )
-from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.loop_builder import Position, index, offset
 from xyntra.passes.lower.nests.memrefs import view_offset
 from xyntra.passes.lower.nests.vector_body import broadcast, emit_results_on_vectors
 
 _THREADS = 256
-
-
-class WindowGroup(Protocol):
-    """A reduction and what follows, which a target has found to belong together."""
-
-    @property
-    def nest(self) -> LinearNest:
-        """The reduction."""
-
-    @property
-    def initial(self) -> ir.Value:
-        """What every element of the output starts from."""
-
-    @property
-    def epilogue(self) -> Epilogue | None:
-        """What follows."""
-
-    @property
-    def windows(self) -> tuple[Window, ...]:
-        """The dimensions in which the image may be read outside of its memory."""
-
-    @property
-    def outside(self) -> ir.Value | None:
-        """What stands there."""
-
-    @property
-    def slices(self) -> Sequence[object]:
-        """What follows, where that differs from column to column: not for pooling."""
-
-    @property
-    def values(self) -> object | None:
-        """Values of rows that what follows reads: not for pooling."""
-
-    @property
-    def partials(self) -> object | None:
-        """Sums over parts of the result's rows: not for pooling."""
 
 
 @dataclass(frozen=True)

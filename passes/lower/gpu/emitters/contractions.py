@@ -8,9 +8,25 @@ from dataclasses import dataclass
 
 from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.passes.lower.gpu.contraction.group import ContractionGroup
+from xyntra.passes.lower.gpu.conv.choice import choose_windows
 from xyntra.passes.lower.gpu.conv.pooling import emit_pooling, pooling_of
+from xyntra.passes.lower.gpu.conv.sliding import sliding_windows
+from xyntra.passes.lower.gpu.conv.window_tile import (
+    WindowTile,
+    tiled,
+    window_tile_refusal,
+    window_tiles,
+)
+from xyntra.passes.lower.gpu.conv.window_tiles import emit_window_tiles
 from xyntra.passes.lower.gpu.device import Device
-from xyntra.passes.lower.gpu.emitters.emitter import Code, Emitter, Family, Impossible
+from xyntra.passes.lower.gpu.emitters.emitter import (
+    Code,
+    Emitter,
+    Family,
+    Impossible,
+    pair,
+    unless,
+)
 from xyntra.passes.lower.gpu.matmul.simt import emit_simt, simt_shape, simt_shapes
 from xyntra.passes.lower.gpu.matmul.tile_shape import TileShape
 from xyntra.passes.lower.gpu.stages.stage import Stage
@@ -42,6 +58,23 @@ class WindowChoices:
     vector: int = 1
 
 
+@dataclass(frozen=True)
+class WindowTileChoices:
+    """How threads share reductions over windows of an image, in tiles of that.
+
+    Attributes:
+        own: rows and columns of outputs of one thread.
+        threads: of a block above each other, side by side, and for the channels of a position.
+        vector: channels of one thread; 1 where columns are neighbours in memory.
+        planes: of which a block computes a tile each.
+    """
+
+    own: tuple[int, ...] = ()
+    threads: tuple[int, ...] = ()
+    vector: int = 1
+    planes: int = 1
+
+
 def read_contraction(stage: Stage) -> ContractionGroup | None:
     """Return the contraction of a stage; None for others."""
     return stage.contraction
@@ -49,11 +82,28 @@ def read_contraction(stage: Stage) -> ContractionGroup | None:
 
 def choose_on_cores(group: ContractionGroup, device: Device) -> Schedule:
     """Return the schedule by which threads compute a contraction on cores that every GPU has."""
-    pooling = pooling_of(group)
-    if pooling is not None:
-        return Schedule.told("windows", WindowChoices(pooling.lanes))
+    windows = told_windows(group, device)
+    if windows is not None:
+        return windows[0]
     shape = simt_shape(group.nest, group.roles, group.initial, device)
     return Schedule.told("simt", _of_simt(shape))
+
+
+def told_windows(group: ContractionGroup, device: Device) -> tuple[Schedule, float] | None:
+    """Return the best schedule of a reduction over windows with an estimate of its microseconds.
+
+    None for anything else.
+    """
+    found = choose_windows(group, device)
+    if found is None:
+        return None
+    if found.tile is None:
+        return Schedule.told("windows", WindowChoices(found.vector)), found.microseconds
+    return Schedule.told("window-tiles", _of_tile(found.tile)), found.microseconds
+
+
+def _of_tile(tile: WindowTile) -> WindowTileChoices:
+    return WindowTileChoices((tile.rows, tile.columns), tile.threads, tile.vector, tile.planes)
 
 
 def _of_simt(shape: TileShape) -> SimtChoices:
@@ -63,6 +113,8 @@ def _of_simt(shape: TileShape) -> SimtChoices:
 
 def _plan_simt(group: ContractionGroup, choices: SimtChoices, device: Device) -> Code:
     refuse_rows(group)
+    if not group.roles.columns:
+        raise Impossible("cannot compute products without columns")
     if group.windows or group.image is not None:
         raise Impossible("cannot read around the padding of an image")
     shapes = simt_shapes(group.nest, group.roles, group.initial, device)
@@ -84,6 +136,19 @@ def _plan_windows(group: ContractionGroup, choices: WindowChoices, device: Devic
     return lambda _: emit_pooling(pooling.with_lanes(choices.vector))
 
 
+def _plan_window_tiles(group: ContractionGroup, choices: WindowTileChoices, device: Device) -> Code:
+    windows = sliding_windows(group)
+    if windows is None:
+        raise Impossible("cannot compute what is no reduction over windows of an image")
+    if len(choices.threads) != 3:
+        raise Impossible(f"needs three numbers as threads, got {list(choices.threads)}")
+    down, across, side = choices.threads
+    own = pair(choices.own, "own")
+    tile = WindowTile(*own, choices.vector, (down, across, side), choices.planes)
+    unless(window_tile_refusal(windows, tile, device))
+    return lambda shared: emit_window_tiles(tiled(windows, tile), shared)
+
+
 def refuse_rows(group: ContractionGroup) -> None:
     """Refuse contractions with slices of columns, or with what belongs to rows.
 
@@ -95,6 +160,8 @@ def refuse_rows(group: ContractionGroup) -> None:
 
 
 def _simt_candidates(group: ContractionGroup, device: Device) -> Iterator[SimtChoices]:
+    if not group.roles.columns:
+        return
     yield from map(_of_simt, simt_shapes(group.nest, group.roles, group.initial, device))
 
 
@@ -104,6 +171,15 @@ def _window_candidates(group: ContractionGroup, device: Device) -> Iterator[Wind
     yield from (WindowChoices(each) for each in range(1, lanes + 1) if lanes % each == 0)
 
 
+def _window_tile_candidates(group: ContractionGroup, device: Device) -> Iterator[WindowTileChoices]:
+    windows = sliding_windows(group)
+    if windows is not None:
+        yield from map(_of_tile, window_tiles(windows, device))
+
+
 SIMT = Emitter("simt", SimtChoices, _plan_simt, _simt_candidates)
 WINDOWS = Emitter("windows", WindowChoices, _plan_windows, _window_candidates)
-CONTRACTIONS = Family(read_contraction, choose_on_cores, (SIMT, WINDOWS))
+WINDOW_TILES = Emitter(
+    "window-tiles", WindowTileChoices, _plan_window_tiles, _window_tile_candidates
+)
+CONTRACTIONS = Family(read_contraction, choose_on_cores, (SIMT, WINDOWS, WINDOW_TILES))
