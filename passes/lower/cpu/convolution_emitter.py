@@ -2,16 +2,17 @@
 """Emits a convolution with channels innermost as products of positions with panels of weights.
 
 There is no copy of the input in another order: a row of a tile is an output position, of which the
-loops over taps and channels read the input where it lies. Where positions are not evenly apart in
-the input, a table says where each starts. A long reduction is cut into blocks, whose panel stays in
-the first-level cache while a block of rows passes; the tiles wait in a strip of memory meanwhile
-(Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008; Georganas et al.,
-"Anatomy of High-Performance Deep Learning Convolutions on SIMD Architectures", 2018).
+loops over taps and channels read the input where it lies (`convolution_rows.py`). A long reduction
+is cut into blocks, whose panel stays in the first-level cache while a block of rows passes; the
+tiles wait in a strip of memory meanwhile (Goto and van de Geijn, "Anatomy of High-Performance
+Matrix Multiplication", 2008; Georganas et al., "Anatomy of High-Performance Deep Learning
+Convolutions on SIMD Architectures", 2018).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -23,6 +24,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.constant_panels import ConstantPanels
 from xyntra.passes.lower.cpu.convolution_plan import ROW_TILES, ConvolutionPlan
+from xyntra.passes.lower.cpu.convolution_rows import Put, TileRows, tile_rows
 from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
 from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.linear_nest import Access
@@ -34,7 +36,6 @@ from xyntra.passes.lower.nests.loop_builder import (
     nested_loops,
     offset,
     plus,
-    store,
     tile_start,
 )
 from xyntra.passes.lower.nests.memrefs import allocate
@@ -69,10 +70,11 @@ class ConvolutionEmitter:
         weights = nest.inputs[1 - self.plan.image]
         panels = ConstantPanels.filled(nest, tile, weights)
         epilogue = TileEpilogue.of(tile, nest.outputs[0], self.code)
-        body = _Body(self, panels.first, self._row_starts(), epilogue)
-        extent = nest.loops[self._row + 1].extent
-        loops = [(number, each.extent) for number, each in enumerate(nest.loops[: self._row])]
-        tiles = [(_COLUMNS, _tiles(extent, tile.columns)), (_ROWS, _tiles(self._tiles, ROW_TILES))]
+        rows = tile_rows(self.plan)
+        body = _Body(self, panels.first, rows, epilogue)
+        extent = nest.loops[self.plan.row + 1].extent
+        loops = [(number, each.extent) for number, each in enumerate(nest.loops[: self.plan.row])]
+        tiles = [(_COLUMNS, _tiles(extent, tile.columns)), (_ROWS, _tiles(rows.tiles, ROW_TILES))]
 
         def inside(position: Position) -> None:
             number = position.pop(_COLUMNS)
@@ -83,36 +85,6 @@ class ConvolutionEmitter:
         order = tiles[::-1] if self.rows_outside else tiles
         nested_loops([*loops, *order], {}, inside, parallel=True)
 
-    @property
-    def _row(self) -> int:
-        return self.plan.tile.row_loop or 0
-
-    @property
-    def _rows(self) -> int:
-        return self.plan.nest.loops[self._row].extent
-
-    @property
-    def _tiles(self) -> int:
-        return _tiles(self._rows, self.plan.tile.rows)
-
-    def _row_starts(self) -> ir.Value | None:
-        """Fill a table with where every row starts in the input; None where no table is needed."""
-        if self.plan.row_stride is not None:
-            return None
-        table = allocate(self._rows, ir.IndexType.get())
-        loops = [(number, each.extent) for number, (each, _) in enumerate(self.plan.rows)]
-        sizes = [extent for _, extent in loops]
-
-        def fill(position: Position) -> None:
-            row = start = index(0)
-            for number, (_, stride) in enumerate(self.plan.rows):
-                row = arith.addi(arith.muli(row, index(sizes[number])), position[number])
-                start = arith.addi(start, arith.muli(position[number], index(stride)))
-            store(start, Access(table, 0, ()), row)
-
-        nested_loops(loops, {}, fill)
-        return table
-
 
 @dataclass(frozen=True)
 class _Body:
@@ -121,13 +93,13 @@ class _Body:
     Attributes:
         whole: the convolution.
         panels: the weights; strides are those of the reductions.
-        starts: where every row starts in the input, if that needs a table.
+        rows: where the rows of every tile are.
         epilogue: what happens to the values of a tile.
     """
 
     whole: ConvolutionEmitter
     panels: Access
-    starts: ir.Value | None
+    rows: TileRows
     epilogue: TileEpilogue
 
     @cached_property
@@ -144,7 +116,7 @@ class _Body:
 
     def emit(self, position: Position, column: ir.Value, panel: ir.Value, first: ir.Value) -> None:
         """Emit a block of rows, whose first tile has the number `first`."""
-        tile, tiles = self._plan.tile, self.whole._tiles
+        tile, tiles = self._plan.tile, self.rows.tiles
         left = arith.subi(index(tiles), first)
         count = index(tiles) if tiles <= ROW_TILES else arith.minsi(index(ROW_TILES), left)
         is_long = prod(self._extents) > _ONE_BLOCK
@@ -176,11 +148,11 @@ class _Rows:
         """Compute every tile at once, and store it."""
         steps = prod(self.body._extents)
         with loop(self.count) as number:
-            start = self._start(number)
+            tile = self._tile(number)
             self._prefetch(self.panel, number, steps)
             sums = [self._initial()] * (self._plan.tile.rows * self._plan.tile.vectors)
-            sums = self._over_taps(start, sums)
-            put = self.body.epilogue.at(self._at_row(start), self.column)
+            sums = self._over_taps(tile, sums)
+            put = self._put(tile)
             for each, value in enumerate(sums):
                 put(value, *divmod(each, self._plan.tile.vectors))
 
@@ -197,7 +169,7 @@ class _Rows:
         else:
             with loop(self.count) as number:
                 sums = [self._initial()] * (tile.rows * tile.vectors)
-                self._keep(strip, number, self._over_taps(self._start(number), sums))
+                self._keep(strip, number, self._over_taps(self._tile(number), sums))
         self._finish(strip)
 
     def _blocks(self, strip: ir.Value) -> None:
@@ -212,19 +184,40 @@ class _Rows:
                 rest = arith.subi(index(steps), first)
                 count = index(size) if steps % size == 0 else arith.minsi(index(size), rest)
                 with loop(self.count) as number:
-                    sums = self._kept(strip, number)
-                    places = self._places(self._start(number), inside, first)
-                    self._prefetch(places[0], number, size)
-                    self._keep(strip, number, self._run(places, count, sums))
+                    tile = self._tile(number)
+                    with self._where_met(tile, inside):
+                        sums = self._kept(strip, number)
+                        places = self._places(tile, inside, first)
+                        self._prefetch(places[0], number, size)
+                        self._keep(strip, number, self._run(places, count, sums))
 
         loops = [(number, self._plan.nest.loops[number].extent) for number in taps]
         nested_loops(loops, {}, add)
+
+    @contextmanager
+    def _where_met(self, tile: ir.Value, inside: Position) -> Iterator[None]:
+        """Do what is emitted inside for tiles that meet the taps at which the loops stand."""
+        met = None
+        for tap, value in inside.items():
+            if self.body.rows.meets_all(tap):
+                continue
+            first, end = self.body.rows.taps(tile, tap)
+            above = arith.cmpi(arith.CmpIPredicate.sge, value, first)
+            both = arith.andi(above, arith.cmpi(arith.CmpIPredicate.slt, value, end))
+            met = both if met is None else arith.andi(met, both)
+        if met is None:
+            yield
+            return
+        branch = scf.IfOp(met)
+        with ir.InsertionPoint(branch.then_block):
+            yield
+            scf.YieldOp([])
 
     def _prefetch(self, panel: ir.Value, number: ir.Value, steps: int) -> None:
         """Ask for the weights of the next block, for every tile a share of them."""
         tile = self._plan.tile
         line = _LINE_BYTES // ITEM_BYTES[str(self.body.whole.initial.type)]
-        tiles = min(self.body.whole._tiles, ROW_TILES)
+        tiles = min(self.body.rows.tiles, ROW_TILES)
         share = _tiles(steps * tile.columns, line * tiles)
         size = ir.MemRefType(self.body.panels.value.type).shape[0]
         start = arith.addi(panel, index(steps * tile.columns))
@@ -237,11 +230,8 @@ class _Rows:
         tile = self._plan.tile
         kind = ir.VectorType.get([tile.lanes], self.body.whole.initial.type)
         with loop(self.count) as number:
-            start = self._start(number)
-            put = self.body.epilogue.at(self._at_row(start), self.column)
-            # Rows that the last tile shares with the one before are done there.
-            skipped = arith.subi(self._nominal(number), start)
-            built = scf.ForOp(skipped, index(tile.rows), index(1))
+            put = self._put(self._tile(number))
+            built = scf.ForOp(*self.body.rows.written(self._tile(number)), index(1))
             with ir.InsertionPoint(built.body):
                 row = built.induction_variable
                 slot = arith.muli(number, index(tile.rows * tile.columns))
@@ -269,17 +259,13 @@ class _Rows:
         start = arith.muli(number, index(count * lanes))
         return [arith.addi(start, index(each * lanes)) for each in range(count)]
 
-    def _nominal(self, number: ir.Value) -> ir.Value:
-        tile = arith.addi(self.first, number)
-        return arith.muli(tile, index(self._plan.tile.rows))
+    def _tile(self, number: ir.Value) -> ir.Value:
+        """The number of a tile of the block among all."""
+        return arith.addi(self.first, number)
 
-    def _start(self, number: ir.Value) -> ir.Value:
-        """The first row of a tile of the block; the last one moves back to where it fits."""
-        tile = arith.addi(self.first, number)
-        return tile_start(tile, self._plan.tile.rows, self.body.whole._rows)
-
-    def _at_row(self, row: ir.Value) -> Position:
-        return self.position | {self.body.whole._row: row}
+    def _put(self, tile: ir.Value) -> Put:
+        rows = self.body.rows
+        return rows.put(self.body.epilogue, self.position, rows.start(tile), self.column)
 
     @cached_property
     def _taps(self) -> tuple[int, ...]:
@@ -289,48 +275,42 @@ class _Rows:
     def _steps(self) -> int:
         return prod(self.body._extents[-self._plan.run :])
 
-    def _over_taps(self, row: ir.Value, sums: Sequence[ir.Value]) -> list[ir.Value]:
-        """Add the whole reduction to the accumulators of the tile that starts at `row`."""
-        return self._nested(self._taps, {}, row, sums)
+    def _over_taps(self, tile: ir.Value, sums: Sequence[ir.Value]) -> list[ir.Value]:
+        """Add the whole reduction to the accumulators of a tile."""
+        return self._nested(self._taps, {}, tile, sums)
 
     def _nested(
-        self, taps: Sequence[int], inside: Position, row: ir.Value, sums: Sequence[ir.Value]
+        self, taps: Sequence[int], inside: Position, tile: ir.Value, sums: Sequence[ir.Value]
     ) -> list[ir.Value]:
         if not taps:
-            return self._run(self._places(row, inside, index(0)), index(self._steps), sums)
-        extent = self._plan.nest.loops[taps[0]].extent
-        built = scf.ForOp(index(0), index(extent), index(1), list(sums))
+            return self._run(self._places(tile, inside, index(0)), index(self._steps), sums)
+        built = scf.ForOp(*self.body.rows.taps(tile, taps[0]), index(1), list(sums))
         with ir.InsertionPoint(built.body):
             step = {taps[0]: built.induction_variable}
             carried = list(built.inner_iter_args)
-            scf.YieldOp(self._nested(taps[1:], inside | step, row, carried))
+            scf.YieldOp(self._nested(taps[1:], inside | step, tile, carried))
         return list(built.results)
 
-    def _places(self, row: ir.Value, inside: Position, first: ir.Value) -> list[ir.Value]:
+    def _places(self, tile: ir.Value, inside: Position, first: ir.Value) -> list[ir.Value]:
         """Where a run starts: in the panel, and in the input for every row of a tile.
 
         Args:
-            row: the first row of the tile.
+            tile: the number of the tile.
             inside: where the loops over taps stand.
             first: the first step of the run.
         """
-        tile, nest = self._plan.tile, self._plan.nest
+        nest = self._plan.nest
         image = nest.inputs[self._plan.image]
-        outside = {k: v for k, v in self.position.items() if k < self.body.whole._row}
+        outside = {k: v for k, v in self.position.items() if k < self._plan.row}
         panel = plus(
             offset(self.body.panels, outside | inside),
             self.panel,
-            arith.muli(first, index(tile.columns)),
+            arith.muli(first, index(self._plan.tile.columns)),
         )
         step = image.strides[self.body._reductions[-1]]
         base = plus(offset(image, outside | inside), arith.muli(first, index(step)))
-        stride = self._plan.row_stride
-        if self.body.starts is None:
-            base = arith.addi(base, arith.muli(row, index(stride or 0)))
-            return [panel, *(_moved(base, r * (stride or 0)) for r in range(tile.rows))]
-        table = Access(self.body.starts, 0, ())
-        starts = [load(table, _moved(row, r)) for r in range(tile.rows)]
-        return [panel, *(arith.addi(base, start) for start in starts)]
+        sources = self.body.rows.sources(self.body.rows.start(tile))
+        return [panel, *(arith.addi(base, source) for source in sources)]
 
     def _run(
         self, places: Sequence[ir.Value], count: ir.Value, sums: Sequence[ir.Value]

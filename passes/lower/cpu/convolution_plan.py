@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
 
+from xyntra.passes.lower.cpu.position_groups import PositionGroups
 from xyntra.passes.lower.cpu.tile_plan import Registers, TilePlan
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, Loop
 from xyntra.passes.lower.nests.prepared_operands import is_constant
@@ -22,6 +23,8 @@ _STEP_CYCLES = 0.4
 _MIN_LANES = 4
 _MIN_REDUCTION = 8
 _MIN_ROWS = 4
+_ROW_CYCLES = 8.0  # to write down where one position is
+_TILE_CYCLES = 60.0  # around the steps of a tile whose taps and rows are looked up
 _NEAR_BYTES = 320 << 10  # of a usual second-level cache
 ROW_TILES = 16
 """Tiles of rows in a block."""
@@ -39,6 +42,7 @@ class ConvolutionPlan:
         image: number of the input that is not the weights.
         rows: loops that the row loop stands for, outermost first, and the input's stride of each.
         run: how many of the last reductions the input walks through as one loop.
+        groups: positions by the taps that they meet; None to read what is there everywhere.
         order: for every loop of `nest` the one of the original nest, of the rows the innermost.
     """
 
@@ -48,6 +52,17 @@ class ConvolutionPlan:
     rows: tuple[tuple[Loop, int], ...]
     run: int
     order: tuple[int, ...]
+    groups: PositionGroups | None = None
+
+    @property
+    def row(self) -> int:
+        """The number of the loop over positions."""
+        return self.tile.row_loop or 0
+
+    @property
+    def positions(self) -> int:
+        """Rows in all."""
+        return self.nest.loops[self.row].extent
 
     @property
     def row_stride(self) -> int | None:
@@ -68,6 +83,7 @@ class Convolution:
         rows: the loops over positions that are taken as one, outermost first.
         column: the loop over output channels.
         reductions: the reductions in the order in which the input is walked through.
+        groups: positions by the taps that they meet; None to read what is there everywhere.
     """
 
     nest: LinearNest
@@ -75,6 +91,7 @@ class Convolution:
     rows: tuple[int, ...]
     column: int
     reductions: tuple[int, ...]
+    groups: PositionGroups | None = None
 
     @property
     def positions(self) -> int:
@@ -97,9 +114,46 @@ class Convolution:
         loops[len(outer)] = Loop(self.positions, is_reduction=False)
         tile = TilePlan(len(outer), (len(outer) + 1,), *shape, frozenset(), 0.0)
         steps = tuple((nest.loops[i], x.strides[i]) for i in rows)
-        run = _run(nest, x, self.reductions)
         ordered = replace(ordered, loops=tuple(loops))
-        return ConvolutionPlan(ordered, tile, self.image, steps, run, tuple(order))
+        return ConvolutionPlan(
+            ordered,
+            tile,
+            self.image,
+            steps,
+            self.run,
+            tuple(order),
+            _renumbered(self.groups, order),
+        )
+
+    @property
+    def run(self) -> int:
+        """How many of the last reductions are one walk through the input, for every tile."""
+        found = _run(self.nest, self.nest.inputs[self.image], self.reductions)
+        if self.groups is None:
+            return found
+        partial = [number in self.groups.taps for number in self.reductions]
+        return min(found, partial[::-1].index(True))
+
+    def cycles(self, shape: tuple[int, int, int]) -> float:
+        """Estimate the cycles that tiles of such rows, vectors and lanes take."""
+        height, vectors, lanes = shape
+        columns = _tiles(self.columns, vectors * lanes)
+        channels = prod(self.nest.loops[number].extent for number in self.reductions)
+        if self.groups is None:
+            steps = _tiles(self.positions, height) * channels
+            return columns * steps * step_cycles(height, vectors)
+        steps = self.groups.steps(height) * channels // self.groups.whole
+        tiles = columns * self.groups.tiles(height) * _TILE_CYCLES
+        return columns * steps * step_cycles(height, vectors) + tiles + _ROW_CYCLES * self.positions
+
+    def shape(self, registers: Registers, *, exact: bool) -> tuple[int, int, int] | None:
+        """Return the rows, vectors and lanes that take the fewest cycles."""
+        shapes = [
+            shape
+            for shape in tile_shapes(self.positions, self.columns, registers)
+            if not exact or self.columns % (shape[1] * shape[2]) == 0
+        ]
+        return min(shapes, key=self.cycles, default=None)
 
 
 def find_convolution(nest: LinearNest, companions: Sequence[Access]) -> Convolution | None:
@@ -160,12 +214,17 @@ def _rows(nest: LinearNest, x: Access, weights: Access, companions: Sequence[Acc
         for number, loop in enumerate(nest.loops)
         if not loop.is_reduction and x.strides[number] and not weights.strides[number]
     ]
-    positions.sort(key=lambda number: nest.outputs[0].strides[number])
+    units = {number for number in positions if nest.loops[number].extent == 1}
+    positions.sort(key=lambda number: (number in units, nest.outputs[0].strides[number]))
     rows: list[int] = []
     for number in positions:
-        if rows and not all(
-            each.strides[number] == nest.loops[rows[0]].extent * each.strides[rows[0]]
-            for each in companions
+        if (
+            rows
+            and number not in units
+            and not all(
+                each.strides[number] == nest.loops[rows[0]].extent * each.strides[rows[0]]
+                for each in companions
+            )
         ):
             break
         rows.insert(0, number)
@@ -185,6 +244,14 @@ def _run(nest: LinearNest, x: Access, reductions: Sequence[int]) -> int:
 def reordered(access: Access, order: Sequence[int]) -> Access:
     """Return `access` for loops of which number i was `order[i]`."""
     return replace(access, strides=tuple(access.strides[number] for number in order))
+
+
+def _renumbered(groups: PositionGroups | None, order: Sequence[int]) -> PositionGroups | None:
+    """Return `groups` for loops of which number i was `order[i]`."""
+    if groups is None:
+        return None
+    taps = (None if tap is None else order.index(tap) for tap in groups.taps)
+    return replace(groups, taps=tuple(taps))
 
 
 def _reordered(nest: LinearNest, order: Sequence[int]) -> LinearNest:

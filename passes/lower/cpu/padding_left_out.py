@@ -26,25 +26,49 @@ def padding_of(place: Filled) -> Padding | None:
     others = [op for op in uses if op not in views and op != generic]
     if len(views) != 1 or len(others) != 1 or not place.taken.is_nest(others[0]):
         return None
-    copies = [use.owner.operation for use in views[0].results[0].uses]
-    if len(copies) != 1 or copies[0] in place.taken:
+    frame, view = others[0], views[0]
+    writers = [use.owner.operation for use in view.results[0].uses]
+    if len(writers) != 1 or writers[0] in place.taken or own_schedule(frame):
         return None
-    if own_schedule(others[0]) or own_schedule(copies[0]):
-        return None
-    if not _is_copy(copies[0], views[0].results[0]):
-        return None
-    value = _filled_with(others[0])
     body = generic.regions[0].blocks[0]
-    if not _come_in_order([others[0], copies[0], generic]) or not ignores(body, value, initial):
+    is_ordered = _come_in_order([frame, writers[0], generic])
+    if not is_ordered or not ignores(body, _filled_with(frame), initial):
         return None
-    source = copies[0].operands[0]
-    if _is_written_between(copies[0], generic, source, place.taken):
+    lows = tuple(ir.DenseI64ArrayAttr(view.attributes["static_offsets"]))
+    steps = set(ir.DenseI64ArrayAttr(view.attributes["static_strides"]))
+    if steps != {1} or len(lows) != len(view.results[0].type.shape):
         return None
-    lows = tuple(ir.DenseI64ArrayAttr(views[0].attributes["static_offsets"]))
-    steps = set(ir.DenseI64ArrayAttr(views[0].attributes["static_strides"]))
-    if steps != {1} or len(lows) != len(source.type.shape):
+    return _inside(place, frame, view.results[0], writers[0], lows)
+
+
+def _inside(
+    place: Filled,
+    frame: ir.Operation,
+    inside: ir.Value,
+    writer: ir.Operation,
+    lows: tuple[int, ...],
+) -> Padding | None:
+    """What is read instead: what is copied into the frame, or else what is written there."""
+    if _is_copy(writer, inside) and not own_schedule(writer):
+        source = writer.operands[0]
+        if not _is_written_between(writer, place.op, source, place.taken):
+            return Padding(source, lows, (frame, writer))
+    if not _only_writes(writer, inside) or not inside.type.has_static_shape:
         return None
-    return Padding(source, lows, (others[0], copies[0]))
+    return Padding(inside, lows, (frame,), is_part=True)
+
+
+def _only_writes(op: ir.Operation, target: ir.Value) -> bool:
+    """Tell whether `op` writes every element of `target` once, and reads none."""
+    if op.name != "linalg.generic" or "reduction" in str(op.attributes["iterator_types"]):
+        return False
+    inputs = op.attributes["operandSegmentSizes"][0]
+    places = [number for number, value in enumerate(op.operands) if value == target]
+    if len(places) != 1 or places[0] < inputs:
+        return False
+    map_ = ir.AffineMapAttr(op.attributes["indexing_maps"][places[0]]).value
+    is_read = bool(list(op.regions[0].blocks[0].arguments[places[0]].uses))
+    return bool(map_.is_permutation) and not is_read
 
 
 def _filled_with(op: ir.Operation) -> ir.Value | None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.nests.access_strides import loop_extents
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
-from xyntra.passes.lower.nests.memrefs import flattened
+from xyntra.passes.lower.nests.memrefs import allocate, flattened
+from xyntra.passes.lower.row_major import row_major_steps
 
 _COMBINING = frozenset({"arith.addf", "arith.maximumf", "arith.minimumf"})
 
@@ -62,14 +63,38 @@ class Padding:
     """An input that is another one with a frame around.
 
     Attributes:
-        source: what is inside.
+        source: what is inside. Where `is_part`, it is that part of the padded memory.
         lows: the width of the frame before it, by dimension.
-        operations: what writes the frame, and what is inside.
+        operations: what writes the frame, and what copies `source` into it.
+        is_part: something else than a copy writes `source`, which can be memory without a frame.
     """
 
     source: ir.Value
     lows: tuple[int, ...]
     operations: tuple[ir.Operation, ...]
+    is_part: bool = False
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents of what is inside."""
+        return tuple(ir.MemRefType(self.source.type).shape)
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """How many elements apart the neighbours along each dimension will lie."""
+        if self.is_part:
+            return tuple(row_major_steps(self.shape))
+        steps, _ = ir.MemRefType(self.source.type).get_strides_and_offset()
+        return tuple(steps)
+
+    def flat(self) -> ir.Value:
+        """Return a flat view of what is inside, which is moved to memory of its own if need be."""
+        if not self.is_part:
+            return flattened(self.source)
+        with ir.InsertionPoint(self.source.owner):
+            memory = allocate(self.shape, ir.MemRefType(self.source.type).element_type)
+        self.source.replace_all_uses_with(memory)
+        return flattened(memory)
 
 
 @dataclass(frozen=True)
@@ -100,17 +125,33 @@ def read_window(
         padding: what to read instead of the first input.
         flat: make the flat view that code is made of.
     """
-    source = generic.operands[0] if padding is None else padding.source
-    lows = padding.lows if padding is not None else (0,) * len(source.type.shape)
-    steps, _ = ir.MemRefType(source.type).get_strides_and_offset()
+    found = read_slides(generic, nest, padding, flat=flat)
+    return None if found is None else _window(nest, *found)
+
+
+def read_slides(
+    generic: ir.Operation, nest: LinearNest, padding: Padding | None, *, flat: bool = True
+) -> tuple[Access, list[Slide]] | None:
+    """Return the first input without its padding, and how windows slide over it.
+
+    Dimensions without padding that are indexed by one reduction alone, such as the channels of a
+    convolution, are none that windows slide along. None where `generic` has another form.
+
+    Args:
+        generic, padding, flat: as for `read_window`.
+        nest: the same as loops, those of `generic`.
+    """
+    memory = generic.operands[0]
+    steps = ir.MemRefType(memory.type).get_strides_and_offset()[0]
+    shape, lows = tuple(memory.type.shape), (0,) * len(memory.type.shape)
+    if padding is not None:
+        steps, shape, lows = padding.steps, padding.shape, padding.lows
     expressions = ir.AffineMapAttr(generic.attributes["indexing_maps"][0]).value.results
     extents = loop_extents(generic)
     strides = [0] * len(extents)
     slides: list[Slide] = []
     start = 0
-    for expression, low, step, extent in zip(
-        expressions, lows, steps, source.type.shape, strict=True
-    ):
+    for expression, low, step, extent in zip(expressions, lows, steps, shape, strict=True):
         terms = _terms(expression)
         if terms is None:
             return None
@@ -119,15 +160,17 @@ def read_window(
         start -= low * step
         taps = [loop for loop in terms if nest.loops[loop].is_reduction]
         places = [loop for loop in terms if not nest.loops[loop].is_reduction]
-        if not taps and not low:
+        if not low and (not taps or (not places and len(taps) == 1)):
             continue
         if len(taps) != 1 or len(places) != 1:
             return None
         place, tap = places[0], taps[0]
         found = (place, tap, terms[place], terms[tap], low, extent, extents[place], extents[tap])
         slides.append(Slide(*found))
-    image = Access(flattened(source) if flat else source, start, tuple(strides))
-    return _window(nest, image, slides)
+    if not flat:
+        return Access(memory if padding is None else padding.source, start, tuple(strides)), slides
+    image = flattened(memory) if padding is None else padding.flat()
+    return Access(image, start, tuple(strides)), slides
 
 
 def _window(nest: LinearNest, image: Access, slides: list[Slide]) -> Window | None:

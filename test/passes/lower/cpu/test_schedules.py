@@ -306,6 +306,7 @@ REFUSED = {
     "kind": ("product", {"vector": "8"}, "vector is an integer"),
     "block": ("convolution", {"block": 100000}, "block = 100000: allowed are 1 to "),
     "padding": ("convolution", {"padding": True}, "there is none that can be left out"),
+    "no-padding": ("convolution-5", {"padding": True}, "there is none that can be left out"),
     "positions": ("convolution-5", {"tile": (51, 8)}, "allowed are 1 to 50 rows"),
     "window": ("depthwise", {"tile": (10, 8)}, "allowed are 1 to 9 rows"),
     "dot": ("integers", {"dot": "none"}, "dot = none: allowed are pairs, quads, pmaddwd, vnni"),
