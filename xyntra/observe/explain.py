@@ -10,6 +10,7 @@ from typing import Any
 from xyntra.observe.equal_launches import EqualLaunches, group_launches, total_cost
 from xyntra.observe.launch_overlap import launch_overlap
 from xyntra.observe.launches import Crossing, Launch, crossings_of, launches_of, sentence
+from xyntra.observe.lost_time import explain_lost_time
 from xyntra.observe.schedules import explain_schedules
 from xyntra.observe.text import (
     UNKNOWN,
@@ -58,6 +59,9 @@ def explain(
     if at_load:
         title = "kernels that run once, at load, on weights alone"
         lines += ["", *_kernels(title, at_load, len(shared), each, width)]
+    lost = explain_lost_time(called, width)
+    if lost:
+        lines += ["", *lost]
     schedules = explain_schedules(launches, width)
     if schedules:
         lines += ["", *schedules]
