@@ -101,6 +101,8 @@ def test_targets_with_tensor_cores_keep_narrow_factors_and_order_weights():
     assert set(narrow) - set(wide) == added
     apart = fusion_pipeline(egraph=True, fast_math=False, target="cuda", fold_norms=False)
     assert set(narrow) - set(apart) == {"fold-norms"}
+    pairs = fusion_pipeline(egraph=True, fast_math=False, target="cuda", merge_gates=True)
+    assert set(pairs) - set(narrow) == {"merge-contractions{gates=true}"}
     start = narrow.index("fold-transposes") + 1
     assert list(narrow[start : start + 2]) == ["pack-channels", "order-weights"]
 
