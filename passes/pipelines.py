@@ -24,6 +24,7 @@ class Pipeline:
 
 
 SIMPLIFY = "simplify-expressions{optional=true}"
+_ATTENTION = "recognize-attention"
 _LAST_VIEW = "fold-transposes"
 _FUSION = "fuse-operations"
 _MERGE = "merge-contractions"
@@ -65,7 +66,7 @@ PIPELINES: dict[str, Pipeline] = {
         (
             "integer-contractions",
             "recognize-patterns",
-            "recognize-attention",
+            _ATTENTION,
             SIMPLIFY,
             _ELEMENTWISE,
         ),
@@ -184,6 +185,7 @@ def fusion_pipeline(
         order = "order-weights" if precision == "f32" else f"order-weights{{precision={precision}}}"
         stages |= {
             "widen-contractions": (),
+            _ATTENTION: (_ATTENTION, "narrow-row-ops"),
             _MERGE: (f"{_MERGE}{{gates=true}}" if merge_gates else _MERGE,),
             _LAST_VIEW: (_LAST_VIEW, "pack-channels", order),
             _FUSION: (f"{_FUSION}{{target={target}}}", *(("fold-norms",) if fold_norms else ())),

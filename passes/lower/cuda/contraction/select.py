@@ -30,10 +30,9 @@ def plan_on_tensor_cores(group: ContractionGroup, device: Device) -> WgmmaPlan |
     """Return how tensor cores compute a contraction; None where they do not."""
     plan = plan_on_warps(group, device)
     warpgroups = plan_on_warpgroups(group, device)
-    is_only = plan is None or bool(group.slices) or group.pairing is not None
-    if warpgroups is not None and (is_only or _is_faster(warpgroups, plan)):
-        return warpgroups
-    return plan
+    if warpgroups is None or plan is None or group.slices or group.pairing:
+        return warpgroups or plan
+    return warpgroups if _is_faster(warpgroups, plan) else plan
 
 
 def takes_rows(group: ContractionGroup, device: Device) -> bool:
