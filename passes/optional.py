@@ -16,6 +16,7 @@ OPTIONAL_PASSES = frozenset(
         "integer-contractions",
         "merge-contractions",
         "move-reshapes",
+        "narrow-row-ops",
         "order-weights",
         "pack-channels",
         "recognize-attention",

@@ -24,8 +24,10 @@ class Pipeline:
 
 
 SIMPLIFY = "simplify-expressions{optional=true}"
+_ATTENTION = "recognize-attention"
 _LAST_VIEW = "fold-transposes"
 _FUSION = "fuse-operations"
+_MERGE = "merge-contractions"
 _CHECK = "check-fusion"
 _ELEMENTWISE = "decompose-named-ops{only=gelu,silu}"  # for fusion these are arithmetic
 
@@ -64,14 +66,14 @@ PIPELINES: dict[str, Pipeline] = {
         (
             "integer-contractions",
             "recognize-patterns",
-            "recognize-attention",
+            _ATTENTION,
             SIMPLIFY,
             _ELEMENTWISE,
         ),
     ),
     "weights": Pipeline(
         "work on weights that is done once, when the model is loaded",
-        ("widen-contractions", "fold-batch-norm", "merge-contractions"),
+        ("widen-contractions", "fold-batch-norm", _MERGE),
     ),
     "views": Pipeline(
         "slices, reshapes, transposes and copies folded into what reads or writes them",
@@ -162,6 +164,7 @@ def fusion_pipeline(
     target: str = "cpu",
     fold_norms: bool = True,
     precision: str = "f32",
+    merge_gates: bool = False,
 ) -> tuple[str, ...]:
     """Return the elements of `fuse`, with the e-graph stage as the settings want it.
 
@@ -173,6 +176,8 @@ def fusion_pipeline(
             and images of few channels packed.
         fold_norms: whether norms are folded into products, where launches cost more than they do.
         precision: what contractions of f32 compute in: "f32", or "tf32" on tensor cores.
+        merge_gates: whether launches can compute pairs of columns of a contraction, so that a gate
+            and what it multiplies should be one.
     """
     simplify = SIMPLIFY.replace("}", " math=fast}") if fast_math else SIMPLIFY
     stages: dict[str, tuple[str, ...]] = {SIMPLIFY: (simplify,) if egraph else ()}
@@ -180,6 +185,8 @@ def fusion_pipeline(
         order = "order-weights" if precision == "f32" else f"order-weights{{precision={precision}}}"
         stages |= {
             "widen-contractions": (),
+            _ATTENTION: (_ATTENTION, "narrow-row-ops"),
+            _MERGE: (f"{_MERGE}{{gates=true}}" if merge_gates else _MERGE,),
             _LAST_VIEW: (_LAST_VIEW, "pack-channels", order),
             _FUSION: (f"{_FUSION}{{target={target}}}", *(("fold-norms",) if fold_norms else ())),
         }

@@ -13,6 +13,7 @@ from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.slices import concatenate
 from xyntra.passes.fusion.functions import function_blocks
+from xyntra.passes.fusion.gates import find_gates
 from xyntra.passes.fusion.inlined_views import inline_views
 from xyntra.passes.fusion.parallel_contractions import Bias, Sibling, find_siblings
 from xyntra.passes.fusion.weights import StaticValues, erase_with_unused, tensor_bytes
@@ -31,14 +32,18 @@ class MergeContractions:
     readers get slices along the last dimension.
 
     A contraction is worth merging where its result is too small to keep a processor busy, or where
-    reading the shared tensor once saves more than the weights take. Every sum keeps its terms and
-    their order.
+    reading the shared tensor once saves more than the weights take. With `gates`, so are two whose
+    results meet element by element, as in SwiGLU, and these are merged with no others: one launch
+    can then compute pairs of columns and what becomes of them. Every sum keeps its terms and their
+    order.
     """
 
     name: ClassVar[str] = "merge-contractions"
 
     max_elements: int = 1 << 20
     """Results of at most that many elements are worth merging."""
+    gates: bool = False
+    """Whether a gate and what it multiplies are worth merging."""
     max_weight_bytes: int = 1 << 29
     """Most bytes of concatenated weights in one module; they are kept beside the original ones."""
 
@@ -48,7 +53,10 @@ class MergeContractions:
         for block in function_blocks(module):
             static = StaticValues(block)
             for siblings in find_siblings(block, static):
-                merger.merge(siblings, static)
+                gates = find_gates(siblings) if self.gates else []
+                rest = [each for each in siblings if each not in gates]
+                merger.merge(gates, static, always=True)
+                merger.merge(rest, static)
         erase_with_unused(merger.replaced)
 
 
@@ -58,8 +66,10 @@ class _Merger:
         self.free_bytes = options.max_weight_bytes
         self.replaced: list[ir.Operation] = []
 
-    def merge(self, siblings: Sequence[Sibling], static: StaticValues) -> None:
-        chosen = self._worthwhile(siblings)
+    def merge(
+        self, siblings: Sequence[Sibling], static: StaticValues, *, always: bool = False
+    ) -> None:
+        chosen = list(siblings) if always or not siblings else self._worthwhile(siblings)
         nbytes = sum(sibling.weight_bytes for sibling in chosen)
         if len(chosen) < 2 or nbytes > self.free_bytes:
             return

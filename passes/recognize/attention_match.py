@@ -213,12 +213,12 @@ class _Builder:
         )  # fmt: skip
         if not _elements_fit(attention) or not abs(attention.scale) <= _LARGEST:
             return None
-        found = [each for each in biases if each is not None]
-        if not all(_elements_fit(replace(attention, bias=each)) for each in found):
+        added = [each for each in biases if each is not None]
+        if not all(_elements_fit(replace(attention, bias=each)) for each in added):
             return None
         match = self._with_causal(attention, places)
-        terms = tuple(zip(found, self.scores.factors, strict=True))
-        return replace(match, biases=terms) if match else None
+        terms = zip(added, self.scores.factors, strict=True)
+        return replace(match, biases=tuple(terms)) if match else None
 
     def _scale(self, roots: Sequence[Root | None]) -> float:
         total = self.scores.scale

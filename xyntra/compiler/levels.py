@@ -145,8 +145,8 @@ def _target(request: Request) -> str:
     return "cuda" if request.architecture else "cpu"
 
 
-def _has_tensor_cores(request: Request) -> bool:
-    return bool(request.architecture) and device_of(request.architecture).has(Feature.MMA)
+def _has(request: Request, feature: Feature) -> bool:
+    return bool(request.architecture) and device_of(request.architecture).has(feature)
 
 
 def _pipelines(request: Request) -> tuple[str, ...]:
@@ -155,9 +155,10 @@ def _pipelines(request: Request) -> tuple[str, ...]:
     fuse = fusion_pipeline(
         egraph=request.egraph,
         fast_math=request.fast_math,
-        fold_norms=request.fold_norms and _has_tensor_cores(request),
+        fold_norms=request.fold_norms and _has(request, Feature.MMA),
         target=_target(request),
         precision=request.precision,
+        merge_gates=_has(request, Feature.WGMMA),
     )
     prepare = expand("prepare")
     if request.kind == "mlir":

@@ -1,5 +1,6 @@
 // RUN: %xyntra-opt %s --merge-contractions --check-fusion | FileCheck %s
 // RUN: %xyntra-opt %s --merge-contractions=max-weight-bytes=1000 | FileCheck %s --check-prefix=SMALL
+// RUN: %xyntra-opt %s --merge-contractions='gates=true max-elements=1' | FileCheck %s --check-prefix=GATES
 
 #x = affine_map<(d0, d1, d2) -> (d0, d2)>
 #w = affine_map<(d0, d1, d2) -> (d2, d1)>
@@ -172,4 +173,105 @@ func.func @parts_of_one(%x: tensor<4x8xf32>, %w: tensor<2x8x16xf32> {xyntra.para
   %2 = "xyntra.silu"(%0) : (tensor<4x16xf32>) -> tensor<4x16xf32>
   %3 = "xyntra.silu"(%1) : (tensor<4x16xf32>) -> tensor<4x16xf32>
   return %2, %3 : tensor<4x16xf32>, tensor<4x16xf32>
+}
+
+// A gate and what it multiplies, beside a third contraction that is too large to be worth merging.
+// GATES-LABEL: func.func @gated
+// GATES: "xyntra.fused"() ({
+// GATES: tensor.insert_slice %arg1 into
+// GATES: tensor.insert_slice %arg3 into
+// GATES: -> tensor<4x32xf32>
+// GATES: tensor.extract_slice %{{.+}}[0, 0] [4, 16] [1, 1]
+// GATES: tensor.extract_slice %{{.+}}[0, 16] [4, 16] [1, 1]
+// GATES: ins(%arg0, %arg2 : tensor<4x8xf32>, tensor<8x16xf32>)
+func.func @gated(%x: tensor<4x8xf32>, %u: tensor<8x16xf32> {xyntra.parameter = "u"}, %v: tensor<8x16xf32> {xyntra.parameter = "v"}, %w: tensor<8x16xf32> {xyntra.parameter = "w"}) -> (tensor<4x16xf32>, tensor<4x16xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e_g = tensor.empty() : tensor<4x16xf32>
+  %i_g = linalg.fill ins(%zero : f32) outs(%e_g : tensor<4x16xf32>) -> tensor<4x16xf32>
+  %g = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %u : tensor<4x8xf32>, tensor<8x16xf32>) outs(%i_g : tensor<4x16xf32>) {
+  ^bb0(%lhs: f32, %rhs: f32, %acc: f32):
+    %prod = arith.mulf %lhs, %rhs : f32
+    %sum = arith.addf %acc, %prod : f32
+    linalg.yield %sum : f32
+  } -> tensor<4x16xf32>
+  %e_o = tensor.empty() : tensor<4x16xf32>
+  %i_o = linalg.fill ins(%zero : f32) outs(%e_o : tensor<4x16xf32>) -> tensor<4x16xf32>
+  %o = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %v : tensor<4x8xf32>, tensor<8x16xf32>) outs(%i_o : tensor<4x16xf32>) {
+  ^bb0(%lhs: f32, %rhs: f32, %acc: f32):
+    %prod = arith.mulf %lhs, %rhs : f32
+    %sum = arith.addf %acc, %prod : f32
+    linalg.yield %sum : f32
+  } -> tensor<4x16xf32>
+  %e_p = tensor.empty() : tensor<4x16xf32>
+  %i_p = linalg.fill ins(%zero : f32) outs(%e_p : tensor<4x16xf32>) -> tensor<4x16xf32>
+  %p = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<4x8xf32>, tensor<8x16xf32>) outs(%i_p : tensor<4x16xf32>) {
+  ^bb0(%lhs: f32, %rhs: f32, %acc: f32):
+    %prod = arith.mulf %lhs, %rhs : f32
+    %sum = arith.addf %acc, %prod : f32
+    linalg.yield %sum : f32
+  } -> tensor<4x16xf32>
+  %s = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%g, %g : tensor<4x16xf32>, tensor<4x16xf32>) outs(%e_g : tensor<4x16xf32>) {
+  ^bb0(%lhs: f32, %rhs: f32, %acc: f32):
+    %prod = arith.mulf %lhs, %rhs : f32
+    linalg.yield %prod : f32
+  } -> tensor<4x16xf32>
+  %m = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%s, %p : tensor<4x16xf32>, tensor<4x16xf32>) outs(%e_g : tensor<4x16xf32>) {
+  ^bb0(%lhs: f32, %rhs: f32, %acc: f32):
+    %prod = arith.mulf %lhs, %rhs : f32
+    linalg.yield %prod : f32
+  } -> tensor<4x16xf32>
+  return %m, %o : tensor<4x16xf32>, tensor<4x16xf32>
+}
+
+// Three that meet, as gates of a recurrent network do, are no pair.
+// GATES-LABEL: func.func @three_meet
+// GATES-NOT: "xyntra.fused"
+// GATES: return
+func.func @three_meet(%x: tensor<4x8xf32>, %u: tensor<8x16xf32> {xyntra.parameter = "u"}, %v: tensor<8x16xf32> {xyntra.parameter = "v"}, %w: tensor<8x16xf32> {xyntra.parameter = "w"}) -> tensor<4x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e_g = tensor.empty() : tensor<4x16xf32>
+  %i_g = linalg.fill ins(%zero : f32) outs(%e_g : tensor<4x16xf32>) -> tensor<4x16xf32>
+  %g = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %u : tensor<4x8xf32>, tensor<8x16xf32>) outs(%i_g : tensor<4x16xf32>) {
+  ^bb0(%lhs: f32, %rhs: f32, %acc: f32):
+    %prod = arith.mulf %lhs, %rhs : f32
+    %sum = arith.addf %acc, %prod : f32
+    linalg.yield %sum : f32
+  } -> tensor<4x16xf32>
+  %e_o = tensor.empty() : tensor<4x16xf32>
+  %i_o = linalg.fill ins(%zero : f32) outs(%e_o : tensor<4x16xf32>) -> tensor<4x16xf32>
+  %o = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %v : tensor<4x8xf32>, tensor<8x16xf32>) outs(%i_o : tensor<4x16xf32>) {
+  ^bb0(%lhs: f32, %rhs: f32, %acc: f32):
+    %prod = arith.mulf %lhs, %rhs : f32
+    %sum = arith.addf %acc, %prod : f32
+    linalg.yield %sum : f32
+  } -> tensor<4x16xf32>
+  %e_p = tensor.empty() : tensor<4x16xf32>
+  %i_p = linalg.fill ins(%zero : f32) outs(%e_p : tensor<4x16xf32>) -> tensor<4x16xf32>
+  %p = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<4x8xf32>, tensor<8x16xf32>) outs(%i_p : tensor<4x16xf32>) {
+  ^bb0(%lhs: f32, %rhs: f32, %acc: f32):
+    %prod = arith.mulf %lhs, %rhs : f32
+    %sum = arith.addf %acc, %prod : f32
+    linalg.yield %sum : f32
+  } -> tensor<4x16xf32>
+  %s = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%g, %o : tensor<4x16xf32>, tensor<4x16xf32>) outs(%e_g : tensor<4x16xf32>) {
+  ^bb0(%lhs: f32, %rhs: f32, %acc: f32):
+    %prod = arith.mulf %lhs, %rhs : f32
+    linalg.yield %prod : f32
+  } -> tensor<4x16xf32>
+  %m = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%s, %p : tensor<4x16xf32>, tensor<4x16xf32>) outs(%e_g : tensor<4x16xf32>) {
+  ^bb0(%lhs: f32, %rhs: f32, %acc: f32):
+    %prod = arith.mulf %lhs, %rhs : f32
+    linalg.yield %prod : f32
+  } -> tensor<4x16xf32>
+  return %m : tensor<4x16xf32>
 }

@@ -23,6 +23,7 @@ class Epilogue:
         body: arithmetic, which does not look at what its outputs held.
         result: where the contraction's result goes, if it is also read elsewhere.
         is_in_place: an element of an output is also read, so that it may be computed only once.
+        parts: where two columns of the result are read, which of them each input is.
     """
 
     inputs: tuple[Access | None, ...]
@@ -30,6 +31,17 @@ class Epilogue:
     body: ir.Block
     result: Access | None
     is_in_place: bool
+    parts: tuple[int, ...] = ()
+
+    def moved(self, loop: int, steps: int) -> Epilogue:
+        """Return what happens `steps` further on along a loop; outputs stay what they are."""
+        inputs = [
+            each
+            if each is None or each.is_scalar
+            else replace(each, offset=each.offset + steps * each.strides[loop])
+            for each in self.inputs
+        ]
+        return replace(self, inputs=tuple(inputs))
 
     @property
     def accesses(self) -> tuple[Access, ...]:

@@ -227,6 +227,38 @@ def test_products_of_warpgroups_that_take_turns(
     _check(case, context, "wgmma")
 
 
+@pytest.mark.parametrize("tile", [Tile(64, 128), Tile(128, 256)])
+@pytest.mark.parametrize("op", ["MatMul", "Gemm"])
+@pytest.mark.parametrize("biased", [False, True])
+def test_gates_and_what_they_multiply(
+    op: str,
+    tile: Tile,
+    biased: bool,
+    context: ir.Context,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(wgmma_plan, "choose_paired_tile", lambda *_: tile)
+    change_devices(monkeypatch, multiprocessors=3)
+    rows, columns, depth = (130, 88, 72) if biased else (70, 256, 200)
+    m = _maker("contraction")
+    m.prefer = "warpgroups"
+    shape, options = (rows, columns), {"transB": 1} if op == "Gemm" else {}
+    x = m.leaf("float16", (rows, depth))
+    parts = (columns, depth) if op == "Gemm" else (depth, columns)
+    gate, up = (
+        m.step(op, [x, m.leaf("float16", parts, "weight")], shape, **options) for _ in range(2)
+    )
+    if biased:
+        gate, up = (
+            m.step("Add", [each, m.leaf("float16", (columns,), "weight")], shape)
+            for each in (gate, up)
+        )
+    y = m.step("Mul", [m.step("Swish", [gate], shape), up], shape)
+    artifact = _check(m.finish(y, label=""), context, "wgmma")
+    images = [KernelImage.from_bytes(each) for each in artifact.objects.values()]
+    assert [len(image.launches) for image in images if "wgmma" in image.ptx] == [1]
+
+
 def test_products_by_clusters(context: ir.Context) -> None:
     _check(product("tf32", 31, 64, 1024), context, "barrier.cluster", "mapa")
 

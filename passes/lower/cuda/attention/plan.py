@@ -17,8 +17,9 @@ _SHARED = 99 << 10  # bytes of a block at most, so that an H100's multiprocessor
 _FEW_KEYS = 256
 _STEP = 16  # keys
 _APART = 8  # f32s behind a row of a warp's own results
-_ONE_STEP, _ONE_CAUSAL_STEP = 128, 96  # keys of a warp that may be all there are
+_ONE_STEP = 128  # keys of a warp that may be all there are
 _HELD = 112  # registers of such a step for scores, sums and queries
+_WASTED = 1.125  # times as many keys in several steps
 _SHARES = ((4, 1), (2, 2), (1, 8), (1, 4), (1, 2), (1, 1))  # warps along queries, and along keys
 
 
@@ -155,16 +156,14 @@ def _warps(problem: Problem, device: Device) -> list[tuple[int, int]]:
 
 
 def _warp_keys(problem: Problem, key_warps: int) -> int:
-    """All keys of a warp, where registers hold so many, or else equal shares of few steps."""
+    """Equal shares of few steps; all keys in one, where steps would have many that do not exist."""
     _, _, _, t, d, e = problem.sizes
     own = -(-t // key_warps)
-    whole = _rounded(own, _STEP)
-    most = _ONE_CAUSAL_STEP if problem.skips_keys else _ONE_STEP
-    held = whole // 2 + _rounded(e, 8) // 2 + _rounded(d, 16) // 4
-    if problem.query.item_bytes < 4 and whole <= most and held <= _HELD:
-        return whole
     steps = -(-own // (64 if max(d, e) <= 128 else 32))
-    return _rounded(-(-own // steps), _STEP)
+    share, whole = _rounded(-(-own // steps), _STEP), _rounded(own, _STEP)
+    held = whole // 2 + _rounded(e, 8) // 2 + _rounded(d, 16) // 4
+    fits = problem.query.item_bytes < 4 and whole <= _ONE_STEP and held <= _HELD
+    return whole if fits and steps * share > _WASTED * whole else share
 
 
 def _stages(problem: Problem, keys: int) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from xyntra.passes.lower.cuda.contraction.fma_tiles import FmaTile
 from xyntra.passes.lower.cuda.contraction.mma_plan import MmaPlan, plan_mma
 from xyntra.passes.lower.cuda.contraction.mma_result import neighbours
 from xyntra.passes.lower.cuda.contraction.mma_tiles import MmaTile
-from xyntra.passes.lower.cuda.contraction.wgmma_plan import WgmmaPlan, plan_wgmma
+from xyntra.passes.lower.cuda.contraction.wgmma_plan import WgmmaPlan, plan_paired, plan_wgmma
 from xyntra.passes.lower.cuda.contraction.wgmma_tiles import Tile
 from xyntra.passes.lower.cuda.precision import allows_tf32
 from xyntra.passes.lower.gpu.contraction.group import ContractionGroup
@@ -30,9 +30,9 @@ def plan_on_tensor_cores(group: ContractionGroup, device: Device) -> WgmmaPlan |
     """Return how tensor cores compute a contraction; None where they do not."""
     plan = plan_on_warps(group, device)
     warpgroups = plan_on_warpgroups(group, device)
-    if warpgroups is not None and (plan is None or group.slices or _is_faster(warpgroups, plan)):
-        return warpgroups
-    return plan
+    if warpgroups is None or plan is None or group.slices or group.pairing:
+        return warpgroups or plan
+    return warpgroups if _is_faster(warpgroups, plan) else plan
 
 
 def takes_rows(group: ContractionGroup, device: Device) -> bool:
@@ -55,7 +55,7 @@ def fits_rows(group: ContractionGroup, plan: WgmmaPlan | MmaPlan) -> bool:
 
 
 def takes_slices(group: ContractionGroup, device: Device) -> bool:
-    """Tell whether a contraction can be followed by another operation from column to column."""
+    """Tell whether what follows a contraction may differ by columns, or take two at a time."""
     on_warps = plan_on_warps(group, device) if group.windows else None
     return on_warps is None and plan_on_warpgroups(group, device) is not None
 
@@ -98,6 +98,8 @@ def plan_of_rows(
     product = product_of(group.nest, group.roles, group.initial, tf32=tf32)
     if product is None:
         return None
+    if group.pairing is not None:
+        return plan_paired(product, device, group.pairing, tile)
     return plan_wgmma(product, device, group.epilogue, group.slices, tile)
 
 
@@ -105,7 +107,9 @@ def plan_of_pixels(
     group: ContractionGroup, device: Device, tile: Tile | None = None
 ) -> WgmmaPlan | None:
     """Return how warpgroups compute a convolution whose image TMA gathers; None for others."""
-    if not GATHERS_PIXELS or group.slices or (group.windows and group.image != group.roles.left):
+    if not GATHERS_PIXELS or group.slices or group.pairing:
+        return None
+    if group.windows and group.image != group.roles.left:
         return None
     tf32 = allows_tf32(group.operations[-1])
     product = convolution_of(group.nest, group.roles, group.initial, tf32=tf32)

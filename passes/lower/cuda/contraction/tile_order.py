@@ -23,10 +23,17 @@ class TileOrder:
     Attributes:
         product: what is computed.
         tile: how it is cut.
+        parts: of which a tile has as many, side by side, for equal columns of the output.
     """
 
     product: Product
     tile: Tile
+    parts: int = 1
+
+    @property
+    def columns(self) -> int:
+        """Columns of the output that a tile has."""
+        return self.tile.columns // self.parts
 
     @property
     def down(self) -> int:
@@ -36,7 +43,7 @@ class TileOrder:
     @property
     def across(self) -> int:
         """Tiles along the columns."""
-        return -(-self.product.size(self.product.columns) // self.tile.columns)
+        return -(-self.product.size(self.product.columns) // self.columns)
 
     @property
     def count(self) -> int:
@@ -64,5 +71,5 @@ class TileOrder:
             height = arith.minui(arith.subi(i32(self.down), first), height)
         row = arith.addi(first, arith.remui(number, height))
         column = arith.divui(number, height)
-        rows, columns = i32(self.tile.rows), i32(self.tile.columns)
+        rows, columns = i32(self.tile.rows), i32(self.columns)
         return Place(batch, arith.muli(row, rows), arith.muli(column, columns))

@@ -13,8 +13,12 @@ from xyntra.passes.lower.cuda.contraction.tile_order import TileOrder
 from xyntra.passes.lower.cuda.contraction.wgmma_factor import Factor
 from xyntra.passes.lower.cuda.contraction.wgmma_results import Results
 from xyntra.passes.lower.cuda.contraction.wgmma_tiles import (
+    SWIZZLE,
+    PairedOperand,
     Tile,
+    can_pair,
     can_split,
+    choose_paired_tile,
     choose_tile,
     depth,
     microseconds,
@@ -23,7 +27,7 @@ from xyntra.passes.lower.cuda.contraction.wgmma_tiles import (
 )
 from xyntra.passes.lower.cuda.ptx.warps import WARP
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
-from xyntra.passes.lower.gpu.contraction.group import Slice
+from xyntra.passes.lower.gpu.contraction.group import Pairing, Slice
 from xyntra.passes.lower.gpu.contraction.product import Product
 from xyntra.passes.lower.gpu.contraction.row_partials import RowPartials
 from xyntra.passes.lower.gpu.contraction.row_values import RowValues
@@ -163,6 +167,42 @@ def plan_wgmma(
     return WgmmaPlan(device, order, left, right, found, steps, time, brought)
 
 
+def plan_paired(
+    product: Product, device: Device, pairing: Pairing, tile: Tile | None = None
+) -> WgmmaPlan | None:
+    """Return how a product is computed of which two columns at a time are taken.
+
+    Half of a tile's columns are of either half, so that a thread has both of a pair. None where TMA
+    cannot copy the factors.
+
+    Args:
+        product: with the columns of both.
+        device: that the code is for.
+        pairing: what follows.
+        tile: how the product is cut; None to choose.
+    """
+    chosen = tile or choose_paired_tile(product, device, _operations_of(pairing.epilogue))
+    if not can_pair(chosen):
+        return None
+    columns = chosen.columns // 2
+    own = product.narrowed(pairing.columns)
+    before = (
+        ()
+        if pairing.before is None
+        else [pairing.before.moved(product.columns[-1], start) for start in pairing.starts]
+    )
+    results = Results.of(own, pairing.epilogue, replace(chosen, columns=columns), before)
+    left = operand(product, product.left, chosen.rows, is_left=True)
+    half = operand(product, product.right, columns, is_left=False)
+    if left is None or half is None or results is None:
+        return None
+    right = PairedOperand(half, pairing.starts, columns * SWIZZLE)
+    steps = -(-product.size(product.depth) // depth(product))
+    order = TileOrder(own, chosen, parts=2)
+    time, brought = microseconds(product, chosen, 0, device), left.nbytes + right.nbytes
+    return WgmmaPlan(device, order, left, right, ((0, results),), steps, time, brought)
+
+
 def _leaves_registers(product: Product, epilogue: Epilogue | None) -> bool:
     """Tell whether what follows a product takes few registers.
 
@@ -179,4 +219,8 @@ def _leaves_registers(product: Product, epilogue: Epilogue | None) -> bool:
 def work_of(epilogue: Epilogue | None, slices: Sequence[Slice] = ()) -> int:
     """Return how many operations there are on each element of the result, at most."""
     followers = [each.epilogue for each in slices] + ([] if epilogue is None else [epilogue])
-    return max([len(list(each.body.operations)) - 1 for each in followers], default=0)
+    return max(map(_operations_of, followers), default=0)
+
+
+def _operations_of(epilogue: Epilogue) -> int:
+    return len(list(epilogue.body.operations)) - 1

@@ -96,7 +96,7 @@ class Producer:
 
     def _prefetch(self, place: Place) -> None:
         """Ask for constants that follow the product in the tile at `place`."""
-        width = self.plan.order.tile.columns
+        width = self.plan.order.columns
         for start, results in self.plan.results:
             column = arith.subi(place.column, i32(start))
             extent = i32(results.product.size(results.product.columns))

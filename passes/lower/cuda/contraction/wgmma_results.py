@@ -116,9 +116,10 @@ class Results:
     Attributes:
         product: what is computed.
         epilogue: what happens to each element before it is stored, if anything.
-        tile: how the product is cut.
+        tile: how the product is cut; its columns are those of an output.
         targets: the outputs; the sums themselves last, where those are kept as well.
         partials: sums over parts of the rows of one of them, which are written along with it.
+        before: what happens to each part of a tile's columns before `epilogue`, if anything.
     """
 
     product: Product
@@ -126,10 +127,19 @@ class Results:
     tile: Tile
     targets: tuple[Target, ...]
     partials: RowPartials | None = None
+    before: tuple[Epilogue, ...] = ()
 
     @classmethod
-    def of(cls, product: Product, epilogue: Epilogue | None, tile: Tile) -> Results | None:
+    def of(
+        cls,
+        product: Product,
+        epilogue: Epilogue | None,
+        tile: Tile,
+        before: Sequence[Epilogue] = (),
+    ) -> Results | None:
         """Return the outputs; None where a type or an operation has no code here."""
+        if not all(is_vectorizable(each.body) for each in before):
+            return None
         if epilogue is None:
             accesses = list(product.nest.outputs)
         else:
@@ -139,7 +149,9 @@ class Results:
                 return None
         targets = [Target.of(product, each) for each in accesses]
         found = [each for each in targets if each is not None]
-        return cls(product, epilogue, tile, tuple(found)) if len(found) == len(targets) else None
+        if len(found) < len(targets):
+            return None
+        return cls(product, epilogue, tile, tuple(found), before=tuple(before))
 
     @property
     def maps(self) -> list[TensorMap]:
@@ -183,7 +195,7 @@ class Results:
 
         Args:
             place: where the consumer's 64 rows start.
-            sums: of this thread.
+            sums: of this thread, for each part of a tile's columns.
             consumer: its number, an i32.
             staging: address of `staging_bytes` of shared memory, an i32.
             maps: of the outputs that TMA writes.
@@ -251,8 +263,8 @@ class Results:
         for first in (column, column + COLUMN_STEP):
             for half in range(2):
                 number = first // COLUMN_STEP * 4 + half * 2
-                pair = _pair(sums[number], sums[number + 1])
-                found = self._finished(fragment, first, half, pair)
+                pairs = [_pair(each[number], each[number + 1]) for each in self._parts(sums)]
+                found = self._finished(fragment, first, half, pairs)
                 for each, value in zip(values, found, strict=True):
                     each.append(value)
         part = 0
@@ -267,22 +279,22 @@ class Results:
             part += target.parts
         return values
 
+    def _parts(self, sums: Sequence[ir.Value]) -> list[Sequence[ir.Value]]:
+        """Return the thread's sums of 64 rows, for each part of the tile's columns."""
+        count = self.tile.columns * WARPGROUP_ROWS // WARPGROUP
+        return [sums[start : start + count] for start in range(0, len(sums), count)]
+
     def _finished(
-        self, fragment: Fragment, column: int, half: int, pair: ir.Value
+        self, fragment: Fragment, column: int, half: int, pairs: Sequence[ir.Value]
     ) -> list[ir.Value]:
-        """Return, for each target, a pair of elements."""
+        """Return, for each target, a pair of elements; `pairs` are those of each part."""
         if self.epilogue is None:
-            return [pair]
-        inputs = [
-            pair
-            if each is None
-            else broadcast(each.value, 2)
-            if each.is_scalar
-            else fragment.load(each, column, half)
-            for each in self.epilogue.inputs
-        ]
-        results = emit_results_on_vectors(self.epilogue.body, inputs, 2)
-        return results if self.epilogue.result is None else [*results, pair]
+            return [pairs[0]]
+        for part, each in enumerate(self.before):
+            (before,) = _computed(each, fragment, (column, half), pairs[part : part + 1])
+            pairs = [*pairs[:part], before, *pairs[part + 1 :]]
+        results = _computed(self.epilogue, fragment, (column, half), pairs)
+        return results if self.epilogue.result is None else [*results, pairs[0]]
 
     def _send(
         self,
@@ -328,6 +340,30 @@ class Results:
         word = ir.IntegerType.get_signless(32)
         batch = [arith.index_castui(word, place.position[each]) for each in self.product.batch]
         return [across[0], down[0], *across[1:], *down[1:], *batch]
+
+
+def _computed(
+    epilogue: Epilogue, fragment: Fragment, place: tuple[int, int], pairs: Sequence[ir.Value]
+) -> list[ir.Value]:
+    """Return pairs of what an epilogue computes of `pairs`, those of each part of the columns.
+
+    Args:
+        epilogue: what is computed.
+        fragment: of the thread.
+        place: column of the tile, and which of the thread's two rows.
+        pairs: elements.
+    """
+    inputs = [
+        pairs[part]
+        if each is None
+        else broadcast(each.value, 2)
+        if each.is_scalar
+        else fragment.load(each, *place)
+        for each, part in zip(
+            epilogue.inputs, epilogue.parts or (0,) * len(epilogue.inputs), strict=True
+        )
+    ]
+    return emit_results_on_vectors(epilogue.body, inputs, 2)
 
 
 def _split(number: ir.Value, extents: Sequence[int]) -> list[ir.Value]:

@@ -77,6 +77,45 @@ class Tile:
 
 
 @dataclass(frozen=True)
+class PairedOperand:
+    """The right factor of a product of which two columns at a time are taken.
+
+    A stage holds columns of either half side by side.
+
+    Attributes:
+        half: how TMA copies the columns of one.
+        starts: the first column of either half.
+        half_bytes: shared memory of one.
+    """
+
+    half: Operand
+    starts: tuple[int, int]
+    half_bytes: int
+
+    @property
+    def is_deep(self) -> bool:
+        """Whether steps are neighbours in shared memory; else columns are."""
+        return self.half.is_deep
+
+    @property
+    def map(self) -> TensorMap:
+        """Of the tensor."""
+        return self.half.map
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the copies of a stage move."""
+        return len(self.starts) * self.half.nbytes
+
+    def bring(self, stage: StageTarget, place: StagePlace) -> None:
+        """Emit the copies of one stage."""
+        for number, start in enumerate(self.starts):
+            target = arith.addi(stage.target, i32(number * self.half_bytes))
+            first = arith.addi(place.first, i32(start))
+            self.half.bring(replace(stage, target=target), replace(place, first=first))
+
+
+@dataclass(frozen=True)
 class Operand:
     """A factor as TMA copies it.
 
@@ -201,6 +240,23 @@ def choose_tile(
     if not starts:
         fitting += [tile for tile in _shared_tiles() if can_split(product, tile)]
     return min(fitting, key=lambda tile: microseconds(product, tile, work, device))
+
+
+def choose_paired_tile(product: Product, device: Device, work: int) -> Tile:
+    """Return the tile for a product of which two columns at a time are taken.
+
+    Args:
+        product: with the columns of both.
+        device: that the code is for.
+        work: operations on each element of what follows.
+    """
+    fitting = [tile for tile in TILES if can_pair(tile)]
+    return min(fitting, key=lambda tile: microseconds(product, tile, work // 2, device))
+
+
+def can_pair(tile: Tile) -> bool:
+    """Tell whether a tile holds whole copies of columns of two halves."""
+    return tile.split == 1 and not tile.turns and tile.columns % (2 * BLOCK) == 0
 
 
 def wgmma_choices() -> list[Tile]:

@@ -95,7 +95,7 @@ def _of_wgmma(tile: Tile) -> WgmmaChoices:
 
 def _plan_mma(group: ContractionGroup, choices: MmaChoices, device: Device) -> Code:
     whole = plan_on_warps(group, device)
-    if whole is None:
+    if whole is None or group.slices or group.pairing:
         raise Impossible("cannot compute this contraction")
     rows, columns = pair(choices.tile, "tile")
     down, across = pair(choices.warps, "warps")
@@ -139,7 +139,7 @@ def _on_warpgroups(
 
 def _mma_candidates(group: ContractionGroup, device: Device) -> Iterator[MmaChoices]:
     whole = plan_on_warps(group, device)
-    if whole is not None:
+    if whole is not None and not group.slices and not group.pairing:
         flags = (False, True) if group.computes_rows else (False,)
         for tile, early in combinations(mma_choices(device, whole.parts), flags):
             yield replace(_of_mma(tile), early_weights=early)

@@ -2,6 +2,7 @@
 """`fuse-column-slices`: what takes up some columns of a contraction each joins its stage.
 
 The product of activations with the weights of queries, keys and values side by side is such a one.
+So is one operation that takes two columns at a time: a gate and what it multiplies (SwiGLU, GEGLU).
 """
 
 from __future__ import annotations
@@ -11,9 +12,15 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.contraction.select import takes_slices
+from xyntra.passes.lower.cuda.contraction.mma_plan import MmaPlan
+from xyntra.passes.lower.cuda.contraction.select import (
+    plan_on_tensor_cores,
+    plan_on_warpgroups,
+    takes_slices,
+    time_on_warps,
+)
 from xyntra.passes.lower.gpu.contraction.group import ContractionGroup, Slice
-from xyntra.passes.lower.gpu.contraction.slices import slice_of
+from xyntra.passes.lower.gpu.contraction.slices import pairing_of, slice_of
 from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
 from xyntra.passes.lower.gpu.stages.launch_groups import is_nest
 from xyntra.passes.lower.gpu.stages.stage import Stage, merge_stages, stages_of, tidy
@@ -24,12 +31,16 @@ from xyntra.passes.lower.nests.vector_body import is_vectorizable
 from xyntra.passes.registry import register_pass
 
 _WIDTH = 64  # columns: slices start at multiples of it
+_LAUNCH = 2.0  # microseconds of what would follow in a launch of its own, at least
 
 
 @register_pass
 @dataclass(frozen=True)
 class FuseColumnSlices:
-    """Join contractions with several operations behind them that each take up some columns."""
+    """Join contractions with several operations behind them that each take up some columns.
+
+    Or with one that reads two columns of each row at a time, a fixed distance apart.
+    """
 
     name: ClassVar[str] = "fuse-column-slices"
     device: str = DEFAULT
@@ -43,10 +54,12 @@ class FuseColumnSlices:
         joined = []
         for number, stage in enumerate(stages):
             group = stage.contraction
-            if group is None or group.epilogue is not None or group.slices:
+            if group is None or group.slices or group.pairing:
                 continue
             followers = _followers([each for each in stages[number:] if each not in joined])
-            if followers and takes_slices(group, device) and _fit(group, followers, device):
+            if not followers:
+                continue
+            if _fit(group, followers, device) or _is_paired(group, followers, device):
                 joined += [stage, *followers[:-1]]
                 merge_stages([stage, *followers])
         tidy(function)
@@ -94,11 +107,28 @@ def _inputs(op: ir.Operation) -> list[ir.Value]:
 
 def _fit(group: ContractionGroup, followers: Sequence[Stage], device: Device) -> bool:
     """Tell whether a contraction can be followed by `followers`, each for columns of its own."""
+    if group.epilogue is not None or not takes_slices(group, device):
+        return False
     slices = [slice_of(group, linear_nest(each.operations[0])) for each in followers]
     known = tuple(each for each in slices if each is not None)
     if len(known) < len(slices) or not _are_side_by_side(group, known):
         return False
     return takes_slices(replace(group, slices=known), device)
+
+
+def _is_paired(group: ContractionGroup, followers: Sequence[Stage], device: Device) -> bool:
+    """Tell whether a contraction can be followed by what takes two of its columns at a time."""
+    if len(followers) != 1:
+        return False
+    pairing = pairing_of(group, linear_nest(followers[0].operations[0]))
+    if pairing is None or group.windows:
+        return False
+    paired = plan_on_warpgroups(replace(group, epilogue=None, pairing=pairing), device)
+    apart = plan_on_tensor_cores(group, device)
+    if paired is None or apart is None:
+        return False
+    time = time_on_warps(apart) if isinstance(apart, MmaPlan) else apart.microseconds
+    return paired.microseconds <= time + _LAUNCH
 
 
 def _are_side_by_side(group: ContractionGroup, slices: Sequence[Slice]) -> bool:

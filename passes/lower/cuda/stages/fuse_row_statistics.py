@@ -20,7 +20,7 @@ from xyntra.passes.lower.gpu.contraction.row_values import accesses_of
 from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
 from xyntra.passes.lower.gpu.stages.stage import Stage, merge_stages, stages_of, tidy
 from xyntra.passes.lower.nests.kernel_function import kernel_function
-from xyntra.passes.lower.nests.linear_nest import Access, linear_nest
+from xyntra.passes.lower.nests.linear_nest import linear_nest
 from xyntra.passes.lower.nests.memrefs import is_private, is_touched_by, root, written_by
 from xyntra.passes.registry import register_pass
 
@@ -49,7 +49,7 @@ def _with_partials(
     stage: Stage, group: ContractionGroup, stages: Sequence[Stage], device: Device
 ) -> Stage:
     """Return the stage of a contraction joined with the sums behind it."""
-    if group.slices:
+    if group.slices or group.pairing:
         return stage
     behind = _directly_behind(stages, stage)
     for count in range(len(behind), 0, -1):
@@ -109,11 +109,7 @@ def _read(group: ContractionGroup) -> set[ir.Value]:
 
 def _read_behind(group: ContractionGroup) -> set[ir.Value]:
     """Return the memory that what follows a contraction reads."""
-    inputs: list[Access | None] = []
-    if group.epilogue is not None:
-        inputs += group.epilogue.inputs
-    for each in group.slices:
-        inputs += each.epilogue.inputs
+    inputs = [each for epilogue in group.followers for each in epilogue.inputs]
     return {root(each.value) for each in inputs if each is not None and not each.is_scalar}
 
 

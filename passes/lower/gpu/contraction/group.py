@@ -42,6 +42,23 @@ class Slice:
 
 
 @dataclass(frozen=True)
+class Pairing:
+    """What takes two columns of a contraction at a time, as gated activations do.
+
+    Attributes:
+        starts: the first column of either half.
+        columns: how many a half has, which need not be all.
+        epilogue: what follows, with numbers of columns in their half.
+        before: what happens to every column of the contraction before that, if anything.
+    """
+
+    starts: tuple[int, int]
+    columns: int
+    epilogue: Epilogue
+    before: Epilogue | None = None
+
+
+@dataclass(frozen=True)
 class ContractionGroup:
     """A contraction that tiles compute.
 
@@ -55,6 +72,7 @@ class ContractionGroup:
         windows: the dimensions in which that factor may be read outside of its memory.
         outside: what stands there; zeros in a product.
         slices: what follows in place of `epilogue`, where that differs from column to column.
+        pairing: what follows in place of `epilogue`, where that takes two columns at a time.
         values: of rows, which what follows reads and the launch computes by itself.
         partials: sums over parts of the rows of a result, which are written along with it.
     """
@@ -68,8 +86,18 @@ class ContractionGroup:
     windows: tuple[Window, ...] = ()
     outside: ir.Value | None = None
     slices: tuple[Slice, ...] = ()
+    pairing: Pairing | None = None
     values: RowValues | None = None
     partials: RowPartials | None = None
+
+    @property
+    def followers(self) -> tuple[Epilogue, ...]:
+        """All that follows."""
+        if self.pairing is not None:
+            found = (self.pairing.before, self.pairing.epilogue)
+            return tuple(each for each in found if each is not None)
+        own = () if self.epilogue is None else (self.epilogue,)
+        return (*(each.epilogue for each in self.slices), *own)
 
     @property
     def computes_rows(self) -> bool:

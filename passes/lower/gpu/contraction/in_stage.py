@@ -20,7 +20,7 @@ from xyntra.passes.lower.gpu.contraction.group import (
 )
 from xyntra.passes.lower.gpu.contraction.implicit_padding import padding_of
 from xyntra.passes.lower.gpu.contraction.row_shapes import find_partials, find_values
-from xyntra.passes.lower.gpu.contraction.slices import slice_of
+from xyntra.passes.lower.gpu.contraction.slices import pairing_of, slice_of
 from xyntra.passes.lower.gpu.contraction.unpadded import reading
 from xyntra.passes.lower.gpu.conv.pooling import pooling_of
 from xyntra.passes.lower.gpu.conv.sliding import sliding_windows
@@ -83,16 +83,20 @@ def _read_around_padding(
 def _sliced(
     group: ContractionGroup, after: Sequence[ir.Operation]
 ) -> tuple[ContractionGroup, list[ir.Operation]]:
-    """Return `group` with what takes slices of its columns, and what else is in `after`."""
+    """Return `group` with what takes slices or pairs of its columns, and what else is there."""
+    simple = [op for op in after if not is_fill(op) and not _reduces(op)]
+    rest = [op for op in after if op not in simple]
+    pairing = pairing_of(group, linear_nest(simple[0])) if len(simple) == 1 else None
+    if pairing is not None:
+        return replace(group, epilogue=None, pairing=pairing), rest
     if group.epilogue is not None:
         return group, list(after)
-    simple = [op for op in after if not is_fill(op) and not _reduces(op)]
     slices = [slice_of(group, linear_nest(op)) for op in simple]
     for op, found in zip(simple, slices, strict=True):
         if found is None:
             raise _refused(op, "takes no slice of a contraction's columns")
     known = tuple(each for each in slices if each is not None)
-    return replace(group, slices=known), [op for op in after if op not in simple]
+    return replace(group, slices=known), rest
 
 
 def _reduces(op: ir.Operation) -> bool:

@@ -87,10 +87,7 @@ def _is_at(access: Access, strides: Sequence[int]) -> bool:
 
 
 def _epilogue_inputs(group: ContractionGroup) -> list[Access]:
-    followers = [each.epilogue for each in group.slices]
-    if group.epilogue is not None:
-        followers.append(group.epilogue)
-    inputs = [each for epilogue in followers for each in epilogue.inputs]
+    inputs = [each for epilogue in group.followers for each in epilogue.inputs]
     return [each for each in inputs if each is not None and not each.is_scalar]
 
 

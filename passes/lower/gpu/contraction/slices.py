@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from xyntra.passes.lower.gpu.contraction.group import ContractionGroup, Slice
+from xyntra.passes.lower.gpu.contraction.group import ContractionGroup, Pairing, Slice
 from xyntra.passes.lower.gpu.matmul.roles import Roles
 from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, Loop
@@ -24,6 +24,40 @@ class _Piece:
 
 def slice_of(group: ContractionGroup, after: LinearNest) -> Slice | None:
     """Return what `after` does to some columns of the contraction; None where it is more."""
+    found = _followed(group, after)
+    if found is None or len(found.starts) != 1:
+        return None
+    return Slice(found.starts[0], found.columns, found.epilogue)
+
+
+def pairing_of(group: ContractionGroup, after: LinearNest) -> Pairing | None:
+    """Return what `after` does to two columns of the contraction at a time; None for all else.
+
+    Before that, the group's own epilogue may happen to every column.
+    """
+    own = group.epilogue
+    if own is not None and (own.result is not None or own.is_in_place or len(own.outputs) != 1):
+        return None
+    found = _followed(group, after)
+    if found is None or len(found.starts) != 2:
+        return None
+    first, second = found.starts
+    if second - first < found.columns:
+        return None  # of halves that overlap, columns would be computed twice
+    return Pairing((first, second), found.columns, found.epilogue, own)
+
+
+@dataclass(frozen=True)
+class _Followed:
+    """An operation that reads columns of a contraction, from each of `starts` on."""
+
+    starts: tuple[int, ...]
+    columns: int
+    epilogue: Epilogue
+
+
+def _followed(group: ContractionGroup, after: LinearNest) -> _Followed | None:
+    """Return how `after` reads the contraction; None where it is not column by column."""
     result = group.nest.outputs[0]
     memory = root(result.value)
     is_result = [not each.is_scalar and root(each.value) == memory for each in after.inputs]
@@ -33,30 +67,35 @@ def slice_of(group: ContractionGroup, after: LinearNest) -> Slice | None:
     inputs = [*group.nest.inputs, *others]
     if any(not each.is_scalar and root(each.value) in written for each in inputs):
         return None
-    starts = {each.start for each in read}
-    if len(starts) > 1 or any(each.strides != read[0].strides for each in read):
+    if not read or any(each.strides != read[0].strides for each in read):
         return None
     if len(group.roles.columns) != 1 or after.reads_outputs:
         return None
-    start = starts.pop() - result.offset - view_offset(result.value)
+    first = result.offset + view_offset(result.value)
+    starts = sorted({each.start - first for each in read})
     pieces = _pieces(group.nest, group.roles, read[0], after.loops)
-    if pieces is None or start < 0:
+    if pieces is None or starts[0] < 0:
         return None
     column = pieces[group.roles.columns[-1]]
     columns = column[-1].step * column[-1].extent
     moved = [_on_loops(each, pieces) for each in [*others, *after.outputs]]
-    if start + columns > group.nest.loops[group.roles.columns[-1]].extent or None in moved:
+    if starts[-1] + columns > group.nest.loops[group.roles.columns[-1]].extent or None in moved:
         return None
     accesses = [each for each in moved if each is not None]
     left = iter(accesses[: len(others)])
+    parts = tuple(
+        starts.index(each.start - first) if is_it else 0
+        for each, is_it in zip(after.inputs, is_result, strict=True)
+    )
     epilogue = Epilogue(
         tuple(None if is_it else next(left) for is_it in is_result),
         tuple(accesses[len(others) :]),
         after.body,
         None,
         is_in_place=False,
+        parts=parts if len(starts) > 1 else (),
     )
-    return Slice(start, columns, epilogue)
+    return _Followed(tuple(starts), columns, epilogue)
 
 
 def _pieces(

@@ -155,7 +155,7 @@ def refuse_rows(group: ContractionGroup) -> None:
     Raises:
         Impossible: the contraction is one.
     """
-    if group.slices or group.computes_rows:
+    if group.slices or group.pairing or group.computes_rows:
         raise Impossible("computes nothing by columns or rows that belongs to the contraction")
 
 

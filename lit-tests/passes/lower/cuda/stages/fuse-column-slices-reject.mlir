@@ -334,3 +334,47 @@ func.func @read_whole(%x: memref<512x768xf16>, %weight: memref<768x2304xf16>, %q
   }
   return
 }
+
+// -----
+
+#mn = affine_map<(m, n) -> (m, n)>
+#n = affine_map<(m, n) -> (n)>
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+
+// Each column with the one behind it: as halves, all but two would be computed twice.
+// CHECK-LABEL: func.func @neighbours(
+// CHECK: "xyntra.stage"() ({
+// CHECK: xyntra.anchor
+// CHECK: "xyntra.yield"()
+// CHECK-COUNT-1: "xyntra.stage"() ({
+// CHECK: return
+func.func @neighbours(%x: memref<512x768xf16>, %weight: memref<768x2560xf16>, %bias: memref<2560xf16>, %y: memref<512x2559xf16>) {
+  %zero = arith.constant 0.0 : f32
+  %t = memref.alloc() : memref<512x2560xf32>
+  linalg.generic {indexing_maps = [#mn], iterator_types = ["parallel", "parallel"]}
+      outs(%t : memref<512x2560xf32>) {
+  ^bb0(%o: f32):
+    linalg.yield %zero : f32
+  }
+  linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %weight : memref<512x768xf16>, memref<768x2560xf16>) outs(%t : memref<512x2560xf32>) {
+  ^bb0(%p: f16, %q: f16, %o: f32):
+    %l = arith.extf %p : f16 to f32
+    %r = arith.extf %q : f16 to f32
+    %f = arith.mulf %l, %r : f32
+    %s = arith.addf %o, %f : f32
+    linalg.yield %s : f32
+  }
+  %gate = memref.subview %t[0, 0] [512, 2559] [1, 1] : memref<512x2560xf32> to memref<512x2559xf32, strided<[2560, 1]>>
+  %up = memref.subview %t[0, 1] [512, 2559] [1, 1] : memref<512x2560xf32> to memref<512x2559xf32, strided<[2560, 1], offset: 1>>
+  linalg.generic {indexing_maps = [#mn, #mn, #mn], iterator_types = ["parallel", "parallel"]}
+      ins(%gate, %up : memref<512x2559xf32, strided<[2560, 1]>>, memref<512x2559xf32, strided<[2560, 1], offset: 1>>) outs(%y : memref<512x2559xf16>) {
+  ^bb0(%p: f32, %q: f32, %o: f16):
+    %s = arith.mulf %p, %q : f32
+    %r = arith.truncf %s : f32 to f16
+    linalg.yield %r : f16
+  }
+  return
+}
