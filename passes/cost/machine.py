@@ -22,6 +22,7 @@ class Machine:
         max_buffers: tensors that one kernel may read and write.
         max_row_bytes: largest row that one worker can keep to itself.
         computes_factors: whether a contraction or a window computes in its tiles what it reads.
+        cuts_dimensions: whether rows may begin inside of a dimension, between groups of channels.
     """
 
     launch_ns: float
@@ -31,6 +32,7 @@ class Machine:
     max_buffers: int
     max_row_bytes: int
     computes_factors: bool
+    cuts_dimensions: bool
 
 
 def _row_bytes(target: Target) -> int:
@@ -48,6 +50,7 @@ MACHINES = {
         max_buffers=64,
         max_row_bytes=_row_bytes("cpu"),
         computes_factors=True,
+        cuts_dimensions=False,
     ),
     "cuda": Machine(
         launch_ns=2500.0,
@@ -57,6 +60,7 @@ MACHINES = {
         max_buffers=64,
         max_row_bytes=_row_bytes("cuda"),
         computes_factors=False,
+        cuts_dimensions=True,
     ),
     "webgpu": Machine(
         launch_ns=5000.0,
@@ -66,6 +70,7 @@ MACHINES = {
         max_buffers=8,
         max_row_bytes=_row_bytes("webgpu"),
         computes_factors=True,
+        cuts_dimensions=True,
     ),
 }
 """A typical processor of each target: two cores of a desktop; an H100; an integrated GPU."""

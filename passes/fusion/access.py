@@ -15,7 +15,16 @@ from math import prod
 
 from xyntra.dialects.mlir import ir
 
-__all__ = ["Access", "LoopCache", "Loops", "access", "encode", "loops_of", "row_counts"]
+__all__ = [
+    "Access",
+    "LoopCache",
+    "Loops",
+    "access",
+    "common_rows",
+    "encode",
+    "loops_of",
+    "row_counts",
+]
 
 Shape = tuple[int, ...]
 LoopCache = dict[tuple[ir.Attribute, ir.Attribute, int], "Loops"]
@@ -121,6 +130,28 @@ def access(
         counts.add(product)
         agreed += 1
     return Access(frozenset(counts), agreed == len(ours) == len(theirs))
+
+
+@lru_cache(maxsize=8192)
+def common_rows(first: frozenset[int], second: frozenset[int]) -> frozenset[int]:
+    """Numbers of rows at which two are aligned.
+
+    What is aligned at R is aligned at every divisor of R, too, for neighbouring rows are one longer
+    row. A number of one set counts where it lies between two neighbours of the other, divided by
+    one and a divisor of the other: 256 between 8 and 2560.
+    """
+    if first == second:
+        return first
+    found = set(first & second)
+    found.update(each for each in first if _lies_between(each, second))
+    found.update(each for each in second if _lies_between(each, first))
+    return frozenset(found)
+
+
+def _lies_between(number: int, rows: frozenset[int]) -> bool:
+    below = max((each for each in rows if each <= number), default=1)
+    above = min((each for each in rows if each >= number), default=0)
+    return number % below == 0 and above % number == 0 and above > 0
 
 
 def through_reshape(seen: Access, shape: Shape) -> Access:

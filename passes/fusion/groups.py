@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from xyntra.passes.cost.machine import Machine
 from xyntra.passes.cost.work import launch_time
+from xyntra.passes.fusion.access import common_rows
 from xyntra.passes.fusion.chains import chains_of
 from xyntra.passes.fusion.graph import FusionGraph
 from xyntra.passes.fusion.group import Group, Outside, both, refuse_shape
@@ -135,14 +136,15 @@ class _Union:
             return "factor-copied" if copied and not producer.moves_only else None
         if reader.loose and (producer.is_pointwise or producer.loose) and not producer.anchor:
             stored = self.results[outside.origin]
-            self._align(reader.rows & outside.rows)
+            self._align(reader.rows, outside.rows)
             return "other-readers" if stored and not outside.initial else None
-        self._align(producer.rows & reader.rows & outside.rows)
+        self._align(producer.rows, reader.rows, outside.rows)
         self.rowwise = self.rowwise or not outside.pointwise
         return None
 
-    def _align(self, rows: frozenset[int]) -> None:
-        self.rows = rows if self.rows is None else self.rows & rows
+    def _align(self, *found: frozenset[int]) -> None:
+        for rows in found:
+            self.rows = rows if self.rows is None else _common(self.rows, rows, self.machine)
 
     def group(self) -> Group:
         """The merged group, not yet timed."""
@@ -168,7 +170,7 @@ class _Union:
             scalar_ops=first.scalar_ops,
             nbytes=self.nbytes,
         )
-        _cover(merged, working)
+        _cover(merged, working, self.machine)
         for group in others:
             _absorb(merged, group)
         merged.members = tuple(sorted(merged.members))
@@ -178,7 +180,11 @@ class _Union:
         return merged
 
 
-def _cover(merged: Group, working: Sequence[Group]) -> None:
+def _common(first: frozenset[int], second: frozenset[int], machine: Machine) -> frozenset[int]:
+    return common_rows(first, second) if machine.cuts_dimensions else first & second
+
+
+def _cover(merged: Group, working: Sequence[Group], machine: Machine) -> None:
     """Let the space of `merged` be what groups that are no prologue work on."""
     for group in working:
         merged.elements = max(merged.elements, group.elements)
@@ -186,7 +192,7 @@ def _cover(merged: Group, working: Sequence[Group]) -> None:
         merged.loose = merged.loose or group.loose
     if not merged.loose:
         for group in working:
-            merged.rows &= group.rows
+            merged.rows = _common(merged.rows, group.rows, machine)
 
 
 def _absorb(merged: Group, group: Group) -> None:

@@ -1,5 +1,6 @@
 // RUN: %xyntra-opt %s --fuse-operations | FileCheck %s
 // RUN: %xyntra-opt %s --fuse-operations=max-ops=2 | FileCheck %s --check-prefix=SMALL
+// RUN: %xyntra-opt %s --fuse-operations=target=cuda | FileCheck %s --check-prefix=CUDA
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d1)>
@@ -348,4 +349,28 @@ func.func @computed_at_load(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>,
     linalg.yield %s : f32
   } -> tensor<4x8xf32>
   return %2, %3 : tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// A scale for each of 1200 channels, behind a norm of 40 groups of these: rows begin between channels. GPUs hold such rows, CPUs do not.
+// CHECK-LABEL: func.func @channels_in_groups(
+// CHECK-COUNT-2: "xyntra.fused"
+// CUDA-LABEL: func.func @channels_in_groups(
+// CUDA: "xyntra.fused"
+// CUDA-NOT: "xyntra.fused"
+// CUDA: return
+func.func @channels_in_groups(%x: tensor<2x1200x64x64xf32>, %s: tensor<1200xf32>) -> tensor<2x1200x64x64xf32> {
+  %flat = tensor.collapse_shape %x [[0], [1, 2, 3]] : tensor<2x1200x64x64xf32> into tensor<2x4915200xf32>
+  %rows = tensor.expand_shape %flat [[0], [1, 2]] output_shape [2, 40, 122880] : tensor<2x4915200xf32> into tensor<2x40x122880xf32>
+  %n = "xyntra.layer_norm"(%rows) {axis = 2 : i64, epsilon = 1.0e-5 : f32, operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<2x40x122880xf32>) -> tensor<2x40x122880xf32>
+  %back = tensor.collapse_shape %n [[0], [1, 2]] : tensor<2x40x122880xf32> into tensor<2x4915200xf32>
+  %image = tensor.expand_shape %back [[0], [1, 2, 3]] output_shape [2, 1200, 64, 64] : tensor<2x4915200xf32> into tensor<2x1200x64x64xf32>
+  %e = tensor.empty() : tensor<2x1200x64x64xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(n, c, h, w) -> (n, c, h, w)>, affine_map<(n, c, h, w) -> (c)>, affine_map<(n, c, h, w) -> (n, c, h, w)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%image, %s : tensor<2x1200x64x64xf32>, tensor<1200xf32>) outs(%e : tensor<2x1200x64x64xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %r = arith.mulf %p, %q : f32
+    linalg.yield %r : f32
+  } -> tensor<2x1200x64x64xf32>
+  return %y : tensor<2x1200x64x64xf32>
 }

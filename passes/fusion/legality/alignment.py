@@ -11,9 +11,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from math import prod
 
-__all__ = ["CONSTANT", "OTHER", "Alignment", "Rows", "Shape", "compare", "numbers_of_rows"]
+__all__ = [
+    "CONSTANT",
+    "OTHER",
+    "Alignment",
+    "Rows",
+    "Shape",
+    "compare",
+    "numbers_of_rows",
+    "shared_numbers",
+]
 
 Shape = tuple[int, ...]
 Rows = frozenset[int]
@@ -34,6 +44,27 @@ class Alignment:
 def numbers_of_rows(shape: Shape, dimensions: int | None = None) -> Rows:
     """The numbers of rows of a tensor of `shape` by its first `dimensions`, or by all."""
     return frozenset(prod(shape[:count]) for count in range(len(shape[:dimensions]) + 1)) | {1}
+
+
+@lru_cache(maxsize=8192)
+def shared_numbers(first: Rows, second: Rows) -> Rows:
+    """The numbers of rows that two chains of divisors allow.
+
+    Neighbouring rows can be taken together: where 2560 rows can be computed apart from each other,
+    so can 256. Of such numbers, those are taken that the other chain has, or could have between
+    two of its numbers.
+    """
+    return frozenset(
+        [rows for rows in first if _fits(rows, second)]
+        + [rows for rows in second if _fits(rows, first)]
+    )
+
+
+def _fits(rows: int, chain: Rows) -> bool:
+    links = sorted(chain)
+    return rows in chain or any(
+        low < rows < high and rows % low == 0 and high % rows == 0 for low, high in pairwise(links)
+    )
 
 
 @lru_cache(maxsize=8192)

@@ -5,10 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 
 from xyntra.dialects.kinds import Kind
 from xyntra.dialects.mlir import ir
-from xyntra.passes.fusion.legality.alignment import Alignment, compare, numbers_of_rows
+from xyntra.passes.fusion.legality.alignment import (
+    Alignment,
+    compare,
+    numbers_of_rows,
+    shared_numbers,
+)
 from xyntra.passes.fusion.legality.facts import Facts
 from xyntra.passes.fusion.legality.kinds import prologue_of
 from xyntra.passes.fusion.legality.members import Contents, Member
@@ -93,7 +99,7 @@ class _Uses:
         self.over_one_space = not any(check_space(members))
         self.prologue = prologue_of(members)
         self.stores = stores(members)
-        self.rows = frozenset.intersection(*(member.rows for member in members), *_reads(members))
+        self.rows = reduce(shared_numbers, [member.rows for member in members] + _reads(members))
 
     def late_readers(self, argument: ir.Value) -> list[ir.Operation]:
         """Operations that read `argument` when it may have been overwritten."""
@@ -114,7 +120,8 @@ class _Uses:
             return index in self.stores
         seen = self._alignment(member, position)
         if self.kind == "row" and index < self.writer:
-            return max(self.rows & member.rows & seen.rows) == max(self.rows)
+            rows = shared_numbers(member.rows, seen.rows)
+            return max(shared_numbers(self.rows, rows)) == max(self.rows)
         if member.role not in (Role.POINTWISE, Role.MOVES) or not seen.pointwise:
             return False
         return self.over_one_space or (index <= self.writer and index not in self.prologue)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
+from xyntra.passes.fusion.legality.alignment import shared_numbers
 from xyntra.passes.fusion.legality.members import Member
 from xyntra.passes.fusion.legality.placing import stores
 from xyntra.passes.fusion.legality.violation import Violation
@@ -54,10 +55,11 @@ def check_rows(
     for index in chosen:
         member = members[index]
         for read in member.reads if index != anchor else ():
-            rows &= read.rows & members[read.producer].rows
+            rows = shared_numbers(rows, read.rows)
+            rows = shared_numbers(rows, members[read.producer].rows)
             if lost is None and max(rows) <= 1:
                 lost = _misaligned(member, members[read.producer])
-        rows &= member.rows
+        rows = shared_numbers(rows, member.rows)
         if lost is None and max(rows) <= 1:
             lost = _unshared(members[chosen[0]], member)
     if lost is not None and _are_large(members, chosen, limits):

@@ -27,11 +27,13 @@ class Access:
         value: a memref of one dimension, or a scalar; where nothing is emitted, any memref.
         offset: the element that the first iteration touches.
         strides: how many elements each loop moves on.
+        every: iterations of the last loop that it takes to move on, in nests from `stepped`.
     """
 
     value: ir.Value
     offset: int
     strides: tuple[int, ...]
+    every: int = 1
 
     @property
     def is_scalar(self) -> bool:
@@ -130,6 +132,38 @@ def collapsed(nest: LinearNest, fixed: int = 0) -> LinearNest:
                 loops = (*nest.loops[:number], merged, *nest.loops[number + 1 :])
                 return collapsed(_without(replace(nest, loops=loops), outer), fixed)
     return nest
+
+
+def stepped(nest: LinearNest, fixed: int) -> LinearNest:
+    """Return an equal nest with one loop in the place of two behind the first `fixed` ones.
+
+    An input that moves with the outer one of them alone then moves on once in several iterations:
+    a scale for each channel of an image, in rows of several channels. A nest with other loops, or
+    accesses, stays as it is.
+    """
+    if len(nest.loops) != fixed + 2 or nest.indices:
+        return nest
+    outer, inner = fixed, fixed + 1
+    extent = nest.loops[inner].extent
+    if nest.loops[outer].is_reduction != nest.loops[inner].is_reduction:
+        return nest
+
+    def walks(access: Access) -> bool:
+        return access.strides[outer] == extent * access.strides[inner]
+
+    if not all(walks(each) or not each.strides[inner] for each in nest.inputs):
+        return nest
+    if not all(map(walks, nest.outputs)):
+        return nest
+
+    def merged(access: Access) -> Access:
+        if walks(access):
+            return replace(access, strides=(*access.strides[:fixed], access.strides[inner]))
+        return replace(access, strides=access.strides[: fixed + 1], every=extent)
+
+    loop = Loop(extent * nest.loops[outer].extent, nest.loops[outer].is_reduction)
+    inputs, outputs = tuple(map(merged, nest.inputs)), tuple(map(merged, nest.outputs))
+    return LinearNest((*nest.loops[:fixed], loop), inputs, outputs, nest.body)
 
 
 def without_units(nest: LinearNest, fixed: int = 0) -> LinearNest:

@@ -4,18 +4,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import numpy as np
-import onnx
 import pytest
-from emulator import run_artifact
-from onnx.reference import ReferenceEvaluator
-
-import xyntra
-from xyntra.targets.cuda.kernel_image import KernelImage
-
-Array = np.ndarray[Any, Any]
+from text_model import KINDS, run
 
 HALVES = """
 <ir_version: 8, opset_import: ["" : 18]>
@@ -159,7 +151,6 @@ graph ({T}[4,16] x, {T}[4,8] z) => ({T}[4,24] y, {T}[24] m)
   m = ReduceMax<keepdims = 0>(c, axis)
 }}
 """
-KINDS = {"float16": np.float16, "float": np.float32}
 MODELS = {
     "rotated halves": (HALVES, 1, True),
     "rotated in part": (PARTLY, 1, True),
@@ -175,19 +166,6 @@ MODELS = {
     "colours first": (COLOURS, 1, True),
     "ragged": (RAGGED, 1, False),
 }
-
-
-def run(text: str, kind: str) -> tuple[list[Array], list[Array], list[KernelImage]]:
-    """Return what the emulator and ONNX's reference compute, and the code."""
-    model = onnx.parser.parse_model(text.format(T=kind))
-    rng = np.random.default_rng(11)
-    shapes = [[d.dim_value for d in each.type.tensor_type.shape.dim] for each in model.graph.input]
-    inputs = [rng.standard_normal(shape).astype(KINDS[kind]) for shape in shapes]
-    artifact = xyntra.compile(model, target="cuda:sm_90a").artifact
-    names = [each.name for each in model.graph.input]
-    right = ReferenceEvaluator(model).run(None, dict(zip(names, inputs, strict=True)))
-    images = [KernelImage.from_bytes(each) for each in artifact.objects.values()]
-    return run_artifact(artifact, inputs, {}), right, images
 
 
 @pytest.mark.parametrize("kind", KINDS)

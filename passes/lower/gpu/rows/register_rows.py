@@ -32,7 +32,7 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
 )
 from xyntra.passes.lower.gpu.rows.row_accesses import first_reads, is_recomputed
 from xyntra.passes.lower.gpu.rows.row_extras import BlockCluster, ParkedRows, RowExtras
-from xyntra.passes.lower.gpu.rows.row_order import in_rows
+from xyntra.passes.lower.gpu.rows.row_order import in_single_rows
 from xyntra.passes.lower.gpu.rows.row_plan import RowPlan, row_plans
 from xyntra.passes.lower.gpu.rows.row_values import Row, RowValues
 from xyntra.passes.lower.gpu.rows.shifted_sums import ShiftedSum, shifted_sum
@@ -67,7 +67,7 @@ def register_rows(
         generics: the operations that they come from.
         device: that the code is for.
     """
-    ordered, count = in_rows(nests)
+    ordered, count = in_single_rows(nests)
     for plan in row_plans(ordered, count, generics, device):
         yield RegisterRows(ordered, count, plan)
 

@@ -13,10 +13,16 @@ _FEW_OPERATIONS = 24
 
 
 def row_accesses(nest: LinearNest, count: int) -> Iterator[Access]:
-    """Yield the accesses to memory that move along a row."""
+    """Yield the accesses to memory that move along a row, element by element."""
     for access in nest.accesses:
-        if is_row(nest, access, count):
+        if is_row(nest, access, count) and access.every == 1:
             yield access
+
+
+def stepped_accesses(nests: Sequence[LinearNest]) -> Iterator[Access]:
+    """Yield the accesses that move on once in several elements of a row."""
+    for nest in nests:
+        yield from (each for each in nest.accesses if each.every > 1)
 
 
 def first_reads(nests: Sequence[LinearNest], count: int) -> list[tuple[LinearNest, Access]]:
@@ -25,7 +31,8 @@ def first_reads(nests: Sequence[LinearNest], count: int) -> list[tuple[LinearNes
     found = []
     for nest in nests:
         for access in nest.accesses if nest.reads_outputs else nest.inputs:
-            if is_row(nest, access, count) and root(access.value) not in written:
+            is_moving = is_row(nest, access, count) and access.every == 1
+            if is_moving and root(access.value) not in written:
                 found.append((nest, access))
         written |= {root(each.value) for each in nest.outputs}
     return found

@@ -9,6 +9,7 @@ from xyntra.passes.lower.nests.linear_nest import (
     LinearNest,
     collapsed,
     reordered,
+    stepped,
     without_units,
 )
 from xyntra.passes.lower.nests.row_group import aligned, shared_loops
@@ -27,7 +28,13 @@ def in_rows(nests: Sequence[LinearNest]) -> tuple[list[LinearNest], int]:
     if _has_rows(*plain):
         return plain
     flat = _shared(aligned([collapsed(nest) for nest in nests]), interleaved=False)
-    return flat if _has_rows(*flat) else plain
+    return flat if _has_rows(*flat) or not plain[1] else plain
+
+
+def in_single_rows(nests: Sequence[LinearNest]) -> tuple[list[LinearNest], int]:
+    """As `in_rows`, with rows of one loop also where inputs move on once in several elements."""
+    ordered, count = in_rows(nests)
+    return ([stepped(nest, count) for nest in ordered] if count else ordered), count
 
 
 def _shared(nests: Sequence[LinearNest], *, interleaved: bool) -> tuple[list[LinearNest], int]:

@@ -18,6 +18,7 @@ from xyntra.passes.lower.gpu.rows.row_accesses import (
     is_row,
     is_written_where_read,
     row_accesses,
+    stepped_accesses,
 )
 from xyntra.passes.lower.gpu.rows.row_gathers import RowGathers, row_gathers
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
@@ -160,6 +161,8 @@ def row_plans(
     """
     lengths = {nest.loops[count].extent for nest in nests if len(nest.loops) > count}
     across = is_across(nests, count)
+    if across and any(stepped_accesses(nests)):
+        return
     if len(lengths) != 1 or not all(_is_simple(nest, count, across=across) for nest in nests):
         return
     if not is_written_where_read(nests, count):
@@ -313,10 +316,13 @@ def _is_simple(nest: LinearNest, count: int, *, across: bool) -> bool:
     elif inner and not all(is_row(nest, each, count) for each in nest.outputs):
         return False
     return all(
-        access.is_scalar
-        or (item_bytes(access) and (not inner or across or access.strides[count] in (0, 1)))
+        access.is_scalar or (item_bytes(access) and (not inner or across or _walks(access, count)))
         for access in nest.accesses
     )
+
+
+def _walks(access: Access, count: int) -> bool:
+    return access.strides[count] in (0, 1) or access.every > 1
 
 
 def _takes_vectors(nest: LinearNest, count: int, *, has_row: bool) -> bool:

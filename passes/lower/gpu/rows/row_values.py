@@ -9,6 +9,7 @@ from functools import reduce
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.gpu.emit.thread_grid import as_index, i32, when
 from xyntra.passes.lower.gpu.emit.vectors import load_vector, store_vector
 from xyntra.passes.lower.gpu.rows.row_accesses import is_common, is_row, place_of
@@ -17,7 +18,7 @@ from xyntra.passes.lower.gpu.rows.row_gathers import RowGathers, gathered_vector
 from xyntra.passes.lower.gpu.rows.row_plan import RowPlan
 from xyntra.passes.lower.nests.index_vectors import index_vectors
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
-from xyntra.passes.lower.nests.loop_builder import Position, load, offset
+from xyntra.passes.lower.nests.loop_builder import Position, index, load, offset
 from xyntra.passes.lower.nests.memrefs import root
 from xyntra.passes.lower.nests.scalar_nest import repeat
 from xyntra.passes.lower.nests.vector_body import broadcast, side_by_side
@@ -71,11 +72,28 @@ class RowValues:
         if not is_row(nest, access, self._count):
             value = broadcast(self.scalar(nest, access), lanes)
             return lambda step: value
+        if access.every > 1:
+            return lambda step: self._stepped(access, step)
         key = self._key(nest, access)
         if key not in self._rows and not self._is_ahead(access):
             return lambda step: self._loaded(access, step)
         self.load_ahead(nest, access)
         return self._rows[key]
+
+    def _stepped(self, access: Access, step: int) -> ir.Value:
+        """Return a vector of elements of which several neighbours have one in common."""
+        lanes = self._plan.lanes
+        firsts = range(1 if access.every % lanes == 0 else lanes)
+        places = [arith.addi(self._places[step], index(first)) for first in firsts]
+        numbers = [arith.divui(place, index(access.every)) for place in places]
+        found = [
+            load(access, offset(access, self._position | {self._count: number}))
+            for number in numbers
+        ]
+        if len(found) == 1:
+            return broadcast(found[0], lanes)
+        kind = ir.VectorType.get([lanes], access.element_type)
+        return emit("vector.from_elements", found, kind)
 
     def load_ahead(self, nest: LinearNest, access: Access) -> None:
         """Load a row, if it is not there and should be loaded before it is used."""

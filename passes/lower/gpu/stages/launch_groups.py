@@ -11,7 +11,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.gpu.elementwise.side_by_side import side_by_side_length
 from xyntra.passes.lower.gpu.reductions.column_group import column_group
-from xyntra.passes.lower.gpu.rows.row_order import in_rows
+from xyntra.passes.lower.gpu.rows.row_order import in_rows, in_single_rows
 from xyntra.passes.lower.gpu.rows.row_plan import is_across, row_plan
 from xyntra.passes.lower.gpu.stages.long_reductions import SPLIT
 from xyntra.passes.lower.nests.linear_nest import LinearNest, is_linear, linear_nest
@@ -82,10 +82,25 @@ def _shared_length(
     """Return how many of the first operations can run row by row."""
     if not _exchange(nests):
         return 1
-    length = 1
-    while length < len(nests) and _share_rows(nests[: length + 1], work[: length + 1], device):
-        length += 1
+    length, longer = 1, _longer(nests, work, 1, device)
+    while longer:
+        length, longer = longer, _longer(nests, work, longer, device)
     return length if _exchange(nests[:length]) else 1
+
+
+def _longer(
+    nests: Sequence[LinearNest], work: Sequence[ir.Operation], length: int, device: Device
+) -> int:
+    """Return how many of the first operations share rows if more than `length` do; 0 if none do.
+
+    What comes before a reduction may share rows for its sake alone.
+    """
+    for end in range(length + 1, min(len(nests), length + _BEFORE) + 1):
+        if _share_rows(nests[:end], work[:end], device):
+            return end
+        if any(nest.reductions for nest in nests[:end]):
+            break
+    return 0
 
 
 def _share_rows(
@@ -96,7 +111,7 @@ def _share_rows(
     reduces = any(nest.reductions for nest in nests)
     if count and not (reduces and is_across(same, count)) and not _starves(same, count, device):
         return True
-    return reduces and row_plan(same, count, generics, device) is not None
+    return reduces and row_plan(*in_single_rows(nests), generics, device) is not None
 
 
 def _starves(nests: Sequence[LinearNest], count: int, device: Device) -> bool:
