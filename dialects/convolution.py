@@ -102,16 +102,44 @@ class _Upsampling:
 
     Output position q * phases + r sums `taps` inputs, `step` apart, that end at q: of the kernel
     it takes every `phases`-th element from r on. So no zeros are inserted between inputs.
+
+    Attributes:
+        phases: distance of the kernels of neighbouring inputs.
+        taps: of each phase.
+        step: from one of these to the next, in inputs.
+        first: q of the first output.
+        count: of the q.
+        halves: the result begins with the second half of the phases at `first`; of each q there
+            are those, then the first half of the phases at q + 1.
+        crop: outputs in front of those that are wanted.
+        size: outputs that are wanted.
     """
 
     phases: int
     taps: int
     step: int
+    first: int
+    count: int
+    halves: bool
+    crop: int
+    size: int
 
     @property
-    def reach(self) -> int:
-        """How far the first and the last output see beyond the input."""
-        return self.step * (self.taps - 1)
+    def low(self) -> int:
+        """How far the first output sees in front of the input."""
+        return self.step * (self.taps - 1) - self.first
+
+    @property
+    def end(self) -> int:
+        """The position behind the last one that an output sees."""
+        return self.first + self.count + self.halves
+
+    def phase_sizes(self, axis: int) -> dict[str, int]:
+        """Sizes of the loops over phases, by name."""
+        if not self.halves:
+            return {f"r{axis}": self.phases} if self.phases > 1 else {}
+        rest = {f"r{axis}": self.phases // 2} if self.phases > 2 else {}
+        return {f"h{axis}": 2} | rest
 
 
 def convolve_transposed(
@@ -123,7 +151,9 @@ def convolve_transposed(
     dilations: Sequence[int],
     groups: int,
     accumulator: str,
-) -> Tensor:
+    starts: Sequence[int],
+    sizes: Sequence[int],
+) -> tuple[Tensor, list[int]]:
     """The transposed convolution: every input adds a scaled kernel to the output.
 
     Args:
@@ -134,57 +164,85 @@ def convolve_transposed(
         dilations: distance between neighbouring taps.
         groups: as in `convolve`.
         accumulator: dtype of products, sums and result.
+        starts: the first output that is wanted, by spatial dimension.
+        sizes: how many are wanted, likewise; those that no input adds to are zero.
 
     Returns:
-        [N, M, *full]; full is at least stride * (spatial - 1) + dilation * (kernel - 1) + 1, and
-        what is beyond that is zero.
+        [N, M, *more], of which what is wanted is a slice, and where that begins by spatial
+        dimension. It is the whole in most cases: where outputs begin with a phase of the kernel
+        that is the first one, or in the middle, and there is a whole number of all phases.
     """
-    batch, spatial = x.shape[0], x.shape[2:]
+    batch = x.shape[0]
     channels = _Channels(groups, weight.shape[1], weight.shape[0] // groups)
-    axes = [
-        _plan_axis(size, stride, dilation)
-        for size, stride, dilation in zip(weight.shape[2:], strides, dilations, strict=True)
-    ]
-    reach = [0, 0, *(plan.reach for plan in axes)]
-    x = b.pad(x, reach, reach, 0)
+    known = zip(weight.shape[2:], strides, dilations, starts, sizes, strict=True)
+    axes = [_plan_axis(*each) for each in known]
+    x = _framed(b, x, axes)
     positions: dict[str, int] = {}
     taps: dict[str, int] = {}
     tap_loops: dict[str, int] = {}
-    for axis, (plan, size) in enumerate(zip(axes, spatial, strict=True)):
-        phase = {f"r{axis}": plan.phases} if plan.phases > 1 else {}
+    for axis, plan in enumerate(axes):
+        phases = plan.phase_sizes(axis)
         tap = {f"k{axis}": plan.taps} if plan.taps > 1 else {}
-        positions |= {f"q{axis}": size + plan.reach} | phase
+        positions |= {f"q{axis}": plan.count} | phases
         taps |= tap
-        tap_loops |= tap | phase
+        tap_loops |= tap | phases
     loops = _Loops(b, {"n": batch} | channels.output_sizes() | positions, channels, taps)
     x = b.reshape(x, [batch, *channels.input_sizes().values(), *x.shape[2:]])
     stored = channels.input_sizes() | ({"m": channels.outputs} if channels.has_outputs else {})
     stored |= tap_loops
     weight = b.reshape(_by_phase(b, weight, axes, dilations), list(stored.values()))
-    read = [loops.expression({f"q{i}": 1, f"k{i}": plan.step}) for i, plan in enumerate(axes)]
+    read = [
+        loops.expression({f"q{i}": 1, f"h{i}": 1, f"k{i}": plan.step})
+        for i, plan in enumerate(axes)
+    ]
     x_map = loops.map([*loops.plain(["n", *channels.input_sizes()]), *read])
     result = loops.contract((x, x_map), (weight, loops.map(loops.plain(stored))), accumulator)
-    sizes = [(size + plan.reach) * plan.phases for plan, size in zip(axes, spatial, strict=True)]
-    return b.reshape(result, [batch, groups * channels.outputs, *sizes])
+    shape = [plan.count * plan.phases for plan in axes]
+    return b.reshape(result, [batch, groups * channels.outputs, *shape]), [
+        plan.crop for plan in axes
+    ]
 
 
-def _plan_axis(taps: int, stride: int, dilation: int) -> _Upsampling:
+def _plan_axis(taps: int, stride: int, dilation: int, start: int, size: int) -> _Upsampling:
     if stride == 1:
-        return _Upsampling(1, taps, dilation)
+        return _Upsampling(1, taps, dilation, start, size, False, 0, size)
     extent = dilation * (taps - 1) + 1
-    return _Upsampling(stride, -(-extent // stride), 1)
+    each = -(-extent // stride)
+    first, phase = divmod(start, stride)
+    if phase == 0 or 2 * phase == stride:
+        return _Upsampling(stride, each, 1, first, -(-size // stride), phase > 0, 0, size)
+    count = -(-(phase + size) // stride)
+    return _Upsampling(stride, each, 1, first, count, False, phase, size)
+
+
+def _framed(b: TensorBuilder, x: Tensor, axes: Sequence[_Upsampling]) -> Tensor:
+    """What outputs see of the input, with zeros around it."""
+    lengths = x.shape[2:]
+    low = [0, 0, *(plan.low for plan in axes)]
+    high = [0, 0, *(plan.end - size for plan, size in zip(axes, lengths, strict=True))]
+    if min(*low, *high) < 0:
+        starts = [max(0, -each) for each in low]
+        ends = [size + min(0, each) for size, each in zip(x.shape, high, strict=True)]
+        shape = [end - start for start, end in zip(starts, ends, strict=True)]
+        x = b.slice(x, starts, shape, [1] * x.rank)
+    return b.pad(x, [max(0, each) for each in low], [max(0, each) for each in high], 0)
 
 
 def _by_phase(
     b: TensorBuilder, weight: Tensor, axes: Sequence[_Upsampling], dilations: Sequence[int]
 ) -> Tensor:
-    """The weight as [C, M / groups, taps, phases, taps, phases, …], the last taps first."""
+    """The weight as [C, M / groups, taps, 2, phases / 2, taps, 2, phases / 2, …].
+
+    The last taps come first, and where outputs begin in the middle of the phases, the second half
+    of these; elsewhere phases are not split.
+    """
     shape, reverse = list(weight.shape[:2]), [False, False]
     for axis, (plan, dilation) in enumerate(zip(axes, dilations, strict=True)):
         if plan.phases > 1:
             weight = _spread(b, weight, axis + 2, dilation, plan.taps * plan.phases)
-        shape += [plan.taps, plan.phases]
-        reverse += [plan.taps > 1, False]
+        parts = 2 if plan.halves else 1
+        shape += [plan.taps, parts, plan.phases // parts]
+        reverse += [plan.taps > 1, plan.halves, False]
     return b.flip(b.reshape(weight, shape), reverse)
 
 

@@ -61,8 +61,7 @@ class OrderWeights:
         elif not has_taps and element != "i8":
             return None
         else:
-            others = sorted([*weights.batch, *weights.columns])
-            order = (*others, *weights.taps, weights.inner)
+            order = (*weights.batch, *weights.columns, *weights.taps, weights.inner)
         return None if order == tuple(sorted(order)) else order
 
 
@@ -74,7 +73,7 @@ class _Weights:
         op: the contraction.
         number: of the operand.
         batch: dimensions whose loops move the other factor as well, and are not summed over.
-        columns: those whose loops move the weights alone.
+        columns: those whose loops move the weights alone, in the order of the result's.
         taps: those that are summed over, but for the innermost one of the other factor.
         inner: that one; where no channels are summed over, the dimension whose loop walks through
             the result, one of `batch`.
@@ -126,11 +125,15 @@ def _weights(op: ir.Operation, static: StaticValues) -> _Weights | None:
     places = range(len(loops))
     if inner not in sums and not (moved[loops.index(inner)] and any(summed)):
         return None
+    written = [_loop(each) for each in maps[2]]
+    columns = [i for i in places if not summed[i] and not moved[i]]
+    if any(loops[i] not in written for i in columns):
+        return None
     return _Weights(
         op,
         number,
         tuple(i for i in places if not summed[i] and moved[i]),
-        tuple(i for i in places if not summed[i] and not moved[i]),
+        tuple(sorted(columns, key=lambda i: written.index(loops[i]))),
         tuple(i for i in places if summed[i] and loops[i] != inner),
         loops.index(inner),
     )

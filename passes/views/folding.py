@@ -21,6 +21,8 @@ from xyntra.passes.views.structured import Interned, Map, Structured, identity
 from xyntra.passes.views.tensors import Tensors, retyped
 from xyntra.passes.views.wants import ANY_ORDER, RESHAPES, Order, Wants, keeps_rows
 
+_CHAIN = 8  # operations that follow a convolution, and are looked at
+
 
 @dataclass(frozen=True)
 class View:
@@ -92,7 +94,7 @@ class Folding:
             order = self.wants.of(value).order
             if order is None or order == identity(len(order)) or op in self.moves:
                 continue
-            if self._writes_channels_last(op):
+            if self._is_computed_channels_last(op):
                 continue
             self.orders[value] = order
             self.affected.add(op)
@@ -101,14 +103,37 @@ class Folding:
             elif op.name in ANY_ORDER:
                 stack.append(op.operands[0])
 
-    def _writes_channels_last(self, op: ir.Operation) -> bool:
-        """Tell whether `op` is a convolution whose output channels lie side by side.
+    def _is_computed_channels_last(self, op: ir.Operation, depth: int = _CHAIN) -> bool:
+        """Tell whether `op` is a convolution whose output channels lie side by side, or follows it.
 
-        Its vectors are of channels: in another order it stores them one number at a time.
+        Its vectors are of channels: in another order it stores them one number at a time. What
+        follows it element by element is computed with it as long as it keeps to that order. A
+        copy of the last, and narrowest, result then costs less than one of the sums.
         """
-        if op.name != "linalg.generic" or not any(self.interned.reductions_of(op)):
+        if op.name in RESHAPES:
+            source = op.operands[0].owner
+            is_op = not isinstance(source, ir.Block) and depth > 0
+            return is_op and self._is_computed_channels_last(source.operation, depth - 1)
+        if op.name != "linalg.generic":
             return False
-        return mixes_channels_last(op, self.interned)
+        if any(self.interned.reductions_of(op)):
+            return mixes_channels_last(op, self.interned)
+        maps = self.interned.maps_of(op)
+        plain, size = identity(maps.loops), self.interned.shape_of(op.results[0])
+        whole = [
+            (value.owner, items)
+            for value, items in zip(op.operands, maps.items[: -len(op.results)], strict=False)
+            if len(items) == maps.loops and self.interned.shape_of(value) == size
+        ]
+        return (
+            depth > 0
+            and all(items == plain for _, items in whole)
+            and any(
+                self._is_computed_channels_last(owner.operation, depth - 1)
+                for owner, _ in whole
+                if not isinstance(owner, ir.Block)
+            )
+        )
 
     def _erase_unused(self) -> None:
         for op in reversed(self.passed):

@@ -360,3 +360,46 @@ func.func @indexed(%x: tensor<2x3x4xf32>, %y: tensor<2x5x4xf32>, %at: tensor<7xi
   } -> tensor<7x2xf32>
   return %r : tensor<7x2xf32>
 }
+
+// -----
+
+// What follows a convolution with channels innermost keeps that order, so that it is computed with it; its result is copied.
+
+// CHECK-LABEL: func.func @behind_a_convolution
+// CHECK: %[[SUMS:.+]] = linalg.generic {{.+}} outs(%{{.+}} : tensor<1x4x5x8xf32>)
+// CHECK: %[[RESULT:.+]] = linalg.generic {{.+}} ins(%[[SUMS]], %{{.+}} : tensor<1x4x5x8xf32>, tensor<8xf32>) outs(%{{.+}} : tensor<1x4x5x8xf16>)
+// CHECK: %[[COPY:.+]] = linalg.generic {{.+}} ins(%[[RESULT]] : tensor<1x4x5x8xf16>) outs(%{{.+}} : tensor<1x8x4x5xf16>)
+// CHECK: return %[[COPY]]
+func.func @behind_a_convolution(%x: tensor<1x6x7x16xf16>, %w: tensor<8x3x3x16xf16>, %b: tensor<8xf32>) -> tensor<1x8x4x5xf16> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1x4x5x8xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<1x4x5x8xf32>) -> tensor<1x4x5x8xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(n, h, w, o, c, i, j) -> (n, h + i, w + j, c)>,
+      affine_map<(n, h, w, o, c, i, j) -> (o, i, j, c)>, affine_map<(n, h, w, o, c, i, j) -> (n, h, w, o)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%x, %w : tensor<1x6x7x16xf16>, tensor<8x3x3x16xf16>) outs(%i : tensor<1x4x5x8xf32>) {
+  ^bb0(%p: f16, %q: f16, %o: f32):
+    %u = arith.extf %p : f16 to f32
+    %v = arith.extf %q : f16 to f32
+    %m = arith.mulf %u, %v : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<1x4x5x8xf32>
+  %f = tensor.empty() : tensor<1x4x5x8xf16>
+  %r = linalg.generic {indexing_maps = [affine_map<(n, h, w, o) -> (n, h, w, o)>, affine_map<(n, h, w, o) -> (o)>,
+      affine_map<(n, h, w, o) -> (n, h, w, o)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%y, %b : tensor<1x4x5x8xf32>, tensor<8xf32>) outs(%f : tensor<1x4x5x8xf16>) {
+  ^bb0(%p: f32, %q: f32, %o: f16):
+    %s = arith.addf %p, %q : f32
+    %t = arith.truncf %s : f32 to f16
+    linalg.yield %t : f16
+  } -> tensor<1x4x5x8xf16>
+  %g = tensor.empty() : tensor<1x8x4x5xf16>
+  %t = linalg.generic {indexing_maps = [affine_map<(n, o, h, w) -> (n, h, w, o)>, affine_map<(n, o, h, w) -> (n, o, h, w)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%r : tensor<1x4x5x8xf16>) outs(%g : tensor<1x8x4x5xf16>) {
+  ^bb0(%p: f16, %o: f16):
+    linalg.yield %p : f16
+  } -> tensor<1x8x4x5xf16>
+  return %t : tensor<1x8x4x5xf16>
+}

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torch_mlir.dialects import arith
@@ -13,7 +14,7 @@ from xyntra.passes.lower.cuda.contraction.wgmma_tiles import BLOCK, BLOCK_BYTES
 from xyntra.passes.lower.cuda.ptx.tma import cp_async_bulk_tensor_load
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
 from xyntra.passes.lower.gpu.conv.image_axes import ImageAxis
-from xyntra.passes.lower.gpu.emit.thread_grid import i32
+from xyntra.passes.lower.gpu.emit.thread_grid import as_i32, i32
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,9 @@ class Image:
             moved: ir.Value = i32(0)
             if axis.tap is not None:
                 moved = arith.muli(taps[axis.tap], i32(axis.spread))
+            for loop, positions in axis.shifts:
+                ahead = arith.muli(as_i32(place.batch[loop]), i32(positions))
+                moved = arith.addi(moved, ahead)
             offsets.append(arith.trunci(short, moved))
         places.append(rest)
         cp_async_bulk_tensor_load(
@@ -95,21 +99,34 @@ class Weights:
     Attributes:
         is_deep: channels are neighbours in memory; else columns are.
         taps: of the filter.
-        map: of the tensor: channels and columns, with the taps behind both or between them.
+        others: the dimensions of the tensor besides channels and columns: loops over taps, and of
+            the batch, each with how far a step of it moves.
+        map: of the tensor: channels and columns, with `others` behind both or between them.
         copies: of which a stage needs as many.
     """
 
     is_deep: bool
     taps: Taps
+    others: tuple[tuple[tuple[int, int], ...], ...]
     map: TensorMap
     copies: int
 
     def bring(self, stage: StageTarget, place: StagePlace) -> None:
         """Emit the copies of one stage."""
         channel, numbers = self.taps.at(place.step)
-        taps = [numbers[loop] for loop, _ in self.taps.loops]
+        taps = [self._along(loops, numbers, place) for loops in self.others]
         for number in range(self.copies):
             target = arith.addi(stage.target, i32(number * BLOCK_BYTES))
             column = arith.addi(place.first, i32(number * BLOCK))
             corner = [channel, *taps, column] if self.is_deep else [column, channel, *taps]
             cp_async_bulk_tensor_load(target, stage.tensor, corner, stage.full)
+
+    def _along(
+        self, loops: Sequence[tuple[int, int]], taps: dict[int, ir.Value], place: StagePlace
+    ) -> ir.Value:
+        """Return where a stage lies along a dimension, an i32."""
+        total: ir.Value = i32(0)
+        for loop, step in loops:
+            number = taps[loop] if loop in taps else as_i32(place.batch[loop])
+            total = arith.addi(total, arith.muli(number, i32(step)))
+        return total

@@ -31,7 +31,7 @@ from xyntra.passes.lower.gpu.conv.image_axes import ImageAxis, image_axes
 from xyntra.passes.lower.gpu.conv.window import Window
 from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.nests.epilogue import Epilogue
-from xyntra.passes.lower.nests.linear_nest import Access
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.memrefs import view_offset
 
 _TILES = (*TILES, *(Tile(64, 64, split=split) for split in (2, 4, 8)))
@@ -71,7 +71,7 @@ def plan_convolution(
     deep = [loop for loop in product.depth if image.strides[loop] == 1]
     rest = [loop for loop in product.depth if loop not in deep]
     axes = image_axes(nest, image, product.rows, rest, windows) if len(deep) == 1 else None
-    if axes is None or product.batch:
+    if axes is None or not _shifts_only(product, axes):
         return None
     channels = depth(product)
     loops = tuple((axis.tap, axis.taps) for axis in axes if axis.tap is not None)
@@ -131,7 +131,7 @@ def _image(
     nest, access = product.nest, product.left
     last = axes[-1] if len(axes) > 1 and axes[-1].is_plain else None
     spatial = [axis for axis in axes if axis is not last]
-    if not _fits(spatial):
+    if not _fits(spatial, nest):
         return None
     start = access.offset - sum(axis.first * axis.stride for axis in spatial)
     channels = Dimension(nest.loops[deep].extent, 1)
@@ -153,7 +153,17 @@ def _image(
     return Image(tuple(spatial), last, taps, found)
 
 
-def _fits(axes: Sequence[ImageAxis]) -> bool:
+def _shifts_only(product: Product, axes: Sequence[ImageAxis]) -> bool:
+    """Tell whether loops of the batch shift the image, and choose weights."""
+    shifts = [loop for axis in axes for loop, _ in axis.shifts]
+    return sorted(shifts) == sorted(product.batch)
+
+
+def _most_shifted(axis: ImageAxis, nest: LinearNest) -> int:
+    return sum((nest.loops[loop].extent - 1) * positions for loop, positions in axis.shifts)
+
+
+def _fits(axes: Sequence[ImageAxis], nest: LinearNest) -> bool:
     """Tell whether a tensor map can describe so many axes, steps and distances."""
     count = len(axes)
     if not 1 <= count <= _MAX_AXES:
@@ -161,7 +171,7 @@ def _fits(axes: Sequence[ImageAxis]) -> bool:
     corner, offset = _CORNERS[count], _OFFSETS[count]
     return all(
         all(-corner <= each < corner for each in axis.corners)
-        and (axis.taps - 1) * axis.spread < offset
+        and (axis.taps - 1) * axis.spread + _most_shifted(axis, nest) < offset
         and axis.step <= _MAX_STEP
         and axis.spread > 0
         for axis in axes
@@ -172,15 +182,40 @@ def _weights(product: Product, deep: int, taps: Taps, tile: Tile) -> Weights | N
     nest, access = product.nest, product.right
     columns = product.dimensions(access, product.columns)
     channels = Dimension(nest.loops[deep].extent, access.strides[deep])
-    others = [Dimension(extent, access.strides[loop]) for loop, extent in taps.loops]
+    others, loops = _besides_columns(product, taps)
     if len(columns) != 1:
         return None
     if channels.stride == 1:
         dimensions = [channels, *others, columns[0]]
         found = tensor_map(access, dimensions, (taps.channels, 1), product.element)
         box = (taps.channels, *[1] * len(others), tile.columns)
-        return None if found is None else Weights(True, taps, replace(found, box=box), 1)
+        return None if found is None else Weights(True, taps, loops, replace(found, box=box), 1)
     if product.element == "tf32":
         return None  # the hardware transposes 16-bit elements alone
     found = tensor_map(access, [columns[0], channels, *others], (BLOCK, BLOCK), product.element)
-    return None if found is None else Weights(False, taps, found, tile.columns // BLOCK)
+    return None if found is None else Weights(False, taps, loops, found, tile.columns // BLOCK)
+
+
+def _besides_columns(
+    product: Product, taps: Taps
+) -> tuple[list[Dimension], tuple[tuple[tuple[int, int], ...], ...]]:
+    """Return further dimensions of weights, and of each the loops with how far a step moves.
+
+    Of a batch there are more loops than a tensor map has dimensions: neighbours are one.
+    """
+    nest, strides = product.nest, product.right.strides
+    dimensions = [Dimension(extent, strides[loop]) for loop, extent in taps.loops]
+    members: list[tuple[tuple[int, int], ...]] = [((loop, 1),) for loop, _ in taps.loops]
+    if not product.batch:
+        return dimensions, tuple(members)
+    dimensions, members = [], []
+    loops = [*(loop for loop, _ in taps.loops), *product.batch]
+    for loop in sorted(loops, key=lambda each: strides[each]):
+        extent, last = nest.loops[loop].extent, dimensions[-1] if dimensions else None
+        if last is not None and strides[loop] == last.stride * last.extent:
+            dimensions[-1] = Dimension(last.extent * extent, last.stride)
+            members[-1] = (*members[-1], (loop, last.extent))
+        else:
+            dimensions.append(Dimension(extent, strides[loop]))
+            members.append(((loop, 1),))
+    return dimensions, tuple(members)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
@@ -18,9 +18,11 @@ from xyntra.passes.lower.gpu.conv.choice import is_windowed
 from xyntra.passes.lower.gpu.conv.pooling import pooling_of
 from xyntra.passes.lower.gpu.conv.sliding import sliding_windows
 from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
+from xyntra.passes.lower.gpu.stages.generalize_copies import copying
 from xyntra.passes.lower.gpu.stages.stage import Stage, stages_of, tidy
 from xyntra.passes.lower.nests.kernel_function import kernel_function
-from xyntra.passes.lower.nests.memrefs import written_by
+from xyntra.passes.lower.nests.memrefs import allocate, written_by
+from xyntra.passes.lower.row_major import row_major_steps
 from xyntra.passes.registry import register_pass
 
 
@@ -30,7 +32,7 @@ class FoldPadding:
     """Move what pads an image for one contraction into its stage, which then need not do it.
 
     The contraction reads the image itself, and takes the value of the padding for what lies
-    outside.
+    outside. An image in another order is copied into that of the padded one, but without padding.
     """
 
     name: ClassVar[str] = "fold-padding"
@@ -45,30 +47,55 @@ class FoldPadding:
         work = [op for stage in stages for op in stage.operations]
         for stage in stages:
             padding = _foldable(stage, work, device)
-            if padding is None:
+            turned = _foldable(stage, work, device, in_order=True) if padding is None else None
+            found = padding or turned
+            if found is None:
                 continue
             makers = [
-                each for each in stages if any(op in padding.operations for op in each.operations)
+                each for each in stages if any(op in found.operations for op in each.operations)
             ]
-            if all(op in padding.operations for each in makers for op in each.operations):
-                for op in padding.operations:
-                    op.move_before(stage.operations[0])
+            if all(op in found.operations for each in makers for op in each.operations):
+                first = stage.operations[0]
+                for op in found.operations if turned is None else _brought_in_order(turned, stage):
+                    op.move_before(first)
         tidy(function)
 
 
-def _foldable(stage: Stage, work: Sequence[ir.Operation], device: Device) -> Padding | None:
-    """Return what pads a factor of the stage's contraction, if that can read around it."""
+def _brought_in_order(padding: Padding, stage: Stage) -> tuple[ir.Operation, ir.Operation]:
+    """Let the copy bring an image in order without its padding; return what pads it from there."""
+    fill, copy = padding.operations
+    middle = copy.operands[1]
+    maker = copy.parent
+    with copy.location, ir.InsertionPoint(maker):
+        image = allocate(padding.sizes, ir.MemRefType(middle.type).element_type)
+    with copy.location, ir.InsertionPoint(stage.operations[0]):
+        pads = copying(image, middle)
+    copy.operands[1] = image
+    return fill, pads
+
+
+def _foldable(
+    stage: Stage, work: Sequence[ir.Operation], device: Device, *, in_order: bool = False
+) -> Padding | None:
+    """Return what pads a factor of the stage's contraction, if that can read around it.
+
+    Args:
+        stage: the stage.
+        work: all that the kernel computes, in order.
+        device: that the code is for.
+        in_order: the image has first been brought in the order of what is padded.
+    """
     group = stage.contraction
     if group is None or group.windows:
         return None
     contraction = next(op for op in stage.operations if ANCHOR in op.attributes)
     written = [value for op in stage.operations for value in written_by(op)]
-    pooling = pooling_of(group)
+    pooling = None if in_order else pooling_of(group)
     if pooling is not None:
         padding = padding_of(work, contraction, pooling.image, written)
         around = None if padding is None else reading(group, pooling.image, padding)
         return padding if around is not None and pooling_of(around) is not None else None
-    windows = sliding_windows(group)
+    windows = None if in_order else sliding_windows(group)
     if windows is not None:
         padding = padding_of(work, contraction, windows.image, written)
         around = None if padding is None else reading(group, windows.image, padding)
@@ -81,7 +108,7 @@ def _foldable(stage: Stage, work: Sequence[ir.Operation], device: Device) -> Pad
         padding = padding_of(work, contraction, factor, written)
         if padding is None or not padding.is_zero:
             continue
-        found = reading(group, factor, padding)
+        found = reading(group, factor, _in_order(padding) if in_order else padding)
         other = None if found is None else _plan(found, device)
         if other is None:
             continue
@@ -90,6 +117,12 @@ def _foldable(stage: Stage, work: Sequence[ir.Operation], device: Device) -> Pad
         if after.neighbours >= before.neighbours and after.runs_deep == before.runs_deep:
             return padding
     return None
+
+
+def _in_order(padding: Padding) -> Padding:
+    """Return `padding` of an image that lies in the order of what is padded."""
+    image = replace(padding.image, offset=0, strides=tuple(row_major_steps(padding.sizes)))
+    return replace(padding, image=image)
 
 
 def _plan(group: ContractionGroup, device: Device) -> MmaPlan | FmaPlan | None:

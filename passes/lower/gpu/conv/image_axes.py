@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
 
 from xyntra.passes.lower.gpu.conv.window import Window
@@ -27,6 +27,7 @@ class ImageAxis:
         first: position of the first tap at the first output; negative in front of the image.
         size: positions of the image.
         stride: elements from one position to the next.
+        shifts: other loops of the output that move all of this, with the positions of one step.
     """
 
     row: int | None
@@ -38,6 +39,7 @@ class ImageAxis:
     first: int
     size: int
     stride: int
+    shifts: tuple[tuple[int, int], ...] = ()
 
     @property
     def corners(self) -> tuple[int, int]:
@@ -47,7 +49,12 @@ class ImageAxis:
     @property
     def is_plain(self) -> bool:
         """Whether outputs simply lie behind each other, without taps."""
-        return self.tap is None and self.corners == (0, 0) and self.step == 1
+        return self.tap is None and self.corners == (0, 0) and self.step == 1 and not self.shifts
+
+    def shifted(self, nest: LinearNest, loop: int, positions: int) -> ImageAxis:
+        """Return the dimension with one more loop that moves outputs and taps by `positions`."""
+        more = (nest.loops[loop].extent - 1) * positions
+        return replace(self, shifts=(*self.shifts, (loop, positions)), size=self.size + more)
 
 
 def image_axes(
@@ -62,7 +69,7 @@ def image_axes(
     Args:
         nest: a convolution.
         access: the image.
-        rows: loops of the outputs, outermost first.
+        rows: loops of the outputs, outermost first; others that move the image shift it.
         taps: loops of the reduction but for that of the channels.
         windows: dimensions in which the image may be read outside of its memory.
 
@@ -71,24 +78,59 @@ def image_axes(
     """
     left, found = [*rows, *taps], []
     for window in windows:
-        axis = _windowed(nest, access, rows, window)
-        if axis is None or any(loop not in left for loop, _ in window.steps):
+        axis = _windowed(nest, access, rows, taps, window)
+        own = [] if axis is None else [loop for loop in (axis.row, axis.tap) if loop is not None]
+        if axis is None or any(loop not in left for loop in own):
             return None
         left = [loop for loop in left if loop not in (axis.row, axis.tap)]
         found.append(axis)
     if any(access.strides[loop] <= 0 for loop in left):
         return None
     inside = _inside(nest, access, _pairs(access, rows, left))
+    axes: list[ImageAxis] | None = [*found, *inside]
+    for loop in _shifting(nest, access, [*rows, *taps], windows):
+        axes = None if axes is None else _with_shift(nest, access, axes, loop)
+    if axes is None:
+        return None
     order: dict[int | None, int] = {row: place for place, row in enumerate(reversed(rows))}
-    return sorted([*found, *inside], key=lambda axis: order.get(axis.row, -1))
+    return sorted(axes, key=lambda axis: order.get(axis.row, -1))
+
+
+def _shifting(
+    nest: LinearNest, access: Access, known: Sequence[int], windows: Sequence[Window]
+) -> list[int]:
+    """Return the loops of the output that move the image, and are not known yet."""
+    found = [*known, *(loop for window in windows for loop, _ in window.steps)]
+    loops = enumerate(nest.loops)
+    return [
+        i for i, loop in loops if not loop.is_reduction and access.strides[i] and i not in found
+    ]
+
+
+def _with_shift(
+    nest: LinearNest, access: Access, axes: Sequence[ImageAxis], loop: int
+) -> list[ImageAxis] | None:
+    """Return dimensions without padding with one more loop that shifts one of them."""
+    stride = access.strides[loop]
+    fitting = [axis for axis in axes if axis.tap is not None and stride % axis.stride == 0]
+    if not fitting or stride < 0:
+        return None
+    found = max(fitting, key=lambda axis: axis.stride)
+    shifted = found.shifted(nest, loop, stride // found.stride)
+    return [shifted if axis is found else axis for axis in axes]
 
 
 def _windowed(
-    nest: LinearNest, access: Access, rows: Sequence[int], window: Window
+    nest: LinearNest,
+    access: Access,
+    rows: Sequence[int],
+    known: Sequence[int],
+    window: Window,
 ) -> ImageAxis | None:
     steps = dict(window.steps)
     outputs = [loop for loop in steps if loop in rows]
-    taps = [loop for loop in steps if loop not in rows]
+    taps = [loop for loop in steps if loop in known]
+    shifts = tuple((loop, step) for loop, step in steps.items() if loop not in (*rows, *known))
     units = {access.strides[loop] // step for loop, step in steps.items()}
     exact = all(access.strides[loop] % step == 0 for loop, step in steps.items())
     if len(outputs) > 1 or len(taps) > 1 or len(units) != 1 or not exact:
@@ -104,6 +146,7 @@ def _windowed(
         window.first,
         window.size,
         units.pop(),
+        shifts,
     )
 
 

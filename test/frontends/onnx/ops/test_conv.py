@@ -88,6 +88,13 @@ TRANSPOSED: list[tuple[Shape, Shape, dict[str, Any]]] = [
         {"strides": [3, 2], "output_shape": [10, 8], "auto_pad": "SAME_UPPER"},
     ),
     ((1, 2, 3, 3), (2, 1, 3, 3), {"strides": [3, 2], "output_shape": [10, 8]}),
+    ((2, 3, 5, 4), (3, 2, 4, 4), {"strides": [2, 2], "pads": [1, 1, 1, 1]}),
+    ((1, 3, 5), (3, 2, 8), {"strides": [4], "pads": [2, 2]}),
+    ((1, 3, 5), (3, 2, 8), {"strides": [4], "pads": [2, 1], "output_padding": [2]}),
+    ((1, 3, 5), (3, 2, 10), {"strides": [5], "pads": [3, 3], "output_padding": [1]}),
+    ((1, 4, 6), (4, 1, 5), {"strides": [6], "pads": [9, 7], "group": 4, "dilations": [4]}),
+    ((1, 2, 7), (2, 3, 3), {"strides": [1], "pads": [4, 3]}),
+    ((1, 2, 7), (2, 3, 2), {"strides": [1], "pads": [0, 1], "dilations": [3]}),
 ]
 
 

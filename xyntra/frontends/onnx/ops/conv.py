@@ -74,15 +74,6 @@ def conv_transpose(node: Node) -> Tensor:
     kernel = kernel_of_weight(node, weight.shape)
     strides = spatial_attribute(node, "strides", len(kernel), 1, 1)
     dilations = spatial_attribute(node, "dilations", len(kernel), 1, 1)
-    full = convolve_transposed(
-        node.b,
-        x,
-        weight,
-        strides=strides,
-        dilations=dilations,
-        groups=groups,
-        accumulator=accumulator_of(x.dtype),
-    )
     extents = [
         stride * (size - 1) + dilation * (taps - 1) + 1
         for size, taps, stride, dilation in zip(
@@ -90,7 +81,20 @@ def conv_transpose(node: Node) -> Tensor:
         )
     ]
     starts, sizes = _crop(node, x.shape[2:], extents, strides)
-    return add_channel_bias(node, _cut(node, full, starts, sizes), 2, x.dtype)
+    found, starts = convolve_transposed(
+        node.b,
+        x,
+        weight,
+        strides=strides,
+        dilations=dilations,
+        groups=groups,
+        accumulator=accumulator_of(x.dtype),
+        starts=starts,
+        sizes=sizes,
+    )
+    result = add_channel_bias(node, found, 2, x.dtype)
+    shape = [*result.shape[:2], *sizes]
+    return node.b.slice(result, [0, 0, *starts], shape, [1] * result.rank)
 
 
 def _crop(
@@ -123,12 +127,3 @@ def _crop(
     if len(wanted) != rank or min(wanted) < 1:
         raise node.invalid(f"the result would have the spatial shape {wanted}")
     return starts, wanted
-
-
-def _cut(node: Node, full: Tensor, starts: Sequence[int], sizes: Sequence[int]) -> Tensor:
-    """Elements `starts` to `starts + sizes` of the spatial dimensions; zero beyond the end."""
-    lengths = full.shape[2:]
-    missing = [max(0, a + n - size) for a, n, size in zip(starts, sizes, lengths, strict=True)]
-    full = node.b.pad(full, [0] * full.rank, [0, 0, *missing], 0)
-    shape = [*full.shape[:2], *sizes]
-    return node.b.slice(full, [0, 0, *starts], shape, [1] * full.rank)
