@@ -6,8 +6,10 @@ worst, NaN being the worst; below, the position. Keys are distinct, one comparis
 orders them, and of equal values the one of lower position comes first.
 
 A few elements are kept in a sorted list: a block of the axis is looked at again only if its best
-value may enter. Many are sorted: runs of a few keys by insertion, then merged from both of their
-ends at a time, which needs no bounds (I. van den Hoven, *quadsort*, 2021).
+value may enter. More are gathered: what may still be among the best is appended to a buffer, and
+whenever that is full, the best of it are found by bisection of their values, and stay. Many are
+sorted: runs of a few keys by insertion, then merged from both of their ends at a time, which needs
+no bounds (I. van den Hoven, *quadsort*, 2021).
 """
 
 from __future__ import annotations
@@ -32,6 +34,9 @@ _RUN = 8  # keys that are sorted by insertion, at most
 _WORST = (1 << 64) - 1
 _LOW = (1 << 32) - 1
 _SORT_COST = 4.0  # of a key in one merge, in steps of an insertion
+_LOOK_COST = 2.0  # of an element that may enter the buffer
+_CUT_COST = 5.0  # of a key when the buffer is cut
+_LEAST_BUFFER = 512
 
 Read = Callable[[Scalar], Scalar]
 
@@ -54,8 +59,7 @@ def best_along(b: TensorBuilder, x: Tensor, axis: int, k: int, largest: bool) ->
     shape = [k if d == axis else n for d, n in enumerate(x.shape)]
     best = [Tensor(b.fill(shape, dtype, 0), dtype) for dtype in (x.dtype, "int64")]
     length = x.shape[axis]
-    few = k * k * (1 + log(length / k)) < _SORT_COST * length * max(1.0, log(length / _RUN, 2))
-    keys_of = _few_keys if few else _sorted_keys
+    keys_of = _cheapest(length, k)
 
     def body(row: list[Scalar], state: list[Tensor]) -> list[Tensor]:
         def read(place: Scalar) -> Scalar:
@@ -81,6 +85,29 @@ def best_along(b: TensorBuilder, x: Tensor, axis: int, k: int, largest: bool) ->
 
     # Simplification would take a loop of one iteration apart, and a kernel is one operation.
     return _named(for_each(b, [2], best, only), x, axis, largest)
+
+
+def _cheapest(length: int, k: int) -> Callable[..., Tensor]:
+    """The way to the best keys that takes the fewest steps."""
+    entering = k * (1 + log(length / k))  # of elements in random order
+    size = _buffer_size(k)
+    looked_at = min(length, _BLOCK * entering)
+    cuts = 1 + max(0.0, entering - size) / (size - k)
+    gathered = _LOOK_COST * looked_at + _CUT_COST * min(length, size) * cuts
+    costs = {
+        _few_keys: k * entering,
+        _gathered_keys: gathered + _sort_cost(k),
+        _sorted_keys: _sort_cost(length),
+    }
+    return min(costs, key=lambda each: costs[each])
+
+
+def _sort_cost(length: int) -> float:
+    return _SORT_COST * length * max(1.0, log(length / _RUN, 2))
+
+
+def _buffer_size(k: int) -> int:
+    return max(4 * k, _LEAST_BUFFER)
 
 
 def _named(best: list[Tensor], x: Tensor, axis: int, largest: bool) -> list[Tensor]:
@@ -165,8 +192,104 @@ def _few_keys(b: TensorBuilder, read: Read, length: int, k: int, largest: bool) 
     return block(constant(blocks * _BLOCK, "index"), left, keys)[0] if left else keys[0]
 
 
+def _gathered_keys(b: TensorBuilder, read: Read, length: int, k: int, largest: bool) -> Tensor:
+    """The `k` best keys, sorted, out of a buffer of those that may be among them.
+
+    Beside the buffer there are two numbers: how many keys are in it, and the rank below which
+    elements enter.
+    """
+    size = _buffer_size(k)
+
+    def element(place: Scalar, keys: list[Tensor], marks: list[Scalar]) -> Carried:
+        count, limit = marks
+        key = _key(read, place, largest)
+        keys = [insert(key, keys[0], [count.cast("index")])]
+        return keys, [count + ((key >> 32) < limit).cast("uint64"), limit]
+
+    def block(first: Scalar, count: int, state: list[Tensor]) -> list[Tensor]:
+        steps = constant(count, "index")
+
+        def better(step: Scalar, _: list[Tensor], best: list[Scalar]) -> Carried:
+            return [], [best[0].minimum(rank_of(read(first + step), largest))]
+
+        def look() -> list[Tensor]:
+            def append(step: Scalar, inner: list[Tensor], marks: list[Scalar]) -> Carried:
+                return element(first + step, inner, marks)
+
+            found = carry_range(steps, state[:1], _marks(b, state), append)
+            full = found[1][0] > size
+            return when(full, _marked(found, state), lambda: _cut(b, _marked(found, state), k))
+
+        best = carry_range(steps, [], [constant(_LOW, "uint32")], better)[1][0]
+        return when(best.cast("uint64") < _marks(b, state)[1], state, look)
+
+    # Every element enters at first, and there is always place for one block more.
+    state = [_empty(b, size + _BLOCK + 1), _empty(b, 2)]
+    state = _marked((state[:1], [constant(0, "uint64"), constant(_LOW + 1, "uint64")]), state)
+    blocks, left = divmod(length, _BLOCK)
+    if blocks:
+        state = for_range(blocks, state, lambda i, inner: block(i * _BLOCK, _BLOCK, inner))
+    if left:
+        state = block(constant(blocks * _BLOCK, "index"), left, state)
+    more = _marks(b, state)[0] > k
+    buffer = when(more, state, lambda: _cut(b, state, k))[0]
+    return _sorted(b, lambda place: b.extract(buffer, [place]), k)
+
+
+def _marks(b: TensorBuilder, state: list[Tensor]) -> list[Scalar]:
+    return [b.extract(state[1], [constant(place, "index")]) for place in range(2)]
+
+
+def _marked(found: Carried, state: list[Tensor]) -> list[Tensor]:
+    """The buffer and the numbers beside it, after a loop that carried them."""
+    buffer, values = found
+    marks = state[1]
+    for place, value in enumerate(values):
+        marks = insert(value, marks, [constant(place, "index")])
+    return [buffer[0], marks]
+
+
+def _cut(b: TensorBuilder, state: list[Tensor], k: int) -> list[Tensor]:
+    """Keep the `k` best keys of the buffer, in their order; of equal values the first ones."""
+    buffer, count = state[0], _marks(b, state)[0].cast("index")
+
+    def number_below(limit: Scalar) -> Scalar:
+        def add(step: Scalar, _: list[Tensor], total: list[Scalar]) -> Carried:
+            return [], [total[0] + (b.extract(buffer, [step]) < limit).cast("uint64")]
+
+        return carry_range(count, [], [constant(0, "uint64")], add)[1][0]
+
+    def halve(_: Scalar, __: list[Tensor], bounds: list[Scalar]) -> Carried:
+        low, high = bounds  # the rank of the last key to keep is from `low` to `high`
+        middle = (low + high) >> 1
+        enough = number_below((middle + 1) << 32) >= k
+        return [], [enough.select(low, middle + 1), enough.select(middle, high)]
+
+    bounds = [constant(0, "uint64"), constant(_LOW, "uint64")]
+    last = carry_range(constant(32, "index"), [], bounds, halve)[1][0]
+    equal = constant(k, "uint64") - number_below(last << 32)
+
+    def keep(step: Scalar, keys: list[Tensor], carried: list[Scalar]) -> Carried:
+        place, left = carried
+        key = b.extract(keys[0], [step])
+        rank = key >> 32
+        is_last = rank.equals(last)
+        stays = (rank < last) | (is_last & (left > 0))
+        drawn = (is_last & stays).cast("uint64")
+        kept = [insert(key, keys[0], [place])]
+        return kept, [place + stays.cast("uint64").cast("index"), left - drawn]
+
+    kept = carry_range(count, [buffer], [constant(0, "index"), equal], keep)[0]
+    return _marked((kept, [constant(k, "uint64"), last]), state)
+
+
 def _sorted_keys(b: TensorBuilder, read: Read, length: int, k: int, largest: bool) -> Tensor:
     """All keys, sorted, and some that are the worst behind them."""
+    return _sorted(b, lambda place: _key(read, place, largest), length)
+
+
+def _sorted(b: TensorBuilder, key_at: Read, length: int) -> Tensor:
+    """The keys at places below `length`, sorted, and some that are the worst behind them."""
     levels = max(0, ceil(log(length / _RUN, 2)))
     run = -(-length >> levels)
     end = constant(length - 1, "index")
@@ -175,7 +298,7 @@ def _sorted_keys(b: TensorBuilder, read: Read, length: int, k: int, largest: boo
         def step(i: Scalar, inner: list[Tensor]) -> list[Tensor]:
             place = number * run + i
             inside = place <= end
-            key = _key(read, inside.select(place, end), largest)
+            key = key_at(inside.select(place, end))
             chosen = inside.select(key, constant(_WORST, "uint64"))
             return [_insert_key(b, inner[0], chosen, number * run, run)]
 

@@ -26,6 +26,7 @@ EMITTERS = tuple(
     for name in (
         "attention_blocks",
         "convolution_emitter",
+        "gathered_rows",
         "window_emitter",
         "winograd_emitter",
         "integer_emitter",

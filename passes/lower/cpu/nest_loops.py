@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any, ClassVar
 
 from xyntra.dialects.attention import OP as ATTENTION
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.emitter import Choices, Emitter, Stage, emit_scheduled, require
+from xyntra.passes.lower.cpu.gather_plan import plan_gathers
 from xyntra.passes.lower.cpu.machine import LoweringOptions
 from xyntra.passes.lower.cpu.streams import moved_bytes
 from xyntra.passes.lower.cpu.told import bad_schedule, own_schedule
@@ -60,6 +62,21 @@ class TransposedChoices(Choices):
     """
 
     edge: int = 0
+
+
+@dataclass(frozen=True)
+class GatherChoices(Choices):
+    """What the emitter of code that looks elements up can be told.
+
+    Attributes:
+        vector: elements of a vector.
+        past_caches: whether the result is stored past the caches.
+        separable: whether the rows of a sum over rows and columns are added first.
+    """
+
+    vector: int = 0
+    past_caches: bool = False
+    separable: bool = False
 
 
 @dataclass(frozen=True)
@@ -218,6 +235,48 @@ class _TransposedTiles(_Loops):
         yield from map(TransposedChoices, EDGES)
 
 
+class _GatheredRows(_Loops):
+    name = "gathered-rows"
+    choices = GatherChoices
+
+    def choose(self, place: _Run, machine: LoweringOptions) -> GatherChoices | None:
+        found = plan_gathers(place.shared(1).nests[0]) if place.longest == 1 else None
+        widest = machine.vector_bits // _BITS
+        if found is None or widest < 2:
+            return None
+        lanes = min(widest, 1 << (found.extent.bit_length() - 1))
+        moved = moved_bytes([found.nest], lambda memory: is_private(memory, place.operations[:1]))
+        past_caches = moved >= machine.cache_bytes
+        return GatherChoices(lanes, past_caches, found.separable is not None)
+
+    def check(self, place: _Run, choices: GatherChoices) -> None:
+        found = plan_gathers(place.shared(1).nests[0])
+        if found is None:
+            raise bad_schedule(place.op, f"{self.name} makes no code of this")
+        vector = choices.vector
+        is_legal = 1 < vector <= found.extent and vector & (vector - 1) == 0
+        allowed = f"allowed are powers of two from 2 to {found.extent}"
+        require(is_legal, place, "vector", vector, allowed)
+        is_legal = found.separable is not None or not choices.separable
+        require(is_legal, place, "separable", choices.separable, "it is no sum of rows")
+
+    def emit(self, place: _Run, choices: GatherChoices) -> None:
+        found = plan_gathers(place.with_buffers(1).nests[0])
+        if found is None:
+            raise ValueError("the schedule has not been checked")
+        from xyntra.passes.lower.cpu.gathered_rows import GatheredRows
+
+        past_caches, separable = choices.past_caches, choices.separable
+        rows = GatheredRows.of(found, choices.vector, past_caches=past_caches, separable=separable)
+        rows.emit()
+
+    def space(self, place: _Run, machine: LoweringOptions) -> Iterator[GatherChoices]:
+        widest = machine.vector_bits // _BITS
+        for vector in (widest, widest // 2):
+            for past_caches, separable in product((False, True), repeat=2):
+                yield GatherChoices(vector, past_caches, separable)
+
+
 class _ScalarLoops(_Loops):
     name = "scalar-loops"
     choices = ScalarChoices
@@ -256,7 +315,9 @@ def _find(op: ir.Operation, taken: Taken) -> _Run | None:
     return _Run(op, taken) if is_suitable(op) else None
 
 
-STAGE = Stage("nest-loops", _find, (_VectorRows(), _TransposedTiles(), _ScalarLoops()))
+STAGE = Stage(
+    "nest-loops", _find, (_VectorRows(), _TransposedTiles(), _GatheredRows(), _ScalarLoops())
+)
 
 
 @register_pass

@@ -120,6 +120,43 @@ def test_the_best_of_many(length: int, k: int) -> None:
     np.testing.assert_array_equal(values, np.take_along_axis(x, places, 1))
 
 
+GATHERED = {
+    "random": lambda g, shape: g.standard_normal(shape),
+    "growing": lambda g, shape: np.broadcast_to(np.arange(shape[1]), shape),
+    "falling": lambda g, shape: np.broadcast_to(-np.arange(shape[1]), shape),
+    "few-values": lambda g, shape: g.integers(0, 3, shape),
+    "one-value": lambda g, shape: np.ones(shape),
+    "nan": lambda g, shape: np.where(g.random(shape) < 0.9, np.nan, g.standard_normal(shape)),
+    "infinite": lambda g, shape: g.choice([np.inf, -np.inf, 0.0, -0.0, 1e-45, 3e38], shape),
+}
+
+
+@pytest.mark.parametrize("largest", [0, 1])
+@pytest.mark.parametrize(("length", "k"), [(700, 100), (2500, 100), (4099, 130), (20000, 60)])
+@pytest.mark.parametrize("values", GATHERED)
+def test_gathering_the_best(values: str, length: int, k: int, largest: int) -> None:
+    """Of thousands of elements a hundred, in orders in which few or all may be among them."""
+    x = GATHERED[values](np.random.default_rng(length), (2, length)).astype(np.float32)
+    options = {"constants": {"k": np.array([k])}, "outputs": 2, "largest": largest}
+    found, places = run(node_model("TopK", {"x": x}, **options), {"x": x})
+    order = np.where(np.isnan(x), np.inf, -x if largest else x)
+    worst = np.isnan(x)  # behind infinities, which are as large in `order`
+    expected = np.lexsort((np.broadcast_to(np.arange(length), x.shape), worst, order), axis=1)
+    np.testing.assert_array_equal(places, expected[:, :k])
+    np.testing.assert_array_equal(found, np.take_along_axis(x, places, 1))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.int8, np.int32, np.uint32])
+def test_gathering_the_best_along_other_axes(dtype: type) -> None:
+    x = np.random.default_rng(5).integers(0, 120, (2500, 3)).astype(dtype)
+    options = {"constants": {"k": np.array([100])}, "outputs": 2, "axis": 0}
+    found, places = run(node_model("TopK", {"x": x}, **options), {"x": x})
+    np.testing.assert_array_equal(
+        places, np.argsort(-x.astype(np.float64), axis=0, kind="stable")[:100]
+    )
+    np.testing.assert_array_equal(found, np.take_along_axis(x, places, 0))
+
+
 def test_top_k_by_attribute() -> None:
     x = np.random.default_rng(3).standard_normal((4, 7)).astype(np.float32)
     check_node("TopK", {"x": x}, opset=9, outputs=2, k=2)

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Finds elementwise code that looks elements up, and can do so on vectors.
+
+A value is uniform, where it is the same along the innermost loop, a step, where it is an index that
+moves with that loop, or has lanes. A sum of elements at a few rows and columns, each with a weight
+for its row and one for its column, as interpolation makes it, is separable: rows are added first,
+once for a row of the result, and columns looked up in that (Keys, "Cubic convolution interpolation
+for digital image processing", 1981, section IV).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.nests.kernel_function import terminator
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
+from xyntra.passes.lower.nests.memrefs import has_static_layout, root, span
+
+__all__ = ["GatherPlan", "Kind", "Separable", "plan_gathers"]
+
+_LOAD = "memref.load"
+_MAX_TERMS = 64
+_MAX_SPAN = 1 << 31  # places of lanes have 32 bits
+_LEAST = 4  # iterations of the innermost loop
+_ROW_COST = 0.2  # to add one element to a row, in gathered elements
+
+
+class Kind(Enum):
+    """How a value varies along the innermost loop."""
+
+    UNIFORM = auto()
+    STEP = auto()
+    LANES = auto()
+
+
+@dataclass(frozen=True)
+class Separable:
+    """A sum over rows and columns.
+
+    Attributes:
+        rows: for every row an element of it, which is loaded at some column, and its weights.
+        columns: for every column the lanes of its place, and its weights.
+        add, multiply: operations whose attributes hold for the sums and products.
+    """
+
+    rows: tuple[tuple[ir.Operation, tuple[ir.Value, ...]], ...]
+    columns: tuple[tuple[ir.Value, tuple[ir.Value, ...]], ...]
+    add: ir.Operation
+    multiply: ir.Operation
+
+
+@dataclass(frozen=True)
+class GatherPlan:
+    """How a nest becomes code on vectors.
+
+    Attributes:
+        nest: the loops.
+        outer: the loops around, outermost first.
+        lane: the innermost loop.
+        kinds: of all arguments and results in the body.
+        separable: what the body yields, where that is such a sum.
+    """
+
+    nest: LinearNest
+    outer: tuple[int, ...]
+    lane: int
+    kinds: dict[ir.Value, Kind]
+    separable: Separable | None
+
+    @property
+    def extent(self) -> int:
+        """Iterations of the innermost loop."""
+        return self.nest.loops[self.lane].extent
+
+
+def plan_gathers(nest: LinearNest) -> GatherPlan | None:
+    """Return how `nest` is computed on vectors; None where it looks nothing up, or cannot be."""
+    names = [view.operation.name for view in nest.body.operations]
+    if _LOAD not in names or nest.reductions or nest.reads_outputs or len(nest.outputs) != 1:
+        return None
+    lanes = [i for i, step in enumerate(nest.outputs[0].strides) if step == 1]
+    if len(lanes) != 1 or nest.loops[lanes[0]].extent < _LEAST or _has_bits(nest):
+        return None
+    kinds = _kinds(nest, lanes[0])
+    if kinds is None:
+        return None
+    outer = [number for number in range(len(nest.loops)) if number != lanes[0]]
+    outer.sort(key=lambda number: -nest.outputs[0].strides[number])
+    return GatherPlan(nest, tuple(outer), lanes[0], kinds, _separable(nest, lanes[0], kinds))
+
+
+def _has_bits(nest: LinearNest) -> bool:
+    """Tell whether an operand has booleans, which are bytes in memory and bits in a vector."""
+    return any(not each.is_scalar and str(each.element_type) == "i1" for each in nest.accesses)
+
+
+def _kinds(nest: LinearNest, lane: int) -> dict[ir.Value, Kind] | None:
+    kinds: dict[ir.Value, Kind] = {}
+    for argument, access in zip(nest.body.arguments, nest.inputs, strict=False):
+        kind = _of_access(access, lane)
+        if kind is None:
+            return None
+        kinds[argument] = kind
+    written = root(nest.outputs[0].value)
+    for view in nest.body.operations:
+        op = view.operation
+        if op.name == "linalg.yield":
+            continue
+        found = _of_result(op, nest, lane, kinds)
+        if found is None or (op.name == _LOAD and root(op.operands[0]) == written):
+            return None
+        kinds[op.result] = found
+    return kinds
+
+
+def _of_access(access: Access, lane: int) -> Kind | None:
+    step = 0 if access.is_scalar else access.strides[lane]
+    return {0: Kind.UNIFORM, 1: Kind.LANES}.get(step)
+
+
+def _of_result(
+    op: ir.Operation, nest: LinearNest, lane: int, kinds: dict[ir.Value, Kind]
+) -> Kind | None:
+    if op.name == "linalg.index":
+        steps = nest.indices[ir.IntegerAttr(op.attributes["dim"]).value]
+        return {0: Kind.UNIFORM, 1: Kind.STEP}.get(steps[lane])
+    operands = [kinds.get(value, Kind.UNIFORM) for value in op.operands]
+    if op.name == _LOAD:
+        return _of_load(op, operands[1:])
+    if not op.name.startswith(("arith.", "math.")) or len(op.results) != 1:
+        return None
+    if all(kind is Kind.UNIFORM for kind in operands):
+        return Kind.UNIFORM
+    indexed = [str(value.type) == "index" for value in (*op.operands, *op.results)]
+    if Kind.STEP in operands:
+        is_sum = op.name == "arith.addi" and operands.count(Kind.STEP) == 1
+        return Kind.STEP if is_sum and Kind.LANES not in operands else None
+    is_place = op.name == "arith.index_cast" and str(op.operands[0].type) in ("i32", "i64")
+    return Kind.LANES if is_place or not any(indexed) else None
+
+
+def _of_load(op: ir.Operation, places: Sequence[Kind]) -> Kind | None:
+    memory = op.operands[0]
+    if not has_static_layout(memory) or str(ir.MemRefType(memory.type).element_type) == "i1":
+        return None
+    if Kind.STEP in places:
+        steps, _ = ir.MemRefType(memory.type).get_strides_and_offset()
+        moves = [step for step, kind in zip(steps, places, strict=True) if kind is Kind.STEP]
+        return Kind.LANES if moves == [1] and Kind.LANES not in places else None
+    if Kind.LANES not in places:
+        return Kind.UNIFORM
+    return Kind.LANES if span(memory) < _MAX_SPAN else None
+
+
+@dataclass(frozen=True)
+class _Term:
+    """A product of uniform values, of values with lanes, and of an element that is looked up."""
+
+    uniform: tuple[ir.Value, ...] = ()
+    lanes: tuple[ir.Value, ...] = ()
+    element: ir.Operation | None = None
+
+
+def _separable(nest: LinearNest, lane: int, kinds: dict[ir.Value, Kind]) -> Separable | None:
+    yielded = terminator(nest.body).operands
+    terms = _terms(yielded[0], kinds)
+    if terms is None or any(term.element is None for term in terms):
+        return None
+    columns: dict[tuple[ir.Value, ...], dict[tuple[ir.Value, ...], _Term]] = {}
+    for term in terms:
+        if term.element is None or not _looks_up_a_column(term.element, kinds):
+            return None
+        memory, *places, column = term.element.operands
+        row = columns.setdefault((column, *term.lanes), {})
+        if row.setdefault((memory, *places, *term.uniform), term) != term:
+            return None
+    rows = next(iter(columns.values()))
+    if len(rows) < 2 or len({column for column, *_ in columns}) < len(columns):
+        return None
+    if any(each.keys() != rows.keys() for each in columns.values()):
+        return None
+    if not _pays(nest.loops[lane].extent, len(rows), len(columns), next(iter(rows.values()))):
+        return None
+    operations = [view.operation for view in nest.body.operations]
+    first = {op.name: op for op in reversed(operations)}
+    if not {"arith.addf", "arith.mulf"} <= first.keys():
+        return None
+    return Separable(
+        tuple((each.element, each.uniform) for each in rows.values() if each.element is not None),
+        tuple((column, tuple(weights)) for column, *weights in columns),
+        first["arith.addf"],
+        first["arith.mulf"],
+    )
+
+
+def _looks_up_a_column(op: ir.Operation, kinds: dict[ir.Value, Kind]) -> bool:
+    """Tell whether lanes of a load differ in their place along the last dimension alone."""
+    steps, _ = ir.MemRefType(op.operands[0].type).get_strides_and_offset()
+    *places, column = list(op.operands)[1:]
+    uniform = all(kinds.get(each, Kind.UNIFORM) is Kind.UNIFORM for each in places)
+    return uniform and kinds.get(column) is Kind.LANES and list(steps)[-1:] == [1]
+
+
+def _pays(extent: int, rows: int, columns: int, term: _Term) -> bool:
+    if term.element is None:
+        return False
+    width = ir.MemRefType(term.element.operands[0].type).shape[-1]
+    return bool(
+        width >= _LEAST and width * rows * _ROW_COST + extent * columns < extent * rows * columns
+    )
+
+
+def _terms(value: ir.Value, kinds: dict[ir.Value, Kind]) -> list[_Term] | None:
+    """Return `value` as a sum of products; None where it is something else."""
+    if kinds.get(value, Kind.UNIFORM) is Kind.UNIFORM:
+        return [_Term(uniform=(value,))]
+    if isinstance(value.owner, ir.Block):
+        return [_Term(lanes=(value,))]
+    op = value.owner.operation
+    if op.name == _LOAD:
+        return [_Term(element=op)]
+    if op.name not in ("arith.addf", "arith.mulf"):
+        return None
+    left, right = (_terms(each, kinds) for each in op.operands)
+    if left is None or right is None:
+        return None
+    if op.name == "arith.addf":
+        found = [*left, *right]
+    elif any(a.element is not None and b.element is not None for a in left for b in right):
+        return None
+    else:
+        found = [
+            _Term(a.uniform + b.uniform, a.lanes + b.lanes, a.element or b.element)
+            for a in left
+            for b in right
+        ]
+    return found if len(found) <= _MAX_TERMS else None

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Emits elementwise code that looks elements up, on vectors along the innermost loop.
+
+What is the same for a whole row is computed before it: LLVM cannot move loads out of a loop that
+stores, as it does not know that they are of other memory. Places that differ from lane to lane are
+gathered. Of a sum that is separable, the rows are added into memory of the length of one first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+
+from torch_mlir.dialects import arith, scf
+
+from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cpu.gather_plan import GatherPlan, Kind, Separable
+from xyntra.passes.lower.cpu.streams import Streams
+from xyntra.passes.lower.nests.kernel_function import terminator
+from xyntra.passes.lower.nests.linear_nest import Access
+from xyntra.passes.lower.nests.loop_builder import (
+    Position,
+    index,
+    load,
+    loop,
+    nested_loops,
+    offset,
+    plus,
+    tile_start,
+)
+from xyntra.passes.lower.nests.memrefs import allocate, flattened
+from xyntra.passes.lower.nests.scalar_nest import repeat
+from xyntra.passes.lower.nests.vector_body import broadcast
+
+__all__ = ["GatheredRows"]
+
+Values = dict[ir.Value, ir.Value]
+
+
+@dataclass(frozen=True)
+class GatheredRows:
+    """Writes one nest at the current insertion point.
+
+    Attributes:
+        plan: of the nest, over flat views.
+        lanes: elements of a vector.
+        past_caches: whether the result is stored past the caches.
+        separable: the sum to compute row by row; None to compute the body as it stands.
+        flat: flat views of the memory in which the body looks elements up.
+    """
+
+    plan: GatherPlan
+    lanes: int
+    past_caches: bool
+    separable: Separable | None
+    flat: dict[ir.Value, ir.Value]
+
+    @classmethod
+    def of(
+        cls, plan: GatherPlan, lanes: int, *, past_caches: bool, separable: bool
+    ) -> GatheredRows:
+        """Return what writes `plan`, after views of the memory that it looks elements up in."""
+        operations = [view.operation for view in plan.nest.body.operations]
+        memories = {op.operands[0]: None for op in operations if op.name == "memref.load"}
+        flat = {memory: flattened(memory) for memory in memories}
+        return cls(plan, lanes, past_caches, plan.separable if separable else None, flat)
+
+    def emit(self) -> None:
+        """Emit all loops."""
+        extents = [(number, self.plan.nest.loops[number].extent) for number in self.plan.outer]
+        nested_loops(extents, {}, self._row, parallel=True)
+
+    def _row(self, position: Position) -> None:
+        output = self.plan.nest.outputs[0]
+        uniform = self._uniform(position)
+        summed = None if self.separable is None else self._sum_rows(self.separable, uniform)
+
+        def walk(*, past_caches: bool) -> None:
+            with loop(-(-self.plan.extent // self.lanes)) as number:
+                start = tile_start(number, self.lanes, self.plan.extent)
+                value = self._vector(position, start, uniform, summed)
+                _store(value, output, plus(offset(output, position), start), past_caches)
+
+        kind = ir.VectorType.get([self.lanes], output.element_type)
+        if not self.past_caches or not Streams.fits(kind) or self.plan.extent % self.lanes:
+            walk(past_caches=False)
+            return
+        branch = scf.IfOp(Streams().aligned([output], position), has_else=True)
+        for block, past_caches in ((branch.then_block, True), (branch.else_block, False)):
+            with ir.InsertionPoint(block):
+                walk(past_caches=past_caches)
+                scf.YieldOp([])
+
+    def _uniform(self, position: Position) -> Values:
+        """Compute what is the same for a whole row."""
+        nest, kinds = self.plan.nest, self.plan.kinds
+        values: Values = {}
+        for argument, access in zip(nest.body.arguments, nest.inputs, strict=False):
+            if kinds[argument] is Kind.UNIFORM and list(argument.uses):
+                value = access.value
+                values[argument] = (
+                    value if access.is_scalar else load(access, offset(access, position))
+                )
+        for view in nest.body.operations:
+            op = view.operation
+            if op.name == "linalg.yield" or kinds[op.result] is Kind.LANES:
+                continue
+            if op.name == "linalg.index":
+                # Of a step, the start of the row.
+                steps = nest.indices[ir.IntegerAttr(op.attributes["dim"]).value]
+                parts = [
+                    arith.muli(position[n], index(s))
+                    for n, s in enumerate(steps)
+                    if s and n in position
+                ]
+                values[op.result] = plus(index(0), *parts)
+                continue
+            repeat(op, values)
+        return values
+
+    def _vector(
+        self, position: Position, start: ir.Value, uniform: Values, summed: Access | None
+    ) -> ir.Value:
+        """Compute the lanes from `start` on."""
+        nest = self.plan.nest
+        values: Values = {}
+        for argument, access in zip(nest.body.arguments, nest.inputs, strict=False):
+            if self.plan.kinds[argument] is Kind.LANES and list(argument.uses):
+                place = plus(offset(access, position), start)
+                values[argument] = _load(access.value, place, self.lanes)
+        if self.separable is not None and summed is not None:
+            return self._look_up(self.separable, values, start, uniform, summed)
+        for view in nest.body.operations:
+            op = view.operation
+            if op.name != "linalg.yield" and self.plan.kinds[op.result] is Kind.LANES:
+                self._on_lanes(op, values, start, uniform)
+        return self._lanes_of(terminator(nest.body).operands[0], values, uniform)
+
+    def _lanes_of(self, value: ir.Value, values: Values, uniform: Values) -> ir.Value:
+        if value not in values:
+            values[value] = broadcast(uniform.get(value, value), self.lanes)
+        return values[value]
+
+    def _on_lanes(self, op: ir.Operation, values: Values, start: ir.Value, uniform: Values) -> None:
+        """Compute an operation on vectors."""
+        if op.name == "memref.load":
+            values[op.result] = self._load(op, values, start, uniform)
+            return
+        operands = [self._lanes_of(each, values, uniform) for each in op.operands]
+        if op.name == "arith.index_cast":
+            values[op.result] = operands[0]  # places keep their type
+            return
+        kind = ir.VectorType.get([self.lanes], op.result.type)
+        values[op.result] = emit(op.name, operands, kind, **dict(op.attributes.items()))
+
+    def _load(self, op: ir.Operation, values: Values, start: ir.Value, uniform: Values) -> ir.Value:
+        memory, *places = op.operands
+        kinds = [self.plan.kinds.get(place, Kind.UNIFORM) for place in places]
+        flat = self.flat[memory]
+        steps, _ = ir.MemRefType(memory.type).get_strides_and_offset()
+        known = [
+            arith.muli(uniform.get(place, place), index(step))
+            for place, step, kind in zip(places, steps, kinds, strict=True)
+            if kind is not Kind.LANES
+        ]
+        base = plus(index(0), *known)
+        if Kind.LANES not in kinds:
+            return _load(flat, plus(base, start), self.lanes)
+        parts = [
+            _scaled(values[place], step, self.lanes)
+            for place, step, kind in zip(places, steps, kinds, strict=True)
+            if kind is Kind.LANES
+        ]
+        return _gather(flat, base, reduce(_added, parts), self.lanes)
+
+    def _sum_rows(self, found: Separable, uniform: Values) -> Access:
+        """Add the rows, each with its weights, into memory of their length."""
+        first, _ = found.rows[0]
+        kind = ir.MemRefType(first.operands[0].type)
+        width = kind.shape[-1]
+        lanes = min(self.lanes, 1 << (width.bit_length() - 1))
+        target = Access(allocate(width, kind.element_type), 0, ())
+        multiply, add = _operation(found.multiply, lanes), _operation(found.add, lanes)
+        rows = [(self._start_of(op, uniform), weights) for op, weights in found.rows]
+        flats = [self.flat[op.operands[0]] for op, _ in found.rows]
+        factors = [
+            [broadcast(uniform.get(each, each), lanes) for each in weights] for _, weights in rows
+        ]
+        with loop(-(-width // lanes)) as number:
+            place = tile_start(number, lanes, width)
+            products = [
+                reduce(multiply, weights, _load(flat, plus(start, place), lanes))
+                for flat, (start, _), weights in zip(flats, rows, factors, strict=True)
+            ]
+            _store(reduce(add, products), target, place, past_caches=False)
+        return target
+
+    def _start_of(self, op: ir.Operation, uniform: Values) -> ir.Value:
+        """Where the row of an element starts."""
+        memory, *places = op.operands
+        steps, _ = ir.MemRefType(memory.type).get_strides_and_offset()
+        parts = [
+            arith.muli(uniform.get(place, place), index(step))
+            for place, step in zip(places[:-1], steps, strict=False)
+        ]
+        return plus(index(0), *parts)
+
+    def _look_up(
+        self,
+        found: Separable,
+        values: Values,
+        start: ir.Value,
+        uniform: Values,
+        summed: Access,
+    ) -> ir.Value:
+        """Look the columns up in the sum of the rows, and add them with their weights."""
+        wanted = {each for column, weights in found.columns for each in (column, *weights)}
+        for view in self.plan.nest.body.operations:
+            op = view.operation
+            if op.name != "linalg.yield" and op.result in wanted and op.result not in uniform:
+                self._on_lanes(op, values, start, uniform)
+        multiply, add = _operation(found.multiply, self.lanes), _operation(found.add, self.lanes)
+        products = []
+        for column, weights in found.columns:
+            element = _gather(summed.value, index(0), values[column], self.lanes)
+            factors = [self._lanes_of(each, values, uniform) for each in weights]
+            products.append(reduce(multiply, factors, element))
+        return reduce(add, products)
+
+
+def _operation(like: ir.Operation, lanes: int) -> Callable[[ir.Value, ir.Value], ir.Value]:
+    """Return what does the same as `like`, on vectors."""
+    kind = ir.VectorType.get([lanes], like.result.type)
+    attributes = dict(like.attributes.items())
+    return lambda left, right: emit(like.name, [left, right], kind, **attributes)
+
+
+def _load(memory: ir.Value, place: ir.Value, lanes: int) -> ir.Value:
+    kind = ir.VectorType.get([lanes], ir.MemRefType(memory.type).element_type)
+    return emit("vector.load", [memory, place], kind)
+
+
+def _store(value: ir.Value, access: Access, place: ir.Value, past_caches: bool) -> None:
+    attributes = {}
+    if past_caches:
+        attributes["nontemporal"] = ir.BoolAttr.get(True)
+        attributes["alignment"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 16)
+    ir.Operation.create("vector.store", [], [value, access.value, place], attributes)
+
+
+def _gather(memory: ir.Value, base: ir.Value, places: ir.Value, lanes: int) -> ir.Value:
+    element = ir.MemRefType(memory.type).element_type
+    kind = ir.VectorType.get([lanes], element)
+    one = emit("arith.constant", [], ir.IntegerType.get_signless(1), value=ir.BoolAttr.get(True))
+    mask = broadcast(one, lanes)
+    zero = ir.Attribute.parse(f"dense<0{'' if _is_integer(element) else '.0'}> : {kind}")
+    rest = emit("arith.constant", [], kind, value=zero)
+    return emit("vector.gather", [memory, base, places, mask, rest], kind)
+
+
+def _is_integer(element: ir.Type) -> bool:
+    return isinstance(element, ir.IntegerType)
+
+
+def _scaled(places: ir.Value, step: int, lanes: int) -> ir.Value:
+    if step == 1:
+        return places
+    kind = ir.VectorType(places.type)
+    factor = emit(
+        "arith.constant",
+        [],
+        kind,
+        value=ir.DenseElementsAttr.get_splat(kind, ir.IntegerAttr.get(kind.element_type, step)),
+    )
+    return emit("arith.muli", [places, factor], kind)
+
+
+def _added(left: ir.Value, right: ir.Value) -> ir.Value:
+    if left.type != right.type:
+        kind = ir.VectorType.get(ir.VectorType(left.type).shape, ir.IntegerType.get_signless(64))
+        left, right = (
+            each if each.type == kind else emit("arith.extsi", [each], kind)
+            for each in (left, right)
+        )
+    return emit("arith.addi", [left, right], left.type)
