@@ -16,8 +16,14 @@ from xyntra.passes.lower.gpu.device import Device, Feature
 from xyntra.passes.lower.gpu.math.device_math import check_math
 from xyntra.passes.lower.gpu.math.exponential import expand_exponentials, hide_exponentials
 from xyntra.passes.lower.gpu.math.gelu import expand_gelus, hide_gelus
+from xyntra.passes.lower.gpu.math.narrow_division import shorten_divisions
+from xyntra.passes.lower.gpu.math.narrow_functions import expand_narrow, hide_narrow
 from xyntra.passes.lower.gpu.math.one_plus_erf import expand_one_plus_erf, hide_one_plus_erf
 from xyntra.passes.lower.gpu.math.one_plus_tanh import expand_one_plus_tanh, hide_one_plus_tanh
+from xyntra.passes.lower.gpu.math.tanh_of_softplus import (
+    expand_tanh_of_softplus,
+    hide_tanh_of_softplus,
+)
 from xyntra.passes.lower.gpu.reductions.extreme_keys import find_extremes_by_keys
 from xyntra.passes.lower.gpu.stages.form_stages import FormStages
 from xyntra.passes.lower.gpu.stages.generalize_copies import GeneralizeCopies
@@ -82,8 +88,13 @@ def to_buffers(module: ir.Operation, device: Device) -> ir.Operation:
     hide_gelus(module)
     hide_one_plus_erf(module)
     hide_one_plus_tanh(module)
+    hide_tanh_of_softplus(module)
+    shorten_divisions(module)
+    hide_narrow(module)
     expand_math(module)
     check_math(module)
+    expand_narrow(module)
+    expand_tanh_of_softplus(module)
     expand_one_plus_erf(module)
     expand_one_plus_tanh(module)
     expand_gelus(module)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Approximations and conversions of numbers (PTX ISA, "ex2", "rcp", "cvt", "mov")."""
+"""Approximations and conversions of numbers (PTX ISA, "ex2", "rcp", "lg2", "div", "cvt", "mov")."""
 
 from __future__ import annotations
 
@@ -15,6 +15,16 @@ def ex2_approx(x: ir.Value) -> ir.Value:
 def rcp_approx(x: ir.Value) -> ir.Value:
     """Return 1 / x of an f32, with a relative error of 2**-23; subnormals are zeros."""
     return _pure("rcp.approx.ftz.f32 $0, $1;", [x], ir.F32Type.get())
+
+
+def lg2_approx(x: ir.Value) -> ir.Value:
+    """Return log2(x) of an f32, to 2**-22 of it, or absolutely where 1/2 < x < 2."""
+    return _pure("lg2.approx.f32 $0, $1;", [x], ir.F32Type.get())
+
+
+def div_full(x: ir.Value, y: ir.Value) -> ir.Value:
+    """Return x / y of f32s, to two units in the last place."""
+    return _pure("div.full.f32 $0, $1, $2;", [x, y], ir.F32Type.get())
 
 
 def cvt_tf32(word: ir.Value) -> ir.Value:

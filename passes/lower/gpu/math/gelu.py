@@ -20,7 +20,12 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.gpu.math.one_plus_erf import COEFFICIENTS
-from xyntra.passes.lower.gpu.math.placeholders import expand, f32_constant, hide
+from xyntra.passes.lower.gpu.math.placeholders import (
+    erase_with_sources,
+    expand,
+    f32_constant,
+    hide,
+)
 from xyntra.passes.lower.nests.kernel_function import operations_named
 from xyntra.passes.owners import constant_attribute, only_reader, owner_of
 
@@ -64,8 +69,7 @@ def hide_gelus(module: ir.Operation) -> None:
         with result.location:
             hide(result, value, _NAME, ir.StringAttr.get(_rounded_to(result)))
         # Now, since the next one may be the GELU of this one.
-        for op in _made_for(result):
-            op.erase()
+        erase_with_sources(result)
 
 
 def expand_gelus(module: ir.Operation) -> None:
@@ -108,20 +112,6 @@ def _leaves(product: ir.Operation) -> Iterator[ir.Value]:
             yield from _leaves(inner)
         else:
             yield each
-
-
-def _made_for(result: ir.Operation) -> list[ir.Operation]:
-    """Return operations that nothing reads once `result` is not read, each before its operands."""
-    found = [result]
-    for op in found:
-        for value in op.operands:
-            if isinstance(value.owner, ir.Block):
-                continue
-            inner = value.owner.operation
-            readers = {use.owner.operation for use in value.uses}
-            if inner not in found and all(reader in found for reader in readers):
-                found.append(inner)
-    return found
 
 
 def _rounded_to(result: ir.Operation) -> str:

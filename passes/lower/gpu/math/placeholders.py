@@ -50,6 +50,21 @@ def hide_one_plus(module: ir.Operation, function: str, name: str) -> None:
         inner.erase()
 
 
+def erase_with_sources(result: ir.Operation) -> None:
+    """Erase an operation that nothing reads, and what was computed for it alone."""
+    found = [result]
+    for op in found:
+        for value in op.operands:
+            if isinstance(value.owner, ir.Block):
+                continue
+            inner = value.owner.operation
+            readers = {use.owner.operation for use in value.uses}
+            if inner not in found and all(reader in found for reader in readers):
+                found.append(inner)
+    for op in found:
+        op.erase()
+
+
 def expand(
     module: ir.Operation, name: str, compute: Callable[[ir.Value, ir.Attribute], ir.Value]
 ) -> None:

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Functions whose results have 16 bits, for every argument of 16 bits, in the emulator."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from emulator import arithmetic, run_image
+from gpu_code import compiled
+
+Array = np.ndarray[Any, Any]
+KINDS = {"f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16)}
+# Of the instructions, as PTX ISA states them: relative, but for lg2 near 1.
+ERRORS = {"ex2": 2.0**-22.5, "rcp": 2.0**-23, "lg2": 2.0**-22, "div": 2.0**-22.5}
+KERNEL = """
+func.func @k(%x: tensor<65536x{kind}>, %y: tensor<65536x{kind}>) -> tensor<65536x{kind}> {{
+  %e = tensor.empty() : tensor<65536x{kind}>
+  %r = linalg.generic {{
+    indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+    iterator_types = ["parallel"]}}
+    ins(%x, %y : tensor<65536x{kind}>, tensor<65536x{kind}>) outs(%e : tensor<65536x{kind}>) {{
+  ^bb0(%a: {kind}, %b: {kind}, %o: {kind}):
+    %u = arith.extf %a : {kind} to f32
+    %v = arith.extf %b : {kind} to f32
+    %zero = arith.constant 0.0 : f32
+    %one = arith.constant 1.0 : f32
+    {body}
+    %s = arith.truncf %z : f32 to {kind}
+    linalg.yield %s : {kind}
+  }} -> tensor<65536x{kind}>
+  return %r : tensor<65536x{kind}>
+}}"""
+SIGMOID = """%n = arith.negf %u : f32
+    %p = math.exp %n : f32
+    %t = arith.addf %one, %p : f32
+    %z = arith.divf %one, %t : f32"""
+SOFTPLUS = """%m = arith.maximumf %u, %zero : f32
+    %d = math.absf %u : f32
+    %n = arith.negf %d : f32
+    %p = math.exp %n : f32
+    %l = math.log1p %p : f32
+    %q = arith.addf %m, %l : f32"""
+
+
+def _mish(x: Array) -> Array:
+    return x * np.tanh(np.logaddexp(0, x))
+
+
+BODIES: dict[str, tuple[str, Callable[[Array], Array]]] = {
+    "exp": ("%z = math.exp %u : f32", np.exp),
+    "exp2": ("%z = math.exp2 %u : f32", np.exp2),
+    "expm1": ("%z = math.expm1 %u : f32", np.expm1),
+    "log": ("%z = math.log %u : f32", np.log),
+    "log2": ("%z = math.log2 %u : f32", np.log2),
+    "log10": ("%z = math.log10 %u : f32", np.log10),
+    "log1p": ("%z = math.log1p %u : f32", np.log1p),
+    "tanh": ("%z = math.tanh %u : f32", np.tanh),
+    "sigmoid": (SIGMOID, lambda x: 1 / (1 + np.exp(-x))),
+    "softplus": (SOFTPLUS + "\n%z = arith.addf %q, %zero : f32", lambda x: np.logaddexp(0, x)),
+    "mish": (SOFTPLUS + "\n%h = math.tanh %q : f32\n%z = arith.mulf %u, %h : f32", _mish),
+    "share": ("%c = arith.constant 255.0 : f32\n%z = arith.divf %u, %c : f32", lambda x: x / 255),
+}
+
+
+def run(kind: str, body: str, x: Array, y: Array) -> Array:
+    image = compiled(KERNEL.format(kind=kind, body=body))
+    found = np.zeros_like(x)
+    run_image(image, [x.view(np.uint8), y.view(np.uint8), found.view(np.uint8)])
+    return found
+
+
+def every(kind: str) -> Array:
+    return np.arange(65536, dtype=np.uint16).view(KINDS[kind])
+
+
+def worsen(monkeypatch: pytest.MonkeyPatch, sign: int) -> None:
+    """Let the instructions be off by as much as they may be."""
+
+    def off(name: str, exact: Callable[..., Array]) -> Callable[..., Array]:
+        def inexact(*operands: Array) -> Array:
+            result, error = exact(*operands), sign * ERRORS[name]
+            is_near_one = (name == "lg2") & (np.abs(result) < 1)
+            return np.where(is_near_one, result + error, result * (1 + error))
+
+        return inexact
+
+    for name in ("ex2", "rcp", "lg2"):
+        monkeypatch.setitem(arithmetic._FUNCTIONS, name, off(name, arithmetic._FUNCTIONS[name]))
+
+
+def assert_rounded(found: Array, exact: Array, tolerance: Any, tiny: Any = 2.0**-126) -> None:
+    """Check that a number within `tolerance` of the exact one was rounded; tiny ones may be 0."""
+    with np.errstate(all="ignore"):
+        ends = [(exact * (1 + each)).astype(found.dtype) for each in (-tolerance, tolerance)]
+    low, high = (each.astype("f8") for each in (np.minimum(*ends), np.maximum(*ends)))
+    wide = found.astype("f8")
+    right = (low <= wide) & (wide <= high) & (np.signbit(wide) == np.signbit(exact))
+    right |= np.isnan(wide) & np.isnan(exact)
+    right |= (np.abs(exact) < tiny) & (wide == 0)
+    assert right.all(), (found[~right][:8], exact[~right][:8])
+
+
+@pytest.mark.parametrize("sign", [-1, 0, 1])
+@pytest.mark.parametrize("name", BODIES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_results_are_those_of_a_number_much_closer_than_a_rounding(kind, name, sign, monkeypatch):
+    worsen(monkeypatch, sign)
+    body, function = BODIES[name]
+    x = every(kind)
+    with np.errstate(all="ignore"):
+        wide = x.astype("f8")
+        exact = function(wide)
+        # A power of e is less exact where it is large: up to 89 it is 8e-6 off.
+        tolerance = 1.5e-6 + 9e-8 * np.minimum(np.abs(wide), 128) * (name != "tanh")
+        # What is flushed to zero is the share of x.
+        tiny = 2.0**-126 * (np.maximum(np.abs(wide), 1) if name == "mish" else 1)
+    assert_rounded(run(kind, body, x, x), exact, tolerance, tiny)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_quotients_of_any_size(kind):
+    rng = np.random.default_rng(1)
+    x, y = (rng.permutation(every(kind)) for _ in range(2))
+    with np.errstate(all="ignore"):
+        exact = x.astype("f8") / y.astype("f8")
+    assert_rounded(run(kind, "%z = arith.divf %u, %v : f32", x, y), exact, 2.0**-22)
+
+
+def code(body: str, kind: str = "f16") -> str:
+    return compiled(KERNEL.format(kind=kind, body=body)).ptx
+
+
+@pytest.mark.parametrize(
+    ("name", "instructions"),
+    [
+        ("exp", {"ex2.approx.ftz": 1}),
+        ("sigmoid", {"ex2.approx.ftz": 1, "rcp.approx.ftz": 1}),
+        ("mish", {"ex2.approx.ftz": 1, "rcp.approx.ftz": 1}),
+        ("tanh", {"ex2.approx.ftz": 1, "rcp.approx.ftz": 1}),
+        ("softplus", {"ex2.approx.ftz": 1, "lg2.approx": 1}),
+        ("share", {}),
+    ],
+)
+def test_the_instructions_of_an_element(name: str, instructions: dict[str, int]) -> None:
+    ptx = code(BODIES[name][0])
+    assert "div." not in ptx
+    assert ptx.count(".approx") == 8 * sum(instructions.values())
+    for each, count in instructions.items():
+        assert ptx.count(each) == 8 * count
+
+
+THRESHOLD = """%q = arith.truncf %q0 : f32 to f16
+    %c = arith.constant {threshold} : f16
+    %is = arith.cmpf {predicate}, %a, %c : f16
+    %w = arith.select %is, %a, %q : f16
+    %w1 = arith.extf %w : f16 to f32
+    %z = math.tanh %w1 : f32"""
+LOG = """%p = math.exp %u : f32
+    %t = arith.addf %p, {one} : f32
+    %q = math.log %t : f32
+    %z = math.tanh %q : f32"""
+
+
+@pytest.mark.parametrize(
+    ("body", "is_found"),
+    [
+        (SOFTPLUS + "\n%z = math.tanh %q : f32", True),
+        (LOG.format(one="%one"), True),
+        (LOG.format(one="%v"), False),
+        (SOFTPLUS.replace("%zero", "%one") + "\n%z = math.tanh %q : f32", False),
+        (SOFTPLUS.replace("math.absf %u", "math.absf %v") + "\n%z = math.tanh %q : f32", False),
+        (SOFTPLUS.replace("negf %d", "negf %u") + "\n%z = math.tanh %q : f32", False),
+        ((SOFTPLUS + "\n" + THRESHOLD).replace("%q =", "%q0 =", 1), True),
+        ((SOFTPLUS + "\n" + THRESHOLD).replace("%q =", "%q0 =", 1).replace("%is, %a", "%is, %b"),
+         False),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("threshold", [20.0, 2.0])
+def test_where_a_tanh_is_of_a_softplus(body: str, is_found: bool, threshold: float) -> None:
+    above = body.replace("{threshold}", str(threshold)).replace("{predicate}", "ogt")
+    is_cut = above != body and threshold < 9
+    assert ("lg2" not in code(above)) == (is_found and not is_cut)
+
+
+def test_a_quotient_has_no_branch() -> None:
+    ptx = code("%z = arith.divf %u, %v : f32")
+    assert ptx.count("div.full.f32") == 8
+
+
+def of_f32(body: str) -> str:
+    """The same kernel with arguments and results of f32."""
+    text = KERNEL.format(kind="f16", body=body).replace("xf16>", "xf32>")
+    text = text.replace("%a: f16, %b: f16, %o: f16", "%u: f32, %v: f32, %o: f32")
+    lines = (line.replace("%s : f16", "%z : f32") for line in text.splitlines())
+    return "\n".join(each for each in lines if "arith.extf" not in each and "truncf" not in each)
+
+
+@pytest.mark.parametrize("name", ["exp", "tanh", "sigmoid", "log"])
+def test_results_of_f32_are_computed_as_they_stand(name: str) -> None:
+    assert "approx" not in compiled(of_f32(BODIES[name][0])).ptx
+
+
+@pytest.mark.parametrize("sign", [-1, 0, 1])
+def test_a_mish_of_f32_has_no_logarithm(sign: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    worsen(monkeypatch, sign)
+    bits = np.arange(0, 2**32, 65537, dtype=np.uint64).astype(np.uint32)
+    x = np.resize(bits, 65536).view(np.float32)
+    image, found = compiled(of_f32(BODIES["mish"][0])), np.zeros_like(x)
+    assert "div" not in image.ptx
+    run_image(image, [x.view(np.uint8), x.view(np.uint8), found.view(np.uint8)])
+    with np.errstate(all="ignore"):
+        wide = x.astype("f8")
+        power = np.exp(np.minimum(wide, 30))
+        share = power * (power + 2) / (power * (power + 2) + 2)
+        exact = wide * share
+        step = np.spacing(np.abs(exact).astype(np.float32)).astype("f8")
+        # The share of x may be subnormal.
+        allowed = 4 * step + np.abs(wide) * 2.0**-149 * (share < 2.0**-126)
+        is_number = np.isfinite(exact) & (np.abs(exact) < 3e38)
+        assert (np.abs(found - exact)[is_number] <= allowed[is_number]).all()
+    assert np.isnan(found[np.isnan(wide) | (wide == -math.inf)]).all()
+    assert (found[wide == math.inf] == math.inf).all()
