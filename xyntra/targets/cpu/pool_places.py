@@ -218,7 +218,7 @@ spin:
 check:
   %twice = mul i64 %limit, 2
   %longer = call i64 @llvm.smin.i64(i64 %twice, i64 $last_look)
-  %moved.now = call i64 @rescue(ptr %pool, i64 %usable)
+  %moved.now = call i64 @rescue(ptr %pool, i64 %chunks, i64 %usable)
   %moved.all = or i64 %moved, %moved.now
   %has.moved = icmp ne i64 %moved.now, 0
   %is.long = icmp eq i64 %limit, $last_look
@@ -245,8 +245,9 @@ out:
   ret void
 }
 
-define internal i64 @rescue(ptr %pool, i64 %usable) nounwind {
+define internal i64 @rescue(ptr %pool, i64 %chunks, i64 %usable) nounwind {
 entry:
+  %done = getelementptr i8, ptr %pool, i64 $done
   %cpu = call i32 @sched_getcpu()
   %workers = sub i64 %usable, 1
   br label %loop
@@ -254,7 +255,10 @@ loop:
   %i = phi i64 [ 0, %entry ], [ %next, %skip ]
   %count = phi i64 [ 0, %entry ], [ %counted, %skip ]
   %is.worker = icmp slt i64 %i, %workers
-  br i1 %is.worker, label %see, label %out
+  %now = load atomic i64, ptr %done acquire, align 8
+  %is.left = icmp ne i64 %now, %chunks
+  %goes.on = and i1 %is.worker, %is.left
+  br i1 %goes.on, label %see, label %out
 see:
   %slot = call ptr @slot_of(ptr %pool, i64 %i)
   %inside.slot = getelementptr i8, ptr %slot, i64 $inside
