@@ -18,11 +18,12 @@ class Observer:
     """Counts processor time from its making on, where /proc tells it.
 
     Args:
-        pid: the process that is being timed, whose own time does not count.
+        pids: the process that is being timed, and others that belong to it: their own time does
+            not count.
     """
 
-    def __init__(self, pid: int | None) -> None:
-        self._pid = pid
+    def __init__(self, *pids: int | None) -> None:
+        self._pids = pids
         self._start = time.perf_counter()
         self._before = self._others()
 
@@ -39,10 +40,14 @@ class Observer:
     def _others(self) -> int:
         try:
             total = _STAT.read_text(encoding="utf-8").split("\n", 1)[0].split()[1:]
-            own = Path(f"/proc/{self._pid}/stat").read_text(encoding="utf-8")
+            own = sum(map(_own, self._pids))
         except OSError:
             return 0
-        # The name of a program, in parentheses, may hold spaces.
-        fields = own.rsplit(")", 1)[1].split()
-        user, system = int(fields[11]), int(fields[12])
-        return sum(int(total[index]) for index in _BUSY) - user - system
+        return sum(int(total[index]) for index in _BUSY) - own
+
+
+def _own(pid: int | None) -> int:
+    # The name of a program, in parentheses, may hold spaces.
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+    user, system = fields[11:13]
+    return int(user) + int(system)

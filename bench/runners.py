@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-__all__ = ["RUNNERS", "Bind", "Outputs", "Time", "make_runner"]
+__all__ = ["RUNNERS", "Bind", "Outputs", "Time", "end_with_parent", "make_runner"]
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -60,7 +60,7 @@ class Runner(Protocol):
 
 def make_runner(job: Mapping[str, Any]) -> Callable[[Outputs | Bind | Time], Any]:
     """Load what `job` names and return what answers messages."""
-    _end_with_parent()
+    end_with_parent()
     runner = RUNNERS[job["runner"]](job)
     call: Callable[[], object] | None = None
 
@@ -78,7 +78,8 @@ def make_runner(job: Mapping[str, Any]) -> Callable[[Outputs | Bind | Time], Any
     return answer
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
+    """Let this process be killed when the one that started it ends."""
     # A process that is stopped while its parent is killed would otherwise stay for ever.
     if sys.platform == "linux":
         set_parent_death_signal = 1

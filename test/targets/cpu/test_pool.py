@@ -10,101 +10,20 @@ import sys
 import threading
 import time
 
-import numpy as np
 import pytest
+from pool_tasks import load_tasks, run
 
-from xyntra.targets.cpu.codegen import compile_object
 from xyntra.targets.cpu.cores import allowed_cores, core_of_cpus
-from xyntra.targets.cpu.loader import Library
 from xyntra.targets.cpu.pool import Team, default_threads, pool, team
-from xyntra.targets.cpu.pool_code import HOME, MAX_WORKERS, SLOT_BYTES, SLOTS, is_supported
+from xyntra.targets.cpu.pool_code import is_supported
+from xyntra.targets.cpu.pool_layout import HOME, MAX_WORKERS, SLOT_BYTES, SLOTS
 
 pytestmark = pytest.mark.skipif(not is_supported(), reason="threads are for Linux")
-
-# environment: a counter for every iteration, then the largest worker's number; `nest` starts a job
-# of the same team, which comes before both, for its own range.
-_TASKS = """
-define void @count(ptr %e, i64 %begin, i64 %end, i64 %worker) {
-entry:
-  %cells = getelementptr i64, ptr %e, i64 2
-  %largest = getelementptr i64, ptr %e, i64 1
-  %old = atomicrmw umax ptr %largest, i64 %worker seq_cst
-  br label %loop
-loop:
-  %i = phi i64 [ %begin, %entry ], [ %next, %loop ]
-  %p = getelementptr i64, ptr %cells, i64 %i
-  %v = load i64, ptr %p
-  %s = add i64 %v, 1
-  store i64 %s, ptr %p
-  %next = add i64 %i, 1
-  %more = icmp slt i64 %next, %end
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}
-
-define void @nest(ptr %e, i64 %begin, i64 %end, i64 %worker) {
-entry:
-  %team = load ptr, ptr %e
-  %for = load ptr, ptr %team
-  br label %loop
-loop:
-  %i = phi i64 [ %begin, %entry ], [ %next, %loop ]
-  %row = mul i64 %i, 800
-  %start = getelementptr i8, ptr %e, i64 %row
-  call void %for(ptr %team, ptr @row, ptr %start, i64 100, i64 1)
-  %next = add i64 %i, 1
-  %more = icmp slt i64 %next, %end
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}
-
-define internal void @row(ptr %e, i64 %begin, i64 %end, i64 %worker) {
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [ %begin, %entry ], [ %next, %loop ]
-  %at = add i64 %i, 2
-  %p = getelementptr i64, ptr %e, i64 %at
-  %v = load i64, ptr %p
-  %s = add i64 %v, 1
-  store i64 %s, ptr %p
-  %next = add i64 %i, 1
-  %more = icmp slt i64 %next, %end
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}
-
-define void @start(ptr %team, ptr %task, ptr %e, i64 %count, i64 %grain, ptr %active) {
-  %before = atomicrmw add ptr %active, i32 1 seq_cst
-  %for = load ptr, ptr %team
-  call void %for(ptr %team, ptr %task, ptr %e, i64 %count, i64 %grain)
-  %after = atomicrmw sub ptr %active, i32 1 seq_cst
-  ret void
-}
-"""
 
 
 @pytest.fixture(scope="module")
 def tasks():
-    library = Library({"start": compile_object(_TASKS, opt_level=1)}, ["count", "nest"])
-    yield library
-    del library
-
-
-def run(tasks: Library, crew: Team, name: str, count: int, grain: int = 1, cells: int = 0):
-    """Do a job; returns how often each iteration was done, and the largest worker's number."""
-    crew.assemble()
-    memory = np.zeros((cells or count) + 2, np.int64)
-    memory[0] = crew.address
-    words = [ctypes.c_void_p] * 3 + [ctypes.c_int64] * 2 + [ctypes.c_void_p]
-    start = ctypes.CFUNCTYPE(None, *words)(tasks.address("start"))
-    idle = np.zeros(1, np.int32)
-    active = crew.active or idle.ctypes.data
-    start(crew.address, tasks.address(name), memory.ctypes.data, count, grain, active)
-    return memory[2:], int(memory[1])
+    return load_tasks()
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 7])
@@ -158,12 +77,12 @@ def test_no_worker_is_where_the_caller_is(tasks):
             worker = ctypes.c_int32.from_address(slot + 24).value
             assert worker in set(cores.values()) - {cores[cpu]}
             assert ctypes.c_int32.from_address(pool().address + HOME).value == cores[cpu]
-            assert pinned_to(slot) == {worker}
+            assert not {cores[each] for each in cpus_of(slot)} & {cores[cpu]}
     finally:
         os.sched_setaffinity(0, allowed)
 
 
-def pinned_to(slot: int) -> set[int]:
+def cpus_of(slot: int) -> set[int]:
     mask = (ctypes.c_uint8 * 128)()
     thread = ctypes.c_uint64(ctypes.c_int64.from_address(slot + 16).value)
     assert ctypes.CDLL(None).pthread_getaffinity_np(thread, 128, mask) == 0

@@ -16,7 +16,7 @@ from xyntra.targets.cpu.support_sources import SOURCES
 
 _MEMORY = ("memcpy", "memset", "memmove", "bcmp", "memcmp")
 _CLOCK = ("clock_gettime",)
-_THREADS = ("sched_getcpu", "sched_yield", "pthread_self", "pthread_setaffinity_np", "syscall")
+_THREADS = ("sched_getcpu", "pthread_self", "pthread_setaffinity_np", "syscall")
 _MATH = frozenset(
     """
     acos acosh asin asinh atan atan2 atanh cbrt ceil cos cosh erf erfc exp exp10 exp2 expm1 fdim

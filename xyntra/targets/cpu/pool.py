@@ -15,30 +15,36 @@ import ctypes
 import os
 import signal
 import threading
+import time
 from functools import cache, lru_cache
 from typing import Any
 
 from xyntra.targets.cpu.cores import allowed_cores, core_of_cpus
 from xyntra.targets.cpu.interrupts import interrupts
 from xyntra.targets.cpu.loader import Library
-from xyntra.targets.cpu.pool_code import (
+from xyntra.targets.cpu.pool_code import is_supported, pool_source, serial_source
+from xyntra.targets.cpu.pool_layout import (
     ACTIVE,
+    ALLOWED,
     CORES,
     HOME,
+    KNOWN_CPUS,
     MAX_WORKERS,
-    PINNED,
     POOL_BYTES,
     SLOT_BYTES,
     SLOTS,
-    is_supported,
-    pool_source,
-    serial_source,
+    WORKER_CLOCK,
+    WORKER_CORE,
+    WORKER_NUMBER,
+    WORKER_POOL,
+    WORKER_SPIN,
+    WORKER_THREAD,
+    WORKERS,
 )
 
 __all__ = ["Team", "default_threads", "pool", "pool_objects", "team"]
 
 _SPIN = 5000  # turns: some 100 us, in which the next call of a loop over calls comes
-_KNOWN_CPUS = 1024
 _LINE = 64
 
 
@@ -101,25 +107,27 @@ class Pool:
 
     def _find_cores(self) -> None:
         cores = core_of_cpus()
-        for cpu in range(_KNOWN_CPUS):
+        for cpu in range(KNOWN_CPUS):
             _i32(self.address + CORES + 4 * cpu).value = cores.get(cpu, cpu)
         self._free = sorted(set(cores.values()) - {_core_here(cores)})
-        self._allowed = set(cores)
+        ctypes.memmove(self.address + ALLOWED, _mask(set(cores)), KNOWN_CPUS // 8)
         _i32(self.address + HOME).value = _core_here(cores)
 
     def _start_worker(self) -> bool:
         slot = self.address + SLOTS + SLOT_BYTES * self._workers
         core = self._free.pop(0) if self._free else -1
-        ctypes.c_int64.from_address(slot).value = self.address
-        ctypes.c_int64.from_address(slot + 8).value = self._workers + 1
-        _i32(slot + 24).value = core
-        _i32(slot + 28).value = _SPIN if core >= 0 else 0
+        ctypes.c_int64.from_address(slot + WORKER_POOL).value = self.address
+        ctypes.c_int64.from_address(slot + WORKER_NUMBER).value = self._workers + 1
+        _i32(slot + WORKER_CORE).value = core
+        _i32(slot + WORKER_SPIN).value = _SPIN if core >= 0 else 0
         entry = ctypes.c_void_p(self._library.address("xyntra.worker"))
-        if not _start_thread(slot + 16, entry, slot):
+        if not _start_thread(slot + WORKER_THREAD, entry, slot):
             return False
+        thread = ctypes.c_int64.from_address(slot + WORKER_THREAD).value
+        _i32(slot + WORKER_CLOCK).value = time.pthread_getcpuclockid(thread)
         if core >= 0:
-            _pin(ctypes.c_int64.from_address(slot + 16).value, core)
-            _i32(self.address + PINNED).value = self._workers + 1
+            _pin(thread, core)
+        _i32(self.address + WORKERS).value = self._workers + 1
         return True
 
 
@@ -172,11 +180,17 @@ def _start_thread(handle: int, entry: ctypes.c_void_p, argument: int) -> bool:
 
 
 def _pin(thread: int, cpu: int) -> None:
-    mask = (ctypes.c_uint8 * (_KNOWN_CPUS // 8))()
-    if cpu < _KNOWN_CPUS:
-        mask[cpu // 8] = 1 << cpu % 8
+    if cpu < KNOWN_CPUS:
         library: Any = ctypes.CDLL(None)
-        library.pthread_setaffinity_np(ctypes.c_uint64(thread), len(mask), mask)
+        library.pthread_setaffinity_np(ctypes.c_uint64(thread), KNOWN_CPUS // 8, _mask({cpu}))
+
+
+def _mask(cpus: set[int]) -> ctypes.Array[ctypes.c_uint8]:
+    mask = (ctypes.c_uint8 * (KNOWN_CPUS // 8))()
+    for cpu in cpus:
+        if cpu < KNOWN_CPUS:
+            mask[cpu // 8] |= 1 << cpu % 8
+    return mask
 
 
 def _core_here(cores: dict[int, int]) -> int:

@@ -19,44 +19,18 @@ import platform
 import sys
 from string import Template
 
+from xyntra.targets.cpu import pool_layout as at
 from xyntra.targets.cpu.interrupts import FLAG
+from xyntra.targets.cpu.pool_places import places_source
 
-__all__ = [
-    "ACTIVE",
-    "CORES",
-    "HOME",
-    "MAX_WORKERS",
-    "PINNED",
-    "POOL_BYTES",
-    "SLOTS",
-    "SLOT_BYTES",
-    "is_supported",
-    "pool_source",
-    "serial_source",
-]
-
-# Byte offsets in the pool's memory; what different threads write lies in lines of its own.
-_NEXT, _DONE, _NUMBER, _SLEEPERS, _OWNER = 0, 64, 128, 192, 256
-_JOB, _FUNCTION, _ENVIRONMENT, _COUNT, _CHUNK, _ENDED = 136, 144, 152, 160, 168, 176
-ACTIVE = 320
-"""Calls under way: i32."""
-HOME, PINNED, CORES = 384, 388, 392
-"""Core without a worker, and number of pinned workers: i32; core of every CPU: i32[1024]."""
-SLOTS = 448 + 4 * 1024
-"""Workers: pool, number from 1, pthread_t, core: i32, turns of waiting before it sleeps: i32."""
-SLOT_BYTES = 64
-MAX_WORKERS = 1023
-POOL_BYTES = SLOTS + SLOT_BYTES * MAX_WORKERS
+__all__ = ["is_supported", "pool_source", "serial_source"]
 
 _CHUNKS_A_THREAD = 64  # at most; the end of a job is shared as finely as this
 _RUNS_A_THREAD = 2  # that would take what is left, if all of them were as long as the next one
-_PATIENCE = 20000  # turns before the caller offers its core to a worker that does not run
 _WAIT, _WAKE = 9 | 128, 10 | 128  # FUTEX_WAIT_BITSET and FUTEX_WAKE_BITSET, both private
 
-_MACHINES = {
-    "x86_64": {"futex": 202, "pause": "llvm.x86.sse2.pause()"},
-    "aarch64": {"futex": 98, "pause": "llvm.aarch64.hint(i32 1)"},
-}
+_FUTEX = {"x86_64": 202, "aarch64": 98}
+_PAUSE = {"x86_64": "llvm.x86.sse2.pause()", "aarch64": "llvm.aarch64.hint(i32 1)"}
 _DECLARED = {"x86_64": "llvm.x86.sse2.pause()", "aarch64": "llvm.aarch64.hint(i32)"}
 
 _SERIAL_ANYWHERE = """
@@ -136,9 +110,6 @@ define void @xyntra.serial_for(ptr %team, ptr %function, ptr %environment, i64 %
 _SOURCE = Template(
     _ENDED_FLAG
     + """
-declare i32 @sched_getcpu()
-declare i32 @sched_yield()
-declare i32 @pthread_setaffinity_np(i64, i64, ptr)
 declare i64 @syscall(i64, ptr, i64, i64, ptr, ptr, i64)
 declare void @$declared
 declare i64 @llvm.smin.i64(i64, i64)
@@ -175,7 +146,7 @@ start:
   %chunks = call i64 @publish(ptr %pool, ptr %function, ptr %environment, i64 %count, i64 %grain,
                               i64 %pieces, i64 %usable, ptr %ended)
   %own = call i64 @work(ptr %pool, i64 0)
-  call void @finish(ptr %pool, i64 %chunks)
+  call void @finish(ptr %pool, i64 %chunks, i64 %usable)
   store atomic i32 0, ptr %owner release, align 4
   ret void
 alone:
@@ -243,7 +214,8 @@ entry:
   %done = getelementptr i8, ptr %pool, i64 $done
   br label %look
 look:
-  %did = phi i64 [ 0, %entry ], [ %did, %take ], [ %more, %count.it ]
+  %did = phi i64 [ 0, %entry ], [ %did, %take ], [ %more, %count.it ], [ %more, %last ],
+                  [ %more, %rouse ]
   %at = load atomic i64, ptr %next acquire, align 8
   %job = load atomic i64, ptr %job.slot acquire, align 8
   %differ = xor i64 %at, %job
@@ -289,95 +261,31 @@ do:
   call void %function(ptr %environment, i64 %begin, i64 %end, i64 %id)
   br label %count.it
 count.it:
-  %before = atomicrmw add ptr %done, i64 %size acq_rel, align 8
+  %before = atomicrmw add ptr %done, i64 %size seq_cst, align 8
+  %after.it = add i64 %before, %size
   %more = add i64 %did, 1
+  %was.last = icmp eq i64 %after.it, %chunks
+  br i1 %was.last, label %last, label %look
+last:
+  %asleep = getelementptr i8, ptr %pool, i64 $asleep
+  %sleeps = load atomic i32, ptr %asleep seq_cst, align 4
+  %is.awake = icmp eq i32 %sleeps, 0
+  br i1 %is.awake, label %look, label %rouse
+rouse:
+  store atomic i32 0, ptr %asleep seq_cst, align 4
+  %roused = call i64 @syscall(i64 $futex, ptr %asleep, i64 $wake, i64 1, ptr null, ptr null,
+                              i64 4294967295)
   br label %look
 out:
   ret i64 %did
 }
 
-define internal void @finish(ptr %pool, i64 %chunks) nounwind {
-entry:
-  %done = getelementptr i8, ptr %pool, i64 $done
-  br label %look
-look:
-  %turn = phi i64 [ 0, %entry ], [ %turns, %spin ], [ %turns, %yield ]
-  %turns = add i64 %turn, 1
-  %now = load atomic i64, ptr %done acquire, align 8
-  %all = icmp eq i64 %now, %chunks
-  br i1 %all, label %out, label %more
-more:
-  %is.short = icmp ult i64 %turn, $patience
-  br i1 %is.short, label %spin, label %yield
-spin:
-  call void @$pause
-  br label %look
-yield:
-  %yielded = call i32 @sched_yield()
-  br label %look
-out:
-  ret void
-}
-
-define internal void @settle(ptr %pool) nounwind {
-entry:
-  %mask = alloca [16 x i64], align 8
-  %cpu = call i32 @sched_getcpu()
-  %is.known = icmp ult i32 %cpu, 1024
-  br i1 %is.known, label %known, label %out
-known:
-  %cores = getelementptr i8, ptr %pool, i64 $cores
-  %cpu.wide = zext i32 %cpu to i64
-  %core.slot = getelementptr i32, ptr %cores, i64 %cpu.wide
-  %core = load i32, ptr %core.slot
-  %home.slot = getelementptr i8, ptr %pool, i64 $home
-  %home = load i32, ptr %home.slot
-  %stayed = icmp eq i32 %core, %home
-  br i1 %stayed, label %out, label %moved
-moved:
-  %pinned.slot = getelementptr i8, ptr %pool, i64 $pinned
-  %pinned = load i32, ptr %pinned.slot
-  %slots = getelementptr i8, ptr %pool, i64 $slots
-  store i32 %core, ptr %home.slot
-  br label %search
-search:
-  %i = phi i32 [ 0, %moved ], [ %following, %other ]
-  %is.worker = icmp ult i32 %i, %pinned
-  br i1 %is.worker, label %compare, label %out
-compare:
-  %i.wide = zext i32 %i to i64
-  %slot.start = mul i64 %i.wide, $slot_bytes
-  %slot = getelementptr i8, ptr %slots, i64 %slot.start
-  %its.slot = getelementptr i8, ptr %slot, i64 24
-  %its = load i32, ptr %its.slot
-  %meets = icmp eq i32 %its, %core
-  br i1 %meets, label %swap, label %other
-other:
-  %following = add i32 %i, 1
-  br label %search
-swap:
-  store i32 %home, ptr %its.slot
-  call void @llvm.memset.p0.i64(ptr %mask, i8 0, i64 128, i1 false)
-  %home.wide = zext i32 %home to i64
-  %word.number = lshr i64 %home.wide, 6
-  %word = getelementptr i64, ptr %mask, i64 %word.number
-  %place = and i64 %home.wide, 63
-  %bit = shl i64 1, %place
-  store i64 %bit, ptr %word
-  %thread.slot = getelementptr i8, ptr %slot, i64 16
-  %thread = load i64, ptr %thread.slot
-  %set = call i32 @pthread_setaffinity_np(i64 %thread, i64 128, ptr %mask)
-  br label %out
-out:
-  ret void
-}
-
 define ptr @xyntra.worker(ptr %slot) nounwind {
 entry:
   %pool = load ptr, ptr %slot
-  %id.slot = getelementptr i8, ptr %slot, i64 8
+  %id.slot = getelementptr i8, ptr %slot, i64 $worker_number
   %id = load i64, ptr %id.slot
-  %spin.slot = getelementptr i8, ptr %slot, i64 28
+  %spin.slot = getelementptr i8, ptr %slot, i64 $worker_spin
   %number.slot = getelementptr i8, ptr %pool, i64 $number
   %active.slot = getelementptr i8, ptr %pool, i64 $active
   %sleepers.slot = getelementptr i8, ptr %pool, i64 $sleepers
@@ -385,6 +293,9 @@ entry:
   %mask = shl i64 1, %place
   %spin = load i32, ptr %spin.slot
   %longest = mul i32 %spin, 10
+  %inside.slot = getelementptr i8, ptr %slot, i64 $inside
+  %moved.slot = getelementptr i8, ptr %slot, i64 $moved
+  call void @short_slice()
   br label %look
 look:
   %seen = phi i32 [ 0, %entry ], [ %seen, %wait ], [ %seen, %sleep ], [ %number, %go ]
@@ -394,7 +305,9 @@ look:
   %is.new = icmp ne i32 %number, %seen
   br i1 %is.new, label %go, label %wait
 go:
+  store atomic i32 1, ptr %inside.slot monotonic, align 4
   %did = call i64 @work(ptr %pool, i64 %id)
+  store atomic i32 0, ptr %inside.slot monotonic, align 4
   %nothing = icmp eq i64 %did, 0
   %idle.kept = select i1 %nothing, i32 %idle, i32 0
   %total.kept = select i1 %nothing, i32 %total, i32 0
@@ -408,7 +321,10 @@ wait:
   %total.more = add i32 %total, 1
   %is.cold = icmp ugt i32 %idle.more, %spin
   %is.long = icmp ugt i32 %total.more, %longest
-  %tired = or i1 %is.cold, %is.long
+  %is.tired = or i1 %is.cold, %is.long
+  %moved = load atomic i32, ptr %moved.slot monotonic, align 4
+  %is.guest = icmp ne i32 %moved, 0
+  %tired = or i1 %is.tired, %is.guest
   br i1 %tired, label %sleep, label %look
 sleep:
   %up = atomicrmw add ptr %sleepers.slot, i32 1 seq_cst, align 4
@@ -424,21 +340,24 @@ sleep:
 
 def is_supported() -> bool:
     """Tell whether threads can be had here: on Linux, on x86-64 and AArch64."""
-    return sys.platform == "linux" and platform.machine() in _MACHINES
+    return sys.platform == "linux" and platform.machine() in _FUTEX
 
 
 def pool_source() -> str:
     """The functions `xyntra.parallel_for` and `xyntra.worker`."""
     machine = platform.machine()
-    return _SOURCE.substitute(
-        _MACHINES[machine],
+    code = _SOURCE.substitute(
+        futex=_FUTEX[machine],
+        pause=_PAUSE[machine],
         declared=_DECLARED[machine],
-        next=_NEXT, done=_DONE, number=_NUMBER, sleepers=_SLEEPERS, owner=_OWNER, job=_JOB,
-        function=_FUNCTION, environment=_ENVIRONMENT, count=_COUNT, chunk=_CHUNK, ended=_ENDED,
-        active=ACTIVE, home=HOME, pinned=PINNED, cores=CORES, slots=SLOTS, slot_bytes=SLOT_BYTES,
-        chunks_a_thread=_CHUNKS_A_THREAD, runs_a_thread=_RUNS_A_THREAD, patience=_PATIENCE,
+        next=at.NEXT, done=at.DONE, number=at.NUMBER, sleepers=at.SLEEPERS, owner=at.OWNER,
+        asleep=at.ASLEEP, job=at.JOB, function=at.FUNCTION, environment=at.ENVIRONMENT,
+        count=at.COUNT, chunk=at.CHUNK, ended=at.ENDED, active=at.ACTIVE,
+        worker_number=at.WORKER_NUMBER, worker_spin=at.WORKER_SPIN, inside=at.WORKER_INSIDE,
+        moved=at.WORKER_MOVED, chunks_a_thread=_CHUNKS_A_THREAD, runs_a_thread=_RUNS_A_THREAD,
         wait=_WAIT, wake=_WAKE, flag=FLAG,
     )  # fmt: skip
+    return code + places_source(machine, futex=_FUTEX[machine], pause=_PAUSE[machine])
 
 
 def serial_source() -> str:
