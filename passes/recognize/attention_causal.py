@@ -5,15 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.positions import Position
 from xyntra.passes.owners import constant_attribute
-from xyntra.passes.recognize.attention_places import Place, through_view
+from xyntra.passes.recognize.attention_places import Place, through_cast, through_view
+from xyntra.passes.recognize.index_values import index_values
 
-__all__ = ["Causal", "causal_of", "causal_select"]
+__all__ = ["Causal", "added_causal", "causal_of", "causal_select"]
 
 _LESS, _LESS_EQUAL, _GREATER, _GREATER_EQUAL = 2, 3, 4, 5  # signed predicates of arith.cmpi
 _OPPOSITE = {
@@ -22,6 +24,8 @@ _OPPOSITE = {
     _GREATER: _LESS_EQUAL,
     _GREATER_EQUAL: _LESS,
 }
+_LOW = {"f16": -6e4, "bf16": -1e9, "f32": -1e9, "f64": -1e9}
+"""Added to scores, these leave a key no weight beside one that is not hidden."""
 _SWAPPED = {_GREATER: _LESS, _GREATER_EQUAL: _LESS_EQUAL}
 
 
@@ -44,13 +48,34 @@ def causal_of(keep: Place, inverted: bool) -> Causal | None:
     """What the boolean mask `keep` compares, or None if it is another kind of mask."""
     while (source := through_view(keep)) is not None:
         keep = source
-    operation = keep.source.operation
-    if operation is None or keep.source.element != "i1":
+    if keep.source.operation is None or keep.source.element != "i1":
         return None
-    if operation.name == "arith.constant":
-        return _of_constant(keep, operation, inverted)
     body = _Body.of(keep)
-    return None if body is None else body.compared(body.last, inverted)
+    compared = None if body is None else body.compared(body.last, inverted)
+    if compared is not None or keep.source.value is None:
+        return compared
+    values = index_values(keep.source.value)
+    return None if values is None else _triangle(keep, values.astype(bool) != inverted)
+
+
+def added_causal(bias: Place) -> Causal | None:
+    """What a bias hides that is zero for some keys, and for all later ones so low that they vanish.
+
+    Every query must be left a key.
+    """
+    while (source := through_view(bias) or through_cast(bias)) is not None:
+        bias = source
+    lowest = _LOW.get(bias.source.element)
+    if bias.source.value is None or lowest is None:
+        return None
+    values = index_values(bias.source.value)
+    if values is None:
+        return None
+    keep = values == 0
+    causal = _triangle(bias, keep)
+    if causal is None or causal.offset < 0 or keep.all():
+        return None
+    return causal if values.max(where=~keep, initial=float("-inf")) <= lowest else None
 
 
 def causal_select(place: Place) -> tuple[Place, Causal, float] | None:
@@ -153,22 +178,20 @@ class _Body:
         return base + (number if owner.name == "arith.addi" else -number)
 
 
-def _of_constant(keep: Place, operation: ir.Operation, inverted: bool) -> Causal | None:
-    """Compare a constant with the masks that it might be, one for each pair of dimensions."""
-    values = np.array(ir.DenseElementsAttr(operation.attributes["value"])).astype(bool)
-    values = values.reshape(keep.source.shape) != inverted
-    for row, column in _pairs(keep):
-        rows, columns = values.shape[row], values.shape[column]
-        plane = np.moveaxis(values, (row, column), (0, 1)).reshape(rows, columns)
+def _triangle(place: Place, keep: np.ndarray[Any, Any]) -> Causal | None:
+    """Compare a mask with those that it might be, one for each pair of dimensions."""
+    for row, column in _pairs(place):
+        rows, columns = keep.shape[row], keep.shape[column]
+        plane = np.moveaxis(keep, (row, column), (0, 1)).reshape(rows, columns)
         offset = int(plane[0].sum()) - 1
         if (plane == np.tri(rows, columns, offset, dtype=bool)).all():
-            return Causal(keep.positions[row], keep.positions[column], offset)
+            return Causal(place.positions[row], place.positions[column], offset)
     return None
 
 
-def _pairs(keep: Place) -> Iterator[tuple[int, int]]:
+def _pairs(place: Place) -> Iterator[tuple[int, int]]:
     """Pairs of the dimensions of a mask that has two of more than one element."""
-    large = [d for d, size in enumerate(keep.source.shape) if size > 1]
+    large = [d for d, size in enumerate(place.source.shape) if size > 1]
     if len(large) == 2:
         yield large[0], large[1]
         yield large[1], large[0]

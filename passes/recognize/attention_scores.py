@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from xyntra.dialects.attention import MaskedRows
 from xyntra.dialects.mlir import ir
-from xyntra.passes.recognize.attention_causal import Causal, causal_of, causal_select
+from xyntra.passes.recognize.attention_causal import Causal, added_causal, causal_of, causal_select
 from xyntra.passes.recognize.attention_places import (
     Place,
     operands,
@@ -204,6 +204,9 @@ def _step(place: Place, found: Scores) -> Place | None:
 def _bias(place: Place, found: Scores) -> Place | None:
     for scores, bias in _both_orders(place):
         if bias.source.number == 0.0:
+            return scores
+        causal = added_causal(bias)
+        if causal is not None and found.add_causal(causal, float("-inf")):
             return scores
         biases = [*found.biases, bias]
         if bias.source.number is None and _leads_to_products(scores, biases):

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Tensors that constants and loop indices alone decide, such as masks, computed when compiling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from xyntra.dialects.mlir import ir
+
+__all__ = ["index_values"]
+
+_MOST = 1 << 26  # elements of one tensor
+_MOST_OPERATIONS = 64
+_DTYPES = {"i1": "bool", "i8": "int8", "i32": "int32", "i64": "int64", "index": "int64"}
+_DTYPES |= {"f16": "float16", "f32": "float32", "f64": "float64"}
+_COMPARED_INTEGERS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
+"""By the signed predicates of arith.cmpi."""
+_COMPARED_FLOATS = {1: np.equal, 2: np.greater, 3: np.greater_equal, 4: np.less, 5: np.less_equal}
+"""By the ordered predicates of arith.cmpf, and none of those that ask for NaN."""
+_ARITHMETIC: Mapping[str, Callable[..., Any]] = {
+    "arith.addi": np.add,
+    "arith.subi": np.subtract,
+    "arith.muli": np.multiply,
+    "arith.andi": np.bitwise_and,
+    "arith.ori": np.bitwise_or,
+    "arith.xori": np.bitwise_xor,
+    "arith.addf": np.add,
+    "arith.subf": np.subtract,
+    "arith.mulf": np.multiply,
+    "arith.negf": np.negative,
+    "arith.select": np.where,
+}
+_CONVERSIONS = ("index_cast", "index_castui", "extui", "sitofp", "uitofp", "extf", "truncf")
+_RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
+Array = np.ndarray[Any, Any]
+
+
+class _UnknownError(Exception):
+    """A value depends on more than constants and indices, or is computed in another way."""
+
+
+def index_values(value: ir.Value) -> Array | None:
+    """Return the elements of a tensor that no input of the program takes part in.
+
+    None where one does, where there are too many elements, or operations that are not known here.
+    """
+    evaluation = _Evaluation()
+    try:
+        return evaluation.tensor(value)
+    except _UnknownError:
+        return None
+
+
+class _Evaluation:
+    def __init__(self) -> None:
+        self._left = _MOST_OPERATIONS
+
+    def tensor(self, value: ir.Value) -> Array:
+        """Return all elements of a tensor."""
+        self._left -= 1
+        if isinstance(value.owner, ir.Block) or self._left < 0:
+            raise _UnknownError
+        shape = tuple(ir.RankedTensorType(value.type).shape)
+        if prod(shape) > _MOST:
+            raise _UnknownError
+        op = value.owner.operation
+        if op.name == "arith.constant":
+            return _constant(op.attributes["value"], shape)
+        if op.name == "linalg.fill":
+            return np.broadcast_to(self._scalar_of_fill(op.operands[0]), shape)
+        if op.name in _RESHAPES:
+            return self.tensor(op.operands[0]).reshape(shape)
+        if op.name != "linalg.generic" or len(op.results) != 1:
+            raise _UnknownError
+        return np.broadcast_to(self._generic(op, shape), shape)
+
+    def _scalar_of_fill(self, value: ir.Value) -> Array:
+        if isinstance(value.owner, ir.Block) or value.owner.operation.name != "arith.constant":
+            raise _UnknownError
+        return _constant(value.owner.operation.attributes["value"], ())
+
+    def _generic(self, op: ir.Operation, shape: tuple[int, ...]) -> Array:
+        """Return the elements of an elementwise operation; extents are 1 where all are equal."""
+        maps = [attribute.value for attribute in op.attributes["indexing_maps"]]
+        rank = len(shape)
+        if "reduction" in str(op.attributes["iterator_types"]) or not _is_identity(maps[-1], rank):
+            raise _UnknownError
+        block = op.regions[0].blocks[0]
+        inputs = [self._aligned(*each, rank) for each in zip(op.operands, maps[:-1], strict=False)]
+        values: dict[ir.Value, Array] = dict(zip(block.arguments, inputs, strict=False))
+        for view in block.operations:
+            inner = view.operation
+            if inner.name == "linalg.yield":
+                return self._known(values, inner.operands[0])
+            given = [self._known(values, each) for each in inner.operands]
+            values[inner.results[0]] = _computed(inner, given, shape)
+        raise _UnknownError
+
+    def _aligned(self, value: ir.Value, map_: ir.AffineMap, rank: int) -> Array:
+        """Return an operand with a dimension for each loop."""
+        if not isinstance(value.type, ir.RankedTensorType):
+            return self._scalar_of_fill(value)
+        array = self.tensor(value)
+        loops = [_loop(each) for each in map_.results]
+        known = [loop for loop in loops if loop is not None]
+        if None in loops or known != sorted(set(known)):
+            raise _UnknownError
+        extents = [1] * rank
+        for loop, size in zip(known, array.shape, strict=True):
+            extents[loop] = size
+        return array.reshape(extents)
+
+    def _known(self, values: dict[ir.Value, Array], value: ir.Value) -> Array:
+        found = values.get(value)
+        return self._scalar_of_fill(value) if found is None else found
+
+
+def _computed(op: ir.Operation, given: list[Array], shape: tuple[int, ...]) -> Array:
+    if op.name == "arith.constant":
+        return _constant(op.attributes["value"], ())
+    if op.name == "linalg.index":
+        dim = int(op.attributes["dim"].value)
+        extents = [size if d == dim else 1 for d, size in enumerate(shape)]
+        return np.arange(shape[dim], dtype=np.int64).reshape(extents)
+    dtype = _dtype(op.results[0].type)
+    if op.name == "arith.cmpi":
+        predicate = int(op.attributes["predicate"].value)
+        if predicate >= len(_COMPARED_INTEGERS):
+            raise _UnknownError
+        return np.asarray(_COMPARED_INTEGERS[predicate](*given))
+    if op.name == "arith.cmpf":
+        compare = _COMPARED_FLOATS.get(int(op.attributes["predicate"].value))
+        if compare is None:
+            raise _UnknownError
+        return np.asarray(compare(*given))
+    if op.name.removeprefix("arith.") in _CONVERSIONS:
+        return given[0].astype(dtype)
+    if op.name not in _ARITHMETIC:
+        raise _UnknownError
+    with np.errstate(all="ignore"):
+        return np.asarray(_ARITHMETIC[op.name](*given)).astype(dtype)
+
+
+def _constant(attribute: ir.Attribute, shape: tuple[int, ...]) -> Array:
+    if isinstance(attribute, ir.DenseElementsAttr):
+        if not attribute.is_splat:
+            return np.array(attribute).reshape(shape)
+        attribute = attribute.get_splat_value()
+    if isinstance(attribute, ir.BoolAttr):
+        number: float | int = bool(attribute.value)
+    elif isinstance(attribute, ir.FloatAttr | ir.IntegerAttr):
+        number = attribute.value
+    else:
+        raise _UnknownError
+    dtype = _dtype(attribute.type)
+    return np.broadcast_to(np.array(abs(number) if dtype == "bool" else number, dtype), shape)
+
+
+def _dtype(type_: ir.Type) -> str:
+    found = _DTYPES.get(str(type_))
+    if found is None:
+        raise _UnknownError
+    return found
+
+
+def _is_identity(map_: ir.AffineMap, rank: int) -> bool:
+    return bool(map_ == ir.AffineMap.get_identity(rank, map_.context))
+
+
+def _loop(expression: ir.AffineExpr) -> int | None:
+    return expression.position if isinstance(expression, ir.AffineDimExpr) else None

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Masks that are added to scores, and that constants or indices decide, become causal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from attention_cases import context, evaluate_module, module_of
+from spellings import HEADS, SCALE, S, T, products, scaled, softmax_of, values
+
+from xyntra.dialects.builder import Tensor, TensorBuilder
+from xyntra.passes.manager import run_pipeline
+
+Bias = Callable[[TensorBuilder], Tensor]
+LOW = float(np.finfo(np.float32).min)
+TRIANGLE = np.tri(S, T, 1, dtype=bool)
+
+
+def constant(keep: np.ndarray, low: float) -> Bias:
+    return lambda b: b.tensor(np.where(keep, np.float32(0), np.float32(low)))
+
+
+def computed(b: TensorBuilder) -> Tensor:
+    """As PyTorch exports `is_causal`: the triangle of ones, compared and selected by."""
+    ones = b.tensor(np.ones((S, T), np.bool_))
+
+    def kept(one):  # type: ignore[no-untyped-def]
+        row, column = (b.index(d).cast("int64") for d in (0, 1))
+        return (column - row <= 1).select(one, 0)
+
+    triangle = b.map(kept, ones, dtype="bool")
+    hidden = b.map(lambda v: v.equals(0), triangle, dtype="bool")
+    low, zero = (b.tensor(np.array(each, np.float32)) for each in (-np.inf, 0))
+    return b.map(lambda v, x, y: v.select(x, y), hidden, low, zero, dtype="float32")
+
+
+def attention(bias: Bias) -> Callable[[TensorBuilder, Tensor, Tensor, Tensor], Tensor]:
+    def spelled(b: TensorBuilder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        scores = scaled(b, products(b, q, k), SCALE)
+        masked = b.map(lambda x, y: x + y, scores, bias(b), dtype="float32")
+        return values(b, softmax_of(b, masked), v)
+
+    return spelled
+
+
+def recognized(bias: Bias) -> str:
+    """Check the numbers, and return the module in which attention was recognised."""
+    rng = np.random.default_rng(3)
+    arrays = [rng.standard_normal(shape).astype(np.float32) for shape in HEADS]
+    spelled = attention(bias)
+    (expected,) = evaluate_module(module_of(spelled, *arrays), *arrays)
+    module = module_of(spelled, *arrays)
+    with context():
+        run_pipeline(module, "recognize-attention")
+    text = str(module)
+    (found,) = evaluate_module(module, *arrays)
+    np.testing.assert_allclose(found, expected, rtol=3e-6, atol=3e-6)
+    assert text.count('"xyntra.attention"') == 1
+    return text
+
+
+@pytest.mark.parametrize(
+    "bias", [constant(TRIANGLE, float("-inf")), constant(TRIANGLE, LOW), computed]
+)
+def test_triangles_that_hide_keys_are_causal(bias: Bias) -> None:
+    assert "causal_offset = 1 : i64" in recognized(bias)
+
+
+def _with_a_hole() -> np.ndarray:
+    keep = TRIANGLE.copy()
+    keep[3, 1] = False
+    return keep
+
+
+@pytest.mark.parametrize(
+    "bias",
+    [
+        constant(TRIANGLE, -100.0),  # leaves a little weight
+        constant(_with_a_hole(), float("-inf")),
+        constant(np.tri(S, T, -1, dtype=bool), LOW),  # hides all keys of the first query
+    ],
+)
+def test_other_biases_are_added(bias: Bias) -> None:
+    assert "causal_offset" not in recognized(bias)
