@@ -22,6 +22,7 @@ class Machine:
         max_buffers: tensors that one kernel may read and write.
         max_row_bytes: largest row that one worker can keep to itself.
         computes_factors: whether a contraction or a window computes in its tiles what it reads.
+        computes_summands: whether a reduction that shares no rows with what it reads computes that.
         cuts_dimensions: whether rows may begin inside of a dimension, between groups of channels.
     """
 
@@ -32,6 +33,7 @@ class Machine:
     max_buffers: int
     max_row_bytes: int
     computes_factors: bool
+    computes_summands: bool
     cuts_dimensions: bool
 
 
@@ -50,6 +52,7 @@ MACHINES = {
         max_buffers=64,
         max_row_bytes=_row_bytes("cpu"),
         computes_factors=True,
+        computes_summands=False,
         cuts_dimensions=False,
     ),
     "cuda": Machine(
@@ -60,6 +63,7 @@ MACHINES = {
         max_buffers=64,
         max_row_bytes=_row_bytes("cuda"),
         computes_factors=False,
+        computes_summands=True,
         cuts_dimensions=True,
     ),
     "webgpu": Machine(
@@ -70,6 +74,7 @@ MACHINES = {
         max_buffers=8,
         max_row_bytes=_row_bytes("webgpu"),
         computes_factors=True,
+        computes_summands=True,
         cuts_dimensions=True,
     ),
 }

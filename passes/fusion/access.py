@@ -9,7 +9,7 @@ row i of the operand. Reshapes do not move elements, so alignment is the same se
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 
@@ -38,10 +38,12 @@ class Access:
     Attributes:
         rows: numbers of rows at which the read is aligned; 1 always is.
         pointwise: whether element i of the result needs element i of the operand alone.
+        summand: whether every iteration of a reduction reads an element of its own.
     """
 
     rows: frozenset[int]
     pointwise: bool
+    summand: bool = False
 
 
 UNALIGNED = Access(frozenset({1}), False)
@@ -78,6 +80,8 @@ class Loops:
         found = self._known.get(key)
         if found is None:
             found = access(self.maps[-1], result_shape, self.maps[operand], operand_shape)
+            if not self.is_parallel and self.maps[operand] == tuple(range(len(self.reductions))):
+                found = replace(found, summand=True)
             self._known[key] = found
         return found
 

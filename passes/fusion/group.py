@@ -31,6 +31,7 @@ class Outside:
         initial: whether it only initialises what they write.
         by_anchor: whether the group's anchor is among them.
         overwritten: whether it initialises what one of them writes.
+        summand: whether reductions read it, an element in every iteration.
     """
 
     origin: int
@@ -40,6 +41,7 @@ class Outside:
     initial: bool
     by_anchor: bool
     overwritten: bool = False
+    summand: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -121,7 +123,8 @@ def outside_of(found: Sequence[Read], by_anchor: bool) -> dict[int, Outside]:
         access = read.access
         initial = read.initial
         rows, pointwise = access.rows, access.pointwise
-        outside = Outside(read.origin, 1, rows, pointwise, initial, by_anchor, initial)
+        summand = access.summand and not read.views
+        outside = Outside(read.origin, 1, rows, pointwise, initial, by_anchor, initial, summand)
         known = reads.get(read.tensor)
         if known is not None:
             outside = both(known, outside)
@@ -140,6 +143,7 @@ def both(first: Outside, second: Outside) -> Outside:
         first.initial and second.initial,
         first.by_anchor or second.by_anchor,
         first.overwritten or second.overwritten,
+        first.summand and second.summand,
     )
 
 

@@ -91,6 +91,7 @@ class _Union:
             self.nbytes += group.nbytes
         self.reads: dict[int, Outside] = {}
         self.prologue: list[Group] = []
+        self.sums = False
         self.rows: frozenset[int] | None = None
         self.rowwise = False
 
@@ -138,9 +139,19 @@ class _Union:
             stored = self.results[outside.origin]
             self._align(reader.rows, outside.rows)
             return "other-readers" if stored and not outside.initial else None
+        if self._is_summand(producer, reader, outside):
+            self.prologue.append(producer)
+            self.sums = True
+            return None
         self._align(producer.rows, reader.rows, outside.rows)
         self.rowwise = self.rowwise or not outside.pointwise
         return None
+
+    def _is_summand(self, producer: Group, reader: Group, outside: Outside) -> bool:
+        """Whether a reduction computes in its loop what it reads, and shares no rows with."""
+        if not (outside.summand and self.machine.computes_summands and producer.is_pointwise):
+            return False
+        return producer.anchor is None and max(producer.rows & reader.rows & outside.rows) == 1
 
     def _align(self, *found: frozenset[int]) -> None:
         for rows in found:
@@ -171,6 +182,8 @@ class _Union:
             nbytes=self.nbytes,
         )
         _cover(merged, working, self.machine)
+        if self.sums:  # what the reduction reads lies in no memory
+            merged.largest_bytes = max(map(self.sizes.__getitem__, self.results))
         for group in others:
             _absorb(merged, group)
         merged.members = tuple(sorted(merged.members))

@@ -374,3 +374,28 @@ func.func @channels_in_groups(%x: tensor<2x1200x64x64xf32>, %s: tensor<1200xf32>
   } -> tensor<2x1200x64x64xf32>
   return %y : tensor<2x1200x64x64xf32>
 }
+
+// A sum over columns computes on GPUs what it adds up.
+// CUDA-LABEL: func.func @summands(
+// CUDA: "xyntra.fused"
+// CUDA-NOT: "xyntra.fused"
+// CUDA: return
+func.func @summands(%x: tensor<8192x1024xf32>, %y: tensor<8192x1024xf32>) -> tensor<1024xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8192x1024xf32>
+  %p = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %y : tensor<8192x1024xf32>, tensor<8192x1024xf32>) outs(%e : tensor<8192x1024xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %r = arith.mulf %a, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<8192x1024xf32>
+  %t = tensor.empty() : tensor<1024xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%t : tensor<1024xf32>) -> tensor<1024xf32>
+  %s = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["reduction", "parallel"]}
+      ins(%p : tensor<8192x1024xf32>) outs(%f : tensor<1024xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = arith.addf %a, %o : f32
+    linalg.yield %r : f32
+  } -> tensor<1024xf32>
+  return %s : tensor<1024xf32>
+}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from xyntra.dialects.kinds import Kind
 from xyntra.passes.fusion.legality.members import Contents, Member, Place
 from xyntra.passes.fusion.legality.roles import ANCHORS, Role
-from xyntra.passes.fusion.legality.rows import check_rows, check_space
+from xyntra.passes.fusion.legality.rows import check_rows, check_space, summands_of
 from xyntra.passes.fusion.legality.violation import Violation
 from xyntra.passes.target_limits import Limits
 
@@ -41,7 +41,8 @@ def check_kind(kind: Kind, contents: Contents, limits: Limits) -> Iterator[Viola
     elif kind == "elementwise":
         yield from check_space(contents.members)
     elif kind == "row":
-        yield from check_rows(contents.members, range(len(contents.members)), limits)
+        everything, summands = range(len(contents.members)), summands_of(contents)
+        yield from check_rows(contents.members, everything, limits, summands=summands)
     elif kind != "data":
         yield from _check_anchored(kind, contents.members, limits)
 

@@ -35,12 +35,16 @@ class Place(IntEnum):
 
 @dataclass(frozen=True)
 class Read:
-    """A member's read of what member `producer` computes; `initial` if it writes on top of it."""
+    """A member's read of what member `producer` computes; `initial` if it writes on top of it.
+
+    Of a `summand`, every iteration of a reduction reads an element of its own.
+    """
 
     producer: int
     rows: Rows
     pointwise: bool
     initial: bool = False
+    summand: bool = False
 
 
 @dataclass
@@ -159,7 +163,8 @@ class _Reader:
             if place >= 0:
                 producer = self.contents.members[place]
                 found = self._align(member, name, loops, position, value, producer)
-                self._note(member, value, place, found, position >= destination)
+                summand = value.owner.operation == producer.op and _takes_each(loops, position)
+                self._note(member, value, place, found, position >= destination, summand)
             elif position >= destination and place >= Place.PART_OF_OUTSIDE:
                 self.contents.written.append((member.op, value))
 
@@ -170,13 +175,14 @@ class _Reader:
         place: int,
         found: Alignment,
         initial: bool = False,
+        summand: bool = False,
     ) -> None:
         if place < 0:
             return
         kept = self.sliced.get(value) if self.sliced else None
         if kept is not None:
             found = Alignment(found.rows & kept, False)
-        member.reads.append(Read(place, found.rows, found.pointwise, initial))
+        member.reads.append(Read(place, found.rows, found.pointwise, initial, summand))
 
     def _seen(self, value: ir.Value) -> int:
         found = self.origin.get(value)
@@ -299,6 +305,14 @@ def _shares_operands(member: Member, loops: Loops, inputs: int) -> bool:
     outer = {loop for loop, extent in extents if extent != 1}
     indexed = {frozenset(map_) for map_ in loops.maps[:inputs]}
     return sum(not outer <= loops_of_operand for loops_of_operand in indexed) > 1
+
+
+def _takes_each(loops: Loops | None, position: int) -> bool:
+    """Whether every iteration of a reduction reads an element of its own of an operand."""
+    if loops is None or not loops.reduces:
+        return False
+    count = 1 + max((loop for map_ in loops.maps for loop in map_), default=-1)
+    return loops.maps[position] == tuple(range(count))
 
 
 def _equal_prefix(shape: Shape, other: Shape) -> int:

@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from math import prod
 
 from xyntra.passes.fusion.legality.alignment import shared_numbers
-from xyntra.passes.fusion.legality.members import Member
+from xyntra.passes.fusion.legality.members import Contents, Member
 from xyntra.passes.fusion.legality.placing import stores
+from xyntra.passes.fusion.legality.roles import Role
 from xyntra.passes.fusion.legality.violation import Violation
 from xyntra.passes.target_limits import Limits
 
-__all__ = ["check_rows", "check_space"]
+__all__ = ["check_rows", "check_space", "summands_of"]
+
+_SINGLES = frozenset({Role.POINTWISE, Role.MOVES})
 
 
 def check_space(members: Sequence[Member]) -> Iterator[Violation]:
@@ -36,18 +39,49 @@ def check_space(members: Sequence[Member]) -> Iterator[Violation]:
             return
 
 
+def summands_of(contents: Contents) -> set[int]:
+    """Members that reductions compute in their loops, where nothing else reads them.
+
+    They compute single elements of what comes from outside, and the only reader of their results is
+    a reduction that reads one of these in every iteration, or another such member.
+    """
+    members = contents.members
+    readers: dict[int, list[tuple[int, bool]]] = {}
+    for index, member in enumerate(members):
+        for read in member.reads:
+            of_sum = member.role is Role.ROW and read.summand
+            readers.setdefault(read.producer, []).append((index, of_sum))
+    ends = {index for _, index in contents.ends}
+    found: set[int] = set()
+    for index in reversed(range(len(members))):
+        reads = readers.get(index, [])
+        if members[index].role not in _SINGLES or index in ends or not reads:
+            continue
+        is_summed = len(reads) == 1 and reads[0][1]
+        if is_summed or all(reader in found for reader, _ in reads):
+            found.add(index)
+    while outside := {i for i in found if any(r.producer not in found for r in members[i].reads)}:
+        found -= outside
+    return found
+
+
 def check_rows(
-    members: Sequence[Member], chosen: Sequence[int], limits: Limits, anchor: int | None = None
+    members: Sequence[Member],
+    chosen: Sequence[int],
+    limits: Limits,
+    anchor: int | None = None,
+    summands: Collection[int] = (),
 ) -> Iterator[Violation]:
     """Check that the members `chosen` can be computed row by row, for one number of rows.
 
     Where they only store what others compute does not matter.
 
     A single row, which one worker would have to compute, must be small. How the `anchor` reads is
-    not checked: its loops go over whatever its operands need.
+    not checked: its loops go over whatever its operands need. Nor are `summands`, which reductions
+    compute in theirs.
     """
     last = stores(members)
-    chosen = [index for index in chosen if index not in last]
+    chosen = [index for index in chosen if index not in last and index not in summands]
     if len(chosen) < 2:
         return
     rows = members[chosen[0]].rows
@@ -55,6 +89,8 @@ def check_rows(
     for index in chosen:
         member = members[index]
         for read in member.reads if index != anchor else ():
+            if read.producer in summands:
+                continue
             rows = shared_numbers(rows, read.rows)
             rows = shared_numbers(rows, members[read.producer].rows)
             if lost is None and max(rows) <= 1:
@@ -65,7 +101,7 @@ def check_rows(
     if lost is not None and _are_large(members, chosen, limits):
         yield lost
     else:
-        yield from _check_held(members, chosen, max(rows), limits, anchor)
+        yield from _check_held(members, chosen, max(rows), limits, anchor, summands)
 
 
 def _are_large(members: Sequence[Member], chosen: Sequence[int], limits: Limits) -> bool:
@@ -80,6 +116,7 @@ def _check_held(
     rows: int,
     limits: Limits,
     anchor: int | None,
+    summands: Collection[int],
 ) -> Iterator[Violation]:
     """Check the tensors that are read at other positions than those they are computed at."""
     if limits.max_row_bytes is None:
@@ -87,6 +124,8 @@ def _check_held(
     for index in chosen:
         for read in members[index].reads if index != anchor else ():
             row = members[read.producer].nbytes // max(rows, 1)
+            if read.producer in summands:
+                continue
             if not read.pointwise and row > limits.max_row_bytes:
                 yield Violation(
                     "row-too-long",

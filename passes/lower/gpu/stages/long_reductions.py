@@ -101,7 +101,7 @@ def _partial(generic: ir.Operation, memory: ir.Value, cut: Cut) -> ir.Operation:
     copy = generic.clone().operation
     for number, value in enumerate([*views, memory]):
         copy.operands[number] = value
-    found = [[ir.AffineDimExpr.get(order.index(loop)) for loop in each] for each in results]
+    found = [[_index_of(order, loop) for loop in each] for each in results]
     maps = [ir.AffineMap.get(count + 1, 0, each) for each in found]
     copy.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])
     kinds = [*kinds, _iterator("parallel")]
@@ -136,9 +136,9 @@ def _move(index: ir.Operation, loop: int | None, step: int) -> None:
         use.owner.operands[use.operand_number] = moved
 
 
-def _positions(indexing: ir.AffineMap, cut: int, part: int) -> list[int]:
+def _positions(indexing: ir.AffineMap, cut: int, part: int) -> list[int | None]:
     """Return the loop of every dimension, where loop `cut` is now `part` and the rest of it."""
-    loops = [ir.AffineDimExpr(each).position for each in indexing.results]
+    loops = [_loop_of(each) for each in indexing.results]
     return [each for loop in loops for each in ((part, loop) if loop == cut else (loop,))]
 
 
@@ -150,7 +150,7 @@ def _cut_view(value: ir.Value, indexing: ir.AffineMap, cut: Cut, inner: int) -> 
     steps, offset = kind.get_strides_and_offset()
     sizes, strides = [], []
     for size, step, each in zip(kind.shape, steps, indexing.results, strict=True):
-        is_cut = ir.AffineDimExpr(each).position == cut.loop
+        is_cut = _loop_of(each) == cut.loop
         sizes += [cut.parts, inner] if is_cut else [size]
         strides += [step * inner, step] if is_cut else [step]
     return _view(value, offset, sizes, strides)
@@ -178,7 +178,7 @@ def _rest_view(value: ir.Value, indexing: ir.AffineMap, cut: Cut) -> ir.Value:
     strides, offset = kind.get_strides_and_offset()
     sizes = list(kind.shape)
     for number, each in enumerate(indexing.results):
-        if ir.AffineDimExpr(each).position == cut.loop:
+        if _loop_of(each) == cut.loop:
             offset += strides[number] * (sizes[number] - cut.rest)
             sizes[number] = cut.rest
     return _view(value, offset, sizes, strides)
@@ -200,9 +200,29 @@ def _view(value: ir.Value, offset: int, sizes: list[int], strides: list[int]) ->
 
 
 def has_plain_maps(generic: ir.Operation) -> bool:
-    """Tell whether every dimension of every operand is a loop."""
+    """Tell whether every dimension of every operand is a loop, or the first of a dimension."""
     maps = [ir.AffineMapAttr(each).value for each in generic.attributes["indexing_maps"]]
-    return all(isinstance(each, ir.AffineDimExpr) for one in maps for each in one.results)
+    return all(
+        isinstance(each, ir.AffineDimExpr) or _is_first(each)
+        for one in maps
+        for each in one.results
+    )
+
+
+def _is_first(expression: ir.AffineExpr) -> bool:
+    return isinstance(expression, ir.AffineConstantExpr) and expression.value == 0
+
+
+def _loop_of(expression: ir.AffineExpr) -> int | None:
+    """Return the loop that indexes a dimension; None for a dimension of which one is read."""
+    is_loop = isinstance(expression, ir.AffineDimExpr)
+    return int(ir.AffineDimExpr(expression).position) if is_loop else None
+
+
+def _index_of(order: list[int], loop: int | None) -> ir.AffineExpr:
+    if loop is None:
+        return ir.AffineConstantExpr.get(0)
+    return ir.AffineDimExpr.get(order.index(loop))
 
 
 def _combine(memory: ir.Value, output: ir.Value, cut: Cut) -> None:

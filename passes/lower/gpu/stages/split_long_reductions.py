@@ -35,7 +35,8 @@ class SplitLongReductions:
     """Reduce parts first, and then what they give, where few blocks would have much to do.
 
     Contractions for tiles are left alone, and so are reductions of what other operations of the
-    kernel read or write as well: they may share its rows with those.
+    kernel read or write as well: they may share its rows with those. Reductions over columns share
+    no rows with one another.
     """
 
     name: ClassVar[str] = "split-long-reductions"
@@ -56,10 +57,30 @@ class SplitLongReductions:
 
 
 def _shares_inputs(generic: ir.Operation, generics: Sequence[ir.Operation]) -> bool:
+    """Tell whether another operation may share rows of what a reduction reads."""
+    read = set(map(root, _inputs(generic)))
+    others = [op for op in generics if op != generic and read & set(map(root, _memory(op)))]
+    if others and all(map(reduces, others)) and _is_of_columns(generic):
+        return any(read & {root(list(op.operands)[-1])} for op in others)
+    return bool(others)
+
+
+def _is_of_columns(generic: ir.Operation) -> bool:
+    """Tell whether a reduction shares no rows with any other: it does not walk through memory."""
+    if not is_linear(generic):
+        return False
+    nest = linear_nest(generic, flat=False)
+    return min(farthest_stride(nest, number) for number in nest.reductions) != 1
+
+
+def _inputs(generic: ir.Operation) -> list[ir.Value]:
     count = generic.attributes["operandSegmentSizes"][0]
-    read = {root(value) for value in list(generic.operands)[:count]}
-    others = [value for op in generics if op != generic for value in op.operands]
-    return any(root(value) in read for value in others if isinstance(value.type, ir.MemRefType))
+    given = list(generic.operands)[:count]
+    return [value for value in given if isinstance(value.type, ir.MemRefType)]
+
+
+def _memory(op: ir.Operation) -> list[ir.Value]:
+    return [value for value in op.operands if isinstance(value.type, ir.MemRefType)]
 
 
 def _cut(generic: ir.Operation, device: Device) -> Cut | None:
