@@ -110,3 +110,14 @@ def test_few_columns_are_read_side_by_side(shape):
 def test_many_short_rows_of_single_elements_share_warps():
     ((blocks, threads),) = launches_of("ReduceSum", [numbers(65541, 17)], np.array([1]))
     assert blocks * threads < 65541 * 8
+
+
+def test_norms_of_rows_that_nothing_keeps_are_reduced_by_all_blocks():
+    values = numbers(2, (1 << 18) + 3) + 1
+    wide = values.astype(np.float64)
+    mean_of, deviation = (of(wide, axis=1, keepdims=True) for of in (np.mean, np.std))
+    expected = [(wide - mean_of) / (deviation + 1e-9)]
+    launches = launches_of("MeanVarianceNormalization", [values], expected=expected, axes=[1])
+    many = [blocks for blocks, _ in launches if blocks > 100]
+    assert len(many) == 4
+    assert all(blocks <= 2 for blocks, _ in launches if blocks not in many)

@@ -133,17 +133,19 @@ def contraction_group(
             continue
         operations = (fill, generic) if after is None else (fill, generic, after)
         group = ContractionGroup(operations, nest, roles, initial_of(fill), epilogue)
-        if roles.columns or is_windowed(group):
+        if (roles.columns and _is_long(nest, roles)) or is_windowed(group):
             return group
     return None
+
+
+def _is_long(nest: LinearNest, roles: Roles) -> bool:
+    return size(nest, roles.reductions) >= _MIN_REDUCTION or image_of(nest) is not None
 
 
 def _is_worth_it(nest: LinearNest, roles: Roles) -> bool:
     rows, columns = size(nest, roles.rows), size(nest, roles.columns)
     return (
-        (size(nest, roles.reductions) >= _MIN_REDUCTION or image_of(nest) is not None)
-        and max(rows, columns) >= _MIN_ROWS
-        and rows * columns * size(nest, roles.batch) >= _MIN_OUTPUTS
+        max(rows, columns) >= _MIN_ROWS and rows * columns * size(nest, roles.batch) >= _MIN_OUTPUTS
     )
 
 

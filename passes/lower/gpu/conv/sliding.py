@@ -20,7 +20,7 @@ from xyntra.passes.lower.nests.vector_body import is_vectorizable
 
 _NOTHING = ImageAxis(None, 1, None, 1, 1, 1, 0, 1, 0)
 _MOST_OUTER = 16  # taps for each of which a tile of the image is brought
-_MOST_SHARED = 16  # outputs that have a window in common
+_MOST_SHARED = 64  # outputs that have a window in common
 _NEAR = 4  # elements between neighbours in a row of the image at most
 
 

@@ -26,6 +26,8 @@ _MOST_BLOCKS = 2  # for each multiprocessor
 _COLUMN_BYTES = 128  # of a block, where outputs are neighbours in memory
 _MIN_ELEMENTS = 1 << 18
 _MIN_PART = 256  # elements that are left to reduce to one
+_LONGEST_ROW = 1 << 18  # elements that a cluster keeps in registers
+_FEW = 4  # part of the multiprocessors that a block a row leaves most of the GPU idle with
 _LANES = 8  # of the longest vector
 
 
@@ -36,7 +38,8 @@ class SplitLongReductions:
 
     Contractions for tiles are left alone, and so are reductions of what other operations of the
     kernel read or write as well: they may share its rows with those. Reductions over columns share
-    no rows with one another.
+    no rows with one another, and where few rows are longer than any block or cluster can keep,
+    nothing is shared.
     """
 
     name: ClassVar[str] = "split-long-reductions"
@@ -49,11 +52,25 @@ class SplitLongReductions:
         users = operations_named(function, "linalg.generic")
         among = Work.of(function).rest
         generics = [op for op in among if op.name == "linalg.generic" and reduces(op)]
-        long = [(each, _cut(each, device)) for each in generics if not _shares_inputs(each, users)]
+        alone = [
+            each
+            for each in generics
+            if _is_too_long(each, device) or not _shares_inputs(each, users)
+        ]
+        long = [(each, _cut(each, device)) for each in alone]
         for generic, cut in long:
             if cut is not None:
                 split(generic, cut)
         tidy(function)
+
+
+def _is_too_long(generic: ir.Operation, device: Device) -> bool:
+    """Tell whether rows are too long to be kept, and too few for a block each."""
+    kinds = [str(kind) for kind in generic.attributes["iterator_types"]]
+    extents = list(zip(loop_extents(generic), kinds, strict=True))
+    rows = prod(extent for extent, kind in extents if "parallel" in kind)
+    length = prod(extent for extent, kind in extents if "reduction" in kind)
+    return length > _LONGEST_ROW and rows <= device.multiprocessors // _FEW
 
 
 def _shares_inputs(generic: ir.Operation, generics: Sequence[ir.Operation]) -> bool:

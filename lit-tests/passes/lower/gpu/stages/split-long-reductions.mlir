@@ -93,3 +93,39 @@ func.func @columns(%x: memref<65536x64xf32>, %y: memref<64xf32>) {
   }
   return
 }
+
+// -----
+
+#mn = affine_map<(m, n) -> (m, n)>
+#m = affine_map<(m, n) -> (m)>
+#i = affine_map<(i) -> (i)>
+#one = affine_map<(m, k) -> (m)>
+#all = affine_map<(m, k) -> (m, k)>
+
+// What reads the rows again could share them with the reduction, but nothing can keep so many elements.
+// CHECK-LABEL: func.func @longer_than_any_block_keeps(
+// CHECK: [[PARTS:%.+]] = memref.alloc() : memref<4x{{[0-9]+}}xf32>
+// CHECK: linalg.generic {{.+}} ins({{.+}}) outs([[PARTS]]
+// CHECK: linalg.generic {{.+}} ins([[PARTS]] :
+// CHECK: return
+func.func @longer_than_any_block_keeps(%x: memref<4x1048576xf32>, %y: memref<4xf32>, %z: memref<4x1048576xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.generic {indexing_maps = [#i], iterator_types = ["parallel"]}
+      outs(%y : memref<4xf32>) {
+  ^bb0(%o: f32):
+    linalg.yield %zero : f32
+  }
+  linalg.generic {indexing_maps = [#all, #one], iterator_types = ["parallel", "reduction"]}
+      ins(%x : memref<4x1048576xf32>) outs(%y : memref<4xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %s = arith.addf %o, %p : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [#mn, #m, #mn], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %y : memref<4x1048576xf32>, memref<4xf32>) outs(%z : memref<4x1048576xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %s = arith.divf %p, %q : f32
+    linalg.yield %s : f32
+  }
+  return
+}
