@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.gpu.device import Device
-from xyntra.passes.lower.gpu.elementwise.general import emit_general, is_general
+from xyntra.passes.lower.gpu.elementwise.general import emit_general, is_general, neighbours_of
 from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape
 from xyntra.passes.lower.gpu.emitters.emitter import (
     Code,
@@ -34,6 +34,13 @@ class BlockChoices:
     threads: int = 256
 
 
+@dataclass(frozen=True)
+class OutputChoices:
+    """How many neighbouring outputs a thread computes, which it stores at once."""
+
+    own: int = 1
+
+
 def _read(stage: Stage) -> ir.Operation | None:
     return stage.operations[-1] if len(stage.operations) == 1 else None
 
@@ -42,7 +49,7 @@ def _choose(op: ir.Operation, device: Device) -> Schedule:
     if _is_empty(op):
         return Schedule("nothing")
     if is_general(op):
-        return Schedule("outputs")
+        return Schedule.told("outputs", OutputChoices(neighbours_of(op)))
     if op.name == "scf.for":
         scan = plan_scan(op, device)
         if scan is not None:
@@ -63,10 +70,18 @@ def _plan_nothing(op: ir.Operation, _: NoChoices, device: Device) -> Code:
     return lambda _: None
 
 
-def _plan_outputs(op: ir.Operation, _: NoChoices, device: Device) -> Code:
+def _plan_outputs(op: ir.Operation, choices: OutputChoices, device: Device) -> Code:
     if not is_general(op) or _is_empty(op):
         raise Impossible("computes loops around scalar code")
-    return lambda _: emit_general(op)
+    most = neighbours_of(op)
+    if choices.own < 1 or most % choices.own:
+        raise Impossible(f"computes {most} neighbours in a thread, or a divisor of that")
+    return lambda _: emit_general(op, choices.own)
+
+
+def _output_candidates(op: ir.Operation, device: Device) -> Iterable[OutputChoices]:
+    most = neighbours_of(op) if is_general(op) and not _is_empty(op) else 1
+    return [OutputChoices(own) for own in (1, 2, 4, 8, 16) if most % own == 0]
 
 
 def _plan_scan(op: ir.Operation, choices: BlockChoices, device: Device) -> Code:
@@ -104,7 +119,7 @@ LOOPS = Family(
     _choose,
     (
         Emitter("nothing", NoChoices, _plan_nothing, no_choices),
-        Emitter("outputs", NoChoices, _plan_outputs, no_choices),
+        Emitter("outputs", OutputChoices, _plan_outputs, _output_candidates),
         Emitter("scan", BlockChoices, _plan_scan, _block_candidates),
         Emitter("loops", BlockChoices, _plan_loops, _block_candidates),
         Emitter("single-thread", NoChoices, _plan_single, no_choices),
