@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Compile a model with an empty cache and from the cache, each time in a fresh process."""
+"""Compile models with an empty cache and from the cache, each time in a fresh process.
+
+`python -m bench.compilations MODEL.onnx …` compiles models cold, some times each, and writes
+wall time, processor time of all processes and the numbers of kernels to bench/results as JSON.
+"""
 
 from __future__ import annotations
 
+import argparse
 import statistics
+import sys
 import tempfile
 from collections.abc import Sequence
 from compileall import compile_dir
@@ -13,10 +19,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from bench.measure import MeasureError, fresh, run_module
+from bench.machine import describe, slug
+from bench.measure import ROOT, MeasureError, fresh, run_module, write_json
 from bench.models import ModelSpec
 
-__all__ = ["Compilations", "compile_job", "measure_compilations", "model_file"]
+__all__ = ["Compilations", "compile_job", "main", "measure_compilations", "model_file"]
 
 Run = dict[str, Any]
 
@@ -102,3 +109,56 @@ def _compile_sources() -> None:
 
 def _files(folder: Path) -> set[Path]:
     return {path for path in folder.rglob("*") if path.is_file()}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns 0."""
+    options = _parser().parse_args(arguments)
+    machine = describe()
+    _compile_sources()
+    runs: dict[str, list[Run]] = {path.stem: [] for path in options.models}
+    for _ in range(options.cold):
+        for path in options.models:
+            runs[path.stem].append(_cold(path, options))
+    rows = {name: _row(found) for name, found in runs.items()}
+    for name, row in rows.items():
+        print(
+            f"{name:32}{row['seconds']:7.2f} s {row['cpu_seconds']:7.2f} s of processor"
+            f" {row['kernels']:5} kernels, {row['distinct_kernels']} distinct"
+        )
+    path = options.json or ROOT / "bench" / "results" / f"compilations-{slug(machine)}.json"
+    write_json(path, {"machine": machine, "cold": options.cold, "models": rows})
+    print(f"wrote {path}")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    summary = (__doc__ or "").partition("\n")[0]
+    parser = argparse.ArgumentParser(prog="python -m bench.compilations", description=summary)
+    parser.add_argument("models", nargs="+", type=Path, metavar="MODEL", help="an ONNX file")
+    parser.add_argument("--cold", type=int, default=3, help="compilations of each (default 3)")
+    parser.add_argument("--jobs", type=int, help="processes for kernels; default: one a processor")
+    parser.add_argument("--timeout", type=float, default=1200.0, help="seconds for a process")
+    parser.add_argument("--json", type=Path, help="default: bench/results/compilations-….json")
+    return parser
+
+
+def _cold(path: Path, options: argparse.Namespace) -> Run:
+    config: dict[str, Any] = {"cache": False, "threads": 1, "target": "cpu"}
+    if options.jobs is not None:
+        config["jobs"] = options.jobs
+    job = {"path": str(path), "shapes": {}, "config": config}
+    return fresh("bench.compile_once", job, options.timeout)
+
+
+def _row(runs: Sequence[Run]) -> dict[str, Any]:
+    """Return the least times, since other programs only add to them, and all of them."""
+    wall = [float(run["compile_seconds"]) for run in runs]
+    spent = [float(run["cpu_seconds"]) for run in runs]
+    counts = {key: runs[0][key] for key in ("operations", "kernels", "distinct_kernels")}
+    least = {"seconds": min(wall), "cpu_seconds": min(spent), **counts}
+    return {**least, "all_seconds": wall, "all_cpu_seconds": spent}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -17,7 +17,7 @@ from bench.memory import peak_memory
 
 
 def main() -> None:
-    """Compile the model `model` from `path` as JOB says, run it once, write the times."""
+    """Compile the model at `path` as JOB says, run it once if `model` names it, write the times."""
     job = json.loads(sys.argv[1])
     Path(sys.argv[2]).write_text(json.dumps(_measure(job)), encoding="utf-8")
 
@@ -28,14 +28,23 @@ def _measure(job: dict[str, Any]) -> dict[str, Any]:
 
     exe = xyntra.compile(job["path"], inputs=job["shapes"] or None, config=job["config"])
     compiled = time.perf_counter()
+    spent = _processor_seconds()
     memory = peak_memory()
+    run = {"first_run_seconds": _first_run(exe, job["model"])} if "model" in job else {}
     return {
         "compile_seconds": compiled - start,
-        "first_run_seconds": _first_run(exe, job["model"]),
+        "cpu_seconds": spent,
+        **run,
         **_counts(exe),
         "compile_memory": memory,
         "memory": peak_memory(),
     }
+
+
+def _processor_seconds() -> float:
+    from bench.processor_time import processor_seconds  # with psutil: not before the clock starts
+
+    return processor_seconds()
 
 
 def _first_run(exe: Any, model: str) -> float:

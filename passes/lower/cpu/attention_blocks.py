@@ -191,11 +191,11 @@ class _Block:
         )
 
     def _clear(self) -> None:
-        state = self.scratch.state
+        state, lanes = self.scratch.state, self.emitter.plan.lanes
         if state.sums is not None:
-            zero(state.sums)
-        zero(state.total)
-        zero(state.reference, _NEGATIVE_INFINITY)
+            zero(state.sums, lanes)
+        zero(state.total, lanes)
+        zero(state.reference, lanes, _NEGATIVE_INFINITY)
 
     def _keys_seen(self, key: ir.Value) -> ir.Value:
         """How far from `key` on a query of the block sees keys, up to the end of the chunk."""

@@ -15,7 +15,7 @@ from xyntra.dialects.attention import Attention
 from xyntra.dialects.attention_layout import KEY, QUERY
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.attention_plan import AttentionPlan
-from xyntra.passes.lower.nests.attention_operands import Matrix, Outer, load_vector
+from xyntra.passes.lower.nests.attention_operands import Matrix, Outer, load_vector, store_vector
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import index, load, loop, plus, store
 from xyntra.passes.lower.nests.vector_body import broadcast
@@ -49,21 +49,39 @@ class RowMask:
         """Whether all queries have the same values."""
         return self.matrix.stride(QUERY) == 0
 
-    def read(self, outer: Outer, row: ir.Value, first: ir.Value, count: ir.Value) -> None:
+    def read(
+        self, outer: Outer, row: ir.Value, first: ir.Value, count: ir.Value, lanes: int
+    ) -> None:
         """Fill the buffer for a query and `count` keys from key `first` on."""
         start = plus(
             self.matrix.start(outer),
             arith.muli(row, index(self.matrix.stride(QUERY))),
             arith.muli(first, index(self.matrix.stride(KEY))),
         )
-        with loop(count) as column:
+        done = index(0)
+        if self.matrix.stride(KEY) == 1 and isinstance(self._element_type, ir.F32Type):
+            whole = arith.divui(count, index(lanes))
+            done = arith.muli(whole, index(lanes))
+            with loop(whole) as number:
+                column = arith.muli(number, index(lanes))
+                value = load_vector(self.matrix.memory, plus(start, column), lanes)
+                store_vector(_as_scores(value), self.buffer, column)
+        with loop(arith.subi(count, done)) as number:
+            column = plus(done, number)
             place = plus(start, arith.muli(column, index(self.matrix.stride(KEY))))
             value = load(Access(self.matrix.memory, 0, ()), place)
-            if isinstance(value.type, ir.IntegerType):
-                value = arith.uitofp(ir.F32Type.get(), value)
-            else:
-                value = _in_powers_of_two(Float(Builder(value.type), value)).value
-            store(value, Access(self.buffer, 0, ()), column)
+            store(_as_scores(value), Access(self.buffer, 0, ()), column)
+
+    @property
+    def _element_type(self) -> ir.Type:
+        return ir.MemRefType(self.matrix.memory.type).element_type
+
+
+def _as_scores(value: ir.Value) -> ir.Value:
+    """What the buffer holds for an element, or a vector of them."""
+    if isinstance(value.type, ir.IntegerType):
+        return arith.uitofp(ir.F32Type.get(), value)
+    return _in_powers_of_two(Float(Builder(value.type), value)).value
 
 
 @dataclass(frozen=True)
@@ -97,7 +115,7 @@ class Masks:
         count = arith.minsi(rest, index(self.plan.keys))
         for mask in (self.keep, self.bias):
             if mask is not None and mask.is_shared == shared:
-                mask.read(outer, row, first, count)
+                mask.read(outer, row, first, count, self.plan.lanes)
 
     def apply(self, score: Float, row: ir.Value, first: ir.Value, column: ir.Value) -> Float:
         """Mask a vector of scores.

@@ -178,14 +178,12 @@ def copy_rows(source: Source, rows: ir.Value, target: ir.Value, lanes: int) -> N
             store(value, Access(target, 0, ()), plus(line, column))
 
 
-def zero(memory: ir.Value, value: float = 0.0) -> None:
-    """Fill a flat buffer with zeros, or with another value."""
-    kind = ir.MemRefType(memory.type)
-    with loop(kind.shape[0]) as place:
-        store(arith.constant(kind.element_type, value), Access(memory, 0, ()), place)
+def zero(memory: ir.Value, lanes: int, value: float = 0.0) -> None:
+    """Fill a flat buffer with zeros, or with another value, `lanes` at a time."""
+    _fill(memory, index(0), ir.MemRefType(memory.type).shape[0], lanes, value)
 
 
-def clear_rest(source: Source, target: Panels, depth: int, panel: int) -> None:
+def clear_rest(source: Source, target: Panels, depth: int, panel: int, lanes: int) -> None:
     """Write zeros where `pack_columns` leaves panels as they are.
 
     Args:
@@ -193,15 +191,26 @@ def clear_rest(source: Source, target: Panels, depth: int, panel: int) -> None:
         target: the panels.
         depth: rows of a panel.
         panel: columns of a panel.
+        lanes: elements of a vector.
     """
     panels, rest = -(-source.columns // panel), depth - source.rows
-    none = arith.constant(ir.F32Type.get(), 0.0)
     if rest:
-        with loop(panels) as number, loop(rest * panel) as place:
+        with loop(panels) as number:
             first = plus(target.start, arith.muli(number, index(depth * panel)))
-            place = plus(first, index(source.rows * panel), place)
-            store(none, Access(target.memory, 0, ()), place)
+            first = plus(first, index(source.rows * panel))
+            _fill(target.memory, first, rest * panel, lanes)
     if source.columns % panel:
-        with loop(source.rows * panel) as place:
-            place = plus(target.start, index((panels - 1) * depth * panel), place)
-            store(none, Access(target.memory, 0, ()), place)
+        first = plus(target.start, index((panels - 1) * depth * panel))
+        _fill(target.memory, first, source.rows * panel, lanes)
+
+
+def _fill(memory: ir.Value, first: ir.Value, count: int, lanes: int, value: float = 0.0) -> None:
+    """Write `value` to `count` neighbours."""
+    element = arith.constant(ir.MemRefType(memory.type).element_type, value)
+    whole, rest = divmod(count, lanes)
+    if whole:
+        vector = broadcast(element, lanes)
+        with loop(whole) as number:
+            store_vector(vector, memory, plus(first, arith.muli(number, index(lanes))))
+    for place in range(count - rest, count):
+        store(element, Access(memory, 0, ()), plus(first, index(place)))

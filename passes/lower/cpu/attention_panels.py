@@ -91,7 +91,7 @@ class HeadPanels:
             value.stride(KEY), value.stride(VALUE_SIZE),
         )  # fmt: skip
         # Where there is no key, a probability of 0 must not meet a NaN.
-        clear_rest(values, own.values_from(index(0)), plan.padded_keys, plan.panel)
+        clear_rest(values, own.values_from(index(0)), plan.padded_keys, plan.panel, plan.lanes)
         pack_columns(values, own.values_from(index(0)), plan.padded_keys, plan.panel, plan.lanes)
 
     def keys_from(self, key: ir.Value) -> Panels:

@@ -32,6 +32,9 @@ from xyntra.passes.lower.nests.loop_builder import (
 from xyntra.passes.lower.nests.prepared_operands import prepared
 
 _TILES_AT_ONCE = 8
+_EDGE = 4
+"""Rows and columns of a transposed square. Memory is the limit, so that larger ones are no faster;
+but LLVM takes half as long for one of 16 as for the tiles of the kernel."""
 _COLUMN, _STEP = -1, -2  # keys of a `Position` beside the numbers of the nest's loops
 
 
@@ -109,7 +112,7 @@ class _Filler:
         if self._column_stride == 1:
             return None
         for number in self.nest.reductions:
-            if self.source.strides[number] == 1 and self._extent(number) >= self.plan.lanes:
+            if self.source.strides[number] == 1 and self._extent(number) >= _EDGE:
                 return number
         return None
 
@@ -156,26 +159,24 @@ class _Filler:
             nested_loops([(_COLUMN, self.plan.columns), *self._reductions()], position, copy)
 
     def _fill_transposed(self, position: Position, inner: int) -> None:
-        """Copy squares of `lanes` columns and as many steps of loop `inner`."""
-        lanes, extent = self.plan.lanes, self._extent(inner)
-        squares = -(-extent // lanes)
+        """Copy squares of `_EDGE` columns and as many steps of loop `inner`."""
+        extent = self._extent(inner)
         with loop(self._tiles) as tile:
 
             def copy(inside: Position) -> None:
-                column = arith.muli(inside.pop(_COLUMN), index(lanes))
-                inside[inner] = tile_start(inside.pop(_STEP), lanes, extent)
+                column = arith.muli(inside.pop(_COLUMN), index(_EDGE))
+                inside[inner] = tile_start(inside.pop(_STEP), _EDGE, extent)
                 read, write = self._places(inside, tile)
                 read = arith.addi(read, arith.muli(column, index(self._column_stride)))
                 self._copy_square(read, arith.addi(write, column), self.target.strides[inner])
 
-            loops = [*self._reductions(inner), (_COLUMN, self.plan.vectors), (_STEP, squares)]
-            nested_loops(loops, position, copy)
+            squares = [(_COLUMN, self.plan.columns // _EDGE), (_STEP, -(-extent // _EDGE))]
+            nested_loops([*self._reductions(inner), *squares], position, copy)
 
     def _copy_square(self, read: ir.Value, write: ir.Value, step: int) -> None:
-        lanes = self.plan.lanes
-        kind = self._vector(lanes)
+        kind = self._vector(_EDGE)
         rows = []
-        for column in range(lanes):
+        for column in range(_EDGE):
             place = arith.addi(read, index(column * self._column_stride))
             rows.append(emit("vector.load", [self.source.value, place], kind))
         for number, row in enumerate(_transposed(rows)):

@@ -9,11 +9,12 @@ from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.nests.loop_bounds import constant_of
 
-__all__ = ["block_work", "upper_bound", "work_of"]
+__all__ = ["LoopWork", "scalar_share", "trips", "upper_bound"]
 
 # For 3 GHz and registers of 256 bits.
 _VECTOR = 0.2  # an operation on a vector
 _ELEMENT = 0.06  # an operation on one element, which LLVM does for several at a time
+_ALONE = 5.0  # times as long without vectors
 _CALL = 6.0  # a function of the C library, an unvectorised division
 _STEP = 0.7  # of a loop around other loops
 _BYTE = 0.08  # copied
@@ -22,23 +23,70 @@ _UNKNOWN_TRIPS = 4
 _SLOW = ("arith.div", "arith.rem", "math.", "func.call")
 
 
-def work_of(op: ir.Operation) -> float:
-    """Estimate one execution of `op` with all that is inside."""
-    if op.name == "scf.for":
+class LoopWork:
+    """Estimates of operations that do not change meanwhile: every loop is looked into once."""
+
+    def __init__(self) -> None:
+        self._bodies: dict[ir.Operation, tuple[float, bool]] = {}
+
+    def of(self, op: ir.Operation) -> float:
+        """Estimate one execution of `op` with all that is inside."""
+        if op.name == "scf.for":
+            return trips(op) * (self.of_body(op) + (_STEP if self.has_loops(op) else 0.0))
+        if op.name == "memref.copy":
+            return _BYTE * _nbytes(op.operands[0])
+        if not len(op.regions):
+            return _operation(op)
+        if op.name.startswith("linalg."):
+            return _GENERIC * max([_elements(value) for value in op.operands], default=1)
+        blocks = [block for region in op.regions for block in region.blocks]
+        return sum(self.of(view.operation) for block in blocks for view in block.operations)
+
+    def of_body(self, loop: ir.Operation) -> float:
+        """Estimate one iteration of an scf.for."""
+        return self._body(loop)[0]
+
+    def has_loops(self, loop: ir.Operation) -> bool:
+        """Tell whether there is a loop right inside `loop`."""
+        return self._body(loop)[1]
+
+    def _body(self, loop: ir.Operation) -> tuple[float, bool]:
+        if loop not in self._bodies:
+            inside = [view.operation for view in loop.regions[0].blocks[0].operations]
+            has_loops = any(op.name == "scf.for" for op in inside)
+            self._bodies[loop] = sum(map(self.of, inside)), has_loops
+        return self._bodies[loop]
+
+
+def scalar_share(block: ir.Block) -> float:
+    """Estimate the share of the time that loops over single elements take, if not vectorised.
+
+    Those are innermost loops that store, or carry, something else than vectors.
+    """
+    known = LoopWork()
+    total = sum(known.of(view.operation) for view in block.operations)
+    alone = _ALONE * _scalar_work(block, known)
+    return alone / max(total + alone, 1.0)
+
+
+def _scalar_work(block: ir.Block, known: LoopWork) -> float:
+    found = 0.0
+    for view in block.operations:
+        op = view.operation
+        if op.name != "scf.for":
+            continue
         body = op.regions[0].blocks[0]
-        return trips(op) * (block_work(body) + (_STEP if _has_loops(body) else 0.0))
-    if op.name == "memref.copy":
-        return _BYTE * _nbytes(op.operands[0])
-    if op.name.startswith("linalg.") and len(op.regions):
-        return _GENERIC * max([_elements(value) for value in op.operands], default=1)
-    if len(op.regions):
-        return sum(block_work(block) for region in op.regions for block in region.blocks)
-    return _operation(op)
+        if known.has_loops(op):
+            found += trips(op) * _scalar_work(body, known)
+        elif not _is_vectorised(op, body):
+            found += known.of(op)
+    return found
 
 
-def block_work(block: ir.Block) -> float:
-    """Estimate one execution of everything in a block."""
-    return sum(work_of(view.operation) for view in block.operations)
+def _is_vectorised(loop: ir.Operation, body: ir.Block) -> bool:
+    if any(not isinstance(result.type, ir.VectorType) for result in loop.results):
+        return False
+    return all(view.operation.name != "memref.store" for view in body.operations)
 
 
 def trips(loop: ir.Operation) -> int:
@@ -81,19 +129,18 @@ def _combined(op: ir.Operation, first: int, second: int) -> int | None:
 
 
 def _operation(op: ir.Operation) -> float:
-    if not len(op.results) and op.name != "memref.store":
-        return _VECTOR if op.name.startswith("vector.") else 0.0
-    kind = (op.results[0] if len(op.results) else op.operands[0]).type
-    if isinstance(kind, (ir.IndexType, ir.MemRefType)) or op.name == "arith.constant":
+    name, results = op.name, op.results
+    if not len(results) and name != "memref.store":
+        return _VECTOR if name.startswith("vector.") else 0.0
+    if name == "arith.constant":
+        return 0.0
+    kind = (results[0] if len(results) else op.operands[0]).type
+    if isinstance(kind, (ir.IndexType, ir.MemRefType)):
         return 0.0
     vector = isinstance(kind, ir.VectorType)
-    if op.name.startswith(_SLOW):
-        return _CALL if vector or op.name.startswith("func.") else _CALL / 4
+    if name.startswith(_SLOW):
+        return _CALL if vector or name.startswith("func.") else _CALL / 4
     return _VECTOR if vector else _ELEMENT
-
-
-def _has_loops(block: ir.Block) -> bool:
-    return any(view.operation.name == "scf.for" for view in block.operations)
 
 
 def _elements(value: ir.Value) -> int:

@@ -37,6 +37,8 @@ from xyntra.passes.lower.nests.scalar_nest import emit_nest, is_scalar_code
 from xyntra.passes.lower.nests.taken import Taken
 from xyntra.passes.registry import register_pass
 
+SCALAR_LOOPS = "scalar-loops"
+"""The emitter whose loops LLVM is to vectorise."""
 _BETWEEN = VIEWS | {"arith.constant", "memref.alloc"}
 _BITS = 32
 _BLOCKS = (512, 1024, 2048, 4096, 8192)
@@ -278,7 +280,7 @@ class _GatheredRows(_Loops):
 
 
 class _ScalarLoops(_Loops):
-    name = "scalar-loops"
+    name = SCALAR_LOOPS
     choices = ScalarChoices
 
     def choose(self, place: _Run, machine: LoweringOptions) -> ScalarChoices:

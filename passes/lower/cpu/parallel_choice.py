@@ -14,7 +14,7 @@ from math import prod
 from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.captures import can_move
-from xyntra.passes.lower.cpu.loop_work import block_work, trips, work_of
+from xyntra.passes.lower.cpu.loop_work import LoopWork, trips
 from xyntra.passes.lower.cpu.told import (
     PARALLEL_LOOPS,
     LoopChoices,
@@ -76,47 +76,48 @@ def choose_loops(block: ir.Block) -> list[Choice]:
     Raises:
         CompileError: such a schedule cannot be followed.
     """
-    return list(_block_plan(block).choices)
+    return list(_block_plan(block, LoopWork()).choices)
 
 
-def _told(loop: ir.Operation, schedule: Schedule, work: float) -> _Plan:
+def _told(loop: ir.Operation, schedule: Schedule, known: LoopWork) -> _Plan:
     """Return the plan that the schedule of `loop` asks for."""
     if schedule.emitter != PARALLEL_LOOPS:
         raise bad_schedule(loop, f"{schedule.emitter} makes no code of a loop")
     told: LoopChoices = read_choices(loop, schedule, LoopChoices)
     if min(told.loops, told.grain) < 0:
         raise bad_schedule(loop, f"loops = {told.loops}, grain = {told.grain}: below 0")
-    choices = list(_choices(loop, work))[: told.loops]
+    work = known.of(loop)
+    choices = list(_choices(loop, known))[: told.loops]
     if not choices:
         return _serial(work)
     return _shared(replace(choices[-1], grain=told.grain or choices[-1].grain), work)
 
 
-def _block_plan(block: ir.Block) -> _Plan:
+def _block_plan(block: ir.Block, known: LoopWork) -> _Plan:
     times = [0.0] * len(_THREADS)
     choices: list[Choice] = []
     for view in block.operations:
         op = view.operation
-        plan = _loop_plan(op) if op.name == "scf.for" else _serial(work_of(op))
+        plan = _loop_plan(op, known) if op.name == "scf.for" else _serial(known.of(op))
         times = [sum(pair) for pair in zip(times, plan.times, strict=True)]
         choices += plan.choices
     return _Plan(tuple(times), tuple(choices))
 
 
-def _loop_plan(loop: ir.Operation) -> _Plan:
-    work = work_of(loop)
+def _loop_plan(loop: ir.Operation, known: LoopWork) -> _Plan:
+    work = known.of(loop)
     given = schedule_of(loop)
     if given is not None:
-        return _told(loop, given, work)
+        return _told(loop, given, known)
     if work < _LEAST_WORK:
         return _serial(work)
     plans = [_serial(work)]
-    for choice in _choices(loop, work):
+    for choice in _choices(loop, known):
         if len(choice.loops) > 1 and work / prod(choice.extents) < _TAKEN_AS_ONE:
             break
         plans.append(_shared(choice, work))
-    inside = _block_plan(loop.regions[0].blocks[0])
-    if inside.choices:
+    inside = _block_plan(loop.regions[0].blocks[0], known) if known.has_loops(loop) else None
+    if inside is not None and inside.choices:
         count = trips(loop)
         plans.append(_Plan(tuple(count * time for time in inside.times), inside.choices))
     return min(plans, key=lambda plan: plan.total)
@@ -126,17 +127,18 @@ def _serial(work: float) -> _Plan:
     return _Plan((work,) * len(_THREADS))
 
 
-def _choices(loop: ir.Operation, work: float) -> Iterator[Choice]:
+def _choices(loop: ir.Operation, known: LoopWork) -> Iterator[Choice]:
     """Yield `loop` alone, then as one with ever more loops inside, as long as that can be."""
     loops: list[ir.Operation] = []
     extents: list[int] = []
     following: ir.Operation | None = loop
     if not (_may_share(loop) and can_move(loop)):
         return
+    work = known.of(loop)
     while following is not None and _may_share(following):
         loops.append(following)
         extents.append(constant_trips(following) or 1)
-        grain = _grain(following, work / prod(extents))
+        grain = _grain(following, work / prod(extents), known)
         yield Choice(tuple(loops), tuple(extents), grain)
         following = _only_loop(following)
 
@@ -152,12 +154,12 @@ def _may_share(loop: ir.Operation) -> bool:
     return marked and constant_trips(loop) is not None
 
 
-def _grain(loop: ir.Operation, work: float) -> int:
+def _grain(loop: ir.Operation, work: float, known: LoopWork) -> int:
     """Iterations of `work` nanoseconds that make a chunk."""
     grain = max(1, -(-int(_CHUNK) // max(1, int(work)))) if work >= 1 else int(_CHUNK / work)
-    if any(view.operation.name == "scf.for" for view in loop.regions[0].blocks[0].operations):
+    if known.has_loops(loop):
         return grain
-    return -(-grain // _LINE) * _LINE if block_work(loop.regions[0].blocks[0]) < _LINE else grain
+    return -(-grain // _LINE) * _LINE if known.of_body(loop) < _LINE else grain
 
 
 def _only_loop(loop: ir.Operation) -> ir.Operation | None:

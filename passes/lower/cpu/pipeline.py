@@ -17,8 +17,9 @@ from xyntra.passes.lower.cpu.emitters import STAGES, schedule_words
 from xyntra.passes.lower.cpu.integer_tiles import IntegerTiles
 from xyntra.passes.lower.cpu.library_functions import LibraryFunctions
 from xyntra.passes.lower.cpu.loop_order import LoopOrder
+from xyntra.passes.lower.cpu.loop_work import scalar_share
 from xyntra.passes.lower.cpu.machine import LoweringOptions
-from xyntra.passes.lower.cpu.nest_loops import NestLoops
+from xyntra.passes.lower.cpu.nest_loops import SCALAR_LOOPS, NestLoops
 from xyntra.passes.lower.cpu.packed_entry import PackedEntry
 from xyntra.passes.lower.cpu.parallel_loops import ParallelLoops
 from xyntra.passes.lower.cpu.register_tiles import RegisterTiles
@@ -36,6 +37,7 @@ from xyntra.passes.lower.narrow_floats import NarrowFloats
 from xyntra.passes.lower.nests.attention_carrier import carry_attention
 from xyntra.passes.lower.nests.kernel_function import (
     check_contract,
+    entry_block,
     kernel_function,
     kernel_named,
     private_bytes,
@@ -48,6 +50,8 @@ from xyntra.passes.lower.upstream import WIDEN, bufferize, check_lowered, run_up
 from xyntra.passes.math.expand_math import expand_classes, expand_math
 from xyntra.passes.registry import Pass
 
+_WORTH_VECTORISING = 0.05
+"""The share of the time that loops over single elements take from which LLVM vectorises them."""
 _CLEAN = "canonicalize,cse"  # drops the buffers that were replaced
 _LLVM = (
     "convert-linalg-to-loops,fold-memref-alias-ops,expand-strided-metadata,lower-affine,"
@@ -90,6 +94,7 @@ class LoweredKernel:
         prepared_bytes: the memory of its prepared constants; with any, there is `NAME.prepare`.
         schedules: how code was made of its nests, in order, then which loops threads share, in
             words such as "tiles rows 6".
+        plain_loops: whether it has loops over single elements that LLVM should vectorise.
     """
 
     llvm_ir: str
@@ -97,6 +102,7 @@ class LoweredKernel:
     private_bytes: int = 0
     prepared_bytes: int = 0
     schedules: tuple[str, ...] = ()
+    plain_loops: bool = True
 
 
 def lower_kernel(module: ir.Module, options: LoweringOptions | None = None) -> LoweredKernel:
@@ -172,8 +178,9 @@ def _schedule(module: ir.Operation, options: LoweringOptions) -> None:
 def _finish(module: ir.Operation) -> LoweredKernel:
     """Lower scheduled nests to LLVM IR."""
     schedules = schedules_of(module)
+    plain = True
     if not is_generic(kernel_function(module)):
-        _emit_kernels(module, {each.emitter for each in schedules})
+        plain = _emit_kernels(module, {each.emitter for each in schedules})
         schedules += [each for each in map(Schedule.of, task_functions(module)) if each is not None]
     for step in _MEMORY:
         step.run(module)
@@ -186,15 +193,23 @@ def _finish(module: ir.Operation) -> LoweredKernel:
     PackedEntry().run(module)
     text = translate_module_to_llvmir(module)
     words = tuple(map(schedule_words, schedules))
-    return LoweredKernel(text, scratch_bytes, private, copies, words)
+    return LoweredKernel(text, scratch_bytes, private, copies, words, plain)
 
 
-def _emit_kernels(module: ir.Operation, names: set[str]) -> None:
-    """Replace nests by the code of their emitters, of these names, and mark what threads share."""
+def _emit_kernels(module: ir.Operation, names: set[str]) -> bool:
+    """Replace nests by the code of their emitters, of these names, and mark what threads share.
+
+    Returns:
+        Whether there are loops over single elements that are worth vectorising.
+    """
     for step, stage in zip(_EMITTERS, STAGES, strict=True):
         if any(stage.named(name) for name in names):
             step.run(module)
     run_upstream(module, _CLEAN)
+    block = entry_block(kernel_function(module))
+    left = any(view.operation.name.startswith("linalg.") for view in block.operations)
+    plain = left or SCALAR_LOOPS in names or scalar_share(block) > _WORTH_VECTORISING
     ParallelLoops().run(module)
     if task_functions(module):
         run_upstream(module, _CLEAN)
+    return plain

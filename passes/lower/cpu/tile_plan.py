@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from math import gcd, prod
 
@@ -190,15 +190,17 @@ def _plans(
     reduction = prod(loop.extent for loop in nest.loops if loop.is_reduction)
     repeats = prod(loop.extent for loop in nest.loops) // (reduction * rows * columns)
     scatter = _SCATTER_CYCLES / reduction if nest.outputs[0].strides[column_loops[-1]] != 1 else 0.0
+    reads = [
+        _Read.of(nest, number, row, column_loops, item_bytes, number in packed | prepared)
+        for number in range(len(nest.inputs))
+    ]
     for height, vectors, lanes in _tile_shapes(rows, columns, registers):
-        plan = TilePlan(row, column_loops, height, vectors, lanes, packed, 0.0, prepared)
-        work = (_cycles(nest, plan, item_bytes) + scatter * height * plan.columns) * _tiles(
-            rows, height
-        )
+        width = vectors * lanes
+        work = (_cycles(reads, height, vectors) + scatter * height * width) * _tiles(rows, height)
         runs = [column_run(nest, nest.inputs[number], column_loops, lanes) for number in packed]
-        copies = sum(plan.columns * _PACK_CYCLES / run for run in runs)
-        cost = repeats * _tiles(columns, plan.columns) * (work + copies)
-        yield replace(plan, cost=cost)
+        copies = sum(width * _PACK_CYCLES / run for run in runs)
+        cost = repeats * _tiles(columns, width) * (work + copies)
+        yield TilePlan(row, column_loops, height, vectors, lanes, packed, cost, prepared)
 
 
 def column_run(nest: LinearNest, access: Access, column_loops: tuple[int, ...], lanes: int) -> int:
@@ -281,22 +283,58 @@ def _tiles(extent: int, size: int) -> int:
     return -(-extent // size)
 
 
-def _cycles(nest: LinearNest, plan: TilePlan, item_bytes: int) -> float:
+@dataclass(frozen=True)
+class _Read:
+    """How a tile reads one input, in one step of the reduction.
+
+    Attributes:
+        by_row: it moves with the rows of the tile.
+        by_column: it moves with the columns, or is read from a panel.
+        loads: of one vector.
+        far: bytes from one row to the next where every step is far from the one before, else None.
+    """
+
+    by_row: bool
+    by_column: bool
+    loads: int
+    far: int | None
+
+    @classmethod
+    def of(
+        cls,
+        nest: LinearNest,
+        number: int,
+        row: int | None,
+        column_loops: tuple[int, ...],
+        item_bytes: int,
+        in_panels: bool,
+    ) -> _Read:
+        """Return how input `number` is read."""
+        access = nest.inputs[number]
+        row_stride = 0 if row is None else access.strides[row]
+        by_column = in_panels or any(access.strides[i] for i in column_loops)
+        # Every second element takes two loads and a shuffle.
+        is_pairs = not in_panels and access.strides[column_loops[-1]] == 2
+        far = not by_column and _steps_far(nest, access, item_bytes)
+        return cls(
+            bool(row_stride),
+            by_column,
+            _PAIR_LOADS if is_pairs else 1,
+            abs(row_stride) * item_bytes if far else None,
+        )
+
+
+def _cycles(reads: Sequence[_Read], height: int, vectors: int) -> float:
     """Estimate the cycles of one step of the reduction for one tile.
 
     The largest of multiply-adds (two a cycle), loads, and the latency of a chain of accumulators,
     and the loop itself. The weights fit matrix products measured on Zen 3 to a few per cent.
     """
     loads = misses = 0.0
-    for number, access in enumerate(nest.inputs):
-        in_panels = number in plan.packed or number in plan.prepared
-        by_column = in_panels or any(access.strides[i] for i in plan.column_loops)
-        rows = plan.rows if plan.row_stride(access) else 1
-        # Every second element takes two loads and a shuffle.
-        is_pairs = not in_panels and access.strides[plan.column_loops[-1]] == 2
-        loads += rows * (plan.vectors if by_column else 1) * (_PAIR_LOADS if is_pairs else 1)
-        if not by_column and _steps_far(nest, access, item_bytes):
-            reach = rows * abs(plan.row_stride(access)) * item_bytes
-            misses += 1 + min(rows - 1, reach // _LINE_BYTES)
-    work = max(plan.rows * plan.vectors / 2, 0.76 * loads, _LATENCY_CYCLES)
+    for read in reads:
+        rows = height if read.by_row else 1
+        loads += rows * (vectors if read.by_column else 1) * read.loads
+        if read.far is not None:
+            misses += 1 + min(rows - 1, rows * read.far // _LINE_BYTES)
+    work = max(height * vectors / 2, 0.76 * loads, _LATENCY_CYCLES)
     return work + misses * _MISS_CYCLES + 0.5

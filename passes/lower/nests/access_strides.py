@@ -28,8 +28,7 @@ def loop_strides(generic: ir.Operation) -> list[list[int]]:
     for operand, indexing_map in _operands(generic):
         steps = [0] * loops
         for stride, expression in zip(_strides(operand), indexing_map.results, strict=True):
-            for loop in range(loops):
-                steps[loop] += stride * _coefficient(expression, loop)
+            _add_steps(steps, expression, stride)
         strides.append(steps)
     return strides
 
@@ -49,6 +48,15 @@ def _operands(generic: ir.Operation) -> list[tuple[ir.ShapedType | ir.MemRefType
 def _strides(kind: ir.MemRefType) -> list[int]:
     strides, _ = kind.get_strides_and_offset()
     return [stride if stride >= 0 else IRREGULAR for stride in strides]
+
+
+def _add_steps(steps: list[int], expression: ir.AffineExpr, stride: int) -> None:
+    """Add what one step of every loop adds to `expression`, times `stride`, to `steps`."""
+    if isinstance(expression, ir.AffineDimExpr):
+        steps[expression.position] += stride
+        return
+    for loop in range(len(steps)):
+        steps[loop] += stride * _coefficient(expression, loop)
 
 
 def _coefficient(expression: ir.AffineExpr, loop: int) -> int:

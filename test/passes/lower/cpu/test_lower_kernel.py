@@ -58,3 +58,33 @@ def test_elementwise_of_any_shape(compiled, elementwise, shape):
     x, y = normal(*size), normal(*size)
     kernel = compiled(elementwise("%r = arith.subf %x0, %x1 : f32", "f32", 2, shape))
     np.testing.assert_array_equal(kernel(x, y)[0], x - y)
+
+
+# A product, whose tiles are written in vectors; a copy of every third element, which is not.
+PRODUCT = """
+func.func @k(%a: tensor<32x64xf32>, %b: tensor<64x16xf32>) -> tensor<32x16xf32> {
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<32x16xf32>
+  %f = linalg.fill ins(%z: f32) outs(%e: tensor<32x16xf32>) -> tensor<32x16xf32>
+  %m = linalg.matmul ins(%a, %b: tensor<32x64xf32>, tensor<64x16xf32>)
+    outs(%f: tensor<32x16xf32>) -> tensor<32x16xf32>
+  return %m : tensor<32x16xf32>
+}"""
+THIRDS = """
+func.func @k(%a: tensor<300xf32>) -> tensor<100xf32> {
+  %e = tensor.empty() : tensor<100xf32>
+  %r = tensor.extract_slice %a[1] [100] [3] : tensor<300xf32> to tensor<100xf32>
+  %s = linalg.negf ins(%r: tensor<100xf32>) outs(%e: tensor<100xf32>) -> tensor<100xf32>
+  return %s : tensor<100xf32>
+}"""
+
+
+def test_only_loops_over_single_elements_are_left_to_llvm(compiled):
+    a, b = normal(32, 64), normal(64, 16)
+    product, thirds = compiled(PRODUCT), compiled(THIRDS)
+    assert not product.lowered.plain_loops
+    assert thirds.lowered.plain_loops
+    expected = a.astype(np.float64) @ b
+    np.testing.assert_allclose(product(a, b)[0], expected, rtol=1e-5, atol=1e-5)
+    x = normal(300)
+    np.testing.assert_array_equal(thirds(x)[0], -x[1::3])
