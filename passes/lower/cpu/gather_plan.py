@@ -2,10 +2,11 @@
 """Finds elementwise code that looks elements up, and can do so on vectors.
 
 A value is uniform, where it is the same along the innermost loop, a step, where it is an index that
-moves with that loop, or has lanes. A sum of elements at a few rows and columns, each with a weight
-for its row and one for its column, as interpolation makes it, is separable: rows are added first,
-once for a row of the result, and columns looked up in that (Keys, "Cubic convolution interpolation
-for digital image processing", 1981, section IV).
+moves with that loop, or has lanes. Where every element of a row is repeated, the loops over
+elements and over their copies are the innermost one together. A sum of elements at a few rows and
+columns, each with a weight for its row and one for its column, as interpolation makes it, is
+separable: rows are added first, once for a row of the result, and columns looked up in that (Keys,
+"Cubic convolution interpolation for digital image processing", 1981, section IV).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ _LOAD = "memref.load"
 _MAX_TERMS = 64
 _MAX_SPAN = 1 << 31  # places of lanes have 32 bits
 _LEAST = 4  # iterations of the innermost loop
+_MAX_COPIES = 4  # of one element, side by side; more are copied by a loop of their own
 _ROW_COST = 0.2  # to add one element to a row, in gathered elements
 
 
@@ -60,6 +62,8 @@ class GatherPlan:
         nest: the loops.
         outer: the loops around, outermost first.
         lane: the innermost loop.
+        element: the loop over elements that the innermost one repeats, which is part of it; None
+            where they are not repeated.
         kinds: of all arguments and results in the body.
         separable: what the body yields, where that is such a sum.
     """
@@ -67,29 +71,55 @@ class GatherPlan:
     nest: LinearNest
     outer: tuple[int, ...]
     lane: int
+    element: int | None
     kinds: dict[ir.Value, Kind]
     separable: Separable | None
 
     @property
+    def repeats(self) -> int:
+        """How often every element is repeated."""
+        return 1 if self.element is None else self.nest.loops[self.lane].extent
+
+    @property
     def extent(self) -> int:
         """Iterations of the innermost loop."""
-        return self.nest.loops[self.lane].extent
+        elements = 1 if self.element is None else self.nest.loops[self.element].extent
+        return self.nest.loops[self.lane].extent * elements
+
+    def is_repeated(self, access: Access) -> bool:
+        """Tell whether `access`, which has lanes, reads elements that are repeated."""
+        return self.element is not None and not access.strides[self.lane]
 
 
 def plan_gathers(nest: LinearNest) -> GatherPlan | None:
     """Return how `nest` is computed on vectors; None where it looks nothing up, or cannot be."""
-    names = [view.operation.name for view in nest.body.operations]
-    if _LOAD not in names or nest.reductions or nest.reads_outputs or len(nest.outputs) != 1:
+    if nest.reductions or nest.reads_outputs or len(nest.outputs) != 1 or _has_bits(nest):
         return None
     lanes = [i for i, step in enumerate(nest.outputs[0].strides) if step == 1]
-    if len(lanes) != 1 or nest.loops[lanes[0]].extent < _LEAST or _has_bits(nest):
+    if len(lanes) != 1:
         return None
-    kinds = _kinds(nest, lanes[0])
+    looks_up = any(view.operation.name == _LOAD for view in nest.body.operations)
+    element = None if looks_up else _repeated(nest, lanes[0])
+    if element is None and not looks_up:
+        return None
+    kinds = _kinds(nest, lanes[0], element)
     if kinds is None:
         return None
-    outer = [number for number in range(len(nest.loops)) if number != lanes[0]]
+    outer = [number for number in range(len(nest.loops)) if number not in (lanes[0], element)]
     outer.sort(key=lambda number: -nest.outputs[0].strides[number])
-    return GatherPlan(nest, tuple(outer), lanes[0], kinds, _separable(nest, lanes[0], kinds))
+    separable = None if element is not None else _separable(nest, lanes[0], kinds)
+    found = GatherPlan(nest, tuple(outer), lanes[0], element, kinds, separable)
+    return found if found.extent >= _LEAST else None
+
+
+def _repeated(nest: LinearNest, lane: int) -> int | None:
+    """The loop over elements that loop `lane` repeats; None where it repeats none."""
+    copies = nest.loops[lane].extent
+    if copies & (copies - 1) or copies > _MAX_COPIES:
+        return None
+    found = [i for i, step in enumerate(nest.outputs[0].strides) if step == copies and i != lane]
+    moves = [(each.strides[found[0]], each.strides[lane]) for each in nest.inputs] if found else []
+    return found[0] if (1, 0) in moves else None
 
 
 def _has_bits(nest: LinearNest) -> bool:
@@ -97,10 +127,10 @@ def _has_bits(nest: LinearNest) -> bool:
     return any(not each.is_scalar and str(each.element_type) == "i1" for each in nest.accesses)
 
 
-def _kinds(nest: LinearNest, lane: int) -> dict[ir.Value, Kind] | None:
+def _kinds(nest: LinearNest, lane: int, element: int | None) -> dict[ir.Value, Kind] | None:
     kinds: dict[ir.Value, Kind] = {}
     for argument, access in zip(nest.body.arguments, nest.inputs, strict=False):
-        kind = _of_access(access, lane)
+        kind = _of_access(access, lane, element, nest.loops[lane].extent)
         if kind is None:
             return None
         kinds[argument] = kind
@@ -116,9 +146,13 @@ def _kinds(nest: LinearNest, lane: int) -> dict[ir.Value, Kind] | None:
     return kinds
 
 
-def _of_access(access: Access, lane: int) -> Kind | None:
-    step = 0 if access.is_scalar else access.strides[lane]
-    return {0: Kind.UNIFORM, 1: Kind.LANES}.get(step)
+def _of_access(access: Access, lane: int, element: int | None, copies: int) -> Kind | None:
+    if access.is_scalar:
+        return Kind.UNIFORM
+    if element is None:
+        return {0: Kind.UNIFORM, 1: Kind.LANES}.get(access.strides[lane])
+    steps = access.strides[element], access.strides[lane]
+    return {(0, 0): Kind.UNIFORM, (1, 0): Kind.LANES, (copies, 1): Kind.LANES}.get(steps)
 
 
 def _of_result(

@@ -128,8 +128,7 @@ class GatheredRows:
         values: Values = {}
         for argument, access in zip(nest.body.arguments, nest.inputs, strict=False):
             if self.plan.kinds[argument] is Kind.LANES and list(argument.uses):
-                place = plus(offset(access, position), start)
-                values[argument] = _load(access.value, place, self.lanes)
+                values[argument] = self._argument(access, offset(access, position), start)
         if self.separable is not None and summed is not None:
             return self._look_up(self.separable, values, start, uniform, summed)
         for view in nest.body.operations:
@@ -137,6 +136,17 @@ class GatheredRows:
             if op.name != "linalg.yield" and self.plan.kinds[op.result] is Kind.LANES:
                 self._on_lanes(op, values, start, uniform)
         return self._lanes_of(terminator(nest.body).operands[0], values, uniform)
+
+    def _argument(self, access: Access, row: ir.Value, start: ir.Value) -> ir.Value:
+        """Load the lanes of an operand from `start` on, given where its row starts."""
+        if not self.plan.is_repeated(access):
+            return _load(access.value, plus(row, start), self.lanes)
+        copies = self.plan.repeats
+        place = plus(row, arith.divui(start, index(copies)))
+        elements = _load(access.value, place, self.lanes // copies)
+        mask = ir.DenseI64ArrayAttr.get([lane // copies for lane in range(self.lanes)])
+        kind = ir.VectorType.get([self.lanes], access.element_type)
+        return emit("vector.shuffle", [elements, elements], kind, mask=mask)
 
     def _lanes_of(self, value: ir.Value, values: Values, uniform: Values) -> ir.Value:
         if value not in values:

@@ -256,8 +256,9 @@ class _GatheredRows(_Loops):
         if found is None:
             raise bad_schedule(place.op, f"{self.name} makes no code of this")
         vector = choices.vector
-        is_legal = 1 < vector <= found.extent and vector & (vector - 1) == 0
-        allowed = f"allowed are powers of two from 2 to {found.extent}"
+        least = max(2, found.repeats)
+        is_legal = least <= vector <= found.extent and vector & (vector - 1) == 0
+        allowed = f"allowed are powers of two from {least} to {found.extent}"
         require(is_legal, place, "vector", vector, allowed)
         is_legal = found.separable is not None or not choices.separable
         require(is_legal, place, "separable", choices.separable, "it is no sum of rows")

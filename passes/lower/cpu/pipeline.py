@@ -45,6 +45,7 @@ from xyntra.passes.lower.nests.kernel_function import (
 )
 from xyntra.passes.lower.nests.prepared_operands import prepared_bytes
 from xyntra.passes.lower.scratch_allocation import ScratchAllocation
+from xyntra.passes.lower.split_quotients import SplitQuotients
 from xyntra.passes.lower.strided_copies import StridedCopies
 from xyntra.passes.lower.upstream import WIDEN, bufferize, check_lowered, run_upstream
 from xyntra.passes.math.expand_math import expand_classes, expand_math
@@ -69,6 +70,7 @@ _BUFFERS: tuple[Pass, ...] = (
     EmptyArguments(),
     ForwardCopies(),
     StridedCopies(),
+    SplitQuotients(),
 )
 _EMITTERS: tuple[Pass, ...] = (
     BlockedAttention(),

@@ -1,0 +1,47 @@
+// RUN: %xyntra-opt %s --split-quotients --split-input-file | FileCheck %s
+
+// Two quotients of a loop: one loop for every digit, and views of the same digits.
+// CHECK-DAG: #[[$SMALL:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d1)>
+// CHECK-DAG: #[[$HALF:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
+// CHECK-DAG: #[[$WHOLE:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
+// CHECK-LABEL: func.func @nested
+// CHECK-SAME: %[[A:.*]]: memref<3x4xf32>, %[[B:.*]]: memref<3x8xf32>, %[[C:.*]]: memref<3x16xf32>
+// CHECK-DAG: %[[H:.*]] = memref.expand_shape %[[B]] {{.*}} into memref<3x4x2xf32>
+// CHECK-DAG: %[[O:.*]] = memref.expand_shape %[[C]] {{.*}} into memref<3x4x2x2xf32>
+// CHECK: linalg.generic {indexing_maps = [#[[$SMALL]], #[[$HALF]], #[[$WHOLE]]]
+// CHECK-SAME: ins(%[[A]], %[[H]] : {{.*}}) outs(%[[O]] :
+func.func @nested(%a: memref<3x4xf32>, %b: memref<3x8xf32>, %c: memref<3x16xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1 floordiv 4)>,
+      affine_map<(d0, d1) -> (d0, d1 floordiv 2)>, affine_map<(d0, d1) -> (d0, d1)>],
+      iterator_types = ["parallel", "parallel"]}
+    ins(%a, %b : memref<3x4xf32>, memref<3x8xf32>) outs(%c : memref<3x16xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %t = arith.addf %x, %y : f32
+    linalg.yield %t : f32
+  }
+  return
+}
+
+// -----
+
+// Divisors that do not divide each other, and three copies side by side, stay as they are.
+// CHECK-LABEL: func.func @left_alone
+// CHECK-NOT: memref.expand_shape
+func.func @left_alone(%a: memref<4x3xf32>, %b: memref<3x3xf32>, %c: memref<12x3xf32>,
+                      %d: memref<12x9xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0 floordiv 3, d1)>,
+      affine_map<(d0, d1) -> (d0 floordiv 4, d1)>, affine_map<(d0, d1) -> (d0, d1)>],
+      iterator_types = ["parallel", "parallel"]}
+    ins(%a, %b : memref<4x3xf32>, memref<3x3xf32>) outs(%c : memref<12x3xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %t = arith.addf %x, %y : f32
+    linalg.yield %t : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1 floordiv 3)>,
+      affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]}
+    ins(%c : memref<12x3xf32>) outs(%d : memref<12x9xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    linalg.yield %x : f32
+  }
+  return
+}
