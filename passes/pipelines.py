@@ -129,6 +129,7 @@ PIPELINES: dict[str, Pipeline] = {
             "align-operands",
             "fuse-column-slices",
             "fuse-row-statistics",
+            "join-independent-stages",
             "choose-schedules",
         ),
     ),

@@ -22,6 +22,7 @@ from xyntra.dialects import make_context
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.contraction import wgmma_plan
 from xyntra.passes.lower.cuda.contraction.wgmma_tiles import Tile
+from xyntra.passes.lower.cuda.stages import fuse_column_slices
 from xyntra.passes.lower.gpu.elementwise import pointwise
 from xyntra.plan.artifact import Artifact
 from xyntra.targets.cuda.kernel_image import KernelImage
@@ -238,6 +239,7 @@ def test_gates_and_what_they_multiply(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(wgmma_plan, "choose_paired_tile", lambda *_: tile)
+    monkeypatch.setattr(fuse_column_slices, "_LAUNCH", 1e3)  # whatever the tile is worth
     change_devices(monkeypatch, multiprocessors=3)
     rows, columns, depth = (130, 88, 72) if biased else (70, 256, 200)
     m = _maker("contraction")

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.gpu.attention.group import attention_group, is_attention
 from xyntra.passes.lower.gpu.stages.stage import tidy, working
 from xyntra.passes.lower.nests.element_nests import (
     are_independent,
@@ -25,6 +26,7 @@ from xyntra.passes.lower.nests.linear_nest import (
 )
 from xyntra.passes.lower.nests.memrefs import root
 from xyntra.passes.lower.nests.nest_generic import generic_of
+from xyntra.passes.owners import owner_of
 from xyntra.passes.registry import register_pass
 
 _MOST_INPUTS = 8  # that a thread loads together
@@ -41,7 +43,7 @@ class MergeSiblings:
     results lie between one another. A short loop along which an array is contiguous, where another
     one is contiguous along a longer loop (the channels of a pixel, the phases of a shuffled image),
     is unrolled, so that a thread has vectors of both. Kernels of elementwise operations alone are
-    looked at.
+    looked at, and of these before attention, such as rotary embeddings; what makes its masks stays.
     """
 
     name: ClassVar[str] = "merge-siblings"
@@ -50,18 +52,37 @@ class MergeSiblings:
         """Rewrite the kernel of `module`."""
         function = kernel_function(module)
         work = working(entry_block(function))
-        nests = [elementwise_nest(op) for op in work]
-        plain = [each for each in nests if each is not None and not each.reads_outputs]
-        known = [without_units(each) for each in plain]
-        if len(known) == len(work):
-            for members in _groups(known):
-                _merge([work[number] for number in members], [known[n] for n in members])
+        masks = _masks(work)
+        runs: list[list[tuple[ir.Operation, LinearNest]]] = [[]]
+        for op in work:
+            if is_attention(op):
+                runs.append([])
+                continue
+            nest = elementwise_nest(op)
+            if nest is None or nest.reads_outputs:
+                return
+            runs[-1].append((op, without_units(nest)))
+        for run in runs:
+            fixed = {number for number, (op, _) in enumerate(run) if op in masks}
+            for members in list(_groups([nest for _, nest in run], fixed)):
+                chosen = [run[number] for number in members]
+                _merge([op for op, _ in chosen], [nest for _, nest in chosen])
         tidy(function)
 
 
-def _groups(nests: Sequence[LinearNest]) -> Iterator[list[int]]:
-    """Yield the numbers of nests that become one; alone where one is unrolled."""
-    taken: set[int] = set()
+def _masks(work: Sequence[ir.Operation]) -> list[ir.Operation]:
+    """Return what makes masks of attention, and so will share its launch."""
+    places = [place for place, op in enumerate(work) if is_attention(op)]
+    groups = [attention_group(work, place) for place in places]
+    return [op for each in groups if each for op in each.operations[:-1]]
+
+
+def _groups(nests: Sequence[LinearNest], fixed: Set[int]) -> Iterator[list[int]]:
+    """Yield the numbers of nests that become one; alone where one is unrolled.
+
+    Those of `fixed` stay what they are.
+    """
+    taken = set(fixed)
     for number, nest in enumerate(nests):
         if number in taken:
             continue
@@ -83,8 +104,8 @@ def _are_siblings(nests: Sequence[LinearNest], other: LinearNest) -> bool:
         return False
     if not all(are_independent(each, other) for each in nests):
         return False
-    read = {identity_of(each) for nest in nests for each in nest.inputs if _moves(each)}
-    if any(identity_of(each) in read for each in other.inputs if _moves(each)):
+    read = {identity_of(each) for nest in nests for each in nest.inputs if _is_whole(each, other)}
+    if any(identity_of(each) in read for each in other.inputs if _is_whole(each, other)):
         return True
     return any(
         _interleave(first, second)
@@ -102,6 +123,12 @@ def _fit(nests: Sequence[LinearNest]) -> bool:
 
 def _moves(access: Access) -> bool:
     return not access.is_scalar and any(access.strides)
+
+
+def _is_whole(access: Access, nest: LinearNest) -> bool:
+    """Tell whether every iteration reads an element of its own: others are cached."""
+    pairs = zip(access.strides, nest.loops, strict=True)
+    return not access.is_scalar and all(step or loop.extent == 1 for step, loop in pairs)
 
 
 def _interleave(first: Access, second: Access) -> bool:
@@ -127,10 +154,22 @@ def _merge(ops: Sequence[ir.Operation], nests: Sequence[LinearNest]) -> None:
             results += repeated(nest.body, [known[identity_of(each)] for each in nest.inputs])
         return results
 
+    for each in [*inputs.values(), *outputs]:
+        _bring_before(each.value, ops[0])
     with ops[0].location, ir.InsertionPoint(ops[0]):
         generic_of(nests[0].loops, list(inputs.values()), outputs, body)
     for op in ops:
         op.erase()
+
+
+def _bring_before(value: ir.Value, place: ir.Operation) -> None:
+    """Move an allocation, or a view with what it is of, before an operation of the same block."""
+    owner = owner_of(value)
+    if owner is None or owner.is_before_in_block(place):
+        return
+    for operand in owner.operands:
+        _bring_before(operand, place)
+    owner.move_before(place)
 
 
 def _without(nest: LinearNest, loop: int) -> LinearNest:

@@ -45,3 +45,29 @@ func.func @apart(%x: memref<64xf32>, %y: memref<64xf32>, %u: memref<64xf32>, %v:
   }
   return
 }
+
+// -----
+
+#mn = affine_map<(m, n) -> (m, n)>
+#n = affine_map<(m, n) -> (n)>
+
+// They share a row that is read again and again, which costs nothing.
+// CHECK-LABEL: func.func @one_row(
+// CHECK-COUNT-2: linalg.generic
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @one_row(%x: memref<64x8xf32>, %y: memref<64x8xf32>, %r: memref<8xf32>, %u: memref<64x8xf32>, %v: memref<64x8xf32>) {
+  linalg.generic {indexing_maps = [#mn, #n, #mn], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %r : memref<64x8xf32>, memref<8xf32>) outs(%u : memref<64x8xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %s = arith.mulf %p, %q : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [#mn, #n, #mn], iterator_types = ["parallel", "parallel"]}
+      ins(%y, %r : memref<64x8xf32>, memref<8xf32>) outs(%v : memref<64x8xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %s = arith.mulf %p, %q : f32
+    linalg.yield %s : f32
+  }
+  return
+}
