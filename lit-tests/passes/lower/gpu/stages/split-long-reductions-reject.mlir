@@ -71,7 +71,7 @@ func.func @many_rows(%x: memref<1024x65536xf32>, %y: memref<1024xf32>) {
 // CHECK-COUNT-3: linalg.generic
 // CHECK-NOT: linalg.generic
 // CHECK: return
-func.func @shared_rows(%x: memref<4x1048576xf32>, %y: memref<4xf32>, %z: memref<4x1048576xf32>) {
+func.func @shared_rows(%x: memref<4x262144xf32>, %y: memref<4xf32>, %z: memref<4x262144xf32>) {
   %zero = arith.constant 0.0 : f32
   linalg.generic {indexing_maps = [#i], iterator_types = ["parallel"]}
       outs(%y : memref<4xf32>) {
@@ -79,13 +79,13 @@ func.func @shared_rows(%x: memref<4x1048576xf32>, %y: memref<4xf32>, %z: memref<
     linalg.yield %zero : f32
   }
   linalg.generic {indexing_maps = [#all, #one], iterator_types = ["parallel", "reduction"]}
-      ins(%x : memref<4x1048576xf32>) outs(%y : memref<4xf32>) {
+      ins(%x : memref<4x262144xf32>) outs(%y : memref<4xf32>) {
   ^bb0(%p: f32, %o: f32):
     %s = arith.addf %o, %p : f32
     linalg.yield %s : f32
   }
   linalg.generic {indexing_maps = [#mn, #m, #mn], iterator_types = ["parallel", "parallel"]}
-      ins(%x, %y : memref<4x1048576xf32>, memref<4xf32>) outs(%z : memref<4x1048576xf32>) {
+      ins(%x, %y : memref<4x262144xf32>, memref<4xf32>) outs(%z : memref<4x262144xf32>) {
   ^bb0(%p: f32, %q: f32, %o: f32):
     %s = arith.divf %p, %q : f32
     linalg.yield %s : f32
