@@ -13,6 +13,7 @@ OPTIONAL_PASSES = frozenset(
         "fold-slices",
         "fold-transposes",
         "fuse-operations",
+        "inline-into-reductions",
         "integer-contractions",
         "merge-contractions",
         "move-reshapes",

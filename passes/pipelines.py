@@ -189,7 +189,11 @@ def fusion_pipeline(
             _ATTENTION: (_ATTENTION, "narrow-row-ops"),
             _MERGE: (f"{_MERGE}{{gates=true}}" if merge_gates else _MERGE,),
             _LAST_VIEW: (_LAST_VIEW, "pack-channels", order),
-            _FUSION: (f"{_FUSION}{{target={target}}}", *(("fold-norms",) if fold_norms else ())),
+            _FUSION: (
+                "inline-into-reductions",
+                f"{_FUSION}{{target={target}}}",
+                *(("fold-norms",) if fold_norms else ()),
+            ),
         }
     return tuple(each for name in expand("fuse") for each in stages.get(name, (name,)))
 

@@ -16,6 +16,7 @@ from xyntra.passes.fusion.access import (
     row_counts,
     through_reshape,
 )
+from xyntra.passes.fusion.factors import multiplies_factors
 from xyntra.passes.fusion.functions import weight_positions
 from xyntra.passes.fusion.nodes import (
     OPAQUE,
@@ -33,6 +34,21 @@ from xyntra.passes.fusion.nodes import (
 from xyntra.passes.walking import nested_operations
 
 __all__ = ["FusionGraph"]
+
+
+_PLAIN_PRODUCT = frozenset(
+    {
+        "arith.addf",
+        "arith.addi",
+        "arith.extf",
+        "arith.extsi",
+        "arith.extui",
+        "arith.mulf",
+        "arith.muli",
+        "linalg.yield",
+    }
+)
+_SQUARES = {"arith.mulf": "arith.addf", "arith.muli": "arith.addi"}  # which take as long
 
 
 @dataclass(slots=True)
@@ -161,11 +177,21 @@ class _Reader:
     ) -> _Alike:
         attributes = op.attributes
         maps, iterators = attributes["indexing_maps"], attributes["iterator_types"]
+        if ("arith.mulf" in names or "arith.muli" in names) and not _PLAIN_PRODUCT.issuperset(
+            names
+        ):
+            names = self._without_products(op, names)
         key = (maps, iterators, names, results, *[entry.kind.number for entry in seen])
         found = self.alike.get(key)
         if found is None:
             found = self.alike[key] = self._describe_alike(op, names, seen)
         return found
+
+    def _without_products(self, op: ir.Operation, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return `names` with products of a reduction renamed that are none of two factors."""
+        if loops_of(op, self.tensors.loops).is_parallel or multiplies_factors(op):
+            return names
+        return tuple([_SQUARES.get(name, name) for name in names])
 
     def _describe_alike(
         self, op: ir.Operation, names: tuple[str, ...], seen: list[_Seen]

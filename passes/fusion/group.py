@@ -17,6 +17,7 @@ from xyntra.passes.fusion.reasons import Reason
 __all__ = ["Group", "Outside", "both", "kind_of", "outside_of", "refuse_shape", "single"]
 
 _SMALL_BYTES = 1 << 16
+_LARGEST_ITEM = 8  # bytes of an element
 
 
 @dataclass(slots=True)
@@ -163,11 +164,17 @@ def refuse_shape(group: Group, kinds: Sequence[int], machine: Machine) -> Reason
     if group.is_pointwise:
         return None
     rows = max(group.rows)
-    if rows <= 1 and group.largest_bytes > _SMALL_BYTES:
-        return "misaligned"
-    if group.largest_bytes > rows * machine.max_row_bytes:
-        return "row-too-long"
+    if not _computes_little(group):
+        if rows <= 1 and group.largest_bytes > _SMALL_BYTES:
+            return "misaligned"
+        if group.largest_bytes > rows * machine.max_row_bytes:
+            return "row-too-long"
     return "window" if group.anchor in (Role.WINDOW, Role.ATTENTION) else None
+
+
+def _computes_little(group: Group) -> bool:
+    """Whether all results are small: a reduction of much, and what is done to that."""
+    return group.anchor is None and group.elements * _LARGEST_ITEM <= _SMALL_BYTES
 
 
 def _reads_overwritten(group: Group) -> bool:

@@ -115,7 +115,12 @@ def _share_rows(
 
 
 def _starves(nests: Sequence[LinearNest], count: int, device: Device) -> bool:
-    """Tell whether a block for each row would leave most of the device idle for long."""
+    """Tell whether a block for each row would leave most of the device idle for long.
+
+    Where a single nest goes along the rows, blocks share it out in the same way by itself.
+    """
+    if sum(len(nest.loops) > count for nest in nests) < 2:
+        return False
     rows = prod(loop.extent for loop in nests[0].loops[:count])
     elements = max(prod(loop.extent for loop in nest.loops[count:]) for nest in nests)
     return rows < device.multiprocessors and elements >= _LONG_ROW

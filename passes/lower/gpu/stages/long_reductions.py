@@ -138,7 +138,7 @@ def _move(index: ir.Operation, loop: int | None, step: int) -> None:
 
 def _positions(indexing: ir.AffineMap, cut: int, part: int) -> list[int | None]:
     """Return the loop of every dimension, where loop `cut` is now `part` and the rest of it."""
-    loops = [_loop_of(each) for each in indexing.results]
+    loops = [loop_of(each) for each in indexing.results]
     return [each for loop in loops for each in ((part, loop) if loop == cut else (loop,))]
 
 
@@ -150,10 +150,10 @@ def _cut_view(value: ir.Value, indexing: ir.AffineMap, cut: Cut, inner: int) -> 
     steps, offset = kind.get_strides_and_offset()
     sizes, strides = [], []
     for size, step, each in zip(kind.shape, steps, indexing.results, strict=True):
-        is_cut = _loop_of(each) == cut.loop
+        is_cut = loop_of(each) == cut.loop
         sizes += [cut.parts, inner] if is_cut else [size]
         strides += [step * inner, step] if is_cut else [step]
-    return _view(value, offset, sizes, strides)
+    return view_of(value, offset, sizes, strides)
 
 
 def _add_rest(generic: ir.Operation, cut: Cut) -> None:
@@ -178,13 +178,14 @@ def _rest_view(value: ir.Value, indexing: ir.AffineMap, cut: Cut) -> ir.Value:
     strides, offset = kind.get_strides_and_offset()
     sizes = list(kind.shape)
     for number, each in enumerate(indexing.results):
-        if _loop_of(each) == cut.loop:
+        if loop_of(each) == cut.loop:
             offset += strides[number] * (sizes[number] - cut.rest)
             sizes[number] = cut.rest
-    return _view(value, offset, sizes, strides)
+    return view_of(value, offset, sizes, strides)
 
 
-def _view(value: ir.Value, offset: int, sizes: list[int], strides: list[int]) -> ir.Value:
+def view_of(value: ir.Value, offset: int, sizes: list[int], strides: list[int]) -> ir.Value:
+    """Return a view of a buffer from element `offset` on, counted in elements."""
     layout = ir.StridedLayoutAttr.get(offset, strides)
     return ir.Operation.create(
         "memref.reinterpret_cast",
@@ -213,7 +214,7 @@ def _is_first(expression: ir.AffineExpr) -> bool:
     return isinstance(expression, ir.AffineConstantExpr) and expression.value == 0
 
 
-def _loop_of(expression: ir.AffineExpr) -> int | None:
+def loop_of(expression: ir.AffineExpr) -> int | None:
     """Return the loop that indexes a dimension; None for a dimension of which one is read."""
     is_loop = isinstance(expression, ir.AffineDimExpr)
     return int(ir.AffineDimExpr(expression).position) if is_loop else None

@@ -13,6 +13,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.reductions.reductions import farthest_stride
+from xyntra.passes.lower.gpu.stages.collapsed_loops import with_joined_reductions
 from xyntra.passes.lower.gpu.stages.long_reductions import Cut, has_plain_maps, reduces, split
 from xyntra.passes.lower.gpu.stages.stage import Work, tidy
 from xyntra.passes.lower.nests.access_strides import loop_extents
@@ -26,9 +27,10 @@ _MOST_BLOCKS = 2  # for each multiprocessor
 _COLUMN_BYTES = 128  # of a block, where outputs are neighbours in memory
 _MIN_ELEMENTS = 1 << 18
 _MIN_PART = 256  # elements that are left to reduce to one
-_LONGEST_ROW = 1 << 18  # elements that a cluster keeps in registers
-_FEW = 4  # part of the multiprocessors that a block a row leaves most of the GPU idle with
 _LANES = 8  # of the longest vector
+# Elements of a row, and of a column, that the threads of a launch can hold for several operations.
+_HELD_ROW = 1 << 18
+_HELD_COLUMN = 1 << 10
 
 
 @register_pass
@@ -37,9 +39,8 @@ class SplitLongReductions:
     """Reduce parts first, and then what they give, where few blocks would have much to do.
 
     Contractions for tiles are left alone, and so are reductions of what other operations of the
-    kernel read or write as well: they may share its rows with those. Reductions over columns share
-    no rows with one another, and where few rows are longer than any block or cluster can keep,
-    nothing is shared.
+    kernel read or write as well where these may share rows with them, in registers or in shared
+    memory. Reductions over columns share no rows with one another.
     """
 
     name: ClassVar[str] = "split-long-reductions"
@@ -52,25 +53,43 @@ class SplitLongReductions:
         users = operations_named(function, "linalg.generic")
         among = Work.of(function).rest
         generics = [op for op in among if op.name == "linalg.generic" and reduces(op)]
-        alone = [
-            each
-            for each in generics
-            if _is_too_long(each, device) or not _shares_inputs(each, users)
-        ]
-        long = [(each, _cut(each, device)) for each in alone]
-        for generic, cut in long:
+        long = [each for each in generics if _is_long(each, device, users)]
+        joined = [with_joined_reductions(each) for each in long]
+        replaced = [each for each in long if each not in joined]
+        for generic in joined:
+            cut = _cut(generic, device)
             if cut is not None:
                 split(generic, cut)
+        for generic in replaced:
+            generic.erase()
         tidy(function)
 
 
-def _is_too_long(generic: ir.Operation, device: Device) -> bool:
-    """Tell whether rows are too long to be kept, and too few for a block each."""
-    kinds = [str(kind) for kind in generic.attributes["iterator_types"]]
-    extents = list(zip(loop_extents(generic), kinds, strict=True))
-    rows = prod(extent for extent, kind in extents if "parallel" in kind)
-    length = prod(extent for extent, kind in extents if "reduction" in kind)
-    return length > _LONGEST_ROW and rows <= device.multiprocessors // _FEW
+def _is_long(generic: ir.Operation, device: Device, generics: Sequence[ir.Operation]) -> bool:
+    """Tell whether a reduction would leave most of the device idle, and has its rows to itself."""
+    if not is_linear(generic) or not is_scalar_code(generic.regions[0].blocks[0]):
+        return False
+    if 0 in loop_extents(generic) or not has_plain_maps(generic):
+        return False
+    nest = linear_nest(generic, flat=False)
+    outputs, length, of_rows = _sizes(nest)
+    if _blocks(nest) > device.multiprocessors or outputs * length < _MIN_ELEMENTS:
+        return False
+    held = _HELD_ROW if of_rows else _HELD_COLUMN
+    return length > held or not _shares_inputs(generic, generics)
+
+
+def _sizes(nest: LinearNest) -> tuple[int, int, bool]:
+    """Return how many outputs and elements of each there are, and if these are neighbours."""
+    outputs = prod(loop.extent for loop in nest.loops if not loop.is_reduction)
+    length = prod(nest.loops[number].extent for number in nest.reductions)
+    of_rows = min(farthest_stride(nest, number) for number in nest.reductions) == 1
+    return outputs, length, of_rows
+
+
+def _blocks(nest: LinearNest) -> int:
+    outputs, _, of_rows = _sizes(nest)
+    return outputs if of_rows else -(-outputs * _item_bytes(nest) // _COLUMN_BYTES)
 
 
 def _shares_inputs(generic: ir.Operation, generics: Sequence[ir.Operation]) -> bool:
@@ -101,22 +120,13 @@ def _memory(op: ir.Operation) -> list[ir.Value]:
 
 
 def _cut(generic: ir.Operation, device: Device) -> Cut | None:
-    """Return how to split a reduction; None where it is none, or where there is no need."""
-    if not is_linear(generic) or not is_scalar_code(generic.regions[0].blocks[0]):
-        return None
-    if 0 in loop_extents(generic) or not has_plain_maps(generic):
-        return None
+    """Return how to split a long reduction; None where it has no parts that can be combined."""
     nest = linear_nest(generic)
-    combiner = Combiner.of(nest) if nest.reductions else None
+    combiner = Combiner.of(nest)
     if combiner is None:
         return None
-    outputs = prod(loop.extent for loop in nest.loops if not loop.is_reduction)
-    length = prod(nest.loops[number].extent for number in nest.reductions)
-    of_rows = min(farthest_stride(nest, number) for number in nest.reductions) == 1
-    blocks = outputs if of_rows else -(-outputs * _item_bytes(nest) // _COLUMN_BYTES)
-    if blocks > device.multiprocessors or outputs * length < _MIN_ELEMENTS:
-        return None
-    most = min(_MOST_BLOCKS * device.multiprocessors // blocks, length // _MIN_PART)
+    _, length, of_rows = _sizes(nest)
+    most = min(_MOST_BLOCKS * device.multiprocessors // _blocks(nest), length // _MIN_PART)
     cuts = [_parts(nest.loops[number].extent, most) for number in nest.reductions]
     (parts, rest), loop = max(zip(cuts, nest.reductions, strict=True), key=lambda cut: cut[0])
     return Cut(loop, parts, of_rows, combiner, rest) if parts > 1 else None

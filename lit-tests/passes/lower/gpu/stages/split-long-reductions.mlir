@@ -102,13 +102,11 @@ func.func @columns(%x: memref<65536x64xf32>, %y: memref<64xf32>) {
 #one = affine_map<(m, k) -> (m)>
 #all = affine_map<(m, k) -> (m, k)>
 
-// What reads the rows again could share them with the reduction, but nothing can keep so many elements.
-// CHECK-LABEL: func.func @longer_than_any_block_keeps(
-// CHECK: [[PARTS:%.+]] = memref.alloc() : memref<4x{{[0-9]+}}xf32>
-// CHECK: linalg.generic {{.+}} ins({{.+}}) outs([[PARTS]]
-// CHECK: linalg.generic {{.+}} ins([[PARTS]] :
-// CHECK: return
-func.func @longer_than_any_block_keeps(%x: memref<4x1048576xf32>, %y: memref<4xf32>, %z: memref<4x1048576xf32>) {
+// Rows that no launch can hold are split, too, where something else reads them.
+// CHECK-LABEL: func.func @shared_rows(
+// CHECK: memref.alloc() : memref<4x64xf32>
+// CHECK-COUNT-5: linalg.generic
+func.func @shared_rows(%x: memref<4x1048576xf32>, %y: memref<4xf32>, %z: memref<4x1048576xf32>) {
   %zero = arith.constant 0.0 : f32
   linalg.generic {indexing_maps = [#i], iterator_types = ["parallel"]}
       outs(%y : memref<4xf32>) {
@@ -125,6 +123,32 @@ func.func @longer_than_any_block_keeps(%x: memref<4x1048576xf32>, %y: memref<4xf
       ins(%x, %y : memref<4x1048576xf32>, memref<4xf32>) outs(%z : memref<4x1048576xf32>) {
   ^bb0(%p: f32, %q: f32, %o: f32):
     %s = arith.divf %p, %q : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+#x = affine_map<(a, b, c, d) -> (a, b, c, d)>
+#y = affine_map<(a, b, c, d) -> (b)>
+#i = affine_map<(i) -> (i)>
+
+// Loops that reduce neighbours are one loop before they are cut, in parts of 14 rows of an image.
+// CHECK-LABEL: func.func @images(
+// CHECK: memref.alloc() : memref<16x14xf32>
+// CHECK: memref.reinterpret_cast {{.+}} to memref<64x16x14x2744xf32, strided<[614656, 38416, 2744, 1]>>
+// CHECK: linalg.generic {{.+}} iterator_types = ["parallel", "parallel", "reduction", "reduction"]
+func.func @images(%x: memref<64x16x196x196xf32>, %y: memref<16xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.generic {indexing_maps = [#i], iterator_types = ["parallel"]} outs(%y : memref<16xf32>) {
+  ^bb0(%o: f32):
+    linalg.yield %zero : f32
+  }
+  linalg.generic {indexing_maps = [#x, #y], iterator_types = ["reduction", "parallel", "reduction", "reduction"]}
+      ins(%x : memref<64x16x196x196xf32>) outs(%y : memref<16xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %s = arith.addf %o, %p : f32
     linalg.yield %s : f32
   }
   return
