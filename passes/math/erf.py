@@ -19,13 +19,13 @@ from xyntra.passes.math.exp import EXP, EXP2, reduce_sum_by_ln2
 from xyntra.passes.math.exponent import power_of_two, scale
 from xyntra.passes.math.values import Float, fma, polynomial
 
-__all__ = ["erf", "erfc"]
+__all__ = ["ERF_HIGHEST", "ERF_LARGE", "ERF_SWITCH", "erf", "erf_below_switch", "erfc"]
 
-_SWITCH = 0.9277
+ERF_SWITCH = 0.9277
 # Above this, erf(x) rounds to 1.
-_HIGHEST = 3.925
+ERF_HIGHEST = 3.925
 
-# erf(sqrt(t)) / sqrt(t) - 1 on 0 <= t <= _SWITCH**2, error 2^-25.8.
+# erf(sqrt(t)) / sqrt(t) - 1 on 0 <= t <= ERF_SWITCH**2, error 2^-25.8.
 _SMALL = (
     0.128379151,
     -0.376124918,
@@ -34,8 +34,8 @@ _SMALL = (
     0.00498943171,
     -0.000597026898,
 )
-# -log2(1 - erf(x)) on _SWITCH <= x <= _HIGHEST; the error of erf is 2^-28.8.
-_LARGE = (
+# -log2(1 - erf(x)) on ERF_SWITCH <= x <= ERF_HIGHEST; the error of erf is 2^-28.8.
+ERF_LARGE = (
     0.000311840675,
     1.62676835,
     0.919470608,
@@ -64,10 +64,10 @@ _ERFC = (
 def erf(x: Float) -> Float:
     """Return the error function: odd, -0 stays -0, -1 and 1 at the infinities."""
     magnitude = abs(x)
-    small = _erf_below_switch(x)
+    small = erf_below_switch(x)
     large = _erf_above_switch(magnitude).with_sign_of(x)
     # NaN takes the first branch.
-    return (magnitude > _SWITCH).select(large, small)
+    return (magnitude > ERF_SWITCH).select(large, small)
 
 
 def erfc(x: Float) -> Float:
@@ -82,15 +82,16 @@ def erfc(x: Float) -> Float:
     power = polynomial(r, EXP) * factor
     positive = scale(power, n)
     outer = (x < 0.0).select(2.0 - positive, positive)
-    return (magnitude < 0.5).select(1.0 - _erf_below_switch(x), outer)
+    return (magnitude < 0.5).select(1.0 - erf_below_switch(x), outer)
 
 
-def _erf_below_switch(x: Float) -> Float:
+def erf_below_switch(x: Float) -> Float:
+    """Return erf(x) for |x| up to `ERF_SWITCH`."""
     return fma(x, polynomial(x * x, _SMALL), x)
 
 
 def _erf_above_switch(magnitude: Float) -> Float:
-    exponent = polynomial(magnitude.number_at_most(_HIGHEST), _LARGE)
+    exponent = polynomial(magnitude.number_at_most(ERF_HIGHEST), ERF_LARGE)
     whole = exponent.round_even()
     power = power_of_two(magnitude.build.int(0) - whole.to_int())
     return 1.0 - polynomial(whole - exponent, EXP2) * power

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from xyntra.passes.math.values import Float, Int, fma
 
-__all__ = ["Angle", "reduce_angle"]
+__all__ = ["Angle", "reduce_angle", "reduce_large_angle"]
 
 # For |n| < 2**13 quadrants; the products of the first three parts with n are exact.
 _CODY_WAITE_BOUND = 12867.0
@@ -61,6 +61,13 @@ def reduce_angle(x: Float) -> Angle:
         (magnitude < math.inf).select(remainder, math.nan),
         is_near.select(near.correction, far.correction),
     )
+
+
+def reduce_large_angle(magnitude: Float) -> Angle:
+    """Return the same of a number that is large (12867 and more), infinite or NaN."""
+    far = _payne_hanek(magnitude)
+    remainder = (magnitude < math.inf).select(far.remainder, math.nan)
+    return Angle(far.quadrant, remainder, far.correction)
 
 
 def _cody_waite(magnitude: Float) -> Angle:

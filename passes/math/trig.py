@@ -10,7 +10,7 @@ from __future__ import annotations
 from xyntra.passes.math.reduce_angle import Angle, reduce_angle
 from xyntra.passes.math.values import Float, Int, fma, polynomial
 
-__all__ = ["cos", "sin", "sincos", "tan"]
+__all__ = ["cos", "sin", "sincos", "tan", "wave_of"]
 
 # (sin(r) - r) / r**3, error of sin below 2^-32 in relation to sin.
 _SIN = (-0.166666672, 0.0083333794, -0.000198530659, 2.83253962e-06)
@@ -58,6 +58,17 @@ def tan(x: Float) -> Float:
     tangent = r + tail
     is_odd = (angle.quadrant & 1).equals(1)
     return _flip(is_odd.select(-1.0 / tangent, tangent), x.bits() & _SIGN)
+
+
+def wave_of(quadrant: Int, rest: Float) -> Float:
+    """Return sin(quadrant * pi / 2 + rest) for |rest| <= pi / 4; -0 stays -0 in quadrant 0."""
+    square = rest * rest
+    # Adding zero leaves no -0, which would take the sign of a zero.
+    tail = fma(square, polynomial(square, _SIN), square.build.float(0.0))
+    sine = fma(tail, rest, rest)
+    cosine = fma(square, fma(square, polynomial(square, _COS), -0.5), 1.0)
+    magnitude = (quadrant & 1).equals(1).select(cosine, sine)
+    return _flip(magnitude, (quadrant & 2) << 30)
 
 
 def _wave(angle: Angle, quadrant: Int, sign: Int | None) -> Float:

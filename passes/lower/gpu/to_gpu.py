@@ -14,6 +14,7 @@ from xyntra.passes.lower.gpu.emitters.emit_stage import emit_plain_stage, emit_s
 from xyntra.passes.lower.gpu.emitters.families import families_of, schedule_text, table_of
 from xyntra.passes.lower.gpu.launching.launching import Launching
 from xyntra.passes.lower.gpu.launching.outline import number_regions, outline
+from xyntra.passes.lower.gpu.math.waves import expand_waves
 from xyntra.passes.lower.gpu.stages.stage import Stage, stages_of
 from xyntra.passes.lower.nests.kernel_function import (
     direct_operations_named,
@@ -44,6 +45,7 @@ def to_gpu(module: ir.Operation, device: Device) -> ir.Operation:
         module.context.get_dialect_descriptor(dialect)  # loads it
     launching: Launching = getattr(table_of(device), "LAUNCHING", Launching())
     shapes = _emit(module, device, launching)
+    expand_waves(module)
     run_upstream(module, "cse", verify=False)  # what comes next looks at every operation
     _erase_unused_memory(kernel_function(module))
     ScratchAllocation(typed=not device.views_bytes).run(module)

@@ -13,6 +13,7 @@ from xyntra.passes.lower.fast_math import FastMath
 from xyntra.passes.lower.forward_copies import ForwardCopies
 from xyntra.passes.lower.gpu.attention.carrier import carry_attention
 from xyntra.passes.lower.gpu.device import Device, Feature
+from xyntra.passes.lower.gpu.math.device_erf import expand_erf, hide_erf
 from xyntra.passes.lower.gpu.math.device_math import check_math
 from xyntra.passes.lower.gpu.math.exponential import expand_exponentials, hide_exponentials
 from xyntra.passes.lower.gpu.math.gelu import expand_gelus, hide_gelus
@@ -24,6 +25,7 @@ from xyntra.passes.lower.gpu.math.tanh_of_softplus import (
     expand_tanh_of_softplus,
     hide_tanh_of_softplus,
 )
+from xyntra.passes.lower.gpu.math.waves import LATE
 from xyntra.passes.lower.gpu.reductions.extreme_keys import find_extremes_by_keys
 from xyntra.passes.lower.gpu.stages.form_stages import FormStages
 from xyntra.passes.lower.gpu.stages.generalize_copies import GeneralizeCopies
@@ -91,8 +93,10 @@ def to_buffers(module: ir.Operation, device: Device) -> ir.Operation:
     hide_tanh_of_softplus(module)
     shorten_divisions(module)
     hide_narrow(module)
-    expand_math(module)
+    hide_erf(module)
+    expand_math(module, keep=LATE)
     check_math(module)
+    expand_erf(module)
     expand_narrow(module)
     expand_tanh_of_softplus(module)
     expand_one_plus_erf(module)

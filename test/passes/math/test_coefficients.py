@@ -74,7 +74,7 @@ def _atanh_tail(t: Any) -> Any:
 
 
 _LOG = (_ROOT_HALF - 1, _ROOT_TWO - 1)
-_ERF_END = erf._SWITCH**2
+_ERF_END = erf.ERF_SWITCH**2
 
 TABLES = {
     "exp": Table(exp.EXP, mpmath.exp, (-_HALF_LN2, _HALF_LN2), -28.2, given={0: 1.0, 1: 1.0}),
@@ -110,9 +110,9 @@ TABLES = {
         lambda t, tail: 1.0 / (1.0 + tail),
     ),
     "erf above": Table(
-        erf._LARGE,
+        erf.ERF_LARGE,
         lambda x: -mpmath.log(mpmath.erfc(x), 2),
-        (erf._SWITCH, erf._HIGHEST),
+        (erf.ERF_SWITCH, erf.ERF_HIGHEST),
         -28.8,
         lambda x, exponent: 2.0**-exponent,
     ),

@@ -74,7 +74,9 @@ def test_a_gelu_is_one_polynomial_one_power_and_one_product(dtype, terms, ending
     ],
 )
 def test_what_only_looks_like_one_is_computed_as_it_stands(ending, root):
-    assert "ex2.approx.ftz" not in code("bf16", ending, root)
+    ptx = code("bf16", ending, root)
+    # A share of x, which a GELU is, is chosen from what is above zero and what is below it.
+    assert "ex2.approx.ftz" not in ptx or "copysign" in ptx
 
 
 def below(kind: str, t: np.ndarray) -> np.ndarray:

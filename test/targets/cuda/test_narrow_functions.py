@@ -10,31 +10,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from emulator import arithmetic, run_image
 from gpu_code import compiled
+from scalar_kernels import KERNEL, Array, of_f32, run, worsen
 
-Array = np.ndarray[Any, Any]
 KINDS = {"f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16)}
-# Of the instructions, as PTX ISA states them: relative, but for lg2 near 1.
-ERRORS = {"ex2": 2.0**-22.5, "rcp": 2.0**-23, "lg2": 2.0**-22, "div": 2.0**-22.5}
-KERNEL = """
-func.func @k(%x: tensor<65536x{kind}>, %y: tensor<65536x{kind}>) -> tensor<65536x{kind}> {{
-  %e = tensor.empty() : tensor<65536x{kind}>
-  %r = linalg.generic {{
-    indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
-    iterator_types = ["parallel"]}}
-    ins(%x, %y : tensor<65536x{kind}>, tensor<65536x{kind}>) outs(%e : tensor<65536x{kind}>) {{
-  ^bb0(%a: {kind}, %b: {kind}, %o: {kind}):
-    %u = arith.extf %a : {kind} to f32
-    %v = arith.extf %b : {kind} to f32
-    %zero = arith.constant 0.0 : f32
-    %one = arith.constant 1.0 : f32
-    {body}
-    %s = arith.truncf %z : f32 to {kind}
-    linalg.yield %s : {kind}
-  }} -> tensor<65536x{kind}>
-  return %r : tensor<65536x{kind}>
-}}"""
+QUOTIENT = "%z = arith.divf %u, %v : f32"
 SIGMOID = """%n = arith.negf %u : f32
     %p = math.exp %n : f32
     %t = arith.addf %one, %p : f32
@@ -67,30 +47,8 @@ BODIES: dict[str, tuple[str, Callable[[Array], Array]]] = {
 }
 
 
-def run(kind: str, body: str, x: Array, y: Array) -> Array:
-    image = compiled(KERNEL.format(kind=kind, body=body))
-    found = np.zeros_like(x)
-    run_image(image, [x.view(np.uint8), y.view(np.uint8), found.view(np.uint8)])
-    return found
-
-
 def every(kind: str) -> Array:
     return np.arange(65536, dtype=np.uint16).view(KINDS[kind])
-
-
-def worsen(monkeypatch: pytest.MonkeyPatch, sign: int) -> None:
-    """Let the instructions be off by as much as they may be."""
-
-    def off(name: str, exact: Callable[..., Array]) -> Callable[..., Array]:
-        def inexact(*operands: Array) -> Array:
-            result, error = exact(*operands), sign * ERRORS[name]
-            is_near_one = (name == "lg2") & (np.abs(result) < 1)
-            return np.where(is_near_one, result + error, result * (1 + error))
-
-        return inexact
-
-    for name in ("ex2", "rcp", "lg2"):
-        monkeypatch.setitem(arithmetic._FUNCTIONS, name, off(name, arithmetic._FUNCTIONS[name]))
 
 
 def assert_rounded(found: Array, exact: Array, tolerance: Any, tiny: Any = 2.0**-126) -> None:
@@ -119,7 +77,7 @@ def test_results_are_those_of_a_number_much_closer_than_a_rounding(kind, name, s
         tolerance = 1.5e-6 + 9e-8 * np.minimum(np.abs(wide), 128) * (name != "tanh")
         # What is flushed to zero is the share of x.
         tiny = 2.0**-126 * (np.maximum(np.abs(wide), 1) if name == "mish" else 1)
-    assert_rounded(run(kind, body, x, x), exact, tolerance, tiny)
+    assert_rounded(run(KERNEL.format(kind=kind, body=body), x, x), exact, tolerance, tiny)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -128,7 +86,7 @@ def test_quotients_of_any_size(kind):
     x, y = (rng.permutation(every(kind)) for _ in range(2))
     with np.errstate(all="ignore"):
         exact = x.astype("f8") / y.astype("f8")
-    assert_rounded(run(kind, "%z = arith.divf %u, %v : f32", x, y), exact, 2.0**-22)
+    assert_rounded(run(KERNEL.format(kind=kind, body=QUOTIENT), x, y), exact, 2.0**-22)
 
 
 def code(body: str, kind: str = "f16") -> str:
@@ -188,16 +146,8 @@ def test_where_a_tanh_is_of_a_softplus(body: str, is_found: bool, threshold: flo
 
 
 def test_a_quotient_has_no_branch() -> None:
-    ptx = code("%z = arith.divf %u, %v : f32")
+    ptx = code(QUOTIENT)
     assert ptx.count("div.full.f32") == 8
-
-
-def of_f32(body: str) -> str:
-    """The same kernel with arguments and results of f32."""
-    text = KERNEL.format(kind="f16", body=body).replace("xf16>", "xf32>")
-    text = text.replace("%a: f16, %b: f16, %o: f16", "%u: f32, %v: f32, %o: f32")
-    lines = (line.replace("%s : f16", "%z : f32") for line in text.splitlines())
-    return "\n".join(each for each in lines if "arith.extf" not in each and "truncf" not in each)
 
 
 @pytest.mark.parametrize("name", ["exp", "tanh", "sigmoid", "log"])
@@ -210,9 +160,9 @@ def test_a_mish_of_f32_has_no_logarithm(sign: int, monkeypatch: pytest.MonkeyPat
     worsen(monkeypatch, sign)
     bits = np.arange(0, 2**32, 65537, dtype=np.uint64).astype(np.uint32)
     x = np.resize(bits, 65536).view(np.float32)
-    image, found = compiled(of_f32(BODIES["mish"][0])), np.zeros_like(x)
-    assert "div" not in image.ptx
-    run_image(image, [x.view(np.uint8), x.view(np.uint8), found.view(np.uint8)])
+    text = of_f32(BODIES["mish"][0])
+    assert "div" not in compiled(text).ptx
+    found = run(text, x, x)
     with np.errstate(all="ignore"):
         wide = x.astype("f8")
         power = np.exp(np.minimum(wide, 30))

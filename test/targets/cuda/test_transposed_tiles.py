@@ -24,6 +24,10 @@ from xyntra.targets.cuda.kernel_image import KernelImage
         ((2, 64, 6, 11), (0, 2, 3, 1), "float16", 4),
         ((34, 5, 37), (2, 1, 0), "float32", 20),
         ((40, 50), (1, 0), "uint8", 4),
+        ((8, 33, 40), (2, 1, 0), "float16", 18),
+        ((5, 70, 3, 66), (3, 1, 2, 0), "float32", 34),
+        ((3, 3, 7, 50), (3, 2, 1, 0), "float32", 4),
+        ((40, 6, 7), (2, 1, 0), "float32", 4),
     ],
 )
 def test_transposes_go_through_tiles(

@@ -3,13 +3,14 @@
 
 Neighbouring threads first load neighbours of the input, and then, behind a barrier, store
 neighbours of the output; so both go through memory in whole lines. Rows of a tile have a word more
-than they need, and columns therefore lie in different banks. On an H100, f16 of 8192x8192 takes
-101 us, a copy 90, and a thread for each output 507.
+than they need, and columns therefore lie in different banks. A side of a tile walks through several
+loops where the innermost one is short, as in the transpose of 8x1500x1280 to 1280x1500x8. On an
+H100, f16 of 8192x8192 takes 101 us, a copy 90, and a thread for each output 507.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -22,6 +23,7 @@ from xyntra.passes.lower.gpu.emit.scalar_body import emit_on_scalars
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 from xyntra.passes.lower.gpu.emit.thread_grid import (
     LaunchShape,
+    as_i32,
     as_index,
     barrier,
     block_number,
@@ -31,6 +33,7 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
     when,
 )
 from xyntra.passes.lower.gpu.emit.vectors import coalesced_order, item_bytes
+from xyntra.passes.lower.gpu.emit.windows import window_lanes
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, collapsed
 from xyntra.passes.lower.nests.loop_builder import Position, index, load, offset, store
 from xyntra.passes.lower.nests.vector_body import is_vectorizable
@@ -49,16 +52,16 @@ class Transposed:
     Attributes:
         nest: the nest.
         number: which of its inputs lies across.
-        along: the loop that walks through that input.
-        inner: the loop that walks through the outputs.
+        along: the loops that walk through that input, outermost first.
+        inner: the loops that walk through the outputs, outermost first.
         outer: the other loops.
         size: of a tile, in both directions.
     """
 
     nest: LinearNest
     number: int
-    along: int
-    inner: int
+    along: tuple[int, ...]
+    inner: tuple[int, ...]
     outer: tuple[int, ...]
     size: int
 
@@ -77,19 +80,19 @@ class Transposed:
         """Shared memory of a tile."""
         return self.size * self.pitch * item_bytes(self.access)
 
-    def extent(self, loop: int) -> int:
-        """Iterations of a loop."""
-        return int(self.nest.loops[loop].extent)
+    def extent(self, *loops: int) -> int:
+        """Iterations of loops in one another."""
+        return prod(self.nest.loops[loop].extent for loop in loops)
 
-    def tiles(self, loop: int) -> int:
-        """Tiles along a loop."""
-        return -(-self.extent(loop) // self.size)
+    def tiles(self, side: tuple[int, ...]) -> int:
+        """Tiles along a side."""
+        return -(-self.extent(*side) // self.size)
 
     @property
     def blocks_of_loops(self) -> list[tuple[int, int]]:
-        """Loops with the number of blocks along each."""
+        """Loops, or the last loops of sides, with the number of blocks along each."""
         loops = [(loop, self.extent(loop)) for loop in self.outer]
-        return loops + [(loop, self.tiles(loop)) for loop in (self.along, self.inner)]
+        return loops + [(side[-1], self.tiles(side)) for side in (self.along, self.inner)]
 
     @property
     def blocks(self) -> int:
@@ -112,7 +115,7 @@ def transposed_of(nest: LinearNest, device: Device) -> Transposed | None:
 
 def transposed_refusal(found: Transposed, size: int, device: Device) -> str | None:
     """Return why tiles of `size` cannot compute a nest; None where they can."""
-    most = min(found.extent(found.along), found.extent(found.inner))
+    most = min(found.extent(*found.along), found.extent(*found.inner))
     known = [each for each in (_SMALL_TILE, _TILE) if each <= most]
     allowed = [s for s in known if replace(found, size=s).nbytes <= device.static_bytes]
     return None if size in allowed else f"has tiles of {allowed} elements a side here, not {size}"
@@ -126,13 +129,15 @@ def emit_transposed(found: Transposed, shared: SharedMemory) -> LaunchShape:
         shared: for the tile.
     """
     position = delinearize(block_number(), found.blocks_of_loops)
-    for loop in (found.along, found.inner):
-        position[loop] = arith.muli(position[loop], index(found.size))
+    starts = {
+        side: arith.muli(position.pop(side[-1]), index(found.size))
+        for side in (found.along, found.inner)
+    }
     element = ir.MemRefType(found.access.value.type).element_type
     tile = shared.allocate(found.size * found.pitch, element)
-    _load(found, position, tile)
+    _load(found, position, starts, tile)
     barrier()
-    _store(found, position, tile)
+    _store(found, position, starts, tile)
     return LaunchShape(found.blocks, _THREADS)
 
 
@@ -144,67 +149,100 @@ def _transposed(nest: LinearNest) -> Transposed | None:
     order = coalesced_order(nest)
     if elements < _MIN_ELEMENTS or len(order) != len(nest.loops) or len(order) < 2:
         return None
-    inner = order[-1]
-    if any(each.strides[inner] != 1 for each in nest.outputs):
+    if any(each.strides[order[-1]] != 1 for each in nest.outputs):
         return None
     across = [
         number
         for number, each in enumerate(nest.inputs)
-        if not each.is_scalar and each.strides[inner] not in (0, 1)
+        if not each.is_scalar and each.strides[order[-1]] not in (0, 1)
     ]
     if len(across) != 1 or not item_bytes(nest.inputs[across[0]]):
         return None
-    strides = nest.inputs[across[0]].strides
-    along = next((loop for loop in order if strides[loop] == 1), None)
-    if along is None:
+    sides = _sides(nest, order, nest.inputs[across[0]].strides)
+    if sides is None or (max(map(len, sides)) > 1 and window_lanes(nest, order[-1]) > 1):
         return None
-    shortest = min(nest.loops[along].extent, nest.loops[inner].extent)
+    along, inner = sides
+    shortest = min(prod(nest.loops[loop].extent for loop in side) for side in sides)
     if shortest < _SMALL_TILE:
         return None
-    outer = tuple(loop for loop in order if loop not in (along, inner))
+    outer = tuple(loop for loop in order if loop not in (*along, *inner))
     size = _TILE if shortest >= _TILE else _SMALL_TILE
     return Transposed(nest, across[0], along, inner, outer, size)
 
 
-def _load(found: Transposed, start: Position, tile: ir.Value) -> None:
+def _sides(
+    nest: LinearNest, order: Sequence[int], strides: Sequence[int]
+) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Return the loops that walk through an input, and those that walk through the outputs.
+
+    Each side has as many of the innermost ones as a row of a tile needs, if the other side does not
+    have them. None where nothing walks through neighbours of the input.
+    """
+    moving = sorted((loop for loop in order if strides[loop]), key=lambda loop: abs(strides[loop]))
+    if not moving or strides[moving[0]] != 1:
+        return None
+    waiting = (moving, list(reversed(order)))
+    sides: tuple[list[int], list[int]] = ([], [])
+    for _ in order:
+        for side, loops in zip(sides, waiting, strict=True):
+            length = prod(nest.loops[loop].extent for loop in side)
+            taken = loops[len(side) :][:1]
+            if length < _SMALL_TILE and taken and taken[0] not in (*sides[0], *sides[1]):
+                side.extend(taken)
+    along, inner = (tuple(reversed(side)) for side in sides)
+    return along, inner
+
+
+_Starts = Mapping[tuple[int, ...], ir.Value]
+
+
+def _load(found: Transposed, outer: Position, starts: _Starts, tile: ir.Value) -> None:
     """Let neighbouring threads load neighbours of the input; all loads come first."""
     values = []
     for row, column in _places(found.size):
-        position = start | {
-            found.inner: arith.addi(start[found.inner], row),
-            found.along: arith.addi(start[found.along], column),
-        }
-        # What lies behind the end is loaded from the last element, and not used.
-        for loop in (found.inner, found.along):
-            position[loop] = _inside(found, loop, position[loop])
+        position = dict(outer)
+        for side, place in ((found.inner, row), (found.along, column)):
+            number = _inside(found, side, arith.addi(starts[side], place))
+            position |= _loops_at(found, side, number)
         values.append(load(found.access, offset(found.access, position)))
     for (row, column), value in zip(_places(found.size), values, strict=True):
         place = arith.addi(arith.muli(row, index(found.pitch)), column)
         ir.Operation.create("memref.store", operands=[value, tile, place])
 
 
-def _inside(found: Transposed, loop: int, number: ir.Value) -> ir.Value:
-    if found.extent(loop) % found.size == 0:
+def _inside(found: Transposed, side: tuple[int, ...], number: ir.Value) -> ir.Value:
+    """Return a number on a side; what lies behind the end is loaded from the last element."""
+    if found.extent(*side) % found.size == 0:
         return number
-    return arith.minui(number, index(found.extent(loop) - 1))
+    return arith.minui(number, index(found.extent(*side) - 1))
 
 
-def _store(found: Transposed, start: Position, tile: ir.Value) -> None:
+def _loops_at(found: Transposed, side: tuple[int, ...], number: ir.Value) -> Position:
+    """Return where the loops of a side are at one of its numbers."""
+    if len(side) == 1:
+        return {side[0]: number}
+    return delinearize(as_i32(number), [(loop, found.extent(loop)) for loop in side])
+
+
+def _store(found: Transposed, outer: Position, starts: _Starts, tile: ir.Value) -> None:
     """Let neighbouring threads compute neighbours of the outputs."""
     element = ir.MemRefType(found.access.value.type).element_type
     for row, column in _places(found.size):
         numbers = {
-            found.along: arith.addi(start[found.along], row),
-            found.inner: arith.addi(start[found.inner], column),
+            side: arith.addi(starts[side], place)
+            for side, place in ((found.along, row), (found.inner, column))
         }
         place = arith.addi(arith.muli(column, index(found.pitch)), row)
         value = emit("memref.load", [tile, place], element)
         conditions = [
-            arith.cmpi(arith.CmpIPredicate.ult, number, index(found.extent(loop)))
-            for loop, number in numbers.items()
-            if found.extent(loop) % found.size
+            arith.cmpi(arith.CmpIPredicate.ult, number, index(found.extent(*side)))
+            for side, number in numbers.items()
+            if found.extent(*side) % found.size
         ]
-        _guarded(conditions, found, start | numbers, value)
+        position = dict(outer)
+        for side, number in numbers.items():
+            position |= _loops_at(found, side, number)
+        _guarded(conditions, found, position, value)
 
 
 def _guarded(

@@ -19,7 +19,14 @@ from xyntra.passes.lower.gpu.math.placeholders import expand, hide
 from xyntra.passes.lower.nests.kernel_function import kernel_function, operations_named
 from xyntra.passes.math.values import Builder, Float, fma, polynomial
 
-__all__ = ["expand_narrow", "gives_narrow", "hide_narrow", "inverse", "natural_power"]
+__all__ = [
+    "expand_narrow",
+    "gives_narrow",
+    "hide_narrow",
+    "inverse",
+    "natural_power",
+    "power_of_two",
+]
 
 _NAME = "xyntra.narrow_function"
 _KINDS = ("f16", "bf16")
@@ -70,7 +77,7 @@ def expand_narrow(module: ir.Operation) -> None:
 
 def natural_power(x: Float) -> Float:
     """Return e**x, to 1.8e-7 + 8.7e-8 |x| of it; zero below 2**-126."""
-    return _power(x * log2(e))
+    return power_of_two(x * log2(e))
 
 
 def inverse(x: Float) -> Float:
@@ -80,7 +87,8 @@ def inverse(x: Float) -> Float:
     return Float(x.build, emit("arith.divf", operands, x.value.type, fastmath=flags))
 
 
-def _power(x: Float) -> Float:
+def power_of_two(x: Float) -> Float:
+    """Return 2**x by the GPU's instruction, to 2**-22.5 of it; zero below 2**-126."""
     return _approximate("math.exp2", x)
 
 
@@ -120,13 +128,13 @@ def _either_log(f: Float, x: Float, unit: float) -> Float:
 def _tanh(x: Float) -> Float:
     square = x * x
     near = x * fma(square, polynomial(square, _TANH), 1.0)
-    far = fma(inverse(_power(x * (2 * log2(e))) + 1.0), -2.0, 1.0)
+    far = fma(inverse(power_of_two(x * (2 * log2(e))) + 1.0), -2.0, 1.0)
     return (abs(x) < _TANH_END).select(near, far)
 
 
 _FORMS: dict[str, Callable[[Float], Float]] = {
     "math.exp": natural_power,
-    "math.exp2": _power,
+    "math.exp2": power_of_two,
     "math.expm1": _expm1,
     "math.log": _log_with(1.0),
     "math.log10": _log_with(log10(e)),
