@@ -15,6 +15,7 @@ from scalar_kernels import KERNEL, Array, of_f32, run, worsen
 
 KINDS = {"f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16)}
 QUOTIENT = "%z = arith.divf %u, %v : f32"
+QUOTIENT_OF_F16 = "%d = arith.divf %a, %b : f16\n%z = arith.extf %d : f16 to f32"
 SIGMOID = """%n = arith.negf %u : f32
     %p = math.exp %n : f32
     %t = arith.addf %one, %p : f32
@@ -80,13 +81,16 @@ def test_results_are_those_of_a_number_much_closer_than_a_rounding(kind, name, s
     assert_rounded(run(KERNEL.format(kind=kind, body=body), x, x), exact, tolerance, tiny)
 
 
+@pytest.mark.parametrize("body", [QUOTIENT, QUOTIENT_OF_F16])
 @pytest.mark.parametrize("kind", KINDS)
-def test_quotients_of_any_size(kind):
+def test_quotients_of_any_size(kind, body):
     rng = np.random.default_rng(1)
     x, y = (rng.permutation(every(kind)) for _ in range(2))
     with np.errstate(all="ignore"):
         exact = x.astype("f8") / y.astype("f8")
-    assert_rounded(run(KERNEL.format(kind=kind, body=QUOTIENT), x, y), exact, 2.0**-22)
+    assert_rounded(
+        run(KERNEL.format(kind=kind, body=body.replace("f16", kind)), x, y), exact, 2.0**-22
+    )
 
 
 def code(body: str, kind: str = "f16") -> str:
@@ -146,8 +150,11 @@ def test_where_a_tanh_is_of_a_softplus(body: str, is_found: bool, threshold: flo
 
 
 def test_a_quotient_has_no_branch() -> None:
-    ptx = code(QUOTIENT)
-    assert ptx.count("div.full.f32") == 8
+    for body in (QUOTIENT, QUOTIENT_OF_F16):
+        ptx = code(body)
+        assert ptx.count("div.full.f32") == ptx.count("div.") == 8
+    by_constant = QUOTIENT_OF_F16.replace("%d =", "%c = arith.constant 255.0 : f16\n%d =")
+    assert "div." not in code(by_constant.replace("%b", "%c"))
 
 
 @pytest.mark.parametrize("name", ["exp", "tanh", "sigmoid", "log"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Divisions of f32 where all results of a kernel have 16 bits.
+"""Divisions of f32 and f16 where all results of a kernel have 16 bits.
 
 A correctly rounded division has a branch for divisors of unusual size. Here 1 is divided by 1 plus
 something positive, as in a sigmoid, by the GPU's reciprocal (2**-23 off; divisors above 2**126 give
@@ -26,11 +26,11 @@ _LEAST, _LARGEST = 2.0**-126, 2.0**126
 
 
 def shorten_divisions(module: ir.Operation) -> None:
-    """Mark divisions of f32 as approximate, or multiply, in a kernel of 16-bit results."""
+    """Mark divisions of f32 and f16 as approximate, or multiply, in a kernel of 16-bit results."""
     found = operations_named(module, "arith.divf")
     if not found or not gives_narrow(kernel_function(module)):
         return
-    for op in found:
+    for op in map(_widened, found):
         if not isinstance(op.result.type, ir.F32Type):
             continue
         divisor = constant_number(op.operands[1])
@@ -42,6 +42,24 @@ def shorten_divisions(module: ir.Operation) -> None:
             continue
         is_share = constant_number(op.operands[0]) == 1.0 and _is_above_one(op.operands[1])
         op.attributes["fastmath"] = ir.Attribute.parse(_RECIPROCAL if is_share else _ANY_SIZE)
+
+
+def _widened(op: ir.Operation) -> ir.Operation:
+    """Return the division of f32s that takes the place of one of f16s, or else `op` itself."""
+    if not isinstance(op.result.type, ir.F16Type):
+        return op
+    wide = ir.F32Type.get()
+    with op.location, ir.InsertionPoint(op):
+        constants = [constant_number(each) for each in op.operands]
+        operands = [
+            arith.extf(wide, each) if number is None else f32_constant(number)
+            for number, each in zip(constants, op.operands, strict=True)
+        ]
+        quotient = ir.Operation.create("arith.divf", operands=operands, results=[wide])
+        rounded = arith.truncf(op.result.type, quotient.result)
+    op.result.replace_all_uses_with(rounded)
+    op.erase()
+    return quotient
 
 
 def _is_above_one(value: ir.Value) -> bool:
