@@ -190,6 +190,8 @@ def fusion_pipeline(
             _LAST_VIEW: (_LAST_VIEW, "pack-channels", order),
             _FUSION: (f"{_FUSION}{{target={target}}}", *(("fold-norms",) if fold_norms else ())),
         }
+    if target == "cuda":
+        stages[_ELEMENTWISE] = (_ELEMENTWISE, "split-long-norms")
     return tuple(each for name in expand("fuse") for each in stages.get(name, (name,)))
 
 
