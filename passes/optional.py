@@ -24,6 +24,7 @@ OPTIONAL_PASSES = frozenset(
         "recognize-patterns",
         "reuse-buffers",
         "simplify-expressions",
+        "split-long-norms",
         "widen-contractions",
     }
 )

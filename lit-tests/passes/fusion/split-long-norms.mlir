@@ -1,0 +1,47 @@
+// RUN: %xyntra-opt %s --split-long-norms | FileCheck %s
+
+// CHECK-LABEL: func.func @one_row(
+// CHECK-NOT: xyntra.layer_norm
+// CHECK: %[[PARTS:.+]] = tensor.expand_shape %arg0 {{.+}} : tensor<1x1048576xf16> into tensor<1x1024x1024xf16>
+// CHECK: iterator_types = ["parallel", "parallel", "reduction"]} ins(%[[PARTS]] : tensor<1x1024x1024xf16>)
+// CHECK: iterator_types = ["parallel", "parallel", "reduction"]} ins(%{{.+}} : tensor<1x1024x1024xf32>) outs(%{{.+}} : tensor<1x1024xf32>)
+// CHECK: iterator_types = ["parallel", "reduction"]} ins(%{{.+}} : tensor<1x1024xf32>)
+// CHECK: iterator_types = ["parallel", "reduction"]} ins(%{{.+}} : tensor<1x1024xf32>)
+// CHECK: math.sqrt
+// CHECK: ins(%arg0, %{{.+}}, %{{.+}} : tensor<1x1048576xf16>, tensor<f32>, tensor<f32>) outs(%{{.+}} : tensor<1x1048576xf16>)
+func.func @one_row(%x: tensor<1x1048576xf16>) -> tensor<1x1048576xf16> {
+  %0 = "xyntra.layer_norm"(%x) {axis = 1 : i64, epsilon = 1.0e-5 : f32, operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<1x1048576xf16>) -> tensor<1x1048576xf16>
+  return %0 : tensor<1x1048576xf16>
+}
+
+// The scale and the bias of an RMS norm's or a layer norm's elements are applied in f32.
+// CHECK-LABEL: func.func @scaled(
+// CHECK-NOT: xyntra.rms_norm
+// CHECK: iterator_types = ["parallel", "parallel", "reduction"]}
+// CHECK: iterator_types = ["parallel", "reduction"]}
+// CHECK: outs(%{{.+}} : tensor<2x524288xf32>)
+// CHECK: ins(%{{.+}}, %arg1 : tensor<2x524288xf32>, tensor<524288xf16>) outs(%{{.+}} : tensor<2x524288xf16>)
+func.func @scaled(%x: tensor<2x524288xf16>, %s: tensor<524288xf16>) -> tensor<2x524288xf16> {
+  %0 = "xyntra.rms_norm"(%x, %s) {axis = 1 : i64, epsilon = 1.0e-5 : f32, operandSegmentSizes = array<i32: 1, 1>} : (tensor<2x524288xf16>, tensor<524288xf16>) -> tensor<2x524288xf16>
+  return %0 : tensor<2x524288xf16>
+}
+
+#id = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#turned = affine_map<(d0, d1, d2) -> (d0, d2, d1)>
+
+// What is moved within rows is normalised where it lies, and moved afterwards.
+// CHECK-LABEL: func.func @turned(
+// CHECK: tensor.collapse_shape %arg0 {{.+}} : tensor<2x4096x256xf16> into tensor<2x1048576xf16>
+// CHECK: ins(%arg0, %{{.+}}, %{{.+}} : tensor<2x4096x256xf16>, tensor<2xf32>, tensor<2xf32>) outs(%{{.+}} : tensor<2x4096x256xf16>)
+// CHECK: outs(%{{.+}} : tensor<2x256x4096xf16>)
+func.func @turned(%x: tensor<2x4096x256xf16>) -> tensor<2x1048576xf16> {
+  %e = tensor.empty() : tensor<2x256x4096xf16>
+  %0 = linalg.generic {indexing_maps = [#turned, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : tensor<2x4096x256xf16>) outs(%e : tensor<2x256x4096xf16>) {
+  ^bb0(%p: f16, %o: f16):
+    linalg.yield %p : f16
+  } -> tensor<2x256x4096xf16>
+  %1 = tensor.collapse_shape %0 [[0], [1, 2]] : tensor<2x256x4096xf16> into tensor<2x1048576xf16>
+  %2 = "xyntra.layer_norm"(%1) {axis = 1 : i64, epsilon = 1.0e-5 : f32, operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<2x1048576xf16>) -> tensor<2x1048576xf16>
+  return %2 : tensor<2x1048576xf16>
+}
