@@ -212,6 +212,4 @@ def _emit_kernels(module: ir.Operation, names: set[str]) -> bool:
     left = any(view.operation.name.startswith("linalg.") for view in block.operations)
     plain = left or SCALAR_LOOPS in names or scalar_share(block) > _WORTH_VECTORISING
     ParallelLoops().run(module)
-    if task_functions(module):
-        run_upstream(module, _CLEAN)
     return plain
