@@ -53,22 +53,23 @@ def _digits(op: ir.Operation) -> Digits | None:
     """Return the digits of the loops of `op`; None where none is divided, or they cannot be."""
     maps = [ir.AffineMapAttr(each).value for each in op.attributes["indexing_maps"]]
     items = [item for each in maps for item in each.results]
-    divided = [found for item in items if (found := _division(item)) is not None]
+    divided = [pair for pair in map(_division, items) if pair is not None]
     if not divided or not all(has_static_layout(value) for value in op.operands):
         return None
     plain = (ir.AffineDimExpr, ir.AffineConstantExpr)
     if any(_division(item) is None and not isinstance(item, plain) for item in items):
         return None
-    found = []
+    found: Digits = []
     for loop, extent in enumerate(loop_extents(op)):
-        sizes = [extent, *sorted({k for number, k in divided if number == loop}, reverse=True), 1]
+        divisors = sorted({k for number, k in divided if number == loop}, reverse=True)
+        sizes = [extent, *divisors, 1]
         if any(larger % smaller for larger, smaller in pairwise(sizes)):
             return None
         found.append([larger // smaller for larger, smaller in pairwise(sizes)])
-    written = maps[-1].results[-1] if maps[-1].results else None
+    written = maps[-1].results[-1] if len(maps[-1].results) else None
     if isinstance(written, ir.AffineDimExpr):
-        digits = found[written.position]
-        if len(digits) > 1 and digits[-1] < _LONG and digits[-1] not in _IN_VECTORS:
+        innermost = found[int(written.position)]
+        if len(innermost) > 1 and innermost[-1] < _LONG and innermost[-1] not in _IN_VECTORS:
             return None
     return found
 

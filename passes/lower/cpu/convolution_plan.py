@@ -181,6 +181,8 @@ def _convolution(nest: LinearNest, image: int, companions: Sequence[Access]) -> 
     columns = [i for i in parallel if out.strides[i] == 1 and not x.strides[i]]
     if len(columns) != 1 or not weights.strides[columns[0]]:
         return None
+    if nest.loops[columns[0]].extent < _MIN_LANES:
+        return None  # others may find more lanes along another loop
     if not all(x.strides[i] > 0 and weights.strides[i] for i in nest.reductions):
         return None
     if any(each.strides[columns[0]] not in (0, 1) for each in companions):

@@ -124,6 +124,17 @@ def test_over_the_residual(compiled, name):
     assert (np.abs(kernel(image, weights, other)[0] - expected) <= 2e-6 * bound).all()
 
 
+@pytest.mark.parametrize("outputs", [1, 2, 3])
+def test_few_outputs_take_lanes_from_another_loop(compiled, outputs):
+    case = Convolution(12, 13, 24, outputs)
+    kernel = compiled(case.text(ADD))
+    assert not any(each.startswith("convolution-tiles") for each in kernel.lowered.schedules)
+    image, weights, other = inputs(kernel)
+    expected = case.expected(image, weights) + other
+    bound = case.expected(np.abs(image), np.abs(weights)) + np.abs(other)
+    assert (np.abs(kernel(image, weights, other)[0] - expected) <= 2e-6 * bound).all()
+
+
 def test_a_long_epilogue(compiled):
     steps = "\n".join(f"%v{i} = arith.mulf %v{i - 1}, %s : f32" for i in range(1, 20))
     kernel = compiled(CASES["narrow"].text(f"%v0 = math.tanh %s : f32\n{steps}\n{last()}"))
