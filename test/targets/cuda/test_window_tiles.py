@@ -99,3 +99,9 @@ def test_one_launch_reads_around_the_padding() -> None:
     images = check((1, 32, 28, 28), (32, 1, 7, 7), dtype="float16", **how)
     assert emitters(images) == ["window-tiles"]
     assert images[0].scratch == ()
+
+
+def test_images_smaller_than_their_weights() -> None:
+    """The padding is that of the factor with fewer elements along the result."""
+    images = check((1, 32, 5, 5), (64, 32, 3, 3), dtype="float16", pads=[1, 1, 1, 1])
+    assert "mma" in emitters(images)

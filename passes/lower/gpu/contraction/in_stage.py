@@ -68,9 +68,7 @@ def _read_around_padding(
     """Return `group` reading the image that `before` pads, and what else is in `before`."""
     if not before:
         return group, []
-    pooling = pooling_of(group)
-    windows = sliding_windows(group) if pooling is None else pooling
-    factors = (group.roles.left, group.roles.right) if windows is None else (windows.image,)
+    factors = _factors(group)
     written = [value for op in operations[operations.index(anchor) :] for value in written_by(op)]
     for factor in factors:
         padding = padding_of(operations, anchor, factor, written)
@@ -78,6 +76,16 @@ def _read_around_padding(
         if padding is not None and found is not None:
             return found, [op for op in before if op not in padding.operations]
     return group, list(before)
+
+
+def _factors(group: ContractionGroup) -> list[int]:
+    """Return the numbers of the inputs that may be images, likely ones first."""
+    pooling = pooling_of(group)
+    if pooling is not None:
+        return [pooling.image]
+    windows = sliding_windows(group)
+    likely = [] if windows is None else [windows.image]
+    return list(dict.fromkeys([*likely, group.roles.left, group.roles.right]))
 
 
 def _sliced(
