@@ -26,7 +26,7 @@ def artifact(folder: Path, row: Row | Network, suffix: str) -> Path:
 
 
 def note(folder: Path, row: Row | Network) -> dict[str, Any]:
-    """Return what `prepare` has found: `seconds` to compile, or `failure`."""
+    """Return what `prepare` has found: `seconds` to compile, `kernels` and `fallbacks`, or `failure`."""
     found: dict[str, Any] = json.loads(artifact(folder, row, "json").read_text("utf-8"))
     return found
 
@@ -86,7 +86,8 @@ def _compile(row: Row | Network, folder: Path, target: str) -> dict[str, Any]:
     seconds = time.perf_counter() - start
     executable.save(artifact(folder, row, "xyn"))
     model.unlink()
-    return {"seconds": seconds, "kernels": len(executable.kernels)}
+    found = {"seconds": seconds, "kernels": len(executable.kernels)}
+    return found | {"fallbacks": list(executable.plan.fallbacks)}
 
 
 def compiled(module: Any) -> Any:

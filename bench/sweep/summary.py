@@ -47,6 +47,8 @@ def _line(row: Found) -> str:
     layout = " channels last" if row.get("channels_last") else ""
     shapes = " ".join("x".join(map(str, shape)) for shape in row["shapes"])
     wrong = f"  WRONG {row['wrong']}" if row["wrong"] else ""
+    if row.get("fallbacks"):
+        text += f"; FELL BACK: {row['fallbacks'][0][:100]}"
     if "kernels" in row:
         text += f"; {row['kernels']} kernels"
     return f"{text}; {row['dtype']} {shapes}{layout}{wrong}"
