@@ -26,7 +26,7 @@ def artifact(folder: Path, row: Row | Network, suffix: str) -> Path:
 
 
 def note(folder: Path, row: Row | Network) -> dict[str, Any]:
-    """Return what `prepare` has found: `seconds` to compile, `kernels` and `fallbacks`, or `failure`."""
+    """Return what `prepare` found: `seconds` to compile, `kernels`, `fallbacks`; or `failure`."""
     found: dict[str, Any] = json.loads(artifact(folder, row, "json").read_text("utf-8"))
     return found
 
