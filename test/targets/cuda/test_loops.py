@@ -7,14 +7,33 @@ import numpy as np
 import pytest
 from one_operator import Array, launches_of, numbers
 
+from xyntra.passes.lower.gpu.scan_sort import row_parts
+
 
 @pytest.mark.parametrize("exclusive", [0, 1])
 @pytest.mark.parametrize("reverse", [0, 1])
-@pytest.mark.parametrize(("rows", "length", "threads"), [(3, 65, 32), (1, 700, 256)])
-def test_running_sums(rows: int, length: int, threads: int, exclusive: int, reverse: int) -> None:
+@pytest.mark.parametrize(
+    ("rows", "length", "launch"),
+    [(37, 3, (1, 128)), (5, 65, (2, 128)), (9, 64, (2, 128)), (2, 700, (2, 256)), (1, 4, (1, 32))],
+)
+def test_running_sums(
+    rows: int, length: int, launch: tuple[int, int], exclusive: int, reverse: int
+) -> None:
     how = {"exclusive": exclusive, "reverse": reverse}
-    launches = launches_of("CumSum", [numbers(rows, length)], np.array(1), **how)
-    assert launches == [(rows, threads)]
+    assert launches_of("CumSum", [numbers(rows, length)], np.array(1), **how) == [launch]
+
+
+@pytest.mark.parametrize("exclusive", [0, 1])
+@pytest.mark.parametrize("reverse", [0, 1])
+@pytest.mark.parametrize("shape", [(3, 5003), (1, 4096)])
+def test_long_rows_are_summed_in_parts(
+    shape: tuple[int, int], exclusive: int, reverse: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(row_parts, "_MIN_LENGTH", 1 << 12)
+    how = {"exclusive": exclusive, "reverse": reverse}
+    first, second = launches_of("CumSum", [numbers(*shape)], np.array(1), **how)
+    assert first == second
+    assert first[0] >= 4 * shape[0]
 
 
 def test_running_sums_of_several_tiles() -> None:

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Running sums and their like along rows: a block a row, from one tile of it to the next.
+"""Running sums and their like along rows: threads share a row, from one tile of it to the next.
 
 A thread combines neighbouring elements, threads of a warp exchange what they have (butterflies: the
 lower half of a group gives to the upper one), warps through shared memory (Blelloch, "Prefix Sums
-and Their Applications", 1990). The order depends on the row's length alone.
+and Their Applications", 1990). Short rows share a block. The order depends on the row's length
+alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import reduce
 from math import prod
 
 from torch_mlir.dialects import arith, scf
@@ -18,6 +21,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.gpu.emit.block_reduce import butterfly
+from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 from xyntra.passes.lower.gpu.emit.thread_grid import (
     LaunchShape,
@@ -35,9 +39,10 @@ from xyntra.passes.lower.nests.loop_bounds import constant_trips
 from xyntra.passes.lower.nests.loop_builder import index
 from xyntra.passes.lower.nests.scalar_nest import repeat
 
-_SHORT = 64  # elements: shorter rows are for single threads
 _MOST_THREADS = 1024
-_EACH = 4  # neighbours of a thread
+_SHORT_THREADS = 128  # of a block of several rows
+EACH = 4
+"""Neighbours of a thread."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,8 @@ class RowScan:
         rows: the loops over rows.
         scan: what is known of the one along a row.
         count: how many rows there are.
-        threads: of a block, which takes a row.
+        threads: of a block, which takes a row, or several.
+        lanes: threads of a warp.
     """
 
     whole: ir.Operation
@@ -57,21 +63,38 @@ class RowScan:
     scan: Scan
     count: int
     threads: int
+    lanes: int
+
+    @property
+    def team(self) -> int:
+        """Threads that share a row."""
+        enough = row_team(self.scan.length)
+        return enough if enough <= min(self.lanes, self.threads) else self.threads
+
+    @property
+    def side_by_side(self) -> int:
+        """Rows of a block."""
+        return self.threads // self.team
+
+
+def row_team(length: int) -> int:
+    """Return how many threads have `EACH` elements of a row of `length`."""
+    return 1 << (-(-length // EACH) - 1).bit_length()
 
 
 def plan_scan(whole: ir.Operation, device: Device) -> RowScan | None:
-    """Return what is known of `whole`, loops on buffers; None where it is no scan of long rows."""
+    """Return what is known of `whole`, loops on buffers; None where it is no scan of rows."""
     loops = loops_of(whole)
     rows = shared_loops(whole)
     inner = [each for each in loops if each not in rows and constant_trips(each) != 1]
     scan = scan_of(inner[0], whole) if len(inner) == 1 else None
     count = prod(constant_trips(each) or 1 for each in rows)
-    if scan is None or scan.length < _SHORT or count > device.grid:
+    if scan is None or count > device.grid:
         return None
-    threads, most = device.subgroup, min(_MOST_THREADS, device.block_threads)
-    while threads < most and threads * _EACH < scan.length:
-        threads *= 2
-    return RowScan(whole, tuple(rows), scan, count, threads)
+    threads = min(row_team(scan.length), _MOST_THREADS, device.block_threads)
+    if threads <= device.subgroup:
+        threads = _SHORT_THREADS if threads * count > device.subgroup else device.subgroup
+    return RowScan(whole, tuple(rows), scan, count, threads, device.subgroup)
 
 
 def emit_scan(found: RowScan, shared: SharedMemory) -> LaunchShape:
@@ -81,92 +104,173 @@ def emit_scan(found: RowScan, shared: SharedMemory) -> LaunchShape:
         found: the loops, inside the stage of their launch.
         shared: for what warps exchange.
     """
-    scan, threads = found.scan, found.threads
-    give_each(found.rows, found.whole, block_number)
+    scan, inside = found.scan, list[ir.Value]()
+
+    def number() -> ir.Value:
+        if found.side_by_side == 1:
+            return block_number()
+        own = arith.shrui(thread_number(), i32(found.team.bit_length() - 1))
+        row = arith.addi(arith.muli(block_number(), i32(found.side_by_side)), own)
+        if found.count % found.side_by_side == 0:
+            return row
+        # All threads take part in exchanges, those behind the last row for that one.
+        last = i32(found.count - 1)
+        inside.append(arith.cmpi(arith.CmpIPredicate.ule, row, last))
+        return arith.minui(row, last)
+
+    give_each(found.rows, found.whole, number)
     with scan.loop.location, ir.InsertionPoint(scan.loop):
-        _Block(scan, threads, shared).emit()
+        team = Team(scan.combiner, found.team, shared)
+        _Block(scan, team, inside[0] if inside else None).emit()
     scan.loop.operands[1] = scan.loop.operands[0]  # it runs no more
-    return LaunchShape(found.count, threads)
+    return LaunchShape(-(-found.count // found.side_by_side), found.threads)
+
+
+class Team:
+    """Threads that share a row, a power of two: of a warp, or all of a block.
+
+    Args:
+        combiner: how elements are combined.
+        threads: of the team.
+        shared: for what warps exchange.
+    """
+
+    def __init__(self, combiner: Combiner, threads: int, shared: SharedMemory) -> None:
+        self.threads = threads
+        self._combiner = combiner
+        self._lanes = shared.device.subgroup
+        self._words = None
+        if threads > self._lanes:
+            self._words = shared.allocate(threads // self._lanes, combiner.type)
+        self.number = arith.andi(thread_number(), i32(threads - 1))
+
+    @property
+    def tile(self) -> int:
+        """Elements that the team takes at once."""
+        return self.threads * EACH
+
+    def await_others(self) -> None:
+        """Wait until all have read what was exchanged last."""
+        if self._words is not None:
+            barrier()
+
+    def running(
+        self, elements: Sequence[ir.Value], before: ir.Value, *, is_inclusive: bool
+    ) -> tuple[list[ir.Value], ir.Value]:
+        """Combine the elements of a tile.
+
+        Args:
+            elements: those of the thread, neighbours.
+            before: what there is before the tile.
+            is_inclusive: whether each is part of its own value.
+
+        Returns:
+            What there is at each element, and what there is behind the tile.
+        """
+        combine = self._combiner.combine
+        running = [elements[0]]
+        for element in elements[1:]:
+            running.append(combine(running[-1], element))
+        ahead, total = self._exchange(running[-1])
+        base = before if ahead is None else combine(before, ahead)
+        values = [combine(base, each) for each in running]
+        if not is_inclusive:
+            values = [base, *values[:-1]]
+        return values, combine(before, total)
+
+    def _exchange(self, own: ir.Value) -> tuple[ir.Value | None, ir.Value]:
+        """Return what threads with lower numbers have, combined, and what the team has."""
+        if self.threads == 1:
+            return None, own
+        combine = self._combiner.combine
+        ahead, total = self._combiner.start(), own
+        for bit in range(min(self.threads, self._lanes).bit_length() - 1):
+            other = butterfly(total, 1 << bit, self._lanes)
+            is_upper = self._is_set(bit)
+            ahead = arith.select(is_upper, combine(other, ahead), ahead)
+            total = combine(total, other)
+        if self._words is None:
+            return ahead, total
+        warp = arith.shrui(self.number, i32(self._lanes.bit_length() - 1))
+        lane = arith.andi(self.number, i32(self._lanes - 1))
+        with when(arith.cmpi(arith.CmpIPredicate.eq, lane, i32(0))):
+            ir.Operation.create("memref.store", operands=[total, self._words, as_index(warp)])
+        barrier()
+        numbers = range(self.threads // self._lanes)
+        totals = [emit("memref.load", [self._words, index(n)], own.type) for n in numbers]
+        lower = self._combiner.start()
+        for number, each in enumerate(totals):
+            is_lower = arith.cmpi(arith.CmpIPredicate.ult, i32(number), warp)
+            lower = arith.select(is_lower, combine(lower, each), lower)
+        return combine(lower, ahead), reduce(combine, totals)
+
+    def _is_set(self, bit: int) -> ir.Value:
+        found = arith.andi(self.number, i32(1 << bit))
+        return arith.cmpi(arith.CmpIPredicate.ne, found, i32(0))
 
 
 class _Block:
-    """The code of one thread of a block for one row."""
+    """The code of one thread for one row."""
 
-    def __init__(self, scan: Scan, threads: int, shared: SharedMemory) -> None:
+    def __init__(self, scan: Scan, team: Team, is_there: ir.Value | None) -> None:
         self._scan = scan
-        self._threads = threads
-        self._combiner = scan.combiner
-        self._lanes = shared.device.subgroup
-        self._words = shared.allocate(threads // self._lanes, scan.combiner.type)
-        self._number = thread_number()
+        self._team = team
+        self._is_there = is_there
 
     def emit(self) -> None:
         """Emit the loop over tiles of the row."""
-        tile, start = self._threads * _EACH, self._scan.start
+        tile, start = self._team.tile, self._scan.start
         if self._scan.length <= tile:
             self._tile(index(0), start)
             return
         built = scf.ForOp(index(0), index(self._scan.length), index(tile), [start])
         with ir.InsertionPoint(built.body):
             after = self._tile(built.induction_variable, built.inner_iter_args[0])
-            barrier()  # before the words are written again
+            self._team.await_others()  # before the words are written again
             scf.YieldOp([after])
 
     def _tile(self, first: ir.Value, before: ir.Value) -> ir.Value:
         """Emit one tile; returns what there is behind it, given what there is before it."""
-        own = arith.muli(as_index(self._number), index(_EACH))
-        own = arith.addi(first, own)
-        places = [arith.addi(own, index(each)) for each in range(_EACH)]
-        last = index(self._scan.length - 1)
-        inside = [arith.cmpi(arith.CmpIPredicate.ule, place, last) for place in places]
-        known = [self._copy(arith.minui(place, last)) for place in places]
-        neutral = self._combiner.start()
+        scan, neutral = self._scan, self._scan.combiner.start()
+        own = arith.addi(first, arith.muli(as_index(self._team.number), index(EACH)))
+        inside, known = self._places(own)
         elements = [
-            arith.select(there, each[self._scan.element], neutral)
+            each[scan.element]
+            if there is None
+            else arith.select(there, each[scan.element], neutral)
             for there, each in zip(inside, known, strict=True)
         ]
-        running = [elements[0]]
-        for element in elements[1:]:
-            running.append(self._combiner.combine(running[-1], element))
-        ahead, total = self._exchange(running[-1])
-        base = self._combiner.combine(before, ahead)
-        values = [self._combiner.combine(base, each) for each in running]
-        if not self._scan.is_inclusive:
-            values = [base, *values[:-1]]
-        for there, value, each in zip(inside, values, known, strict=True):
-            with when(there):
-                places_of = [each.get(v, v) for v in list(self._scan.store.operands)[1:]]
-                ir.Operation.create("memref.store", operands=[value, *places_of])
-        return self._combiner.combine(before, total)
+        values, after = self._team.running(elements, before, is_inclusive=scan.is_inclusive)
+        whole = scan.length % EACH == 0
+        for group in [range(EACH)] if whole else [[each] for each in range(EACH)]:
+            conditions = [each for each in (inside[group[0]], self._is_there) if each is not None]
+            with when(reduce(arith.andi, conditions)) if conditions else nullcontext():
+                for number in group:
+                    places = [known[number].get(v, v) for v in list(scan.store.operands)[1:]]
+                    ir.Operation.create("memref.store", operands=[values[number], *places])
+        return after
 
-    def _exchange(self, own: ir.Value) -> tuple[ir.Value, ir.Value]:
-        """Return what threads with lower numbers have, combined, and what the block has."""
-        combine = self._combiner.combine
-        ahead, total = self._combiner.start(), own
-        for bit in range(self._lanes.bit_length() - 1):
-            other = butterfly(total, 1 << bit, self._lanes)
-            is_upper = self._is_set(self._number, bit)
-            ahead = arith.select(is_upper, combine(other, ahead), ahead)
-            total = combine(total, other)
-        warps = self._threads // self._lanes
-        if warps == 1:
-            return ahead, total
-        warp = arith.shrui(self._number, i32(self._lanes.bit_length() - 1))
-        lane = arith.andi(self._number, i32(self._lanes - 1))
-        with when(arith.cmpi(arith.CmpIPredicate.eq, lane, i32(0))):
-            ir.Operation.create("memref.store", operands=[total, self._words, as_index(warp)])
-        barrier()
-        totals = [emit("memref.load", [self._words, index(n)], own.type) for n in range(warps)]
-        lower, whole = self._combiner.start(), totals[0]
-        for number, each in enumerate(totals):
-            is_lower = arith.cmpi(arith.CmpIPredicate.ult, i32(number), warp)
-            lower = arith.select(is_lower, combine(lower, each), lower)
-            whole = combine(whole, each) if number else each
-        return combine(lower, ahead), whole
+    def _places(
+        self, own: ir.Value
+    ) -> tuple[list[ir.Value | None], list[Mapping[ir.Value, ir.Value]]]:
+        """Return, for each element of a thread, if it is inside, and what stands for values there.
 
-    def _is_set(self, number: ir.Value, bit: int) -> ir.Value:
-        found = arith.andi(number, i32(1 << bit))
-        return arith.cmpi(arith.CmpIPredicate.ne, found, i32(0))
+        Where rows have whole quadruples, these are inside together, and loaded at once.
+        """
+        length, tile = self._scan.length, self._team.tile
+        if length % tile == 0:
+            places = [arith.addi(own, index(each)) for each in range(EACH)]
+            return [None] * EACH, [self._copy(place) for place in places]
+        if length % EACH == 0:
+            last = index(length - EACH)
+            there = arith.cmpi(arith.CmpIPredicate.ule, own, last)
+            own = arith.minui(own, last)
+            places = [arith.addi(own, index(each)) for each in range(EACH)]
+            return [there] * EACH, [self._copy(place) for place in places]
+        last = index(length - 1)
+        places = [arith.addi(own, index(each)) for each in range(EACH)]
+        inside = [arith.cmpi(arith.CmpIPredicate.ule, place, last) for place in places]
+        return [*inside], [self._copy(arith.minui(place, last)) for place in places]
 
     def _copy(self, number: ir.Value) -> Mapping[ir.Value, ir.Value]:
         """Repeat what the loop does at iteration `number`, but combining and storing."""

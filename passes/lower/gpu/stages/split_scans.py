@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""`split-scans`: running sums and their like along columns are shared by threads and blocks."""
+"""`split-scans`: running sums and their like along columns, or few long rows, in parts."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.gpu.device import DEFAULT, device_of
+from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 from xyntra.passes.lower.gpu.loops.loop_threads import loops_of, shared_loops
 from xyntra.passes.lower.gpu.scan_sort.column_scans import (
@@ -15,7 +16,9 @@ from xyntra.passes.lower.gpu.scan_sort.column_scans import (
     emit_column_scan,
     plan_columns,
 )
+from xyntra.passes.lower.gpu.scan_sort.row_parts import emit_parts, plan_parts
 from xyntra.passes.lower.gpu.scan_sort.scan_loop import scan_of
+from xyntra.passes.lower.gpu.scan_sort.scans import plan_scan
 from xyntra.passes.lower.nests.kernel_function import (
     function_name,
     kernel_function,
@@ -31,9 +34,9 @@ _MIN_COLUMNS = 2
 @register_pass
 @dataclass(frozen=True)
 class SplitScans:
-    """Replace loops that scan columns by blocks that share them: one loop over blocks, or two.
+    """Replace loops that scan columns or long rows by blocks that share them: one loop, or two.
 
-    Two where columns are few and long: of parts, and of what parts begin with.
+    Two where columns or rows are few and long: of parts, and of what parts begin with.
     """
 
     name: ClassVar[str] = "split-scans"
@@ -52,14 +55,34 @@ class SplitScans:
             return SharedMemory(module, f"{function_name(function)}_scan{launches}", device)
 
         for op in operations_named(function, "scf.for"):
-            found = _columns(op) if op.parent == function else None
-            if found is None:
+            if op.parent != function:
                 continue
-            plan = plan_columns(found.count, found.scan.length, device)
-            if plan.strips * plan.parts <= device.grid:
-                with op.location, ir.InsertionPoint(op):
-                    emit_column_scan(found, plan, shared)
+            with op.location, ir.InsertionPoint(op):
+                is_done = _share_columns(op, device, shared) or _share_rows(op, device, shared)
+            if is_done:
                 op.erase()
+
+
+def _share_columns(op: ir.Operation, device: Device, shared: Callable[[], SharedMemory]) -> bool:
+    """Emit what stands for a scan along columns; tell whether it is one."""
+    found = _columns(op)
+    if found is None:
+        return False
+    plan = plan_columns(found.count, found.scan.length, device)
+    if plan.strips * plan.parts > device.grid:
+        return False
+    emit_column_scan(found, plan, shared)
+    return True
+
+
+def _share_rows(op: ir.Operation, device: Device, shared: Callable[[], SharedMemory]) -> bool:
+    """Emit what stands for a scan along few long rows; tell whether it is one."""
+    found = plan_scan(op, device)
+    plan = None if found is None else plan_parts(found, device)
+    if plan is None:
+        return False
+    emit_parts(plan, shared)
+    return True
 
 
 def _columns(whole: ir.Operation) -> Columns | None:
