@@ -29,6 +29,18 @@ def dense_attribute(array: np.ndarray, type_: ir.RankedTensorType, dtype: str) -
     return ir.Attribute.parse(f'dense<"0x{data.tobytes().hex().upper()}"> : {type_}')
 
 
+def only_element(value: ir.Value) -> float | int | None:
+    """The number that all elements of a constant tensor are; None for any other value."""
+    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "arith.constant":
+        return None
+    attribute = value.owner.operation.attributes["value"]
+    if not isinstance(attribute, ir.DenseElementsAttr) or not attribute.is_splat:
+        return None
+    element = attribute.get_splat_value()
+    is_number = isinstance(element, (ir.FloatAttr, ir.IntegerAttr))
+    return element.value if is_number else None
+
+
 def _boolean_text(array: np.ndarray) -> str:
     if array.size and (array.all() or not array.any()):
         return "true" if array.all() else "false"

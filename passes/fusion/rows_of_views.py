@@ -12,9 +12,9 @@ from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.mlir import ir
 from xyntra.passes.owners import owner_of
 
-__all__ = ["RowSource", "row_source"]
+__all__ = ["RESHAPES", "RowSource", "permutation", "row_source"]
 
-_RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
+RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,10 @@ def row_source(x: Tensor, rows: int) -> RowSource:
     best = RowSource(x, _leading(x.shape, rows) or 0)
     value = x.value
     while (op := owner_of(value)) is not None:
-        if op.name in _RESHAPES:
+        if op.name in RESHAPES:
             views.insert(0, ("reshape", tuple(ir.RankedTensorType(value.type).shape)))
         else:
-            order = _permutation(op)
+            order = permutation(op)
             if order is None:
                 break
             leading = _leading(ir.RankedTensorType(value.type).shape, rows)
@@ -70,7 +70,7 @@ def _leading(shape: Sequence[int], rows: int) -> int | None:
     return sizes.index(rows) if rows in sizes and 0 not in shape else None
 
 
-def _permutation(op: ir.Operation) -> tuple[int, ...] | None:
+def permutation(op: ir.Operation) -> tuple[int, ...] | None:
     """Return the dimension of the operand for each of the result, where `op` is a transpose."""
     if op.name != "linalg.generic" or len(op.operands) != 2 or len(op.results) != 1:
         return None

@@ -20,6 +20,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.passes.cost.machine import MACHINES
 from xyntra.passes.fusion.functions import function_blocks
+from xyntra.passes.fusion.keep_layout import kept_layout
 from xyntra.passes.fusion.rows_of_views import RowSource, row_source
 from xyntra.passes.recognize.dead_operations import erase_unused
 from xyntra.passes.registry import register_pass
@@ -53,25 +54,33 @@ class SplitLongNorms:
         replaced = []
         for block in function_blocks(module):
             norms = [v.operation for v in block.operations if v.name in (_LAYER_NORM, _RMS_NORM)]
-            replaced += [op for op in norms if _split(op)]
+            for op in norms:
+                replaced += _split(op, block)
         erase_unused(replaced)
 
 
-def _split(op: ir.Operation) -> bool:
-    """Build what takes the place of a norm; tell whether there is something."""
+def _split(op: ir.Operation, block: ir.Block) -> list[ir.Operation]:
+    """Build what takes the place of a norm, and return what it replaces."""
     kind = ir.RankedTensorType(op.operands[0].type)
     if not all(ir.RankedTensorType(value.type).has_static_shape for value in op.operands):
-        return False
+        return []
     axis = ir.IntegerAttr(op.attributes["axis"]).value
     rows, length = prod(kind.shape[:axis]), prod(kind.shape[axis:])
     part = _part(rows, length)
     if not part or not _pays(rows, length, ITEM_BYTES.get(str(kind.element_type), 4)):
-        return False
+        return []
     builder = TensorBuilder(ir.InsertionPoint(op), op.location)
     x = Tensor(op.operands[0], default_dtype(kind.element_type))
     norm = _Norm(op, builder, row_source(x, rows), rows, length, part)
-    op.results[0].replace_all_uses_with(norm.built(x).value)
-    return True
+    lies = norm.normalised()
+    transposes = [numbers for name, numbers in norm.source.views if name == "transpose"]
+    if len(transposes) == 1 and len(op.operands) == 1:
+        shape = [lies.shape[each] for each in transposes[0]]
+        ends = kept_layout(block, op.results[0], lies, transposes[0], shape)
+        if ends:
+            return [*ends, op]
+    op.results[0].replace_all_uses_with(norm.finished(lies, x).value)
+    return [op]
 
 
 def _pays(rows: int, length: int, item: int) -> bool:
@@ -126,18 +135,21 @@ class _Norm:
         """The dtype to compute in."""
         return "float64" if self.source.tensor.dtype == "float64" else "float32"
 
-    def built(self, x: Tensor) -> Tensor:
-        """Return the result for `x`."""
+    def normalised(self) -> Tensor:
+        """Return what is normalised, without scale and bias, as it lies in memory."""
         parts = self.length // self.part
         split = self.builder.reshape(self.source.tensor, [self.rows, parts, self.part])
         if self.operation.name == _LAYER_NORM:
             statistics = self._moments(split)
         else:
             statistics = [self._factor(self._sum(self._sum(split, square=True)))]
-        operands = list(self.operation.operands)[1:]
-        dtype = self.wide if operands else x.dtype
-        lies = self._normalised(statistics, dtype)
-        return self._scaled(self.source.seen(self.builder, lies, x.shape), x.dtype, operands)
+        is_scaled = len(self.operation.operands) > 1
+        return self._applied(statistics, self.wide if is_scaled else self.source.tensor.dtype)
+
+    def finished(self, lies: Tensor, x: Tensor) -> Tensor:
+        """Return the result in the order of `x`, with scale and bias."""
+        seen = self.source.seen(self.builder, lies, x.shape)
+        return self._scaled(seen, x.dtype, list(self.operation.operands)[1:])
 
     def _moments(self, split: Tensor) -> list[Tensor]:
         """Return what each row is multiplied by, and its mean."""
@@ -174,8 +186,8 @@ class _Norm:
         """Subtract means, which lack the last dimension."""
         return self._by_rows(lambda x, mean: x - mean, values, [means], values.rank - 1, self.wide)
 
-    def _normalised(self, statistics: list[Tensor], dtype: str) -> Tensor:
-        """Return what is normalised, without scale and bias, as it lies in memory."""
+    def _applied(self, statistics: list[Tensor], dtype: str) -> Tensor:
+        """Normalise elements by the statistics of their rows."""
         tensor, leading = self.source.tensor, self.source.leading
         given = [self.builder.reshape(each, tensor.shape[:leading]) for each in statistics]
 

@@ -45,3 +45,38 @@ func.func @turned(%x: tensor<2x4096x256xf16>) -> tensor<2x1048576xf16> {
   %2 = "xyntra.layer_norm"(%1) {axis = 1 : i64, epsilon = 1.0e-5 : f32, operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<2x1048576xf16>) -> tensor<2x1048576xf16>
   return %2 : tensor<2x1048576xf16>
 }
+
+#channels = affine_map<(d0, d1, d2) -> (d1)>
+
+// What follows is computed before the opposite transpose, which has nothing left to move.
+// CHECK-LABEL: func.func @turned_back(
+// CHECK-SAME: %[[X:.+]]: tensor<2x4096x256xf16>, %[[S:.+]]: tensor<256xf16>)
+// CHECK: %[[N:.+]] = linalg.generic {{.+}} ins(%[[X]], %{{.+}} : tensor<2x4096x256xf16>, tensor<2xf32>, tensor<2xf32>)
+// CHECK-NOT: xyntra.layer_norm
+// CHECK: %[[Y:.+]] = linalg.generic {{.+}} ins(%[[N]], %[[S]] : tensor<2x4096x256xf16>, tensor<256xf16>)
+// CHECK-NOT: linalg.generic
+// CHECK: return %[[Y]]
+func.func @turned_back(%x: tensor<2x4096x256xf16>, %s: tensor<256xf16>) -> tensor<2x4096x256xf16> {
+  %e = tensor.empty() : tensor<2x256x4096xf16>
+  %f = tensor.empty() : tensor<2x4096x256xf16>
+  %0 = linalg.generic {indexing_maps = [#turned, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : tensor<2x4096x256xf16>) outs(%e : tensor<2x256x4096xf16>) {
+  ^bb0(%p: f16, %o: f16):
+    linalg.yield %p : f16
+  } -> tensor<2x256x4096xf16>
+  %1 = tensor.collapse_shape %0 [[0], [1, 2]] : tensor<2x256x4096xf16> into tensor<2x1048576xf16>
+  %2 = "xyntra.layer_norm"(%1) {axis = 1 : i64, epsilon = 1.0e-5 : f32, operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<2x1048576xf16>) -> tensor<2x1048576xf16>
+  %3 = tensor.expand_shape %2 [[0], [1, 2]] output_shape [2, 256, 4096] : tensor<2x1048576xf16> into tensor<2x256x4096xf16>
+  %4 = linalg.generic {indexing_maps = [#id, #channels, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%3, %s : tensor<2x256x4096xf16>, tensor<256xf16>) outs(%e : tensor<2x256x4096xf16>) {
+  ^bb0(%p: f16, %q: f16, %o: f16):
+    %m = arith.mulf %p, %q : f16
+    linalg.yield %m : f16
+  } -> tensor<2x256x4096xf16>
+  %5 = linalg.generic {indexing_maps = [#turned, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%4 : tensor<2x256x4096xf16>) outs(%f : tensor<2x4096x256xf16>) {
+  ^bb0(%p: f16, %o: f16):
+    linalg.yield %p : f16
+  } -> tensor<2x4096x256xf16>
+  return %5 : tensor<2x4096x256xf16>
+}

@@ -23,6 +23,25 @@ graph ({{T}}[{shape}] x, {{T}}[{channels}] s, {{T}}[{channels}] b) => ({{T}}[{sh
   y = Transpose<perm = [0, 2, 1]>(n)
 }}}}
 """
+CHANNELS_LAST = """
+<ir_version: 8, opset_import: ["" : 18]>
+graph ({{T}}[{shape}] x, {{T}}[{channels},1] s, {{T}}[{channels},1] b) => ({{T}}[{shape}] y)
+<int64[3] whole = {{{{0, 1, -1}}}}, int64[3] image = {{{{0, {channels}, -1}}}},
+ float[1] f = {{{{1}}}}, float[1] z = {{{{0}}}}>
+{{{{
+  one = CastLike(f, x)
+  zero = CastLike(z, x)
+  t = Transpose<perm = [0, 2, 1]>(x)
+  r = Reshape(t, whole)
+  n = InstanceNormalization<epsilon = 0.00001>(r, one, zero)
+  i = Reshape(n, image)
+  m = Mul(i, s)
+  a = Add(m, b)
+  g = Sigmoid(a)
+  h = Mul(a, g)
+  y = Transpose<perm = [0, 2, 1]>(h)
+}}}}
+"""
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -32,6 +51,7 @@ graph ({{T}}[{shape}] x, {{T}}[{channels}] s, {{T}}[{channels}] b) => ({{T}}[{sh
         (IMAGE, (1, 20, 160, 128), 20, 0.0),
         (IMAGE, (1, 7, 257, 303), 7, 100.0),
         (ROWS, (2, 60, 5000), 60, 30.0),
+        (CHANNELS_LAST, (2, 5000, 60), 60, 3.0),
     ],
 )
 def test_long_rows_are_read_in_parts(

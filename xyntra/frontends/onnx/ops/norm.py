@@ -8,6 +8,7 @@ from math import prod
 
 from xyntra.dialects import named
 from xyntra.dialects.builder import Tensor, broadcast_shapes
+from xyntra.dialects.dense import only_element
 from xyntra.dialects.pooling import Windows, slide
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.dialects.vector_maps import map_channels
@@ -193,6 +194,8 @@ def normalise_groups(node: Node, x: Tensor, groups: int, scale: Tensor, bias: Te
     size = prod(x.shape[1:]) // groups
     rows = b.reshape(x, [x.shape[0], groups, size])
     normalised = b.reshape(named.layer_norm(b, rows, 2, _epsilon(node)), x.shape)
+    if only_element(scale.value) == 1 and only_element(bias.value) == 0:
+        return normalised  # as PyTorch's exporter writes a group norm, which it scales afterwards
 
     def apply(value: Scalar, by: Scalar, plus: Scalar) -> Scalar:
         return (value.cast(wide) * by.cast(wide) + plus.cast(wide)).cast(x.dtype)
