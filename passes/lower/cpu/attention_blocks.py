@@ -108,12 +108,18 @@ class AttentionEmitter:
         return plan.chunks == 1 and plan.has_full_tiles and is_whole
 
     def _masks(self) -> Masks:
-        f32 = ir.F32Type.get()
         keep, bias = (
-            RowMask(locate(each), allocate(self.plan.keys, f32)) if each is not None else None
+            RowMask(locate(each), self._mask_buffer()) if each is not None else None
             for each in (self.op.keep, self.op.bias)
         )
         return Masks(self.op, self.plan, keep, bias)
+
+    def _mask_buffer(self) -> ir.Value:
+        """Memory for a chunk of a mask; what stands beyond the last key is never written."""
+        buffer = allocate(self.plan.keys, ir.F32Type.get())
+        if self.op.sizes[KEY] < self.plan.keys:
+            zero(buffer)
+        return buffer
 
     def _block(self, panels: HeadPanels, at: Position) -> None:
         """Compute the rows of one block."""

@@ -163,7 +163,11 @@ def _shuffle(first: ir.Value, second: ir.Value, mask: list[int]) -> ir.Value:
 
 
 def copy_rows(source: Source, rows: ir.Value, target: ir.Value, lanes: int) -> None:
-    """Copy the first `rows` rows of a matrix, row after row."""
+    """Copy the first `rows` rows of a matrix, row after row; the rest of its rows is zeros."""
+    none = arith.constant(ir.F32Type.get(), 0.0)
+    first = arith.muli(rows, index(source.columns))
+    with loop(arith.subi(index(source.rows * source.columns), first)) as place:
+        store(none, Access(target, 0, ()), plus(first, place))
     whole = source.columns // lanes if source.column_stride == 1 else 0
     with loop(rows) as row:
         line = arith.muli(row, index(source.columns))
