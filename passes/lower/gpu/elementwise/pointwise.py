@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from torch_mlir.dialects import arith
@@ -26,6 +26,8 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
 )
 from xyntra.passes.lower.gpu.emit.vectors import coalesced_order
 from xyntra.passes.lower.gpu.emit.windows import (
+    interleaved_parts,
+    parts_lanes,
     store_windowed,
     window_lanes,
     windowed_vector,
@@ -52,7 +54,8 @@ class PointwiseTile:
     Attributes:
         threads: of a block.
         vector: neighbours that a thread loads and stores at once.
-        own: neighbours that a thread computes one by one, all there are along the innermost loop.
+        own: neighbours that a thread computes one by one, all there are along the innermost loop;
+            so many vectors where it has vectors along the loop around that.
         steps: vectors, or single elements, of a thread, whose loads are on their way together.
     """
 
@@ -73,6 +76,9 @@ def pointwise_tile(nest: LinearNest, beside: int = 0) -> PointwiseTile:
     order = coalesced_order(nest)
     count = prod(loop.extent for loop in nest.loops)
     lanes = window_lanes(nest, order[-1]) if order else 1
+    parts = interleaved_parts(nest)
+    if parts and parts_lanes(parts) > lanes:
+        return PointwiseTile(vector=parts_lanes(parts), own=len(parts))
     if lanes > 1:
         return PointwiseTile(vector=lanes, steps=_steps(nest, (count + beside) // lanes))
     own = _neighbours(nest)
@@ -88,6 +94,9 @@ def pointwise_refusal(nest: LinearNest, tile: PointwiseTile, device: Device) -> 
     lanes = window_lanes(nest, order[-1]) if order else 1
     if tile.threads % device.subgroup or not 0 < tile.threads <= device.block_threads:
         return f"has blocks of a multiple of {device.subgroup} threads up to {device.block_threads}"
+    parts = interleaved_parts(nest)
+    if parts and (tile.vector, tile.own, tile.steps) == (parts_lanes(parts), len(parts), 1):
+        return None
     if tile.vector < 1 or lanes % tile.vector:
         return f"takes vectors whose length divides {lanes}, not {tile.vector}"
     if tile.own not in (1, _neighbours(nest)) or (tile.own > 1 and tile.vector * tile.steps > 1):
@@ -122,6 +131,8 @@ def emit_pointwise(
         block: which one this is, an i32, where the launch does more than this.
     """
     nest = collapsed(nest)
+    if tile.vector > 1 and tile.own > 1:
+        return _emit_interleaved(interleaved_parts(nest), tile, block)
     order = coalesced_order(nest)
     extents = [nest.loops[number].extent for number in order]
     if extents:
@@ -164,6 +175,27 @@ def _emit_by_vectors(
     for position, _ in places:
         position[inner] = arith.muli(position[inner], index(tile.vector))
     emit_vectors(nest, inner, tile.vector, places)
+    return shape
+
+
+def _emit_interleaved(
+    parts: Sequence[LinearNest], tile: PointwiseTile, block: ir.Value | None
+) -> LaunchShape:
+    """Emit nests whose outputs lie between one another; a thread has a vector of each."""
+    order = coalesced_order(parts[0])
+    inner, lanes = order[-1], tile.vector
+    loops = [(number, parts[0].loops[number].extent) for number in order[:-1]]
+    loops.append((inner, parts[0].loops[inner].extent // lanes))
+    shape, places = _places(loops, replace(tile, own=1), block)
+    ((position, inside),) = places
+    position[inner] = arith.muli(position[inner], index(lanes))
+    given = [[windowed_vector(x, inner, lanes, position) for x in each.inputs] for each in parts]
+    results = [emit_results_on_vectors(parts[0].body, each, lanes) for each in given]
+    with nullcontext() if inside is None else when(inside):
+        for number in range(len(parts[0].outputs)):
+            values = [each[number] for each in results]
+            outputs = [each.outputs[number] for each in parts]
+            store_windowed(values, outputs, inner, lanes, position)
     return shape
 
 

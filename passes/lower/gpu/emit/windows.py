@@ -18,13 +18,14 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.gpu.emit.vectors import (
+    coalesced_order,
     item_bytes,
     lanes_along,
     load_vector,
     store_vector,
     vector_of,
 )
-from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
+from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, collapsed, part
 from xyntra.passes.lower.nests.loop_builder import Position, index, offset
 from xyntra.passes.lower.nests.memrefs import flattened, root
 from xyntra.passes.lower.nests.vector_body import is_vectorizable, lane_of
@@ -72,6 +73,42 @@ def window_lanes(nest: LinearNest, inner: int) -> int:
             return lanes
         lanes //= 2
     return plain
+
+
+def interleaved_parts(nest: LinearNest) -> list[LinearNest]:
+    """Return a nest for each iteration of the innermost loop, where that is too short for vectors.
+
+    Their outputs fill the memory of this one's together, and they have vectors along a loop around
+    it: the colours of pictures. Empty where there are none. `nest` is collapsed.
+    """
+    order = coalesced_order(nest)
+    if len(order) < 2 or nest.indices or nest.reads_outputs or not is_vectorizable(nest.body):
+        return []
+    count = nest.loops[order[-1]].extent
+    if not 1 < count <= _MOST_APART or any(each.strides[order[-1]] != 1 for each in nest.outputs):
+        return []
+    parts = [collapsed(part(nest, order[-1], number, 1)) for number in range(count)]
+    return parts if parts[0].loops and parts_lanes(parts) > 1 else []
+
+
+def parts_lanes(parts: Sequence[LinearNest]) -> int:
+    """Return how many neighbours of nests that `interleaved_parts` gave one thread computes."""
+    inner = coalesced_order(parts[0])[-1]
+    outputs = [each for nest in parts for each in nest.outputs]
+    inputs = [each for nest in parts for each in nest.inputs if not each.is_scalar]
+    sizes = [item_bytes(each) for each in (*inputs, *outputs)]
+    if 0 in sizes:
+        return 1
+    lanes = _VECTOR_BYTES // max(sizes)
+    while lanes > 1:
+        if (
+            parts[0].loops[inner].extent % lanes == 0
+            and all(_can_load(each, inner, lanes) for each in inputs)
+            and all(_can_store(outputs, number, inner, lanes) for number in range(len(outputs)))
+        ):
+            return lanes
+        lanes //= 2
+    return 1
 
 
 def windowed_vector(access: Access, inner: int, lanes: int, position: Position) -> ir.Value:
