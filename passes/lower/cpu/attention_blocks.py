@@ -118,7 +118,7 @@ class AttentionEmitter:
         """Memory for a chunk of a mask; what stands beyond the last key is never written."""
         buffer = allocate(self.plan.keys, ir.F32Type.get())
         if self.op.sizes[KEY] < self.plan.keys:
-            zero(buffer)
+            zero(buffer, self.plan.lanes)
         return buffer
 
     def _block(self, panels: HeadPanels, at: Position) -> None:

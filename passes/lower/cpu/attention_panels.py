@@ -87,7 +87,7 @@ class HeadPanels:
         target = own.keys_from(index(0))
         # Scores without a key are masked, but computing with what happened to be in memory may be
         # slow: subnormal numbers take many processors a hundred cycles each.
-        clear_rest(keys, target, sizes[KEY_SIZE], plan.panel)
+        clear_rest(keys, target, sizes[KEY_SIZE], plan.panel, plan.lanes)
         pack_columns(keys, target, sizes[KEY_SIZE], plan.panel, plan.lanes, scale)
         values = Source(
             value.memory, value.start(outer), sizes[KEY], sizes[VALUE_SIZE],
