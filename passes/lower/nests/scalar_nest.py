@@ -103,7 +103,7 @@ def emit_reductions(
     return list(built.results)
 
 
-def _index(nest: LinearNest, dimension: int, position: Position) -> ir.Value:
+def index_at(nest: LinearNest, dimension: int, position: Position) -> ir.Value:
     """Return the number of the iteration along one of the loops that the body was written for."""
     steps = nest.indices[dimension]
     parts = [(position[number], step) for number, step in enumerate(steps) if step]
@@ -121,7 +121,7 @@ def emit_body(nest: LinearNest, position: Position, carried: Sequence[ir.Value])
     values = [
         each.value if each.is_scalar else load(each, offset(each, position)) for each in nest.inputs
     ]
-    return repeat_body(nest.body, [*values, *carried], lambda loop: _index(nest, loop, position))
+    return repeat_body(nest.body, [*values, *carried], lambda loop: index_at(nest, loop, position))
 
 
 def repeat_body(

@@ -12,6 +12,11 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.elementwise.gathered_rows import (
+    emit_gathers,
+    gathered_lanes,
+    gathered_nest,
+)
 from xyntra.passes.lower.gpu.emit.thread_grid import (
     MAX_GRID,
     LaunchShape,
@@ -24,7 +29,7 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
     thread_number,
     when,
 )
-from xyntra.passes.lower.gpu.emit.vectors import coalesced_order
+from xyntra.passes.lower.gpu.emit.vectors import coalesced_order, store_vector
 from xyntra.passes.lower.gpu.emit.windows import (
     interleaved_parts,
     parts_lanes,
@@ -32,6 +37,7 @@ from xyntra.passes.lower.gpu.emit.windows import (
     window_lanes,
     windowed_vector,
 )
+from xyntra.passes.lower.gpu.rows.row_gathers import RowGathers
 from xyntra.passes.lower.nests.linear_nest import LinearNest, collapsed
 from xyntra.passes.lower.nests.loop_builder import Position, index, load, offset, store
 from xyntra.passes.lower.nests.scalar_nest import emit_body
@@ -79,6 +85,7 @@ def pointwise_tile(nest: LinearNest, beside: int = 0) -> PointwiseTile:
     parts = interleaved_parts(nest)
     if parts and parts_lanes(parts) > lanes:
         return PointwiseTile(vector=parts_lanes(parts), own=len(parts))
+    lanes = max(lanes, gathered_lanes(nest))
     if lanes > 1:
         return PointwiseTile(vector=lanes, steps=_steps(nest, (count + beside) // lanes))
     own = _neighbours(nest)
@@ -97,6 +104,7 @@ def pointwise_refusal(nest: LinearNest, tile: PointwiseTile, device: Device) -> 
     parts = interleaved_parts(nest)
     if parts and (tile.vector, tile.own, tile.steps) == (parts_lanes(parts), len(parts), 1):
         return None
+    lanes = max(lanes, gathered_lanes(nest))
     if tile.vector < 1 or lanes % tile.vector:
         return f"takes vectors whose length divides {lanes}, not {tile.vector}"
     if tile.own not in (1, _neighbours(nest)) or (tile.own > 1 and tile.vector * tile.steps > 1):
@@ -139,6 +147,9 @@ def emit_pointwise(
         extents[-1] //= tile.vector * tile.own
     loops = list(zip(order, extents, strict=True))
     count = prod(extents)
+    gathers = gathered_nest(nest) if tile.vector > 1 else None
+    if gathers is not None:
+        return _emit_gathers(*gathers, tile, block)
     if tile.vector > 1:
         return _emit_by_vectors(nest, loops, tile, block)
     if tile.steps > 1:
@@ -175,6 +186,24 @@ def _emit_by_vectors(
     for position, _ in places:
         position[inner] = arith.muli(position[inner], index(tile.vector))
     emit_vectors(nest, inner, tile.vector, places)
+    return shape
+
+
+def _emit_gathers(
+    nest: LinearNest, gathers: RowGathers, tile: PointwiseTile, block: ir.Value | None
+) -> LaunchShape:
+    """Emit a nest that gathers rows, its innermost loop last; a thread takes several vectors."""
+    loops = [(number, loop.extent) for number, loop in enumerate(nest.loops)]
+    inner = len(loops) - 1
+    loops[-1] = (inner, loops[-1][1] // tile.vector)
+    shape, places = _places(loops, tile, block)
+    for position, _ in places:
+        position[inner] = arith.muli(position[inner], index(tile.vector))
+    results = emit_gathers(nest, gathers, tile.vector, [position for position, _ in places])
+    for (position, inside), values in zip(places, results, strict=True):
+        with nullcontext() if inside is None else when(inside):
+            for value, output in zip(values, nest.outputs, strict=True):
+                store_vector(value, output, tile.vector, offset(output, position))
     return shape
 
 

@@ -29,11 +29,13 @@ class RowGathers:
         arguments: numbers of the body's arguments that are the same for a whole row.
         once: operations on these, in order.
         loads: of vectors; all indices but the last are the same for a whole row.
+        rows: the linalg.index that say which row it is.
     """
 
     arguments: tuple[int, ...]
     once: tuple[ir.Operation, ...]
     loads: tuple[ir.Operation, ...]
+    rows: tuple[ir.Operation, ...] = ()
 
     @property
     def nbytes(self) -> int:
@@ -45,8 +47,13 @@ class RowGathers:
         return all(_item(load) * lanes <= _WIDEST and _fits(load, lanes) for load in self.loads)
 
 
-def row_gathers(nest: LinearNest, count: int) -> RowGathers | None:
+def row_gathers(nest: LinearNest, count: int, *, numbered: bool = False) -> RowGathers | None:
     """Return what `nest`, which has one loop behind `count` over rows, gathers.
+
+    Args:
+        nest: any.
+        count: loops over rows.
+        numbered: whether the body may ask which row it is.
 
     None where there are no such loads, or where the body does something else than arithmetic.
     """
@@ -60,13 +67,19 @@ def row_gathers(nest: LinearNest, count: int) -> RowGathers | None:
     same = {nest.body.arguments[number] for number in arguments}
     once: list[ir.Operation] = []
     loads: list[ir.Operation] = []
+    rows: list[ir.Operation] = []
     elements: set[ir.Value] = set()
     for view in list(nest.body.operations)[:-1]:
         op = view.operation
         if op.name == "linalg.index":
-            if _strides(nest, op) != (*[0] * count, 1):
+            steps = _strides(nest, op)
+            if numbered and steps[count] == 0:
+                rows.append(op)
+                same.add(op.result)
+            elif steps == (*[0] * count, 1):
+                elements.add(op.result)
+            else:
                 return None
-            elements.add(op.result)
         elif op.name == "memref.load":
             if not _is_along(op, same, elements, nest.body):
                 return None
@@ -78,7 +91,8 @@ def row_gathers(nest: LinearNest, count: int) -> RowGathers | None:
             same.add(op.result)
         elif any(str(value.type) == "index" for value in (*op.operands, op.result)):
             return None
-    return RowGathers(tuple(arguments), tuple(once), tuple(loads)) if loads else None
+    found = RowGathers(tuple(arguments), tuple(once), tuple(loads), tuple(rows))
+    return found if loads else None
 
 
 def gathered_vector(memory: ir.Value, place: Sequence[ir.Value], lanes: int) -> ir.Value:
