@@ -7,9 +7,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-__all__ = ["best_peer", "lines", "ratio"]
+__all__ = ["FAR", "NEAR", "best_peer", "lines", "ratio"]
 
-_NEAR, _FAR = 1.05, 1.25
+NEAR, FAR = 1.05, 1.25
 _FLOOR = 2.0
 Found = Mapping[str, Any]
 
@@ -57,10 +57,10 @@ def _line(row: Found) -> str:
 def _together(rows: Sequence[Found]) -> Iterator[str]:
     ratios = [ratio(row) for row in rows]
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-    near, far = (sum(each > limit for each in ratios) for limit in (_NEAR, _FAR))
+    near, far = (sum(each > limit for each in ratios) for limit in (NEAR, FAR))
     yield (
-        f"{len(rows)} rows: geometric mean {mean:.3f}, {near} above {_NEAR}"
-        f" ({near / len(rows):.1%}), {far} above {_FAR}, worst {max(ratios):.2f},"
+        f"{len(rows)} rows: geometric mean {mean:.3f}, {near} above {NEAR}"
+        f" ({near / len(rows):.1%}), {far} above {FAR}, worst {max(ratios):.2f},"
         f" wrong {sum(bool(row['wrong']) for row in rows)}"
     )
     floors = [row for row in rows if row.get("floor")]
