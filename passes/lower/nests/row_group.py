@@ -18,15 +18,18 @@ from xyntra.passes.lower.nests.memrefs import allocate, is_private, root
 _MIN_ROW = 16  # elements; shorter rows vectorise better without shared loops
 
 
-def shared_loops(nests: Sequence[LinearNest], *, interleaved: bool = False) -> int:
+def shared_loops(
+    nests: Sequence[LinearNest], *, interleaved: bool = False, shortest: int = _MIN_ROW
+) -> int:
     """Return how many outer loops `nests` can share; 0 where they cannot, or should not.
 
     Args:
         nests: from `aligned`.
         interleaved: whether elements of one row may lie between those of others.
+        shortest: elements of the longest loop that is left, at least.
     """
     for count in range(_common_loops(nests), 0, -1):
-        if _is_long(nests, count) and _is_legal(nests, count, interleaved=interleaved):
+        if _is_long(nests, count, shortest) and _is_legal(nests, count, interleaved=interleaved):
             return count
     return 0
 
@@ -114,11 +117,11 @@ def _common_loops(nests: Sequence[LinearNest]) -> int:
         count += 1
 
 
-def _is_long(nests: Sequence[LinearNest], count: int) -> bool:
+def _is_long(nests: Sequence[LinearNest], count: int, shortest: int) -> bool:
     longest = 1
     for nest in nests:
         longest = max([longest, *(loop.extent for loop in nest.loops[count:])])
-    return longest >= _MIN_ROW
+    return longest >= shortest
 
 
 def _is_legal(nests: Sequence[LinearNest], count: int, *, interleaved: bool) -> bool:

@@ -92,6 +92,20 @@ def test_rows_wait_in_shared_memory(
     assert _check(case, context) == [(cluster * rows, cluster)]
 
 
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((4099, 3), 1), ((50, 2), 1), ((33, 15), 1), ((2, 5, 70), 1), ((3, 67), 0)]
+)
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_short_rows_are_one_launch(
+    shape: tuple[int, ...], axis: int, dtype: str, context: ir.Context
+) -> None:
+    m = CaseMaker("row", 7)
+    m.special = True
+    x = m.leaf(dtype, shape, scale=3.0)
+    case = m.finish(m.step("Softmax", [x], x.shape, axis=axis), label="")
+    assert len(_check(case, context)) == 1
+
+
 @pytest.mark.parametrize("shape", [(77, 100), (300, 33), (9, 64), (40, 4100)])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_columns(shape: tuple[int, int], dtype: str, context: ir.Context) -> None:

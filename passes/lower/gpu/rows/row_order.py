@@ -14,6 +14,8 @@ from xyntra.passes.lower.nests.linear_nest import (
 )
 from xyntra.passes.lower.nests.row_group import aligned, shared_loops
 
+_SHORTEST = 2  # elements: neighbouring rows share warps
+
 
 def in_rows(nests: Sequence[LinearNest]) -> tuple[list[LinearNest], int]:
     """Return equal nests, with as few loops as can be behind those that they share.
@@ -38,7 +40,7 @@ def in_single_rows(nests: Sequence[LinearNest]) -> tuple[list[LinearNest], int]:
 
 
 def _shared(nests: Sequence[LinearNest], *, interleaved: bool) -> tuple[list[LinearNest], int]:
-    count = shared_loops(nests, interleaved=interleaved)
+    count = shared_loops(nests, interleaved=interleaved, shortest=_SHORTEST)
     return [collapsed(nest, fixed=count) for nest in nests], count
 
 
@@ -67,7 +69,8 @@ def _with_columns_last(nests: Sequence[LinearNest]) -> list[LinearNest] | None:
             return None
         found.append(reordered(nest, order) if own == extents else nest)
     same = aligned(found)
-    return same if shared_loops(same, interleaved=True) == len(rows) else None
+    count = shared_loops(same, interleaved=True, shortest=_SHORTEST)
+    return same if count == len(rows) else None
 
 
 def _reduces_across(nest: LinearNest) -> bool:

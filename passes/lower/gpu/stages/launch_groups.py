@@ -20,6 +20,7 @@ from xyntra.passes.lower.nests.row_group import exchange_values
 from xyntra.passes.lower.nests.scalar_nest import is_scalar_code
 
 _LONG_ROW = 4096  # elements
+_SHORT_ROW = 16  # elements: a block is too much for a shorter one
 _BEFORE = 3  # operations before a reduction that it takes along at most
 
 
@@ -109,6 +110,8 @@ def _share_rows(
     """Tell whether `nests` have rows in common, or all of them one row that threads can hold."""
     same, count = in_rows(nests)
     reduces = any(nest.reductions for nest in nests)
+    if count and _longest(same, count) < _SHORT_ROW:
+        return row_plan(same, count, generics, device) is not None
     if count and not (reduces and is_across(same, count)) and not _starves(same, count, device):
         return True
     return reduces and row_plan(*in_single_rows(nests), generics, device) is not None
@@ -122,8 +125,12 @@ def _starves(nests: Sequence[LinearNest], count: int, device: Device) -> bool:
     if sum(len(nest.loops) > count for nest in nests) < 2:
         return False
     rows = prod(loop.extent for loop in nests[0].loops[:count])
-    elements = max(prod(loop.extent for loop in nest.loops[count:]) for nest in nests)
-    return rows < device.multiprocessors and elements >= _LONG_ROW
+    return rows < device.multiprocessors and _longest(nests, count) >= _LONG_ROW
+
+
+def _longest(nests: Sequence[LinearNest], count: int) -> int:
+    """Return the most elements of a row that a nest goes through."""
+    return max(prod(loop.extent for loop in nest.loops[count:]) for nest in nests)
 
 
 def _exchange(nests: Sequence[LinearNest]) -> bool:

@@ -76,7 +76,9 @@ def _is_long(generic: ir.Operation, device: Device, generics: Sequence[ir.Operat
     if _blocks(nest) > device.multiprocessors or outputs * length < _MIN_ELEMENTS:
         return False
     held = _HELD_ROW if of_rows else _HELD_COLUMN
-    return length > held or not _shares_inputs(generic, generics)
+    if length > held and _blocks(nest) < device.multiprocessors:
+        return True
+    return not _shares_inputs(generic, generics)
 
 
 def _sizes(nest: LinearNest) -> tuple[int, int, bool]:
