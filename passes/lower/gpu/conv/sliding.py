@@ -208,5 +208,10 @@ def _is_suited(windows: SlidingWindows) -> bool:
     else:
         is_near = access.strides[windows.inner] == 1 or windows.across.stride == 1
     shared = prod(windows.extent(loop) for loop in windows.planes if not access.strides[loop])
-    slides = any(axis.tap is not None and axis.row is not None for axis in windows.axes)
+    slides = any(map(_overlaps, windows.axes))
     return is_near and slides and windows.outer_taps <= _MOST_OUTER and shared <= _MOST_SHARED
+
+
+def _overlaps(axis: ImageAxis) -> bool:
+    """Tell whether neighbouring outputs read elements in common, as rows of a product do not."""
+    return axis.tap is not None and axis.row is not None and axis.step < axis.taps * axis.spread
