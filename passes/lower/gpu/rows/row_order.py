@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.nests.linear_nest import (
     LinearNest,
     collapsed,
@@ -12,6 +13,7 @@ from xyntra.passes.lower.nests.linear_nest import (
     stepped,
     without_units,
 )
+from xyntra.passes.lower.nests.memrefs import root
 from xyntra.passes.lower.nests.row_group import aligned, shared_loops
 
 _SHORTEST = 2  # elements: neighbouring rows share warps
@@ -26,6 +28,11 @@ def in_rows(nests: Sequence[LinearNest]) -> tuple[list[LinearNest], int]:
     columns = _with_columns_last(nests)
     if columns is not None:
         return _shared(columns, interleaved=True)
+    turned = _in_common_order(nests)
+    if turned is not None:
+        found = _shared(aligned(turned), interleaved=True)
+        if _has_rows(*found) and _lie_apart(*found):
+            return found
     plain = _shared(aligned(nests), interleaved=False)
     if _has_rows(*plain):
         return plain
@@ -71,6 +78,59 @@ def _with_columns_last(nests: Sequence[LinearNest]) -> list[LinearNest] | None:
     same = aligned(found)
     count = shared_loops(same, interleaved=True, shortest=_SHORTEST)
     return same if count == len(rows) else None
+
+
+def _in_common_order(nests: Sequence[LinearNest]) -> list[LinearNest] | None:
+    """Return `nests` with the loops of each in the order in which the first reduction has them.
+
+    A result whose elements lie in another order than rows is computed by loops in its own order.
+    None where no nest changes, or where it is not known which loops are the same.
+    """
+    simple = [without_units(nest) for nest in nests]
+    first = next((nest for nest in simple if nest.reductions), None)
+    if first is None:
+        return None
+    extents = [loop.extent for loop in first.loops]
+    known = {root(each.value): each.strides for each in first.inputs if not each.is_scalar}
+    found = []
+    for nest in simple:
+        own = [loop.extent for loop in nest.loops]
+        order = list(range(len(own)))
+        if len(own) == len(extents) and not nest.reductions:
+            like = _order_like(nest, extents, known)
+            if like is None and own != extents:
+                return None
+            order = like or order
+        found.append(reordered(nest, order))
+        if len(own) == len(extents):
+            known |= {root(each.value): each.strides for each in found[-1].outputs}
+    return found if found != simple else None
+
+
+def _order_like(
+    nest: LinearNest, extents: Sequence[int], known: Mapping[ir.Value, tuple[int, ...]]
+) -> list[int] | None:
+    """Return the loops of `nest` in the order in which others walk through what it reads."""
+    for access in nest.inputs:
+        if access.is_scalar or root(access.value) not in known:
+            continue
+        own = [(loop.extent, step) for loop, step in zip(nest.loops, access.strides, strict=True)]
+        wanted = list(zip(extents, known[root(access.value)], strict=True))
+        if sorted(own) == sorted(wanted) and len(set(own)) == len(own):
+            return [own.index(each) for each in wanted]
+    return None
+
+
+def _lie_apart(nests: Sequence[LinearNest], count: int) -> bool:
+    """Tell whether no row of the kernel's inputs and outputs consists of neighbours in memory."""
+    accesses = [
+        each
+        for nest in nests
+        if len(nest.loops) > count
+        for each in nest.accesses
+        if not each.is_scalar and isinstance(root(each.value).owner, ir.Block)
+    ]
+    return not any(each.strides[count] == 1 and any(each.strides[:count]) for each in accesses)
 
 
 def _reduces_across(nest: LinearNest) -> bool:
