@@ -202,14 +202,19 @@ def _emit_kernels(module: ir.Operation, names: set[str]) -> bool:
     """Replace nests by the code of their emitters, of these names, and mark what threads share.
 
     Returns:
-        Whether there are loops over single elements that are worth vectorising.
+        Whether there are loops over single elements that are worth vectorising: those that the
+        kernel came with, as of a sort or a scan, always are.
     """
+    given = any(
+        view.operation.name.startswith("scf.")
+        for view in entry_block(kernel_function(module)).operations
+    )
     for step, stage in zip(_EMITTERS, STAGES, strict=True):
         if any(stage.named(name) for name in names):
             step.run(module)
     run_upstream(module, _CLEAN)
     block = entry_block(kernel_function(module))
     left = any(view.operation.name.startswith("linalg.") for view in block.operations)
-    plain = left or SCALAR_LOOPS in names or scalar_share(block) > _WORTH_VECTORISING
+    plain = given or left or SCALAR_LOOPS in names or scalar_share(block) > _WORTH_VECTORISING
     ParallelLoops().run(module)
     return plain

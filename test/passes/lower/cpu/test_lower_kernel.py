@@ -78,6 +78,44 @@ func.func @k(%a: tensor<300xf32>) -> tensor<100xf32> {
   return %s : tensor<100xf32>
 }"""
 
+# Loops that the kernel comes with: how many elements are below the first one, behind a condition.
+GIVEN = """
+func.func @k(%a: tensor<1000xf32>) -> tensor<64xi64> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c1000 = arith.constant 1000 : index
+  %zero = arith.constant 0 : i64
+  %first = tensor.extract %a[%c0] : tensor<1000xf32>
+  %e = tensor.empty() : tensor<64xi64>
+  %f = linalg.fill ins(%zero: i64) outs(%e: tensor<64xi64>) -> tensor<64xi64>
+  %n = scf.for %j = %c0 to %c2 step %c1 iter_args(%s = %f) -> (tensor<64xi64>) {
+    %is_first = arith.cmpi eq, %j, %c0 : index
+    %m = scf.if %is_first -> (tensor<64xi64>) {
+      %count = scf.for %i = %c0 to %c1000 step %c1 iter_args(%t = %zero) -> (i64) {
+        %x = tensor.extract %a[%i] : tensor<1000xf32>
+        %b = arith.cmpf olt, %x, %first : f32
+        %w = arith.extui %b : i1 to i64
+        %new = arith.addi %t, %w : i64
+        scf.yield %new : i64
+      }
+      %r = tensor.insert %count into %s[%c0] : tensor<64xi64>
+      scf.yield %r : tensor<64xi64>
+    } else {
+      scf.yield %s : tensor<64xi64>
+    }
+    scf.yield %m : tensor<64xi64>
+  }
+  return %n : tensor<64xi64>
+}"""
+
+
+def test_loops_that_a_kernel_comes_with_are_left_to_llvm(compiled):
+    kernel = compiled(GIVEN)
+    assert kernel.lowered.plain_loops
+    x = normal(1000)
+    assert kernel(x)[0].tolist() == [np.count_nonzero(x < x[0]), *[0] * 63]
+
 
 def test_only_loops_over_single_elements_are_left_to_llvm(compiled):
     a, b = normal(32, 64), normal(64, 16)
