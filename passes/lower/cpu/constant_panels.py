@@ -9,7 +9,6 @@ whose neighbours are steps of a reduction are transposed in registers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torch_mlir.dialects import arith
@@ -17,6 +16,7 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.tile_plan import TilePlan
+from xyntra.passes.lower.cpu.transposed_squares import copy_square
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.loop_builder import (
     Position,
@@ -168,38 +168,12 @@ class _Filler:
                 inside[inner] = tile_start(inside.pop(_STEP), _EDGE, extent)
                 read, write = self._places(inside, tile)
                 read = arith.addi(read, arith.muli(column, index(self._column_stride)))
-                self._copy_square(read, arith.addi(write, column), self.target.strides[inner])
+                places = read, arith.addi(write, column)
+                steps = self._column_stride, self.target.strides[inner]
+                copy_square(self.source, self.target, places, steps, _EDGE)
 
             squares = [(_COLUMN, self.plan.columns // _EDGE), (_STEP, -(-extent // _EDGE))]
             nested_loops([*self._reductions(inner), *squares], position, copy)
 
-    def _copy_square(self, read: ir.Value, write: ir.Value, step: int) -> None:
-        kind = self._vector(_EDGE)
-        rows = []
-        for column in range(_EDGE):
-            place = arith.addi(read, index(column * self._column_stride))
-            rows.append(emit("vector.load", [self.source.value, place], kind))
-        for number, row in enumerate(_transposed(rows)):
-            place = arith.addi(write, index(number * step))
-            ir.Operation.create("vector.store", operands=[row, self.target.value, place])
-
     def _vector(self, lanes: int) -> ir.VectorType:
         return ir.VectorType.get([lanes], ir.MemRefType(self.source.value.type).element_type)
-
-
-def _transposed(rows: Sequence[ir.Value]) -> list[ir.Value]:
-    """Transpose a square of vectors, whose size is a power of two, by interleaving halves."""
-    half = len(rows) // 2
-    rounds = half.bit_length()
-    low = [
-        lane for pair in zip(range(half), range(2 * half, 3 * half), strict=True) for lane in pair
-    ]
-    found = list(rows)
-    for _ in range(rounds):
-        mixed = []
-        for first, second in zip(found[:half], found[half:], strict=True):
-            for shift in (0, half):
-                mask = ir.DenseI64ArrayAttr.get([lane + shift for lane in low])
-                mixed.append(emit("vector.shuffle", [first, second], first.type, mask=mask))
-        found = mixed
-    return found

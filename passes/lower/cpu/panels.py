@@ -9,7 +9,8 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.tile_plan import TilePlan, column_run
+from xyntra.passes.lower.cpu.tile_plan import TilePlan, column_run, transposed_loop
+from xyntra.passes.lower.cpu.transposed_squares import copy_square
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.loop_builder import (
     Position,
@@ -97,10 +98,39 @@ class Panels:
             with loop(block.count) as number:
                 self._find_places(self.places, self._first_column(block, number))
                 nested_loops([*reductions, column], {_PANEL: number}, copy)
+        elif (inner := self._transposed_loop()) is not None:
+            self._fill_transposed(position, block, inner)
         elif self._columns_are_neighbours():
             nested_loops([*reductions, panel, column], {}, copy, parallel=True)
         else:
             nested_loops([panel, column, *reductions], {}, copy, parallel=True)
+
+    def _transposed_loop(self) -> int | None:
+        plan = self.plan
+        return transposed_loop(self.nest, self.source, plan.column_loops, plan.lanes)
+
+    def _fill_transposed(self, position: Position, block: Block, inner: int) -> None:
+        """Emit the loops that copy squares of `lanes` columns and as many steps of loop `inner`."""
+        lanes, extent = self.plan.lanes, self.nest.loops[inner].extent
+        stride = self.source.strides[self.plan.column_loops[-1]]
+        others = [(i, self.nest.loops[i].extent) for i in self.nest.reductions if i != inner]
+
+        def copy(at: Position) -> None:
+            column = arith.muli(at[_COLUMN], index(lanes))
+            first = arith.addi(self._first_column(block, at[_PANEL]), column)
+            first = arith.muli(first, index(stride))
+            start = plus(self.start(at[_PANEL]), column)
+            # The last square overlaps the one before: its loop belongs to one thread.
+            with loop(-(-extent // lanes)) as square:
+                inside = {number: at[number] for number, _ in others}
+                inside[inner] = tile_start(square, lanes, extent)
+                read = plus(offset(self.source, position | inside), first)
+                places = read, plus(start, offset(self.first, inside))
+                steps = stride, self.first.strides[inner]
+                copy_square(self.source, self.first, places, steps, lanes)
+
+        loops = [(_PANEL, block.count), *others, (_COLUMN, self.plan.vectors)]
+        nested_loops(loops, {}, copy, parallel=True)
 
     def _columns_are_neighbours(self) -> bool:
         """Tell whether columns are closer together in the source than steps of a reduction."""

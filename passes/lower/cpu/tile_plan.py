@@ -12,6 +12,7 @@ from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 
 _LATENCY_CYCLES = 5.2  # of one multiply-add that waits for the one before
 _PACK_CYCLES = 2.0  # to copy one element into a panel
+_TURN_CYCLES = 0.75  # to do so in a square that is transposed in registers
 _SCATTER_CYCLES = 2.0  # to store one lane by itself
 _LINE_BYTES = 64
 _MISS_CYCLES = 4.0  # for a line that comes from the second-level cache, one of several in flight
@@ -197,10 +198,35 @@ def _plans(
     for height, vectors, lanes in _tile_shapes(rows, columns, registers):
         width = vectors * lanes
         work = (_cycles(reads, height, vectors) + scatter * height * width) * _tiles(rows, height)
-        runs = [column_run(nest, nest.inputs[number], column_loops, lanes) for number in packed]
-        copies = sum(width * _PACK_CYCLES / run for run in runs)
+        copies = width * sum(
+            _pack_cycles(nest, nest.inputs[number], column_loops, lanes) for number in packed
+        )
         cost = repeats * _tiles(columns, width) * (work + copies)
         yield TilePlan(row, column_loops, height, vectors, lanes, packed, cost, prepared)
+
+
+def _pack_cycles(
+    nest: LinearNest, access: Access, column_loops: tuple[int, ...], lanes: int
+) -> float:
+    """Estimate the cycles to copy one element into a panel."""
+    if transposed_loop(nest, access, column_loops, lanes) is not None:
+        return _TURN_CYCLES
+    return _PACK_CYCLES / column_run(nest, access, column_loops, lanes)
+
+
+def transposed_loop(
+    nest: LinearNest, access: Access, column_loops: tuple[int, ...], lanes: int
+) -> int | None:
+    """Return the reduction whose steps are neighbours in `access`, where columns are not.
+
+    Squares of it and of the columns are transposed in registers. None where there are none.
+    """
+    if len(column_loops) > 1 or access.strides[column_loops[0]] == 1:
+        return None
+    for number in nest.reductions:
+        if access.strides[number] == 1 and nest.loops[number].extent >= lanes:
+            return number
+    return None
 
 
 def column_run(nest: LinearNest, access: Access, column_loops: tuple[int, ...], lanes: int) -> int:

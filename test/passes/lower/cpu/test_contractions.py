@@ -95,10 +95,38 @@ def test_products_of_any_size(compiled, size, layout):
 
 
 @pytest.mark.parametrize("size", [(25, 1000, 40), (17, 540, 33), (9, 333, 70), (200, 2100, 8)])
-def test_products_of_blocks_of_different_sizes(compiled, size):
+@pytest.mark.parametrize("layout", ["", "b"])
+def test_products_of_blocks_of_different_sizes(compiled, size, layout):
     m, n, k = size
     a, b = operands(np.dtype(np.float32), (m, k), (k, n))
-    check(compiled(matmul(m, n, k))(a, b)[0], a, b)
+    stored = (a, b.T if layout == "b" else b)
+    check(compiled(matmul(m, n, k, layout=layout))(*stored)[0], a, b)
+
+
+@pytest.mark.parametrize("size", [(20, 19, 3, 33), (16, 10, 2, 64), (9, 50, 5, 17)])
+def test_two_sums_along_rows_of_both_factors(compiled, size):
+    m, n, j, k = size
+    text = f"""
+    func.func @kernel(%a: tensor<{m}x{j}x{k}xf32>, %b: tensor<{n}x{j}x{k}xf32>)
+        -> tensor<{m}x{n}xf32> {{
+      %zero = arith.constant 0.0 : f32
+      %e = tensor.empty() : tensor<{m}x{n}xf32>
+      %f = linalg.fill ins(%zero : f32) outs(%e : tensor<{m}x{n}xf32>) -> tensor<{m}x{n}xf32>
+      %r = linalg.generic {{indexing_maps = [affine_map<(m, n, j, k) -> (m, j, k)>,
+          affine_map<(m, n, j, k) -> (n, j, k)>, affine_map<(m, n, j, k) -> (m, n)>],
+          iterator_types = ["parallel", "parallel", "reduction", "reduction"]}}
+          ins(%a, %b : tensor<{m}x{j}x{k}xf32>, tensor<{n}x{j}x{k}xf32>)
+          outs(%f : tensor<{m}x{n}xf32>) {{
+      ^bb0(%x: f32, %y: f32, %s: f32):
+        %p = arith.mulf %x, %y : f32
+        %t = arith.addf %s, %p : f32
+        linalg.yield %t : f32
+      }} -> tensor<{m}x{n}xf32>
+      return %r : tensor<{m}x{n}xf32>
+    }}"""
+    a, b = operands(np.dtype(np.float32), (m, j, k), (n, j, k))
+    result = compiled(text)(a, b)[0]
+    check(result, a.reshape(m, j * k), b.reshape(n, j * k).T)
 
 
 @pytest.mark.parametrize("tiles", range(1, 60))
