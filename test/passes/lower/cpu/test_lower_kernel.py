@@ -79,7 +79,7 @@ func.func @k(%a: tensor<300xf32>) -> tensor<100xf32> {
 }"""
 
 
-def test_only_loops_over_single_elements_are_left_to_llvm(compiled):
+def test_loops_over_single_elements_are_left_to_llvm(compiled):
     a, b = normal(32, 64), normal(64, 16)
     product, thirds = compiled(PRODUCT), compiled(THIRDS)
     assert not product.lowered.plain_loops
