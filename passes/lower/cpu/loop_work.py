@@ -7,14 +7,15 @@ from math import prod
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.nests.loop_bounds import constant_of
+from xyntra.passes.lower.nests.loop_bounds import constant_of, constant_trips
 
-__all__ = ["LoopWork", "scalar_share", "trips", "upper_bound"]
+__all__ = ["LoopWork", "trips", "unfinished_share", "upper_bound"]
 
 # For 3 GHz and registers of 256 bits.
 _VECTOR = 0.2  # an operation on a vector
 _ELEMENT = 0.06  # an operation on one element, which LLVM does for several at a time
-_ALONE = 5.0  # times as long without vectors
+_ALONE = 5.0  # times as long as when LLVM is done with it
+_ENOUGH_CARRIED = 8  # vectors: a step of a loop takes longer than its end
 _CALL = 6.0  # a function of the C library, an unvectorised division
 _STEP = 0.7  # of a loop around other loops
 _BYTE = 0.08  # copied
@@ -58,18 +59,19 @@ class LoopWork:
         return self._bodies[loop]
 
 
-def scalar_share(block: ir.Block) -> float:
-    """Estimate the share of the time that loops over single elements take, if not vectorised.
+def unfinished_share(block: ir.Block) -> float:
+    """Estimate the share of the time that takes what LLVM should vectorise or unroll, if it is not.
 
-    Those are innermost loops that store, or carry, something else than vectors.
+    Those are innermost loops that store, or carry, something else than vectors, and short ones of
+    a number of steps that is computed, such as those over the taps of a window at an edge.
     """
     known = LoopWork()
     total = sum(known.of(view.operation) for view in block.operations)
-    alone = _ALONE * _scalar_work(block, known)
+    alone = _ALONE * _unfinished_work(block, known)
     return alone / max(total + alone, 1.0)
 
 
-def _scalar_work(block: ir.Block, known: LoopWork) -> float:
+def _unfinished_work(block: ir.Block, known: LoopWork) -> float:
     found = 0.0
     for view in block.operations:
         op = view.operation
@@ -77,14 +79,16 @@ def _scalar_work(block: ir.Block, known: LoopWork) -> float:
             continue
         body = op.regions[0].blocks[0]
         if known.has_loops(op):
-            found += trips(op) * _scalar_work(body, known)
-        elif not _is_vectorised(op, body):
+            found += trips(op) * _unfinished_work(body, known)
+        elif not _is_finished(op, body):
             found += known.of(op)
     return found
 
 
-def _is_vectorised(loop: ir.Operation, body: ir.Block) -> bool:
+def _is_finished(loop: ir.Operation, body: ir.Block) -> bool:
     if any(not isinstance(result.type, ir.VectorType) for result in loop.results):
+        return False
+    if 0 < len(loop.results) < _ENOUGH_CARRIED and constant_trips(loop) is None:
         return False
     return all(view.operation.name != "memref.store" for view in body.operations)
 

@@ -17,7 +17,7 @@ from xyntra.passes.lower.cpu.emitters import STAGES, schedule_words
 from xyntra.passes.lower.cpu.integer_tiles import IntegerTiles
 from xyntra.passes.lower.cpu.library_functions import LibraryFunctions
 from xyntra.passes.lower.cpu.loop_order import LoopOrder
-from xyntra.passes.lower.cpu.loop_work import scalar_share
+from xyntra.passes.lower.cpu.loop_work import unfinished_share
 from xyntra.passes.lower.cpu.machine import LoweringOptions
 from xyntra.passes.lower.cpu.nest_loops import SCALAR_LOOPS, NestLoops
 from xyntra.passes.lower.cpu.packed_entry import PackedEntry
@@ -51,8 +51,8 @@ from xyntra.passes.lower.upstream import WIDEN, bufferize, check_lowered, run_up
 from xyntra.passes.math.expand_math import expand_classes, expand_math
 from xyntra.passes.registry import Pass
 
-_WORTH_VECTORISING = 0.05
-"""The share of the time that loops over single elements take from which LLVM vectorises them."""
+_WORTH_FINISHING = 0.05
+"""The share of the time, from which on LLVM vectorises and unrolls what emitters leave to it."""
 _CLEAN = "canonicalize,cse"  # drops the buffers that were replaced
 _LLVM = (
     "convert-linalg-to-loops,fold-memref-alias-ops,expand-strided-metadata,lower-affine,"
@@ -96,7 +96,7 @@ class LoweredKernel:
         prepared_bytes: the memory of its prepared constants; with any, there is `NAME.prepare`.
         schedules: how code was made of its nests, in order, then which loops threads share, in
             words such as "tiles rows 6".
-        plain_loops: whether it has loops over single elements that LLVM should vectorise.
+        plain_loops: whether it has loops that LLVM should vectorise or unroll.
     """
 
     llvm_ir: str
@@ -202,8 +202,8 @@ def _emit_kernels(module: ir.Operation, names: set[str]) -> bool:
     """Replace nests by the code of their emitters, of these names, and mark what threads share.
 
     Returns:
-        Whether there are loops over single elements that are worth vectorising: those that the
-        kernel came with, as of a sort or a scan, always are.
+        Whether there are loops that LLVM should vectorise or unroll: those that the kernel came
+        with, as of a sort or a scan, always are.
     """
     given = any(
         view.operation.name.startswith("scf.")
@@ -215,6 +215,6 @@ def _emit_kernels(module: ir.Operation, names: set[str]) -> bool:
     run_upstream(module, _CLEAN)
     block = entry_block(kernel_function(module))
     left = any(view.operation.name.startswith("linalg.") for view in block.operations)
-    plain = given or left or SCALAR_LOOPS in names or scalar_share(block) > _WORTH_VECTORISING
+    plain = given or left or SCALAR_LOOPS in names or unfinished_share(block) > _WORTH_FINISHING
     ParallelLoops().run(module)
     return plain

@@ -32,7 +32,7 @@ def compile_object(
     Args:
         llvm_ir: a module as LLVM 24 prints it.
         opt_level: 0 to 3, as in `opt -O`; 3 runs all of it on any code.
-        vectorize: whether there are loops over single elements for LLVM to vectorise and unroll.
+        vectorize: whether there are loops that LLVM should vectorise or unroll.
 
     Raises:
         CompileError: LLVM does not read the module, or the code needs a symbol that no host has.

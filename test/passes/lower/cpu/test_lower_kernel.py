@@ -117,7 +117,7 @@ def test_loops_that_a_kernel_comes_with_are_left_to_llvm(compiled):
     assert kernel(x)[0].tolist() == [np.count_nonzero(x < x[0]), *[0] * 63]
 
 
-def test_only_loops_over_single_elements_are_left_to_llvm(compiled):
+def test_loops_over_single_elements_are_left_to_llvm(compiled):
     a, b = normal(32, 64), normal(64, 16)
     product, thirds = compiled(PRODUCT), compiled(THIRDS)
     assert not product.lowered.plain_loops

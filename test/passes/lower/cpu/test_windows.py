@@ -145,6 +145,12 @@ def test_padding_is_not_written(compiled):
     assert kernel.lowered.scratch_bytes == 0
 
 
+def test_loops_over_taps_that_padding_shortens_are_unrolled(compiled):
+    """Their number is computed, and one takes less time than the end of the loop."""
+    assert compiled(CASES["plain"].text()).lowered.plain_loops
+    assert not compiled(CASES["no-padding"].text()).lowered.plain_loops
+
+
 @pytest.mark.parametrize("name", ["plain", "strided", "large"])
 def test_over_the_residual(compiled, name):
     """A result in the memory of what is added: no element may be computed twice."""
