@@ -215,7 +215,6 @@ def _emit_kernels(module: ir.Operation, names: set[str]) -> bool:
     run_upstream(module, _CLEAN)
     block = entry_block(kernel_function(module))
     left = any(view.operation.name.startswith("linalg.") for view in block.operations)
-    share = unfinished_share(block)
-    plain = given or left or SCALAR_LOOPS in names or share > _WORTH_FINISHING
+    plain = given or left or SCALAR_LOOPS in names or unfinished_share(block) > _WORTH_FINISHING
     ParallelLoops().run(module)
     return plain
