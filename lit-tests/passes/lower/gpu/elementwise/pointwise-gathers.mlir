@@ -1,11 +1,11 @@
 // RUN: %xyntra-opt %s --lower-to-gpu=device=webgpu | FileCheck %s
 
-// A row of a table is read where an index says.
+// A row of a table is read where an index says, which is looked up once for a vector.
 // CHECK-LABEL: gpu.func @k_0(
 // CHECK: [[NUMBER:%.+]] = memref.load {{%.+}} : memref<7xi64>
 // CHECK: [[PLACE:%.+]] = arith.index_cast [[NUMBER]] : i64 to index
-// CHECK: [[VALUE:%.+]] = memref.load {{%.+}}{{\[}}[[PLACE]], {{%.+}}] : memref<50x64xf32>
-// CHECK: memref.store [[VALUE]]
+// CHECK: [[VALUE:%.+]] = vector.load {{%.+}}{{\[}}[[PLACE]], {{%.+}}] {{.*}} : memref<50x64xf32>, vector<4xf32>
+// CHECK: vector.store [[VALUE]]
 // CHECK: gpu.return
 func.func @k(%i: tensor<7xi64>, %x: tensor<50x64xf32>) -> tensor<7x64xf32> {
   %0 = tensor.empty() : tensor<7x64xf32>
