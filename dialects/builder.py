@@ -356,6 +356,11 @@ class TensorBuilder:
             element: applied to each element, in the accumulator's dtype, before it is combined.
         """
         dtype = accumulator or source.dtype
+        if dtype == "bfloat16":  # which has no arithmetic: every step would be rounded
+            wide = self.reduce(
+                source, axes, kind, keepdims=keepdims, accumulator="float32", element=element
+            )
+            return self.map(lambda x: x.cast(dtype), wide, dtype=dtype)
         kept = [d for d in range(source.rank) if d not in axes]
         initial = self.fill([source.shape[d] for d in kept], dtype, identity_of(kind, dtype))
         with self.location:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 from one_operator import Array, launches_of, numbers
@@ -53,3 +54,10 @@ def test_long_axes_are_searched_in_parts(shape, axis):
     right = np.argmax(values, axis)
     launches = launches_of("ArgMax", [values], expected=[right], axis=axis, keepdims=0)
     assert launches[0][0] * launches[0][1] > 8000
+
+
+def test_long_rows_of_bfloat16_are_searched_in_parts():
+    values = _with_ties(1, 265003).astype(ml_dtypes.bfloat16)
+    right = np.argmax(values.astype(np.float32), 1)
+    launches = launches_of("ArgMax", [values], expected=[right], axis=1, keepdims=0)
+    assert sum(blocks > 8 for blocks, _ in launches) == 2  # for the largest, and for its place
