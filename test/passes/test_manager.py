@@ -98,7 +98,7 @@ def test_targets_with_tensor_cores_keep_narrow_factors_and_order_weights():
     narrow = fusion_pipeline(egraph=True, fast_math=False, target="cuda")
     assert set(wide) - set(narrow) == {"widen-contractions", "fuse-operations"}
     added = {"pack-channels", "order-weights", "fuse-operations{target=cuda}", "fold-norms"}
-    added |= {"narrow-row-ops", "split-long-norms"}
+    added |= {"narrow-row-ops", "split-long-norms", "inline-into-reductions"}
     assert set(narrow) - set(wide) == added
     apart = fusion_pipeline(egraph=True, fast_math=False, target="cuda", fold_norms=False)
     assert set(narrow) - set(apart) == {"fold-norms"}

@@ -198,7 +198,7 @@ def test_rows_outside_of_a_factor_are_not_copied():
 def test_factors_with_odd_rows_are_copied_to_longer_ones(sizes, layout, rows, monkeypatch):
     change_devices(monkeypatch)
     image = compiled(product(*sizes, layout=layout))
-    assert len(image.launches) == len(rows) + 1
+    assert len(image.launches) == 2  # copies of both factors share one
     assert sorted(image.scratch) == [-(-2 * each // 64) * 64 for each in rows]
     assert "wgmma" in image.ptx
     assert image.launches[-1].maps[0].sizes[0] == sizes[2]  # what is behind reads as zeros
@@ -296,7 +296,9 @@ def test_what_takes_slices_of_the_columns_is_one_launch(tmp_path):
 
 @pytest.mark.parametrize(("start", "second"), [(100, 284), (192, 192)])
 def test_slices_that_overlap_or_leave_columns_out_stay_apart(start, second):
-    assert len(compiled(SLICED.format(start=start, second=second)).launches) == 3
+    product, slices = compiled(SLICED.format(start=start, second=second)).launches
+    assert product.schedule.startswith("wgmma")
+    assert slices.schedule.startswith("side-by-side")
 
 
 def test_other_architectures_take_another_way():

@@ -61,16 +61,12 @@ def _choose(group: ContractionGroup, device: Device) -> Schedule:
     if windows is not None and pooling_of(group) is not None:
         return windows[0]
     plan = plan_on_tensor_cores(group, device)
-    if plan is not None and not _is_faster(windows, time_on_tensor_cores(plan)):
+    if plan is not None and (windows is None or windows[1] >= time_on_tensor_cores(plan)):
         return told_tensor_cores(plan, group, device)
     cores = plan_on_cores(group, device) if plan is None else None
-    if cores is not None and not _is_faster(windows, cores.microseconds):
+    if cores is not None and (windows is None or windows[1] >= cores.microseconds):
         return Schedule.told("fma", _of_fma(cores.tile))
     return choose_on_cores(group, device) if windows is None else windows[0]
-
-
-def _is_faster(windows: tuple[Schedule, float] | None, microseconds: float) -> bool:
-    return windows is not None and windows[1] < _SURE * microseconds
 
 
 def _of_fma(tile: FmaTile) -> FmaChoices:

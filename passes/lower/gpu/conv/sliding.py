@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import prod
+from math import gcd, prod
 
 from xyntra.passes.lower.gpu.conv.image import used_inputs
 from xyntra.passes.lower.gpu.conv.image_axes import ImageAxis, image_axes
@@ -214,4 +214,7 @@ def _is_suited(windows: SlidingWindows) -> bool:
 
 def _overlaps(axis: ImageAxis) -> bool:
     """Tell whether neighbouring outputs read elements in common, as rows of a product do not."""
-    return axis.tap is not None and axis.row is not None and axis.step < axis.taps * axis.spread
+    if axis.tap is None or axis.row is None:
+        return False
+    common = gcd(axis.step, axis.spread)
+    return axis.spread // common < axis.outputs and axis.step // common < axis.taps
