@@ -14,10 +14,19 @@ from xyntra.passes.fusion.graph import FusionGraph
 from xyntra.passes.fusion.nodes import ANCHORS, Read, Role
 from xyntra.passes.fusion.reasons import Reason
 
-__all__ = ["Group", "Outside", "both", "kind_of", "outside_of", "refuse_shape", "single"]
+__all__ = [
+    "LARGEST_ITEM",
+    "Group",
+    "Outside",
+    "both",
+    "kind_of",
+    "outside_of",
+    "refuse_shape",
+    "single",
+]
 
 _SMALL_BYTES = 1 << 16
-_LARGEST_ITEM = 8  # bytes of an element
+LARGEST_ITEM = 8  # bytes of an element
 
 
 @dataclass(slots=True)
@@ -66,6 +75,8 @@ class Group:
         matrix_flops, scalar_ops: work, as the cost model counts it.
         nbytes: bytes that one launch reads and writes at least.
         nanoseconds: predicted time.
+        summand_bytes: of the largest tensor that lies in no memory, since a reduction computes its
+            elements from what comes from outside.
     """
 
     members: tuple[int, ...]
@@ -85,6 +96,7 @@ class Group:
     scalar_ops: int
     nbytes: int
     nanoseconds: float = 0.0
+    summand_bytes: int = 0
 
     @property
     def is_pointwise(self) -> bool:
@@ -174,7 +186,7 @@ def refuse_shape(group: Group, kinds: Sequence[int], machine: Machine) -> Reason
 
 def _computes_little(group: Group) -> bool:
     """Whether all results are small: a reduction of much, and what is done to that."""
-    return group.anchor is None and group.elements * _LARGEST_ITEM <= _SMALL_BYTES
+    return group.anchor is None and group.elements * LARGEST_ITEM <= _SMALL_BYTES
 
 
 def _reads_overwritten(group: Group) -> bool:

@@ -10,7 +10,7 @@ from xyntra.passes.cost.work import launch_time
 from xyntra.passes.fusion.access import common_rows
 from xyntra.passes.fusion.chains import chains_of
 from xyntra.passes.fusion.graph import FusionGraph
-from xyntra.passes.fusion.group import Group, Outside, both, refuse_shape
+from xyntra.passes.fusion.group import LARGEST_ITEM, Group, Outside, both, refuse_shape
 from xyntra.passes.fusion.nodes import Role
 from xyntra.passes.fusion.reasons import Reason
 
@@ -92,6 +92,8 @@ class _Union:
         self.reads: dict[int, Outside] = {}
         self.prologue: list[Group] = []
         self.sums = False
+        self.summand_bytes = max(group.summand_bytes for group in groups)
+        self.are_outer = True  # what summands are computed from
         self.rows: frozenset[int] | None = None
         self.rowwise = False
 
@@ -108,6 +110,7 @@ class _Union:
                     continue
                 self.nbytes -= self.sizes[tensor]
                 self.results[outside.origin] -= outside.count
+                self.are_outer = self.are_outer and not reader.summand_bytes
                 refused = self._connect(self._producer(outside.origin), reader, outside)
                 if refused is not None:
                     return refused
@@ -142,6 +145,9 @@ class _Union:
         if self._is_summand(producer, reader, outside):
             self.prologue.append(producer)
             self.sums = True
+            self.summand_bytes = max(self.summand_bytes, self.sizes[outside.origin])
+            inner = [each for each in producer.reads.values() if each.origin in self.results]
+            self.are_outer = self.are_outer and not inner
             return None
         self._align(producer.rows, reader.rows, outside.rows)
         self.rowwise = self.rowwise or not outside.pointwise
@@ -184,6 +190,10 @@ class _Union:
         _cover(merged, working, self.machine)
         if self.sums:  # what the reduction reads lies in no memory
             merged.largest_bytes = max(map(self.sizes.__getitem__, self.results))
+        merged.summand_bytes = self.summand_bytes
+        if not self.are_outer:  # then it has to share rows with what it is computed from
+            merged.largest_bytes = max(merged.largest_bytes, self.summand_bytes)
+            merged.elements = max(merged.elements, self.summand_bytes // LARGEST_ITEM)
         for group in others:
             _absorb(merged, group)
         merged.members = tuple(sorted(merged.members))
