@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from xyntra.dialects.attributes.schedule import Schedule
@@ -61,12 +61,17 @@ def _choose(group: ContractionGroup, device: Device) -> Schedule:
     if windows is not None and pooling_of(group) is not None:
         return windows[0]
     plan = plan_on_tensor_cores(group, device)
-    if plan is not None and (windows is None or windows[1] >= time_on_tensor_cores(plan)):
+    if plan is not None and not _is_faster(windows, lambda: time_on_tensor_cores(plan)):
         return told_tensor_cores(plan, group, device)
     cores = plan_on_cores(group, device) if plan is None else None
-    if cores is not None and (windows is None or windows[1] >= cores.microseconds):
+    if cores is not None and not _is_faster(windows, lambda: cores.microseconds):
         return Schedule.told("fma", _of_fma(cores.tile))
     return choose_on_cores(group, device) if windows is None else windows[0]
+
+
+def _is_faster(windows: tuple[Schedule, float] | None, other: Callable[[], float]) -> bool:
+    """Tell whether windows surely take less time than another way, whose estimate is asked for."""
+    return windows is not None and windows[1] < _SURE * other()
 
 
 def _of_fma(tile: FmaTile) -> FmaChoices:
