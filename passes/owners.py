@@ -5,7 +5,14 @@ from __future__ import annotations
 
 from xyntra.dialects.mlir import ir
 
-__all__ = ["constant_attribute", "constant_number", "only_reader", "owner_of", "sources_of"]
+__all__ = [
+    "constant_attribute",
+    "constant_number",
+    "member_of",
+    "only_reader",
+    "owner_of",
+    "sources_of",
+]
 
 
 def owner_of(value: ir.Value, *names: str) -> ir.Operation | None:
@@ -35,6 +42,13 @@ def only_reader(value: ir.Value) -> ir.Operation | None:
     """Return the operation that alone reads `value`, once; None for more uses, or none."""
     uses = list(value.uses)
     return uses[0].owner.operation if len(uses) == 1 else None
+
+
+def member_of(block: ir.Block, op: ir.Operation) -> ir.Operation:
+    """Return the operation of `block` that holds `op`, or is it."""
+    while op.block != block:
+        op = op.parent.operation
+    return op
 
 
 def sources_of(value: ir.Value, block: ir.Block | None = None) -> set[ir.Value]:

@@ -7,12 +7,29 @@ from collections.abc import Sequence
 
 from xyntra.dialects.mlir import ir
 
-__all__ = ["Inputs", "composed_map", "inputs_of", "map_of", "multiplies_factors", "reads_of"]
+__all__ = [
+    "PRODUCT_BODY",
+    "Inputs",
+    "composed_map",
+    "inputs_of",
+    "map_of",
+    "multiplies_factors",
+    "reads_of",
+]
 
 Inputs = frozenset[tuple[ir.Value, ir.AffineMap]]
 """Operands with the maps by which loops read them."""
 
 _PRODUCTS = frozenset({"arith.mulf", "arith.muli"})
+PRODUCT_BODY = _PRODUCTS | {
+    "arith.addf",
+    "arith.addi",
+    "arith.extf",
+    "arith.extsi",
+    "arith.extui",
+    "linalg.yield",
+}
+"""What stands in the body of a plain sum of products."""
 
 
 def multiplies_factors(op: ir.Operation) -> bool:

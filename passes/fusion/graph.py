@@ -16,7 +16,7 @@ from xyntra.passes.fusion.access import (
     row_counts,
     through_reshape,
 )
-from xyntra.passes.fusion.factors import multiplies_factors
+from xyntra.passes.fusion.factors import PRODUCT_BODY, multiplies_factors
 from xyntra.passes.fusion.functions import weight_positions
 from xyntra.passes.fusion.nodes import (
     OPAQUE,
@@ -36,18 +36,6 @@ from xyntra.passes.walking import nested_operations
 __all__ = ["FusionGraph"]
 
 
-_PLAIN_PRODUCT = frozenset(
-    {
-        "arith.addf",
-        "arith.addi",
-        "arith.extf",
-        "arith.extsi",
-        "arith.extui",
-        "arith.mulf",
-        "arith.muli",
-        "linalg.yield",
-    }
-)
 _SQUARES = {"arith.mulf": "arith.addf", "arith.muli": "arith.addi"}  # which take as long
 
 
@@ -177,9 +165,7 @@ class _Reader:
     ) -> _Alike:
         attributes = op.attributes
         maps, iterators = attributes["indexing_maps"], attributes["iterator_types"]
-        if ("arith.mulf" in names or "arith.muli" in names) and not _PLAIN_PRODUCT.issuperset(
-            names
-        ):
+        if ("arith.mulf" in names or "arith.muli" in names) and not PRODUCT_BODY.issuperset(names):
             names = self._without_products(op, names)
         key = (maps, iterators, names, results, *[entry.kind.number for entry in seen])
         found = self.alike.get(key)

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.cloning import repeat
 from xyntra.passes.fusion.equal_reductions import reduction_key
 from xyntra.passes.fusion.factors import composed_map
 from xyntra.passes.fusion.functions import function_blocks
@@ -141,13 +142,9 @@ def _repeat(op: ir.Operation, arguments: Sequence[ir.Value]) -> list[ir.Value]:
     known: dict[ir.Value, ir.Value] = dict(zip(body.arguments, arguments, strict=False))
     for view in body.operations:
         inner = view.operation
-        operands = [known.get(value, value) for value in inner.operands]
         if inner.name == "linalg.yield":
-            return operands
-        copy = inner.clone().operation
-        for number, value in enumerate(operands):
-            copy.operands[number] = value
-        known.update(zip(inner.results, copy.results, strict=True))
+            return [known.get(value, value) for value in inner.operands]
+        repeat(inner, known)
     raise AssertionError("a body without an end")
 
 

@@ -14,6 +14,7 @@ from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.passes.fusion.block_graph import VIEWS, is_fill
+from xyntra.passes.owners import member_of
 from xyntra.passes.walking import nested_operations
 
 __all__ = ["inline_views", "inline_views_of_block"]
@@ -28,7 +29,7 @@ def inline_views_of_block(block: ir.Block) -> None:
     if not parts:
         return
     readers = [use for op in parts for use in _readers(op)]
-    regions = {_member(op, block): None for op, _ in readers if op.block != block}
+    regions = {member_of(block, op): None for op, _ in readers if op.block != block}
     for region in regions:
         if region.name == "xyntra.fused":
             inline_views(region)
@@ -64,13 +65,6 @@ def _readers(op: ir.Operation) -> Iterator[tuple[ir.Operation, int]]:
             yield from _readers(reader)
         else:
             yield reader, use.operand_number
-
-
-def _member(op: ir.Operation, block: ir.Block) -> ir.Operation:
-    """The operation of `block` that holds `op`."""
-    while op.block != block:
-        op = op.parent.operation
-    return op
 
 
 def _shows_part(value: ir.Value, block: ir.Block) -> bool:

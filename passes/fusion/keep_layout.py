@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from xyntra.dialects.builder import Tensor
 from xyntra.dialects.mlir import ir
+from xyntra.passes.cloning import repeat
 from xyntra.passes.fusion.rows_of_views import RESHAPES, permutation
 
 __all__ = ["kept_layout"]
@@ -148,10 +149,7 @@ def _without_transpose(
     known = dict(zip(old.arguments, body.arguments, strict=True))
     with ir.InsertionPoint(body):
         for view in old.operations:
-            copy = view.operation.clone().operation
-            for number, value in enumerate(view.operation.operands):
-                copy.operands[number] = known.get(value, value)
-            known.update(zip(view.operation.results, copy.results, strict=True))
+            repeat(view.operation, known)
     return built.results[0]
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.fusion.factors import PRODUCT_BODY
 from xyntra.passes.fusion.weights import (
     StaticValues,
     constant_of_fill,
@@ -16,20 +17,7 @@ from xyntra.passes.fusion.weights import (
 
 __all__ = ["Bias", "Sibling", "find_siblings"]
 
-_BODY = frozenset(
-    {
-        "arith.addf",
-        "arith.addi",
-        "arith.extf",
-        "arith.extsi",
-        "arith.extui",
-        "arith.mulf",
-        "arith.muli",
-        "arith.sitofp",
-        "arith.uitofp",
-        "linalg.yield",
-    }
-)
+_BODY = PRODUCT_BODY | {"arith.sitofp", "arith.uitofp"}
 
 _CONSTANT, _COMPUTED = -1, -2
 

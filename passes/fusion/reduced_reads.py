@@ -18,7 +18,7 @@ from xyntra.passes.fusion.access import LoopCache, loops_of
 from xyntra.passes.fusion.factors import Inputs, composed_map, inputs_of, map_of, reads_of
 from xyntra.passes.fusion.functions import weight_positions
 from xyntra.passes.fusion.nodes import VIEWS
-from xyntra.passes.owners import constant_number, owner_of
+from xyntra.passes.owners import constant_number, member_of, owner_of
 from xyntra.passes.walking import nested_operations
 
 __all__ = ["ReducedReads"]
@@ -152,7 +152,7 @@ class ReducedReads:
     def _readers(self, producer: ir.Operation) -> set[ir.Operation]:
         """Return the operations of the block that read what `producer` computes."""
         users = [use.owner.operation for use in producer.results[0].uses]
-        found = {_in_block(user, self._block) for user in users if user not in self.replaced}
+        found = {member_of(self._block, user) for user in users if user not in self.replaced}
         return found - self.replaced
 
     def _is_static(self, value: ir.Value) -> bool:
@@ -164,13 +164,6 @@ class ReducedReads:
                 if all(each in self._static for each in view.operation.operands):
                     self._static.update(view.operation.results)
         return value in self._static
-
-
-def _in_block(op: ir.Operation, block: ir.Block) -> ir.Operation:
-    """Return the operation of `block` that holds `op`, or is it."""
-    while op.block != block:
-        op = op.parent.operation
-    return op
 
 
 def _executions(op: ir.Operation, whole: ir.Operation) -> int | None:

@@ -16,6 +16,7 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.cloning import repeat
 from xyntra.passes.lower.cpu.gather_plan import GatherPlan, Kind, Separable
 from xyntra.passes.lower.cpu.streams import Streams
 from xyntra.passes.lower.nests.kernel_function import terminator
@@ -31,7 +32,6 @@ from xyntra.passes.lower.nests.loop_builder import (
     tile_start,
 )
 from xyntra.passes.lower.nests.memrefs import allocate, flattened
-from xyntra.passes.lower.nests.scalar_nest import repeat
 from xyntra.passes.lower.nests.vector_body import broadcast
 
 __all__ = ["GatheredRows"]

@@ -106,9 +106,7 @@ class _Run:
         """The nests with nothing but views and allocations between them."""
         found: list[ir.Operation] = []
         for op in self.taken.left(self.op.parent.regions[0].blocks[0]):
-            if op == self.op or (
-                found and self.taken.is_nest(op) and is_suitable(op) and not own_schedule(op)
-            ):
+            if op == self.op or (found and self._may_follow(op)):
                 found.append(op)
             elif found and op.name not in _BETWEEN:
                 break

@@ -14,6 +14,7 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.cloning import repeat
 from xyntra.passes.lower.cpu.streams import Streams
 from xyntra.passes.lower.cpu.vector_reduction import combine, identity, narrowed, only_lane
 from xyntra.passes.lower.cpu.vector_rows import Key, RowPass, combiner, key
@@ -28,7 +29,6 @@ from xyntra.passes.lower.nests.loop_builder import (
     plus,
     store,
 )
-from xyntra.passes.lower.nests.scalar_nest import repeat
 from xyntra.passes.lower.nests.vector_body import broadcast, side_by_side
 
 _TOGETHER = 4  # vectors: enough to hide latencies, few enough for 16 registers

@@ -9,6 +9,7 @@ from itertools import takewhile
 from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.cloning import repeat
 from xyntra.passes.lower.nests.kernel_function import terminator
 from xyntra.passes.lower.nests.linear_nest import LinearNest
 from xyntra.passes.lower.nests.loop_builder import (
@@ -145,12 +146,3 @@ def repeat_body(
             continue
         repeat(op, mapped)
     return [mapped.get(value, value) for value in ending.operands]
-
-
-def repeat(op: ir.Operation, mapped: dict[ir.Value, ir.Value]) -> None:
-    """Clone `op` to the insertion point, with the operands of `mapped`; add its results there."""
-    copy = op.clone().operation
-    for number, operand in enumerate(op.operands):
-        if operand in mapped:
-            copy.operands[number] = mapped[operand]
-    mapped.update(zip(op.results, copy.results, strict=True))

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.cloning import repeat
 from xyntra.passes.lower.gpu.emit.vectors import coalesced_order, lanes_in_memory, vector_of
 from xyntra.passes.lower.gpu.rows.row_gathers import RowGathers, gathered_vector, row_gathers
 from xyntra.passes.lower.nests.linear_nest import LinearNest, reordered
 from xyntra.passes.lower.nests.loop_builder import Position, load, offset
-from xyntra.passes.lower.nests.scalar_nest import index_at, repeat
+from xyntra.passes.lower.nests.scalar_nest import index_at
 from xyntra.passes.lower.nests.vector_body import broadcast, side_by_side
 
 

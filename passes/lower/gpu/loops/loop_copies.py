@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.nests.scalar_nest import repeat
+from xyntra.passes.cloning import repeat
 from xyntra.passes.owners import owner_of
 
 

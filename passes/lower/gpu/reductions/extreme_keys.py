@@ -17,8 +17,8 @@ from xyntra.dialects.dtypes import bit_width, default_dtype, is_float
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
 from xyntra.dialects.sorting import rank_of
+from xyntra.passes.cloning import repeat
 from xyntra.passes.lower.nests.kernel_function import operations_named, terminator
-from xyntra.passes.lower.nests.scalar_nest import repeat
 from xyntra.passes.owners import constant_number, owner_of, sources_of
 
 _LOW = (1 << 32) - 1

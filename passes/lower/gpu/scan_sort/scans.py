@@ -19,6 +19,7 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.cloning import repeat
 from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.gpu.emit.block_reduce import butterfly
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
@@ -37,7 +38,6 @@ from xyntra.passes.lower.gpu.scan_sort.scan_loop import Scan, scan_of
 from xyntra.passes.lower.nests.kernel_function import terminator
 from xyntra.passes.lower.nests.loop_bounds import constant_trips
 from xyntra.passes.lower.nests.loop_builder import index
-from xyntra.passes.lower.nests.scalar_nest import repeat
 
 _MOST_THREADS = 1024
 _SHORT_THREADS = 128  # of a block of several rows

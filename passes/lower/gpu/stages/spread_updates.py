@@ -22,6 +22,7 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.cloning import repeat
 from xyntra.passes.lower.gpu.emit.atomics import atomic
 from xyntra.passes.lower.gpu.emit.thread_grid import as_i32, as_index, delinearize, i32, when
 from xyntra.passes.lower.gpu.loops.loop_copies import computed_again, is_inside
@@ -30,7 +31,6 @@ from xyntra.passes.lower.nests.kernel_function import kernel_function, operation
 from xyntra.passes.lower.nests.loop_bounds import constant_trips, number_of
 from xyntra.passes.lower.nests.loop_builder import Position, index, loop
 from xyntra.passes.lower.nests.memrefs import allocate, root
-from xyntra.passes.lower.nests.scalar_nest import repeat
 from xyntra.passes.owners import sources_of
 from xyntra.passes.registry import register_pass
 from xyntra.passes.walking import nested_operations
