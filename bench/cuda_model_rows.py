@@ -16,7 +16,7 @@ import xyntra
 from bench.cuda_models import COMPILING, TOLERANCE, Model, model_inputs
 from bench.cuda_networks import network
 from bench.cuda_rows import How
-from bench.cuda_timing import captured, microseconds_of_calls, take_turns
+from bench.cuda_timing import captured, launches_of, microseconds_of_calls, take_turns
 
 __all__ = ["OURS", "errors_of", "model_row"]
 
@@ -89,17 +89,6 @@ def _first_result(path: Path, weights: Mapping[str, Any], inputs: Tensors) -> tu
     executable = xyntra.load(path, weights=weights)
     executable(*arrays)
     return time.perf_counter() - start, executable
-
-
-def launches_of(executable: Any, inputs: Tensors, outputs: Tensors) -> Work:
-    launches = executable.launches([each.data_ptr() for each in (*inputs, *outputs)])
-
-    def work() -> None:
-        stream = torch.cuda.current_stream().cuda_stream
-        for launch in launches:
-            launch(stream)
-
-    return work
 
 
 def _compile(entrants: dict[str, Work], row: Row, module: Any, inputs: Tensors) -> None:

@@ -15,7 +15,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 import xyntra
 from bench.cuda_operations import Operation, file_name
 from bench.cuda_peers import DTYPES, function_of, reference, tolerance
-from bench.cuda_timing import captured, host_microseconds, take_turns
+from bench.cuda_timing import captured, host_microseconds, launches_of, take_turns
 
 __all__ = ["How", "operation_row"]
 
@@ -60,7 +60,7 @@ def operation_row(operation: Operation, how: How) -> Row:
     output = torch.full(operation.output, nothing, device="cuda", dtype=result)
     executable = xyntra.load(how.artifacts / file_name(operation))
     row: Row = {"name": operation.name, "group": operation.group, "errors": {}}
-    entrants = {OURS: _ours(executable, inputs, output)}
+    entrants = {OURS: launches_of(executable, inputs, [output])}
     entrants[OURS]()
     row["wrong"] = _wrong(operation, inputs, output)
     for name, make in _peers(operation, how).items():
@@ -83,18 +83,6 @@ def _random(shape: tuple[int, ...], dtype: Any) -> Any:
     if dtype == torch.int8:
         return torch.randint(-128, 128, shape, device="cuda", dtype=dtype)
     return torch.randn(shape, device="cuda").to(dtype)
-
-
-def _ours(executable: Any, inputs: list[Any], output: Any) -> Callable[[], None]:
-    addresses = [each.data_ptr() for each in (*inputs, output)]
-    launches = executable.launches(addresses)
-
-    def work() -> None:
-        stream = torch.cuda.current_stream().cuda_stream
-        for launch in launches:
-            launch(stream)
-
-    return work
 
 
 def _peers(operation: Operation, how: How) -> dict[str, Callable[[], Any]]:

@@ -18,10 +18,10 @@ from typing import Any
 import torch
 
 import xyntra
-from bench.cuda_model_rows import OURS, errors_of, launches_of
+from bench.cuda_model_rows import OURS, errors_of
 from bench.cuda_models import MODELS, TOLERANCE, Model, model_inputs, onnx_network
 from bench.cuda_networks import network
-from bench.cuda_timing import captured, take_turns
+from bench.cuda_timing import captured, launches_of, take_turns
 from bench.machine import describe
 from bench.measure import ROOT, write_json
 from xyntra.errors import CompileError

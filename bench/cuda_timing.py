@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import torch
@@ -14,6 +14,7 @@ __all__ = [
     "captured",
     "copy_bandwidth",
     "host_microseconds",
+    "launches_of",
     "microseconds_of_calls",
     "take_turns",
 ]
@@ -21,6 +22,18 @@ __all__ = [
 _WARM = 3
 _COPIED = 1 << 30  # bytes
 Work = Callable[[], object]
+
+
+def launches_of(executable: Any, inputs: Iterable[Any], outputs: Iterable[Any]) -> Work:
+    """Return what puts the launches of a call with tensors on a GPU on the current stream."""
+    launches = executable.launches([each.data_ptr() for each in (*inputs, *outputs)])
+
+    def work() -> None:
+        stream = torch.cuda.current_stream().cuda_stream
+        for launch in launches:
+            launch(stream)
+
+    return work
 
 
 def captured(work: Work, count: int) -> Any:

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from bench.runners import RUNNERS, end_with_parent
+from bench.runners import RUNNERS
+from xyntra.compiler.orphans import end_with_parent
 
 __all__ = ["Busy", "Turn", "make_caller"]
 

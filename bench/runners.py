@@ -7,9 +7,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import signal
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,7 +14,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-__all__ = ["RUNNERS", "Bind", "Outputs", "Time", "end_with_parent", "make_runner"]
+from xyntra.compiler.orphans import end_with_parent
+
+__all__ = ["RUNNERS", "Bind", "Outputs", "Time", "make_runner"]
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -76,14 +75,6 @@ def make_runner(job: Mapping[str, Any]) -> Callable[[Outputs | Bind | Time], Any
         return _time(call, message.seconds, message.least)
 
     return answer
-
-
-def end_with_parent() -> None:
-    """Let this process be killed when the one that started it ends."""
-    # A process that is stopped while its parent is killed would otherwise stay for ever.
-    if sys.platform == "linux":
-        set_parent_death_signal = 1
-        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
 
 
 def _time(call: Callable[[], object], seconds: float, least: int) -> list[float]:

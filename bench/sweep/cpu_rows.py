@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from bench.accuracy import compare
 from bench.contest import Entrant, Pace, contest
-from bench.sweep.cuda_prepare import artifact
+from bench.sweep.folder import artifact
 from bench.sweep.networks import Network
 from bench.sweep.row import Row
 from verify.architectures.children import ChildFailure, call
@@ -30,7 +31,7 @@ def measure(row: Row | Network, folder: Path, threads: int, rounds: int) -> dict
         rounds: in each, everyone has a turn.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    path = artifact(folder, row, f"{row.seed}.onnx")
+    path = artifact(folder, row, "onnx")
     found: dict[str, Any] = {"name": row.name, "library": row.layer.library}
     found |= {"layer": row.layer.name, "dtype": "float32", "channels_last": row.channels_last}
     try:
@@ -64,13 +65,13 @@ def _judged(outcome: Any, inputs: dict[str, np.ndarray]) -> dict[str, Any]:
 
 
 def _distance(own: np.ndarray, other: np.ndarray) -> str | None:
-    if own.shape != other.shape or own.dtype != other.dtype:
-        return f"{own.dtype} {own.shape}, not {other.dtype} {other.shape}"
-    if own.dtype.kind != "f":
-        return None if np.array_equal(own, other) else f"{(own != other).sum()} elements differ"
-    scale = np.abs(other).max(initial=0.0)
-    far = np.abs(own - other).max(initial=0.0)
-    return None if far <= _RELATIVE * scale + 1e-6 else f"{far:.3g} off, of {scale:.3g}"
+    try:
+        far = compare({"": own}, {"": other}).absolute
+    except ValueError as error:
+        return str(error)
+    scale = float(np.abs(other[np.isfinite(other)]).max(initial=0.0))
+    allowed = _RELATIVE * scale + 1e-6 if other.dtype.kind == "f" else 0.0
+    return None if far <= allowed else f"{far:.3g} off, of {scale:.3g}"
 
 
 def _exported(row: Row | Network, path: Path) -> dict[str, np.ndarray]:
@@ -78,4 +79,4 @@ def _exported(row: Row | Network, path: Path) -> dict[str, np.ndarray]:
 
     if not path.exists():
         export(row, path)
-    return {f"x{index}": each.numpy() for index, each in enumerate(row.inputs("cpu"))}
+    return {f"x{index}": each.numpy() for index, each in enumerate(row.build()[1])}

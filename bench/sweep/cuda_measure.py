@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,10 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 import xyntra
-from bench.cuda_timing import captured, take_turns
+from bench.cuda_timing import captured, launches_of, take_turns
 from bench.sweep.checking import wrong_outputs
-from bench.sweep.cuda_prepare import artifact, compiled, note
+from bench.sweep.cuda_prepare import compiled, note
+from bench.sweep.folder import artifact
 from bench.sweep.networks import Network
 from bench.sweep.row import Row
 
@@ -47,8 +48,7 @@ def measure(
         return found
     torch.backends.cudnn.benchmark = True
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
-    module, _, dtype = row.build()
-    module, inputs = module.cuda(), row.inputs("cuda")
+    module, inputs, dtype = row.build("cuda")
     found["dtype"] = str(dtype).removeprefix("torch.")
     found["shapes"] = [list(each.shape) for each in inputs]
     executable = xyntra.load(artifact(folder, row, "xyn"), target="cuda")
@@ -74,17 +74,9 @@ def _unwritten(port: Any) -> torch.Tensor:
     return torch.zeros(port.shape, device="cuda", dtype=dtype) + (dtype != torch.bool)
 
 
-def _ours(executable: Any, inputs: Iterable[torch.Tensor], outputs: list[torch.Tensor]) -> Work:
+def _ours(executable: Any, inputs: Sequence[torch.Tensor], outputs: list[torch.Tensor]) -> Work:
     by_name = {f"x{index}": each for index, each in enumerate(inputs)}
-    arrays = [by_name[port.name] for port in executable.inputs] + outputs
-    launches = executable.launches([each.data_ptr() for each in arrays])
-
-    def work() -> None:
-        stream = torch.cuda.current_stream().cuda_stream
-        for launch in launches:
-            launch(stream)
-
-    return work
+    return launches_of(executable, [by_name[port.name] for port in executable.inputs], outputs)
 
 
 def _tuple(found: Any) -> tuple[torch.Tensor, ...]:

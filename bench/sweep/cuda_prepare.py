@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import time
@@ -13,16 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from bench.measure import write_json
+from bench.sweep.folder import artifact
 from bench.sweep.networks import Network
 from bench.sweep.row import Row
 from verify.architectures.children import ChildFailure, call
 
-__all__ = ["artifact", "compiled", "note", "prepare"]
-
-
-def artifact(folder: Path, row: Row | Network, suffix: str) -> Path:
-    """Return where something of a row is kept."""
-    return folder / f"{hashlib.sha256(row.name.encode()).hexdigest()[:16]}.{suffix}"
+__all__ = ["compiled", "note", "prepare"]
 
 
 def note(folder: Path, row: Row | Network) -> dict[str, Any]:
@@ -101,7 +96,6 @@ def _compile_peer(row: Row | Network) -> None:
     import torch
 
     torch.backends.cudnn.benchmark = False
-    module, _, _ = row.build()
-    inputs = [each.cuda() for each in row.inputs("cpu")]
-    compiled(module.cuda())(*inputs)
+    module, inputs, _ = row.build("cuda")
+    compiled(module)(*inputs)
     torch.cuda.synchronize()

@@ -20,8 +20,7 @@ __all__ = ["export"]
 
 def export(row: Row | Network, path: Path) -> None:
     """Write the module of a row with its weights; inputs are x0, x1 and so on."""
-    module, _, _ = row.build()
-    inputs = row.inputs("cpu")
+    module, inputs, _ = row.build()
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
     quiet = io.StringIO()
     with atomic_path(path) as temporary, warnings.catch_warnings():

@@ -40,37 +40,26 @@ class Network:
         """Unique in a sweep."""
         return f"{self.architecture} x{self.batch}"
 
-    def build(self) -> tuple[torch.nn.Module, list[Argument], torch.dtype]:
-        """Return the module on the CPU, the shapes of its inputs, and its dtype."""
+    def build(self, device: str = "cpu") -> tuple[torch.nn.Module, list[torch.Tensor], torch.dtype]:
+        """Return the module, its example inputs repeated for the batch, and its dtype."""
         import torch
 
-        dtype = torch.float16 if self.target == "cuda" else torch.float32
-        built = self._built()
-        inputs = [Argument(tuple(each.shape)) for each in built.inputs.values()]
-        return built.module.to(dtype), inputs, dtype
+        from verify.architectures.building import build
+        from verify.architectures.catalogue import load
 
-    def inputs(self, device: str) -> list[torch.Tensor]:
-        """Return the example inputs, repeated for the batch."""
-        import torch
-
-        found = list(self._built().inputs.values())
-        first = found[0].shape[0]
         dtype = torch.float16 if self.target == "cuda" else torch.float32
-        return [
-            self._repeated(each.to(dtype) if each.is_floating_point() else each, first).to(device)
-            for each in found
+        built = build(load()[self.architecture])
+        found = [
+            each.to(dtype) if each.is_floating_point() else each for each in built.inputs.values()
         ]
+        first = found[0].shape[0]
+        inputs = [self._repeated(each, first).to(device) for each in found]
+        return built.module.to(device, dtype), inputs, dtype
 
     def _repeated(self, tensor: torch.Tensor, first: int) -> torch.Tensor:
         if self.batch == 1 or not tensor.ndim or tensor.shape[0] != first:
             return tensor.contiguous()
         return tensor.repeat(self.batch, *[1] * (tensor.ndim - 1))
-
-    def _built(self):  # type: ignore[no-untyped-def]
-        from verify.architectures.building import build
-        from verify.architectures.catalogue import load
-
-        return build(load()[self.architecture])
 
 
 def networks(target: str, batches: Sequence[int], patterns: Sequence[str]) -> list[Network]:

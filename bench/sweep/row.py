@@ -114,6 +114,11 @@ class Draw:
         other = self.of(side, side, side, max(side * 3 // 4, 1))
         return batch, side, other
 
+    def picture(self, channels: int, heavy: int = 1) -> Argument:
+        """Return an image; `heavy` times as large, it would still fit the target."""
+        batch, height, width = self.image(channels * heavy)
+        return Argument((batch, channels, height, width))
+
 
 Make = Callable[[Draw], tuple["torch.nn.Module", Sequence[Argument]]]
 
@@ -182,10 +187,11 @@ class Row:
         dtype = rng.choice(_GPU_DTYPES) if self.target == "cuda" else "float32"
         return Draw(self.target, self.number, rng, dtype)
 
-    def build(self) -> tuple[torch.nn.Module, list[Argument], torch.dtype]:
-        """Return the module in its dtype on the CPU, in evaluation mode, and its inputs.
+    def build(self, device: str = "cpu") -> tuple[torch.nn.Module, list[torch.Tensor], torch.dtype]:
+        """Return the module in evaluation mode, random inputs for it, and the dtype of both.
 
-        Weights are the same at every call. An image with channels last is permuted by the module.
+        Weights are the same at every call, inputs at every call for one kind of device. An image
+        with channels last is permuted by the module.
         """
         import torch
 
@@ -204,15 +210,9 @@ class Row:
             module = module.to(memory_format=torch.channels_last)
             module = ChannelsLast(module)
             arguments = [_channels_last(each) for each in arguments]
-        return module, list(arguments), dtype
-
-    def inputs(self, device: str) -> list[torch.Tensor]:
-        """Return random inputs, the same at every call on one kind of device."""
-        import torch
-
-        _, arguments, dtype = self.build()
         generator = torch.Generator(device).manual_seed(self.seed)
-        return [each.sample(generator, dtype) for each in arguments]
+        inputs = [each.sample(generator, dtype) for each in arguments]
+        return module.to(device), inputs, dtype
 
 
 def _has_batch_norm(module: torch.nn.Module) -> bool:

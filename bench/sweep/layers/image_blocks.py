@@ -14,11 +14,6 @@ _LIBRARY = "timm"
 Made = tuple[nn.Module, list[Argument]]
 
 
-def _image(draw: Draw, channels: int, heavy: int = 4) -> Argument:
-    batch, height, width = draw.image(channels * heavy)
-    return Argument((batch, channels, height, width))
-
-
 class _Excite(nn.Module):
     """Squeeze and excitation: channels are scaled by what their means say."""
 
@@ -37,7 +32,7 @@ def excite(draw: Draw) -> Made:
     channels = draw.channels()
     hidden = max(channels // draw.of(4, 16), 4)
     kind = draw.of(("silu", "soft"), ("relu", "hard"))
-    return _Excite(channels, hidden, *kind), [_image(draw, channels, 1)]
+    return _Excite(channels, hidden, *kind), [draw.picture(channels)]
 
 
 @layer(_LIBRARY, "inverted residual", image=True, counts=(4, 4))
@@ -52,7 +47,7 @@ def inverted_residual(draw: Draw) -> Made:
         normed(nn.Conv2d(wide, channels, 1, bias=False), channels, None),
     ]
     module = Function(lambda m, x: x + m.inner(x), inner=nn.Sequential(*parts))
-    return module, [_image(draw, channels, 8)]
+    return module, [draw.picture(channels, 8)]
 
 
 @layer(_LIBRARY, "bottleneck", image=True, counts=(3, 3))
@@ -66,7 +61,7 @@ def bottleneck(draw: Draw) -> Made:
         normed(nn.Conv2d(inside, channels, 1, bias=False), channels, None),
     ]
     module = Function(lambda m, x: torch.relu(m.inner(x) + x), inner=nn.Sequential(*parts))
-    return module, [_image(draw, channels)]
+    return module, [draw.picture(channels, 4)]
 
 
 class _GlobalResponse(nn.Module):
@@ -112,7 +107,7 @@ def channel_attention(draw: Draw) -> Made:
         return x * weights[:, :, None, None]
 
     conv = nn.Conv1d(1, 1, 3, padding=1, bias=False)
-    return Function(work, conv=conv), [_image(draw, channels, 1)]
+    return Function(work, conv=conv), [draw.picture(channels)]
 
 
 @layer(_LIBRARY, "spatial attention", image=True)
@@ -124,7 +119,7 @@ def spatial_attention(draw: Draw) -> Made:
         return x * torch.sigmoid(m.conv(summary))
 
     conv = nn.Conv2d(2, 1, 7, padding=3, bias=False)
-    return Function(work, conv=conv), [_image(draw, channels, 1)]
+    return Function(work, conv=conv), [draw.picture(channels)]
 
 
 @layer(_LIBRARY, "pooling as mixing", image=True)
@@ -137,7 +132,7 @@ def pool_former(draw: Draw) -> Made:
         return x + (m.pool(y) - y) * m.scale[:, None, None]
 
     module = Function(work, norm=nn.GroupNorm(1, channels), pool=pool, scale=torch.rand(channels))
-    return module, [_image(draw, channels, 1)]
+    return module, [draw.picture(channels)]
 
 
 @layer(_LIBRARY, "feature pyramid", image=True)
@@ -202,7 +197,7 @@ def shuffle_unit(draw: Draw) -> Made:
         kept, used = x.chunk(2, 1)
         return functional.channel_shuffle(torch.cat((kept, m.inner(used)), 1), 2)
 
-    return Function(work, inner=nn.Sequential(*parts)), [_image(draw, 2 * half)]
+    return Function(work, inner=nn.Sequential(*parts)), [draw.picture(2 * half, 4)]
 
 
 @layer(_LIBRARY, "dense block", image=True)
@@ -222,7 +217,7 @@ def dense_block(draw: Draw) -> Made:
             x = torch.cat((x, each(x)), 1)
         return x
 
-    return Function(work, layers=layers), [_image(draw, channels)]
+    return Function(work, layers=layers), [draw.picture(channels, 4)]
 
 
 @layer(_LIBRARY, "window attention")

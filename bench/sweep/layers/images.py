@@ -14,11 +14,6 @@ _LIBRARY = "timm"
 Made = tuple[nn.Module, list[Argument]]
 
 
-def _image(draw: Draw, channels: int, heavy: int = 1) -> Argument:
-    batch, height, width = draw.image(channels * heavy)
-    return Argument((batch, channels, height, width))
-
-
 def _activation(draw: Draw) -> str:
     return str(draw.of("relu", "silu", "hardswish", "gelu", "leaky_relu"))
 
@@ -28,7 +23,7 @@ def convolution(draw: Draw) -> Made:
     channels = draw.channels()
     outputs, stride = draw.of(channels, 2 * channels, channels + 8), draw.of(1, 1, 2)
     conv = nn.Conv2d(channels, outputs, 3, stride, 1, bias=False)
-    return normed(conv, outputs, _activation(draw)), [_image(draw, channels, 4)]
+    return normed(conv, outputs, _activation(draw)), [draw.picture(channels, 4)]
 
 
 @layer(_LIBRARY, "pointwise convolution", image=True, counts=(4, 4))
@@ -36,7 +31,7 @@ def pointwise(draw: Draw) -> Made:
     channels = draw.channels()
     outputs = draw.of(channels, 4 * channels, max(channels // 4, 8), 6 * channels)
     conv = nn.Conv2d(channels, outputs, 1, bias=False)
-    return normed(conv, outputs, draw.of(None, _activation(draw))), [_image(draw, channels, 4)]
+    return normed(conv, outputs, draw.of(None, _activation(draw))), [draw.picture(channels, 4)]
 
 
 @layer(_LIBRARY, "stem", image=True, counts=(4, 4))
@@ -44,7 +39,7 @@ def stem(draw: Draw) -> Made:
     channels, inputs = draw.of(16, 24, 32, 40, 64, 96), draw.of(1, 3, 3)
     size, stride = draw.of((7, 2), (3, 2), (3, 1), (5, 2))
     conv = nn.Conv2d(inputs, channels, size, stride, size // 2, bias=False)
-    image = _image(draw, channels, 1).channel(inputs)
+    image = draw.picture(channels, 1).channel(inputs)
     return normed(conv, channels, _activation(draw)), [image]
 
 
@@ -60,7 +55,7 @@ def patches(draw: Draw) -> Made:
 def depthwise(draw: Draw) -> Made:
     channels, size, stride = draw.channels(), draw.of(3, 5, 7, 9), draw.of(1, 1, 2)
     conv = nn.Conv2d(channels, channels, size, stride, size // 2, groups=channels, bias=False)
-    return normed(conv, channels, draw.of(None, _activation(draw))), [_image(draw, channels)]
+    return normed(conv, channels, draw.of(None, _activation(draw))), [draw.picture(channels)]
 
 
 @layer(_LIBRARY, "large depthwise convolution", image=True)
@@ -76,7 +71,7 @@ def grouped(draw: Draw) -> Made:
     inside, groups = draw.of(4, 8, 16, 24, 40, 64), draw.of(2, 4, 8, 32)
     channels, stride = inside * groups, draw.of(1, 1, 2)
     conv = nn.Conv2d(channels, channels, 3, stride, 1, groups=groups, bias=False)
-    return normed(conv, channels, "relu"), [_image(draw, channels, 4)]
+    return normed(conv, channels, "relu"), [draw.picture(channels, 4)]
 
 
 @layer(_LIBRARY, "dilated convolution", image=True, counts=(4, 4))
@@ -94,7 +89,7 @@ def factorized(draw: Draw) -> Made:
     across = nn.Conv2d(channels, channels, (1, size), padding=(0, size // 2), bias=False)
     down = nn.Conv2d(channels, channels, (size, 1), padding=(size // 2, 0), bias=False)
     parts = [normed(across, channels, "relu"), normed(down, channels, "relu")]
-    return nn.Sequential(*parts), [_image(draw, channels, 4)]
+    return nn.Sequential(*parts), [draw.picture(channels, 4)]
 
 
 @layer(_LIBRARY, "norm over channels", image=True, counts=(4, 2))
@@ -104,27 +99,27 @@ def layer_norm(draw: Draw) -> Made:
     def work(m: nn.Module, x: Tensor) -> Tensor:
         return m.norm(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
 
-    return Function(work, norm=nn.LayerNorm(channels)), [_image(draw, channels)]
+    return Function(work, norm=nn.LayerNorm(channels)), [draw.picture(channels)]
 
 
 @layer(_LIBRARY, "instance norm", image=True)
 def instance_norm(draw: Draw) -> Made:
     channels = draw.channels()
     norm = nn.InstanceNorm2d(channels, affine=True)
-    return nn.Sequential(norm, act("relu")), [_image(draw, channels)]
+    return nn.Sequential(norm, act("relu")), [draw.picture(channels)]
 
 
 @layer(_LIBRARY, "norm over a whole image", image=True)
 def one_group(draw: Draw) -> Made:
     channels = draw.channels()
-    return nn.GroupNorm(1, channels), [_image(draw, channels)]
+    return nn.GroupNorm(1, channels), [draw.picture(channels)]
 
 
 @layer(_LIBRARY, "max pooling", image=True, counts=(2, 2))
 def max_pooling(draw: Draw) -> Made:
     channels = draw.channels()
     size, stride = draw.of((3, 2), (2, 2), (5, 1), (3, 1))
-    return nn.MaxPool2d(size, stride, size // 2), [_image(draw, channels)]
+    return nn.MaxPool2d(size, stride, size // 2), [draw.picture(channels)]
 
 
 @layer(_LIBRARY, "average pooling", image=True, counts=(2, 2))
@@ -133,7 +128,7 @@ def average_pooling(draw: Draw) -> Made:
     size, stride = draw.of((3, 1), (2, 2), (3, 2))
     counted = draw.of(True, False)
     pool = nn.AvgPool2d(size, stride, size // 2, count_include_pad=counted)
-    return pool, [_image(draw, channels)]
+    return pool, [draw.picture(channels)]
 
 
 @layer(_LIBRARY, "blur pooling", image=True)
@@ -146,7 +141,7 @@ def blur_pooling(draw: Draw) -> Made:
         padded = functional.pad(x, (1, 1, 1, 1), mode="reflect")
         return functional.conv2d(padded, m.kernel, stride=2, groups=channels)
 
-    return Function(work, kernel=kernel), [_image(draw, channels)]
+    return Function(work, kernel=kernel), [draw.picture(channels)]
 
 
 @layer(_LIBRARY, "global pooling and classifier", image=True)
@@ -160,14 +155,14 @@ def classifier(draw: Draw) -> Made:
 @layer(_LIBRARY, "channel shuffle", image=True)
 def channel_shuffle(draw: Draw) -> Made:
     channels, groups = draw.of(48, 96, 116, 232), draw.of(2, 4)
-    return nn.ChannelShuffle(groups), [_image(draw, channels)]
+    return nn.ChannelShuffle(groups), [draw.picture(channels)]
 
 
 @layer(_LIBRARY, "activation", image=True, counts=(4, 2))
 def activation(draw: Draw) -> Made:
     channels = draw.channels()
     name = draw.of("hardswish", "mish", "gelu", "silu")
-    return act(name), [_image(draw, channels)]
+    return act(name), [draw.picture(channels)]
 
 
 @layer(_LIBRARY, "prelu and scale", image=True)
@@ -177,7 +172,7 @@ def prelu(draw: Draw) -> Made:
     def work(m: nn.Module, x: Tensor, y: Tensor) -> Tensor:
         return m.prelu(x) * m.scale[:, None, None] + y
 
-    image = _image(draw, channels)
+    image = draw.picture(channels)
     module = Function(work, prelu=nn.PReLU(channels), scale=torch.rand(channels))
     return module, [image, image]
 

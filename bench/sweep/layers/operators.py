@@ -14,12 +14,6 @@ _LIBRARY = "torch"
 Made = tuple[nn.Module, list[Argument]]
 
 
-def _volume(draw: Draw) -> Argument:
-    channels = draw.channels()
-    batch, height, width = draw.image(channels)
-    return Argument((batch, channels, height, width))
-
-
 def _tokens(draw: Draw) -> Argument:
     width = draw.width()
     return Argument((*draw.rows(width), width))
@@ -34,7 +28,9 @@ def permutation(draw: Draw) -> Made:
 @layer(_LIBRARY, "permutation of images", counts=(3, 2))
 def image_permutation(draw: Draw) -> Made:
     order = draw.of((0, 2, 3, 1), (0, 3, 1, 2), (0, 1, 3, 2), (2, 3, 0, 1))
-    return Function(lambda x: torch.relu(x.permute(order)).contiguous()), [_volume(draw)]
+    return Function(lambda x: torch.relu(x.permute(order)).contiguous()), [
+        draw.picture(draw.channels())
+    ]
 
 
 @layer(_LIBRARY, "concatenation", counts=(4, 2))
@@ -59,13 +55,13 @@ def interleaving(draw: Draw) -> Made:
 @layer(_LIBRARY, "padding", counts=(4, 2))
 def padding(draw: Draw) -> Made:
     mode, sizes = draw.of("constant", "reflect", "replicate"), draw.of((1, 1, 1, 1), (3, 2, 0, 1))
-    return Function(lambda x: functional.pad(x, sizes, mode)), [_volume(draw)]
+    return Function(lambda x: functional.pad(x, sizes, mode)), [draw.picture(draw.channels())]
 
 
 @layer(_LIBRARY, "flip and roll")
 def flip_and_roll(draw: Draw) -> Made:
     dim, by = draw.of(2, 3), draw.of(1, 3)
-    return Function(lambda x: x.flip(dim) + x.roll(by, dim)), [_volume(draw)]
+    return Function(lambda x: x.flip(dim) + x.roll(by, dim)), [draw.picture(draw.channels())]
 
 
 @layer(_LIBRARY, "strided slices")
@@ -73,7 +69,7 @@ def slices(draw: Draw) -> Made:
     def work(x: Tensor) -> Tensor:
         return x[:, :, ::2, ::2] + x[:, :, 1::2, 1::2]
 
-    volume = _volume(draw)
+    volume = draw.picture(draw.channels())
     n, c, h, w = volume.shape
     return Function(work), [Argument((n, c, h // 2 * 2 or 2, w // 2 * 2 or 2))]
 
@@ -112,7 +108,7 @@ def choice(draw: Draw) -> Made:
 
 @layer(_LIBRARY, "arithmetic with broadcasts", counts=(4, 2))
 def broadcasts(draw: Draw) -> Made:
-    volume = _volume(draw)
+    volume = draw.picture(draw.channels())
     n, c, h, w = volume.shape
     shape = draw.of((c, 1, 1), (n, c, 1, 1), (h, w), (n, 1, h, w), (1, c, 1, w))
 

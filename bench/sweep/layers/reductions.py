@@ -23,12 +23,6 @@ def _matrix(draw: Draw) -> Argument:
     return Argument((min(long, limit // narrow), narrow))
 
 
-def _volume(draw: Draw) -> Argument:
-    channels = draw.channels()
-    batch, height, width = draw.image(channels)
-    return Argument((batch, channels, height, width))
-
-
 @layer(_LIBRARY, "mean and deviation of columns", counts=(4, 2))
 def column_statistics(draw: Draw) -> Made:
     return Function(lambda x: (x.mean(0), x.std(0))), [_matrix(draw)]
@@ -55,7 +49,7 @@ def batch_statistics(draw: Draw) -> Made:
         variance, mean = torch.var_mean(x, dims, keepdim=True)
         return (x - mean) * torch.rsqrt(variance + 1e-3)
 
-    return Function(work), [_volume(draw)]
+    return Function(work), [draw.picture(draw.channels())]
 
 
 @layer(_LIBRARY, "whole reduction")
@@ -63,7 +57,7 @@ def whole(draw: Draw) -> Made:
     def work(x: Tensor, y: Tensor) -> Tensor:
         return (x - y).square().mean()
 
-    volume = _volume(draw)
+    volume = draw.picture(draw.channels())
     return Function(work), [volume, volume]
 
 
@@ -97,7 +91,7 @@ def sorting(draw: Draw) -> Made:
 
 @layer(_LIBRARY, "softmax over channels", counts=(3, 2))
 def channel_softmax(draw: Draw) -> Made:
-    return Function(lambda x: torch.softmax(x, 1)), [_volume(draw)]
+    return Function(lambda x: torch.softmax(x, 1)), [draw.picture(draw.channels())]
 
 
 @layer(_LIBRARY, "softmax of rows", counts=(3, 1))
@@ -122,7 +116,7 @@ def value_range(draw: Draw) -> Made:
         least, most = x.amin((2, 3), keepdim=True), x.amax((2, 3), keepdim=True)
         return (x - least) / (most - least + 1e-3)
 
-    return Function(work), [_volume(draw)]
+    return Function(work), [draw.picture(draw.channels())]
 
 
 @layer(_LIBRARY, "distances of points")
