@@ -46,18 +46,22 @@ class Tensor:
         return len(self.shape)
 
 
+class ShapeError(ValueError):
+    """Sizes that were given do not fit each other."""
+
+
 Operand = Union[Tensor, "np.ndarray"]  # numpy itself is loaded by those who hold arrays
 """A tensor of the program, or an array known at compile time."""
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """The common shape by numpy's rule; ValueError when there is none."""
+    """The common shape by numpy's rule; ShapeError when there is none."""
     rank = max((len(shape) for shape in shapes), default=0)
     result = [1] * rank
     for shape in shapes:
         for position, size in enumerate(shape, rank - len(shape)):
             if size != 1 and result[position] not in (1, size):
-                raise ValueError(f"shapes {', '.join(map(str, shapes))} do not broadcast")
+                raise ShapeError(f"shapes {', '.join(map(str, shapes))} do not broadcast")
             result[position] = size if size != 1 else result[position]
     return tuple(result)
 
@@ -88,10 +92,10 @@ class TensorBuilder:
         """The MLIR type of a tensor.
 
         Raises:
-            ValueError: a dimension is not one that 64 bits hold.
+            ShapeError: a dimension is not one that 64 bits hold.
         """
         if any(not 0 <= size < 1 << 63 for size in shape):
-            raise ValueError(f"{list(shape)} is not the shape of a tensor")
+            raise ShapeError(f"{list(shape)} is not the shape of a tensor")
         return ir.RankedTensorType.get(shape, mlir_type(dtype, self.context), loc=self.location)
 
     def emit(
@@ -305,7 +309,7 @@ class TensorBuilder:
         if tuple(shape) == source.shape:
             return source
         if prod(tuple(shape)) != prod(source.shape):
-            raise ValueError(f"shape {source.shape} has not as many elements as {tuple(shape)}")
+            raise ShapeError(f"shape {source.shape} has not as many elements as {tuple(shape)}")
         if 0 in (source.rank, len(shape)):
             name = "tensor.collapse_shape" if source.rank else "tensor.expand_shape"
             return self._reassociate(name, source, shape, [])

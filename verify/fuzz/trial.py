@@ -45,7 +45,7 @@ def _run(trial: Callable[[], str], answers: Any) -> None:
     try:
         found = trial()
     except XyntraError as error:
-        unforeseen = error.code in ("internal-error", "pass-crashed")
+        unforeseen = error.code in ("import-failed", "internal-error", "pass-crashed")
         found = f"{'unforeseen' if unforeseen else 'refused'}: {error.code}"
         if unforeseen:
             found = f"{found} {error.place} {error.cause}"

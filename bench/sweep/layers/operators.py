@@ -22,7 +22,10 @@ def _tokens(draw: Draw) -> Argument:
 @layer(_LIBRARY, "permutation", counts=(5, 3))
 def permutation(draw: Draw) -> Made:
     order = draw.of((0, 2, 1), (1, 0, 2), (2, 1, 0), (2, 0, 1))
-    return Function(lambda x: x.permute(order).contiguous()), [_tokens(draw)]
+    # clone() and not contiguous(), which copies nothing where dimensions of one element move
+    return Function(lambda x: x.permute(order).clone(memory_format=torch.contiguous_format)), [
+        _tokens(draw)
+    ]
 
 
 @layer(_LIBRARY, "permutation of images", counts=(3, 2))

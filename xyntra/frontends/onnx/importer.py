@@ -30,6 +30,7 @@ from xyntra.frontends.onnx.conditions import Conditions
 from xyntra.frontends.onnx.control_flow import import_control_flow
 from xyntra.frontends.onnx.fold import fold
 from xyntra.frontends.onnx.functions import bound_nodes, schema_function
+from xyntra.frontends.onnx.import_failures import failure_of_import
 from xyntra.frontends.onnx.input_shapes import FIXED_BY, bind_inputs
 from xyntra.frontends.onnx.interface import dtype_name
 from xyntra.frontends.onnx.names import check_texts
@@ -329,13 +330,7 @@ class _Importer:
         except XyntraError:
             raise
         except Exception as error:
-            # Whatever numpy or the bindings say about sizes that do not fit is about this node.
-            raise ModelError(
-                "node-invalid",
-                f"{node.op_type}: the inputs do not fit the operator",
-                place=f"node '{node.label}'",
-                cause=f"{type(error).__name__}: {error}",
-            ) from error
+            raise failure_of_import(node, error) from error
 
     def _subgraph(
         self, scope: Scope, depth: int, graph: onnx.GraphProto, inputs: Sequence[Result]
