@@ -194,6 +194,55 @@ def test_booleans_are_left_to_scalar_loops(compiled):
     np.testing.assert_array_equal(kernel(x, rows, columns)[0], np.tile(x[rows, columns], (4, 1)))
 
 
+SAMPLED = """
+    func.func @k(%a: tensor<{channels}x{size}xf32>, %g: tensor<{n}x3xf32>)
+        -> tensor<{channels}x{n}xf32> {{
+      %first = arith.constant 0.0 : f32
+      %last = arith.constant {last} : f32
+      %half = arith.constant 0.5 : f32
+      %e = tensor.empty() : tensor<{channels}x{n}xf32>
+      %d = linalg.generic {{indexing_maps = [affine_map<(c, x) -> (x, 1)>,
+          affine_map<(c, x) -> (x, 2)>, affine_map<(c, x) -> (c, x)>],
+          iterator_types = ["parallel", "parallel"]}}
+        ins(%g, %g : tensor<{n}x3xf32>, tensor<{n}x3xf32>)
+        outs(%e: tensor<{channels}x{n}xf32>) {{
+      ^bb0(%p: f32, %q: f32, %o: f32):
+        %scaled = arith.mulf %p, %last : f32
+        %low = arith.maxnumf %scaled, %first : f32
+        %high = arith.minnumf %low, %last : f32
+        %number = arith.fptosi %high : f32 to i32
+        %x = arith.index_cast %number : i32 to index
+        %c = linalg.index 0 : index
+        %v = tensor.extract %a[%c, %x] : tensor<{channels}x{size}xf32>
+        %w = arith.addf %q, %half : f32
+        %t = arith.mulf %v, %w : f32
+        linalg.yield %t : f32
+      }} -> tensor<{channels}x{n}xf32>
+      return %d : tensor<{channels}x{n}xf32>
+    }}"""
+
+
+@pytest.mark.parametrize("machine", ["narrow", "wide"])
+@pytest.mark.parametrize("told", [None, {"vector": 4}, {"vector": 2, "reused": True}], ids=str)
+@pytest.mark.parametrize("sizes", [(5, 7, 37), (3, 100, 16), (2, 4, 4), (1, 9, 50)], ids=str)
+def test_places_that_are_computed_once_for_all_channels(lowered_by, compiled, sizes, told, machine):
+    """Operands whose lanes lie three elements apart, and a NaN among the places."""
+    channels, size, n = sizes
+    text = SAMPLED.format(channels=channels, size=size, n=n, last=f"{size - 1}.0")
+    told = None if channels == 1 else told
+    if told is None:
+        kernel = compiled(text, options=OPTIONS[machine])
+        assert schedule(kernel).startswith("gathered-rows")
+        assert ("reused" in schedule(kernel)) == (channels > 1)
+    else:
+        kernel = lowered_by(text, edited(told), OPTIONS[machine])
+    x, grid = RNG.standard_normal((channels, size)), RNG.uniform(-0.2, 1.2, (n, 3))
+    x, grid = x.astype(np.float32), grid.astype(np.float32)
+    grid[0, 1] = np.nan
+    places = np.clip(np.nan_to_num(grid[:, 1]) * np.float32(size - 1), 0, size - 1).astype(int)
+    np.testing.assert_array_equal(kernel(x, grid)[0], x[:, places] * (grid[:, 2] + np.float32(0.5)))
+
+
 EDITS = {
     "as-it-stands": {"vector": 8, "separable": False},
     "narrow": {"vector": 2, "separable": True},
@@ -228,6 +277,7 @@ REFUSED = {
         {"vector": 8, "separable": True},
         "separable = true: it is no sum of rows",
     ),
+    "reused": ("ragged", {"vector": 4, "reused": True}, "reused = true: no loop can go inside"),
 }
 
 
