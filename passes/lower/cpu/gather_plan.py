@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from math import prod
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.emitter import Choices
@@ -27,6 +28,7 @@ _LOAD = "memref.load"
 _MAX_TERMS = 64
 _MAX_SPAN = 1 << 31  # places of lanes have 32 bits
 _LEAST = 4  # iterations of the innermost loop
+_MANY_ROWS = 8  # which pay for looking through a table of columns first
 _LEAST_REUSED = 8  # operations on vectors that a loop inside is worth
 _MAX_COPIES = 4  # of one element, side by side; more are copied by a loop of their own
 _ROW_COST = 0.2  # to add one element to a row, in gathered elements
@@ -49,12 +51,14 @@ class GatherChoices(Choices):
         past_caches: whether the result is stored past the caches.
         separable: whether the rows of a sum over rows and columns are added first.
         reused: whether a loop along which places are the same goes inside the one over vectors.
+        runs: whether columns that are neighbours, as a table of them says, are read as such.
     """
 
     vector: int = 0
     past_caches: bool = False
     separable: bool = False
     reused: bool = False
+    runs: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,8 @@ class GatherPlan:
         kinds: of all arguments and results in the body.
         separable: what the body yields, where that is such a sum.
         reuse: the loop that can go inside the one over vectors; None where that saves little.
+        table: the number of the input that holds the column of every lane, the same for many rows;
+            None where columns come from elsewhere.
     """
 
     nest: LinearNest
@@ -108,6 +114,7 @@ class GatherPlan:
     kinds: dict[ir.Value, Kind]
     separable: Separable | None
     reuse: Reuse | None
+    table: int | None
 
     @property
     def repeats(self) -> int:
@@ -145,7 +152,9 @@ def plan_gathers(nest: LinearNest) -> GatherPlan | None:
     reuse = None if element is not None or separable is not None else _reuse(nest, outer, kinds)
     if element is None and not _takes_apart(nest, lanes[0], kinds, reuse):
         return None
-    found = GatherPlan(nest, tuple(outer), lanes[0], element, kinds, separable, reuse)
+    is_plain = element is None and separable is None and reuse is None
+    table = _table(nest, lanes[0], kinds) if is_plain else None
+    found = GatherPlan(nest, tuple(outer), lanes[0], element, kinds, separable, reuse, table)
     return found if found.extent >= _LEAST else None
 
 
@@ -158,6 +167,32 @@ def _reuse(nest: LinearNest, outer: Sequence[int], kinds: dict[ir.Value, Kind]) 
         if saved > most and moving:
             best, most = Reuse(number, moving), saved
     return best
+
+
+def _table(nest: LinearNest, lane: int, kinds: dict[ir.Value, Kind]) -> int | None:
+    """Return the input from which all columns come that are looked up; None where there is none."""
+    rows = prod(loop.extent for number, loop in enumerate(nest.loops) if number != lane)
+    if rows < _MANY_ROWS:
+        return None
+    columns = set()
+    for view in nest.body.operations:
+        op = view.operation
+        if op.name != _LOAD:
+            continue
+        places = list(op.operands)[1:]
+        found = [place for place in places if kinds.get(place) is Kind.LANES]
+        if not found:
+            continue
+        if not _looks_up_a_column(op, kinds) or isinstance(found[0].owner, ir.Block):
+            return None
+        columns.add(found[0].owner.operation.operands[0])
+    arguments = list(nest.body.arguments)[: len(nest.inputs)]
+    if len(columns) != 1 or (column := columns.pop()) not in arguments:
+        return None
+    number = arguments.index(column)
+    access = nest.inputs[number]
+    is_table = all(not step for i, step in enumerate(access.strides) if i != lane)
+    return number if is_table and access.strides[lane] == 1 else None
 
 
 def _moving(nest: LinearNest, loop: int) -> frozenset[ir.Value]:

@@ -5,13 +5,14 @@ What is the same for a whole row is computed before it: LLVM cannot move loads o
 stores, as it does not know that they are of other memory. Places that differ from lane to lane are
 gathered. Of a sum that is separable, the rows are added into memory of the length of one first.
 Places that are the same in every channel are computed once for a vector of them, around a loop over
-channels.
+channels. Columns that a table holds are often neighbours for most of a row, as where an image is
+padded with its own elements: the table is looked through once, and such a run is read as vectors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from torch_mlir.dialects import arith, scf
@@ -21,6 +22,7 @@ from xyntra.dialects.scalar import emit
 from xyntra.passes.cloning import repeat
 from xyntra.passes.lower.cpu.gather_plan import GatherChoices, GatherPlan, Kind, Reuse, Separable
 from xyntra.passes.lower.cpu.streams import Streams
+from xyntra.passes.lower.cpu.table_runs import longest_run
 from xyntra.passes.lower.nests.kernel_function import terminator
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import (
@@ -53,6 +55,8 @@ class GatheredRows:
         separable: the sum to compute row by row; None to compute the body as it stands.
         reuse: the loop to put inside the one over vectors; None to leave it outside.
         flat: flat views of the memory in which the body looks elements up.
+        table: the columns, where runs of neighbours are looked for.
+        ahead: how far columns are ahead of lanes, where they are neighbours.
     """
 
     plan: GatherPlan
@@ -61,6 +65,8 @@ class GatheredRows:
     separable: Separable | None
     reuse: Reuse | None
     flat: dict[ir.Value, ir.Value]
+    table: Access | None = None
+    ahead: ir.Value | None = None
 
     @classmethod
     def of(cls, plan: GatherPlan, told: GatherChoices) -> GatheredRows:
@@ -70,7 +76,9 @@ class GatheredRows:
         flat = {memory: flattened(memory) for memory in memories}
         separable = plan.separable if told.separable else None
         reuse = plan.reuse if told.reused else None
-        return cls(plan, told.vector, told.past_caches, separable, reuse, flat)
+        has_table = told.runs and plan.table is not None
+        table = plan.nest.inputs[plan.table or 0] if has_table else None
+        return cls(plan, told.vector, told.past_caches, separable, reuse, flat, table)
 
     def emit(self) -> None:
         """Emit all loops."""
@@ -80,7 +88,40 @@ class GatheredRows:
             for number in self.plan.outer
             if number != inner
         ]
-        nested_loops(extents, {}, self._row, parallel=True)
+        if self.table is None:
+            nested_loops(extents, {}, self._row, parallel=True)
+            return
+        first, end = longest_run(self.table, self.plan.extent)
+        column = load(self.table, plus(index(self.table.offset), first))
+        step = arith.index_cast(ir.IndexType.get(), column)
+        run = _Run(first, end, arith.subi(step, first))
+        is_long = arith.cmpi(arith.CmpIPredicate.sge, arith.subi(end, first), index(2 * self.lanes))
+        branch = scf.IfOp(is_long, has_else=True)
+        for block, body in (
+            (branch.then_block, lambda place: self._row_with_run(place, run)),
+            (branch.else_block, self._row),
+        ):
+            with ir.InsertionPoint(block):
+                nested_loops(extents, {}, body, parallel=True)
+                scf.YieldOp([])
+
+    def _row_with_run(self, position: Position, run: _Run) -> None:
+        """Emit a row of which the lanes of `run` read neighbours."""
+        output = self.plan.nest.outputs[0]
+        uniform = self._uniform(position, {}, _all)
+
+        def at(rows: GatheredRows, start: ir.Value) -> None:
+            value = rows._vector(position, start, uniform, None)
+            _store(value, output, plus(offset(output, position), start), past_caches=False)
+
+        single, together = replace(self, lanes=1), replace(self, ahead=run.ahead)
+        with loop(run.first) as number:
+            at(single, number)
+        with loop(arith.ceildivui(arith.subi(run.end, run.first), index(self.lanes))) as number:
+            start = plus(run.first, arith.muli(number, index(self.lanes)))
+            at(together, arith.minsi(start, arith.subi(run.end, index(self.lanes))))
+        with loop(arith.subi(index(self.plan.extent), run.end)) as number:
+            at(single, plus(run.end, number))
 
     def _row(self, position: Position) -> None:
         if self.reuse is not None:
@@ -238,6 +279,8 @@ class GatheredRows:
         base = plus(index(0), *known)
         if Kind.LANES not in kinds:
             return _load(flat, plus(base, start), self.lanes)
+        if self.ahead is not None:
+            return _load(flat, plus(base, start, self.ahead), self.lanes)
         parts = [
             _scaled(values[place], step, self.lanes)
             for place, step, kind in zip(places, steps, kinds, strict=True)
@@ -301,6 +344,18 @@ class GatheredRows:
             factors = [self._lanes_of(each, values, uniform) for each in weights]
             products.append(reduce(multiply, factors, element))
         return reduce(add, products)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Lanes of which each reads the element behind that of the one before: the first, and the end.
+
+    `ahead` is how far what they read is ahead of them.
+    """
+
+    first: ir.Value
+    end: ir.Value
+    ahead: ir.Value
 
 
 def _all(_: ir.Value) -> bool:

@@ -243,8 +243,9 @@ class _GatheredRows(_Loops):
         lanes = min(widest, 1 << (found.extent.bit_length() - 1))
         moved = moved_bytes([found.nest], lambda memory: is_private(memory, place.operations[:1]))
         reused = found.reuse is not None
-        past_caches = moved >= machine.cache_bytes and not reused
-        return GatherChoices(lanes, past_caches, found.separable is not None, reused)
+        runs = found.table is not None
+        past_caches = moved >= machine.cache_bytes and not (reused or runs)
+        return GatherChoices(lanes, past_caches, found.separable is not None, reused, runs)
 
     def check(self, place: _Run, choices: GatherChoices) -> None:
         found = plan_gathers(place.shared(1).nests[0])
@@ -259,8 +260,10 @@ class _GatheredRows(_Loops):
         require(is_legal, place, "separable", choices.separable, "it is no sum of rows")
         is_legal = found.reuse is not None or not choices.reused
         require(is_legal, place, "reused", choices.reused, "no loop can go inside")
-        is_legal = not (choices.reused and choices.past_caches)
-        allowed = "reused = true stores no rows from end to end"
+        is_legal = found.table is not None or not choices.runs
+        require(is_legal, place, "runs", choices.runs, "no table of many rows holds the columns")
+        is_legal = not (choices.past_caches and (choices.reused or choices.runs))
+        allowed = "reused or runs = true stores no rows from end to end"
         require(is_legal, place, "past_caches", choices.past_caches, allowed)
 
     def emit(self, place: _Run, choices: GatherChoices) -> None:
@@ -274,7 +277,7 @@ class _GatheredRows(_Loops):
     def space(self, place: _Run, machine: LoweringOptions) -> Iterator[GatherChoices]:
         widest = machine.vector_bits // _BITS
         for vector in (widest, widest // 2):
-            for told in product((False, True), repeat=3):
+            for told in product((False, True), repeat=4):
                 yield GatherChoices(vector, *told)
 
 

@@ -169,6 +169,55 @@ LOOKED_UP = """
     }}"""
 
 
+COLUMNS = """
+    func.func @k(%a: tensor<{rows}x{width}x{kind}>, %t: tensor<{n}x{place}>, %r: tensor<{rows}xi32>)
+        -> tensor<{rows}x{n}x{kind}> {{
+      %e = tensor.empty() : tensor<{rows}x{n}x{kind}>
+      %d = linalg.generic {{indexing_maps = [affine_map<(r, x) -> (x)>, affine_map<(r, x) -> (r)>,
+          affine_map<(r, x) -> (r, x)>], iterator_types = ["parallel", "parallel"]}}
+        ins(%t, %r : tensor<{n}x{place}>, tensor<{rows}xi32>)
+        outs(%e: tensor<{rows}x{n}x{kind}>) {{
+      ^bb0(%p: {place}, %q: i32, %o: {kind}):
+        %x = arith.index_cast %p : {place} to index
+        %y = arith.index_cast %q : i32 to index
+        %v = tensor.extract %a[%y, %x] : tensor<{rows}x{width}x{kind}>
+        linalg.yield %v : {kind}
+      }} -> tensor<{rows}x{n}x{kind}>
+      return %d : tensor<{rows}x{n}x{kind}>
+    }}"""
+
+
+TABLES = {
+    "reflect": lambda width: np.pad(np.arange(width), (3, 2), "reflect"),
+    "edge": lambda width: np.pad(np.arange(width), (1, 4), "edge"),
+    "wrap": lambda width: np.pad(np.arange(width), (2, 2), "wrap"),
+    "in order": np.arange,
+    "a part": lambda width: np.arange(5, width),
+    "backwards": lambda width: np.arange(width)[::-1],
+    "random": lambda width: RNG.integers(0, width, width + 3),
+    "two halves": lambda width: np.roll(np.arange(width), width // 2),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("width", [12, 50, 130])
+@pytest.mark.parametrize(("kind", "place"), [("f32", "i64"), ("f64", "i32"), ("i32", "i32")])
+def test_runs_of_neighbouring_columns(compiled, name, width, kind, place):
+    table = TABLES[name](width)
+    text = COLUMNS.format(rows=9, width=width, n=len(table), kind=kind, place=place)
+    kernel = compiled(text, options=WIDE)
+    assert "runs" in schedule(kernel)
+    x = RNG.integers(-1000, 1000, (9, width)).astype(DTYPES[kind])
+    rows = RNG.integers(0, 9, 9).astype("i4")
+    result = kernel(x, table.astype("i4" if place == "i32" else "i8"), rows)[0]
+    np.testing.assert_array_equal(result, x[rows][:, table])
+
+
+def test_few_rows_do_not_look_through_the_table(compiled):
+    kernel = compiled(COLUMNS.format(rows=3, width=40, n=40, kind="f32", place="i64"), options=WIDE)
+    assert "runs" not in schedule(kernel)
+
+
 DTYPES = {"f32": "f4", "f64": "f8", "i32": "i4", "i64": "i8"}
 
 
@@ -276,6 +325,11 @@ REFUSED = {
         "narrow-image",
         {"vector": 8, "separable": True},
         "separable = true: it is no sum of rows",
+    ),
+    "runs": (
+        "ragged",
+        {"vector": 4, "runs": True},
+        "runs = true: no table of many rows holds the columns",
     ),
     "reused": ("ragged", {"vector": 4, "reused": True}, "reused = true: no loop can go inside"),
 }
