@@ -95,7 +95,8 @@ class GatheredRows:
         column = load(self.table, plus(index(self.table.offset), first))
         step = arith.index_cast(ir.IndexType.get(), column)
         run = _Run(first, end, arith.subi(step, first))
-        is_long = arith.cmpi(arith.CmpIPredicate.sge, arith.subi(end, first), index(2 * self.lanes))
+        least = index(max(self.lanes, self.plan.extent // 2))
+        is_long = arith.cmpi(arith.CmpIPredicate.sge, arith.subi(end, first), least)
         branch = scf.IfOp(is_long, has_else=True)
         for block, body in (
             (branch.then_block, lambda place: self._row_with_run(place, run)),

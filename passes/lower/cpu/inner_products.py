@@ -317,8 +317,8 @@ class _Tiles:
             sums[-count:] = self._last(place, sums[-count:])
         total = sums[:count]
         for chain in range(1, chains):
-            own = sums[chain * count : (chain + 1) * count]
-            total = [self._combine(*pair) for pair in zip(total, own, strict=True)]
+            other = sums[chain * count : (chain + 1) * count]
+            total = [self._combine(*pair) for pair in zip(total, other, strict=True)]
         return total
 
     def _last(self, place: Position, sums: Sequence[ir.Value]) -> list[ir.Value]:
