@@ -21,7 +21,7 @@ from xyntra.passes.lower.cpu.attention_panels import HeadPanels
 from xyntra.passes.lower.cpu.attention_plan import AttentionPlan
 from xyntra.passes.lower.cpu.attention_result import Quotients, write_row
 from xyntra.passes.lower.cpu.attention_softmax import ChunkSoftmax, RowState
-from xyntra.passes.lower.cpu.attention_tiles import Factor, Sums, multiply
+from xyntra.passes.lower.cpu.attention_tiles import STEPS, Factor, Sums, multiply
 from xyntra.passes.lower.nests.attention_operands import Matrix, Outer, locate
 from xyntra.passes.lower.nests.loop_builder import Position, index, loop, nested_loops, plus
 from xyntra.passes.lower.nests.memrefs import allocate
@@ -258,7 +258,7 @@ class _Block:
             softmax.refer(row, apply if masks.is_needed else None)
         with loop(self.rows) as row:
             softmax.exponentiate(row)
-        steps = seen if plan.in_place else arith.muli(panels, index(plan.panel))
+        steps = seen if plan.in_place else _rounded_up(seen, STEPS)
         multiply(
             plan, (self.panels.value_panels, self.rows, steps),
             Factor(scratch.scores, plan.keys), self.panels.values_from(key), self._sums(),
@@ -273,3 +273,7 @@ class _Block:
         start = plus(result.start(self.outer), arith.muli(self.first, index(step)))
         finish = Quotients(self.emitter.op, self.emitter.plan, state)
         return Sums(result.memory, step, start=start, finish=finish)
+
+
+def _rounded_up(number: ir.Value, step: int) -> ir.Value:
+    return arith.muli(arith.ceildivui(number, index(step)), index(step))

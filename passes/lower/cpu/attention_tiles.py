@@ -20,9 +20,10 @@ from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import carrying_loop, index, load, loop, plus
 from xyntra.passes.lower.nests.vector_body import broadcast
 
-__all__ = ["Factor", "Panels", "Sums", "multiply"]
+__all__ = ["STEPS", "Factor", "Panels", "Sums", "multiply"]
 
-_UNROLL = 4
+STEPS = 4
+"""Of a sum that are taken at a time."""
 _LEAST_ROWS = 4  # of a tile that hides the latency of its sums
 
 Finish = Callable[[ir.Value], Callable[[ir.Value], ir.Value]]
@@ -84,8 +85,8 @@ def multiply(
 
     Args:
         plan: the sizes of a tile.
-        extents: panels; rows; steps of the sum, a multiple of 4 if they are known only at run time
-            and `right` is packed.
+        extents: panels; rows; steps of the sum, a multiple of `STEPS` if they are known only at run
+            time and `right` is packed.
         left: what is broadcast.
         right: what is read as vectors, in panels of `plan.panel` columns.
         out: what is written.
@@ -136,9 +137,9 @@ class _Tile:
         ]
         sums = [self._initial(place) for place in places]
         whole, rest = _unrolled(depth, is_packed=self.right.row is None)
-        sums = self._steps(whole, index(0), _UNROLL, sums)
+        sums = self._steps(whole, index(0), STEPS, sums)
         if not isinstance(rest, int) or rest:
-            sums = self._steps(rest, arith.muli(index(_UNROLL), _value(whole)), 1, sums)
+            sums = self._steps(rest, arith.muli(index(STEPS), _value(whole)), 1, sums)
         for value, place in zip(self._finished(sums), places, strict=True):
             store_vector(value, self.out.memory, place)
 
@@ -201,11 +202,11 @@ def _line(row: ir.Value, matrix: Factor | Sums) -> ir.Value:
 
 
 def _unrolled(depth: int | ir.Value, *, is_packed: bool) -> tuple[int | ir.Value, int | ir.Value]:
-    """How many times `_UNROLL` steps are taken, and how many single ones after them."""
+    """How many times `STEPS` steps are taken, and how many single ones after them."""
     if isinstance(depth, int):
-        return divmod(depth, _UNROLL)
-    rest = 0 if is_packed else arith.remui(depth, index(_UNROLL))
-    return arith.divui(depth, index(_UNROLL)), rest
+        return divmod(depth, STEPS)
+    rest = 0 if is_packed else arith.remui(depth, index(STEPS))
+    return arith.divui(depth, index(STEPS)), rest
 
 
 def _value(extent: int | ir.Value) -> ir.Value:
