@@ -195,8 +195,8 @@ def fusion_pipeline(
                 *(("fold-norms",) if fold_norms else ()),
             ),
         }
-    if target == "cuda":
-        stages[_ELEMENTWISE] = (_ELEMENTWISE, "split-long-norms")
+    if target in ("cpu", "cuda"):
+        stages[_ELEMENTWISE] = (_ELEMENTWISE, f"split-long-norms{{target={target}}}")
     return tuple(each for name in expand("fuse") for each in stages.get(name, (name,)))
 
 

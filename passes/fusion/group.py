@@ -16,6 +16,7 @@ from xyntra.passes.fusion.reasons import Reason
 
 __all__ = [
     "LARGEST_ITEM",
+    "SMALL_BYTES",
     "Group",
     "Outside",
     "both",
@@ -25,7 +26,7 @@ __all__ = [
     "single",
 ]
 
-_SMALL_BYTES = 1 << 16
+SMALL_BYTES = 1 << 16
 LARGEST_ITEM = 8  # bytes of an element
 
 
@@ -177,7 +178,7 @@ def refuse_shape(group: Group, kinds: Sequence[int], machine: Machine) -> Reason
         return None
     rows = max(group.rows)
     if not _computes_little(group):
-        if rows <= 1 and group.largest_bytes > _SMALL_BYTES:
+        if rows <= 1 and group.largest_bytes > SMALL_BYTES:
             return "misaligned"
         if group.largest_bytes > rows * machine.max_row_bytes:
             return "row-too-long"
@@ -186,7 +187,7 @@ def refuse_shape(group: Group, kinds: Sequence[int], machine: Machine) -> Reason
 
 def _computes_little(group: Group) -> bool:
     """Whether all results are small: a reduction of much, and what is done to that."""
-    return group.anchor is None and group.elements * LARGEST_ITEM <= _SMALL_BYTES
+    return group.anchor is None and group.elements * LARGEST_ITEM <= SMALL_BYTES
 
 
 def _reads_overwritten(group: Group) -> bool:

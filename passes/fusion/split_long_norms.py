@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""`split-long-norms`: norms of few long rows, computed by all multiprocessors of a GPU.
+"""`split-long-norms`: norms of few long rows, computed by all multiprocessors, or from caches.
 
 The statistics of parts of a row are combined by the formula of Chan, Golub and LeVeque ("Updating
 formulae and a pairwise algorithm for computing sample variances", 1979): each part has a mean of
@@ -20,10 +20,12 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.passes.cost.machine import MACHINES
 from xyntra.passes.fusion.functions import function_blocks
+from xyntra.passes.fusion.group import SMALL_BYTES
 from xyntra.passes.fusion.keep_layout import kept_layout
 from xyntra.passes.fusion.rows_of_views import RowSource, row_source
 from xyntra.passes.recognize.dead_operations import erase_unused
 from xyntra.passes.registry import register_pass
+from xyntra.passes.target_limits import Target
 
 __all__ = ["SplitLongNorms"]
 
@@ -43,11 +45,13 @@ class SplitLongNorms:
     """Replace norms of few long rows by statistics of parts, what these give, and arithmetic.
 
     A row is computed by a block, or by the blocks of a cluster: where it does not fit them, or
-    there are too few to keep memory busy, the parts are the rows instead. A norm of what is only
-    moved, such as an image with its channels last, is computed where it lies.
+    there are too few to keep memory busy, the parts are the rows instead. On CPUs these are the
+    rows where the whole ones are too long for one kernel to keep. A norm of what is only moved,
+    such as an image with its channels last, is computed where it lies.
     """
 
     name: ClassVar[str] = "split-long-norms"
+    target: Target = "cuda"
 
     def run(self, module: ir.Operation) -> None:
         """Rewrite every function of `module`."""
@@ -55,11 +59,11 @@ class SplitLongNorms:
         for block in function_blocks(module):
             norms = [v.operation for v in block.operations if v.name in (_LAYER_NORM, _RMS_NORM)]
             for op in norms:
-                replaced += _split(op, block)
+                replaced += _split(op, block, self.target)
         erase_unused(replaced)
 
 
-def _split(op: ir.Operation, block: ir.Block) -> list[ir.Operation]:
+def _split(op: ir.Operation, block: ir.Block, target: Target) -> list[ir.Operation]:
     """Build what takes the place of a norm, and return what it replaces."""
     kind = ir.RankedTensorType(op.operands[0].type)
     if not all(ir.RankedTensorType(value.type).has_static_shape for value in op.operands):
@@ -67,7 +71,8 @@ def _split(op: ir.Operation, block: ir.Block) -> list[ir.Operation]:
     axis = ir.IntegerAttr(op.attributes["axis"]).value
     rows, length = prod(kind.shape[:axis]), prod(kind.shape[axis:])
     part = _part(rows, length)
-    if not part or not _pays(rows, length, ITEM_BYTES.get(str(kind.element_type), 4)):
+    pays = _pays_on_cpu if target == "cpu" else _pays
+    if not part or not pays(rows, length, ITEM_BYTES.get(str(kind.element_type), 4)):
         return []
     builder = TensorBuilder(ir.InsertionPoint(op), op.location)
     x = Tensor(op.operands[0], default_dtype(kind.element_type))
@@ -93,6 +98,11 @@ def _pays(rows: int, length: int, item: int) -> bool:
     # One multiprocessor by itself has about twice its share of the bandwidth.
     share = min(1.0, 2 * blocks / _MULTIPROCESSORS)
     return nanoseconds / share > 1.5 * nanoseconds + _LAUNCHES * machine.launch_ns
+
+
+def _pays_on_cpu(rows: int, length: int, item: int) -> bool:
+    """Tell whether one kernel would not compute whole rows with what follows them."""
+    return length * item > (MACHINES["cpu"].max_row_bytes if rows > 1 else SMALL_BYTES)
 
 
 def _part(rows: int, length: int) -> int:

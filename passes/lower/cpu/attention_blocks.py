@@ -14,13 +14,14 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.attention import Attention
 from xyntra.dialects.attention_layout import BATCH, HEAD, KEY, KEY_SIZE, QUERY, VALUE_SIZE
 from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.attention_in_place import HeadInPlace
 from xyntra.passes.lower.cpu.attention_masks import Masks, RowMask
 from xyntra.passes.lower.cpu.attention_packing import Source, copy_rows, zero
 from xyntra.passes.lower.cpu.attention_panels import HeadPanels
 from xyntra.passes.lower.cpu.attention_plan import AttentionPlan
 from xyntra.passes.lower.cpu.attention_result import Quotients, write_row
 from xyntra.passes.lower.cpu.attention_softmax import ChunkSoftmax, RowState
-from xyntra.passes.lower.cpu.attention_tiles import Factor, Sums, multiply
+from xyntra.passes.lower.cpu.attention_tiles import STEPS, Factor, Sums, multiply
 from xyntra.passes.lower.nests.attention_operands import Matrix, Outer, locate
 from xyntra.passes.lower.nests.loop_builder import Position, index, loop, nested_loops, plus
 from xyntra.passes.lower.nests.memrefs import allocate
@@ -59,6 +60,9 @@ class AttentionEmitter:
     def emit(self) -> None:
         """Emit all loops."""
         sizes = self.op.sizes
+        if self.plan.in_place:
+            self._emit_in_place()
+            return
         panels = HeadPanels.of(self.op, self.plan)
         groups = sizes[HEAD] // panels.shared
         outer = [(BATCH, sizes[BATCH]), (_GROUP, groups)]
@@ -75,30 +79,43 @@ class AttentionEmitter:
             outer, {}, lambda at: ahead.pack(at[BATCH], at[_GROUP], number(at)), parallel=True
         )
         nested_loops(
-            [*outer, *inner], {}, lambda at: self._block(ahead.at(number(at)), at), parallel=True
+            [*outer, *inner], {}, lambda at: self._packed(ahead.at(number(at)), at), parallel=True
         )
+
+    def _emit_in_place(self) -> None:
+        """Emit all heads, one by one, none of which is packed."""
+        sizes = self.op.sizes
+        loops = [(BATCH, sizes[BATCH]), (HEAD, sizes[HEAD]), (QUERY, self._blocks)]
+
+        def block(at: Position) -> None:
+            outer = {BATCH: at[BATCH], HEAD: at[HEAD]}
+            self._block(HeadInPlace(self.op, self.plan, outer), outer, at[QUERY])
+
+        nested_loops(loops, {}, block, parallel=True)
 
     def _group(self, panels: HeadPanels, group: Position, inner: list[tuple[int, int]]) -> None:
         """All heads that share keys and values."""
         own = panels.allocated(1)
         own.pack(group[BATCH], group[_GROUP], index(0))
-        nested_loops(inner, group, lambda at: self._block(own.at(index(0)), at))
+        nested_loops(inner, group, lambda at: self._packed(own.at(index(0)), at))
 
     @property
     def _blocks(self) -> int:
         return -(-self.op.sizes[QUERY] // self.plan.rows)
 
-    def _allocate(self, panels: HeadPanels) -> _Scratch:
+    def _allocate(self, columns: int) -> _Scratch:
         plan, f32 = self.plan, ir.F32Type.get()
         wide = plan.rows * plan.lanes
-        columns = panels.value_columns
         state = RowState(
             total=allocate(wide, f32),
             reference=allocate(wide, f32),
             sums=None if self._is_direct else allocate(plan.rows * columns, f32),
             columns=columns,
         )
-        return _Scratch(allocate(plan.rows * plan.keys, f32), state, self._masks())
+        scores = allocate(plan.rows * plan.keys, f32)
+        if plan.in_place and self.op.sizes[KEY] % plan.keys:
+            zero(scores, plan.lanes)  # beyond the last key, where nothing else writes
+        return _Scratch(scores, state, self._masks())
 
     @property
     def _is_direct(self) -> bool:
@@ -121,13 +138,15 @@ class AttentionEmitter:
             zero(buffer, self.plan.lanes)
         return buffer
 
-    def _block(self, panels: HeadPanels, at: Position) -> None:
-        """Compute the rows of one block."""
-        plan, op = self.plan, self.op
-        scratch = self._allocate(panels)
+    def _packed(self, panels: HeadPanels, at: Position) -> None:
         head = plus(arith.muli(at[_GROUP], index(panels.shared)), at[HEAD])
-        outer = {BATCH: at[BATCH], HEAD: head}
-        first = arith.muli(at[QUERY], index(plan.rows))
+        self._block(panels, {BATCH: at[BATCH], HEAD: head}, at[QUERY])
+
+    def _block(self, panels: HeadPanels | HeadInPlace, outer: Outer, number: ir.Value) -> None:
+        """Compute the rows of block `number` of a head."""
+        plan, op = self.plan, self.op
+        scratch = self._allocate(panels.value_panels * plan.panel)
+        first = arith.muli(number, index(plan.rows))
         rows = index(plan.rows)
         if plan.last_rows != plan.rows:
             rows = arith.minsi(rows, arith.subi(index(op.sizes[QUERY]), first))
@@ -157,7 +176,7 @@ class _Block:
     """The rows of one block, from query `first` on."""
 
     emitter: AttentionEmitter
-    panels: HeadPanels
+    panels: HeadPanels | HeadInPlace
     scratch: _Scratch
     outer: Outer
     first: ir.Value
@@ -221,11 +240,12 @@ class _Block:
         seen = index(plan.keys) if is_whole else self._keys_seen(key)
         panels = arith.ceildivui(seen, index(plan.panel))
         count = arith.ceildivui(seen, index(plan.width))
-        depth = self.emitter.op.sizes[KEY_SIZE]
-        multiply(
-            plan, (panels, self.rows, depth), self.queries, self.panels.keys_from(key),
-            Sums(scratch.scores, plan.keys),
-        )  # fmt: skip
+        scores = Sums(scratch.scores, plan.keys)
+        if isinstance(self.panels, HeadInPlace):
+            self.panels.score(self.queries, key, seen, scores)
+        else:
+            extents = (panels, self.rows, self.emitter.op.sizes[KEY_SIZE])
+            multiply(plan, extents, self.queries, self.panels.keys_from(key), scores)
         masks.read(self.outer, self.first, key, shared=True)
         softmax = ChunkSoftmax(plan, scratch.scores, count, scratch.state)
         with loop(self.rows) as row:
@@ -238,7 +258,7 @@ class _Block:
             softmax.refer(row, apply if masks.is_needed else None)
         with loop(self.rows) as row:
             softmax.exponentiate(row)
-        steps = arith.muli(panels, index(plan.panel))
+        steps = seen if plan.in_place else _rounded_up(seen, STEPS)
         multiply(
             plan, (self.panels.value_panels, self.rows, steps),
             Factor(scratch.scores, plan.keys), self.panels.values_from(key), self._sums(),
@@ -253,3 +273,7 @@ class _Block:
         start = plus(result.start(self.outer), arith.muli(self.first, index(step)))
         finish = Quotients(self.emitter.op, self.emitter.plan, state)
         return Sums(result.memory, step, start=start, finish=finish)
+
+
+def _rounded_up(number: ir.Value, step: int) -> ir.Value:
+    return arith.muli(arith.ceildivui(number, index(step)), index(step))

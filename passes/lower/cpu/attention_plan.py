@@ -23,16 +23,20 @@ class AttentionChoices(Choices):
         vector: elements of a vector.
         rows: of a register tile.
         block: queries of a block, a multiple of `rows`, and keys of a chunk, a multiple of `panel`.
+        vectors: that a row of a register tile has.
+        in_place: whether keys and values are read where they lie, instead of packed into panels.
     """
 
     vector: int = 0
     rows: int = 0
     block: tuple[int, ...] = ()
+    vectors: int = _VECTORS
+    in_place: bool = False
 
     @property
     def panel(self) -> int:
         """Columns of a register tile; keys and values are packed in panels of as many."""
-        return _VECTORS * self.vector
+        return self.vectors * self.vector
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,7 @@ class AttentionPlan:
         width: neighbouring scores of which exponentials are computed at a time.
         keys: keys of a chunk, a multiple of `width` and `panel`.
         chunks: chunks of keys; the last one may reach beyond the keys that there are.
+        in_place: whether keys and values are read where they lie.
     """
 
     lanes: int
@@ -58,6 +63,7 @@ class AttentionPlan:
     last_rows: int
     keys: int
     chunks: int
+    in_place: bool = False
 
     @classmethod
     def of(cls, choices: AttentionChoices, queries: int, keys: int) -> AttentionPlan:
@@ -67,7 +73,7 @@ class AttentionPlan:
         width = max(_CHAINS * choices.vector, choices.panel)
         panel, chunks = choices.panel, -(-keys // chunk)
         sizes = (choices.vector, choices.rows, panel, width, rows, last_rows, chunk, chunks)
-        return cls(*sizes)
+        return cls(*sizes, in_place=choices.in_place)
 
     @property
     def padded_keys(self) -> int:

@@ -9,7 +9,7 @@ computed in vain; where that does not come out even, the last tiles overlap.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch_mlir.dialects import arith, scf
 
@@ -20,9 +20,10 @@ from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import carrying_loop, index, load, loop, plus
 from xyntra.passes.lower.nests.vector_body import broadcast
 
-__all__ = ["Factor", "Panels", "Sums", "multiply"]
+__all__ = ["STEPS", "Factor", "Panels", "Sums", "multiply"]
 
-_UNROLL = 4
+STEPS = 4
+"""Of a sum that are taken at a time."""
 _LEAST_ROWS = 4  # of a tile that hides the latency of its sums
 
 Finish = Callable[[ir.Value], Callable[[ir.Value], ir.Value]]
@@ -40,11 +41,15 @@ class Factor:
 
 @dataclass(frozen=True)
 class Panels:
-    """The columns: a flat buffer, where panels start in it and how far apart they are."""
+    """The columns: a flat buffer, where panels start in it and how far apart they are.
+
+    `row` is how far apart their rows are; None where they are as long as a panel is wide.
+    """
 
     memory: ir.Value
     start: ir.Value
     panel: int
+    row: int | None = None
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,8 @@ def multiply(
 
     Args:
         plan: the sizes of a tile.
-        extents: panels; rows; steps of the sum, a multiple of 4 if known only at run time.
+        extents: panels; rows; steps of the sum, a multiple of `STEPS` if they are known only at run
+            time and `right` is packed.
         left: what is broadcast.
         right: what is read as vectors, in panels of `plan.panel` columns.
         out: what is written.
@@ -96,7 +102,7 @@ def multiply(
                 row = plus(top, arith.muli(tile, index(height)))
                 if plan.has_full_tiles and not out.accumulates:
                     row = arith.minsi(row, arith.subi(_value(rows), index(height)))
-                panel_from = Panels(right.memory, first, 0)
+                panel_from = replace(right, start=first)
                 _Tile(plan, height, left, panel_from, out, row, column).emit(depth)
             top = plus(top, arith.muli(count, index(height)))
 
@@ -130,10 +136,10 @@ class _Tile:
             for lane in range(0, self.plan.panel, self.plan.lanes)
         ]
         sums = [self._initial(place) for place in places]
-        whole, rest = _unrolled(depth)
-        sums = self._steps(whole, index(0), _UNROLL, sums)
-        if rest:
-            sums = self._steps(rest, arith.muli(index(_UNROLL), _value(whole)), 1, sums)
+        whole, rest = _unrolled(depth, is_packed=self.right.row is None)
+        sums = self._steps(whole, index(0), STEPS, sums)
+        if not isinstance(rest, int) or rest:
+            sums = self._steps(rest, arith.muli(index(STEPS), _value(whole)), 1, sums)
         for value, place in zip(self._finished(sums), places, strict=True):
             store_vector(value, self.out.memory, place)
 
@@ -166,11 +172,12 @@ class _Tile:
 
     def _step(self, step: ir.Value, number: int, sums: Sequence[ir.Value]) -> list[ir.Value]:
         plan, contract = self.plan, arith.FastMathFlags.contract
-        line = arith.muli(step, index(plan.panel))
+        between = plan.panel if self.right.row is None else self.right.row
+        line = arith.muli(step, index(between))
         columns = [
             load_vector(
                 self.right.memory,
-                plus(self.right.start, line, index(number * plan.panel + lane)),
+                plus(self.right.start, line, index(number * between + lane)),
                 plan.lanes,
             )
             for lane in range(0, plan.panel, plan.lanes)
@@ -194,11 +201,12 @@ def _line(row: ir.Value, matrix: Factor | Sums) -> ir.Value:
     return place if matrix.start is None else plus(matrix.start, place)
 
 
-def _unrolled(depth: int | ir.Value) -> tuple[int | ir.Value, int]:
-    """How many times `_UNROLL` steps are taken, and how many single ones after them."""
+def _unrolled(depth: int | ir.Value, *, is_packed: bool) -> tuple[int | ir.Value, int | ir.Value]:
+    """How many times `STEPS` steps are taken, and how many single ones after them."""
     if isinstance(depth, int):
-        return divmod(depth, _UNROLL)
-    return arith.divui(depth, index(_UNROLL)), 0
+        return divmod(depth, STEPS)
+    rest = 0 if is_packed else arith.remui(depth, index(STEPS))
+    return arith.divui(depth, index(STEPS)), rest
 
 
 def _value(extent: int | ir.Value) -> ir.Value:

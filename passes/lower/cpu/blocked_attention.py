@@ -11,6 +11,8 @@ from xyntra.dialects.attention import OP, Access, Attention
 from xyntra.dialects.attention_layout import KEY, QUERY
 from xyntra.dialects.mlir import ir
 from xyntra.passes.diagnostics import PassFailure
+from xyntra.passes.lower.cpu.attention_heads import heads_as_queries
+from xyntra.passes.lower.cpu.attention_in_place import can_read_in_place, plan_in_place
 from xyntra.passes.lower.cpu.attention_plan import AttentionChoices, AttentionPlan, plan_attention
 from xyntra.passes.lower.cpu.emitter import Emitter, Stage, emit_scheduled, require
 from xyntra.passes.lower.cpu.machine import LoweringOptions
@@ -22,6 +24,7 @@ from xyntra.passes.registry import register_pass
 
 _BITS = 32
 _VECTORS = (4, 8, 16)
+_WIDTHS = (1, 2, 4)
 _TRIED_KEYS = (32, 64, 128, 256)
 _TRIED_TILES = (1, 2, 4, 8)  # of queries, in a block
 
@@ -34,7 +37,7 @@ class _Carrier:
 
     @property
     def attention(self) -> Attention:
-        return attention_of(self.op)
+        return heads_as_queries(attention_of(self.op))
 
 
 class _BlockedAttention(Emitter):
@@ -42,18 +45,26 @@ class _BlockedAttention(Emitter):
     choices = AttentionChoices
 
     def choose(self, place: _Carrier, machine: LoweringOptions) -> AttentionChoices:
-        sizes, lanes = place.attention.sizes, max(1, machine.vector_bits // _BITS)
-        return plan_attention(sizes[QUERY], sizes[KEY], lanes, machine.vector_registers)
+        op, lanes = place.attention, max(1, machine.vector_bits // _BITS)
+        in_place = plan_in_place(op, lanes) if lanes in _VECTORS else None
+        if in_place is not None:
+            return in_place
+        return plan_attention(op.sizes[QUERY], op.sizes[KEY], lanes, machine.vector_registers)
 
     def check(self, place: _Carrier, choices: AttentionChoices) -> None:
         queries, vector = place.attention.sizes[QUERY], choices.vector
         require(vector in _VECTORS, place, "vector", vector, "allowed are 4, 8 and 16 elements")
+        allowed = "allowed are 1, 2 and 4 vectors"
+        require(choices.vectors in _WIDTHS, place, "vectors", choices.vectors, allowed)
         rows, block = choices.rows, choices.block
         require(0 < rows <= queries, place, "rows", rows, f"allowed are 1 to {queries}")
         fits = len(block) == 2 and min(block) > 0
         fits = fits and block[0] % rows == 0 and block[1] % choices.panel == 0
         allowed = f"allowed are multiples of {rows} queries and {choices.panel} keys"
         require(fits, place, "block", block, allowed)
+        is_legal = not choices.in_place or can_read_in_place(place.attention, choices)
+        allowed = "rows of keys or values are not whole vectors, or queries are many"
+        require(is_legal, place, "in_place", choices.in_place, allowed)
 
     def group(self, place: _Carrier, choices: AttentionChoices) -> list[ir.Operation]:
         return [place.op]
@@ -67,7 +78,11 @@ class _BlockedAttention(Emitter):
         AttentionEmitter(op, result, plan).emit()
 
     def space(self, place: _Carrier, machine: LoweringOptions) -> Iterator[AttentionChoices]:
-        usual = self.choose(place, machine)
+        op, lanes = place.attention, max(1, machine.vector_bits // _BITS)
+        in_place = plan_in_place(op, lanes)
+        if in_place is not None:
+            yield in_place
+        usual = plan_attention(op.sizes[QUERY], op.sizes[KEY], lanes, machine.vector_registers)
         for tiles in _TRIED_TILES:
             for keys in _TRIED_KEYS:
                 yield replace(usual, block=(tiles * usual.rows, keys))

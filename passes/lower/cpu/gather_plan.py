@@ -14,18 +14,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from math import prod
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.cpu.emitter import Choices
 from xyntra.passes.lower.nests.kernel_function import terminator
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.memrefs import has_static_layout, root, span
 
-__all__ = ["GatherPlan", "Kind", "Separable", "plan_gathers"]
+__all__ = ["GatherChoices", "GatherPlan", "Kind", "Reuse", "Separable", "plan_gathers"]
 
 _LOAD = "memref.load"
 _MAX_TERMS = 64
 _MAX_SPAN = 1 << 31  # places of lanes have 32 bits
 _LEAST = 4  # iterations of the innermost loop
+_MANY_ROWS = 8  # which pay for looking through a table of columns first
+_LEAST_REUSED = 8  # operations on vectors that a loop inside is worth
 _MAX_COPIES = 4  # of one element, side by side; more are copied by a loop of their own
 _ROW_COST = 0.2  # to add one element to a row, in gathered elements
 
@@ -36,6 +40,25 @@ class Kind(Enum):
     UNIFORM = auto()
     STEP = auto()
     LANES = auto()
+
+
+@dataclass(frozen=True)
+class GatherChoices(Choices):
+    """What the emitter of code that looks elements up can be told.
+
+    Attributes:
+        vector: elements of a vector.
+        past_caches: whether the result is stored past the caches.
+        separable: whether the rows of a sum over rows and columns are added first.
+        reused: whether a loop along which places are the same goes inside the one over vectors.
+        runs: whether columns that are neighbours, as a table of them says, are read as such.
+    """
+
+    vector: int = 0
+    past_caches: bool = False
+    separable: bool = False
+    reused: bool = False
+    runs: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,6 +78,19 @@ class Separable:
 
 
 @dataclass(frozen=True)
+class Reuse:
+    """A loop along which most of what has lanes is the same, such as the places in every channel.
+
+    Attributes:
+        loop: its number.
+        moving: the arguments and results in the body that move with it.
+    """
+
+    loop: int
+    moving: frozenset[ir.Value]
+
+
+@dataclass(frozen=True)
 class GatherPlan:
     """How a nest becomes code on vectors.
 
@@ -66,6 +102,9 @@ class GatherPlan:
             where they are not repeated.
         kinds: of all arguments and results in the body.
         separable: what the body yields, where that is such a sum.
+        reuse: the loop that can go inside the one over vectors; None where that saves little.
+        table: the number of the input that holds the column of every lane, the same for many rows;
+            None where columns come from elsewhere.
     """
 
     nest: LinearNest
@@ -74,6 +113,8 @@ class GatherPlan:
     element: int | None
     kinds: dict[ir.Value, Kind]
     separable: Separable | None
+    reuse: Reuse | None
+    table: int | None
 
     @property
     def repeats(self) -> int:
@@ -108,8 +149,86 @@ def plan_gathers(nest: LinearNest) -> GatherPlan | None:
     outer = [number for number in range(len(nest.loops)) if number not in (lanes[0], element)]
     outer.sort(key=lambda number: -nest.outputs[0].strides[number])
     separable = None if element is not None else _separable(nest, lanes[0], kinds)
-    found = GatherPlan(nest, tuple(outer), lanes[0], element, kinds, separable)
+    reuse = None if element is not None or separable is not None else _reuse(nest, outer, kinds)
+    if element is None and not _takes_apart(nest, lanes[0], kinds, reuse):
+        return None
+    is_plain = element is None and separable is None and reuse is None
+    table = _table(nest, lanes[0], kinds) if is_plain else None
+    found = GatherPlan(nest, tuple(outer), lanes[0], element, kinds, separable, reuse, table)
     return found if found.extent >= _LEAST else None
+
+
+def _reuse(nest: LinearNest, outer: Sequence[int], kinds: dict[ir.Value, Kind]) -> Reuse | None:
+    """Return the outer loop along which most operations on vectors are the same."""
+    best, most = None, _LEAST_REUSED - 1
+    for number in outer:
+        moving = _moving(nest, number)
+        saved = _work(nest, kinds, moving)
+        if saved > most and moving:
+            best, most = Reuse(number, moving), saved
+    return best
+
+
+def _table(nest: LinearNest, lane: int, kinds: dict[ir.Value, Kind]) -> int | None:
+    """Return the input from which all columns come that are looked up; None where there is none."""
+    rows = prod(loop.extent for number, loop in enumerate(nest.loops) if number != lane)
+    if rows < _MANY_ROWS:
+        return None
+    columns = set()
+    for view in nest.body.operations:
+        op = view.operation
+        if op.name != _LOAD:
+            continue
+        places = list(op.operands)[1:]
+        found = [place for place in places if kinds.get(place) is Kind.LANES]
+        if not found:
+            continue
+        if not _looks_up_a_column(op, kinds) or isinstance(found[0].owner, ir.Block):
+            return None
+        columns.add(found[0].owner.operation.operands[0])
+    arguments = list(nest.body.arguments)[: len(nest.inputs)]
+    if len(columns) != 1 or (column := columns.pop()) not in arguments:
+        return None
+    number = arguments.index(column)
+    access = nest.inputs[number]
+    is_table = all(not step for i, step in enumerate(access.strides) if i != lane)
+    return number if is_table and access.strides[lane] == 1 else None
+
+
+def _moving(nest: LinearNest, loop: int) -> frozenset[ir.Value]:
+    """Return the arguments and results in the body that move with `loop`."""
+    pairs = zip(nest.body.arguments, nest.inputs, strict=False)
+    found = {argument for argument, each in pairs if not each.is_scalar and each.strides[loop]}
+    for view in nest.body.operations:
+        op = view.operation
+        if op.name == "linalg.index":
+            if nest.indices[ir.IntegerAttr(op.attributes["dim"]).value][loop]:
+                found.add(op.result)
+        elif any(value in found for value in op.operands):
+            found.update(op.results)
+    return frozenset(found)
+
+
+def _work(nest: LinearNest, kinds: dict[ir.Value, Kind], moving: frozenset[ir.Value]) -> int:
+    """Count the operations on vectors whose results are not among `moving`."""
+    results = [
+        view.operation.result for view in nest.body.operations if len(view.operation.results)
+    ]
+    return sum(kinds.get(each) is Kind.LANES and each not in moving for each in results)
+
+
+def _takes_apart(
+    nest: LinearNest, lane: int, kinds: dict[ir.Value, Kind], reuse: Reuse | None
+) -> bool:
+    """Tell whether the operands whose lanes lie apart are few beside the work that follows."""
+    apart = [
+        argument
+        for argument, each in zip(nest.body.arguments, nest.inputs, strict=False)
+        if not each.is_scalar and each.strides[lane] not in (0, 1)
+    ]
+    if not apart or (reuse is not None and not reuse.moving.intersection(apart)):
+        return True
+    return _work(nest, kinds, frozenset()) >= _LEAST_REUSED * len(apart)
 
 
 def _repeated(nest: LinearNest, lane: int) -> int | None:
@@ -150,7 +269,7 @@ def _of_access(access: Access, lane: int, element: int | None, copies: int) -> K
     if access.is_scalar:
         return Kind.UNIFORM
     if element is None:
-        return {0: Kind.UNIFORM, 1: Kind.LANES}.get(access.strides[lane])
+        return Kind.LANES if access.strides[lane] else Kind.UNIFORM
     steps = access.strides[element], access.strides[lane]
     return {(0, 0): Kind.UNIFORM, (1, 0): Kind.LANES, (copies, 1): Kind.LANES}.get(steps)
 

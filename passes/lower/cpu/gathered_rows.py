@@ -4,12 +4,15 @@
 What is the same for a whole row is computed before it: LLVM cannot move loads out of a loop that
 stores, as it does not know that they are of other memory. Places that differ from lane to lane are
 gathered. Of a sum that is separable, the rows are added into memory of the length of one first.
+Places that are the same in every channel are computed once for a vector of them, around a loop over
+channels. Columns that a table holds are often neighbours for most of a row, as where an image is
+padded with its own elements: the table is looked through once, and such a run is read as vectors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from torch_mlir.dialects import arith, scf
@@ -17,8 +20,9 @@ from torch_mlir.dialects import arith, scf
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.cloning import repeat
-from xyntra.passes.lower.cpu.gather_plan import GatherPlan, Kind, Separable
+from xyntra.passes.lower.cpu.gather_plan import GatherChoices, GatherPlan, Kind, Reuse, Separable
 from xyntra.passes.lower.cpu.streams import Streams
+from xyntra.passes.lower.cpu.table_runs import longest_run
 from xyntra.passes.lower.nests.kernel_function import terminator
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import (
@@ -37,6 +41,7 @@ from xyntra.passes.lower.nests.vector_body import broadcast
 __all__ = ["GatheredRows"]
 
 Values = dict[ir.Value, ir.Value]
+_Which = Callable[[ir.Value], bool]
 
 
 @dataclass(frozen=True)
@@ -48,37 +53,87 @@ class GatheredRows:
         lanes: elements of a vector.
         past_caches: whether the result is stored past the caches.
         separable: the sum to compute row by row; None to compute the body as it stands.
+        reuse: the loop to put inside the one over vectors; None to leave it outside.
         flat: flat views of the memory in which the body looks elements up.
+        table: the columns, where runs of neighbours are looked for.
+        ahead: how far columns are ahead of lanes, where they are neighbours.
     """
 
     plan: GatherPlan
     lanes: int
     past_caches: bool
     separable: Separable | None
+    reuse: Reuse | None
     flat: dict[ir.Value, ir.Value]
+    table: Access | None = None
+    ahead: ir.Value | None = None
 
     @classmethod
-    def of(
-        cls, plan: GatherPlan, lanes: int, *, past_caches: bool, separable: bool
-    ) -> GatheredRows:
+    def of(cls, plan: GatherPlan, told: GatherChoices) -> GatheredRows:
         """Return what writes `plan`, after views of the memory that it looks elements up in."""
         operations = [view.operation for view in plan.nest.body.operations]
         memories = {op.operands[0]: None for op in operations if op.name == "memref.load"}
         flat = {memory: flattened(memory) for memory in memories}
-        return cls(plan, lanes, past_caches, plan.separable if separable else None, flat)
+        separable = plan.separable if told.separable else None
+        reuse = plan.reuse if told.reused else None
+        has_table = told.runs and plan.table is not None
+        table = plan.nest.inputs[plan.table or 0] if has_table else None
+        return cls(plan, told.vector, told.past_caches, separable, reuse, flat, table)
 
     def emit(self) -> None:
         """Emit all loops."""
-        extents = [(number, self.plan.nest.loops[number].extent) for number in self.plan.outer]
-        nested_loops(extents, {}, self._row, parallel=True)
+        inner = None if self.reuse is None else self.reuse.loop
+        extents = [
+            (number, self.plan.nest.loops[number].extent)
+            for number in self.plan.outer
+            if number != inner
+        ]
+        if self.table is None:
+            nested_loops(extents, {}, self._row, parallel=True)
+            return
+        first, end = longest_run(self.table, self.plan.extent)
+        column = load(self.table, plus(index(self.table.offset), first))
+        step = arith.index_cast(ir.IndexType.get(), column)
+        run = _Run(first, end, arith.subi(step, first))
+        least = index(max(self.lanes, self.plan.extent // 2))
+        is_long = arith.cmpi(arith.CmpIPredicate.sge, arith.subi(end, first), least)
+        branch = scf.IfOp(is_long, has_else=True)
+        for block, body in (
+            (branch.then_block, lambda place: self._row_with_run(place, run)),
+            (branch.else_block, self._row),
+        ):
+            with ir.InsertionPoint(block):
+                nested_loops(extents, {}, body, parallel=True)
+                scf.YieldOp([])
+
+    def _row_with_run(self, position: Position, run: _Run) -> None:
+        """Emit a row of which the lanes of `run` read neighbours."""
+        output = self.plan.nest.outputs[0]
+        uniform = self._uniform(position, {}, _all)
+
+        def at(rows: GatheredRows, start: ir.Value) -> None:
+            value = rows._vector(position, start, uniform, None)
+            _store(value, output, plus(offset(output, position), start), past_caches=False)
+
+        single, together = replace(self, lanes=1), replace(self, ahead=run.ahead)
+        with loop(run.first) as number:
+            at(single, number)
+        with loop(arith.ceildivui(arith.subi(run.end, run.first), index(self.lanes))) as number:
+            start = plus(run.first, arith.muli(number, index(self.lanes)))
+            at(together, arith.minsi(start, arith.subi(run.end, index(self.lanes))))
+        with loop(arith.subi(index(self.plan.extent), run.end)) as number:
+            at(single, plus(run.end, number))
 
     def _row(self, position: Position) -> None:
+        if self.reuse is not None:
+            self._rows_at_once(self.reuse, position)
+            return
         output = self.plan.nest.outputs[0]
-        uniform = self._uniform(position)
+        uniform = self._uniform(position, {}, _all)
         summed = None if self.separable is None else self._sum_rows(self.separable, uniform)
 
         def walk(*, past_caches: bool) -> None:
-            with loop(-(-self.plan.extent // self.lanes)) as number:
+            with loop(self._tiles) as number:
                 start = tile_start(number, self.lanes, self.plan.extent)
                 value = self._vector(position, start, uniform, summed)
                 _store(value, output, plus(offset(output, position), start), past_caches)
@@ -93,12 +148,39 @@ class GatheredRows:
                 walk(past_caches=past_caches)
                 scf.YieldOp([])
 
-    def _uniform(self, position: Position) -> Values:
-        """Compute what is the same for a whole row."""
+    def _rows_at_once(self, reuse: Reuse, position: Position) -> None:
+        """Emit the rows of a loop, vector by vector: what does not move with it comes first."""
+        output = self.plan.nest.outputs[0]
+
+        def stays(value: ir.Value) -> bool:
+            return value not in reuse.moving
+
+        def moves(value: ir.Value) -> bool:
+            return value in reuse.moving
+
+        known = self._uniform(position, {}, stays)
+        with loop(self._tiles, parallel=True) as number:
+            start = tile_start(number, self.lanes, self.plan.extent)
+            same = self._arguments(position, start, stays)
+            self._compute(same, start, known, stays)
+            with loop(self.plan.nest.loops[reuse.loop].extent, parallel=True) as step:
+                inside = position | {reuse.loop: step}
+                uniform = self._uniform(inside, known, moves)
+                values = same | self._arguments(inside, start, moves)
+                self._compute(values, start, uniform, moves)
+                value = self._yielded(values, uniform)
+                _store(value, output, plus(offset(output, inside), start), past_caches=False)
+
+    @property
+    def _tiles(self) -> int:
+        return -(-self.plan.extent // self.lanes)
+
+    def _uniform(self, position: Position, known: Values, is_wanted: _Which) -> Values:
+        """Compute what is wanted of what is the same for a whole row, and add it to `known`."""
         nest, kinds = self.plan.nest, self.plan.kinds
-        values: Values = {}
+        values = dict(known)
         for argument, access in zip(nest.body.arguments, nest.inputs, strict=False):
-            if kinds[argument] is Kind.UNIFORM and list(argument.uses):
+            if kinds[argument] is Kind.UNIFORM and list(argument.uses) and is_wanted(argument):
                 value = access.value
                 values[argument] = (
                     value if access.is_scalar else load(access, offset(access, position))
@@ -106,6 +188,8 @@ class GatheredRows:
         for view in nest.body.operations:
             op = view.operation
             if op.name == "linalg.yield" or kinds[op.result] is Kind.LANES:
+                continue
+            if not is_wanted(op.result):
                 continue
             if op.name == "linalg.index":
                 # Of a step, the start of the row.
@@ -124,23 +208,41 @@ class GatheredRows:
         self, position: Position, start: ir.Value, uniform: Values, summed: Access | None
     ) -> ir.Value:
         """Compute the lanes from `start` on."""
-        nest = self.plan.nest
-        values: Values = {}
-        for argument, access in zip(nest.body.arguments, nest.inputs, strict=False):
-            if self.plan.kinds[argument] is Kind.LANES and list(argument.uses):
-                values[argument] = self._argument(access, offset(access, position), start)
+        values = self._arguments(position, start, _all)
         if self.separable is not None and summed is not None:
             return self._look_up(self.separable, values, start, uniform, summed)
-        for view in nest.body.operations:
+        self._compute(values, start, uniform, _all)
+        return self._yielded(values, uniform)
+
+    def _arguments(self, position: Position, start: ir.Value, is_wanted: _Which) -> Values:
+        """Load the lanes from `start` on of those arguments that have lanes and are wanted."""
+        nest, kinds = self.plan.nest, self.plan.kinds
+        return {
+            argument: self._argument(access, offset(access, position), start)
+            for argument, access in zip(nest.body.arguments, nest.inputs, strict=False)
+            if kinds[argument] is Kind.LANES and list(argument.uses) and is_wanted(argument)
+        }
+
+    def _compute(self, values: Values, start: ir.Value, uniform: Values, is_wanted: _Which) -> None:
+        """Add the results that have lanes and are wanted to `values`."""
+        for view in self.plan.nest.body.operations:
             op = view.operation
-            if op.name != "linalg.yield" and self.plan.kinds[op.result] is Kind.LANES:
+            if op.name == "linalg.yield" or self.plan.kinds[op.result] is not Kind.LANES:
+                continue
+            if is_wanted(op.result):
                 self._on_lanes(op, values, start, uniform)
-        return self._lanes_of(terminator(nest.body).operands[0], values, uniform)
+
+    def _yielded(self, values: Values, uniform: Values) -> ir.Value:
+        return self._lanes_of(terminator(self.plan.nest.body).operands[0], values, uniform)
 
     def _argument(self, access: Access, row: ir.Value, start: ir.Value) -> ir.Value:
         """Load the lanes of an operand from `start` on, given where its row starts."""
         if not self.plan.is_repeated(access):
-            return _load(access.value, plus(row, start), self.lanes)
+            step = access.strides[self.plan.lane]
+            if step == 1 or self.plan.element is not None:
+                return _load(access.value, plus(row, start), self.lanes)
+            first = plus(row, arith.muli(start, index(step)))
+            return _gather(access.value, first, _multiples(step, self.lanes), self.lanes)
         copies = self.plan.repeats
         place = plus(row, arith.divui(start, index(copies)))
         elements = _load(access.value, place, self.lanes // copies)
@@ -178,12 +280,17 @@ class GatheredRows:
         base = plus(index(0), *known)
         if Kind.LANES not in kinds:
             return _load(flat, plus(base, start), self.lanes)
+        if self.ahead is not None:
+            return _load(flat, plus(base, start, self.ahead), self.lanes)
         parts = [
             _scaled(values[place], step, self.lanes)
             for place, step, kind in zip(places, steps, kinds, strict=True)
             if kind is Kind.LANES
         ]
-        return _gather(flat, base, reduce(_added, parts), self.lanes)
+        found = reduce(_added, parts)
+        if self.reuse is not None and op.result in self.reuse.moving:
+            base, found = _near(base, found, self.lanes)
+        return _gather(flat, base, found, self.lanes)
 
     def _sum_rows(self, found: Separable, uniform: Values) -> Access:
         """Add the rows, each with its weights, into memory of their length."""
@@ -240,6 +347,22 @@ class GatheredRows:
         return reduce(add, products)
 
 
+@dataclass(frozen=True)
+class _Run:
+    """Lanes of which each reads the element behind that of the one before: the first, and the end.
+
+    `ahead` is how far what they read is ahead of them.
+    """
+
+    first: ir.Value
+    end: ir.Value
+    ahead: ir.Value
+
+
+def _all(_: ir.Value) -> bool:
+    return True
+
+
 def _operation(like: ir.Operation, lanes: int) -> Callable[[ir.Value, ir.Value], ir.Value]:
     """Return what does the same as `like`, on vectors."""
     kind = ir.VectorType.get([lanes], like.result.type)
@@ -268,6 +391,27 @@ def _gather(memory: ir.Value, base: ir.Value, places: ir.Value, lanes: int) -> i
     zero = ir.Attribute.parse(f"dense<0{'' if _is_integer(element) else '.0'}> : {kind}")
     rest = emit("arith.constant", [], kind, value=zero)
     return emit("vector.gather", [memory, base, places, mask, rest], kind)
+
+
+def _near(base: ir.Value, places: ir.Value, lanes: int) -> tuple[ir.Value, ir.Value]:
+    """Return the same places, counted from 0 where their numbers have 32 bits.
+
+    LLVM widens numbers that are the same in a loop before it; instructions that gather by 32 bits
+    take fewer steps than those by 64.
+    """
+    i32 = ir.IntegerType.get_signless(32)
+    if ir.VectorType(places.type).element_type != i32:
+        return base, places
+    start = broadcast(emit("arith.index_cast", [base], i32), lanes)
+    return index(0), emit("arith.addi", [places, start], places.type)
+
+
+def _multiples(step: int, lanes: int) -> ir.Value:
+    """Return the places of `lanes` elements that are `step` apart."""
+    i32 = ir.IntegerType.get_signless(32)
+    kind = ir.VectorType.get([lanes], i32)
+    places = [ir.IntegerAttr.get(i32, step * lane) for lane in range(lanes)]
+    return emit("arith.constant", [], kind, value=ir.DenseElementsAttr.get(places, kind))
 
 
 def _is_integer(element: ir.Type) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from xyntra.dialects.attention import OP as ATTENTION
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.emitter import Choices, Emitter, Stage, emit_scheduled, require
-from xyntra.passes.lower.cpu.gather_plan import plan_gathers
+from xyntra.passes.lower.cpu.gather_plan import GatherChoices, plan_gathers
 from xyntra.passes.lower.cpu.machine import LoweringOptions
 from xyntra.passes.lower.cpu.streams import moved_bytes
 from xyntra.passes.lower.cpu.told import bad_schedule, own_schedule
@@ -67,21 +67,6 @@ class TransposedChoices(Choices):
 
 
 @dataclass(frozen=True)
-class GatherChoices(Choices):
-    """What the emitter of code that looks elements up can be told.
-
-    Attributes:
-        vector: elements of a vector.
-        past_caches: whether the result is stored past the caches.
-        separable: whether the rows of a sum over rows and columns are added first.
-    """
-
-    vector: int = 0
-    past_caches: bool = False
-    separable: bool = False
-
-
-@dataclass(frozen=True)
 class _Shared:
     """Nests that share their `count` outer loops; a single one has as few loops as can be."""
 
@@ -117,9 +102,13 @@ class _Run:
 
     @cached_property
     def longest(self) -> int:
-        """How many nests share loops best."""
+        """How many nests share loops best: one that looks elements up is computed by itself."""
         nests = [linear_nest(self.op, flat=False)]
+        if _gathers(self.op):
+            return 1
         for op in self.operations[1:]:
+            if _gathers(op):
+                break
             more = [*nests, linear_nest(op, flat=False)]
             if not shared_loops(aligned(more)):
                 break
@@ -164,6 +153,13 @@ def _sharing(nests: Sequence[LinearNest]) -> _Shared:
 class _Loops(Emitter):
     def group(self, place: _Run, choices: Any) -> list[ir.Operation]:
         return place.operations[: getattr(choices, "nests", 1)]
+
+
+def _gathers(op: ir.Operation) -> bool:
+    """Tell whether `op` looks elements up in vectors, which shared loops would not be."""
+    views = op.regions[0].blocks[0].operations
+    looks_up = any(view.operation.name == "memref.load" for view in views)
+    return looks_up and plan_gathers(collapsed(linear_nest(op, flat=False))) is not None
 
 
 class _VectorRows(_Loops):
@@ -246,8 +242,10 @@ class _GatheredRows(_Loops):
             return None
         lanes = min(widest, 1 << (found.extent.bit_length() - 1))
         moved = moved_bytes([found.nest], lambda memory: is_private(memory, place.operations[:1]))
-        past_caches = moved >= machine.cache_bytes
-        return GatherChoices(lanes, past_caches, found.separable is not None)
+        reused = found.reuse is not None
+        runs = found.table is not None
+        past_caches = moved >= machine.cache_bytes and not (reused or runs)
+        return GatherChoices(lanes, past_caches, found.separable is not None, reused, runs)
 
     def check(self, place: _Run, choices: GatherChoices) -> None:
         found = plan_gathers(place.shared(1).nests[0])
@@ -260,6 +258,13 @@ class _GatheredRows(_Loops):
         require(is_legal, place, "vector", vector, allowed)
         is_legal = found.separable is not None or not choices.separable
         require(is_legal, place, "separable", choices.separable, "it is no sum of rows")
+        is_legal = found.reuse is not None or not choices.reused
+        require(is_legal, place, "reused", choices.reused, "no loop can go inside")
+        is_legal = found.table is not None or not choices.runs
+        require(is_legal, place, "runs", choices.runs, "no table of many rows holds the columns")
+        is_legal = not (choices.past_caches and (choices.reused or choices.runs))
+        allowed = "reused or runs = true stores no rows from end to end"
+        require(is_legal, place, "past_caches", choices.past_caches, allowed)
 
     def emit(self, place: _Run, choices: GatherChoices) -> None:
         found = plan_gathers(place.with_buffers(1).nests[0])
@@ -267,15 +272,13 @@ class _GatheredRows(_Loops):
             raise ValueError("the schedule has not been checked")
         from xyntra.passes.lower.cpu.gathered_rows import GatheredRows
 
-        past_caches, separable = choices.past_caches, choices.separable
-        rows = GatheredRows.of(found, choices.vector, past_caches=past_caches, separable=separable)
-        rows.emit()
+        GatheredRows.of(found, choices).emit()
 
     def space(self, place: _Run, machine: LoweringOptions) -> Iterator[GatherChoices]:
         widest = machine.vector_bits // _BITS
         for vector in (widest, widest // 2):
-            for past_caches, separable in product((False, True), repeat=2):
-                yield GatherChoices(vector, past_caches, separable)
+            for told in product((False, True), repeat=4):
+                yield GatherChoices(vector, *told)
 
 
 class _ScalarLoops(_Loops):

@@ -20,6 +20,7 @@ from xyntra.passes.lower.cpu.emitter import (
     require,
 )
 from xyntra.passes.lower.cpu.filled_reductions import Filled, filled
+from xyntra.passes.lower.cpu.inner_products import InnerProducts
 from xyntra.passes.lower.cpu.machine import LoweringOptions
 from xyntra.passes.lower.cpu.preceding_nests import preceding_nests
 from xyntra.passes.lower.cpu.streamed_product import StreamedProducts
@@ -254,7 +255,7 @@ def _find(op: ir.Operation, taken: Taken) -> _Contraction | None:
     return None if found is None else _Contraction(found.op, found.fill, found.taken)
 
 
-STAGE = Stage("register-tiles", _find, (StreamedProducts(), _RegisterTiles()))
+STAGE = Stage("register-tiles", _find, (StreamedProducts(), InnerProducts(), _RegisterTiles()))
 
 
 @register_pass

@@ -25,6 +25,33 @@ def test_images(mode: str, padding_mode: str, align_corners: int) -> None:
 
 
 @pytest.mark.parametrize("padding_mode", PADDINGS)
+@pytest.mark.parametrize("mode", ["linear", "nearest", "cubic"])
+@pytest.mark.parametrize("channels", [1, 2, 19])
+def test_images_of_several_vectors(channels: int, mode: str, padding_mode: str) -> None:
+    rng = np.random.default_rng()
+    feeds = {
+        "x": rng.standard_normal((2, channels, 9, 7)).astype(np.float32),
+        "g": rng.uniform(-1.3, 1.3, (2, 5, 23, 2)).astype(np.float32),
+    }
+    check_node("GridSample", feeds, rtol=1e-3, atol=1e-4, mode=mode, padding_mode=padding_mode)
+
+
+@pytest.mark.parametrize("mode", ["linear", "nearest", "cubic"])
+def test_no_element_that_lies_elsewhere_counts(mode: str) -> None:
+    """Infinities and NaN reach the positions beside them alone, and none outside of the image."""
+    rng = np.random.default_rng()
+    x = rng.standard_normal((1, 3, 8, 8)).astype(np.float32)
+    x[0, 0, 0, 0], x[0, 1, 7, 7], x[0, 2, :, 7] = np.inf, np.nan, -np.inf
+    grid = rng.uniform(-3, 3, (1, 20, 20, 2)).astype(np.float32)
+    feeds = {"x": x, "g": grid}
+    (found,) = run(node_model("GridSample", feeds, mode=mode), feeds)
+    is_far = (np.abs(grid) > 1.6).any(-1)
+    assert (found[:, :, is_far[0]] == 0).all()
+    is_inner = (np.abs(grid[0]) < 0.4).all(-1)
+    assert np.isfinite(found[0][:, is_inner]).all()
+
+
+@pytest.mark.parametrize("padding_mode", PADDINGS)
 @pytest.mark.parametrize("mode", ["linear", "nearest"])
 def test_volumes(mode: str, padding_mode: str) -> None:
     rng = np.random.default_rng(1)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from arrays import normal, positive, tolerance
-from harness import check_node, compare, node_model, run
+from harness import check_node, compare, node_model, run, run_compiled
 from refusals import check_invalid, check_unsupported
 
 DTYPES = ["float32", "float16", "float64"]
@@ -75,6 +75,46 @@ def test_rms_norm_with_a_scale_of_another_dtype() -> None:
     wide = x.astype(np.float32)
     wanted = wide / np.sqrt((wide * wide).mean(-1, keepdims=True) + 1e-5)
     compare([found], [wanted.astype(np.float16) * scale], 1e-3, 1e-3)
+
+
+def _normalised(x: np.ndarray, axes: tuple[int, ...], *, centred: bool = True) -> np.ndarray:
+    wide = x.astype(np.float64)
+    wide = wide - wide.mean(axes, keepdims=True) if centred else wide
+    return wide / np.sqrt((wide * wide).mean(axes, keepdims=True) + 1e-5)
+
+
+LONG = [(1, 24, 60, 61), (1, 3, 7, 9973), (2, 16, 128, 150)]  # one of them in no equal parts
+
+
+@pytest.mark.parametrize("shape", LONG, ids=str)
+@pytest.mark.parametrize("mean", [0.0, 30.0])
+def test_norms_of_rows_that_no_cache_holds(shape: tuple[int, ...], mean: float) -> None:
+    generator = np.random.default_rng()
+    x = (generator.standard_normal(shape) + mean).astype(np.float32)
+    scale, bias = (generator.standard_normal(shape[1]).astype(np.float32) for _ in range(2))
+    inputs = {"x": x, "scale": scale, "bias": bias}
+    model = node_model("GroupNormalization", inputs, num_groups=1, opset=21)
+    axes = (1, 2, 3)
+    per_channel = [each.reshape(-1, 1, 1).astype(np.float64) for each in (scale, bias)]
+    wanted = _normalised(x, axes) * per_channel[0] + per_channel[1]
+    np.testing.assert_allclose(run_compiled(model, inputs)[0], wanted, rtol=1e-4, atol=2e-5)
+    whole = {"x": x, "scale": np.ones(shape[1:], np.float32)}
+    for operator, centred in (("LayerNormalization", True), ("RMSNormalization", False)):
+        model = node_model(operator, whole, axis=1, opset=23)
+        wanted = _normalised(x, axes, centred=centred)
+        np.testing.assert_allclose(run_compiled(model, whole)[0], wanted, rtol=1e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("special", [np.nan, np.inf])
+def test_no_number_is_left_of_a_long_row_with_a_nan_or_an_infinity(special: float) -> None:
+    x = np.random.default_rng().standard_normal((2, 8, 256, 160)).astype(np.float32)
+    x[1, 7, 255, 159] = special
+    inputs = {"x": x, "scale": np.ones(8, np.float32), "bias": np.zeros(8, np.float32)}
+    model = node_model("GroupNormalization", inputs, num_groups=1, opset=21)
+    (found,) = run_compiled(model, inputs)
+    np.testing.assert_allclose(found[0], _normalised(x[:1], (1, 2, 3))[0], rtol=1e-4, atol=2e-5)
+    assert np.isnan(found[1, 7, 255, 159])
+    assert not found[1][np.isfinite(found[1])].any()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])

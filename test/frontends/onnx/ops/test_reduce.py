@@ -160,7 +160,7 @@ def test_the_first_nan_wins() -> None:
 
 
 @pytest.mark.parametrize(("op_type", "function"), [("ArgMax", np.argmax), ("ArgMin", np.argmin)])
-@pytest.mark.parametrize("length", [31, 32, 45, 200])
+@pytest.mark.parametrize("length", [11, 12, 31, 45, 200])
 def test_arg_extremes_of_long_rows(op_type: str, function: Any, length: int) -> None:
     x = np.random.default_rng(length).integers(-9, 9, (4, 2, length)).astype(np.float32)
     x[0, 0, 7], x[0, 0, -1], x[0, 1] = np.nan, np.nan, np.nan
@@ -172,6 +172,25 @@ def test_arg_extremes_of_long_rows(op_type: str, function: Any, length: int) -> 
         whole = np.nan_to_num(x, posinf=9, neginf=-9).astype(dtype)
         (found,) = run(node_model(op_type, {"x": whole}, axis=-1, keepdims=0), {"x": whole})
         np.testing.assert_array_equal(found, function(whole, axis=-1))
+
+
+@pytest.mark.parametrize(("op_type", "function"), [("ArgMax", np.argmax), ("ArgMin", np.argmin)])
+@pytest.mark.parametrize("shape", [(50, 1), (3, 40, 1, 1), (3, 5, 1, 1), (7, 1, 6), (9, 1)])
+def test_arg_extremes_beside_dimensions_of_one(
+    op_type: str, function: Any, shape: tuple[int, ...]
+) -> None:
+    x = np.random.default_rng().integers(-9, 9, shape).astype(np.float32)
+    x.flat[3] = np.nan
+    for axis in range(len(shape)):
+        for keepdims in (0, 1):
+            model = node_model(op_type, {"x": x}, axis=axis, keepdims=keepdims)
+            (found,) = run(model, {"x": x})
+            expected = function(x, axis=axis, keepdims=bool(keepdims))
+            np.testing.assert_array_equal(found, expected)
+            assert found.dtype == np.int64
+    whole = np.nan_to_num(x)
+    for axis in range(len(shape)):
+        check_node(op_type, {"x": whole}, axis=axis, select_last_index=1)
 
 
 def test_arg_extreme_of_nothing() -> None:

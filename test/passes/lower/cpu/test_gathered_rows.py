@@ -169,6 +169,55 @@ LOOKED_UP = """
     }}"""
 
 
+COLUMNS = """
+    func.func @k(%a: tensor<{rows}x{width}x{kind}>, %t: tensor<{n}x{place}>, %r: tensor<{rows}xi32>)
+        -> tensor<{rows}x{n}x{kind}> {{
+      %e = tensor.empty() : tensor<{rows}x{n}x{kind}>
+      %d = linalg.generic {{indexing_maps = [affine_map<(r, x) -> (x)>, affine_map<(r, x) -> (r)>,
+          affine_map<(r, x) -> (r, x)>], iterator_types = ["parallel", "parallel"]}}
+        ins(%t, %r : tensor<{n}x{place}>, tensor<{rows}xi32>)
+        outs(%e: tensor<{rows}x{n}x{kind}>) {{
+      ^bb0(%p: {place}, %q: i32, %o: {kind}):
+        %x = arith.index_cast %p : {place} to index
+        %y = arith.index_cast %q : i32 to index
+        %v = tensor.extract %a[%y, %x] : tensor<{rows}x{width}x{kind}>
+        linalg.yield %v : {kind}
+      }} -> tensor<{rows}x{n}x{kind}>
+      return %d : tensor<{rows}x{n}x{kind}>
+    }}"""
+
+
+TABLES = {
+    "reflect": lambda width: np.pad(np.arange(width), (3, 2), "reflect"),
+    "edge": lambda width: np.pad(np.arange(width), (1, 4), "edge"),
+    "wrap": lambda width: np.pad(np.arange(width), (2, 2), "wrap"),
+    "in order": np.arange,
+    "a part": lambda width: np.arange(5, width),
+    "backwards": lambda width: np.arange(width)[::-1],
+    "random": lambda width: RNG.integers(0, width, width + 3),
+    "two halves": lambda width: np.roll(np.arange(width), width // 2),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("width", [12, 50, 130])
+@pytest.mark.parametrize(("kind", "place"), [("f32", "i64"), ("f64", "i32"), ("i32", "i32")])
+def test_runs_of_neighbouring_columns(compiled, name, width, kind, place):
+    table = TABLES[name](width)
+    text = COLUMNS.format(rows=9, width=width, n=len(table), kind=kind, place=place)
+    kernel = compiled(text, options=WIDE)
+    assert "runs" in schedule(kernel)
+    x = RNG.integers(-1000, 1000, (9, width)).astype(DTYPES[kind])
+    rows = RNG.integers(0, 9, 9).astype("i4")
+    result = kernel(x, table.astype("i4" if place == "i32" else "i8"), rows)[0]
+    np.testing.assert_array_equal(result, x[rows][:, table])
+
+
+def test_few_rows_do_not_look_through_the_table(compiled):
+    kernel = compiled(COLUMNS.format(rows=3, width=40, n=40, kind="f32", place="i64"), options=WIDE)
+    assert "runs" not in schedule(kernel)
+
+
 DTYPES = {"f32": "f4", "f64": "f8", "i32": "i4", "i64": "i8"}
 
 
@@ -192,6 +241,55 @@ def test_booleans_are_left_to_scalar_loops(compiled):
     x = RNG.integers(0, 2, (6, 10)).astype(bool)
     rows, columns = (RNG.integers(0, n, 20).astype("i4") for n in (6, 10))
     np.testing.assert_array_equal(kernel(x, rows, columns)[0], np.tile(x[rows, columns], (4, 1)))
+
+
+SAMPLED = """
+    func.func @k(%a: tensor<{channels}x{size}xf32>, %g: tensor<{n}x3xf32>)
+        -> tensor<{channels}x{n}xf32> {{
+      %first = arith.constant 0.0 : f32
+      %last = arith.constant {last} : f32
+      %half = arith.constant 0.5 : f32
+      %e = tensor.empty() : tensor<{channels}x{n}xf32>
+      %d = linalg.generic {{indexing_maps = [affine_map<(c, x) -> (x, 1)>,
+          affine_map<(c, x) -> (x, 2)>, affine_map<(c, x) -> (c, x)>],
+          iterator_types = ["parallel", "parallel"]}}
+        ins(%g, %g : tensor<{n}x3xf32>, tensor<{n}x3xf32>)
+        outs(%e: tensor<{channels}x{n}xf32>) {{
+      ^bb0(%p: f32, %q: f32, %o: f32):
+        %scaled = arith.mulf %p, %last : f32
+        %low = arith.maxnumf %scaled, %first : f32
+        %high = arith.minnumf %low, %last : f32
+        %number = arith.fptosi %high : f32 to i32
+        %x = arith.index_cast %number : i32 to index
+        %c = linalg.index 0 : index
+        %v = tensor.extract %a[%c, %x] : tensor<{channels}x{size}xf32>
+        %w = arith.addf %q, %half : f32
+        %t = arith.mulf %v, %w : f32
+        linalg.yield %t : f32
+      }} -> tensor<{channels}x{n}xf32>
+      return %d : tensor<{channels}x{n}xf32>
+    }}"""
+
+
+@pytest.mark.parametrize("machine", ["narrow", "wide"])
+@pytest.mark.parametrize("told", [None, {"vector": 4}, {"vector": 2, "reused": True}], ids=str)
+@pytest.mark.parametrize("sizes", [(5, 7, 37), (3, 100, 16), (2, 4, 4), (1, 9, 50)], ids=str)
+def test_places_that_are_computed_once_for_all_channels(lowered_by, compiled, sizes, told, machine):
+    """Operands whose lanes lie three elements apart, and a NaN among the places."""
+    channels, size, n = sizes
+    text = SAMPLED.format(channels=channels, size=size, n=n, last=f"{size - 1}.0")
+    told = None if channels == 1 else told
+    if told is None:
+        kernel = compiled(text, options=OPTIONS[machine])
+        assert schedule(kernel).startswith("gathered-rows")
+        assert ("reused" in schedule(kernel)) == (channels > 1)
+    else:
+        kernel = lowered_by(text, edited(told), OPTIONS[machine])
+    x, grid = RNG.standard_normal((channels, size)), RNG.uniform(-0.2, 1.2, (n, 3))
+    x, grid = x.astype(np.float32), grid.astype(np.float32)
+    grid[0, 1] = np.nan
+    places = np.clip(np.nan_to_num(grid[:, 1]) * np.float32(size - 1), 0, size - 1).astype(int)
+    np.testing.assert_array_equal(kernel(x, grid)[0], x[:, places] * (grid[:, 2] + np.float32(0.5)))
 
 
 EDITS = {
@@ -228,6 +326,12 @@ REFUSED = {
         {"vector": 8, "separable": True},
         "separable = true: it is no sum of rows",
     ),
+    "runs": (
+        "ragged",
+        {"vector": 4, "runs": True},
+        "runs = true: no table of many rows holds the columns",
+    ),
+    "reused": ("ragged", {"vector": 4, "reused": True}, "reused = true: no loop can go inside"),
 }
 
 

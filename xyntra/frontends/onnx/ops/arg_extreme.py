@@ -14,7 +14,7 @@ from xyntra.dialects.scalar import Scalar
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.precision import cast
 
-_LONG = 32  # elements of a row that pay for looking at it twice
+_LONG = 12  # elements of a row that pay for looking at it twice
 
 
 def arg_extreme(
@@ -31,10 +31,15 @@ def arg_extreme(
         largest: look for the maximum; otherwise for the minimum.
         last: take the last of equal elements.
     """
-    if axis == x.rank - 1 and not last and _LONG <= x.shape[axis] < 1 << 31:
-        return _first_equal(b, x, largest)
     kept = [d for d in range(x.rank) if d != axis]
     shape = [x.shape[d] for d in kept]
+    if x.shape[axis] == 1:
+        return Tensor(b.fill(shape, "int64", 0), "int64")
+    if axis < x.rank - 1 and prod(x.shape[axis + 1 :]) == 1:
+        rows = b.reshape(x, x.shape[: axis + 1])
+        return b.reshape(arg_extreme(b, rows, axis, largest=largest, last=last), shape)
+    if axis == x.rank - 1 and not last and _LONG <= x.shape[axis] < 1 << 31:
+        return _first_equal(b, x, largest)
     with b.location:
         write = ir.AffineMap.get(x.rank, 0, [ir.AffineDimExpr.get(d) for d in kept])
     start = b.fill(shape, x.dtype, identity_of("max" if largest else "min", x.dtype))

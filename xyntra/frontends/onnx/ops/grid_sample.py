@@ -20,6 +20,7 @@ from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.precision import accumulator_of
 
 _CUBIC = -0.75
+_MOST_EXACT = 1 << 24  # elements, whose numbers 32-bit floats tell apart
 _MODES = {"bilinear": "linear", "bicubic": "cubic", "linear": "linear", "cubic": "cubic"}
 
 
@@ -91,8 +92,16 @@ class _Axis:
         elif self.padding == "reflection":
             x = self._reflected(x)
         # Mode border needs nothing more: the nearest element that exists is the one it asks for.
-        index = x.cast("int64").maximum(0).minimum(self.size - 1)
-        return _Tap(index.cast("index"), weight, inside)
+        return _Tap(_place(x, self.size), weight, inside)
+
+
+def _place(x: Scalar, size: int) -> Scalar:
+    """The number of the element at the whole coordinate `x`, or of the nearest that exists."""
+    if size > _MOST_EXACT:
+        return x.cast("int64").maximum(0).minimum(size - 1).cast("index")
+    at_least = (x > 0).select(x, 0)  # 0 for what is no number
+    near = (at_least < size - 1).select(at_least, size - 1)
+    return near.cast("int32").cast("index")
 
 
 def _weights(t: Scalar, mode: str) -> list[tuple[int, Scalar]]:
@@ -128,10 +137,13 @@ def grid_sample(node: Node) -> Tensor:
 
     def value(chosen: Sequence[_Tap], wide: str) -> Scalar:
         result = b.extract(x, [b.index(0), b.index(1), *(tap.address for tap in chosen)])
-        for tap in chosen:
-            result = result if tap.inside is None else tap.inside.select(result, 0)
-        for tap in chosen:
-            result = result if tap.weight is None else result.cast(wide) * tap.weight
+        # Weights and bounds are the same in every channel, and so are their products.
+        inside = [tap.inside for tap in chosen if tap.inside is not None]
+        weights = [tap.weight for tap in chosen if tap.weight is not None]
+        if inside:
+            result = reduce(lambda a, b: a & b, inside).select(result, 0)
+        if weights:
+            result = result.cast(wide) * reduce(lambda a, b: a * b, weights)
         return result
 
     def body(*scalars: Scalar) -> Scalar:
