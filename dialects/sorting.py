@@ -8,8 +8,8 @@ orders them, and of equal values the one of lower position comes first.
 A few elements are kept in a sorted list: a block of the axis is looked at again only if its best
 value may enter. More are gathered: what may still be among the best is appended to a buffer, and
 whenever that is full, the best of it are found by bisection of their values, and stay. Many are
-sorted: runs of a few keys by insertion, then merged from both of their ends at a time, which needs
-no bounds (I. van den Hoven, *quadsort*, 2021).
+sorted: runs of a few keys by a network, several runs side by side, then merged from both of their
+ends at a time, which needs no bounds (I. van den Hoven, *quadsort*, 2021).
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ BEST = "xyntra.best"
 """Attribute of a loop that finds the best elements: their axis, dtype, and which are better."""
 
 _BLOCK = 32  # elements that are looked at together
-_RUN = 8  # keys that are sorted by insertion, at most
+_RUN = 8  # keys that a network sorts, at most
 _WORST = (1 << 64) - 1
 _LOW = (1 << 32) - 1
-_SORT_COST = 4.0  # of a key in one merge, in steps of an insertion
-_LOOK_COST = 2.0  # of an element that may enter the buffer
-_CUT_COST = 5.0  # of a key when the buffer is cut
+_SORT_COST = 1.2  # of a key in one merge, in steps of an insertion
+_LOOK_COST = 1.5  # of an element that may enter the buffer
+_CUT_COST = 2.5  # of a key when the buffer is cut
 _LEAST_BUFFER = 512
 
 Read = Callable[[Scalar], Scalar]
@@ -92,7 +92,8 @@ def _cheapest(length: int, k: int) -> Callable[..., Tensor]:
     entering = k * (1 + log(length / k))  # of elements in random order
     size = _buffer_size(k)
     looked_at = min(length, _BLOCK * entering)
-    cuts = 1 + max(0.0, entering - size) / (size - k)
+    # All elements enter until the buffer is full for the first time.
+    cuts = 1 + (length > size) + max(0.0, entering - size) / (size - k)
     gathered = _LOOK_COST * looked_at + _CUT_COST * min(length, size) * cuts
     costs = {
         _few_keys: k * entering,
@@ -253,19 +254,27 @@ def _cut(b: TensorBuilder, state: list[Tensor], k: int) -> list[Tensor]:
     """Keep the `k` best keys of the buffer, in their order; of equal values the first ones."""
     buffer, count = state[0], _marks(b, state)[0].cast("index")
 
-    def number_below(limit: Scalar) -> Scalar:
+    def number_below(limit: Scalar, steps: Scalar = count) -> Scalar:
         def add(step: Scalar, _: list[Tensor], total: list[Scalar]) -> Carried:
             return [], [total[0] + (b.extract(buffer, [step]) < limit).cast("uint64")]
 
-        return carry_range(count, [], [constant(0, "uint64")], add)[1][0]
+        return carry_range(steps, [], [constant(0, "uint64")], add)[1][0]
 
     def halve(_: Scalar, __: list[Tensor], bounds: list[Scalar]) -> Carried:
         low, high = bounds  # the rank of the last key to keep is from `low` to `high`
         middle = (low + high) >> 1
-        enough = number_below((middle + 1) << 32) >= k
-        return [], [enough.select(low, middle + 1), enough.select(middle, high)]
+        known = low.equals(high)  # nothing is counted any more
+        below = number_below((middle + 1) << 32, known.select(constant(0, "index"), count))
+        enough, exact = below >= k, below.equals(k)
+        low = exact.select(middle, (known | enough).select(low, middle + 1))
+        return [], [low, enough.select(middle, high)]
 
-    bounds = [constant(0, "uint64"), constant(_LOW, "uint64")]
+    def spread(step: Scalar, _: list[Tensor], ends: list[Scalar]) -> Carried:
+        key = b.extract(buffer, [step])
+        return [], [ends[0].minimum(key), ends[1].maximum(key)]
+
+    ends = [constant(_WORST, "uint64"), constant(0, "uint64")]
+    bounds = [each >> 32 for each in carry_range(count, [], ends, spread)[1]]
     last = carry_range(constant(32, "index"), [], bounds, halve)[1][0]
     equal = constant(k, "uint64") - number_below(last << 32)
 
@@ -292,45 +301,127 @@ def _sorted(b: TensorBuilder, key_at: Read, length: int) -> Tensor:
     """The keys at places below `length`, sorted, and some that are the worst behind them."""
     levels = max(0, ceil(log(length / _RUN, 2)))
     run = -(-length >> levels)
-    end = constant(length - 1, "index")
+    runs = 1 << levels
+    keys, spare = _empty(b, run * runs), _empty(b, run * runs)
 
-    def fill(number: Scalar, keys: list[Tensor]) -> list[Tensor]:
-        def step(i: Scalar, inner: list[Tensor]) -> list[Tensor]:
-            place = number * run + i
-            inside = place <= end
-            key = key_at(inside.select(place, end))
-            chosen = inside.select(key, constant(_WORST, "uint64"))
-            return [_insert_key(b, inner[0], chosen, number * run, run)]
+    def fill(place: Scalar, inner: list[Tensor]) -> list[Tensor]:
+        return [insert(key_at(place), inner[0], [place])]
 
-        return for_range(run, keys, step)
+    def pad(place: Scalar, inner: list[Tensor]) -> list[Tensor]:
+        return [insert(constant(_WORST, "uint64"), inner[0], [place + length])]
 
-    (keys,) = for_range(1 << levels, [_all_worst(b, run << levels)], fill)
-    spare = _empty(b, run << levels)
+    (keys,) = for_range(length, [keys], fill)
+    if run * runs > length:
+        (keys,) = for_range(run * runs - length, [keys], pad)
+    keys, spare = _sorted_runs(b, keys, spare, run)
     for level in range(levels):
         keys, spare = _merged(b, keys, spare, run << level), keys
     return keys
 
 
-def _merged(b: TensorBuilder, keys: Tensor, target: Tensor, run: int) -> Tensor:
-    """Merge neighbouring sorted runs of `run` keys into `target`."""
+def _sorted_runs(b: TensorBuilder, keys: Tensor, spare: Tensor, run: int) -> tuple[Tensor, Tensor]:
+    """Sort runs of `run` keys each; returns the tensor that holds them, and the other one.
 
-    def pair(number: Scalar, outer: list[Tensor]) -> list[Tensor]:
-        low = number * (2 * run)
-        high = low + (2 * run - 1)
+    Runs are columns at first, so that vectors exchange keys of several of them.
+    """
+    columns = keys.shape[0] // run
+
+    def exchange(column: Scalar, inner: list[Tensor]) -> list[Tensor]:
+        places = [[column + row * columns] for row in range(run)]
+        found = [b.extract(keys, place) for place in places]
+        for low, high in _network(run):
+            pair = found[low], found[high]
+            found[low], found[high] = pair[0].minimum(pair[1]), pair[0].maximum(pair[1])
+        target = inner[0]
+        for key, place in zip(found, places, strict=True):
+            target = insert(key, target, place)
+        return [target]
+
+    (sorted_,) = for_range(columns, [spare], exchange)
+    if columns == 1 or run == 1:
+        return sorted_, keys
+
+    def turn(column: Scalar, inner: list[Tensor]) -> list[Tensor]:
+        target = inner[0]
+        for row in range(run):
+            key = b.extract(sorted_, [column + row * columns])
+            target = insert(key, target, [column * run + row])
+        return [target]
+
+    return for_range(columns, [keys], turn)[0], sorted_
+
+
+def _network(size: int) -> list[tuple[int, int]]:
+    """Places to compare and exchange, in order (K. Batcher, "Sorting networks", 1968)."""
+    whole = 1 << (size - 1).bit_length()
+    found = []
+    block = 1
+    while block < whole:
+        step = block
+        while step:
+            for start in range(step % block, whole - step, 2 * step):
+                for low in range(start, start + step):
+                    if low // (2 * block) == (low + step) // (2 * block):
+                        found.append((low, low + step))
+            step //= 2
+        block *= 2
+    return [(low, high) for low, high in found if high < size]
+
+
+def _merged(b: TensorBuilder, keys: Tensor, target: Tensor, run: int) -> Tensor:
+    """Merge neighbouring sorted runs of `run` keys into `target`.
+
+    Two pairs of runs at a time, where there are as many: each step waits for the one before it.
+    """
+    pairs = keys.shape[0] // (2 * run)
+    together = 2 if pairs % 2 == 0 else 1
+
+    def merge(number: Scalar, outer: list[Tensor]) -> list[Tensor]:
+        lows = [(number * together + each) * (2 * run) for each in range(together)]
 
         def step(i: Scalar, inner: list[Tensor], at: list[Scalar]) -> Carried:
-            first, second, one, other = (b.extract(keys, [place]) for place in at)
-            into = insert(first.minimum(second), inner[0], [low + i])
-            into = insert(one.maximum(other), into, [high - i])
-            takes_first, takes_one = first < second, one > other
-            return [into], [
-                takes_first.select(at[0] + 1, at[0]),
-                takes_first.select(at[1], at[1] + 1),
-                takes_one.select(at[2] - 1, at[2]),
-                takes_one.select(at[3], at[3] - 1),
-            ]
+            into, after = inner[0], list[Scalar]()
+            for each, low in enumerate(lows):
+                into, moved = _merge_step(b, keys, into, (low, run, i), at[2 * each : 2 * each + 2])
+                after += moved
+            return [into], after
 
-        starts = [low, low + run, low + (run - 1), high]
+        starts = [place for low in lows for place in (low, low + (run - 1))]
         return carry_range(constant(run, "index"), outer, starts, step)[0]
 
-    return for_range(keys.shape[0] // (2 * run), [target], pair)[0]
+    return for_range(pairs // together, [target], merge)[0]
+
+
+def _merge_step(
+    b: TensorBuilder,
+    keys: Tensor,
+    target: Tensor,
+    where: tuple[Scalar, int, Scalar],
+    at: list[Scalar],
+) -> tuple[Tensor, list[Scalar]]:
+    """Take the best and the worst key of what is left of two runs; returns where the first goes on.
+
+    As many keys have been taken as there were steps, which says where the second run is. Two values
+    that are carried, and move in opposite directions, also keep LLVM from making one gather of the
+    four loads, which takes several times as long.
+
+    Args:
+        b: where to build.
+        keys: the runs.
+        target: where they are merged.
+        where: the first run, the keys of a run, and the number of the step.
+        at: the next keys of the first run, from its front and from behind.
+    """
+    low, run, number = where
+    front, behind = at
+    first = b.extract(keys, [front])
+    second = b.extract(keys, [low * 2 + run + number - front])
+    one = b.extract(keys, [behind])
+    other = b.extract(keys, [low * 2 + (3 * run - 2) - number - behind])
+    into = insert(first.minimum(second), target, [low + number])
+    into = insert(one.maximum(other), into, [low + (2 * run - 1) - number])
+    takes_first, takes_one = first < second, one > other
+    return into, [
+        takes_first.select(front + 1, front),
+        takes_one.select(behind - 1, behind),
+    ]

@@ -23,6 +23,7 @@ OPTIONAL_PASSES = frozenset(
         "recognize-attention",
         "recognize-patterns",
         "reuse-buffers",
+        "rows-in-place",
         "simplify-expressions",
         "split-long-norms",
         "widen-contractions",

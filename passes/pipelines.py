@@ -182,7 +182,9 @@ def fusion_pipeline(
     """
     simplify = SIMPLIFY.replace("}", " math=fast}") if fast_math else SIMPLIFY
     stages: dict[str, tuple[str, ...]] = {SIMPLIFY: (simplify,) if egraph else ()}
-    if target != "cpu":
+    if target == "cpu":
+        stages[_LAST_VIEW] = ("rows-in-place", _LAST_VIEW)
+    else:
         order = "order-weights" if precision == "f32" else f"order-weights{{precision={precision}}}"
         stages |= {
             "widen-contractions": (),

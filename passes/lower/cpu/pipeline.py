@@ -24,6 +24,7 @@ from xyntra.passes.lower.cpu.packed_entry import PackedEntry
 from xyntra.passes.lower.cpu.parallel_loops import ParallelLoops
 from xyntra.passes.lower.cpu.register_tiles import RegisterTiles
 from xyntra.passes.lower.cpu.schedule_nests import ScheduleNests, schedules_of
+from xyntra.passes.lower.cpu.vector_scans import VectorScans
 from xyntra.passes.lower.cpu.window_tiles import WindowTiles
 from xyntra.passes.lower.cpu.winograd_tiles import WinogradTiles
 from xyntra.passes.lower.data_by_slices import DataBySlices
@@ -116,7 +117,8 @@ def lower_kernel(module: ir.Module, options: LoweringOptions | None = None) -> L
     function = kernel_function(module.operation)
     check_contract(function)
     with kernel_named(function), module.operation.context, module.operation.location:
-        return _finish(_scheduled(module.operation, options or LoweringOptions()))
+        options = options or LoweringOptions()
+        return _finish(_scheduled(module.operation, options), options)
 
 
 def to_nests(module: ir.Module, options: LoweringOptions | None = None) -> ir.Module:
@@ -145,8 +147,9 @@ def from_nests(module: ir.Module, options: LoweringOptions | None = None) -> Low
     operation = module.operation
     function = kernel_function(operation)
     with kernel_named(function), operation.context, operation.location:
-        _schedule(operation, options or LoweringOptions())
-        return _finish(operation)
+        options = options or LoweringOptions()
+        _schedule(operation, options)
+        return _finish(operation, options)
 
 
 def _scheduled(module: ir.Operation, options: LoweringOptions) -> ir.Operation:
@@ -177,12 +180,12 @@ def _schedule(module: ir.Operation, options: LoweringOptions) -> None:
         ScheduleNests(**vars(options)).run(module)
 
 
-def _finish(module: ir.Operation) -> LoweredKernel:
+def _finish(module: ir.Operation, options: LoweringOptions) -> LoweredKernel:
     """Lower scheduled nests to LLVM IR."""
     schedules = schedules_of(module)
     plain = True
     if not is_generic(kernel_function(module)):
-        plain = _emit_kernels(module, {each.emitter for each in schedules})
+        plain = _emit_kernels(module, {each.emitter for each in schedules}, options)
         schedules += [each for each in map(Schedule.of, task_functions(module)) if each is not None]
     for step in _MEMORY:
         step.run(module)
@@ -198,7 +201,7 @@ def _finish(module: ir.Operation) -> LoweredKernel:
     return LoweredKernel(text, scratch_bytes, private, copies, words, plain)
 
 
-def _emit_kernels(module: ir.Operation, names: set[str]) -> bool:
+def _emit_kernels(module: ir.Operation, names: set[str], options: LoweringOptions) -> bool:
     """Replace nests by the code of their emitters, of these names, and mark what threads share.
 
     Returns:
@@ -209,6 +212,8 @@ def _emit_kernels(module: ir.Operation, names: set[str]) -> bool:
         view.operation.name.startswith("scf.")
         for view in entry_block(kernel_function(module)).operations
     )
+    if given and options.vector_bits:
+        VectorScans(options.vector_bits).run(module)
     for step, stage in zip(_EMITTERS, STAGES, strict=True):
         if any(stage.named(name) for name in names):
             step.run(module)

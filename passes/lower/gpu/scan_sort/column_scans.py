@@ -19,6 +19,7 @@ from torch_mlir.dialects import arith, scf
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 from xyntra.passes.lower.gpu.emit.thread_grid import (
     as_index,
@@ -30,10 +31,10 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
 )
 from xyntra.passes.lower.gpu.loops.loop_copies import computed_again
 from xyntra.passes.lower.gpu.loops.loop_threads import block_loop
-from xyntra.passes.lower.gpu.scan_sort.scan_loop import Scan
 from xyntra.passes.lower.nests.loop_bounds import constant_trips, number_of
 from xyntra.passes.lower.nests.loop_builder import index
 from xyntra.passes.lower.nests.memrefs import allocate
+from xyntra.passes.lower.nests.scan_loop import Scan
 
 _THREADS = 256
 _MOST_BESIDE = 32
@@ -127,7 +128,7 @@ def emit_column_scan(found: Columns, plan: ColumnPlan, shared: Callable[[], Shar
     if plan.parts == 1:
         _Launch(found, plan, None).emit(shared, _Launch.store)
         return
-    totals = allocate(plan.parts * found.count, found.scan.combiner.type)
+    totals = allocate(plan.parts * found.count, found.scan.combine.results[0].type)
     _Launch(found, plan, totals).emit(shared, _Launch.total)
     _Launch(found, plan, totals).emit(shared, _Launch.store)
 
@@ -139,7 +140,7 @@ class _Launch:
         self._found = found
         self._plan = plan
         self._totals = totals
-        self._combiner = found.scan.combiner
+        self._combiner = Combiner(found.scan.combine, found.scan.neutral)
 
     def emit(self, shared: Callable[[], SharedMemory], work: Callable[[_Launch], None]) -> None:
         """Emit a loop over blocks that do `work`."""

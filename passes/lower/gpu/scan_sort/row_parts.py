@@ -17,6 +17,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.gpu.emit.block_reduce import block_reduce
+from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 from xyntra.passes.lower.gpu.emit.thread_grid import (
     as_index,
@@ -73,7 +74,7 @@ def emit_parts(plan: RowParts, shared: Callable[[], SharedMemory]) -> None:
         shared: makes the shared memory of a launch.
     """
     blocks = plan.parts * plan.rows.count
-    totals = allocate(blocks, plan.rows.scan.combiner.type)
+    totals = allocate(blocks, plan.rows.scan.combine.results[0].type)
     for work in (_Part.total, _Part.store):
         with block_loop(blocks, _THREADS) as block:
             work(_Part(plan, totals, block, shared()))
@@ -90,7 +91,7 @@ class _Part:
         self._block = block
         self._shared = shared
         self._scan = plan.rows.scan
-        self._combiner = plan.rows.scan.combiner
+        self._combiner = Combiner(self._scan.combine, self._scan.neutral)
         self._thread = thread_number()
         row, self._part = (
             arith.divui(block, index(plan.parts)),

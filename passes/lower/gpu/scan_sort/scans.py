@@ -34,10 +34,10 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
     when,
 )
 from xyntra.passes.lower.gpu.loops.loop_threads import give_each, loops_of, shared_loops
-from xyntra.passes.lower.gpu.scan_sort.scan_loop import Scan, scan_of
 from xyntra.passes.lower.nests.kernel_function import terminator
 from xyntra.passes.lower.nests.loop_bounds import constant_trips
 from xyntra.passes.lower.nests.loop_builder import index
+from xyntra.passes.lower.nests.scan_loop import Scan, scan_of
 
 _MOST_THREADS = 1024
 _SHORT_THREADS = 128  # of a block of several rows
@@ -120,7 +120,7 @@ def emit_scan(found: RowScan, shared: SharedMemory) -> LaunchShape:
 
     give_each(found.rows, found.whole, number)
     with scan.loop.location, ir.InsertionPoint(scan.loop):
-        team = Team(scan.combiner, found.team, shared)
+        team = Team(Combiner(scan.combine, scan.neutral), found.team, shared)
         _Block(scan, team, inside[0] if inside else None).emit()
     scan.loop.operands[1] = scan.loop.operands[0]  # it runs no more
     return LaunchShape(-(-found.count // found.side_by_side), found.threads)
@@ -231,7 +231,7 @@ class _Block:
 
     def _tile(self, first: ir.Value, before: ir.Value) -> ir.Value:
         """Emit one tile; returns what there is behind it, given what there is before it."""
-        scan, neutral = self._scan, self._scan.combiner.start()
+        scan, neutral = self._scan, Combiner(self._scan.combine, self._scan.neutral).start()
         own = arith.addi(first, arith.muli(as_index(self._team.number), index(EACH)))
         inside, known = self._places(own)
         elements = [
@@ -276,7 +276,7 @@ class _Block:
         """Repeat what the loop does at iteration `number`, but combining and storing."""
         body = self._scan.loop.regions[0].blocks[0]
         known: dict[ir.Value, ir.Value] = {body.arguments[0]: number}
-        combine, store = self._scan.combiner.operation, self._scan.store
+        combine, store = self._scan.combine, self._scan.store
         left = [combine, store, terminator(body)]
         if self._scan.carried is not None:
             left += [self._scan.carried]

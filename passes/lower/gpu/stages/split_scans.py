@@ -17,7 +17,6 @@ from xyntra.passes.lower.gpu.scan_sort.column_scans import (
     plan_columns,
 )
 from xyntra.passes.lower.gpu.scan_sort.row_parts import emit_parts, plan_parts
-from xyntra.passes.lower.gpu.scan_sort.scan_loop import scan_of
 from xyntra.passes.lower.gpu.scan_sort.scans import plan_scan
 from xyntra.passes.lower.nests.kernel_function import (
     function_name,
@@ -25,6 +24,7 @@ from xyntra.passes.lower.nests.kernel_function import (
     operations_named,
 )
 from xyntra.passes.lower.nests.loop_bounds import constant_trips, number_of
+from xyntra.passes.lower.nests.scan_loop import scan_of
 from xyntra.passes.registry import register_pass
 
 _MIN_LENGTH = 8

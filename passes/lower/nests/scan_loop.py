@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.nests.kernel_function import operations_named, terminator
 from xyntra.passes.lower.nests.loop_bounds import constant_of, constant_trips, number_of
 from xyntra.passes.lower.nests.memrefs import root
@@ -30,7 +29,8 @@ class Scan:
     Attributes:
         loop: the loop.
         length: its iterations.
-        combiner: how it combines.
+        combine: the operation that combines.
+        neutral: the attribute of the constant that changes nothing.
         start: what there is before the first element.
         element: what is combined, inside of the loop.
         store: of what there is before an element or behind it.
@@ -40,7 +40,8 @@ class Scan:
 
     loop: ir.Operation
     length: int
-    combiner: Combiner
+    combine: ir.Operation
+    neutral: ir.Attribute
     start: ir.Value
     element: ir.Value
     store: ir.Operation
@@ -88,8 +89,8 @@ def _in_register(loop: ir.Operation, store: ir.Operation) -> Scan | None:
     if stored not in (carried, following):
         return None
     element = next(value for value in combine.operands if value != carried)
-    combiner, is_inclusive = Combiner(combine, neutral), stored == following
-    return Scan(loop, length, combiner, loop.operands[3], element, store, is_inclusive)
+    start, is_inclusive = loop.operands[3], stored == following
+    return Scan(loop, length, combine, neutral, start, element, store, is_inclusive)
 
 
 def _in_memory(loop: ir.Operation, store: ir.Operation) -> Scan | None:
@@ -110,8 +111,7 @@ def _in_memory(loop: ir.Operation, store: ir.Operation) -> Scan | None:
         is_only_read = all(len(list(value.uses)) == 1 for value in values)
         start = choice.operands[1]
         if is_only_read and _is_constant(start) and _is_behind(store, load, number):
-            combiner = Combiner(combine, neutral)
-            return Scan(loop, length, combiner, start, element, store, True, load)
+            return Scan(loop, length, combine, neutral, start, element, store, True, load)
     return None
 
 
@@ -134,19 +134,19 @@ def _is_behind(store: ir.Operation, load: ir.Operation, number: ir.Value) -> boo
     if load.name != "memref.load" or load.operands[0] != store.operands[1]:
         return False
     for before, here in zip(list(load.operands)[1:], list(store.operands)[2:], strict=True):
-        if before == here and _linear(here, number) in (None, (0, constant_of(here))):
+        if before == here and linear_in(here, number) in (None, (0, constant_of(here))):
             continue
-        choice, place = owner_of(before), _linear(here, number)
+        choice, place = owner_of(before), linear_in(here, number)
         if choice is None or choice.name != "arith.select" or place is None:
             return False
         step, first = place
-        moved = _linear(choice.operands[2], number)
+        moved = linear_in(choice.operands[2], number)
         if not _is_first(choice.operands[0], number) or moved != (step, first - step) or not step:
             return False
     return True
 
 
-def _linear(value: ir.Value, number: ir.Value) -> tuple[int, int] | None:
+def linear_in(value: ir.Value, number: ir.Value) -> tuple[int, int] | None:
     """Return a and b where `value` is a `number` + b for constants; None for others."""
     if value == number:
         return 1, 0
@@ -156,7 +156,7 @@ def _linear(value: ir.Value, number: ir.Value) -> tuple[int, int] | None:
     op = owner_of(value)
     if op is None or op.name not in ("arith.addi", "arith.subi"):
         return None
-    parts = [_linear(each, number) for each in op.operands]
+    parts = [linear_in(each, number) for each in op.operands]
     if parts[0] is None or parts[1] is None:
         return None
     sign = 1 if op.name == "arith.addi" else -1
