@@ -96,15 +96,17 @@ def test_pipelines_may_name_pipelines(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_targets_with_tensor_cores_keep_narrow_factors_and_order_weights():
     wide = fusion_pipeline(egraph=True, fast_math=False)
     narrow = fusion_pipeline(egraph=True, fast_math=False, target="cuda")
-    assert set(wide) - set(narrow) == {"widen-contractions", "fuse-operations"}
-    added = {"pack-channels", "order-weights", "fuse-operations{target=cuda}", "fold-norms"}
+    told = {"fuse-operations", "channels-last", "fold-transposes"}
+    assert set(wide) - set(narrow) == {"widen-contractions", *told}
+    added = {"pack-channels", "order-weights", "fold-norms"}
+    added |= {f"{each}{{target=cuda}}" for each in told}
     added |= {"narrow-row-ops", "split-long-norms", "inline-into-reductions"}
     assert set(narrow) - set(wide) == added
     apart = fusion_pipeline(egraph=True, fast_math=False, target="cuda", fold_norms=False)
     assert set(narrow) - set(apart) == {"fold-norms"}
     pairs = fusion_pipeline(egraph=True, fast_math=False, target="cuda", merge_gates=True)
     assert set(pairs) - set(narrow) == {"merge-contractions{gates=true}"}
-    start = narrow.index("fold-transposes") + 1
+    start = narrow.index("fold-transposes{target=cuda}") + 1
     assert list(narrow[start : start + 2]) == ["pack-channels", "order-weights"]
 
 
