@@ -32,7 +32,7 @@ Order = tuple[int, ...]
 
 _FLOPS_PER_NS = 70.0
 _MIN_CHANNELS = 8  # fewer fill no vector
-_VECTOR = 16  # channels of a group, of which fewer are computed as well where they lie apart
+_VECTOR = 16  # output channels, of which fewer are computed as well where they lie apart
 _VOLUME = 3  # dimensions
 
 
@@ -48,7 +48,7 @@ class _Rates:
         volume: the same where it slides along three dimensions.
         winograd: the same where Winograd's algorithm takes over.
         phases: the same where channels first mean that lanes are stored one by one.
-        group: fewest output channels of a group for which there is a gain.
+        outputs: fewest output channels, of each group, for which a convolution gains anything.
         taps: nanoseconds that a depthwise convolution or a pooling gains from each of its two
             tensors for every tap of every output, without steps between outputs and with them;
             None for `window`.
@@ -61,7 +61,7 @@ class _Rates:
     volume: float = 0.1
     winograd: float = 0.25
     phases: float = 0.1
-    group: int = 1
+    outputs: int = 1
     taps: tuple[float, float] | None = None
     window: float = 8.0
 
@@ -75,7 +75,7 @@ _CPU = _Rates(
     one_tap=0.03,
     volume=0.2,
     phases=1.0,
-    group=_VECTOR,
+    outputs=_VECTOR,
     taps=(0.018, 0.05),
 )
 _GPU = _Rates(copies=((inf, 4.0),))
@@ -219,11 +219,16 @@ class ChannelOrders:
         written = tuple(op.results[0].type.shape)
         if not window.mixes:
             return self._sliding_gain(op, value)
-        if window.outputs > 1 and written[window.outputs] < self.rates.group:
+        if written[window.outputs] < self._least_outputs(op):
             return 0.0
         steps = prod(op.operands[1].type.shape) // prod(written[1 : 1 + window.outputs])
         flops: int = 2 * prod(written) * steps
         return flops / _FLOPS_PER_NS * self._share(op, window)
+
+    def _least_outputs(self, op: ir.Operation) -> int:
+        """Output channels of a group, of which fewer gain nothing."""
+        phases = interleaves_phases(op, self.interned)
+        return min(self.rates.outputs, _MIN_CHANNELS) if phases else self.rates.outputs
 
     def _sliding_gain(self, op: ir.Operation, value: ir.Value) -> float:
         """Nanoseconds that a window over each channel gains."""
