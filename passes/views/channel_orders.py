@@ -45,6 +45,7 @@ class _Rates:
             largest tensors that are copied at that rate.
         gain: part of its time that a convolution gains from each of its two tensors.
         one_tap: the same where it has one tap.
+        steps: the same where its positions are not neighbours.
         volume: the same where it slides along three dimensions.
         winograd: the same where Winograd's algorithm takes over.
         phases: the same where channels first mean that lanes are stored one by one.
@@ -58,6 +59,7 @@ class _Rates:
     copies: tuple[tuple[float, float], ...]
     gain: float = 0.1
     one_tap: float = 0.1
+    steps: float = 0.1
     volume: float = 0.1
     winograd: float = 0.25
     phases: float = 0.1
@@ -73,6 +75,7 @@ class _Rates:
 _CPU = _Rates(
     copies=((2 << 20, 45.0), (inf, 6.0)),  # in a cache, in memory
     one_tap=0.03,
+    steps=0.25,
     volume=0.2,
     phases=1.0,
     outputs=_VECTOR,
@@ -249,7 +252,9 @@ class ChannelOrders:
         dimensions = slid_dimensions(op, self.interned)
         if dimensions >= _VOLUME:
             return self.rates.volume
-        return self.rates.gain if dimensions else self.rates.one_tap
+        if not dimensions:
+            return self.rates.one_tap
+        return self.rates.steps if moves_in_steps(op, self.interned) else self.rates.gain
 
     def _suits_winograd(self, op: ir.Operation, window: Window) -> bool:
         if op.operands[1] not in self.static:

@@ -131,7 +131,7 @@ def moves_in_steps(op: ir.Operation, interned: Interned) -> bool:
 
 
 def writes_channel_vectors(op: ir.Operation, interned: Interned) -> bool:
-    """Tell whether `op` has its channels last, and is a pooling, or has phases between positions.
+    """Tell whether `op` slides along an image or has phases, and writes its channels last.
 
     Args:
         op: a linalg.generic with reductions.
@@ -141,9 +141,10 @@ def writes_channel_vectors(op: ir.Operation, interned: Interned) -> bool:
     if len(maps) != 3 or not maps[0] or not maps[2]:
         return False
     read, weights, written = maps
-    if any(isinstance(item, ir.AffineAddExpr) for item in read):
-        return isinstance(read[-1], int) and read[-1] == written[-1]
     own = _loops(weights)
+    if any(isinstance(item, ir.AffineAddExpr) for item in read):
+        by_itself = isinstance(read[-1], int) and read[-1] == written[-1]
+        return by_itself or (written[-1] in own and written[-1] not in _loops(read))
     kinds = ["phase" if item in own else "place" for item in written[1:-1]]
     return written[-1] in own and kinds == ["place", "phase"] * (len(kinds) // 2) and len(kinds) > 2
 
