@@ -248,18 +248,20 @@ def _by_phase(
 
 def _spread(b: TensorBuilder, source: Tensor, axis: int, step: int, size: int) -> Tensor:
     """Move element i of `axis` to i * step, with zeros between and after, `size` in all."""
+    # Where there is no weight is a negative zero: kernels may leave out taps of nothing else.
+    nothing = 0 if source.dtype.startswith(("int", "uint", "bool")) else -0.0
     shape = list(source.shape)
     if step > 1:
         low = [0] * (source.rank + 1)
         high = [step - 1 if d == axis + 1 else 0 for d in range(source.rank + 1)]
         split = b.reshape(source, [*shape[: axis + 1], 1, *shape[axis + 1 :]])
         shape[axis] *= step
-        source = b.reshape(b.pad(split, low, high, 0), shape)
+        source = b.reshape(b.pad(split, low, high, nothing), shape)
     if size < shape[axis]:
         shape[axis] = size
         return b.slice(source, [0] * source.rank, shape, [1] * source.rank)
     high = [size - shape[axis] if d == axis else 0 for d in range(source.rank)]
-    return b.pad(source, [0] * source.rank, high, 0)
+    return b.pad(source, [0] * source.rank, high, nothing)
 
 
 class _Loops:

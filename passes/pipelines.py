@@ -25,6 +25,7 @@ class Pipeline:
 
 SIMPLIFY = "simplify-expressions{optional=true}"
 _ATTENTION = "recognize-attention"
+_CHANNELS = "channels-last"
 _LAST_VIEW = "fold-transposes"
 _FUSION = "fuse-operations"
 _MERGE = "merge-contractions"
@@ -77,7 +78,7 @@ PIPELINES: dict[str, Pipeline] = {
     ),
     "views": Pipeline(
         "slices, reshapes, transposes and copies folded into what reads or writes them",
-        ("fold-slices", "move-reshapes", "channels-last", "fold-transposes"),
+        ("fold-slices", "move-reshapes", _CHANNELS, _LAST_VIEW),
     ),
     "fuse": Pipeline(
         "linalg on tensors to xyntra.fused regions",
@@ -187,10 +188,11 @@ def fusion_pipeline(
     else:
         order = "order-weights" if precision == "f32" else f"order-weights{{precision={precision}}}"
         stages |= {
+            _CHANNELS: (f"{_CHANNELS}{{target={target}}}",),
             "widen-contractions": (),
             _ATTENTION: (_ATTENTION, "narrow-row-ops"),
             _MERGE: (f"{_MERGE}{{gates=true}}" if merge_gates else _MERGE,),
-            _LAST_VIEW: (_LAST_VIEW, "pack-channels", order),
+            _LAST_VIEW: (f"{_LAST_VIEW}{{target={target}}}", "pack-channels", order),
             _FUSION: (
                 "inline-into-reductions",
                 f"{_FUSION}{{target={target}}}",

@@ -10,26 +10,78 @@ cannot be stored so: arguments, results, and what operations without indexing ma
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import prod
+from math import inf, prod
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes import winograd
 from xyntra.passes.fusion.weights import StaticValues
 from xyntra.passes.views.layout import Layout
-from xyntra.passes.views.sliding_windows import Window, has_dense_taps
+from xyntra.passes.views.sliding_windows import (
+    Window,
+    has_dense_taps,
+    interleaves_phases,
+    moves_in_steps,
+    slid_dimensions,
+)
 from xyntra.passes.views.structured import Interned
 from xyntra.passes.views.ties import RESHAPES, Ties
 
 Order = tuple[int, ...]
 """Dimension i of the stored tensor is dimension `order[i]` of the tensor."""
 
-_COPY_BYTES_PER_NS = 4.0  # of a transposing copy
 _FLOPS_PER_NS = 70.0
-_GAIN = 0.1  # of a convolution's time, from each of its two tensors
-_WINOGRAD_GAIN = 0.25  # the same where Winograd's algorithm takes over
-_WINDOW_BYTES_PER_NS = 8.0
 _MIN_CHANNELS = 8  # fewer fill no vector
+_VECTOR = 16  # output channels, of which fewer are computed as well where they lie apart
+_VOLUME = 3  # dimensions
+
+
+@dataclass(frozen=True)
+class _Rates:
+    """What a target gains and loses.
+
+    Attributes:
+        copies: bytes that a transposing copy reads or writes in a nanosecond, by the bytes of the
+            largest tensors that are copied at that rate.
+        gain: part of its time that a convolution gains from each of its two tensors.
+        one_tap: the same where it has one tap.
+        steps: the same where its positions are not neighbours.
+        volume: the same where it slides along three dimensions.
+        winograd: the same where Winograd's algorithm takes over.
+        phases: the same where channels first mean that lanes are stored one by one.
+        outputs: fewest output channels, of each group, for which a convolution gains anything.
+        taps: nanoseconds that a depthwise convolution or a pooling gains from each of its two
+            tensors for every tap of every output, without steps between outputs and with them;
+            None for `window`.
+        window: bytes of a tensor for which these gain a nanosecond.
+    """
+
+    copies: tuple[tuple[float, float], ...]
+    gain: float = 0.1
+    one_tap: float = 0.1
+    steps: float = 0.1
+    volume: float = 0.1
+    winograd: float = 0.25
+    phases: float = 0.1
+    outputs: int = 1
+    taps: tuple[float, float] | None = None
+    window: float = 8.0
+
+    def copy(self, size: int) -> float:
+        """Return the nanoseconds that a copy of a tensor of `size` bytes takes."""
+        return 2 * size / next(rate for most, rate in self.copies if size <= most)
+
+
+_CPU = _Rates(
+    copies=((2 << 20, 45.0), (inf, 6.0)),  # in a cache, in memory
+    one_tap=0.03,
+    steps=0.25,
+    volume=0.2,
+    phases=1.0,
+    outputs=_VECTOR,
+    taps=(0.018, 0.05),
+)
+_GPU = _Rates(copies=((inf, 4.0),))
 
 
 def channels_last(rank: int, channels: int) -> Order:
@@ -57,8 +109,9 @@ class _Group:
 class ChannelOrders:
     """The decisions for one block."""
 
-    def __init__(self, block: ir.Block) -> None:
+    def __init__(self, block: ir.Block, target: str = "cpu") -> None:
         self.block = block
+        self.rates = _CPU if target == "cpu" else _GPU
         self.interned = Interned()
         self.ties = Ties(block, self.interned)
         self.static = StaticValues(block)
@@ -166,13 +219,42 @@ class ChannelOrders:
         count = window.inputs if value == op.operands[0] else window.outputs
         if prod(shape[1 : 1 + count]) < _MIN_CHANNELS:
             return 0.0
-        if not window.mixes:
-            return _bytes(value) / _WINDOW_BYTES_PER_NS
         written = tuple(op.results[0].type.shape)
+        if not window.mixes:
+            return self._sliding_gain(op, value)
+        if written[window.outputs] < self._least_outputs(op):
+            return 0.0
         steps = prod(op.operands[1].type.shape) // prod(written[1 : 1 + window.outputs])
         flops: int = 2 * prod(written) * steps
-        share = _WINOGRAD_GAIN if self._suits_winograd(op, window) else _GAIN
-        return flops / _FLOPS_PER_NS * share
+        return flops / _FLOPS_PER_NS * self._share(op, window)
+
+    def _least_outputs(self, op: ir.Operation) -> int:
+        """Output channels of a group, of which fewer gain nothing."""
+        phases = interleaves_phases(op, self.interned)
+        return min(self.rates.outputs, _MIN_CHANNELS) if phases else self.rates.outputs
+
+    def _sliding_gain(self, op: ir.Operation, value: ir.Value) -> float:
+        """Nanoseconds that a window over each channel gains."""
+        if self.rates.taps is None:
+            return _bytes(value) / self.rates.window
+        taps = prod(op.operands[1].type.shape)
+        if list(op.regions[0].blocks[0].arguments[1].uses):
+            taps //= prod(op.results[0].type.shape[1:2])
+        each = self.rates.taps[moves_in_steps(op, self.interned)]
+        return float(each * taps * prod(op.results[0].type.shape))
+
+    def _share(self, op: ir.Operation, window: Window) -> float:
+        """What part of its time a convolution gains from each of its two tensors."""
+        if self._suits_winograd(op, window):
+            return self.rates.winograd
+        if interleaves_phases(op, self.interned):
+            return self.rates.phases
+        dimensions = slid_dimensions(op, self.interned)
+        if dimensions >= _VOLUME:
+            return self.rates.volume
+        if not dimensions:
+            return self.rates.one_tap
+        return self.rates.steps if moves_in_steps(op, self.interned) else self.rates.gain
 
     def _suits_winograd(self, op: ir.Operation, window: Window) -> bool:
         if op.operands[1] not in self.static:
@@ -191,7 +273,7 @@ class ChannelOrders:
                 continue
             order = channels_last(len(shape), group.channels.get(value, 1))
             if not stored_layout(shape, order).is_row_major:
-                total += 2 * _bytes(value) / _COPY_BYTES_PER_NS
+                total += self.rates.copy(_bytes(value))
         return total
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.fusion.functions import function_blocks
@@ -27,10 +27,12 @@ class ChannelsLast:
     """
 
     name: ClassVar[str] = "channels-last"
+    target: Literal["cpu", "cuda", "webgpu"] = "cpu"
+    """What copies and convolutions take there decides."""
 
     def run(self, module: ir.Operation) -> None:
         """Rewrite every function of `module`."""
         for block in function_blocks(module):
-            orders = ChannelOrders(block).found()
+            orders = ChannelOrders(block, self.target).found()
             if orders:
                 Reordering(block, orders).run()

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.fusion.functions import function_blocks
@@ -25,8 +25,10 @@ class FoldTransposes:
     """
 
     name: ClassVar[str] = "fold-transposes"
+    target: Literal["cpu", "cuda", "webgpu"] = "cpu"
+    """On CPUs more of what has its channels innermost is copied rather than written elsewhere."""
 
     def run(self, module: ir.Operation) -> None:
         """Rewrite every function of `module`."""
         for block in function_blocks(module):
-            Folding(block).run()
+            Folding(block, self.target).run()

@@ -16,7 +16,7 @@ from xyntra.passes.views.layout import Layout, reading
 from xyntra.passes.views.movers import Sources, is_copy, move_of
 from xyntra.passes.views.resampling import fold_resampling
 from xyntra.passes.views.slicing import Spans, slice_of_base
-from xyntra.passes.views.sliding_windows import mixes_channels_last
+from xyntra.passes.views.sliding_windows import mixes_channels_last, writes_channel_vectors
 from xyntra.passes.views.structured import Interned, Map, Structured, identity
 from xyntra.passes.views.tensors import Tensors, retyped
 from xyntra.passes.views.wants import ANY_ORDER, RESHAPES, Order, Wants, keeps_rows
@@ -44,8 +44,9 @@ class View:
 class Folding:
     """The rewriting of one block."""
 
-    def __init__(self, block: ir.Block) -> None:
+    def __init__(self, block: ir.Block, target: str = "cpu") -> None:
         self.block = block
+        self.target = target
         self.interned = Interned()
         self.tensors = Tensors()
         self.views: dict[ir.Value, View] = {}
@@ -117,7 +118,8 @@ class Folding:
         if op.name != "linalg.generic":
             return False
         if any(self.interned.reductions_of(op)):
-            return mixes_channels_last(op, self.interned)
+            by_channel = self.target == "cpu" and writes_channel_vectors(op, self.interned)
+            return by_channel or mixes_channels_last(op, self.interned)
         maps = self.interned.maps_of(op)
         plain, size = identity(maps.loops), self.interned.shape_of(op.results[0])
         whole = [

@@ -96,6 +96,59 @@ def has_dense_taps(op: ir.Operation, interned: Interned, extent: int) -> bool:
     return len(taps) == 2 and all(tap is not None and sizes.get(tap) == extent for tap in taps)
 
 
+def interleaves_phases(op: ir.Operation, interned: Interned) -> bool:
+    """Tell whether neighbouring outputs have other weights, as in a transposed convolution.
+
+    Args:
+        op: a window that mixes channels, in front of the dimensions that it slides along.
+        interned: attributes that were read before.
+    """
+    _, weights, written = interned.maps_of(op).items
+    return written[-1] in _loops(weights)
+
+
+def slid_dimensions(op: ir.Operation, interned: Interned) -> int:
+    """Count the dimensions that a window of several taps, or in steps, slides along.
+
+    One along which it neither has taps nor steps counts where there are others.
+    """
+    read = interned.maps_of(op).items[0]
+    moves = any(isinstance(item, ir.AffineBinaryExpr) for item in read)
+    reductions = interned.reductions_of(op)
+    spatial = [item for item in read[2:] if not (isinstance(item, int) and reductions[item])]
+    return len(spatial) if moves else 0
+
+
+def moves_in_steps(op: ir.Operation, interned: Interned) -> bool:
+    """Tell whether neighbouring outputs of a window are more than one input apart."""
+    read, reductions = interned.maps_of(op).items[0], interned.reductions_of(op)
+    item = read[-1]
+    if not isinstance(item, ir.AffineBinaryExpr):
+        return False
+    parts = [item.lhs, item.rhs] if isinstance(item, ir.AffineAddExpr) else [item]
+    steps = [part.lhs for part in parts if isinstance(part, ir.AffineMulExpr)]
+    return any(isinstance(s, ir.AffineDimExpr) and not reductions[s.position] for s in steps)
+
+
+def writes_channel_vectors(op: ir.Operation, interned: Interned) -> bool:
+    """Tell whether `op` slides along an image or has phases, and writes its channels last.
+
+    Args:
+        op: a linalg.generic with reductions.
+        interned: attributes that were read before.
+    """
+    maps = interned.maps_of(op).items
+    if len(maps) != 3 or not maps[0] or not maps[2]:
+        return False
+    read, weights, written = maps
+    own = _loops(weights)
+    if any(isinstance(item, ir.AffineAddExpr) for item in read):
+        by_itself = isinstance(read[-1], int) and read[-1] == written[-1]
+        return by_itself or (written[-1] in own and written[-1] not in _loops(read))
+    kinds = ["phase" if item in own else "place" for item in written[1:-1]]
+    return written[-1] in own and kinds == ["place", "phase"] * (len(kinds) // 2) and len(kinds) > 2
+
+
 def mixes_channels_last(op: ir.Operation, interned: Interned) -> bool:
     """Tell whether `op` sums products over windows, and both tensors have their channels last.
 

@@ -96,16 +96,18 @@ def test_pipelines_may_name_pipelines(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_targets_with_tensor_cores_keep_narrow_factors_and_order_weights():
     wide = fusion_pipeline(egraph=True, fast_math=False)
     narrow = fusion_pipeline(egraph=True, fast_math=False, target="cuda")
-    removed = {"widen-contractions", "rows-in-place", "fuse-operations"}
-    assert set(wide) - set(narrow) == removed | {"split-long-norms{target=cpu}"}
-    added = {"pack-channels", "order-weights", "fuse-operations{target=cuda}", "fold-norms"}
-    added |= {"narrow-row-ops", "split-long-norms{target=cuda}", "inline-into-reductions"}
+    told = {"fuse-operations", "channels-last", "fold-transposes"}
+    removed = {"widen-contractions", "rows-in-place", "split-long-norms{target=cpu}", *told}
+    assert set(wide) - set(narrow) == removed
+    added = {"pack-channels", "order-weights", "fold-norms", "split-long-norms{target=cuda}"}
+    added |= {f"{each}{{target=cuda}}" for each in told}
+    added |= {"narrow-row-ops", "inline-into-reductions"}
     assert set(narrow) - set(wide) == added
     apart = fusion_pipeline(egraph=True, fast_math=False, target="cuda", fold_norms=False)
     assert set(narrow) - set(apart) == {"fold-norms"}
     pairs = fusion_pipeline(egraph=True, fast_math=False, target="cuda", merge_gates=True)
     assert set(pairs) - set(narrow) == {"merge-contractions{gates=true}"}
-    start = narrow.index("fold-transposes") + 1
+    start = narrow.index("fold-transposes{target=cuda}") + 1
     assert list(narrow[start : start + 2]) == ["pack-channels", "order-weights"]
 
 

@@ -46,10 +46,12 @@ class ConstantPanels:
         first: where the kernel finds them; strides are those of the reductions, and of the loops
             around the tiles that the operand moves with.
         size: elements of one panel.
+        copy: all panels, as what fills them sees them.
     """
 
     first: Access
     size: int
+    copy: ir.Value
 
     @classmethod
     def filled(cls, nest: LinearNest, plan: TilePlan, source: Access) -> ConstantPanels:
@@ -79,7 +81,7 @@ class ConstantPanels:
             target = Access(memory.copy, 0, tuple(strides))
             filler = _Filler(nest, plan, memory.source, target, panel)
             nested_loops(outer[::-1], {}, filler.fill)
-        return cls(Access(memory.memory, 0, tuple(strides)), panel)
+        return cls(Access(memory.memory, 0, tuple(strides)), panel, memory.copy)
 
 
 @dataclass(frozen=True)

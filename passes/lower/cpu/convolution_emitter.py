@@ -22,6 +22,7 @@ from torch_mlir.dialects import arith, scf
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cpu.absent_taps import AbsentTaps
 from xyntra.passes.lower.cpu.constant_panels import ConstantPanels
 from xyntra.passes.lower.cpu.convolution_plan import ROW_TILES, ConvolutionPlan
 from xyntra.passes.lower.cpu.convolution_rows import Put, TileRows, tile_rows
@@ -71,7 +72,11 @@ class ConvolutionEmitter:
         panels = ConstantPanels.filled(nest, tile, weights)
         epilogue = TileEpilogue.of(tile, nest.outputs[0], self.code)
         rows = tile_rows(self.plan)
-        body = _Body(self, panels.first, rows, epilogue)
+        absent = None
+        if self.plan.has_phases:
+            size = nest.loops[nest.reductions[-1]].extent * tile.columns
+            absent = AbsentTaps.found(panels, weights, size)
+        body = _Body(self, panels.first, rows, epilogue, absent)
         extent = nest.loops[self.plan.row + 1].extent
         loops = [(number, each.extent) for number, each in enumerate(nest.loops[: self.plan.row])]
         tiles = [(_COLUMNS, _tiles(extent, tile.columns)), (_ROWS, _tiles(rows.tiles, ROW_TILES))]
@@ -95,12 +100,14 @@ class _Body:
         panels: the weights; strides are those of the reductions.
         rows: where the rows of every tile are.
         epilogue: what happens to the values of a tile.
+        absent: which taps are left out, where some may be.
     """
 
     whole: ConvolutionEmitter
     panels: Access
     rows: TileRows
     epilogue: TileEpilogue
+    absent: AbsentTaps | None
 
     @cached_property
     def _plan(self) -> ConvolutionPlan:
@@ -205,6 +212,9 @@ class _Rows:
             above = arith.cmpi(arith.CmpIPredicate.sge, value, first)
             both = arith.andi(above, arith.cmpi(arith.CmpIPredicate.slt, value, end))
             met = both if met is None else arith.andi(met, both)
+        if self.body.absent is not None:
+            present = self.body.absent.is_present(self._weights(inside))
+            met = present if met is None else arith.andi(met, present)
         if met is None:
             yield
             return
@@ -283,13 +293,35 @@ class _Rows:
         self, taps: Sequence[int], inside: Position, tile: ir.Value, sums: Sequence[ir.Value]
     ) -> list[ir.Value]:
         if not taps:
-            return self._run(self._places(tile, inside, index(0)), index(self._steps), sums)
+            return self._tap(tile, inside, sums)
         built = scf.ForOp(*self.body.rows.taps(tile, taps[0]), index(1), list(sums))
         with ir.InsertionPoint(built.body):
             step = {taps[0]: built.induction_variable}
             carried = list(built.inner_iter_args)
             scf.YieldOp(self._nested(taps[1:], inside | step, tile, carried))
         return list(built.results)
+
+    def _tap(self, tile: ir.Value, inside: Position, sums: Sequence[ir.Value]) -> list[ir.Value]:
+        """Add one tap, if there is such a one."""
+        absent = self.body.absent
+        if absent is None:
+            return self._run(self._places(tile, inside, index(0)), index(self._steps), sums)
+        kinds = [each.type for each in sums]
+        branch = scf.IfOp(absent.is_present(self._weights(inside)), kinds, has_else=True)
+        with ir.InsertionPoint(branch.then_block):
+            places = self._places(tile, inside, index(0))
+            scf.YieldOp(self._run(places, index(self._steps), sums))
+        with ir.InsertionPoint(branch.else_block):
+            scf.YieldOp(list(sums))
+        return list(branch.results)
+
+    def _weights(self, inside: Position) -> ir.Value:
+        """Where the weights of a run start."""
+        return plus(offset(self.body.panels, self._outside | inside), self.panel)
+
+    @cached_property
+    def _outside(self) -> Position:
+        return {k: v for k, v in self.position.items() if k < self._plan.row}
 
     def _places(self, tile: ir.Value, inside: Position, first: ir.Value) -> list[ir.Value]:
         """Where a run starts: in the panel, and in the input for every row of a tile.
@@ -301,14 +333,10 @@ class _Rows:
         """
         nest = self._plan.nest
         image = nest.inputs[self._plan.image]
-        outside = {k: v for k, v in self.position.items() if k < self._plan.row}
-        panel = plus(
-            offset(self.body.panels, outside | inside),
-            self.panel,
-            arith.muli(first, index(self._plan.tile.columns)),
-        )
+        panel = self._weights(inside)
+        panel = arith.addi(panel, arith.muli(first, index(self._plan.tile.columns)))
         step = image.strides[self.body._reductions[-1]]
-        base = plus(offset(image, outside | inside), arith.muli(first, index(step)))
+        base = plus(offset(image, self._outside | inside), arith.muli(first, index(step)))
         sources = self.body.rows.sources(self.body.rows.start(tile))
         return [panel, *(arith.addi(base, source) for source in sources)]
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
 
+from xyntra.passes.lower.cpu.absent_taps import has_phases
 from xyntra.passes.lower.cpu.position_groups import PositionGroups
 from xyntra.passes.lower.cpu.tile_plan import Registers, TilePlan
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, Loop
@@ -63,6 +64,11 @@ class ConvolutionPlan:
     def positions(self) -> int:
         """Rows in all."""
         return self.nest.loops[self.row].extent
+
+    @property
+    def has_phases(self) -> bool:
+        """Whether loops around the tiles are over phases, of which some may lack taps."""
+        return has_phases(self.nest, self.image, range(self.row))
 
     @property
     def row_stride(self) -> int | None:
@@ -128,6 +134,10 @@ class Convolution:
     @property
     def run(self) -> int:
         """How many of the last reductions are one walk through the input, for every tile."""
+        done = {*self.rows, self.column, *self.reductions}
+        outer = [number for number in range(len(self.nest.loops)) if number not in done]
+        if has_phases(self.nest, self.image, outer):
+            return 1
         found = _run(self.nest, self.nest.inputs[self.image], self.reductions)
         if self.groups is None:
             return found

@@ -14,6 +14,9 @@ _LATENCY_CYCLES = 5.2  # of one multiply-add that waits for the one before
 _PACK_CYCLES = 2.0  # to copy one element into a panel
 _TURN_CYCLES = 0.75  # to do so in a square that is transposed in registers
 _SCATTER_CYCLES = 2.0  # to store one lane by itself
+_CROWDED_CYCLES = 8.0  # the same where lanes share sets of the first cache, which lose their lines
+_SET_BYTES = 4096  # distance of lines that share a set of the first cache
+_WAYS = 8  # lines of a set
 _LINE_BYTES = 64
 _MISS_CYCLES = 4.0  # for a line that comes from the second-level cache, one of several in flight
 _PAIR_LOADS = 3
@@ -131,14 +134,24 @@ class Tiling:
     def _total_cycles(self, plan: TilePlan) -> float:
         nest = self.nest
         reduction = prod(loop.extent for loop in nest.loops if loop.is_reduction)
-        return plan.cost + _companion_cycles(nest, plan, self.companions) / reduction
+        companions = _companion_cycles(nest, plan, self.companions, self.item_bytes)
+        return plan.cost + companions / reduction
 
 
-def _companion_cycles(nest: LinearNest, plan: TilePlan, companions: Sequence[Access]) -> float:
+def _companion_cycles(
+    nest: LinearNest, plan: TilePlan, companions: Sequence[Access], item_bytes: int
+) -> float:
     """Estimate the cycles to load or store, lane by lane, what lies far apart."""
     size = prod(loop.extent for loop in nest.loops if not loop.is_reduction)
-    far = [each for each in companions if each.strides[plan.column_loops[-1]] not in (0, 1)]
-    return _SCATTER_CYCLES * size * len(far)
+    steps = [each.strides[plan.column_loops[-1]] for each in companions]
+    far = [step for step in steps if step not in (0, 1)]
+    return size * sum(_scatter_cycles(step * item_bytes, plan.columns) for step in far)
+
+
+def _scatter_cycles(distance: int, columns: int) -> float:
+    """Estimate the cycles to store one lane, of `columns` that are `distance` bytes apart."""
+    sets = _SET_BYTES // gcd(distance, _SET_BYTES)
+    return _CROWDED_CYCLES if columns > _WAYS * sets else _SCATTER_CYCLES
 
 
 def _is_one_walk(nest: LinearNest, column_loops: tuple[int, ...], access: Access) -> bool:
@@ -190,13 +203,14 @@ def _plans(
     columns = prod(nest.loops[loop].extent for loop in column_loops)
     reduction = prod(loop.extent for loop in nest.loops if loop.is_reduction)
     repeats = prod(loop.extent for loop in nest.loops) // (reduction * rows * columns)
-    scatter = _SCATTER_CYCLES / reduction if nest.outputs[0].strides[column_loops[-1]] != 1 else 0.0
+    step = nest.outputs[0].strides[column_loops[-1]]
     reads = [
         _Read.of(nest, number, row, column_loops, item_bytes, number in packed | prepared)
         for number in range(len(nest.inputs))
     ]
     for height, vectors, lanes in _tile_shapes(rows, columns, registers):
         width = vectors * lanes
+        scatter = _scatter_cycles(step * item_bytes, width) / reduction if step != 1 else 0.0
         work = (_cycles(reads, height, vectors) + scatter * height * width) * _tiles(rows, height)
         copies = width * sum(
             _pack_cycles(nest, nest.inputs[number], column_loops, lanes) for number in packed
