@@ -40,3 +40,27 @@ def test_one_launch_without_transposes(shape: str, lanes: bool, body: str, kind:
     launches = [each for image in images for each in image.launches]
     assert len(launches) == 1
     assert not lanes or "vector" in launches[0].schedule
+
+
+_PYRAMID = """
+<ir_version: 10, opset_import: ["" : 20]>
+graph ({{T}}[{shape}] x) => ({{T}}[n,c,h,w] r) <int64[4] s = {{{{2, 8, 12, 16}}}}>
+{{{{
+    a = GlobalAveragePool (x)
+    p = Resize <mode: string = "linear"> (a, , , s)
+    b = AveragePool <kernel_shape: ints = [6, 8], strides: ints = [6, 8]> (x)
+    q = Resize <mode: string = "linear"> (b, , , s)
+    d = AveragePool <kernel_shape: ints = [4, 5], strides: ints = [4, 5]> (x)
+    u = Resize <mode: string = "linear"> (d, , , s)
+    r = Concat <axis: int = 1> (x, p, q, u)
+}}}}
+"""
+
+
+@pytest.mark.parametrize("kind", ["float16", "float"])
+def test_pools_of_several_sizes_come_before_what_enlarges_them(kind: str) -> None:
+    found, right, images = run(_PYRAMID.format(shape="2,8,12,16"), kind)
+    rounding = 2e-3 if kind == "float16" else 1e-5
+    np.testing.assert_allclose(found[0].astype(np.float64), right[0], rounding, rounding)
+    launches = [each for image in images for each in image.launches]
+    assert len(launches) == 4
