@@ -24,6 +24,7 @@ OPTIONAL_PASSES = frozenset(
         "recognize-patterns",
         "reuse-buffers",
         "simplify-expressions",
+        "split-gates",
         "split-long-norms",
         "widen-contractions",
     }

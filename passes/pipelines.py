@@ -188,7 +188,7 @@ def fusion_pipeline(
             "widen-contractions": (),
             _ATTENTION: (_ATTENTION, "narrow-row-ops"),
             _MERGE: (f"{_MERGE}{{gates=true}}" if merge_gates else _MERGE,),
-            _LAST_VIEW: (_LAST_VIEW, "pack-channels", order),
+            _LAST_VIEW: (_LAST_VIEW, "split-gates", "pack-channels", order),
             _FUSION: (
                 "inline-into-reductions",
                 f"{_FUSION}{{target={target}}}",
