@@ -75,12 +75,16 @@ def loop_of(index: ir.Value) -> int | None:
 
 
 def own_loops(op: ir.Operation, tensor: ir.Value) -> set[int]:
-    """Return the dimensions of `tensor` that the body of `op` indexes by their own loops."""
-    found = set(range(len(tensor.type.shape)))
+    """Return the dimensions of `tensor` that the body of `op` indexes by their own loops.
+
+    Those of size 1 are among them.
+    """
+    shape = tensor.type.shape
+    found = set(range(len(shape)))
     for extract in extracts_in(op):
         if extract.operands[0] == tensor:
-            indices = list(extract.operands)[1:]
-            found &= {number for number, index in enumerate(indices) if loop_of(index) == number}
+            indices = enumerate(list(extract.operands)[1:])
+            found &= {i for i, index in indices if shape[i] == 1 or loop_of(index) == i}
     return found
 
 

@@ -12,6 +12,8 @@ from xyntra.passes.views.wants import RESHAPES
 
 __all__ = ["RESHAPES", "Ties"]
 
+_DEPTH = 6  # operations that follow a resize, and are looked at
+
 
 class Ties:
     """What the operations of one block can do; each is looked at once."""
@@ -69,15 +71,34 @@ class Ties:
         operands = zip(op.operands, maps.items[: -len(op.results)], strict=False)
         return [
             *(value for value, items in operands if is_aligned(items, maps.loops)),
-            *(value for value in _captured(op) if _is_sampled(op, value, maps.loops)),
+            *(value for value in _captured(op) if self._is_sampled(op, value, maps.loops)),
             *op.results,
         ]
+
+    def _is_sampled(self, op: ir.Operation, value: ir.Value, loops: int) -> bool:
+        """Whether `op` resizes or samples the channels of `value` for a convolution behind it.
+
+        A result that nothing but its reader wants in another order is better copied before it is
+        enlarged.
+        """
+        is_image = len(value.type.shape) == loops and {0, 1} <= own_loops(op, value)
+        return is_image and self._reaches_window(op, _DEPTH)
+
+    def _reaches_window(self, op: ir.Operation, depth: int) -> bool:
+        """Whether a convolution or pooling reads `op`, or what follows it element by element."""
+        for use in op.results[0].uses:
+            user = use.owner.operation
+            if user.block != self._block or len(user.results) != 1:
+                continue
+            if self.window(user) is not None:
+                return True
+            follows = user.name in PLACING | RESHAPES or (
+                user.name == "linalg.generic" and not any(self._interned.reductions_of(user))
+            )
+            if follows and depth and self._reaches_window(user, depth - 1):
+                return True
+        return False
 
 
 def _captured(op: ir.Operation) -> list[ir.Value]:
     return list(dict.fromkeys(extract.operands[0] for extract in extracts_in(op)))
-
-
-def _is_sampled(op: ir.Operation, value: ir.Value, loops: int) -> bool:
-    """Whether the body of `op` reads elements of the same image and channel in `value`."""
-    return len(value.type.shape) == loops and {0, 1} <= own_loops(op, value)
