@@ -5,14 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from torch_mlir import ir
 
 from xyntra.dialects.builder import Body, Iterator, Tensor, TensorBuilder
+from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.reductions import Reduction, combine, identity_of
 from xyntra.dialects.scalar import Scalar
 
 __all__ = ["Windows", "slide"]
+
+_MANY_TAPS = 16  # of a window that is reduced as a block, where windows do not overlap
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,33 @@ class Windows:
     def rank(self) -> int:
         """The number of spatial dimensions."""
         return len(self.kernel)
+
+    @property
+    def are_blocks(self) -> bool:
+        """Whether large windows lie side by side, and so cut the image into blocks."""
+        return (
+            prod(self.kernel) >= _MANY_TAPS
+            and list(self.strides) == list(self.kernel)
+            and all(step == 1 for step in self.dilations)
+        )
+
+    def blocks(
+        self, b: TensorBuilder, x: Tensor, initial: ir.Value, dtype: str, body: Body
+    ) -> Tensor:
+        """Reduce every block of `x`, [N, C, *padded]: arguments are those of `generic`."""
+        sizes = [*x.shape[:2], *(n * k for n, k in zip(self.output, self.kernel, strict=True))]
+        x = before_widening(b.slice(x, [0] * x.rank, sizes, [1] * x.rank))
+        pairs = zip(self.output, self.kernel, strict=True)
+        parts = b.reshape(x, [*x.shape[:2], *(size for pair in pairs for size in pair)])
+        count = 2 + 2 * self.rank
+        with b.location:
+            d = [ir.AffineDimExpr.get(i) for i in range(count)]
+            inner = [d[2 + i + k * self.rank] for i in range(self.rank) for k in range(2)]
+            read = ir.AffineMap.get(count, 0, [*d[:2], *inner])
+            write = ir.AffineMap.get(count, 0, d[: 2 + self.rank])
+        iterators: list[Iterator] = ["parallel"] * (2 + self.rank)
+        iterators += ["reduction"] * self.rank
+        return b.generic([(parts, read)], [(initial, dtype, write)], iterators, body)[0]
 
     def generic(
         self,
@@ -101,4 +132,21 @@ def slide(
         wide = value.cast(dtype)
         return combine(kind, running, element(wide) if element else wide)
 
+    if windows.are_blocks:
+        return windows.blocks(b, x, initial, dtype, body)
     return windows.generic(b, x, [(initial, dtype)], body)[0]
+
+
+def before_widening(x: Tensor) -> Tensor:
+    """What `x` is a conversion of to a wider float, element by element; otherwise `x` itself."""
+    owner = x.value.owner
+    if isinstance(owner, ir.Block) or owner.name != "linalg.generic":
+        return x
+    op = owner.operation if hasattr(owner, "operation") else owner
+    body = [view.operation for view in op.regions[0].blocks[0].operations]
+    if [inner.name for inner in body] != ["arith.extf", "linalg.yield"] or len(op.operands) != 2:
+        return x
+    maps = list(op.attributes["indexing_maps"])
+    if maps[0] != maps[1] or op.operands[0].type.shape != x.value.type.shape:
+        return x
+    return Tensor(op.operands[0], default_dtype(op.operands[0].type.element_type))

@@ -25,6 +25,7 @@ OPTIONAL_PASSES = frozenset(
         "reuse-buffers",
         "rows-in-place",
         "simplify-expressions",
+        "split-gates",
         "split-long-norms",
         "widen-contractions",
     }

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from xyntra.dialects.mlir import ir
 
-__all__ = ["Reductions"]
+__all__ = ["BY_ROWS", "Reductions"]
+
+BY_ROWS = "xyntra.by_rows"
+"""Attribute of a product that is computed as reductions along rows, though factors are shared."""
 
 
 class Reductions:

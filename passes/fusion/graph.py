@@ -31,6 +31,7 @@ from xyntra.passes.fusion.nodes import (
     describe_generic,
     gathering,
 )
+from xyntra.passes.reductions import BY_ROWS
 from xyntra.passes.walking import nested_operations
 
 __all__ = ["FusionGraph"]
@@ -165,7 +166,8 @@ class _Reader:
     ) -> _Alike:
         attributes = op.attributes
         maps, iterators = attributes["indexing_maps"], attributes["iterator_types"]
-        if ("arith.mulf" in names or "arith.muli" in names) and not PRODUCT_BODY.issuperset(names):
+        multiplies = "arith.mulf" in names or "arith.muli" in names
+        if multiplies and (BY_ROWS in attributes or not PRODUCT_BODY.issuperset(names)):
             names = self._without_products(op, names)
         key = (maps, iterators, names, results, *[entry.kind.number for entry in seen])
         found = self.alike.get(key)
@@ -175,7 +177,8 @@ class _Reader:
 
     def _without_products(self, op: ir.Operation, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return `names` with products of a reduction renamed that are none of two factors."""
-        if loops_of(op, self.tensors.loops).is_parallel or multiplies_factors(op):
+        is_contraction = BY_ROWS not in op.attributes and multiplies_factors(op)
+        if loops_of(op, self.tensors.loops).is_parallel or is_contraction:
             return names
         return tuple([_SQUARES.get(name, name) for name in names])
 

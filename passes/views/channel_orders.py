@@ -16,6 +16,7 @@ from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes import winograd
 from xyntra.passes.fusion.weights import StaticValues
+from xyntra.passes.views.computed_reads import user_in
 from xyntra.passes.views.layout import Layout
 from xyntra.passes.views.sliding_windows import (
     Window,
@@ -145,7 +146,7 @@ class ChannelOrders:
         stack = [value]
         while stack:
             member = stack.pop()
-            uses = {use.owner.operation: None for use in member.uses}
+            uses = {user_in(self.block, use): None for use in member.uses}
             for op in [member.owner.operation, *uses]:
                 stack += self._across(group, op, member)
         return group
@@ -170,7 +171,8 @@ class ChannelOrders:
                 joined.append(other)
             else:
                 group.copied.add(other)
-        if not self.ties.has_maps(op) and not self.ties.tied(op, value):
+        is_in_maps = self.ties.has_maps(op) and value in [*op.operands, *op.results]
+        if not is_in_maps and not self.ties.tied(op, value):
             group.copied.add(value)
         return joined
 

@@ -12,8 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.views.layout import Layout, reading
+from xyntra.passes.views.computed_reads import extract_of, extracts_in, loop_of, read_through
+from xyntra.passes.views.layout import Layout, Reading, reading
 from xyntra.passes.views.movers import Sources, is_copy, move_of
+from xyntra.passes.views.placing import ENLARGING, is_destination, permute, placed
 from xyntra.passes.views.resampling import fold_resampling
 from xyntra.passes.views.slicing import Spans, slice_of_base
 from xyntra.passes.views.sliding_windows import mixes_channels_last, writes_channel_vectors
@@ -56,6 +58,7 @@ class Folding:
         self.orders: dict[ir.Value, Order] = {}
         self.affected: set[ir.Operation] = set()
         self.captures: dict[ir.Operation, list[tuple[ir.Operation, int]]] = {}
+        self.replaced_reads: list[ir.Operation] = []
 
     def run(self) -> None:
         """Rewrite the block."""
@@ -101,8 +104,11 @@ class Folding:
             self.affected.add(op)
             if op.name == "linalg.generic" and not any(self.interned.reductions_of(op)):
                 stack += op.operands
+                stack += [extract.operands[0] for extract in extracts_in(op)]
             elif op.name in ANY_ORDER:
                 stack.append(op.operands[0])
+            elif op.name in ENLARGING:
+                stack += op.operands
 
     def _is_computed_channels_last(self, op: ir.Operation, depth: int = _CHAIN) -> bool:
         """Tell whether `op` is a convolution whose output channels lie side by side, or follows it.
@@ -138,6 +144,8 @@ class Folding:
         )
 
     def _erase_unused(self) -> None:
+        for extract in self.replaced_reads:
+            extract.erase()
         for op in reversed(self.passed):
             owner = op.operands[len(op.operands) - 1].owner
             if not isinstance(owner, ir.Block) and owner.operation.name == "tensor.empty":
@@ -148,7 +156,8 @@ class Folding:
 
     def _visit(self, op: ir.Operation) -> None:
         name = op.name
-        self._visit_body(op)
+        if name != "linalg.generic":
+            self._visit_body(op)
         if op in self.moves:
             self._visit_move(op)
         elif name in RESHAPES:
@@ -157,6 +166,8 @@ class Folding:
             self._visit_slice(op)
         elif name in ANY_ORDER and op.operands[0] in self.views:
             self._visit_any_order(op)
+        elif name in ENLARGING and self._is_placed(op):
+            self._visit_enlarging(op, self.orders[op.results[0]])
         elif name == "linalg.generic" or (
             name.startswith("xyntra.") and "indexing_maps" in op.attributes
         ):
@@ -164,13 +175,40 @@ class Folding:
         else:
             self._visit_other(op)
 
-    def _visit_body(self, op: ir.Operation) -> None:
-        """Let operations in the body of `op` index tensors that are as they know them."""
+    def _visit_body(self, op: ir.Operation, inner: int | None = None) -> None:
+        """Let operations in the body of `op` index tensors that are as they know them.
+
+        Along loop `inner`, if there is one, the result of `op` is contiguous.
+        """
         for holder, position in self.captures.pop(op, ()):
             value = holder.operands[position]
+            read = self._direct_reading(holder, position, inner)
+            if read is not None:
+                base = self.tensors.reshape(self.views[value].base, read.shape, op)
+                read_through(holder, base, read.sources)
+                self.replaced_reads.append(holder)
+                continue
             replacement = self._value(value, op)
             if replacement != value:
                 holder.operands[position] = replacement
+
+    def _direct_reading(
+        self, holder: ir.Operation, position: int, inner: int | None
+    ) -> Reading | None:
+        """How `holder` reads a view in a body; None where a copy of it should be read instead.
+
+        Reads of neighbours are reads of neighbours of the viewed tensor, too.
+        """
+        view = self.views[holder.operands[position]]
+        if inner is None or position or holder.name != "tensor.extract" or view.layout.is_row_major:
+            return None
+        read = reading(view.layout, tuple(view.base.type.shape))
+        if read is None:
+            return None
+        moving = [source for source, size in zip(read.sources, read.shape, strict=True) if size > 1]
+        if not moving or moving[-1] is None:
+            return None
+        return read if loop_of(holder.operands[1 + moving[-1]]) == inner else None
 
     def _note(self, value: ir.Value, view: View) -> None:
         self.views[value] = view
@@ -246,6 +284,31 @@ class Folding:
                 op.attributes["axis"] = ir.IntegerAttr.get(i64, axis)
         self._note_order(op.results[0], order, shape)
 
+    def _is_placed(self, op: ir.Operation) -> bool:
+        """Whether a padding or an insertion can be stored in the order that is wanted."""
+        is_wanted = op.results[0] in self.orders and bool(placed(op))
+        return is_wanted and all(self.interned.shape_of(value) for value in op.operands)
+
+    def _visit_enlarging(self, op: ir.Operation, order: Order) -> None:
+        """Let a padding or an insertion, and what it reads, be stored in `order`."""
+        result = op.results[0]
+        shape = tuple(result.type.shape)
+        for number, value in enumerate(list(op.operands)):
+            op.operands[number] = self._in_order(value, order, op)
+        permute(op, order)
+        with op.location:
+            result.set_type(retyped(result.type, [shape[d] for d in order]))
+        self._note_order(result, order, shape)
+
+    def _in_order(self, value: ir.Value, order: Order, before: ir.Operation) -> ir.Value:
+        """`value` with dimension i being dimension `order[i]`."""
+        view = self.views.get(value) or View(value, Layout.row_major(tuple(value.type.shape)))
+        stored = [view.layout.shape[d] for d in order]
+        made = None
+        if is_destination(value):
+            made = self.tensors.destination(value, stored, before)
+        return made or self.tensors.move(view.base, view.layout.gathered(order, stored), before)
+
     def _note_order(self, result: ir.Value, order: Order, shape: tuple[int, ...]) -> None:
         """`result`, once of `shape`, is stored with dimension i being dimension `order[i]`."""
         stored = Layout.row_major([shape[d] for d in order])
@@ -276,6 +339,8 @@ class Folding:
         if order is not None:
             self._store(structured, order)
         structured.commit()
+        if structured.is_generic:
+            self._visit_body(structured.op, _innermost(structured))
 
     def _absorb(self, generic: Structured, position: int) -> bool:
         """Let an operand be read through its map; if that cannot be, from a copy."""
@@ -337,5 +402,15 @@ class Folding:
         self._note_order(op.results[0], order, shape)
 
 
+def _innermost(structured: Structured) -> int | None:
+    """The loop along which the result of a linalg.generic is contiguous."""
+    shape = structured.op.results[0].type.shape
+    items = zip(structured.maps[structured.inputs], shape, strict=True)
+    moving = [item for item, size in items if size > 1]
+    return moving[-1] if moving and isinstance(moving[-1], int) else None
+
+
 def _is_captured(op: ir.Operation, block: ir.Block) -> bool:
-    return any(use.owner.operation.block != block for use in op.results[0].uses)
+    """Whether a region uses the result of `op` in another way than reading elements of it."""
+    outside = (use for use in op.results[0].uses if use.owner.operation.block != block)
+    return any(extract_of(use, block) is None for use in outside)

@@ -7,17 +7,17 @@ from collections.abc import Mapping
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.views.channel_orders import Order, stored_layout
+from xyntra.passes.views.computed_reads import (
+    extracts_in,
+    read_through,
+    rename_indices,
+    user_in,
+)
 from xyntra.passes.views.layout import Layout
+from xyntra.passes.views.placing import is_destination, permute
 from xyntra.passes.views.structured import Interned, Item, Map, affine_map, identity
 from xyntra.passes.views.tensors import Tensors, retyped
-from xyntra.passes.views.ties import RESHAPES, Ties, is_destination
-
-_SLICE = ("static_offsets", "static_sizes", "static_strides")
-_BY_DIMENSION = {
-    "tensor.pad": ("static_low", "static_high"),
-    "tensor.insert_slice": _SLICE,
-    "tensor.extract_slice": _SLICE,
-}
+from xyntra.passes.views.ties import RESHAPES, Ties
 
 
 class Reordering:
@@ -37,14 +37,17 @@ class Reordering:
         self.shapes = {value: tuple(value.type.shape) for value in orders}
         self.stored: dict[ir.Value, ir.Value] = {}
         self.passed: list[ir.Operation] = []
+        self.replaced_reads: list[ir.Operation] = []
 
     def run(self) -> None:
         """Rewrite the block."""
         affected = {value.owner.operation for value in self.orders}
-        affected |= {use.owner.operation for value in self.orders for use in value.uses}
+        affected |= {user_in(self.block, use) for value in self.orders for use in value.uses}
         for op in [view.operation for view in self.block.operations]:
             if op in affected:
                 self._visit(op)
+        for extract in self.replaced_reads:
+            extract.erase()
         for op in [*reversed(self.passed), *reversed(self.tensors.replaced)]:
             if all(next(iter(result.uses), None) is None for result in op.results):
                 op.erase()
@@ -60,6 +63,19 @@ class Reordering:
             for number, value in enumerate(op.operands):
                 if value in self.orders:
                     op.operands[number] = self._plain(value, op)
+            self._visit_body(op)
+
+    def _visit_body(self, op: ir.Operation) -> None:
+        """Let the body of `op` read elements where they are stored."""
+        for extract in extracts_in(op):
+            value = extract.operands[0]
+            if value not in self.orders:
+                continue
+            if self.ties.has_maps(op) and self.ties.tied(op, value):
+                read_through(extract, self.stored[value], self.orders[value])
+                self.replaced_reads.append(extract)
+            else:
+                extract.operands[0] = self._plain(value, op)
 
     def _base(self, value: ir.Value) -> tuple[ir.Value, Layout]:
         """The tensor that holds the elements of `value`, and how they lie in it."""
@@ -114,6 +130,7 @@ class Reordering:
             else:
                 op.operands[number] = self._in_order(value, self.orders[tensor], op)
                 self._set_stored(tensor, op)
+        self._visit_body(op)
         with op.location:
             _set_maps(op, found.loops, maps)
 
@@ -122,9 +139,7 @@ class Reordering:
         order = self.orders[result]
         for number, value in enumerate(list(op.operands)):
             op.operands[number] = self._in_order(value, order, op)
-        for name in _BY_DIMENSION[op.name]:
-            numbers = list(ir.DenseI64ArrayAttr(op.attributes[name]))
-            op.attributes[name] = ir.DenseI64ArrayAttr.get([numbers[d] for d in order], op.context)
+        permute(op, order)
         self._set_stored(result, op)
 
     def _set_stored(self, result: ir.Value, op: ir.Operation) -> None:
@@ -139,7 +154,8 @@ def _set_maps(op: ir.Operation, loops: int, maps: list[Map]) -> None:
     """Give `op` the maps, with its loops in the order in which they index the last result."""
     first = [item for item in maps[-1] if isinstance(item, int)]
     sequence = [*first, *(loop for loop in range(loops) if loop not in first)]
-    renamed = affine_map(loops, [sequence.index(loop) for loop in range(loops)])
+    names = [sequence.index(loop) for loop in range(loops)]
+    renamed = affine_map(loops, names)
 
     def rename(item: Item) -> Item:
         if isinstance(item, int):
@@ -152,3 +168,4 @@ def _set_maps(op: ir.Operation, loops: int, maps: list[Map]) -> None:
     )
     kinds = list(op.attributes["iterator_types"])
     op.attributes["iterator_types"] = ir.ArrayAttr.get([kinds[loop] for loop in sequence])
+    rename_indices(op, names)

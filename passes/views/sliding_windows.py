@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.views.structured import Interned, Item, Map, body_uses
+from xyntra.passes.views.structured import Interned, Item, Map, body_uses, loops_in
 
 
 @dataclass(frozen=True)
@@ -67,17 +67,6 @@ def _before(items: Map, spatial: set[Item]) -> int:
 
 def _loops(items: Map) -> set[Item]:
     return {loop for item in items for loop in loops_in(item)}
-
-
-def loops_in(item: Item) -> set[Item]:
-    """The loops that an index is computed from."""
-    if item is None or isinstance(item, int):
-        return {item} - {None}
-    if isinstance(item, ir.AffineDimExpr):
-        return {item.position}
-    if isinstance(item, ir.AffineBinaryExpr):
-        return loops_in(item.lhs) | loops_in(item.rhs)
-    return set()
 
 
 def has_dense_taps(op: ir.Operation, interned: Interned, extent: int) -> bool:

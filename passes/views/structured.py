@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
+from xyntra.passes.views.computed_reads import rename_indices
 
 Item: TypeAlias = "int | ir.AffineExpr | None"
 """A position of an indexing map: a loop, another expression, or None for the constant 0."""
@@ -138,7 +139,7 @@ class Structured:
     @property
     def can_rename(self) -> bool:
         """Whether the loops of this elementwise operation may be put into another order."""
-        return self.is_generic and self.simple and has_free_loops(self.op, self._interned)
+        return self.is_generic and has_free_loops(self.op, self._interned)
 
     def set_operand(self, position: int, value: ir.Value, map_: Map) -> bool:
         """Let the operand be `value`, read by `map_`; False where a loop would lose its bounds."""
@@ -165,10 +166,12 @@ class Structured:
 
     def rename(self, names: Sequence[int]) -> None:
         """Let loop i be loop `names[i]`, with the result of this elementwise operation."""
+        renamed = affine_map(self.loops, names)
         self.maps = [
-            *(tuple(_renamed(item, names) for item in map_) for map_ in self.maps[:-1]),
+            *(tuple(_renamed(item, names, renamed) for item in map_) for map_ in self.maps[:-1]),
             identity(self.loops),
         ]
+        rename_indices(self.op, names)
         self._changed = True
 
     def set_result(self, type_: ir.Type) -> None:
@@ -190,21 +193,40 @@ class Structured:
             self.op.results[0].set_type(self.result_type)
 
 
-def _renamed(item: Item, names: Sequence[int]) -> Item:
-    return names[item] if isinstance(item, int) else item
+def _renamed(item: Item, names: Sequence[int], renamed: ir.AffineMap) -> Item:
+    if isinstance(item, int):
+        return names[item]
+    return None if item is None else item.compose(renamed)
 
 
 def _loops(items: Map) -> list[int]:
     return [item for item in items if isinstance(item, int)]
 
 
+def loops_in(item: Item) -> set[Item]:
+    """The loops that an index is computed from."""
+    if item is None or isinstance(item, int):
+        return {item} - {None}
+    if isinstance(item, ir.AffineDimExpr):
+        return {item.position}
+    if isinstance(item, ir.AffineBinaryExpr):
+        return loops_in(item.lhs) | loops_in(item.rhs)
+    return set()
+
+
+def is_aligned(items: Map, loops: int) -> bool:
+    """Whether every dimension is indexed by the loop of its own position alone."""
+    return len(items) == loops and all(
+        loops_in(item) == {position} for position, item in enumerate(items)
+    )
+
+
 def has_free_loops(op: ir.Operation, interned: Interned) -> bool:
-    """Whether a linalg.generic is elementwise, and does not know the order of its loops."""
+    """Whether the loops of a linalg.generic can be in any order: it is elementwise."""
     return (
         len(op.results) == 1
         and not any(interned.reductions_of(op))
         and interned.maps_of(op).items[-1] == identity(interned.maps_of(op).loops)
-        and not body_uses(op, "linalg.index")
         and not reads_output(op)
     )
 

@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.fusion.block_graph import is_fill
-from xyntra.passes.views.sliding_windows import Window, loops_in, window_of
-from xyntra.passes.views.structured import Interned, Map, body_uses, identity
+from xyntra.passes.views.computed_reads import extracts_in, own_loops
+from xyntra.passes.views.placing import PLACING, is_destination, placed
+from xyntra.passes.views.sliding_windows import Window, window_of
+from xyntra.passes.views.structured import Interned, body_uses, identity, is_aligned
 from xyntra.passes.views.wants import RESHAPES
 
 __all__ = ["RESHAPES", "Ties"]
 
-_PLACING = frozenset({"tensor.pad", "tensor.insert_slice", "tensor.extract_slice"})
+_DEPTH = 6  # operations that follow a resize, and are looked at
 
 
 class Ties:
@@ -34,7 +35,9 @@ class Ties:
 
     def has_maps(self, op: ir.Operation) -> bool:
         """Whether `op` can read tensors, and write its results, in any order."""
-        if op.name != "linalg.generic" or body_uses(op, "linalg.index"):
+        if op.name != "linalg.generic":
+            return False
+        if any(self._interned.reductions_of(op)) and body_uses(op, "linalg.index"):
             return False
         return all(map(is_destination, list(op.operands)[-len(op.results) :]))
 
@@ -53,8 +56,8 @@ class Ties:
         return self._tied[op]
 
     def _find_group(self, op: ir.Operation) -> list[ir.Value]:
-        if op.name in _PLACING:
-            return _placed(op)
+        if op.name in PLACING:
+            return placed(op)
         if not self.has_maps(op):
             return []
         window = self.window(op)
@@ -67,35 +70,35 @@ class Ties:
             return []
         operands = zip(op.operands, maps.items[: -len(op.results)], strict=False)
         return [
-            *(value for value, items in operands if _is_aligned(items, maps.loops)),
+            *(value for value, items in operands if is_aligned(items, maps.loops)),
+            *(value for value in _captured(op) if self._is_sampled(op, value, maps.loops)),
             *op.results,
         ]
 
+    def _is_sampled(self, op: ir.Operation, value: ir.Value, loops: int) -> bool:
+        """Whether `op` resizes or samples the channels of `value` for a convolution behind it.
 
-def is_destination(value: ir.Value) -> bool:
-    """Whether `value` is written over, or holds one number everywhere."""
-    if isinstance(value.owner, ir.Block):
+        A result that nothing but its reader wants in another order is better copied before it is
+        enlarged.
+        """
+        is_image = len(value.type.shape) == loops and {0, 1} <= own_loops(op, value)
+        return is_image and self._reaches_window(op, _DEPTH)
+
+    def _reaches_window(self, op: ir.Operation, depth: int) -> bool:
+        """Whether a convolution or pooling reads `op`, or what follows it element by element."""
+        for use in op.results[0].uses:
+            user = use.owner.operation
+            if user.block != self._block or len(user.results) != 1:
+                continue
+            if self.window(user) is not None:
+                return True
+            follows = user.name in PLACING | RESHAPES or (
+                user.name == "linalg.generic" and not any(self._interned.reductions_of(user))
+            )
+            if follows and depth and self._reaches_window(user, depth - 1):
+                return True
         return False
-    op = value.owner.operation
-    if op.name == "tensor.empty":
-        return not len(op.operands)
-    return is_fill(op) and len(op.results) == 1 and not body_uses(op, "linalg.index")
 
 
-def _is_aligned(items: Map, loops: int) -> bool:
-    """Whether every dimension is indexed by the loop of its own position alone."""
-    return len(items) == loops and all(
-        loops_in(item) == {position} for position, item in enumerate(items)
-    )
-
-
-def _placed(op: ir.Operation) -> list[ir.Value]:
-    values = [*op.operands, *op.results]
-    if len(op.operands) != (2 if op.name == "tensor.insert_slice" else 1):
-        return []
-    if len({len(value.type.shape) for value in values}) > 1:
-        return []
-    if op.name == "tensor.pad":
-        arguments = op.regions[0].blocks[0].arguments
-        return [] if any(list(argument.uses) for argument in arguments) else values
-    return [value for value in values if not is_destination(value)]
+def _captured(op: ir.Operation) -> list[ir.Value]:
+    return list(dict.fromkeys(extract.operands[0] for extract in extracts_in(op)))

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.views.computed_reads import extract_of, own_loops
 from xyntra.passes.views.movers import Sources
-from xyntra.passes.views.structured import Interned, has_free_loops, identity
+from xyntra.passes.views.placing import ENLARGING, placed
+from xyntra.passes.views.structured import Interned, has_free_loops, identity, is_aligned
 
 RESHAPES = frozenset({"tensor.collapse_shape", "tensor.expand_shape"})
 _POINTWISE = frozenset({"xyntra.gelu", "xyntra.silu"})
@@ -18,6 +20,8 @@ ANY_ORDER = _POINTWISE | _SOFTMAX
 
 _MAX_DEPTH = 8
 """Operations to look ahead; further readers count as wanting the order that there is."""
+_MAX_PIECES = 64
+"""Insertions into one tensor, likewise."""
 
 Order = tuple[int, ...]
 
@@ -65,7 +69,7 @@ class Wants:
     def _agreed(self, value: ir.Value, plain: Want, depth: int) -> Want:
         agreed = ANY
         for use in value.uses:
-            want = self._of_use(use.owner.operation, use.operand_number, plain, depth + 1)
+            want = self._of_use(value, use, plain, depth + 1)
             if want.order is None or want == agreed:
                 continue
             if agreed.order is None or (want.firm and not agreed.firm):
@@ -74,9 +78,12 @@ class Wants:
                 agreed = Want(plain.order, firm=agreed.firm)
         return agreed
 
-    def _of_use(self, op: ir.Operation, position: int, plain: Want, depth: int) -> Want:
+    def _of_use(self, value: ir.Value, use: ir.OpOperand, plain: Want, depth: int) -> Want:
+        op, position = use.owner.operation, use.operand_number
         firm = Want(plain.order, firm=True)
-        if op.block != self._block or len(op.results) != 1:
+        if op.block != self._block:
+            return self._of_extract(value, use, depth) or firm
+        if len(op.results) != 1:
             return firm
         name, result = op.name, op.results[0]
         if op in self._moves:
@@ -88,10 +95,26 @@ class Wants:
         if name in ANY_ORDER:
             want = self.of(result, depth)
             return want if keeps_rows(op, want.order) else firm
+        if name in ENLARGING:
+            want = self.of(_last_insertion(op).results[0], depth)
+            is_other = want.order not in (None, plain.order)
+            return Want(want.order) if is_other and placed(op) else firm
         if name == "tensor.extract_slice":
             rank = len(result.type.shape)
             return self.of(result, depth) if rank == len(plain.order or ()) else firm
         return ANY if "indexing_maps" in op.attributes else firm
+
+    def _of_extract(self, value: ir.Value, use: ir.OpOperand, depth: int) -> Want | None:
+        """The order in which a body that computes where it reads finds neighbours, if another."""
+        op = extract_of(use, self._block)
+        if op is None or not has_free_loops(op, self._interned):
+            return None
+        order = self.of(op.results[0], depth).order
+        if order is None or order == identity(len(order)):
+            return None
+        if len(value.type.shape) != len(order) or order[-1] not in own_loops(op, value):
+            return None
+        return Want(order)
 
     def _of_move(self, order: Sources, result: ir.Value, plain: Want, depth: int) -> Want:
         want = self.of(result, depth)
@@ -110,12 +133,12 @@ class Wants:
         if any(reductions):
             return ANY
         # A tensor of fewer dimensions than there are loops is not read element by element.
-        if inputs[position] != plain.order or len(inputs[position]) != len(reductions):
+        if not is_aligned(inputs[position], len(reductions)):
             return ANY if maps.simple else Want(plain.order)
         want = self.of(op.results[0], depth)
         if want.order == plain.order or (want.order is None and inputs.count(plain.order) > 1):
             return Want(plain.order)
-        free = maps.simple and has_free_loops(op, self._interned)
+        free = has_free_loops(op, self._interned)
         return Want(want.order if free else plain.order)
 
     def _of_reshape(self, op: ir.Operation, result: ir.Value, plain: Want, depth: int) -> Want:
@@ -128,6 +151,17 @@ class Wants:
             return Want(tuple(d for i in want.order for d in groups[i]), want.firm)
         split = any(sum(shape[d] > 1 for d in group) > 1 for group in groups)
         return Want(plain.order, firm=True) if split else ANY
+
+
+def _last_insertion(op: ir.Operation) -> ir.Operation:
+    """The last of the insertions that fill one tensor from `op` on: a concatenation's result."""
+    for _ in range(_MAX_PIECES):
+        uses = list(op.results[0].uses)
+        user = uses[0].owner.operation if len(uses) == 1 else op
+        if user.name != "tensor.insert_slice" or user == op or uses[0].operand_number != 1:
+            break
+        op = user
+    return op
 
 
 def keeps_rows(op: ir.Operation, order: Order | None) -> bool:

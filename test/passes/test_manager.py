@@ -101,14 +101,14 @@ def test_targets_with_tensor_cores_keep_narrow_factors_and_order_weights():
     assert set(wide) - set(narrow) == removed
     added = {"pack-channels", "order-weights", "fold-norms", "split-long-norms{target=cuda}"}
     added |= {f"{each}{{target=cuda}}" for each in told}
-    added |= {"narrow-row-ops", "inline-into-reductions"}
+    added |= {"narrow-row-ops", "split-gates", "inline-into-reductions"}
     assert set(narrow) - set(wide) == added
     apart = fusion_pipeline(egraph=True, fast_math=False, target="cuda", fold_norms=False)
     assert set(narrow) - set(apart) == {"fold-norms"}
     pairs = fusion_pipeline(egraph=True, fast_math=False, target="cuda", merge_gates=True)
     assert set(pairs) - set(narrow) == {"merge-contractions{gates=true}"}
     start = narrow.index("fold-transposes{target=cuda}") + 1
-    assert list(narrow[start : start + 2]) == ["pack-channels", "order-weights"]
+    assert list(narrow[start : start + 3]) == ["split-gates", "pack-channels", "order-weights"]
 
 
 def test_unknown_pipeline() -> None:

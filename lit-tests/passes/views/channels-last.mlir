@@ -133,3 +133,51 @@ func.func @returned_and_reshaped(%x: tensor<4x9x1x1xf32>, %w: tensor<9x9xf32>) -
   %c = tensor.collapse_shape %r [[0], [1], [2, 3]] : tensor<4x9x1x1xf32> into tensor<4x9x1xf32>
   return %r, %c : tensor<4x9x1x1xf32>, tensor<4x9x1xf32>
 }
+
+#y = affine_map<(n, c, y, x) -> (y)>
+
+// A resize by positions follows the convolutions around it, whatever it computes of its positions.
+// CHECK-LABEL: func.func @sampled(
+// CHECK: %[[C:.+]] = linalg.generic {{.+}} outs({{.+}} : tensor<1x30x30x64xf32>)
+// CHECK: %[[U:.+]] = linalg.generic {{.+}} outs({{.+}} : tensor<1x40x30x64xf32>)
+// CHECK: %[[M:.+]] = linalg.index 3
+// CHECK: %[[X:.+]] = linalg.index 2
+// CHECK: tensor.extract %[[C]][%{{.+}}, %{{.+}}, %[[X]], %[[M]]] : tensor<1x30x30x64xf32>
+// CHECK: linalg.generic {{.+}} ins(%[[U]],
+func.func @sampled(%a: tensor<1x16x32x32xf32>, %v: tensor<64x16x3x3xf32>, %w: tensor<64x64x3x3xf32>, %p: tensor<40xi32>) -> tensor<1x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1x64x30x30xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<1x64x30x30xf32>) -> tensor<1x64x30x30xf32>
+  %c = linalg.generic {indexing_maps = [#read, #weight, #write], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%a, %v : tensor<1x16x32x32xf32>, tensor<64x16x3x3xf32>) outs(%f : tensor<1x64x30x30xf32>) {
+  ^bb0(%l: f32, %q: f32, %o: f32):
+    %m = arith.mulf %l, %q : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<1x64x30x30xf32>
+  %e1 = tensor.empty() : tensor<1x64x40x30xf32>
+  %u = linalg.generic {indexing_maps = [#y, #id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%p : tensor<40xi32>) outs(%e1 : tensor<1x64x40x30xf32>) {
+  ^bb0(%k: i32, %o: f32):
+    %n = linalg.index 0 : index
+    %m = linalg.index 1 : index
+    %x = linalg.index 3 : index
+    %i = arith.index_cast %k : i32 to index
+    %s = tensor.extract %c[%n, %m, %i, %x] : tensor<1x64x30x30xf32>
+    linalg.yield %s : f32
+  } -> tensor<1x64x40x30xf32>
+  %e2 = tensor.empty() : tensor<1x64x38x28xf32>
+  %f2 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<1x64x38x28xf32>) -> tensor<1x64x38x28xf32>
+  %d = linalg.generic {indexing_maps = [#read, #weight, #write], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%u, %w : tensor<1x64x40x30xf32>, tensor<64x64x3x3xf32>) outs(%f2 : tensor<1x64x38x28xf32>) {
+  ^bb0(%l: f32, %q: f32, %o: f32):
+    %m = arith.mulf %l, %q : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<1x64x38x28xf32>
+  %e3 = tensor.empty() : tensor<1x64xf32>
+  %f3 = linalg.fill ins(%zero : f32) outs(%e3 : tensor<1x64xf32>) -> tensor<1x64xf32>
+  %r = linalg.generic {indexing_maps = [#id, #sum], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%d : tensor<1x64x38x28xf32>) outs(%f3 : tensor<1x64xf32>) {
+  ^bb0(%l: f32, %o: f32):
+    %s = arith.addf %o, %l : f32
+    linalg.yield %s : f32
+  } -> tensor<1x64xf32>
+  return %r : tensor<1x64xf32>
+}

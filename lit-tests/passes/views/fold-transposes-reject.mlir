@@ -58,50 +58,6 @@ func.func @both(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<8x4xf32>) {
   return %y, %t : tensor<4x8xf32>, tensor<8x4xf32>
 }
 
-// A body that looks elements up reads them where they are.
-// CHECK-LABEL: func.func @captured(
-// CHECK: %[[T:.+]] = linalg.generic {{.+}} outs(%{{.+}} : tensor<8x4xf32>)
-// CHECK: tensor.extract %[[T]]
-func.func @captured(%x: tensor<4x8xf32>) -> tensor<2xf32> {
-  %e0 = tensor.empty() : tensor<8x4xf32>
-  %t = linalg.generic {indexing_maps = [#t2, #id2], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x8xf32>) outs(%e0 : tensor<8x4xf32>) {
-  ^bb0(%in: f32, %out: f32):
-    linalg.yield %in : f32
-  } -> tensor<8x4xf32>
-  %zero = arith.constant 0 : index
-  %e = tensor.empty() : tensor<2xf32>
-  %y = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} outs(%e : tensor<2xf32>) {
-  ^bb0(%out: f32):
-    %i = linalg.index 0 : index
-    %s = tensor.extract %t[%i, %zero] : tensor<8x4xf32>
-    linalg.yield %s : f32
-  } -> tensor<2xf32>
-  return %y : tensor<2xf32>
-}
-
-// A body that knows its position keeps its loops; what it reads may still be read in another order.
-// CHECK-LABEL: func.func @index(
-// CHECK: %[[E:.+]] = linalg.generic {{.+}} outs(%{{.+}} : tensor<4x8xf32>)
-// CHECK: linalg.index 0
-// CHECK: linalg.generic {{.+}} ins(%[[E]] : tensor<4x8xf32>) outs(%{{.+}} : tensor<8x4xf32>)
-func.func @index(%x: tensor<4x8xf32>) -> tensor<8x4xf32> {
-  %e = tensor.empty() : tensor<4x8xf32>
-  %y = linalg.generic {indexing_maps = [#id2, #id2], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
-  ^bb0(%in: f32, %out: f32):
-    %i = linalg.index 0 : index
-    %j = arith.index_cast %i : index to i32
-    %k = arith.sitofp %j : i32 to f32
-    %s = arith.addf %in, %k : f32
-    linalg.yield %s : f32
-  } -> tensor<4x8xf32>
-  %e0 = tensor.empty() : tensor<8x4xf32>
-  %t = linalg.generic {indexing_maps = [#t2, #id2], iterator_types = ["parallel", "parallel"]} ins(%y : tensor<4x8xf32>) outs(%e0 : tensor<8x4xf32>) {
-  ^bb0(%in: f32, %out: f32):
-    linalg.yield %in : f32
-  } -> tensor<8x4xf32>
-  return %t : tensor<8x4xf32>
-}
-
 // A resize that a reduction reads would be done once for every element that it adds up.
 // CHECK-LABEL: func.func @resize(
 // CHECK: %[[T:.+]] = linalg.generic {{.+}} outs(%{{.+}} : tensor<8x8xf32>)
@@ -183,4 +139,33 @@ func.func @statistic(%x: tensor<5x1xf32>, %s: tensor<1xf32>) -> tensor<1x5xf32> 
     linalg.yield %in : f32
   } -> tensor<1x5xf32>
   return %t : tensor<1x5xf32>
+}
+
+#id3 = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#t021 = affine_map<(d0, d1, d2) -> (d0, d2, d1)>
+
+// Neighbours of the result are neighbours of the transposed tensor: reading the original would be
+// slower than one copy.
+// CHECK-LABEL: func.func @sampled(
+// CHECK: %[[T:.+]] = linalg.generic {{.+}} outs(%{{.+}} : tensor<2x3x6xf32>)
+// CHECK: tensor.extract %[[T]]
+// CHECK: return
+func.func @sampled(%x: tensor<2x6x3xf32>) -> tensor<2x3x6xf32> {
+  %e0 = tensor.empty() : tensor<2x3x6xf32>
+  %t = linalg.generic {indexing_maps = [#t021, #id3], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : tensor<2x6x3xf32>) outs(%e0 : tensor<2x3x6xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<2x3x6xf32>
+  %e1 = tensor.empty() : tensor<2x3x6xf32>
+  %y = linalg.generic {indexing_maps = [#id3], iterator_types = ["parallel", "parallel", "parallel"]} outs(%e1 : tensor<2x3x6xf32>) {
+  ^bb0(%out: f32):
+    %five = arith.constant 5 : index
+    %n = linalg.index 0 : index
+    %c = linalg.index 1 : index
+    %w = linalg.index 2 : index
+    %r = arith.subi %five, %w : index
+    %v = tensor.extract %t[%n, %c, %r] : tensor<2x3x6xf32>
+    linalg.yield %v : f32
+  } -> tensor<2x3x6xf32>
+  return %y : tensor<2x3x6xf32>
 }

@@ -403,3 +403,117 @@ func.func @behind_a_convolution(%x: tensor<1x6x7x16xf16>, %w: tensor<8x3x3x16xf1
   } -> tensor<1x8x4x5xf16>
   return %t : tensor<1x8x4x5xf16>
 }
+
+// A body that computes where it reads (a resize, say) has its loops renamed, and reads the original.
+// CHECK-LABEL: func.func @sampled(
+// CHECK-SAME: %[[X:.+]]: tensor<2x6x3xf32>, %[[P:.+]]: tensor<12xi64>)
+// CHECK: %[[Y:.+]] = linalg.generic {{.+}} ins(%[[P]] : tensor<12xi64>) outs(%{{.+}} : tensor<2x12x3xf32>)
+// CHECK: %[[N:.+]] = linalg.index 0
+// CHECK: %[[C:.+]] = linalg.index 2
+// CHECK: tensor.extract %[[X]][%[[N]], %{{.+}}, %[[C]]] : tensor<2x6x3xf32>
+// CHECK-NOT: linalg.generic
+// CHECK: return %[[Y]]
+func.func @sampled(%x: tensor<2x6x3xf32>, %p: tensor<12xi64>) -> tensor<2x12x3xf32> {
+  %e0 = tensor.empty() : tensor<2x3x6xf32>
+  %t = linalg.generic {indexing_maps = [#t021, #id3], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : tensor<2x6x3xf32>) outs(%e0 : tensor<2x3x6xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<2x3x6xf32>
+  %e1 = tensor.empty() : tensor<2x3x12xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d2)>, #id3], iterator_types = ["parallel", "parallel", "parallel"]} ins(%p : tensor<12xi64>) outs(%e1 : tensor<2x3x12xf32>) {
+  ^bb0(%in: i64, %out: f32):
+    %n = linalg.index 0 : index
+    %c = linalg.index 1 : index
+    %w = arith.index_cast %in : i64 to index
+    %v = tensor.extract %t[%n, %c, %w] : tensor<2x3x6xf32>
+    linalg.yield %v : f32
+  } -> tensor<2x3x12xf32>
+  %e2 = tensor.empty() : tensor<2x12x3xf32>
+  %z = linalg.generic {indexing_maps = [#t021, #id3], iterator_types = ["parallel", "parallel", "parallel"]} ins(%y : tensor<2x3x12xf32>) outs(%e2 : tensor<2x12x3xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<2x12x3xf32>
+  return %z : tensor<2x12x3xf32>
+}
+
+// A padding and an insertion between opposite transposes are done in the other order.
+// CHECK-LABEL: func.func @placed(
+// CHECK-SAME: %[[X:.+]]: tensor<2x6x3xf32>, %[[V:.+]]: tensor<2x8x3xf32>)
+// CHECK: %[[Q:.+]] = tensor.pad %[[X]] low[0, 1, 0] high[0, 1, 0]
+// CHECK: %[[I:.+]] = tensor.insert_slice %[[Q]] into %{{.+}}[0, 0, 0] [2, 8, 3] [1, 1, 1] : tensor<2x8x3xf32> into tensor<2x8x6xf32>
+// CHECK: %[[J:.+]] = tensor.insert_slice %[[V]] into %[[I]][0, 0, 3] [2, 8, 3] [1, 1, 1] : tensor<2x8x3xf32> into tensor<2x8x6xf32>
+// CHECK-NOT: linalg.generic
+// CHECK: return %[[J]]
+func.func @placed(%x: tensor<2x6x3xf32>, %v: tensor<2x8x3xf32>) -> tensor<2x8x6xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e0 = tensor.empty() : tensor<2x3x6xf32>
+  %t = linalg.generic {indexing_maps = [#t021, #id3], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : tensor<2x6x3xf32>) outs(%e0 : tensor<2x3x6xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<2x3x6xf32>
+  %q = tensor.pad %t low[0, 0, 1] high[0, 0, 1] {
+  ^bb0(%i: index, %j: index, %k: index):
+    tensor.yield %zero : f32
+  } : tensor<2x3x6xf32> to tensor<2x3x8xf32>
+  %e1 = tensor.empty() : tensor<2x3x8xf32>
+  %u = linalg.generic {indexing_maps = [#t021, #id3], iterator_types = ["parallel", "parallel", "parallel"]} ins(%v : tensor<2x8x3xf32>) outs(%e1 : tensor<2x3x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<2x3x8xf32>
+  %e2 = tensor.empty() : tensor<2x6x8xf32>
+  %a = tensor.insert_slice %q into %e2[0, 0, 0] [2, 3, 8] [1, 1, 1] : tensor<2x3x8xf32> into tensor<2x6x8xf32>
+  %b = tensor.insert_slice %u into %a[0, 3, 0] [2, 3, 8] [1, 1, 1] : tensor<2x3x8xf32> into tensor<2x6x8xf32>
+  %e3 = tensor.empty() : tensor<2x8x6xf32>
+  %z = linalg.generic {indexing_maps = [#t021, #id3], iterator_types = ["parallel", "parallel", "parallel"]} ins(%b : tensor<2x6x8xf32>) outs(%e3 : tensor<2x8x6xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<2x8x6xf32>
+  return %z : tensor<2x8x6xf32>
+}
+
+// A body that knows its position counts by the loops as they are called now.
+// CHECK-LABEL: func.func @index(
+// CHECK: %[[E:.+]] = linalg.generic {{.+}} outs(%{{.+}} : tensor<8x4xf32>)
+// CHECK: linalg.index 1
+// CHECK-NOT: linalg.generic
+// CHECK: return %[[E]]
+func.func @index(%x: tensor<4x8xf32>) -> tensor<8x4xf32> {
+  %e = tensor.empty() : tensor<4x8xf32>
+  %y = linalg.generic {indexing_maps = [#id2, #id2], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %i = linalg.index 0 : index
+    %j = arith.index_cast %i : index to i32
+    %k = arith.sitofp %j : i32 to f32
+    %s = arith.addf %in, %k : f32
+    linalg.yield %s : f32
+  } -> tensor<4x8xf32>
+  %e0 = tensor.empty() : tensor<8x4xf32>
+  %t = linalg.generic {indexing_maps = [#t2, #id2], iterator_types = ["parallel", "parallel"]} ins(%y : tensor<4x8xf32>) outs(%e0 : tensor<8x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<8x4xf32>
+  return %t : tensor<8x4xf32>
+}
+
+// A body that looks up neighbours reads them where they lie side by side.
+// CHECK-LABEL: func.func @captured(
+// CHECK-SAME: %[[X:.+]]: tensor<4x8xf32>)
+// CHECK: %[[I:.+]] = linalg.index 0
+// CHECK: tensor.extract %[[X]][%{{.+}}, %[[I]]] : tensor<4x8xf32>
+// CHECK: return
+func.func @captured(%x: tensor<4x8xf32>) -> tensor<2xf32> {
+  %e0 = tensor.empty() : tensor<8x4xf32>
+  %t = linalg.generic {indexing_maps = [#t2, #id2], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x8xf32>) outs(%e0 : tensor<8x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<8x4xf32>
+  %zero = arith.constant 0 : index
+  %e = tensor.empty() : tensor<2xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} outs(%e : tensor<2xf32>) {
+  ^bb0(%out: f32):
+    %i = linalg.index 0 : index
+    %s = tensor.extract %t[%i, %zero] : tensor<8x4xf32>
+    linalg.yield %s : f32
+  } -> tensor<2xf32>
+  return %y : tensor<2xf32>
+}

@@ -16,6 +16,7 @@ from xyntra.passes.fusion.legality.alignment import (
 )
 from xyntra.passes.fusion.legality.facts import Body, Facts, Loops
 from xyntra.passes.fusion.legality.roles import ALONG_AXIS, NOTHING, Role, role_of
+from xyntra.passes.reductions import BY_ROWS
 from xyntra.passes.walking import nested_operations
 
 __all__ = ["ENDS", "Contents", "Member", "Place", "Read", "read_block"]
@@ -223,7 +224,8 @@ class _Reader:
                     member.rows &= numbers_of_rows(tensor.shape)
         if member.role is Role.PRODUCT and loops is not None:
             member.may_anchor = True
-            if not _shares_operands(member, loops, len(loops.maps) - len(results)):
+            inputs = len(loops.maps) - len(results)
+            if BY_ROWS in member.op.attributes or not _shares_operands(member, loops, inputs):
                 member.role = Role.ROW
 
     def _align(

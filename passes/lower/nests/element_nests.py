@@ -43,13 +43,22 @@ def are_independent(first: LinearNest, second: LinearNest) -> bool:
     """Tell whether two nests may run in any order, or at once."""
     for one, other in ((first, second), (second, first)):
         written = {root(each.value) for each in one.outputs}
-        if any(not each.is_scalar and root(each.value) in written for each in other.inputs):
+        if written & _read_by(other):
             return False
     return all(
         root(mine.value) != root(theirs.value) or are_apart([(first, mine), (second, theirs)])
         for mine in first.outputs
         for theirs in second.outputs
     )
+
+
+def _read_by(nest: LinearNest) -> set[ir.Value]:
+    """Return the memory that a nest reads, or looks elements up in."""
+    found = {root(each.value) for each in nest.inputs if not each.is_scalar}
+    for view in nest.body.operations:
+        if view.operation.name == "memref.load":
+            found.add(root(view.operation.operands[0]))
+    return found
 
 
 def _no_index(dimension: int) -> ir.Value:

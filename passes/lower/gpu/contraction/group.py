@@ -18,6 +18,7 @@ from xyntra.passes.lower.nests.fills import initial_of, is_arithmetic_reduction,
 from xyntra.passes.lower.nests.following_elementwise import following_elementwise
 from xyntra.passes.lower.nests.linear_nest import LinearNest, collapsed
 from xyntra.passes.lower.nests.memrefs import root, touched_by
+from xyntra.passes.reductions import BY_ROWS
 
 ANCHOR = "xyntra.anchor"
 """Attribute of the contraction that a stage is about."""
@@ -116,7 +117,7 @@ def contraction_group(
         free: what may become part of the group.
     """
     generic = work[position]
-    if not is_arithmetic_reduction(generic):
+    if not is_arithmetic_reduction(generic) or BY_ROWS in generic.attributes:
         return None
     fill = _fill_before(work[:position], generic)
     if fill is None or fill not in free:

@@ -64,7 +64,7 @@ def side_by_side_length(nests: Sequence[LinearNest], device: Device) -> int:
     """Return how many of the first nests one launch can compute in any order; at least 1."""
     length = 0
     for nest in nests[:_MOST_NESTS]:
-        if nest.reductions or nest.reads_outputs or not _is_plain(nest):
+        if nest.reductions or nest.reads_outputs:
             break
         if transposed_of(nest, device) is not None:
             break
@@ -97,8 +97,3 @@ def emit_side_by_side(nests: Sequence[LinearNest], tiles: SideBySideTiles) -> La
             emit_pointwise(nest, tile, own)
         first += count
     return LaunchShape(first, tiles.threads)
-
-
-def _is_plain(nest: LinearNest) -> bool:
-    names = [view.operation.name for view in nest.body.operations]
-    return "memref.load" not in names

@@ -80,8 +80,14 @@ def _is_plain(nest: LinearNest) -> bool:
 
 
 def _parallel_first(nest: LinearNest) -> LinearNest:
-    numbers = range(len(nest.loops))
-    return reordered(nest, sorted(numbers, key=lambda number: nest.loops[number].is_reduction))
+    """Return a nest with the loops that reduce last, the others as its first output lies."""
+
+    def place(number: int) -> tuple[bool, int]:
+        is_reduction = nest.loops[number].is_reduction
+        in_order = is_reduction or not nest.reductions or nest.loops[number].extent == 1
+        return is_reduction, 0 if in_order else -nest.outputs[0].strides[number]
+
+    return reordered(nest, sorted(range(len(nest.loops)), key=place))
 
 
 def _walks_along_outputs(nest: LinearNest, outputs: int) -> bool:

@@ -13,6 +13,7 @@ from xyntra.passes.lower.gpu.stages.launch_groups import is_nest
 from xyntra.passes.lower.gpu.stages.stage import Stage, merge_stages, stages_of, tidy
 from xyntra.passes.lower.nests.kernel_function import kernel_function
 from xyntra.passes.lower.nests.linear_nest import LinearNest, linear_nest
+from xyntra.passes.lower.nests.memrefs import root, touched_by, written_by
 from xyntra.passes.registry import register_pass
 
 
@@ -35,7 +36,7 @@ class JoinIndependentStages:
         function, device = kernel_function(module), device_of(self.device)
         members: list[Stage] = []
         nests: list[LinearNest] = []
-        for stage in stages_of(function):
+        for stage in _in_levels(stages_of(function)):
             own = _elementwise(stage)
             if own and _are_independent([*nests, *own], device):
                 members.append(stage)
@@ -46,6 +47,40 @@ class JoinIndependentStages:
             members, nests = ([stage], own) if starts else ([], [])
         _join(members)
         tidy(function)
+
+
+def _in_levels(stages: list[Stage]) -> list[Stage]:
+    """Put stages that nothing keeps apart beside each other, where all stages are loops.
+
+    Each comes behind those alone whose memory it has to do with: the reductions of several pools,
+    say, before all that reads their results.
+    """
+    if len(stages) < 3 or not all(stage.is_loops for stage in stages):
+        return stages
+    touched = [
+        {root(each) for op in stage.operations for each in touched_by(op)} for stage in stages
+    ]
+    written = [
+        {root(each) for op in stage.operations for each in written_by(op)} for stage in stages
+    ]
+    levels: list[int] = []
+    for number in range(len(stages)):
+        before = [
+            levels[other]
+            for other in range(number)
+            if written[other] & touched[number] or touched[other] & written[number]
+        ]
+        levels.append(1 + max(before, default=-1))
+    order = sorted(range(len(stages)), key=levels.__getitem__)
+    if order == list(range(len(stages))):
+        return stages
+    last = stages[-1].op
+    for number in order:
+        if stages[number].op != last:
+            stages[number].op.move_before(last)
+    if order[-1] != len(stages) - 1:
+        last.move_before(stages[order[order.index(len(stages) - 1) + 1]].op)
+    return [stages[number] for number in order]
 
 
 def _join(members: list[Stage]) -> None:

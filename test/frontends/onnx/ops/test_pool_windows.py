@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from arrays import normal
-from harness import check_compiled, compare, node_model, run_compiled
+from harness import check_compiled, compare, node_model, reference, run_compiled
 from refusals import check_invalid
 
 
@@ -131,3 +131,18 @@ def test_a_convolution_that_does_not_fit_once() -> None:
     (found,) = run_compiled(node_model("Conv", x, constants=weight), x)
     assert found.shape == (1, 3, 0, 4)
     check_invalid("Conv", x, "spans 7 elements", constants={"w": normal(3, 2, 7, 1)})
+
+
+@pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "LpPool"])
+@pytest.mark.parametrize(
+    ("shape", "kernel"),
+    [((2, 3, 9, 14), (4, 6)), ((1, 2, 33), (16,)), ((2, 1, 4, 5, 8), (2, 2, 4))],
+)
+def test_large_windows_side_by_side(
+    op: str, shape: tuple[int, ...], kernel: tuple[int, ...]
+) -> None:
+    """Blocks of the image; what is left over at its end belongs to none."""
+    x = normal(*shape)
+    options: dict[str, Any] = {"kernel_shape": list(kernel), "strides": list(kernel)}
+    model = node_model(op, {"x": x}, opset=22, **options)
+    compare(run_compiled(model, {"x": x}), reference(model, {"x": x}), 1e-5, 1e-5)

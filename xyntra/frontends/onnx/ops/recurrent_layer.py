@@ -36,13 +36,17 @@ Products = Callable[[int], tuple[Product, Product]]
 
 @dataclass(frozen=True)
 class Direction:
-    """One direction of a layer, in the accumulator's dtype.
+    """One direction of a layer, in the accumulator's dtype, or both of them.
+
+    Of both, all tensors but those of inputs have a dimension of two in front: of the first step in
+    one direction and the last one in the other, and so on.
 
     Attributes:
         b: where to build.
         reverse: whether the sequence is read from its end.
         functions: the activations.
-        inputs: projections of all inputs with their biases, [steps, batch, gates, hidden].
+        inputs: projections of all inputs with their biases, [steps, batch, gates, hidden]; of both
+            directions [2, steps, batch, gates, hidden].
         recurrence: [gates, hidden, hidden], or what multiplies a state by all of it.
         recurrence_bias: [gates, hidden].
         peepholes: [3, hidden] or None.
@@ -63,8 +67,22 @@ class Direction:
         """What is computed in."""
         return self.inputs.dtype
 
+    @property
+    def is_both(self) -> bool:
+        """Whether these are both directions."""
+        return self.inputs.rank == 5
+
+    @property
+    def steps(self) -> int:
+        """Length of the sequence."""
+        return self.inputs.shape[-4]
+
     def input(self, step: int) -> Tensor:
         """The projections of one step, [batch, gates, hidden]."""
+        if self.is_both:
+            shape = [2, *self.inputs.shape[2:]]
+            far = self.steps - 1 - 2 * step
+            return self.b.view(self.inputs, shape, lambda d, *rest: [d, d * far + step, *rest])
         _, batch, gates, hidden = self.inputs.shape
         size = [1, batch, gates, hidden]
         part = self.b.slice(self.inputs, [step, 0, 0, 0], size, [1] * 4)
@@ -75,8 +93,12 @@ class Direction:
         if not isinstance(self.recurrence, Tensor):
             _, batch, gates, hidden = self.inputs.shape
             return self.b.reshape(self.recurrence(state), [batch, gates, hidden])
-        gates, hidden, _ = self.recurrence.shape
+        gates, hidden, _ = self.recurrence.shape[-3:]
         count = gates if count is None else count
+        if self.is_both:
+            sizes = [2, count, hidden, hidden]
+            weight = self.b.slice(self.recurrence, [0, first, 0, 0], sizes, [1] * 4)
+            return self.b.einsum("dbh,dgjh->dbgj", state, weight, self.dtype)
         weight = self.b.slice(self.recurrence, [first, 0, 0], [count, hidden, hidden], [1] * 3)
         return self.b.einsum("bh,gjh->bgj", state, weight, self.dtype)
 
@@ -97,22 +119,23 @@ class Direction:
             rows: tensors [rows, hidden] and which row to read for the whole batch.
             results: number of tensors [batch, hidden] to compute.
         """
-        with self.b.location:
-            d = [ir.AffineDimExpr.get(i) for i in range(2)]
-
-            def fixed(index: int) -> ir.AffineExpr:
-                return ir.AffineConstantExpr.get(index)
-
-            inputs = [(t, ir.AffineMap.get(2, 0, [d[0], fixed(i), d[1]])) for t, i in gates]
-            inputs += [(state, self.b.identity(2)) for state in states]
-            inputs += [(t, ir.AffineMap.get(2, 0, [fixed(i), d[1]])) for t, i in rows]
         shape = self.initial[0].shape
+        rank = len(shape)
+        with self.b.location:
+            *lead, batch, unit = (ir.AffineDimExpr.get(i) for i in range(rank))
+
+            def at(index: int, *outer: ir.AffineExpr) -> ir.AffineMap:
+                return ir.AffineMap.get(rank, 0, [*outer, ir.AffineConstantExpr.get(index), unit])
+
+            inputs = [(t, at(i, *lead, batch)) for t, i in gates]
+            inputs += [(state, self.b.identity(rank)) for state in states]
+            inputs += [(t, at(i, *lead)) for t, i in rows]
         outputs = [
-            (self.b.empty(shape, self.dtype), self.dtype, self.b.identity(2))
+            (self.b.empty(shape, self.dtype), self.dtype, self.b.identity(rank))
             for _ in range(results)
         ]
         count = len(inputs)
-        return self.b.generic(inputs, outputs, ["parallel"] * 2, lambda *s: body(*s[:count]))
+        return self.b.generic(inputs, outputs, ["parallel"] * rank, lambda *s: body(*s[:count]))
 
 
 Cell = Callable[[Direction, Tensor, States], States]
@@ -146,14 +169,18 @@ def import_layer(
         raise node.unsupported(f"sequences of {x.shape[0]} steps (up to {MAX_STEPS} are unrolled)")
     layers = _directions(node, x, gates, states, defaults, batch_first, products)
     lengths = _lengths(node, x)
-    outputs, finals = [], []
-    for layer in layers:
-        steps, last = _unroll(layer, cell, lengths)
-        outputs.append(steps)
-        finals.append(last)
     b = node.b
-    results = [_stack(b, outputs, 1)]
-    results += [_stack(b, [final[i] for final in finals], 0) for i in range(states)]
+    if layers[0].is_both:
+        steps, last = _unroll(layers[0], cell, None)
+        results = [_in_time(b, steps), *last]
+    else:
+        outputs, finals = [], []
+        for layer in layers:
+            steps, last = _unroll(layer, cell, lengths)
+            outputs.append(steps)
+            finals.append(last)
+        results = [_stack(b, outputs, 1)]
+        results += [_stack(b, [final[i] for final in finals], 0) for i in range(states)]
     if batch_first:
         results[0] = b.transpose(results[0], [2, 0, 1, 3])
         results[1:] = [b.transpose(state, [1, 0, 2]) for state in results[1:]]
@@ -186,6 +213,12 @@ def _directions(
     peepholes = _optional(node, 7, (count, 3 * hidden)) if states == 2 else None
     shape = (batch, count, hidden) if batch_first else (count, batch, hidden)
     initial = [_optional(node, 5 + i, shape) for i in range(states)]
+    if count == 2 and products is None and x.shape[0] and _are_alike(node):
+        turned = [
+            node.b.transpose(each, [1, 0, 2]) if each is not None and batch_first else each
+            for each in initial
+        ]
+        return [_both(node, x, functions[0], (weight, recurrence), bias, peepholes, turned)]
     layers = []
     for i, reverse in enumerate(reversed_):
         bias_part = _part(node.b, bias, i)
@@ -212,6 +245,63 @@ def _directions(
             )
         )
     return layers
+
+
+def _both(
+    node: Node,
+    x: Tensor,
+    functions: list[Activation],
+    weights: tuple[Tensor, Tensor],
+    bias: Tensor | None,
+    peepholes: Tensor | None,
+    initial: Sequence[Tensor | None],
+) -> Direction:
+    """Both directions of a layer at once; arguments have a dimension of two in front."""
+    b, wide = node.b, accumulator_of(x.dtype)
+    weight, recurrence = weights
+    size, hidden = recurrence.shape[1:]
+    gates = size // hidden
+    projected = b.einsum("tbi,dgi->dtbg", x, weight, wide)
+    steps, batch = x.shape[:2]
+    recurrence_bias = None
+    if bias is not None:
+        own, other = (b.slice(bias, [0, start], [2, size], [1, 1]) for start in (0, size))
+        own = b.reshape(own, [2, 1, 1, size])
+        projected = b.map(lambda v, c: v + c.cast(wide), projected, own, dtype=wide)
+        recurrence_bias = cast(b, b.reshape(other, [2, gates, hidden]), wide)
+    if peepholes is not None:
+        peepholes = cast(b, b.reshape(peepholes, [2, 3, hidden]), wide)
+    shape = [2, batch, hidden]
+    return Direction(
+        b,
+        reverse=False,
+        functions=functions,
+        inputs=b.reshape(projected, [2, steps, batch, gates, hidden]),
+        recurrence=b.reshape(recurrence, [2, gates, hidden, hidden]),
+        recurrence_bias=recurrence_bias,
+        peepholes=peepholes,
+        initial=[
+            Tensor(b.fill(shape, wide, 0), wide) if each is None else cast(b, each, wide)
+            for each in initial
+        ],
+    )
+
+
+def _are_alike(node: Node) -> bool:
+    """Whether both directions have the same activations, and sequences are as long as the input."""
+    names = list(node.attribute("activations") or [])
+    half = len(names) // 2
+    given = node.attribute("activation_alpha") or node.attribute("activation_beta")
+    return names[:half] == names[half:] and not given and node.optional(4) is None
+
+
+def _in_time(b: TensorBuilder, steps: Tensor) -> Tensor:
+    """The outputs of both directions, the second of which begins at the end of the sequence."""
+    count, _, batch, hidden = steps.shape
+    size = [count, 1, batch, hidden]
+    first = b.slice(steps, [0] * 4, size, [1] * 4)
+    second = b.slice(steps, [count - 1, 1, 0, 0], size, [-1, 1, 1, 1])
+    return concatenate(b, [first, second], 1)
 
 
 def _optional(node: Node, position: int, shape: tuple[int, ...]) -> Tensor | None:
@@ -293,7 +383,7 @@ def _lengths(node: Node, x: Tensor) -> Tensor | None:
 
 def _unroll(layer: Direction, cell: Cell, lengths: Tensor | None) -> tuple[Tensor, States]:
     """The outputs of all steps, [steps, batch, hidden], and the states after the last."""
-    b, count = layer.b, layer.inputs.shape[0]
+    b, count = layer.b, layer.steps
     states, outputs = layer.initial, [layer.initial[0]] * count
     for step in range(count - 1, -1, -1) if layer.reverse else range(count):
         new = cell(layer, layer.input(step), states)
