@@ -11,6 +11,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.gpu.elementwise.side_by_side import side_by_side_length
 from xyntra.passes.lower.gpu.reductions.column_group import column_group
+from xyntra.passes.lower.gpu.rows.row_accesses import wastes_sectors
 from xyntra.passes.lower.gpu.rows.row_order import in_rows, in_single_rows
 from xyntra.passes.lower.gpu.rows.row_plan import is_across, row_plan
 from xyntra.passes.lower.gpu.stages.long_reductions import SPLIT
@@ -112,7 +113,8 @@ def _share_rows(
     reduces = any(nest.reductions for nest in nests)
     if count and _longest(same, count) < _SHORT_ROW:
         return row_plan(same, count, generics, device) is not None
-    if count and not (reduces and is_across(same, count)) and not _starves(same, count, device):
+    apart = reduces and count and (is_across(same, count) or wastes_sectors(same, count))
+    if count and not apart and not _starves(same, count, device):
         return True
     return reduces and row_plan(*in_single_rows(nests), generics, device) is not None
 
