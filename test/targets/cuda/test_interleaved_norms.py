@@ -23,6 +23,20 @@ KEPT_FIRST = GROUPS.replace("[{n},{h},{w},{c}] y", "[{n},{c},{h},{w}] h").replac
 )
 
 
+BETWEEN = """
+<ir_version: 10, opset_import: ["" : 21]>
+graph ({T}[1,64,32,32] x, {T}[64,64,3,3] v, {T}[64] s, {T}[64] b, {T}[64,64,3,3] w)
+  => ({T}[1,64,32,32] y)
+{{
+  c = Conv<pads = [1, 1, 1, 1]>(x, v)
+  m = GroupNormalization<num_groups = 16, epsilon = 0.00001>(c, s, b)
+  g = Sigmoid(m)
+  h = Mul(m, g)
+  y = Conv<pads = [1, 1, 1, 1]>(h, w)
+}}
+"""
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("shape", "groups", "shift"),
@@ -60,3 +74,14 @@ def test_few_elements_in_blocks_for_rows() -> None:
 def test_places_whose_number_has_no_divisors() -> None:
     found, right, _ = run(GROUPS.format(n=2, h=1, w=8009, c=40, groups=8), "float", 1.0)
     np.testing.assert_allclose(found[0], right[0], rtol=1e-4, atol=1e-4)
+
+
+def test_between_convolutions_no_image_is_turned() -> None:
+    found, right, images = run(BETWEEN, "float16")
+    np.testing.assert_allclose(found[0], right[0], rtol=2e-2, atol=0.3)
+    (norm,) = [
+        image
+        for image in images
+        if any(launch.schedule.startswith("register-rows") for launch in image.launches)
+    ]
+    assert max(norm.scratch) < found[0].nbytes
