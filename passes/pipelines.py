@@ -29,6 +29,7 @@ _CHANNELS = "channels-last"
 _LAST_VIEW = "fold-transposes"
 _FUSION = "fuse-operations"
 _MERGE = "merge-contractions"
+_NORMS = "split-long-norms"
 _CHECK = "check-fusion"
 _ELEMENTWISE = "decompose-named-ops{only=gelu,silu}"  # for fusion these are arithmetic
 
@@ -200,7 +201,9 @@ def fusion_pipeline(
             ),
         }
     if target in ("cpu", "cuda"):
-        stages[_ELEMENTWISE] = (_ELEMENTWISE, f"split-long-norms{{target={target}}}")
+        stages[_ELEMENTWISE] = (_ELEMENTWISE, f"{_NORMS}{{target={target}}}")
+    if target == "cuda":
+        stages[_CHANNELS] = (*stages[_CHANNELS], f"{_NORMS}{{target={target}}}")
     return tuple(each for name in expand("fuse") for each in stages.get(name, (name,)))
 
 

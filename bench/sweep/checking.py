@@ -3,17 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 __all__ = ["wrong_outputs"]
 
 _AS_FAR = 4.0
 """How many times further from f64 than PyTorch's result, in f64's largest element."""
 _ROUNDING = {torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7, torch.float32: 2.0**-20}
+_CHOOSING = ("topk", "sort", "argsort", "argmax", "argmin", "max", "min", "kthvalue", "median")
+"""Operations of PyTorch that return places."""
 
 
 def wrong_outputs(
@@ -25,9 +29,15 @@ def wrong_outputs(
     """Return what is wrong with each output that is; `module` is in its own dtype afterwards.
 
     Numbers are compared with the module in f64. Places (of a maximum, say) have to be those of
-    PyTorch, or of equal elements.
+    PyTorch, or of equal elements of what they are places in. What is computed before a place is
+    chosen is rounded, so that elements of it are equal if they are in f64 but for such roundings.
     """
-    expected = _in_double(module, inputs)
+    chosen = _Chosen()
+    with chosen:
+        expected = _in_double(module, inputs)
+    rounding = max((_ROUNDING.get(x.dtype, 0.0) for x in inputs), default=0.0)
+    known = [_Source(each, 1e-5, 1e-6) for each in [*inputs, *expected, *eager]]
+    sources = [*known, *(_Source.rounded(each, rounding) for each in chosen.tensors)]
     found = []
     for index, (own, theirs, exact) in enumerate(zip(outputs, eager, expected, strict=True)):
         if own.shape != theirs.shape or own.is_floating_point() != theirs.is_floating_point():
@@ -35,10 +45,48 @@ def wrong_outputs(
         elif own.dtype.is_floating_point:  # ONNX has sums of f16 in f32, where PyTorch exports them
             problem = _distance(own, theirs, exact)
         else:
-            problem = _places(own, theirs, [*inputs, *expected, *eager])
+            problem = _places(own, theirs, sources)
         if problem:
             found.append(f"output {index}: {problem}")
     return found
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What places may be places in, and how far apart elements of it are equal."""
+
+    tensor: Tensor
+    relative: float
+    absolute: float
+
+    @classmethod
+    def rounded(cls, tensor: Tensor, rounding: float) -> _Source:
+        """Return what is computed in steps that round, as far as outputs may be from f64."""
+        finite = torch.nan_to_num(tensor.double(), nan=0.0, posinf=0.0, neginf=0.0)
+        largest = float(finite.abs().max()) if tensor.numel() else 0.0
+        return cls(tensor, 1e-5, _AS_FAR * rounding * largest)
+
+
+@dataclass
+class _Chosen(TorchDispatchMode):
+    """Keeps the tensors that a module finds places in."""
+
+    tensors: list[Tensor] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def __torch_dispatch__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Run an operation, and keep what it chooses from."""
+        if str(func).split(".")[1] in _CHOOSING:
+            self.tensors.append(args[0])
+        return func(*args, **(kwargs or {}))
 
 
 def _in_double(module: torch.nn.Module, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -69,26 +117,34 @@ def _error(found: Tensor, exact: Tensor) -> Tensor:
     return torch.nan_to_num((found.double() - exact).abs(), nan=0.0, posinf=0.0)
 
 
-def _places(own: Tensor, theirs: Tensor, sources: Iterable[Any]) -> str | None:
+def _places(own: Tensor, theirs: Tensor, sources: Iterable[_Source]) -> str | None:
     if torch.equal(own, theirs):
         return None
     if own.dtype == torch.int64:
         for source in sources:
-            for dim in range(source.ndim):
+            for dim in range(source.tensor.ndim):
                 if _choose_equals(source, dim, own, theirs):
                     return None
     return f"{int((own != theirs).sum())} of {own.numel()} elements differ"
 
 
-def _choose_equals(source: Tensor, dim: int, own: Tensor, theirs: Tensor) -> bool:
+def _choose_equals(source: _Source, dim: int, own: Tensor, theirs: Tensor) -> bool:
     """Tell whether two choices along a dimension find equal elements."""
-    if own.ndim == source.ndim - 1:
+    values = source.tensor
+    if own.ndim == values.ndim - 1:
         own, theirs = own.unsqueeze(dim), theirs.unsqueeze(dim)
-    sizes = zip(own.shape, source.shape, strict=False)
-    if own.ndim != source.ndim or any(a != b for d, (a, b) in enumerate(sizes) if d != dim):
+    sizes = zip(own.shape, values.shape, strict=False)
+    if own.ndim != values.ndim or any(a != b for d, (a, b) in enumerate(sizes) if d != dim):
         return False
-    size = source.shape[dim]
+    size = values.shape[dim]
     if min(int(own.min()), int(theirs.min())) < 0 or max(int(own.max()), int(theirs.max())) >= size:
         return False
-    first, second = source.gather(dim, own).double(), source.gather(dim, theirs).double()
-    return bool(torch.allclose(first, second, rtol=1e-5, atol=1e-6))
+    if _repeats(own, dim) and not _repeats(theirs, dim):
+        return False
+    first, second = values.gather(dim, own).double(), values.gather(dim, theirs).double()
+    return bool(torch.allclose(first, second, rtol=source.relative, atol=source.absolute))
+
+
+def _repeats(places: Tensor, dim: int) -> bool:
+    """Tell whether a place is chosen twice."""
+    return bool((places.sort(dim).values.diff(dim=dim) == 0).any())

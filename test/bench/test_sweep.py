@@ -60,6 +60,15 @@ def test_places_may_differ_among_equal_elements() -> None:
     assert wrong_outputs(module, [x], [torch.tensor([7, 0])], [theirs])
 
 
+def test_places_may_differ_among_what_rounding_makes_equal() -> None:
+    module = Function(lambda x: (x * 0.1).topk(2).indices)
+    x = torch.tensor([[1.0, 3.0, 2.998, 0.0], [4.0, 1.0, 0.0, 2.0]], dtype=torch.float16)
+    theirs = torch.tensor([[1, 2], [0, 3]])
+    assert wrong_outputs(module, [x], [torch.tensor([[2, 1], [0, 3]])], [theirs]) == []
+    assert wrong_outputs(module, [x], [torch.tensor([[1, 1], [0, 3]])], [theirs])
+    assert wrong_outputs(module, [x], [torch.tensor([[1, 2], [3, 0]])], [theirs])
+
+
 def test_ratios_are_those_to_the_best_peer() -> None:
     common = {"shapes": [[2, 3]], "wrong": [], "kernels": 1, "dtype": "float16"}
     found = [

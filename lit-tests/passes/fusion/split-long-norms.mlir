@@ -80,3 +80,25 @@ func.func @turned_back(%x: tensor<2x4096x256xf16>, %s: tensor<256xf16>) -> tenso
   } -> tensor<2x4096x256xf16>
   return %5 : tensor<2x4096x256xf16>
 }
+
+// Groups of channels that lie innermost: sums of columns of 16 places of one channel, in the order of rows, and what the
+// rows give is applied where the image lies.
+// CHECK-LABEL: func.func @groups(
+// CHECK-NOT: xyntra.layer_norm
+// CHECK: tensor.expand_shape %arg0 {{.+}} : tensor<2x512x64xf16> into tensor<2x32x16x64xf16>
+// CHECK: iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%{{.+}} : tensor<2x32x16x64xf16>) outs(%{{.+}} : tensor<2x64x32xf32>)
+// CHECK: tensor<4096xf32> into tensor<16x256xf32>
+// CHECK: math.sqrt
+// CHECK: ins(%arg0, %{{.+}}, %{{.+}} : tensor<2x512x64xf16>, tensor<2x64xf32>, tensor<2x64xf32>) outs(%{{.+}} : tensor<2x512x64xf16>)
+func.func @groups(%x: tensor<2x512x64xf16>) -> tensor<2x8x4096xf16> {
+  %e = tensor.empty() : tensor<2x64x512xf16>
+  %0 = linalg.generic {indexing_maps = [#turned, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : tensor<2x512x64xf16>) outs(%e : tensor<2x64x512xf16>) {
+  ^bb0(%p: f16, %o: f16):
+    linalg.yield %p : f16
+  } -> tensor<2x64x512xf16>
+  %1 = tensor.expand_shape %0 [[0], [1, 2], [3]] output_shape [2, 8, 8, 512] : tensor<2x64x512xf16> into tensor<2x8x8x512xf16>
+  %2 = tensor.collapse_shape %1 [[0], [1], [2, 3]] : tensor<2x8x8x512xf16> into tensor<2x8x4096xf16>
+  %3 = "xyntra.layer_norm"(%2) {axis = 2 : i64, epsilon = 1.0e-5 : f32, operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<2x8x4096xf16>) -> tensor<2x8x4096xf16>
+  return %3 : tensor<2x8x4096xf16>
+}

@@ -4,8 +4,12 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 import pytest
+from emulator import run_artifact
 from one_operator import Array, launches_of, numbers
+
+import xyntra
 
 
 def best(values: Array, count: int, axis: int, largest: bool = True) -> list[tuple[int, int]]:
@@ -67,3 +71,30 @@ def test_rows_of_almost_nothing_but_nan() -> None:
 
 def test_many_of_a_long_row_are_sorted_by_merging() -> None:
     assert len(best(np.round(numbers(1, 4500) * 500), 4500, 1)) == 4
+
+
+@pytest.mark.parametrize(("dtype", "lost"), [("float16", 13), ("bfloat16", 16)])
+def test_sorted_rows_of_16_bits(dtype: str, lost: int) -> None:
+    rng = np.random.default_rng(3)
+    values = (rng.standard_normal((2, 1100)) * 4).astype(np.float32)
+    values = (values.view(np.uint32) >> lost << lost).view(np.float32)
+    values[:, 5:9] = np.nan, np.inf, -np.inf, -0.0
+    kind = {"float16": 10, "bfloat16": 16}[dtype]
+    model = onnx.parser.parse_model(f"""
+<ir_version: 8, opset_import: ["" : 18]>
+graph (float[2,1100] x) => (float[2,1100] y, int64[2,1100] i)
+<int64[1] k = {{1100}}>
+{{
+  b = Cast<to = {kind}>(x)
+  v, i = TopK<axis = 1>(b, k)
+  y = Cast<to = 1>(v)
+}}
+""")
+    artifact = xyntra.compile(model, target="cuda:sm_90a").artifact
+    found, places = run_artifact(artifact, [values], {})
+    missing = np.isnan(values)
+    order = np.argsort(np.where(missing, np.inf, -values), axis=1, kind="stable")
+    late = np.argsort(np.take_along_axis(missing, order, 1), axis=1, kind="stable")
+    order = np.take_along_axis(order, late, 1)
+    np.testing.assert_array_equal(places, order)
+    np.testing.assert_array_equal(found, np.take_along_axis(values, order, 1))

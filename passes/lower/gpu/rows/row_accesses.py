@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.gpu.emit.vectors import item_bytes
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.memrefs import is_private, root
 
 _FEW_OPERATIONS = 24
+_SECTOR = 32  # bytes of memory that are moved together
+_WASTE = 1 << 21  # bytes: moving less takes no longer than another launch
 
 
 def row_accesses(nest: LinearNest, count: int) -> Iterator[Access]:
@@ -63,6 +67,39 @@ def place_of(nest: LinearNest, access: Access, count: int) -> tuple[int, tuple[i
     start = access.start
     along = access.strides[count] if is_row(nest, access, count) else 0
     return start, access.strides[:count], along
+
+
+def wastes_sectors(nests: Sequence[LinearNest], count: int) -> bool:
+    """Tell whether blocks that each take a row would read much more than rows have.
+
+    So it is where only a few neighbours in memory are of one row, as the channels of a group in an
+    image with channels last.
+    """
+    return any(
+        _wasted(nest, access, count) > _WASTE
+        for nest in nests
+        for access in nest.inputs
+        if len(nest.loops) > count and not access.is_scalar
+    )
+
+
+def _wasted(nest: LinearNest, access: Access, count: int) -> int:
+    """Return how many bytes are moved with those of an access that other rows ask for."""
+    item = item_bytes(access) or 1
+    steps = sorted(
+        (abs(step), loop.extent)
+        for step, loop in zip(access.strides[count:], nest.loops[count:], strict=True)
+    )
+    run = 1
+    for step, extent in steps:
+        if step == run:
+            run *= extent
+    beside = [abs(step) for step in access.strides[:count] if step]
+    if run * item >= _SECTOR or not beside or min(beside) * item >= _SECTOR:
+        return 0
+    pairs = zip(access.strides, nest.loops, strict=True)
+    elements = prod(loop.extent for step, loop in pairs if step)
+    return elements // run * (_SECTOR - run * item)
 
 
 def is_written_where_read(nests: Sequence[LinearNest], count: int) -> bool:

@@ -37,13 +37,46 @@ def in_rows(nests: Sequence[LinearNest]) -> tuple[list[LinearNest], int]:
     if _has_rows(*plain):
         return plain
     flat = _shared(aligned([collapsed(nest) for nest in nests]), interleaved=False)
-    return flat if _has_rows(*flat) or not plain[1] else plain
+    if _has_rows(*flat):
+        return flat
+    last = _shared(aligned([_reductions_last(nest) for nest in nests]), interleaved=False)
+    if _has_rows(*last):
+        return last
+    return plain if plain[1] else flat
 
 
 def in_single_rows(nests: Sequence[LinearNest]) -> tuple[list[LinearNest], int]:
-    """As `in_rows`, with rows of one loop also where inputs move on once in several elements."""
+    """As `in_rows`, with rows of one loop also where inputs move on once in several elements.
+
+    Where elements of a row lie apart, the last loop over rows goes through neighbours in memory, if
+    any of them does.
+    """
     ordered, count = in_rows(nests)
-    return ([stepped(nest, count) for nest in ordered] if count else ordered), count
+    if not count:
+        return ordered, count
+    found = _neighbours_last(ordered, count)
+    return [stepped(nest, count) for nest in found], count
+
+
+def _neighbours_last(nests: list[LinearNest], count: int) -> list[LinearNest]:
+    """Return `nests` with the loop over rows last along which what lies apart in rows does not."""
+    apart = [
+        each
+        for nest in nests
+        if len(nest.loops) > count
+        for each in nest.accesses
+        if not each.is_scalar and each.strides[count] not in (0, 1)
+    ]
+
+    def is_beside(loop: int) -> bool:
+        steps = {each.strides[loop] for each in apart}
+        return steps <= {0, 1} and 1 in steps
+
+    beside = next((loop for loop in reversed(range(count)) if is_beside(loop)), count - 1)
+    if beside == count - 1:
+        return nests
+    rows = [*(loop for loop in range(count) if loop != beside), beside]
+    return [reordered(nest, [*rows, *range(count, len(nest.loops))]) for nest in nests]
 
 
 def _shared(nests: Sequence[LinearNest], *, interleaved: bool) -> tuple[list[LinearNest], int]:
@@ -54,6 +87,12 @@ def _shared(nests: Sequence[LinearNest], *, interleaved: bool) -> tuple[list[Lin
 def _has_rows(nests: Sequence[LinearNest], count: int) -> bool:
     """Tell whether `nests` share loops with a single one behind them."""
     return count > 0 and all(len(nest.loops) <= count + 1 for nest in nests)
+
+
+def _reductions_last(nest: LinearNest) -> LinearNest:
+    """Return `nest` with its loops over outputs first."""
+    numbers = range(len(nest.loops))
+    return reordered(nest, sorted(numbers, key=lambda number: nest.loops[number].is_reduction))
 
 
 def _with_columns_last(nests: Sequence[LinearNest]) -> list[LinearNest] | None:

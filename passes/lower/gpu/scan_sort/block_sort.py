@@ -8,7 +8,7 @@ are wanted never enter it: what has entered is sorted, and cut, whenever the mem
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from torch_mlir.dialects import arith, scf
@@ -30,6 +30,7 @@ from xyntra.passes.lower.nests.loop_builder import index
 
 EACH = 8
 """Keys that a thread has on their way together."""
+_BANKS = 32  # of shared memory
 _WORST = -1  # as an unsigned number, the largest
 
 Read = Callable[[ir.Value], ir.Value]
@@ -42,19 +43,31 @@ class BlockKeys:
 
     Attributes:
         capacity: how many keys there is memory for, a power of two.
-        threads: of the block, at most half as many.
+        threads: of the block, at most half as many; a quarter have four keys each.
         shared: where they lie.
+        bits: of a key, 32 or 64.
     """
 
     capacity: int
     threads: int
     shared: SharedMemory
+    bits: int = 64
     words: ir.Value = field(init=False)
     thread: ir.Value = field(init=False)
 
     def __post_init__(self) -> None:
-        self.words = self.shared.allocate(self.capacity, ir.IntegerType.get_signless(64))
+        self.words = self.shared.allocate(self.capacity, self.type)
         self.thread = thread_number()
+
+    @property
+    def type(self) -> ir.Type:
+        """The type of a key."""
+        return ir.IntegerType.get_signless(self.bits)
+
+    @property
+    def worst(self) -> ir.Value:
+        """Return the key behind all others."""
+        return i32(_WORST) if self.bits == 32 else i64(_WORST)
 
     def fill(self, read: Read, count: int) -> None:
         """Take `count` keys, and those that are the worst for the rest, and sort them."""
@@ -64,12 +77,18 @@ class BlockKeys:
     def take(self, read: Read, first: ir.Value, end: ir.Value) -> None:
         """Take the keys from number `first` on, and behind `end` those that are the worst."""
         with self._each(self.capacity) as number:
-            self._store(number, _inside(read, arith.addi(first, number), end))
+            self._store(number, self.inside(read, arith.addi(first, number), end))
         barrier()
 
     def load(self, number: ir.Value) -> ir.Value:
         """Return a key by its place, an i32."""
-        return emit("memref.load", [self.words, as_index(number)], _i64())
+        return emit("memref.load", [self.words, self._place(number)], self.type)
+
+    def inside(self, read: Read, number: ir.Value, end: ir.Value) -> ir.Value:
+        """Return the key of a number; behind the end, the worst."""
+        is_there = arith.cmpi(arith.CmpIPredicate.ult, number, end)
+        key = read(arith.minui(number, arith.subi(end, i32(1))))
+        return arith.select(is_there, key, self.worst)
 
     def sort(self, part: ir.Value | None = None) -> None:
         """Sort all keys; every thread takes part, and sees them sorted.
@@ -88,10 +107,22 @@ class BlockKeys:
                     number = arith.addi(low, arith.muli(part, i32(self.capacity)))
                 return arith.andi(arith.shrui(number, level), i32(1))
 
-            for distance in reversed(range(self._levels)):
-                # All threads agree, so that all meet at the barrier.
-                with when(arith.cmpi(arith.CmpIPredicate.ugt, level, i32(distance))):
-                    self._exchange(distance, turn)
+            # All threads agree, so that all meet at the barriers.
+            def reaches(distance: int) -> ir.Value:
+                return arith.cmpi(arith.CmpIPredicate.ugt, level, i32(distance))
+
+            if self._levels % 2:
+                with when(reaches(self._levels - 1)):
+                    self._exchange(self._levels - 1, turn)
+            for distance in reversed(range(1, self._levels, 2)):
+                built = scf.IfOp(reaches(distance), has_else=True)
+                with ir.InsertionPoint(built.then_block):
+                    self._exchange_twice(distance, turn)
+                    scf.YieldOp([])
+                with ir.InsertionPoint(built.else_block):
+                    with when(reaches(distance - 1)):
+                        self._exchange(distance - 1, turn)
+                    scf.YieldOp([])
             scf.YieldOp([])
 
     def end_level(self, level: int, part: ir.Value) -> None:
@@ -102,8 +133,10 @@ class BlockKeys:
             part: the number of this block.
         """
         turn = arith.andi(arith.shrui(part, i32(level - self._levels)), i32(1))
-        for distance in reversed(range(self._levels)):
-            self._exchange(distance, lambda _: turn)
+        if self._levels % 2:
+            self._exchange(self._levels - 1, lambda _: turn)
+        for distance in reversed(range(1, self._levels, 2)):
+            self._exchange_twice(distance, lambda _: turn)
 
     @property
     def _levels(self) -> int:
@@ -111,22 +144,50 @@ class BlockKeys:
 
     def _exchange(self, distance: int, turn: Callable[[ir.Value], ir.Value]) -> None:
         """Bring keys 2^distance apart into the order of their run: falling for a turn of 1."""
-        step = 1 << distance
-        for first in range(0, self.capacity // 2, self.threads):
-            pair = arith.addi(self.thread, i32(first))
-            above = arith.shli(arith.shrui(pair, i32(distance)), i32(distance + 1))
-            low = arith.ori(above, arith.andi(pair, i32(step - 1)))
-            is_falling = arith.cmpi(arith.CmpIPredicate.ne, turn(low), i32(0))
-            places = [as_index(low), arith.addi(as_index(low), index(step))]
-            one, other = (emit("memref.load", [self.words, at], _i64()) for at in places)
-            is_greater = arith.cmpi(arith.CmpIPredicate.ugt, one, other)
-            with when(arith.xori(is_greater, is_falling)):
-                for place, key in zip(places, (other, one), strict=True):
-                    ir.Operation.create("memref.store", operands=[key, self.words, place])
+        with self._each(self.capacity // 2) as pair:
+            low = _apart(pair, distance, 1)
+            numbers = [low, arith.addi(low, i32(1 << distance))]
+            places = [self._place(number) for number in numbers]
+            one, other = (emit("memref.load", [self.words, at], self.type) for at in places)
+            self._put(places, self._ordered(one, other, _falls(turn(low))))
         barrier()
 
+    def _exchange_twice(self, distance: int, turn: Callable[[ir.Value], ir.Value]) -> None:
+        """Do the exchanges of keys 2^distance apart, and those of half the distance.
+
+        Each thread has four keys in registers for both.
+        """
+        with self._each(self.capacity // 4) as four:
+            low, step = _apart(four, distance - 1, 2), 1 << (distance - 1)
+            numbers = [low, *(arith.addi(low, i32(each * step)) for each in range(1, 4))]
+            places = [self._place(number) for number in numbers]
+            a, b, c, d = (emit("memref.load", [self.words, at], self.type) for at in places)
+            falls = _falls(turn(low))
+            (a, c), (b, d) = self._ordered(a, c, falls), self._ordered(b, d, falls)
+            self._put(places, (*self._ordered(a, b, falls), *self._ordered(c, d, falls)))
+        barrier()
+
+    def _ordered(
+        self, one: ir.Value, other: ir.Value, falls: ir.Value
+    ) -> tuple[ir.Value, ir.Value]:
+        """Return two keys, the better one first, or last in a run that falls."""
+        is_greater = arith.cmpi(arith.CmpIPredicate.ugt, one, other)
+        swaps = arith.xori(is_greater, falls)
+        return arith.select(swaps, other, one), arith.select(swaps, one, other)
+
+    def _put(self, places: Sequence[ir.Value], keys: Sequence[ir.Value]) -> None:
+        for place, key in zip(places, keys, strict=True):
+            ir.Operation.create("memref.store", operands=[key, self.words, place])
+
     def _store(self, number: ir.Value, key: ir.Value) -> None:
-        ir.Operation.create("memref.store", operands=[key, self.words, as_index(number)])
+        self._put([self._place(number)], [key])
+
+    def _place(self, number: ir.Value) -> ir.Value:
+        """Return where a key lies: keys that threads side by side exchange are in other banks."""
+        row = arith.shrui(number, i32(_BANKS.bit_length() - 1))
+        low, high = arith.andi(row, i32(3)), arith.shli(arith.andi(row, i32(2)), i32(3))
+        moved = arith.xori(arith.muli(low, i32(5)), high)
+        return as_index(arith.xori(number, moved))
 
     def each(self, count: int, body: Callable[[ir.Value], None]) -> None:
         """Let the threads share numbers below `count`."""
@@ -178,7 +239,7 @@ class _Selection:
     def __init__(self, keys: BlockKeys, read: Read, end: ir.Value, best: int) -> None:
         self._keys, self._read, self._end, self._best = keys, read, end, best
         self._count = keys.shared.allocate(1, _i32())
-        self._limit = keys.shared.allocate(1, _i64())
+        self._limit = keys.shared.allocate(1, keys.type)
         number = arith.cmpi(arith.CmpIPredicate.eq, keys.thread, i32(0))
         self._is_first = number
 
@@ -186,7 +247,7 @@ class _Selection:
         """Emit the loop over tiles of the keys."""
         with when(self._is_first):
             _put(i32(0), self._count)
-            _put(i64(_WORST), self._limit)
+            _put(self._keys.worst, self._limit)
         barrier()
         tile = self._keys.threads * EACH
         built = scf.ForOp(first, self._end, i32(tile), [i32(0)])
@@ -201,7 +262,7 @@ class _Selection:
         limit = _get(self._limit)
         own = arith.addi(first, self._keys.thread)
         numbers = [arith.addi(own, i32(each * self._keys.threads)) for each in range(EACH)]
-        keys = [_inside(self._read, number, self._end) for number in numbers]
+        keys = [self._keys.inside(self._read, number, self._end) for number in numbers]
         enter = [arith.cmpi(arith.CmpIPredicate.ult, key, limit) for key in keys]
         place = self._reserve(enter)
         barrier()
@@ -243,7 +304,7 @@ class _Selection:
         with ir.InsertionPoint(built.body):
             limit = _get(self._limit)
             number = arith.addi(own, built.induction_variable)
-            key = _inside(self._read, number, self._end)
+            key = self._keys.inside(self._read, number, self._end)
             with when(arith.cmpi(arith.CmpIPredicate.ult, key, limit)):
                 self._keys._store(_add(i32(1), self._count), key)
             barrier()
@@ -267,7 +328,7 @@ class _Selection:
 
         def clear(number: ir.Value) -> None:
             with when(arith.cmpi(arith.CmpIPredicate.uge, number, count)):
-                self._keys._store(number, i64(_WORST))
+                self._keys._store(number, self._keys.worst)
 
         self._keys.each(self._keys.capacity, clear)
         barrier()
@@ -280,11 +341,14 @@ class _Selection:
         return left
 
 
-def _inside(read: Read, number: ir.Value, end: ir.Value) -> ir.Value:
-    """Return the key of a number; behind the end, the worst."""
-    is_there = arith.cmpi(arith.CmpIPredicate.ult, number, end)
-    key = read(arith.minui(number, arith.subi(end, i32(1))))
-    return arith.select(is_there, key, i64(_WORST))
+def _apart(number: ir.Value, distance: int, bits: int) -> ir.Value:
+    """Return a number with zeros inserted: so many bits from the one of value 2^distance on."""
+    above = arith.shli(arith.shrui(number, i32(distance)), i32(distance + bits))
+    return arith.ori(above, arith.andi(number, i32((1 << distance) - 1)))
+
+
+def _falls(turn: ir.Value) -> ir.Value:
+    return arith.cmpi(arith.CmpIPredicate.ne, turn, i32(0))
 
 
 def _add(value: ir.Value, memory: ir.Value) -> ir.Value:
@@ -302,7 +366,3 @@ def _put(value: ir.Value, memory: ir.Value) -> None:
 
 def _i32() -> ir.Type:
     return ir.IntegerType.get_signless(32)
-
-
-def _i64() -> ir.Type:
-    return ir.IntegerType.get_signless(64)

@@ -52,6 +52,7 @@ _MANY_ROWS = 1 << 12
 _LONGEST = 1 << 30
 _MIN_PART = 2048
 _MOST_THREADS = 1024
+_RANKS = {"float16": 19, "bfloat16": 16}  # bits of a rank that say all of it
 
 
 @dataclass(frozen=True)
@@ -187,7 +188,7 @@ def _plan(rows: int, length: int, count: int, device: Device) -> _Plan:
     """Return how blocks find the best `count` of `length` keys of each row, or of its parts."""
     if length <= min(_MOST_KEYS, max(_FEW * count, _FEWEST_KEYS)):
         keys = max(2 * device.subgroup, 1 << (length - 1).bit_length())
-        return _Plan(keys, min(_MOST_THREADS, keys // 2), 1, length)
+        return _Plan(keys, min(_MOST_THREADS // 2, max(device.subgroup, keys // 4)), 1, length)
     many = count > _FEWEST_KEYS
     times = _FEW // 2 if many else _FEW
     keys = min(_MOST_KEYS, max(_FEWEST_KEYS, times << (count - 1).bit_length()))
@@ -206,6 +207,12 @@ class _Search:
         self._name = name
         self._device = device
         self._launches = 0
+        self._places = 32 - _RANKS.get(found.dtype, 32)  # bits of a position in a key of 32
+        self._bits = 32 if found.length < (1 << self._places) - 1 else 64
+
+    @property
+    def _key(self) -> ir.Type:
+        return ir.IntegerType.get_signless(self._bits)
 
     def emit(self) -> None:
         """Emit as many launches as there have to be."""
@@ -218,7 +225,7 @@ class _Search:
             self._select(plan, found.length, self._element, self._write)
             return
         few = plan.parts * found.count
-        memory = allocate(found.rows * few, _i64())
+        memory = allocate(found.rows * few, self._key)
 
         def keep(row: ir.Value, part: ir.Value, keys: BlockKeys) -> None:
             own = arith.addi(arith.muli(row, index(few)), arith.muli(part, index(found.count)))
@@ -231,7 +238,7 @@ class _Search:
 
         def candidate(row: ir.Value, number: ir.Value) -> ir.Value:
             place = arith.addi(arith.muli(row, index(few)), as_index(number))
-            return emit("memref.load", [memory, place], _i64())
+            return emit("memref.load", [memory, place], self._key)
 
         self._select(plan, found.length, self._element, keep)
         last = _plan(found.rows, few, found.count, self._device)
@@ -256,7 +263,7 @@ class _Search:
         found = self._found
         with block_loop(found.rows * plan.parts, plan.threads) as block:
             row, part = arith.divui(block, index(plan.parts)), arith.remui(block, index(plan.parts))
-            keys = BlockKeys(plan.keys, plan.threads, self._shared())
+            keys = BlockKeys(plan.keys, plan.threads, self._shared(), self._bits)
 
             def own(number: ir.Value) -> ir.Value:
                 return read(row, number)
@@ -285,8 +292,10 @@ class _Search:
         found, element = self._found, ir.MemRefType(self._found.source.type).element_type
         place = self._at(row, as_index(number))
         value = emit("memref.load", [found.source, *place], element)
-        rank = rank_of(Scalar(value, found.dtype), found.largest).cast("uint64")
-        return ((rank << 32) | Scalar(number, "uint32").cast("uint64")).value
+        rank, number = rank_of(Scalar(value, found.dtype), found.largest), Scalar(number, "uint32")
+        if self._bits == 32:
+            return (rank >> self._places << self._places | number).value
+        return ((rank.cast("uint64") << 32) | number.cast("uint64")).value
 
     def _write(self, row: ir.Value, _: ir.Value, keys: BlockKeys) -> None:
         """Write the elements of the first keys, and where they are."""
@@ -298,7 +307,10 @@ class _Search:
 
     def _write_one(self, row: ir.Value, slot: ir.Value, key: ir.Value) -> None:
         found = self._found
-        position = arith.andi(key, i64((1 << 32) - 1))
+        if self._bits == 32:
+            position = emit("arith.extui", [arith.andi(key, i32((1 << self._places) - 1))], _i64())
+        else:
+            position = arith.andi(key, i64((1 << 32) - 1))
         there = self._at(row, slot)
         if found.positions is not None:
             ir.Operation.create("memref.store", operands=[position, found.positions, *there])
@@ -313,7 +325,7 @@ class _Search:
         found = self._found
         levels = (found.length - 1).bit_length()
         whole, inner = 1 << levels, _MOST_KEYS.bit_length() - 1
-        memory = allocate(found.rows * whole, _i64())
+        memory = allocate(found.rows * whole, self._key)
         self._sort_parts(memory, levels, None)
         for level in range(inner + 1, levels + 1):
             for distance in reversed(range(inner, level)):
@@ -323,13 +335,13 @@ class _Search:
             row = arith.divui(number, index(found.count))
             slot = arith.remui(number, index(found.count))
             place = arith.addi(arith.muli(row, index(whole)), slot)
-            self._write_one(row, slot, emit("memref.load", [memory, place], _i64()))
+            self._write_one(row, slot, emit("memref.load", [memory, place], self._key))
 
     def _sort_parts(self, memory: ir.Value, levels: int, level: int | None) -> None:
         """Emit a launch that sorts parts of rows, or ends the exchanges of a level in them."""
         found, parts = self._found, (1 << levels) // _MOST_KEYS
         with block_loop(found.rows * parts, _MOST_THREADS) as block:
-            keys = BlockKeys(_MOST_KEYS, _MOST_THREADS, self._shared())
+            keys = BlockKeys(_MOST_KEYS, _MOST_THREADS, self._shared(), self._bits)
             row, part = arith.divui(block, index(parts)), arith.remui(block, index(parts))
             first = arith.muli(as_i32(part), i32(_MOST_KEYS))
             start = arith.muli(block, index(_MOST_KEYS))
@@ -339,7 +351,7 @@ class _Search:
 
             def present(number: ir.Value) -> ir.Value:
                 place = arith.addi(start, as_index(number))
-                return emit("memref.load", [memory, place], _i64())
+                return emit("memref.load", [memory, place], self._key)
 
             if level is None:
                 keys.take(element, first, i32(found.length))
@@ -361,7 +373,7 @@ class _Search:
             above = arith.muli(arith.divui(pair, index(step)), index(2 * step))
             low = arith.addi(above, arith.remui(pair, index(step)))
             high = arith.addi(low, index(step))
-            first, second = (emit("memref.load", [memory, at], _i64()) for at in (low, high))
+            first, second = (emit("memref.load", [memory, at], self._key) for at in (low, high))
             turn = arith.remui(arith.divui(low, index(1 << level)), index(2))
             if whole == 1 << level:
                 turn = index(0)

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.cost.work import scalar_cost
+from xyntra.passes.lower.gpu.emit.vectors import item_bytes
 from xyntra.passes.lower.gpu.stages.stage import tidy, working
 from xyntra.passes.lower.nests.element_nests import elementwise_nest, identity_of, repeated
 from xyntra.passes.lower.nests.kernel_function import entry_block, kernel_function
@@ -154,7 +155,9 @@ class _Kernel:
             times = sum(_moves(each) and root(each.value) == buffer for each in nest.inputs)
             read += times * prod(loop.extent for loop in nest.loops)
         is_cheap = all(_cost(each.body) <= _CHEAP for each in pieces.nests)
-        return read <= size or (is_cheap and len(pieces.writers) > 1)
+        if read <= size or (is_cheap and len(pieces.writers) > 1):
+            return True
+        return all(_cost(each.body) == 0 and _widens(each) for each in pieces.nests)
 
     def _forward_into(self, op: ir.Operation, buffer: ir.Value, pieces: _Pieces) -> None:
         waiting = [op]
@@ -214,6 +217,17 @@ def _reading(nest: LinearNest, buffer: ir.Value) -> int:
     """Return the first input of a nest that is `buffer`."""
     found = (_moves(each) and root(each.value) == buffer for each in nest.inputs)
     return list(found).index(True)
+
+
+def _widens(nest: LinearNest) -> bool:
+    """Tell whether a nest reads, for each element, fewer bytes that lie as those that it writes."""
+    if len(nest.inputs) != 1 or not _moves(nest.inputs[0]):
+        return False
+    (read,) = nest.inputs
+    return all(
+        item_bytes(read) < item_bytes(each) and read.strides == each.strides
+        for each in nest.outputs
+    )
 
 
 def _cost(body: ir.Block) -> int:

@@ -4,16 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
+from itertools import product, takewhile
 from math import prod
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.gpu.elementwise.side_by_side import side_by_side_length
 from xyntra.passes.lower.gpu.reductions.column_group import column_group
+from xyntra.passes.lower.gpu.rows.row_accesses import wastes_sectors
 from xyntra.passes.lower.gpu.rows.row_order import in_rows, in_single_rows
 from xyntra.passes.lower.gpu.rows.row_plan import is_across, row_plan
 from xyntra.passes.lower.gpu.stages.long_reductions import SPLIT
+from xyntra.passes.lower.nests.element_nests import are_independent
 from xyntra.passes.lower.nests.linear_nest import LinearNest, is_linear, linear_nest
 from xyntra.passes.lower.nests.memrefs import root
 from xyntra.passes.lower.nests.row_group import exchange_values
@@ -98,10 +100,29 @@ def _longer(
     """
     for end in range(length + 1, min(len(nests), length + _BEFORE) + 1):
         if _share_rows(nests[:end], work[:end], device):
-            return end
+            return 0 if _loses_registers(nests, work, length, end, device) else end
         if any(nest.reductions for nest in nests[:end]):
             break
     return 0
+
+
+def _loses_registers(
+    nests: Sequence[LinearNest],
+    work: Sequence[ir.Operation],
+    length: int,
+    end: int,
+    device: Device,
+) -> bool:
+    """Tell whether rows would leave registers for operations that have nothing to do with them."""
+    if not all(are_independent(*each) for each in product(nests[:length], nests[length:end])):
+        return False
+
+    def held(count: int) -> bool:
+        if not any(nest.reductions for nest in nests[:count]):
+            return False
+        return row_plan(*in_single_rows(nests[:count]), work[:count], device) is not None
+
+    return held(length) and not held(end)
 
 
 def _share_rows(
@@ -112,7 +133,8 @@ def _share_rows(
     reduces = any(nest.reductions for nest in nests)
     if count and _longest(same, count) < _SHORT_ROW:
         return row_plan(same, count, generics, device) is not None
-    if count and not (reduces and is_across(same, count)) and not _starves(same, count, device):
+    apart = reduces and count and (is_across(same, count) or wastes_sectors(same, count))
+    if count and not apart and not _starves(same, count, device):
         return True
     return reduces and row_plan(*in_single_rows(nests), generics, device) is not None
 

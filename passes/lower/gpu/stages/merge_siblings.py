@@ -44,6 +44,8 @@ class MergeSiblings:
     one is contiguous along a longer loop (the channels of a pixel, the phases of a shuffled image),
     is unrolled, so that a thread has vectors of both. Kernels of elementwise operations alone are
     looked at, and of these before attention, such as rotary embeddings; what makes its masks stays.
+    Where there are others, such as a norm before a rotation, results that lie between one another
+    are merged alone.
     """
 
     name: ClassVar[str] = "merge-siblings"
@@ -52,7 +54,7 @@ class MergeSiblings:
         """Rewrite the kernel of `module`."""
         function = kernel_function(module)
         work = working(entry_block(function))
-        masks = _masks(work)
+        masks, is_plain = _masks(work), True
         runs: list[list[tuple[ir.Operation, LinearNest]]] = [[]]
         for op in work:
             if is_attention(op):
@@ -60,11 +62,15 @@ class MergeSiblings:
                 continue
             nest = elementwise_nest(op)
             if nest is None or nest.reads_outputs:
-                return
+                is_plain = False
+                runs.append([])
+                continue
             runs[-1].append((op, without_units(nest)))
         for run in runs:
             fixed = {number for number, (op, _) in enumerate(run) if op in masks}
             for members in list(_groups([nest for _, nest in run], fixed)):
+                if not is_plain and not _interleaves([run[number][1] for number in members]):
+                    continue
                 chosen = [run[number] for number in members]
                 _merge([op for op, _ in chosen], [nest for _, nest in chosen])
         tidy(function)
@@ -129,6 +135,15 @@ def _is_whole(access: Access, nest: LinearNest) -> bool:
     """Tell whether every iteration reads an element of its own: others are cached."""
     pairs = zip(access.strides, nest.loops, strict=True)
     return not access.is_scalar and all(step or loop.extent == 1 for step, loop in pairs)
+
+
+def _interleaves(nests: Sequence[LinearNest]) -> bool:
+    """Tell whether the results of each of several nests lie between those of the first."""
+    first, *others = nests
+    return bool(others) and all(
+        any(_interleave(own, each) for own in first.outputs for each in nest.outputs)
+        for nest in others
+    )
 
 
 def _interleave(first: Access, second: Access) -> bool:
