@@ -9,7 +9,8 @@ from math import prod
 from xyntra.passes.lower.gpu.conv.pooling import Pooling, pooling_of
 from xyntra.passes.lower.gpu.conv.sliding import sliding_windows
 from xyntra.passes.lower.gpu.conv.window_group import WindowGroup
-from xyntra.passes.lower.gpu.conv.window_tile import WindowTile, best_tile, has_room
+from xyntra.passes.lower.gpu.conv.window_tile import WindowTile, has_room
+from xyntra.passes.lower.gpu.conv.window_time import best_tile
 from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.gpu.emit.vectors import item_bytes
 
