@@ -75,6 +75,13 @@ def groups() -> Case:
     return m.finish(m.step("Transpose", [y], (2, 9, 7, 48), perm=[0, 2, 3, 1]), label="")
 
 
+def pooling() -> Case:
+    m = CaseMaker("convolution", 7)
+    x = m.leaf("float16", (2, 5, 13, 24))
+    how = {"kernel_shape": [3, 3], "strides": [1, 1], "pads": [1, 1, 1, 1]}
+    return m.finish(m.step("MaxPool", [x], x.shape, **how), label="")
+
+
 def softmax() -> Case:
     m = CaseMaker("rows", 7)
     x = m.leaf("float32", (19, 130))
@@ -125,6 +132,7 @@ CASES: dict[str, Case] = {
     "depthwise convolution": depthwise(),
     "wide windows": wide_windows(turned=False),
     "wide windows, channels last": wide_windows(turned=True),
+    "pooling": pooling(),
     "groups, channels last": groups(),
     "attention": attention("float16", (19, 300), 40),
     "long attention": attention("bfloat16", (130, 197), 64, heads=(1, 1)),
