@@ -25,6 +25,7 @@ class Pipeline:
 
 SIMPLIFY = "simplify-expressions{optional=true}"
 _ATTENTION = "recognize-attention"
+_LAYOUT = "channels-last"
 _LAST_VIEW = "fold-transposes"
 _FUSION = "fuse-operations"
 _MERGE = "merge-contractions"
@@ -77,7 +78,7 @@ PIPELINES: dict[str, Pipeline] = {
     ),
     "views": Pipeline(
         "slices, reshapes, transposes and copies folded into what reads or writes them",
-        ("fold-slices", "move-reshapes", "channels-last", "fold-transposes"),
+        ("fold-slices", "move-reshapes", _LAYOUT, _LAST_VIEW),
     ),
     "fuse": Pipeline(
         "linalg on tensors to xyntra.fused regions",
@@ -197,6 +198,7 @@ def fusion_pipeline(
         }
     if target == "cuda":
         stages[_ELEMENTWISE] = (_ELEMENTWISE, "split-long-norms")
+        stages[_LAYOUT] = (f"{_LAYOUT}{{target=cuda}}",)
     return tuple(each for name in expand("fuse") for each in stages.get(name, (name,)))
 
 
