@@ -160,7 +160,8 @@ def sliding_windows(group: WindowGroup) -> SlidingWindows | None:
     groups, depth = _channels(group, access, factor, inner)
     taps = [loop for loop in nest.reductions if loop != depth]
     axes = image_axes(nest, access, rows, taps, group.windows)
-    chosen = None if axes is None else _chosen(axes, groups)
+    mixes = groups != inner and depth is not None
+    chosen = None if axes is None else _chosen(axes, groups, mixes=mixes)
     if chosen is None:
         return None
     across, down, outer = chosen
@@ -254,13 +255,14 @@ def _lanes(group: WindowGroup, inner: int) -> int:
 
 
 def _chosen(
-    axes: Sequence[ImageAxis], groups: int
+    axes: Sequence[ImageAxis], groups: int, *, mixes: bool
 ) -> tuple[ImageAxis, ImageAxis, tuple[ImageAxis, ...]] | None:
     """Return the dimensions of columns, of rows, and what else has taps or padding.
 
     Args:
         axes: of the image.
         groups: the loop over groups of channels, or the one along which outputs are neighbours.
+        mixes: whether groups have several outputs, and sum over channels: also without taps.
     """
     own = next((axis for axis in axes if axis.row == groups), None)
     if own is None:
@@ -275,7 +277,10 @@ def _chosen(
     elif tapped:
         across, tapped = tapped[0], tapped[1:]
     else:
-        return None
+        rows = [axis for axis in axes if mixes and axis is not own and axis.row is not None]
+        if not rows:
+            return None
+        across = max(rows, key=lambda axis: axis.outputs)
     down = tapped[0] if tapped else _NOTHING
     outer = tuple(axis for axis in others if axis is not across and axis is not down)
     return across, down, outer
@@ -297,7 +302,8 @@ def _is_suited(windows: SlidingWindows) -> bool:
         is_near = windows.channel_stride == 1 or windows.across.stride == 1
     strides = windows.access.strides
     shared = prod(windows.extent(loop) for loop in windows.planes if not strides[loop])
-    slides = any(map(_overlaps, windows.axes))
+    mixes = 1 < windows.shared <= _MOST_SHARED and windows.inputs > 1
+    slides = any(map(_overlaps, windows.axes)) or mixes
     return is_near and slides and windows.outer_taps <= _MOST_OUTER and shared <= _MOST_SHARED
 
 
