@@ -13,6 +13,7 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 import xyntra
+from xyntra.passes.lower.cuda.contraction import fma_plan
 from xyntra.targets.cuda.kernel_image import KernelImage
 
 Array = np.ndarray[Any, Any]
@@ -144,6 +145,25 @@ def test_a_group_of_few_channels_needs_no_padded_copy() -> None:
     images = check((1, 32, 20, 20), (32, 4, 3, 3), **how)
     assert emitters(images) == ["pointwise", "window-tiles"]  # the former orders weights, once
     assert all(image.scratch == () for image in images)
+
+
+FEW_OUTPUTS: list[tuple[Shape, Shape, dict[str, Any]]] = [
+    ((1, 24, 12, 11), (3, 24, 3, 3), {"pads": [1, 1, 1, 1]}),
+    ((2, 20, 12, 11), (5, 20, 3, 3), {"pads": [1, 1, 1, 1], "strides": [2, 1]}),
+    ((2, 64, 12, 11), (8, 64, 1, 1), {}),
+]
+
+
+@pytest.mark.parametrize(("shape", "weights", "how"), FEW_OUTPUTS)
+def test_few_outputs_that_are_innermost_are_rows_of_tiles(
+    shape: Shape, weights: Shape, how: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XYNTRA_ISOLATE", "false")
+    monkeypatch.setenv("XYNTRA_CACHE", "false")
+    monkeypatch.setattr(fma_plan, "_SURE", 100.0)  # images are small here
+    images = check(shape, weights, last=True, turned=True, **how)
+    schedules = [launch.schedule for image in images for launch in image.launches]
+    assert any(each.startswith("fma tile [8, 64]") for each in schedules)
 
 
 def test_one_launch_reads_around_the_padding() -> None:
