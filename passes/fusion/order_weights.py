@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import ClassVar, Literal
 
 from xyntra.dialects.builder import Tensor, TensorBuilder
@@ -16,6 +17,8 @@ from xyntra.passes.registry import register_pass
 __all__ = ["OrderWeights"]
 
 _VECTOR = 4  # elements of f32 that a thread reads at once
+_FEW = {"f32": 16, "f16": 4, "bf16": 4}
+"""Channels of a group, and outputs, up to which threads compute all of several groups."""
 
 
 @register_pass
@@ -28,7 +31,8 @@ class OrderWeights:
     dimension, stay as they are, but for those of bytes, which tensor cores cannot transpose. Where
     threads multiply in exact f32, they take neighbouring columns of one step: weights of f32 get
     those innermost. Convolutions of each channel by itself take neighbouring channels, where the
-    result has them innermost. It is done once, when the model is loaded.
+    result has them innermost, and those of groups of few channels neighbouring outputs of
+    neighbouring groups. It is done once, when the model is loaded.
     """
 
     name: ClassVar[str] = "order-weights"
@@ -54,6 +58,12 @@ class OrderWeights:
         if weights.inner in weights.batch:
             order = (*(i for i in range(weights.type.rank) if i != weights.inner), weights.inner)
             return None if order == tuple(sorted(order)) else order
+        if weights.has_small_groups:
+            summed = () if weights.inner in weights.columns else (weights.inner,)
+            order = (*weights.taps, *summed, *weights.batch, *weights.columns)
+            return None if order == tuple(sorted(order)) else order
+        if weights.inner in weights.columns:
+            return None
         is_exact = element == "f32" and self.precision == "f32"
         has_taps = any(weights.type.shape[i] > 1 for i in weights.taps)
         if is_exact and weights.columns and weights.has_whole_vectors:
@@ -76,7 +86,7 @@ class _Weights:
         columns: those whose loops move the weights alone, in the order of the result's.
         taps: those that are summed over, but for the innermost one of the other factor.
         inner: that one; where no channels are summed over, the dimension whose loop walks through
-            the result, one of `batch`.
+            the result, one of `batch`, or of `columns` where a channel has several outputs.
     """
 
     op: ir.Operation
@@ -95,6 +105,14 @@ class _Weights:
     def type(self) -> ir.RankedTensorType:
         """Of the operand."""
         return ir.RankedTensorType(self.value.type)
+
+    @property
+    def has_small_groups(self) -> bool:
+        """Whether they are those of groups of few channels, with taps."""
+        shape, limit = self.type.shape, _FEW.get(str(self.type.element_type), 0)
+        has_taps = any(shape[i] > 1 for i in self.taps)
+        few = shape[self.inner] <= limit and prod(shape[i] for i in self.columns) <= limit
+        return bool(self.batch) and self.inner not in self.batch and has_taps and few
 
     @property
     def has_whole_vectors(self) -> bool:
@@ -123,7 +141,10 @@ def _weights(op: ir.Operation, static: StaticValues) -> _Weights | None:
     moved = [any(_moves(each, loop) for each in image) for loop in loops]
     summed = [loop in sums for loop in loops]
     places = range(len(loops))
-    if inner not in sums and not (moved[loops.index(inner)] and any(summed)):
+    is_depthwise = moved[loops.index(inner)] or any(
+        moves and not sums_over for moves, sums_over in zip(moved, summed, strict=True)
+    )
+    if inner not in sums and not (is_depthwise and any(summed)):
         return None
     written = [_loop(each) for each in maps[2]]
     columns = [i for i in places if not summed[i] and not moved[i]]

@@ -102,6 +102,8 @@ def _packing(op: ir.Operation, static: StaticValues) -> _Packing | None:
         return None
     if not written or _loop(written[-1]) not in loops:
         return None  # threads write neighbouring channels of the result
+    if any(each not in sums and each in map(_loop, read) for each in loops):
+        return None  # groups of channels, of which tiles of the image serve several
     width = max(place for place in range(len(read)) if place != channels[0])
     window = _window(read[width], sums)
     if window is None or window[2] not in loops:

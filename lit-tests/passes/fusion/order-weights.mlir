@@ -102,3 +102,24 @@ func.func @each_channel_by_itself(%x: tensor<1x6x6x16xf16>, %w: tensor<16x3x3xf1
   } -> tensor<1x4x4x16xf32>
   return %y : tensor<1x4x4x16xf32>
 }
+
+// Threads take neighbouring outputs of neighbouring groups of few channels.
+// CHECK-LABEL: func.func @groups(
+// CHECK: linalg.generic {{.+}} ins(%arg1 : tensor<4x2x3x3x3xf16>) outs(%{{.+}} : tensor<3x3x3x4x2xf16>)
+func.func @groups(%x: tensor<1x6x6x4x3xf16>, %w: tensor<4x2x3x3x3xf16> {xyntra.parameter = "w"}) -> tensor<1x4x4x4x2xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1x4x4x4x2xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<1x4x4x4x2xf32>) -> tensor<1x4x4x4x2xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(n, h, w, g, o, c, i, j) -> (n, h + i, w + j, g, c)>,
+      affine_map<(n, h, w, g, o, c, i, j) -> (g, o, c, i, j)>, affine_map<(n, h, w, g, o, c, i, j) -> (n, h, w, g, o)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%x, %w : tensor<1x6x6x4x3xf16>, tensor<4x2x3x3x3xf16>) outs(%i : tensor<1x4x4x4x2xf32>) {
+  ^bb0(%a: f16, %b: f16, %o: f32):
+    %u = arith.extf %a : f16 to f32
+    %v = arith.extf %b : f16 to f32
+    %p = arith.mulf %u, %v : f32
+    %s = arith.addf %o, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<1x4x4x4x2xf32>
+  return %y : tensor<1x4x4x4x2xf32>
+}

@@ -143,3 +143,24 @@ func.func @one_number(%x: tensor<1x32x7xf16>, %w: tensor<7xf16> {xyntra.paramete
   } -> tensor<f32>
   return %y : tensor<f32>
 }
+
+// A tile of the image serves several groups of few channels.
+// CHECK-LABEL: func.func @groups(
+// CHECK: ins(%arg0, %arg1 : tensor<1x4x3x6x6xf16>, tensor<4x2x3x3x3xf16>)
+func.func @groups(%x: tensor<1x4x3x6x6xf16>, %w: tensor<4x2x3x3x3xf16> {xyntra.parameter = "w"}) -> tensor<1x4x4x4x2xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1x4x4x4x2xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<1x4x4x4x2xf32>) -> tensor<1x4x4x4x2xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(n, h, w, g, o, c, i, j) -> (n, g, c, h + i, w + j)>,
+      affine_map<(n, h, w, g, o, c, i, j) -> (g, o, c, i, j)>, affine_map<(n, h, w, g, o, c, i, j) -> (n, h, w, g, o)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%x, %w : tensor<1x4x3x6x6xf16>, tensor<4x2x3x3x3xf16>) outs(%i : tensor<1x4x4x4x2xf32>) {
+  ^bb0(%a: f16, %b: f16, %o: f32):
+    %u = arith.extf %a : f16 to f32
+    %v = arith.extf %b : f16 to f32
+    %p = arith.mulf %u, %v : f32
+    %s = arith.addf %o, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<1x4x4x4x2xf32>
+  return %y : tensor<1x4x4x4x2xf32>
+}

@@ -1,4 +1,5 @@
 // RUN: %xyntra-opt %s --channels-last --canonicalize | FileCheck %s
+// RUN: %xyntra-opt %s --channels-last=target=cuda --canonicalize | FileCheck %s --check-prefix=CUDA
 
 #id = affine_map<(n, c, y, x) -> (n, c, y, x)>
 #read = affine_map<(n, m, y, x, c, i, j) -> (n, c, y + i, x + j)>
@@ -180,4 +181,36 @@ func.func @sampled(%a: tensor<1x16x32x32xf32>, %v: tensor<64x16x3x3xf32>, %w: te
     linalg.yield %s : f32
   } -> tensor<1x64xf32>
   return %r : tensor<1x64xf32>
+}
+
+// Copies bring what tiles multiply, and windows along the innermost dimension would be loaded one by
+// one, in more time than it takes to turn the image.
+// CHECK-LABEL: func.func @windows_in_rows(
+// CHECK: tensor.pad %arg0 low[0, 0, 0, 2]
+// CUDA-LABEL: func.func @windows_in_rows(
+// CUDA: %[[P:.+]] = tensor.pad %{{.+}} low[0, 0, 2, 0] high[0, 0, 2, 0]
+// CUDA: linalg.generic {{.+}} ins(%[[P]], %arg1 : tensor<1x128x132x16xf16>, tensor<16x16x5xf16>)
+func.func @windows_in_rows(%x: tensor<1x16x128x128xf16>, %w: tensor<16x16x5xf16>) -> tensor<1x16x128x128xf32> {
+  %none = arith.constant 0.0 : f16
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %x low[0, 0, 0, 2] high[0, 0, 0, 2] {
+  ^bb0(%i0: index, %i1: index, %i2: index, %i3: index):
+    tensor.yield %none : f16
+  } : tensor<1x16x128x128xf16> to tensor<1x16x128x132xf16>
+  %e = tensor.empty() : tensor<1x16x128x128xf32>
+  %f = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%e : tensor<1x16x128x128xf32>) {
+  ^bb0(%o: f32):
+    linalg.yield %zero : f32
+  } -> tensor<1x16x128x128xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(n, m, y, x, c, j) -> (n, c, y, x + j)>, affine_map<(n, m, y, x, c, j) -> (m, c, j)>, affine_map<(n, m, y, x, c, j) -> (n, m, y, x)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]}
+      ins(%p, %w : tensor<1x16x128x132xf16>, tensor<16x16x5xf16>) outs(%f : tensor<1x16x128x128xf32>) {
+  ^bb0(%l: f16, %q: f16, %o: f32):
+    %u = arith.extf %l : f16 to f32
+    %v = arith.extf %q : f16 to f32
+    %m = arith.mulf %u, %v : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<1x16x128x128xf32>
+  return %y : tensor<1x16x128x128xf32>
 }

@@ -110,6 +110,17 @@ def test_a_convolution_reads_around_its_padding(shape, tiled, tmp_path):
     assert_no_spills(image, "sm_90a", tmp_path)
 
 
+def test_few_columns_of_a_large_product_are_the_rows_of_low_tiles(tmp_path):
+    """Steps of the image, now the right factor, are still copied and read in fours."""
+    form = {"amap": "i, k", "bmap": "k, j", "initial": "0.0"}
+    text = PRODUCT.format(a="131072x64", b="64x3", o="131072x3", **form)
+    image = compiled(text)
+    (launch,) = image.launches
+    assert launch.schedule.startswith("fma tile [8, 64]")
+    assert copied(image.ptx) == {"4", "16"}
+    assert_no_spills(image, "sm_90a", tmp_path)
+
+
 @pytest.mark.parametrize("architecture", DEVICES)
 def test_every_architecture_takes_the_code(architecture, tmp_path):
     image = compiled(product(64, 256, 8192), architecture)

@@ -9,6 +9,10 @@ import numpy as np
 import pytest
 from gpu_code import assemble, compiled
 from one_operator import launches_of, numbers
+from onnx import TensorProto, helper
+
+import xyntra
+from xyntra.targets.cuda.kernel_image import KernelImage
 
 POOLING = """
 func.func @k(%x: tensor<2x{height}x9x{channels}xf16>) -> tensor<2x4x5x{channels}xf16> {{
@@ -112,3 +116,27 @@ def test_volumes_and_sequences():
     sequence = numbers(3, 4, 37)
     right = [maxima(sequence, (3,), [(1, 1)])]
     assert len(launches_of("MaxPool", [sequence], expected=right, **how)) == 1
+
+
+@pytest.mark.parametrize(
+    ("shape", "kernel", "pads"),
+    [((2, 5, 12, 14), [2, 2], [1, 1, 1, 1]), ((2, 3, 12, 14), [4, 2], [2, 1, 2, 1])],
+)
+@pytest.mark.parametrize("operator", ["MaxPool", "AveragePool"])
+def test_padding_around_windows_that_do_not_overlap_is_not_made(operator, shape, kernel, pads):
+    """Rows of windows follow each other from one channel to the next, as one loop."""
+    how = {"kernel_shape": kernel, "strides": kernel, "pads": pads}
+    assert len(launches_of(operator, [numbers(*shape)], **how)) == 1
+
+
+def test_large_images_with_channels_first_are_pooled_in_tiles():
+    """A thread that reads its window from the cache has no vectors there."""
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT16, (16, 96, 64, 64))
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT16, None)
+    how = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
+    graph = helper.make_graph([helper.make_node("AveragePool", ["x"], ["y"], **how)], "g", [x], [y])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
+    artifact = xyntra.compile(model, target="cuda:sm_90a").artifact
+    images = [KernelImage.from_bytes(each) for each in artifact.objects.values()]
+    (launch,) = [each for image in images for each in image.launches]
+    assert launch.schedule.startswith("window-tiles")

@@ -64,6 +64,24 @@ def wide_windows(*, turned: bool) -> Case:
     return m.finish(y, label="")
 
 
+def groups() -> Case:
+    m = CaseMaker("convolution", 7)
+    x, w = m.leaf("float32", (2, 24, 9, 7)), m.leaf("float32", (48, 4, 3, 3), "weight")
+    y = m.step(
+        "Conv", [x, w], (2, 48, 9, 7), kernel_shape=[3, 3], strides=[1, 1], dilations=[1, 1],
+        pads=[1, 1, 1, 1], group=6,
+    )  # fmt: skip
+    y = m.step("Relu", [y], y.shape)
+    return m.finish(m.step("Transpose", [y], (2, 9, 7, 48), perm=[0, 2, 3, 1]), label="")
+
+
+def pooling() -> Case:
+    m = CaseMaker("convolution", 7)
+    x = m.leaf("float16", (2, 5, 13, 24))
+    how = {"kernel_shape": [3, 3], "strides": [1, 1], "pads": [1, 1, 1, 1]}
+    return m.finish(m.step("MaxPool", [x], x.shape, **how), label="")
+
+
 def softmax() -> Case:
     m = CaseMaker("rows", 7)
     x = m.leaf("float32", (19, 130))
@@ -114,6 +132,8 @@ CASES: dict[str, Case] = {
     "depthwise convolution": depthwise(),
     "wide windows": wide_windows(turned=False),
     "wide windows, channels last": wide_windows(turned=True),
+    "pooling": pooling(),
+    "groups, channels last": groups(),
     "attention": attention("float16", (19, 300), 40),
     "long attention": attention("bfloat16", (130, 197), 64, heads=(1, 1)),
     "softmax": softmax(),

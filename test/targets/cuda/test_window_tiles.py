@@ -13,20 +13,28 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 import xyntra
+from xyntra.passes.lower.cuda.contraction import fma_plan
 from xyntra.targets.cuda.kernel_image import KernelImage
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
 
 
-def _model(x: Array, weights: dict[str, Array], *, turned: bool, **how: Any) -> onnx.ModelProto:
-    """A convolution with its bias and a Relu; `turned` writes its channels last."""
+def _model(
+    x: Array, weights: dict[str, Array], *, turned: bool, last: bool = False, **how: Any
+) -> onnx.ModelProto:
+    """A convolution with its bias and a Relu.
+
+    `turned` writes its channels last; `last` reads an image that has them last as well.
+    """
     kind = helper.np_dtype_to_tensor_dtype(x.dtype)
+    spatial = [*range(2, x.ndim)]
+    first = [0, x.ndim - 1, *range(1, x.ndim - 1)] if last else [*range(x.ndim)]
     nodes = [
-        helper.make_node("Conv", ["x", *weights], ["t"], **how),
+        helper.make_node("Transpose", ["x"], ["i"], perm=first),
+        helper.make_node("Conv", ["i", *weights], ["t"], **how),
         helper.make_node("Relu", ["t"], ["r"]),
     ]
-    spatial = [*range(2, x.ndim)]
     order = [0, *spatial, 1] if turned else [*range(x.ndim)]
     nodes.append(helper.make_node("Transpose", ["r"], ["y"], perm=order))
     graph = helper.make_graph(
@@ -44,9 +52,18 @@ def _drawn(seed: int, *shape: int) -> Array:
 
 
 def check(
-    shape: Shape, weights: Shape, *, dtype: str = "float32", turned: bool = False, **how: Any
+    shape: Shape,
+    weights: Shape,
+    *,
+    dtype: str = "float32",
+    turned: bool = False,
+    last: bool = False,
+    **how: Any,
 ) -> list[KernelImage]:
     """Compare a convolution with ONNX's in float64, and return its code."""
+    if last:
+        shape = (shape[0], *shape[2:], shape[1])
+    how |= {"last": last}
     x = _drawn(1, *shape).astype(dtype)
     constants = {"w": _drawn(2, *weights).astype(dtype), "b": _drawn(3, weights[0]).astype(dtype)}
     model = _model(x, constants, turned=turned, **how)
@@ -92,6 +109,61 @@ def test_convolutions(
 ) -> None:
     groups = shape[1] // weights[1]
     check(shape, weights, dtype=dtype, turned=turned, group=groups, **how)
+
+
+GROUPED: list[tuple[Shape, Shape, dict[str, Any]]] = [
+    ((2, 16, 9, 14), (16, 4, 3, 3), {"pads": [1, 1, 1, 1]}),
+    ((1, 32, 12, 13), (48, 16, 3, 3), {"pads": [2, 1, 2, 1], "dilations": [2, 1]}),
+    ((1, 16, 15, 19), (16, 4, 3, 2), {"strides": [2, 1], "pads": [1, 0, 1, 0]}),
+    ((1, 15, 10, 12), (15, 3, 5, 5), {"pads": [2, 2, 2, 2]}),
+    ((1, 33, 8, 11), (99, 1, 3, 3), {"pads": [1, 1, 1, 1]}),
+    ((2, 24, 9, 8), (48, 1, 5, 5), {"pads": [2, 2, 2, 2]}),
+    ((1, 60, 9, 10), (20, 3, 3, 3), {"pads": [1, 1, 1, 1]}),
+    ((2, 96, 9, 10), (96, 4, 1, 1), {}),
+    ((1, 60, 17, 15), (40, 6, 1, 1), {"strides": [2, 2]}),
+    ((2, 12, 160), (24, 2, 5), {"pads": [2, 2]}),
+    ((1, 64, 5, 7, 9), (64, 2, 3, 3, 3), {"pads": [1, 1, 1, 1, 1, 1]}),
+]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "last"), [("float32", True), ("float16", True), ("float32", False)]
+)
+@pytest.mark.parametrize(("shape", "weights", "how"), GROUPED)
+def test_groups_of_few_channels_that_are_innermost(
+    shape: Shape, weights: Shape, how: dict[str, Any], last: bool, dtype: str
+) -> None:
+    """A thread has neighbouring outputs of a group, and sums over its channels."""
+    groups = shape[1] // weights[1]
+    images = check(shape, weights, dtype=dtype, turned=True, last=last, group=groups, **how)
+    if dtype == "float32" and last:
+        assert "window-tiles" in emitters(images)
+
+
+def test_a_group_of_few_channels_needs_no_padded_copy() -> None:
+    how = {"group": 8, "pads": [1, 1, 1, 1], "last": True, "turned": True}
+    images = check((1, 32, 20, 20), (32, 4, 3, 3), **how)
+    assert emitters(images) == ["pointwise", "window-tiles"]  # the former orders weights, once
+    assert all(image.scratch == () for image in images)
+
+
+FEW_OUTPUTS: list[tuple[Shape, Shape, dict[str, Any]]] = [
+    ((1, 24, 12, 11), (3, 24, 3, 3), {"pads": [1, 1, 1, 1]}),
+    ((2, 20, 12, 11), (5, 20, 3, 3), {"pads": [1, 1, 1, 1], "strides": [2, 1]}),
+    ((2, 64, 12, 11), (8, 64, 1, 1), {}),
+]
+
+
+@pytest.mark.parametrize(("shape", "weights", "how"), FEW_OUTPUTS)
+def test_few_outputs_that_are_innermost_are_rows_of_tiles(
+    shape: Shape, weights: Shape, how: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XYNTRA_ISOLATE", "false")
+    monkeypatch.setenv("XYNTRA_CACHE", "false")
+    monkeypatch.setattr(fma_plan, "_SURE", 100.0)  # images are small here
+    images = check(shape, weights, last=True, turned=True, **how)
+    schedules = [launch.schedule for image in images for launch in image.launches]
+    assert any(each.startswith("fma tile [8, 64]") for each in schedules)
 
 
 def test_one_launch_reads_around_the_padding() -> None:

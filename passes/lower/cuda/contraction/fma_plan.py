@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from xyntra.passes.lower.cuda.contraction.fma_factor import FmaFactor
 from xyntra.passes.lower.cuda.contraction.fma_tiles import DEPTH, VECTOR, FmaTile, choose_fma_tile
-from xyntra.passes.lower.cuda.contraction.mma_kind import mma_kind
+from xyntra.passes.lower.cuda.contraction.mma_kind import MmaKind, mma_kind
 from xyntra.passes.lower.cuda.contraction.mma_plan import order, sizes_of
 from xyntra.passes.lower.gpu.conv.window import Window
 from xyntra.passes.lower.gpu.device import Device, Feature
@@ -20,6 +20,8 @@ _PLACES = 32  # registers for where more rows lie in an image that is read aroun
 # other: on an H100, 4096 x 4096 x 4096 took 3.2 ms by them, and 2.7 without.
 _FEW_SUMS = 16  # of a thread
 _MANY_ROWS = 32  # of a tile
+_FEW_COLUMNS = 8  # of a product, of which tiles have 32 at least
+_SURE = 0.5  # of the time of a product, in which the turned one surely takes less
 
 
 @dataclass(frozen=True)
@@ -86,13 +88,47 @@ def plan_fma(
     kind = mma_kind(nest, roles, tf32=True) if device.has(Feature.ASYNC_COPIES) else None
     if kind is None or (kind.left, kind.right) != ("tf32", "tf32"):
         return None
+    wanted = _Wanted(nest, device, kind, windows)
+    known = roles.turned if _is_faster_turned(wanted, roles) else roles
+    return _planned(wanted, known, tile)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What is planned: a product in f32, and what it is computed on.
+
+    Attributes:
+        nest: the product.
+        device: that the code is for.
+        kind: of its factors.
+        windows: as `plan_fma` has it.
+    """
+
+    nest: LinearNest
+    device: Device
+    kind: MmaKind
+    windows: Mapping[int, tuple[Window, ...]] | None
+
+
+def _is_faster_turned(wanted: _Wanted, roles: Roles) -> bool:
+    """Tell whether few columns had better be the rows of a tile, of which there are low ones."""
+    if size(wanted.nest, roles.columns) > _FEW_COLUMNS:
+        return False
+    plan, turned = (_planned(wanted, each, None) for each in (roles, roles.turned))
+    if plan is None or turned is None:
+        return False
+    return turned.microseconds < _SURE * plan.microseconds
+
+
+def _planned(wanted: _Wanted, roles: Roles, tile: FmaTile | None) -> FmaPlan | None:
+    nest, device = wanted.nest, wanted.device
     sizes = sizes_of(nest, roles)
     if sizes is None:
         return None
     rows, columns, batch, steps = sizes
     roles = replace(roles, reductions=order(nest, roles))
     parts = -(-steps // DEPTH)
-    factors = FmaFactor.both(nest, roles, kind, (VECTOR, VECTOR), windows)
+    factors = FmaFactor.both(nest, roles, wanted.kind, (VECTOR, VECTOR), wanted.windows)
     if factors is None:
         return None
     in_vectors = all(each.lanes == VECTOR for each in factors)
@@ -103,6 +139,9 @@ def plan_fma(
         replace(each, width=width)
         for each, width in zip(factors, (tile.rows, tile.columns), strict=True)
     )
-    if tile.own_rows * tile.own_columns <= _FEW_SUMS and tile.rows >= _MANY_ROWS:
-        left = left.deep(tile.lane_rows)
+    if tile.own_rows * tile.own_columns <= _FEW_SUMS:
+        if tile.rows >= _MANY_ROWS:
+            left = left.deep(tile.lane_rows)
+        elif right.has_quads and not any(nest.outputs[0].strides[i] == 1 for i in roles.columns):
+            right = right.deep(tile.lane_columns)
     return FmaPlan(device, nest, roles, tile, left, right)

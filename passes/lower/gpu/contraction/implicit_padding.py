@@ -136,13 +136,20 @@ def unpadded(nest: LinearNest, number: int, padding: Padding) -> Unpadded | None
 def _crossing(
     nest: LinearNest, number: int, shape: Sequence[int], steps: Sequence[int]
 ) -> tuple[int, int] | None:
-    """Return a loop that walks through several dimensions, and the size of the innermost."""
+    """Return a loop that walks through several dimensions, and its steps through the innermost.
+
+    So do loops in longer steps, where windows that do not overlap fill a dimension.
+    """
     strides = nest.inputs[number].strides
     for loop, step in enumerate(strides):
         extent = nest.loops[loop].extent
         for size, distance in zip(shape, steps, strict=True):
-            if step == distance and extent > size and extent % size == 0 and size > 1:
-                return loop, size
+            stride, rest = divmod(step, distance)
+            if rest or not 0 < stride < size or size % stride:
+                continue
+            inner = size // stride
+            if extent > inner and extent % inner == 0:
+                return loop, inner
     return None
 
 

@@ -9,7 +9,8 @@ from math import prod
 from xyntra.passes.lower.gpu.conv.pooling import Pooling, pooling_of
 from xyntra.passes.lower.gpu.conv.sliding import sliding_windows
 from xyntra.passes.lower.gpu.conv.window_group import WindowGroup
-from xyntra.passes.lower.gpu.conv.window_tile import WindowTile, best_tile, has_room
+from xyntra.passes.lower.gpu.conv.window_tile import WindowTile, has_room
+from xyntra.passes.lower.gpu.conv.window_time import best_tile
 from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.gpu.emit.vectors import item_bytes
 
@@ -19,6 +20,7 @@ _TAP = 8  # instructions for a tap besides multiply-adds
 _PLACES = 60  # for a thread
 _MEMORY = 3.0e6  # bytes in a microsecond
 _LAUNCH = 2.0  # microseconds
+_SURE = 0.8  # of the time of a pooling from the cache, in which tiles surely take less
 
 
 @dataclass(frozen=True)
@@ -44,10 +46,15 @@ def choose_windows(group: WindowGroup, device: Device) -> WindowChoice | None:
     plain = None
     if pooling is not None:
         plain = WindowChoice(None, pooling.lanes, _microseconds(pooling, device))
-    if windows is None or (plain is not None and windows.weights is None):
+    if windows is None:
         return plain
+    sure = 1.0
+    if plain is not None and windows.weights is None:
+        if plain.vector > 1:
+            return plain  # so few instructions for each byte that memory is what takes time
+        sure = _SURE
     tile, time = best_tile(windows, device)
-    if plain is not None and plain.microseconds <= time:
+    if plain is not None and sure * plain.microseconds <= time:
         return plain
     return WindowChoice(tile, 1, time)
 

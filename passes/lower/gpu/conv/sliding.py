@@ -2,7 +2,8 @@
 """Reads a reduction over windows of an image as tiles of an image in shared memory want it.
 
 Convolutions of each channel by itself, or of few channels of a group, and poolings: every output
-combines a window of one image, and neighbouring outputs have most of their windows in common.
+combines a window of one image, and neighbouring outputs have most of their windows in common. Those
+of one group of channels have all of it in common.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ _NOTHING = ImageAxis(None, 1, None, 1, 1, 1, 0, 1, 0)
 _MOST_OUTER = 16  # taps for each of which a tile of the image is brought
 _MOST_SHARED = 64  # outputs that have a window in common
 _NEAR = 4  # elements between neighbours in a row of the image at most
+_MOST_INPUTS = 16  # channels of a group that a thread sums over
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,10 @@ class SlidingWindows:
             is brought.
         planes: the other loops of the output, outermost first.
         lanes: neighbouring outputs that can be stored at once.
+        groups: the loop over groups of channels, each with windows of its own; `inner` where every
+            channel is by itself; None where columns are neighbours in memory.
+        depth: the loop over the channels of a group, which are summed over; None where a group has
+            one, or where columns are neighbours in memory.
     """
 
     group: WindowGroup
@@ -50,6 +56,8 @@ class SlidingWindows:
     outer: tuple[ImageAxis, ...]
     planes: tuple[int, ...]
     lanes: int
+    groups: int | None = None
+    depth: int | None = None
 
     @property
     def nest(self) -> LinearNest:
@@ -79,7 +87,33 @@ class SlidingWindows:
     @property
     def is_turned(self) -> bool:
         """Whether neighbours in the image are columns, and in the output channels."""
-        return not self.slides_inside and self.access.strides[self.inner] != 1
+        return not self.slides_inside and self.channel_stride != 1
+
+    @property
+    def shared(self) -> int:
+        """Neighbouring outputs that read the same windows: those of a group of channels."""
+        return 1 if self.groups in (None, self.inner) else self.extent(self.inner)
+
+    @property
+    def inputs(self) -> int:
+        """Channels of a group that are summed over."""
+        return 1 if self.depth is None else self.extent(self.depth)
+
+    @property
+    def outputs(self) -> int:
+        """Channels of the result; 1 where columns are neighbours in memory."""
+        return 1 if self.groups is None else self.extent(self.groups) * self.shared
+
+    @property
+    def channels(self) -> int:
+        """Channels of the image; 1 where columns are neighbours in memory."""
+        return 1 if self.groups is None else self.extent(self.groups) * self.inputs
+
+    @property
+    def channel_stride(self) -> int:
+        """Elements from one channel of the image to the next."""
+        loop = self.groups if self.depth is None else self.depth
+        return 0 if loop is None else int(self.access.strides[loop])
 
     @property
     def taps(self) -> int:
@@ -122,15 +156,65 @@ def sliding_windows(group: WindowGroup) -> SlidingWindows | None:
     rows = [loop for loop in order if access.strides[loop]]
     if any(access.strides[loop] <= 0 for loop in (*rows, *nest.reductions)):
         return None
-    axes = image_axes(nest, access, rows, nest.reductions, group.windows)
-    chosen = None if axes is None else _chosen(axes, inner)
+    factor = None if weights is None else nest.inputs[weights]
+    groups, depth = _channels(group, access, factor, inner)
+    taps = [loop for loop in nest.reductions if loop != depth]
+    axes = image_axes(nest, access, rows, taps, group.windows)
+    mixes = groups != inner and depth is not None
+    chosen = None if axes is None else _chosen(axes, groups, mixes=mixes)
     if chosen is None:
         return None
     across, down, outer = chosen
-    taken = [inner, across.row, down.row]
+    taken = [inner, across.row, down.row, groups]
     planes = tuple(loop for loop in order if loop not in taken)
-    windows = SlidingWindows(group, number, weights, inner, across, down, outer, planes, lanes)
+    slides = across.row == groups
+    if slides and (groups != inner or depth is not None):
+        return None
+    windows = SlidingWindows(
+        group,
+        number,
+        weights,
+        inner,
+        across,
+        down,
+        outer,
+        planes,
+        lanes,
+        None if slides else groups,
+        depth,
+    )
     return windows if _is_suited(windows) else None
+
+
+def _channels(
+    group: WindowGroup, image: Access, weights: Access | None, inner: int
+) -> tuple[int, int | None]:
+    """Return the loop over groups of channels, and the one over the channels of a group, if any.
+
+    Where outputs along `inner` read the same windows, they are those of one group. Then groups are
+    along the only loop of the output that moves both factors.
+    """
+    nest, groups = group.nest, inner
+    if weights is None:
+        return groups, None
+    if not image.strides[inner]:
+        both = [
+            loop
+            for loop in range(len(nest.loops))
+            if loop not in nest.reductions and image.strides[loop] and weights.strides[loop]
+        ]
+        if len(both) != 1:
+            return groups, None
+        groups = both[0]
+    taps = [loop for window in group.windows for loop, _ in window.steps]
+    found = [
+        loop
+        for loop in nest.reductions
+        if loop not in taps
+        and image.strides[loop] * nest.loops[loop].extent == image.strides[groups]
+        and nest.loops[loop].extent <= _MOST_INPUTS
+    ]
+    return groups, found[0] if found and weights.strides[groups] else None
 
 
 def _factors(group: WindowGroup) -> tuple[int, int | None] | None:
@@ -171,10 +255,16 @@ def _lanes(group: WindowGroup, inner: int) -> int:
 
 
 def _chosen(
-    axes: Sequence[ImageAxis], inner: int
+    axes: Sequence[ImageAxis], groups: int, *, mixes: bool
 ) -> tuple[ImageAxis, ImageAxis, tuple[ImageAxis, ...]] | None:
-    """Return the dimensions of columns, of rows, and what else has taps or padding."""
-    own = next((axis for axis in axes if axis.row == inner), None)
+    """Return the dimensions of columns, of rows, and what else has taps or padding.
+
+    Args:
+        axes: of the image.
+        groups: the loop over groups of channels, or the one along which outputs are neighbours.
+        mixes: whether groups have several outputs, and sum over channels: also without taps.
+    """
+    own = next((axis for axis in axes if axis.row == groups), None)
     if own is None:
         return None
     slides = own.tap is not None or not own.is_plain
@@ -187,7 +277,10 @@ def _chosen(
     elif tapped:
         across, tapped = tapped[0], tapped[1:]
     else:
-        return None
+        rows = [axis for axis in axes if mixes and axis is not own and axis.row is not None]
+        if not rows:
+            return None
+        across = max(rows, key=lambda axis: axis.outputs)
     down = tapped[0] if tapped else _NOTHING
     outer = tuple(axis for axis in others if axis is not across and axis is not down)
     return across, down, outer
@@ -195,7 +288,7 @@ def _chosen(
 
 def _is_suited(windows: SlidingWindows) -> bool:
     """Tell whether threads that share a tile of the image read what they need from it."""
-    nest, access = windows.nest, windows.access
+    nest = windows.nest
     tiled = [each for each in (windows.across.row, windows.down.row) if each is not None]
     if windows.weights is not None:
         weights = nest.inputs[windows.weights]
@@ -206,9 +299,11 @@ def _is_suited(windows: SlidingWindows) -> bool:
     if windows.slides_inside:
         is_near = near
     else:
-        is_near = access.strides[windows.inner] == 1 or windows.across.stride == 1
-    shared = prod(windows.extent(loop) for loop in windows.planes if not access.strides[loop])
-    slides = any(map(_overlaps, windows.axes))
+        is_near = windows.channel_stride == 1 or windows.across.stride == 1
+    strides = windows.access.strides
+    shared = prod(windows.extent(loop) for loop in windows.planes if not strides[loop])
+    mixes = 1 < windows.shared <= _MOST_SHARED and windows.inputs > 1
+    slides = any(map(_overlaps, windows.axes)) or mixes
     return is_near and slides and windows.outer_taps <= _MOST_OUTER and shared <= _MOST_SHARED
 
 

@@ -20,7 +20,7 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
     when,
 )
 from xyntra.passes.lower.gpu.emit.vectors import load_vector
-from xyntra.passes.lower.nests.integers import addi, muli, select
+from xyntra.passes.lower.nests.integers import addi, divui, muli, select
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import Position, index, offset
 from xyntra.passes.lower.nests.vector_body import broadcast, lane_of
@@ -48,7 +48,7 @@ class WindowStaging:
         self.block = block
         tile = found.tile
         self.threads = rounded_up(tile.block, _WARP)
-        side = tile.channels
+        side = found.cell
         columns = found.staged_columns
         if found.runs_across:
             columns //= found.piece
@@ -113,14 +113,20 @@ class WindowStaging:
             place = addi(place, muli(at, index(axis.stride)))
         if not windows.slides_inside:
             unit = 1 if found.runs_across else found.piece
-            first = muli(self.block[_SIDE], index(tile.channels))
-            channel = addi(first, muli(own[_SIDE], index(unit)))
-            extent = windows.extent(windows.inner)
-            if extent % tile.channels:
-                inside.append(_is_below(channel, extent))
-            place = addi(place, muli(channel, index(access.strides[windows.inner])))
+            channel = addi(self._first_channel(), muli(own[_SIDE], index(unit)))
+            if windows.channels % found.cell:
+                inside.append(_is_below(channel, windows.channels))
+            place = addi(place, muli(channel, index(windows.channel_stride)))
         is_there = _is_below(number, found.pieces)
         return self._value(place, [*inside, is_there]), own
+
+    def _first_channel(self) -> ir.Value:
+        """Return the first channel of the image that the block needs."""
+        found, number = self.found, self.block[_SIDE]
+        parts = found.windows.shared // found.tile.outputs  # blocks for a group
+        if parts > 1:
+            number = divui(number, index(parts))
+        return muli(number, index(found.cell))
 
     def _value(self, place: ir.Value, inside: list[ir.Value]) -> ir.Value:
         found, windows = self.found, self.found.windows
@@ -149,7 +155,7 @@ class WindowStaging:
             place = addi(place, muli(own[_ACROSS], index(found.piece)))
             self._store(value, place)
             return
-        channels = found.tile.channels
+        channels = found.cell
         if not found.runs_across:
             column = muli(own[_ACROSS], index(channels))
             place = addi(place, addi(column, muli(own[_SIDE], index(found.piece))))

@@ -4,22 +4,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from itertools import product
 
 from torch_mlir.dialects import scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.gpu.conv.window_tile import TiledWindows
+from xyntra.passes.lower.gpu.conv.window_weights import Argument, Weights
 from xyntra.passes.lower.gpu.emit.thread_grid import as_index, rolled_loop
-from xyntra.passes.lower.gpu.emit.vectors import lanes_in_memory, vector_of
-from xyntra.passes.lower.nests.integers import addi, muli
-from xyntra.passes.lower.nests.linear_nest import Access
-from xyntra.passes.lower.nests.loop_builder import Position, index, load, offset
+from xyntra.passes.lower.nests.integers import addi, divui, muli
+from xyntra.passes.lower.nests.loop_builder import Position, index
 from xyntra.passes.lower.nests.vector_body import broadcast, lane_of, side_by_side
 
 _GROUP, _DOWN, _ACROSS, _SIDE = range(4)
-_WIDENING = ("arith.extf", "arith.extsi", "arith.extui")
 
 
 class WindowSums:
@@ -38,19 +36,22 @@ class WindowSums:
         self.lanes = tile.columns if windows.slides_inside else tile.vector
         self.count = tile.rows * (1 if windows.slides_inside else tile.columns)
         arguments = list(windows.nest.body.arguments)
-        self.image = _Argument(arguments[windows.image])
-        self.weights = None if windows.weights is None else _Argument(arguments[windows.weights])
+        self.image = Argument(arguments[windows.image])
+        self.weights = None if windows.weights is None else Argument(arguments[windows.weights])
         self.running = arguments[len(windows.nest.inputs)]
         rows = muli(thread[_DOWN], index(tile.rows * windows.down.step))
         row = addi(muli(thread[_GROUP], index(found.staged_rows)), rows)
         columns = tile.columns * windows.across.step
         self.first = addi(
             muli(row, index(found.pitch)),
-            muli(thread[_ACROSS], index(columns * tile.channels)),
+            muli(thread[_ACROSS], index(columns * found.cell)),
         )
         if not windows.slides_inside:
             own = muli(thread[_SIDE], index(tile.vector))
-            self.first = addi(self.first, addi(own, index(found.shift * tile.channels)))
+            if windows.shared > 1:
+                own = divui(own, index(windows.shared))
+            own = own if windows.inputs == 1 else muli(own, index(windows.inputs))
+            self.first = addi(self.first, addi(own, index(found.shift * found.cell)))
 
     def add(self, sums: Sequence[ir.Value], position: Position) -> list[ir.Value]:
         """Emit what is added to the sums; return them.
@@ -77,19 +78,27 @@ class WindowSums:
     ) -> list[ir.Value]:
         """Emit what is added for rows of taps; None stands for the one that `position` has."""
         windows, tile = self.found.windows, self.found.tile
-        totals, weights = list(sums), _Weights(self, position)
+        totals, weights = list(sums), self._weights_at(position)
         for row, uses in self._rows(taps):
             cells = _Row(self, addi(first, index(row * self.found.pitch)))
-            for across in range(windows.across.taps):
-                for i, tap in uses:
-                    weight = weights.at(tap, across)
-                    columns = 1 if windows.slides_inside else tile.columns
-                    for j in range(columns):
-                        number = i * columns + j
-                        column = j * windows.across.step + across * windows.across.spread
-                        value = cells.at(column)
-                        totals[number] = self._combined(value, weight, totals[number])
+            for channel, across, (i, tap) in product(
+                range(windows.inputs), range(windows.across.taps), uses
+            ):
+                weight = None if weights is None else weights.at(tap, across, channel)
+                columns = 1 if windows.slides_inside else tile.columns
+                for j in range(columns):
+                    number = i * columns + j
+                    column = j * windows.across.step + across * windows.across.spread
+                    value = cells.at(column, channel)
+                    totals[number] = self._combined(value, weight, totals[number])
         return totals
+
+    def _weights_at(self, position: Position) -> Weights | None:
+        windows = self.found.windows
+        if self.weights is None or windows.weights is None:
+            return None
+        access = windows.nest.inputs[windows.weights]
+        return Weights(windows, access, self.weights, self.lanes, position)
 
     def _rows(self, taps: range | None) -> Iterator[tuple[int, list[tuple[int, int | None]]]]:
         """Yield every row of the tile that is read, with the outputs and taps that meet there."""
@@ -107,26 +116,6 @@ class WindowSums:
         return side_by_side(self.found.windows.nest.body, [known], self.lanes)[0][0]
 
 
-class _Argument:
-    """An argument of the body, and what it is widened to before anything else, if it is.
-
-    Values are widened where they are loaded, once for all that they are combined with.
-    """
-
-    def __init__(self, argument: ir.Value) -> None:
-        uses = [use.owner.operation for use in argument.uses]
-        is_widened = len(uses) == 1 and uses[0].name in _WIDENING
-        self.op = uses[0] if is_widened else None
-        self.key = argument if self.op is None else self.op.result
-
-    def widened(self, vector: ir.Value) -> ir.Value:
-        """Return the values of a vector as the body first uses them."""
-        if self.op is None:
-            return vector
-        kind = ir.VectorType.get(ir.VectorType(vector.type).shape, self.op.result.type)
-        return emit(self.op.name, [vector], kind)
-
-
 class _Row:
     """The elements of a row of the tile, loaded as they are asked for."""
 
@@ -134,28 +123,45 @@ class _Row:
         self.sums = sums
         self.first = first
         self.loaded: dict[int, ir.Value] = {}
-        self.cells: dict[int, ir.Value] = {}
+        self.cells: dict[tuple[int, int], ir.Value] = {}
 
-    def at(self, column: int) -> ir.Value:
-        """Return the vector that begins in a column, counted from the thread's first one."""
-        if column not in self.cells:
+    def at(self, column: int, channel: int) -> ir.Value:
+        """Return the vector that begins in a column, counted from the thread's first one.
+
+        Args:
+            column: of the image.
+            channel: of each group.
+        """
+        if (column, channel) not in self.cells:
             slides = self.sums.found.windows.slides_inside
-            self.cells[column] = self._slid(column) if slides else self._channels(column)
-        return self.cells[column]
+            made = self._slid(column) if slides else self._channels(column, channel)
+            self.cells[column, channel] = made
+        return self.cells[column, channel]
 
-    def _channels(self, column: int) -> ir.Value:
-        return self._load(column * self.sums.found.tile.channels, self.sums.lanes)
+    def _channels(self, column: int, channel: int) -> ir.Value:
+        found = self.sums.found
+        first, windows = column * found.cell, found.windows
+        if windows.shared > 1:
+            return broadcast(self._element(first + channel), self.sums.lanes)
+        if windows.inputs == 1:
+            return self._load(first, self.sums.lanes)
+        places = [first + lane * windows.inputs + channel for lane in range(self.sums.lanes)]
+        elements = [self._element(place) for place in places]
+        kind = ir.VectorType.get([len(elements)], elements[0].type)
+        return emit("vector.from_elements", elements, kind)
+
+    def _element(self, place: int) -> ir.Value:
+        size = self.sums.found.read
+        number, lane = divmod(place, size)
+        if number not in self.loaded:
+            self.loaded[number] = self._load(number * size, size)
+        return lane_of(self.loaded[number], lane)
 
     def _slid(self, column: int) -> ir.Value:
         found = self.sums.found
-        step, size = found.windows.across.step, found.read
+        step = found.windows.across.step
         places = [column + found.shift + i * step for i in range(self.sums.lanes)]
-        elements = []
-        for place in places:
-            number, lane = divmod(place, size)
-            if number not in self.loaded:
-                self.loaded[number] = self._load(number * size, size)
-            elements.append(lane_of(self.loaded[number], lane))
+        elements = [self._element(place) for place in places]
         kind = ir.VectorType.get([len(elements)], elements[0].type)
         return emit("vector.from_elements", elements, kind)
 
@@ -167,39 +173,3 @@ class _Row:
         place = addi(self.first, index(ahead))
         value = emit("vector.load", [self.sums.memory, place], kind, alignment=alignment)
         return self.sums.image.widened(value)
-
-
-class _Weights:
-    """What taps are combined with, loaded as it is asked for."""
-
-    def __init__(self, sums: WindowSums, position: Position) -> None:
-        self.sums = sums
-        self.position = position
-        self.loaded: dict[tuple[int | None, int], ir.Value] = {}
-
-    def at(self, down: int | None, across: int) -> ir.Value | None:
-        """Return a vector for a tap; None where there are no weights."""
-        windows, argument = self.sums.found.windows, self.sums.weights
-        if argument is None or windows.weights is None:
-            return None
-        if (down, across) not in self.loaded:
-            position = dict(self.position)
-            for axis, tap in ((windows.down, down), (windows.across, across)):
-                if axis.tap is not None and tap is not None:
-                    position[axis.tap] = index(tap)
-            access = windows.nest.inputs[windows.weights]
-            self.loaded[down, across] = self._load(access, position, argument)
-        return self.loaded[down, across]
-
-    def _load(self, access: Access, position: Position, argument: _Argument) -> ir.Value:
-        windows, lanes = self.sums.found.windows, self.sums.lanes
-        if windows.slides_inside or not access.strides[windows.inner]:
-            single = argument.widened(broadcast(load(access, offset(access, position)), 1))
-            return broadcast(lane_of(single, 0), lanes)
-        alone = replace(windows.nest, inputs=(access,), outputs=())
-        if lanes_in_memory(alone, windows.inner) % lanes == 0:
-            return argument.widened(vector_of(access, windows.inner, lanes, position))
-        place, step = offset(access, position), access.strides[windows.inner]
-        elements = [load(access, addi(place, index(i * step))) for i in range(lanes)]
-        kind = ir.VectorType.get([lanes], elements[0].type)
-        return argument.widened(emit("vector.from_elements", elements, kind))

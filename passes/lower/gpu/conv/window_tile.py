@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How a reduction over windows is cut into tiles of threads, and about how long that takes."""
+"""How a reduction over windows is cut into tiles of threads."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from math import prod
+from dataclasses import dataclass, replace
+from itertools import product
+from math import gcd, prod
 
 from xyntra.passes.lower.gpu.conv.image_axes import ImageAxis
 from xyntra.passes.lower.gpu.conv.sliding import SlidingWindows
@@ -16,20 +17,11 @@ _VECTOR_BYTES = 16
 _LANE_BYTES = 4  # of the channels of one thread: a warp then reads one line
 _MOST_THREADS = 256
 _MOST_SUMS = 32  # of a thread
+_MOST_REGISTERS = 128  # of a thread that sums over the channels of a group
 _SIDES = (32, 8)  # threads for the channels of a position at most
 _LEAST_ROOM = 16 << 10  # bytes of shared memory that every device has
 UNROLLED = 1600
 """Multiply-adds of a thread up to which there is no loop over rows of taps."""
-
-# What the estimate knows of one multiprocessor of an H100: from its rates, not fitted.
-_CLOCK = 1700.0  # cycles in a microsecond
-_ISSUE = 0.25  # cycles of an instruction of a warp
-_LINE = 128  # bytes that shared memory, or the first cache, gives in a cycle
-_LATENCY = 1500  # cycles until what was asked for is there
-_PLACES = 60  # instructions of a thread besides its sums
-_BRING = 14  # instructions for a vector that is brought
-_MEMORY, _CACHE = 3.0e6, 5.0e6  # bytes in a microsecond
-_LAUNCH = 2.0  # microseconds
 
 
 @dataclass(frozen=True)
@@ -39,7 +31,8 @@ class WindowTile:
     Attributes:
         rows: of outputs, of one thread.
         columns: likewise.
-        vector: neighbouring channels of one thread; 1 where columns are neighbours in memory.
+        vector: neighbouring channels of the result of one thread; 1 where columns are neighbours
+            in memory.
         threads: above each other, side by side, and for the channels of a position.
         planes: of which a block computes a tile each.
     """
@@ -66,8 +59,8 @@ class WindowTile:
         return self.threads[1] * self.columns
 
     @property
-    def channels(self) -> int:
-        """Channels of a block; 1 where columns are neighbours in memory."""
+    def outputs(self) -> int:
+        """Channels of the result that a block has; 1 where columns are neighbours in memory."""
         return self.threads[2] * self.vector
 
 
@@ -95,6 +88,16 @@ class TiledWindows:
         return self.windows.slides_inside or self.windows.is_turned
 
     @property
+    def cell(self) -> int:
+        """Channels of the image that a block needs; 1 where columns are neighbours in memory."""
+        return max(1, self.tile.outputs // self.windows.shared) * self.windows.inputs
+
+    @property
+    def own(self) -> int:
+        """Neighbouring channels of the image that a thread needs."""
+        return self.windows.inputs * (self.tile.vector if self.windows.shared == 1 else 1)
+
+    @property
     def shift(self) -> int:
         """Columns in front of the first one that is needed, so that pieces are aligned."""
         return self.windows.across.first % self.piece if self.runs_across else 0
@@ -114,14 +117,14 @@ class TiledWindows:
     def read(self) -> int:
         """Neighbours that a thread takes from shared memory at once."""
         if not self.windows.slides_inside:
-            return self.tile.vector
+            return gcd(self.own, _VECTOR_BYTES // self.windows.item)
         return min(_VECTOR_BYTES // self.windows.item, self.tile.columns)
 
     @property
     def pitch(self) -> int:
         """Elements from one row of shared memory to the next."""
         if not self.windows.slides_inside:
-            return self.staged_columns * self.tile.channels
+            return self.staged_columns * self.cell
         across, tile = self.windows.across, self.tile
         first = (tile.threads[1] - 1) * tile.columns * across.step
         last = first + rounded_up(self.shift + _reach(across, tile.columns), self.read)
@@ -135,25 +138,25 @@ class TiledWindows:
     @property
     def pieces(self) -> int:
         """Pieces that are brought for a tile."""
-        cells = self.tile.planes * self.staged_rows * self.staged_columns * self.tile.channels
+        cells = self.tile.planes * self.staged_rows * self.staged_columns * self.cell
         return cells // self.piece
 
     @property
     def unrolls(self) -> bool:
         """Whether rows of taps are no loop."""
         tile, windows = self.tile, self.windows
-        return tile.rows * tile.columns * tile.vector * windows.taps <= UNROLLED
+        sums = tile.rows * tile.columns * tile.vector
+        return sums * windows.taps * windows.inputs <= UNROLLED
 
     @property
     def counts(self) -> tuple[int, int, int, int]:
         """Groups of planes, tiles above each other, side by side, and of channels."""
         windows, tile = self.windows, self.tile
-        channels = 1 if windows.slides_inside else windows.extent(windows.inner)
         return (
             -(-windows.plane_count // tile.planes),
             -(-windows.down.outputs // tile.tile_rows),
             -(-windows.across.outputs // tile.tile_columns),
-            -(-channels // tile.channels),
+            -(-windows.outputs // tile.outputs),
         )
 
     @property
@@ -164,14 +167,15 @@ class TiledWindows:
 
 def tiled(windows: SlidingWindows, tile: WindowTile) -> TiledWindows:
     """Return `windows` in tiles, with the longest pieces of the image that can be brought."""
-    piece = _VECTOR_BYTES // windows.item
-    while piece > 1 and not _is_aligned(windows, tile, piece):
-        piece //= 2
-    return TiledWindows(windows, tile, piece)
+    found = TiledWindows(windows, tile, _VECTOR_BYTES // windows.item)
+    while found.piece > 1 and not _is_aligned(found):
+        found = replace(found, piece=found.piece // 2)
+    return found
 
 
-def _is_aligned(windows: SlidingWindows, tile: WindowTile, piece: int) -> bool:
+def _is_aligned(found: TiledWindows) -> bool:
     """Tell whether pieces of the image lie in it and in tiles as a whole."""
+    windows, tile, piece = found.windows, found.tile, found.piece
     access, across, down = windows.access, windows.across, windows.down
     strides = [access.strides[loop] for loop in windows.planes]
     strides += [axis.stride for axis in (down, *windows.outer)]
@@ -181,9 +185,9 @@ def _is_aligned(windows: SlidingWindows, tile: WindowTile, piece: int) -> bool:
             return False
         places += [across.size, tile.tile_columns * across.step]
         if windows.is_turned:
-            places.append(access.strides[windows.inner])
+            places.append(windows.channel_stride)
     else:
-        places += [across.stride, windows.extent(windows.inner), tile.channels]
+        places += [across.stride, windows.channels, found.cell]
     return not any(place % piece for place in places)
 
 
@@ -199,6 +203,8 @@ def window_tile_refusal(windows: SlidingWindows, tile: WindowTile, device: Devic
             return f"has powers of two as columns of a thread here, not {tile.columns}"
     elif windows.lanes % tile.vector:
         return f"takes vectors whose length divides {windows.lanes}"
+    elif windows.shared % tile.outputs and tile.outputs % windows.shared:
+        return f"has whole groups of {windows.shared} channels a block, or equal parts of one"
     if tile.block > device.block_threads:
         return f"has blocks of up to {device.block_threads} threads, not {tile.block}"
     room = tiled(windows, tile).elements * windows.item
@@ -241,27 +247,54 @@ def _own_tiles(windows: SlidingWindows) -> Iterator[tuple[int, int, int]]:
             if columns < 2 * across:
                 yield from ((rows, columns, 1) for rows in heights)
         return
-    vector = min(max(1, _LANE_BYTES // windows.item), windows.lanes)
-    for columns in (1, 2, 4, 8):
-        if columns < 2 * across:
-            for rows in heights:
-                if rows * columns * vector <= _MOST_SUMS:
-                    yield rows, columns, vector
+    for columns, rows, vector in product((1, 2, 4, 8), heights, _vectors(windows)):
+        if columns < 2 * across and _has_registers(windows, rows, columns, vector):
+            yield rows, columns, vector
+
+
+def _vectors(windows: SlidingWindows) -> list[int]:
+    """Return how many neighbouring channels of the result a thread may have."""
+    if windows.shared > 1:
+        return list(dict.fromkeys((windows.lanes, max(1, windows.lanes // 2))))
+    return [min(max(1, _LANE_BYTES // windows.item), windows.lanes)]
+
+
+def _has_registers(windows: SlidingWindows, rows: int, columns: int, vector: int) -> bool:
+    """Tell whether a thread has registers for so many sums, and for what it multiplies."""
+    sums, across = rows * columns * vector, windows.across.taps
+    if windows.shared == windows.inputs == 1:
+        return sums <= _MOST_SUMS
+    run = min(windows.inputs, _VECTOR_BYTES // windows.item)
+    kept = rows * across * windows.inputs if rows > 1 else run  # weights of rows, or at once
+    registers = sums + kept * vector + run * len(touched(windows.across, columns))
+    is_short = sums * across * windows.inputs <= 2 * UNROLLED
+    return is_short and sums <= _MOST_SUMS and registers <= _MOST_REGISTERS
 
 
 def _thread_tiles(
     windows: SlidingWindows, rows: int, columns: int, vector: int
 ) -> Iterator[tuple[int, int, int]]:
     """Yield how many threads of a block are above each other, side by side, and for channels."""
-    sides = [1]
-    if not windows.slides_inside:
-        units = -(-windows.extent(windows.inner) // vector)
-        sides = list(dict.fromkeys(-(-units // -(-units // most)) for most in _SIDES))
-    for side in sides:
+    for side in _sides(windows, vector):
         for across in _shares(-(-windows.across.outputs // columns), _MOST_THREADS // side):
             most = _MOST_THREADS // (side * across)
             for down in _shares(-(-windows.down.outputs // rows), most):
                 yield down, across, side
+
+
+def _sides(windows: SlidingWindows, vector: int) -> list[int]:
+    """Return how many threads there may be for the channels of a position."""
+    if windows.slides_inside:
+        return [1]
+    parts = max(1, windows.shared // vector)  # threads for the outputs of a group
+    units = -(-windows.outputs // (vector * parts))
+    found = []
+    for most in _SIDES:
+        if parts > most:
+            found.append(next(each for each in range(most, 0, -1) if parts % each == 0))
+        else:
+            found.append(parts * -(-units // -(-units // (most // parts))))
+    return list(dict.fromkeys(found))
 
 
 def _shares(units: int, most: int) -> list[int]:
@@ -272,52 +305,7 @@ def _shares(units: int, most: int) -> list[int]:
     return [each for each in found if each <= max(most, 1)]
 
 
-def best_tile(windows: SlidingWindows, device: Device) -> tuple[WindowTile, float]:
-    """Return the tile with the shortest estimate, and that, in microseconds."""
-    times = {
-        tile: microseconds(tiled(windows, tile), device) for tile in window_tiles(windows, device)
-    }
-    best = min(times, key=lambda tile: times[tile])
-    return best, times[best]
-
-
-def microseconds(found: TiledWindows, device: Device) -> float:
-    """Estimate how long a reduction over windows takes in given tiles."""
-    windows, tile = found.windows, found.tile
-    nest = windows.nest
-    lines, converted, sums = _work(found)
-    issued = (sums + lines[0] + 2 * windows.taps * tile.vector + converted) * _ISSUE
-    own = max(issued, lines[1]) + _PLACES * _ISSUE
-    warps = -(-tile.block // 32)
-    moved = found.piece * windows.item * 32 / _LINE
-    bring = found.pieces / 32 * (2 * moved + _BRING * _ISSUE)
-    block = windows.outer_taps * (warps * own + bring)
-    waiting = windows.outer_taps * (_LATENCY + sums + 4 * lines[0])
-    busy = -(-found.blocks // device.multiprocessors) * block
-    brought = found.blocks * found.pieces * found.piece * windows.item * windows.outer_taps
-    written = prod(loop.extent for loop in nest.loops if not loop.is_reduction) * windows.item
-    memory = written / _MEMORY + max(_image_bytes(windows) / _MEMORY, brought / _CACHE)
-    return _LAUNCH + max(memory, busy / _CLOCK) + waiting / _CLOCK / 2
-
-
-def _work(found: TiledWindows) -> tuple[tuple[int, float], int, int]:
-    """Return loads of a thread, cycles of a warp's loads, conversions, and multiply-adds."""
-    windows, tile = found.windows, found.tile
-    across, down = windows.across, windows.down
-    rows = len(_touched(down, tile.rows)) if found.unrolls else tile.rows * down.taps
-    columns = _touched(across, tile.columns)
-    if windows.slides_inside:
-        columns = {(each + found.shift) // found.read for each in columns}
-    loads = rows * len(columns)
-    width = found.read * windows.item * 32 / _LINE
-    conflicts = min(across.step, 4) if windows.slides_inside else 1
-    weights = windows.taps * max(1.0, tile.vector * windows.item * 32 / _LINE)
-    converted = loads * found.read if windows.item < 4 else 0
-    sums = tile.rows * tile.columns * tile.vector * windows.taps
-    return (loads, loads * max(1.0, width) * conflicts + weights), converted, sums
-
-
-def _touched(axis: ImageAxis, outputs: int) -> set[int]:
+def touched(axis: ImageAxis, outputs: int) -> set[int]:
     """Return the positions that so many outputs read, counted from the first one."""
     places = range(outputs), range(axis.taps)
     return {i * axis.step + j * axis.spread for i in places[0] for j in places[1]}
@@ -326,14 +314,6 @@ def _touched(axis: ImageAxis, outputs: int) -> set[int]:
 def _reach(axis: ImageAxis, outputs: int) -> int:
     """Return how many positions lie from the first to the last that so many outputs read."""
     return (outputs - 1) * axis.step + (axis.taps - 1) * axis.spread + 1
-
-
-def _image_bytes(windows: SlidingWindows) -> int:
-    moving = [loop for loop in windows.planes if windows.access.strides[loop]]
-    planes = prod(windows.extent(loop) for loop in moving)
-    inner = 1 if windows.slides_inside else windows.extent(windows.inner)
-    outer = prod(axis.taps for axis in windows.outer if axis.row is None)
-    return planes * inner * outer * windows.across.size * windows.down.size * windows.item
 
 
 def rounded_up(number: int, unit: int) -> int:

@@ -4,8 +4,8 @@
 Threads bring the tile, with the value of the padding where it leaves the image, and then compute
 several rows and columns of outputs each, whose windows overlap: what a thread reads of the tile
 goes into registers and serves all of its outputs. Where channels are innermost, a thread has a few
-of them; elsewhere neighbouring columns. An image that lies across the output is turned on its way
-into shared memory.
+of them, all of one group where several are combined; elsewhere neighbouring columns. An image that
+lies across the output is turned on its way into shared memory.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from torch_mlir.dialects import arith, scf
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.gpu.conv.image_axes import ImageAxis
+from xyntra.passes.lower.gpu.conv.sliding import SlidingWindows
 from xyntra.passes.lower.gpu.conv.window_staging import WindowStaging
 from xyntra.passes.lower.gpu.conv.window_sums import WindowSums
 from xyntra.passes.lower.gpu.conv.window_tile import TiledWindows, rounded_up
@@ -34,7 +35,7 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
     when,
 )
 from xyntra.passes.lower.gpu.emit.vectors import store_vector, vector_of
-from xyntra.passes.lower.nests.integers import addi, muli
+from xyntra.passes.lower.nests.integers import addi, divui, muli, remui
 from xyntra.passes.lower.nests.loop_builder import Position, index, offset
 from xyntra.passes.lower.nests.vector_body import (
     broadcast,
@@ -100,9 +101,8 @@ class _Place:
         self.position = delinearize(as_i32(plane), loops)
         """Of the loops of planes, and of channels."""
         if not windows.slides_inside:
-            channels = windows.extent(windows.inner)
-            channel = self._number(_SIDE, tile.channels, tile.vector, channels)
-            self.position[windows.inner] = channel
+            channel = self._number(_SIDE, tile.outputs, tile.vector, windows.outputs)
+            self.position |= _at_channel(windows, channel)
 
     def _number(self, of: int, many: int, own: int, extent: int) -> ir.Value:
         """Return which of `extent` iterations is the first of `own` that the thread has."""
@@ -122,6 +122,15 @@ class _Place:
     def first(self, of: int, many: int, own: int) -> ir.Value:
         """Return the thread's first row or column of outputs."""
         return addi(muli(self.block[of], index(many)), muli(self.thread[of], index(own)))
+
+
+def _at_channel(windows: SlidingWindows, channel: ir.Value) -> Position:
+    """Return the position of the loops over channels of the result."""
+    groups, shared = windows.groups, windows.shared
+    if groups is None or groups == windows.inner:
+        return {windows.inner: channel}
+    group = divui(channel, index(shared))
+    return {groups: group, windows.inner: remui(channel, index(shared))}
 
 
 def _store(found: TiledWindows, place: _Place, totals: Sequence[ir.Value]) -> None:

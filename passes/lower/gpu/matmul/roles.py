@@ -33,6 +33,11 @@ class Roles:
     left: int
     right: int
 
+    @property
+    def turned(self) -> Roles:
+        """The same with rows for columns: the output is contiguous along the last of the rows."""
+        return Roles(self.batch, self.columns, self.rows, self.reductions, self.right, self.left)
+
     @classmethod
     def of(cls, nest: LinearNest) -> Roles | None:
         """Return the roles in `nest`; None where it does not combine two factors."""
