@@ -15,6 +15,7 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.attention_plan import AttentionPlan
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.attention_operands import load_vector, store_vector
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import carrying_loop, index, load, loop, plus
@@ -22,7 +23,8 @@ from xyntra.passes.lower.nests.vector_body import broadcast
 
 __all__ = ["Factor", "Panels", "Sums", "multiply"]
 
-_UNROLL = 4
+_UNROLL = 4  # steps in one iteration of the loop of a tile with few sums
+_MANY_SUMS = 16  # with which counting iterations costs nothing, and unrolling compile time alone
 _LEAST_ROWS = 4  # of a tile that hides the latency of its sums
 
 Finish = Callable[[ir.Value], Callable[[ir.Value], ir.Value]]
@@ -88,28 +90,28 @@ def multiply(
     panels, rows, depth = extents
     heights = _heights(plan, _value(rows))
     with loop(panels) as panel:
-        first = plus(right.start, arith.muli(panel, index(right.panel)))
-        column = arith.muli(panel, index(plan.panel))
+        first = plus(right.start, integers.muli(panel, index(right.panel)))
+        column = integers.muli(panel, index(plan.panel))
         top = index(0)
         for height, count in heights:
             with loop(count) as tile:
-                row = plus(top, arith.muli(tile, index(height)))
+                row = plus(top, integers.muli(tile, index(height)))
                 if plan.has_full_tiles and not out.accumulates:
-                    row = arith.minsi(row, arith.subi(_value(rows), index(height)))
+                    row = integers.minsi(row, integers.subi(_value(rows), index(height)))
                 panel_from = Panels(right.memory, first, 0)
                 _Tile(plan, height, left, panel_from, out, row, column).emit(depth)
-            top = plus(top, arith.muli(count, index(height)))
+            top = plus(top, integers.muli(count, index(height)))
 
 
 def _heights(plan: AttentionPlan, rows: ir.Value) -> list[tuple[int, ir.Value]]:
     """Heights of tiles, and how many there are of each."""
     most = plan.tile_rows
-    tiles = arith.ceildivui(rows, index(most))
+    tiles = integers.ceildivui(rows, index(most))
     if most <= _LEAST_ROWS or plan.rows % most == plan.last_rows % most == 0:
         return [(most, tiles)]
-    missing = arith.subi(arith.muli(tiles, index(most)), rows)
-    lower = arith.minui(missing, tiles)
-    return [(most, arith.subi(tiles, lower)), (most - 1, lower)]
+    missing = integers.subi(integers.muli(tiles, index(most)), rows)
+    lower = integers.minui(missing, tiles)
+    return [(most, integers.subi(tiles, lower)), (most - 1, lower)]
 
 
 @dataclass(frozen=True)
@@ -130,10 +132,11 @@ class _Tile:
             for lane in range(0, self.plan.panel, self.plan.lanes)
         ]
         sums = [self._initial(place) for place in places]
-        whole, rest = _unrolled(depth)
-        sums = self._steps(whole, index(0), _UNROLL, sums)
+        together = 1 if len(sums) >= _MANY_SUMS else _UNROLL
+        whole, rest = _split(depth, together)
+        sums = self._steps(whole, index(0), together, sums)
         if rest:
-            sums = self._steps(rest, arith.muli(index(_UNROLL), _value(whole)), 1, sums)
+            sums = self._steps(rest, integers.muli(index(together), _value(whole)), 1, sums)
         for value, place in zip(self._finished(sums), places, strict=True):
             store_vector(value, self.out.memory, place)
 
@@ -157,7 +160,7 @@ class _Tile:
     ) -> list[ir.Value]:
         built = carrying_loop(count, sums)
         with ir.InsertionPoint(built.body):
-            step = plus(first, arith.muli(built.induction_variable, index(unroll)))
+            step = plus(first, integers.muli(built.induction_variable, index(unroll)))
             carried: Sequence[ir.Value] = list(built.inner_iter_args)
             for number in range(unroll):
                 carried = self._step(step, number, carried)
@@ -166,7 +169,7 @@ class _Tile:
 
     def _step(self, step: ir.Value, number: int, sums: Sequence[ir.Value]) -> list[ir.Value]:
         plan, contract = self.plan, arith.FastMathFlags.contract
-        line = arith.muli(step, index(plan.panel))
+        line = integers.muli(step, index(plan.panel))
         columns = [
             load_vector(
                 self.right.memory,
@@ -190,15 +193,15 @@ class _Tile:
 
 def _line(row: ir.Value, matrix: Factor | Sums) -> ir.Value:
     """Where a row starts."""
-    place = arith.muli(row, index(matrix.row))
+    place = integers.muli(row, index(matrix.row))
     return place if matrix.start is None else plus(matrix.start, place)
 
 
-def _unrolled(depth: int | ir.Value) -> tuple[int | ir.Value, int]:
-    """How many times `_UNROLL` steps are taken, and how many single ones after them."""
+def _split(depth: int | ir.Value, together: int) -> tuple[int | ir.Value, int]:
+    """How many times `together` steps are taken, and how many single ones after them."""
     if isinstance(depth, int):
-        return divmod(depth, _UNROLL)
-    return arith.divui(depth, index(_UNROLL)), 0
+        return divmod(depth, together)
+    return (depth if together == 1 else integers.divui(depth, index(together))), 0
 
 
 def _value(extent: int | ir.Value) -> ir.Value:

@@ -12,13 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 
-from torch_mlir.dialects import arith, scf
+from torch_mlir.dialects import scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.cloning import repeat
 from xyntra.passes.lower.cpu.gather_plan import GatherPlan, Kind, Separable
 from xyntra.passes.lower.cpu.streams import Streams
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.kernel_function import terminator
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import (
@@ -111,7 +112,7 @@ class GatheredRows:
                 # Of a step, the start of the row.
                 steps = nest.indices[ir.IntegerAttr(op.attributes["dim"]).value]
                 parts = [
-                    arith.muli(position[n], index(s))
+                    integers.muli(position[n], index(s))
                     for n, s in enumerate(steps)
                     if s and n in position
                 ]
@@ -142,7 +143,7 @@ class GatheredRows:
         if not self.plan.is_repeated(access):
             return _load(access.value, plus(row, start), self.lanes)
         copies = self.plan.repeats
-        place = plus(row, arith.divui(start, index(copies)))
+        place = plus(row, integers.divui(start, index(copies)))
         elements = _load(access.value, place, self.lanes // copies)
         mask = ir.DenseI64ArrayAttr.get([lane // copies for lane in range(self.lanes)])
         kind = ir.VectorType.get([self.lanes], access.element_type)
@@ -171,7 +172,7 @@ class GatheredRows:
         flat = self.flat[memory]
         steps, _ = ir.MemRefType(memory.type).get_strides_and_offset()
         known = [
-            arith.muli(uniform.get(place, place), index(step))
+            integers.muli(uniform.get(place, place), index(step))
             for place, step, kind in zip(places, steps, kinds, strict=True)
             if kind is not Kind.LANES
         ]
@@ -212,7 +213,7 @@ class GatheredRows:
         memory, *places = op.operands
         steps, _ = ir.MemRefType(memory.type).get_strides_and_offset()
         parts = [
-            arith.muli(uniform.get(place, place), index(step))
+            integers.muli(uniform.get(place, place), index(step))
             for place, step in zip(places[:-1], steps, strict=False)
         ]
         return plus(index(0), *parts)
