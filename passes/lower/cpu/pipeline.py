@@ -20,6 +20,7 @@ from xyntra.passes.lower.cpu.nest_loops import SCALAR_LOOPS
 from xyntra.passes.lower.cpu.packed_entry import PackedEntry
 from xyntra.passes.lower.cpu.parallel_loops import share_loops
 from xyntra.passes.lower.cpu.schedule_nests import ScheduleNests, schedules_of
+from xyntra.passes.lower.cpu.told import PARALLEL_LOOPS
 from xyntra.passes.lower.data_by_slices import DataBySlices
 from xyntra.passes.lower.defined_arithmetic import DefinedArithmetic
 from xyntra.passes.lower.destination_passing import DestinationPassing
@@ -66,6 +67,8 @@ _LLVM = (
 )
 _OF_MATH = "convert-math-to-llvm,convert-math-to-libm,convert-vector-to-llvm,"
 _OF_LINALG = "convert-linalg-to-loops,"
+_TILES = frozenset({"convolution-tiles", "register-tiles", "window-tiles"})
+_BESIDE_TILES = frozenset({"vector-rows", PARALLEL_LOOPS})
 # On scalars in the bodies of linalg operations, then on tensors, then on buffers.
 _SCALARS: tuple[Pass, ...] = (FastMath(), DefinedArithmetic())
 _CONVERSIONS: tuple[Pass, ...] = (LibraryFunctions(), NarrowFloats(), DestinationPassing())
@@ -90,6 +93,7 @@ class LoweredKernel:
         schedules: how code was made of its nests, in order, then which loops threads share, in
             words such as "tiles rows 6".
         plain_loops: whether it has loops that LLVM should vectorise or unroll.
+        is_tiled: whether most of its work is in tiles of registers.
     """
 
     llvm_ir: str
@@ -98,6 +102,7 @@ class LoweredKernel:
     prepared_bytes: int = 0
     schedules: tuple[str, ...] = ()
     plain_loops: bool = True
+    is_tiled: bool = False
 
 
 def lower_kernel(module: ir.Module, options: LoweringOptions | None = None) -> LoweredKernel:
@@ -187,7 +192,12 @@ def _finish(module: ir.Operation) -> LoweredKernel:
     PackedEntry().run(module)
     text = translate_module_to_llvmir(module)
     words = tuple(map(schedule_words, schedules))
-    return LoweredKernel(text, scratch_bytes, private, copies, words, plain)
+    is_tiled = _is_tiled({each.emitter for each in schedules})
+    return LoweredKernel(text, scratch_bytes, private, copies, words, plain, is_tiled)
+
+
+def _is_tiled(names: set[str]) -> bool:
+    return not names.isdisjoint(_TILES) and names <= _TILES | _BESIDE_TILES
 
 
 def _lower_to_llvm(module: ir.Operation) -> None:
