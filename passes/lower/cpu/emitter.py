@@ -8,6 +8,8 @@ choices stand in the IR as `xyntra.schedule` of the nest, whose neighbours have 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
@@ -34,11 +36,13 @@ __all__ = [
     "TileChoices",
     "check_tile",
     "checked_choices",
+    "checked_schedules",
     "emit_scheduled",
     "require",
 ]
 
 ESTIMATED = -1
+_are_checked: ContextVar[bool] = ContextVar("_are_checked", default=False)
 _TOP = ("func.func", "builtin.module")
 _MOST_HELD = 64  # vectors of a tile, twice the registers of any processor
 
@@ -172,13 +176,18 @@ def check_tile(
     require(divides, place, "tile", tile, f"only divisors of {columns} columns are allowed here")
 
 
-def emit_scheduled(module: ir.Operation, stage: Stage, *, checked: bool = False) -> None:
-    """Replace the nests below `module` whose schedule names an emitter of `stage`.
+@contextmanager
+def checked_schedules() -> Iterator[None]:
+    """Let `emit_scheduled` believe schedules, which `schedule-nests` has just made or checked."""
+    token = _are_checked.set(True)
+    try:
+        yield
+    finally:
+        _are_checked.reset(token)
 
-    Args:
-        module: what holds them.
-        stage: the emitters.
-        checked: whether `schedule-nests` has just written, or checked, the schedules.
+
+def emit_scheduled(module: ir.Operation, stage: Stage) -> None:
+    """Replace the nests below `module` whose schedule names an emitter of `stage`.
 
     Raises:
         CompileError: a schedule is not legal.
@@ -193,7 +202,7 @@ def emit_scheduled(module: ir.Operation, stage: Stage, *, checked: bool = False)
         place = stage.find(op, NOTHING_TAKEN)
         if place is None:
             raise bad_schedule(op, f"{emitter.name} makes no code of this")
-        if checked:
+        if _are_checked.get():
             choices = read_choices(op, schedule, emitter.choices)
         else:
             choices = checked_choices(place, schedule, emitter)

@@ -10,17 +10,24 @@ from torch_mlir._mlir_libs._mlirDialectsLLVM import translate_module_to_llvmir
 from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.dialects.mlir import ir
 from xyntra.passes.fallbacks import is_generic
-from xyntra.passes.lower.cpu.emitter import emit_scheduled
+from xyntra.passes.lower.cpu.blocked_attention import BlockedAttention
+from xyntra.passes.lower.cpu.channel_reductions import ChannelReductions
+from xyntra.passes.lower.cpu.convolution_tiles import ConvolutionTiles
+from xyntra.passes.lower.cpu.emitter import checked_schedules
 from xyntra.passes.lower.cpu.emitters import STAGES, schedule_words
+from xyntra.passes.lower.cpu.integer_tiles import IntegerTiles
 from xyntra.passes.lower.cpu.library_functions import LibraryFunctions
 from xyntra.passes.lower.cpu.loop_order import LoopOrder
 from xyntra.passes.lower.cpu.loop_work import LoopWork, unfinished_share
 from xyntra.passes.lower.cpu.machine import LoweringOptions
-from xyntra.passes.lower.cpu.nest_loops import SCALAR_LOOPS
+from xyntra.passes.lower.cpu.nest_loops import SCALAR_LOOPS, NestLoops
 from xyntra.passes.lower.cpu.packed_entry import PackedEntry
 from xyntra.passes.lower.cpu.parallel_loops import share_loops
+from xyntra.passes.lower.cpu.register_tiles import RegisterTiles
 from xyntra.passes.lower.cpu.schedule_nests import ScheduleNests, schedules_of
 from xyntra.passes.lower.cpu.told import PARALLEL_LOOPS
+from xyntra.passes.lower.cpu.window_tiles import WindowTiles
+from xyntra.passes.lower.cpu.winograd_tiles import WinogradTiles
 from xyntra.passes.lower.data_by_slices import DataBySlices
 from xyntra.passes.lower.defined_arithmetic import DefinedArithmetic
 from xyntra.passes.lower.destination_passing import DestinationPassing
@@ -78,6 +85,16 @@ _BUFFERS: tuple[Pass, ...] = (
     ForwardCopies(),
     StridedCopies(),
     SplitQuotients(),
+)
+_EMITTERS: tuple[Pass, ...] = (
+    BlockedAttention(),
+    IntegerTiles(),
+    ChannelReductions(),
+    WindowTiles(),
+    WinogradTiles(),
+    ConvolutionTiles(),
+    RegisterTiles(),
+    NestLoops(),
 )
 
 
@@ -224,9 +241,10 @@ def _emit_kernels(module: ir.Operation, names: set[str]) -> bool:
         view.operation.name.startswith("scf.")
         for view in entry_block(kernel_function(module)).operations
     )
-    for stage in STAGES:
-        if any(stage.named(name) for name in names):
-            emit_scheduled(module, stage, checked=True)
+    with checked_schedules():
+        for step, stage in zip(_EMITTERS, STAGES, strict=True):
+            if any(stage.named(name) for name in names):
+                step.run(module)
     run_upstream(module, _CLEAN)
     block = entry_block(kernel_function(module))
     left = any(view.operation.name.startswith("linalg.") for view in block.operations)
