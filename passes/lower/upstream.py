@@ -68,13 +68,7 @@ def check_lowered(module: ir.Operation, dialects: tuple[str, ...], target: str) 
         CompileError: naming what is left, and the target that has no code for it.
     """
     prefixes = ("builtin.module", "gpu.module", *(f"{name}." for name in dialects))
-    found: set[str] = set()
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        found.add(op.name)
-        return ir.WalkResult.ADVANCE
-
-    module.walk(visit)
+    found = operation_names(module)
     left = {name for name in found if not name.startswith(prefixes)}
     if left:
         names = ", ".join(sorted(left))
@@ -82,7 +76,19 @@ def check_lowered(module: ir.Operation, dialects: tuple[str, ...], target: str) 
     return found
 
 
-@lru_cache(maxsize=8)
+def operation_names(module: ir.Operation) -> set[str]:
+    """Return the names of all operations in `module`."""
+    found: set[str] = set()
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        found.add(op.name)
+        return ir.WalkResult.ADVANCE
+
+    module.walk(visit)
+    return found
+
+
+@lru_cache(maxsize=12)
 def _pass_manager(context: ir.Context, passes: str) -> PassManager:
     # A pass manager that is used again keeps the rewrite patterns that it has collected.
     manager = PassManager.parse(f"builtin.module({passes})", context)

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torch_mlir.dialects import arith
-
 from xyntra.dialects.attention import Attention
 from xyntra.dialects.attention_layout import BATCH, HEAD, KEY, KEY_SIZE, QUERY, VALUE_SIZE
 from xyntra.dialects.mlir import ir
@@ -22,6 +20,7 @@ from xyntra.passes.lower.cpu.attention_plan import AttentionPlan
 from xyntra.passes.lower.cpu.attention_result import Quotients, write_row
 from xyntra.passes.lower.cpu.attention_softmax import ChunkSoftmax, RowState
 from xyntra.passes.lower.cpu.attention_tiles import STEPS, Factor, Sums, multiply
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.attention_operands import Matrix, Outer, locate
 from xyntra.passes.lower.nests.loop_builder import Position, index, loop, nested_loops, plus
 from xyntra.passes.lower.nests.memrefs import allocate
@@ -73,7 +72,7 @@ class AttentionEmitter:
         ahead = panels.allocated(sizes[BATCH] * groups)
 
         def number(at: Position) -> ir.Value:
-            return plus(arith.muli(at[BATCH], index(groups)), at[_GROUP])
+            return plus(integers.muli(at[BATCH], index(groups)), at[_GROUP])
 
         nested_loops(
             outer, {}, lambda at: ahead.pack(at[BATCH], at[_GROUP], number(at)), parallel=True
@@ -139,17 +138,17 @@ class AttentionEmitter:
         return buffer
 
     def _packed(self, panels: HeadPanels, at: Position) -> None:
-        head = plus(arith.muli(at[_GROUP], index(panels.shared)), at[HEAD])
+        head = plus(integers.muli(at[_GROUP], index(panels.shared)), at[HEAD])
         self._block(panels, {BATCH: at[BATCH], HEAD: head}, at[QUERY])
 
     def _block(self, panels: HeadPanels | HeadInPlace, outer: Outer, number: ir.Value) -> None:
         """Compute the rows of block `number` of a head."""
         plan, op = self.plan, self.op
         scratch = self._allocate(panels.value_panels * plan.panel)
-        first = arith.muli(number, index(plan.rows))
+        first = integers.muli(number, index(plan.rows))
         rows = index(plan.rows)
         if plan.last_rows != plan.rows:
-            rows = arith.minsi(rows, arith.subi(index(op.sizes[QUERY]), first))
+            rows = integers.minsi(rows, integers.subi(index(op.sizes[QUERY]), first))
         queries = self._queries(outer, first, rows)
         block = _Block(self, panels, scratch, outer, first, rows, queries)
         block.emit()
@@ -163,7 +162,7 @@ class AttentionEmitter:
         plan, size = self.plan, self.op.sizes[KEY_SIZE]
         query = locate(self.op.query)
         steps = query.stride(QUERY), query.stride(KEY_SIZE)
-        start = plus(query.start(outer), arith.muli(first, index(steps[0])))
+        start = plus(query.start(outer), integers.muli(first, index(steps[0])))
         if plan.has_full_tiles and steps[1] == 1:
             return Factor(query.memory, steps[0], start)
         copy = allocate(plan.rows * size, ir.F32Type.get())
@@ -192,11 +191,11 @@ class _Block:
         self._clear()
         whole, some = self._chunks_seen()
         with loop(whole) as chunk:
-            self._chunk(arith.muli(chunk, index(plan.keys)), is_whole=True)
+            self._chunk(integers.muli(chunk, index(plan.keys)), is_whole=True)
         if whole == some:
             return
-        with loop(arith.subi(some, whole)) as chunk:
-            first = arith.muli(plus(whole, chunk), index(plan.keys))
+        with loop(integers.subi(some, whole)) as chunk:
+            first = integers.muli(plus(whole, chunk), index(plan.keys))
             self._chunk(first, is_whole=False)
 
     def _chunks_seen(self) -> tuple[ir.Value, ir.Value]:
@@ -208,11 +207,11 @@ class _Block:
         if op.fill != _NEGATIVE_INFINITY:
             return index(0), some
         first = plus(self.first, index(op.causal_offset))
-        all_see = arith.maxsi(plus(first, index(1)), index(0))
-        some_see = arith.maxsi(plus(first, self.rows), index(0))
+        all_see = integers.maxsi(plus(first, index(1)), index(0))
+        some_see = integers.maxsi(plus(first, self.rows), index(0))
         return (
-            arith.minsi(arith.divui(all_see, index(plan.keys)), whole),
-            arith.minsi(arith.ceildivui(some_see, index(plan.keys)), some),
+            integers.minsi(integers.divui(all_see, index(plan.keys)), whole),
+            integers.minsi(integers.ceildivui(some_see, index(plan.keys)), some),
         )
 
     def _clear(self) -> None:
@@ -227,10 +226,10 @@ class _Block:
         plan, op = self.emitter.plan, self.emitter.op
         seen = index(plan.keys)
         if op.sizes[KEY] != plan.padded_keys:
-            seen = arith.minsi(seen, arith.subi(index(op.sizes[KEY]), key))
+            seen = integers.minsi(seen, integers.subi(index(op.sizes[KEY]), key))
         if op.causal_offset is not None and op.fill == _NEGATIVE_INFINITY:
             end = plus(self.first, self.rows, index(op.causal_offset))
-            seen = arith.minsi(seen, arith.maxsi(arith.subi(end, key), index(0)))
+            seen = integers.minsi(seen, integers.maxsi(integers.subi(end, key), index(0)))
         return seen
 
     def _chunk(self, key: ir.Value, *, is_whole: bool) -> None:
@@ -238,8 +237,8 @@ class _Block:
         plan, scratch = self.emitter.plan, self.scratch
         masks = scratch.masks.of_whole_chunk() if is_whole else scratch.masks
         seen = index(plan.keys) if is_whole else self._keys_seen(key)
-        panels = arith.ceildivui(seen, index(plan.panel))
-        count = arith.ceildivui(seen, index(plan.width))
+        panels = integers.ceildivui(seen, index(plan.panel))
+        count = integers.ceildivui(seen, index(plan.width))
         scores = Sums(scratch.scores, plan.keys)
         if isinstance(self.panels, HeadInPlace):
             self.panels.score(self.queries, key, seen, scores)
@@ -270,10 +269,10 @@ class _Block:
         if state.sums is not None:
             return Sums(state.sums, state.columns, self.emitter.plan.chunks > 1)
         step = result.stride(QUERY)
-        start = plus(result.start(self.outer), arith.muli(self.first, index(step)))
+        start = plus(result.start(self.outer), integers.muli(self.first, index(step)))
         finish = Quotients(self.emitter.op, self.emitter.plan, state)
         return Sums(result.memory, step, start=start, finish=finish)
 
 
 def _rounded_up(number: ir.Value, step: int) -> ir.Value:
-    return arith.muli(arith.ceildivui(number, index(step)), index(step))
+    return integers.muli(integers.ceildivui(number, index(step)), index(step))

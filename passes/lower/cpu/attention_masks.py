@@ -15,6 +15,7 @@ from xyntra.dialects.attention import Attention
 from xyntra.dialects.attention_layout import KEY, QUERY
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.attention_plan import AttentionPlan
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.attention_operands import Matrix, Outer, load_vector, store_vector
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import index, load, loop, plus, store
@@ -55,20 +56,20 @@ class RowMask:
         """Fill the buffer for a query and `count` keys from key `first` on."""
         start = plus(
             self.matrix.start(outer),
-            arith.muli(row, index(self.matrix.stride(QUERY))),
-            arith.muli(first, index(self.matrix.stride(KEY))),
+            integers.muli(row, index(self.matrix.stride(QUERY))),
+            integers.muli(first, index(self.matrix.stride(KEY))),
         )
         done = index(0)
         if self.matrix.stride(KEY) == 1 and isinstance(self._element_type, ir.F32Type):
-            whole = arith.divui(count, index(lanes))
-            done = arith.muli(whole, index(lanes))
+            whole = integers.divui(count, index(lanes))
+            done = integers.muli(whole, index(lanes))
             with loop(whole) as number:
-                column = arith.muli(number, index(lanes))
+                column = integers.muli(number, index(lanes))
                 value = load_vector(self.matrix.memory, plus(start, column), lanes)
                 store_vector(_as_scores(value), self.buffer, column)
-        with loop(arith.subi(count, done)) as number:
+        with loop(integers.subi(count, done)) as number:
             column = plus(done, number)
-            place = plus(start, arith.muli(column, index(self.matrix.stride(KEY))))
+            place = plus(start, integers.muli(column, index(self.matrix.stride(KEY))))
             value = load(Access(self.matrix.memory, 0, ()), place)
             store(_as_scores(value), Access(self.buffer, 0, ()), column)
 
@@ -111,8 +112,8 @@ class Masks:
 
     def read(self, outer: Outer, row: ir.Value, first: ir.Value, *, shared: bool) -> None:
         """Read those masks that are, or are not, shared by all queries of a block."""
-        rest = arith.subi(index(self.op.sizes[KEY]), first)
-        count = arith.minsi(rest, index(self.plan.keys))
+        rest = integers.subi(index(self.op.sizes[KEY]), first)
+        count = integers.minsi(rest, index(self.plan.keys))
         for mask in (self.keep, self.bias):
             if mask is not None and mask.is_shared == shared:
                 mask.read(outer, row, first, count, self.plan.lanes)
@@ -162,6 +163,6 @@ class Masks:
         kind = ir.VectorType.get([width], i32)
         values = [ir.IntegerAttr.get(i32, lane) for lane in range(width)]
         lanes = arith.constant(kind, ir.DenseElementsAttr.get(values, kind))
-        distance = arith.index_cast(i32, arith.subi(last, first))
+        distance = arith.index_cast(i32, integers.subi(last, first))
         predicate = arith.CmpIPredicate.sle
         return Bool(score.build, arith.cmpi(predicate, lanes, broadcast(distance, width)))

@@ -11,6 +11,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.attention_tiles import Panels
 from xyntra.passes.lower.cpu.streams import Streams
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.attention_operands import load_vector, store_vector
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import index, load, loop, plus, store
@@ -32,8 +33,8 @@ class Source:
 
     def place(self, row: ir.Value, column: ir.Value) -> ir.Value:
         """Where an element is."""
-        down = arith.muli(row, index(self.row_stride))
-        return plus(self.start, down, arith.muli(column, index(self.column_stride)))
+        down = integers.muli(row, index(self.row_stride))
+        return plus(self.start, down, integers.muli(column, index(self.column_stride)))
 
 
 def pack_columns(
@@ -75,16 +76,16 @@ class _Packing:
         self._elements(whole * self.panel + vectors * lanes)
 
     def _packed(self, row: ir.Value, panel: ir.Value, lane: ir.Value) -> ir.Value:
-        first = arith.muli(panel, index(self.depth * self.panel))
-        return plus(self.target.start, first, arith.muli(row, index(self.panel)), lane)
+        first = integers.muli(panel, index(self.depth * self.panel))
+        return plus(self.target.start, first, integers.muli(row, index(self.panel)), lane)
 
     def _elements(self, first: int) -> None:
         if first == self.source.columns:
             return
         with loop(self.source.rows) as row, loop(self.source.columns - first) as number:
             column = plus(index(first), number)
-            panel = arith.divui(column, index(self.panel))
-            lane = arith.remui(column, index(self.panel))
+            panel = integers.divui(column, index(self.panel))
+            lane = integers.remui(column, index(self.panel))
             value = load(Access(self.source.memory, 0, ()), self.source.place(row, column))
             place = self._packed(row, panel, lane)
             store(self._scaled(value), Access(self.target.memory, 0, ()), place)
@@ -99,7 +100,7 @@ class _Packing:
                 self._line(row, index(whole), number * self.lanes)
 
     def _line(self, row: ir.Value, panel: ir.Value, lane: int) -> None:
-        column = plus(arith.muli(panel, index(self.panel)), index(lane))
+        column = plus(integers.muli(panel, index(self.panel)), index(lane))
         value = load_vector(self.source.memory, self.source.place(row, column), self.lanes)
         place = self._packed(row, panel, index(lane))
         store_vector(self._scaled(value), self.target.memory, place)
@@ -117,7 +118,7 @@ class _Packing:
 
         def turn(panel: ir.Value, lanes: range) -> None:
             with loop(blocks) as block:
-                self._turn(arith.muli(block, index(self.lanes)), panel, lanes)
+                self._turn(integers.muli(block, index(self.lanes)), panel, lanes)
             if rest:
                 self._turn(index(self.source.rows - self.lanes), panel, lanes)
 
@@ -127,7 +128,7 @@ class _Packing:
             turn(index(whole), range(0, vectors * self.lanes, self.lanes))
 
     def _turn(self, row: ir.Value, panel: ir.Value, starts: range) -> None:
-        first = arith.muli(panel, index(self.panel))
+        first = integers.muli(panel, index(self.panel))
         for start in starts:
             vectors = []
             for lane in range(self.lanes):
@@ -165,15 +166,15 @@ def _shuffle(first: ir.Value, second: ir.Value, mask: list[int]) -> ir.Value:
 def copy_rows(source: Source, rows: ir.Value, target: ir.Value, lanes: int) -> None:
     """Copy the first `rows` rows of a matrix, row after row; the rest of its rows is zeros."""
     none = arith.constant(ir.F32Type.get(), 0.0)
-    first = arith.muli(rows, index(source.columns))
-    with loop(arith.subi(index(source.rows * source.columns), first)) as place:
+    first = integers.muli(rows, index(source.columns))
+    with loop(integers.subi(index(source.rows * source.columns), first)) as place:
         store(none, Access(target, 0, ()), plus(first, place))
     whole = source.columns // lanes if source.column_stride == 1 else 0
     with loop(rows) as row:
-        line = arith.muli(row, index(source.columns))
+        line = integers.muli(row, index(source.columns))
         if whole:
             with loop(whole) as number:
-                column = arith.muli(number, index(lanes))
+                column = integers.muli(number, index(lanes))
                 value = load_vector(source.memory, source.place(row, column), lanes)
                 store_vector(value, target, plus(line, column))
         with loop(source.columns - whole * lanes) as number:
@@ -200,7 +201,7 @@ def clear_rest(source: Source, target: Panels, depth: int, panel: int, lanes: in
     panels, rest = -(-source.columns // panel), depth - source.rows
     if rest:
         with loop(panels) as number:
-            first = plus(target.start, arith.muli(number, index(depth * panel)))
+            first = plus(target.start, integers.muli(number, index(depth * panel)))
             first = plus(first, index(source.rows * panel))
             _fill(target.memory, first, rest * panel, lanes)
     if source.columns % panel:
@@ -215,6 +216,6 @@ def _fill(memory: ir.Value, first: ir.Value, count: int, lanes: int, value: floa
     if whole:
         vector = broadcast(element, lanes)
         with loop(whole) as number:
-            store_vector(vector, memory, plus(first, arith.muli(number, index(lanes))))
+            store_vector(vector, memory, plus(first, integers.muli(number, index(lanes))))
     for place in range(count - rest, count):
         store(element, Access(memory, 0, ()), plus(first, index(place)))

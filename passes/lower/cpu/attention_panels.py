@@ -6,14 +6,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import gcd
 
-from torch_mlir.dialects import arith
-
 from xyntra.dialects.attention import Attention
 from xyntra.dialects.attention_layout import BATCH, HEAD, KEY, KEY_SIZE, VALUE_SIZE
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.attention_packing import Source, clear_rest, pack_columns
 from xyntra.passes.lower.cpu.attention_plan import AttentionPlan
 from xyntra.passes.lower.cpu.attention_tiles import Panels
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.attention_operands import locate
 from xyntra.passes.lower.nests.loop_builder import index, plus
 from xyntra.passes.lower.nests.memrefs import allocate
@@ -71,13 +70,13 @@ class HeadPanels:
 
     def at(self, group: ir.Value) -> HeadPanels:
         """Those of one group."""
-        keys, values = (arith.muli(group, index(size)) for size in self._sizes)
+        keys, values = (integers.muli(group, index(size)) for size in self._sizes)
         return replace(self, start=(keys, values))
 
     def pack(self, batch: ir.Value, group: ir.Value, number: ir.Value) -> None:
         """Fill the memory of group `number`, which is the group-th of a batch."""
         own, plan, sizes = self.at(number), self.plan, self.op.sizes
-        outer = {BATCH: batch, HEAD: arith.muli(group, index(self.shared))}
+        outer = {BATCH: batch, HEAD: integers.muli(group, index(self.shared))}
         key, value = locate(self.op.key), locate(self.op.value)
         keys = Source(
             key.memory, key.start(outer), sizes[KEY_SIZE], sizes[KEY],
@@ -99,11 +98,11 @@ class HeadPanels:
 
     def keys_from(self, key: ir.Value) -> Panels:
         """The panels of keys from `key` on, which starts one."""
-        return self._panels(0, arith.muli(key, index(self.op.sizes[KEY_SIZE])))
+        return self._panels(0, integers.muli(key, index(self.op.sizes[KEY_SIZE])))
 
     def values_from(self, key: ir.Value) -> Panels:
         """The panels of values, from the row of `key` on."""
-        return self._panels(1, arith.muli(key, index(self.plan.panel)))
+        return self._panels(1, integers.muli(key, index(self.plan.panel)))
 
     def _panels(self, which: int, distance: ir.Value) -> Panels:
         depth = (self.op.sizes[KEY_SIZE], self.plan.padded_keys)[which]

@@ -14,6 +14,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.attention_plan import AttentionPlan
 from xyntra.passes.lower.cpu.attention_softmax import RowState, sum_of_lanes
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.attention_operands import Matrix, Outer, load_vector, store_vector
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import index, load, loop, plus, store
@@ -46,13 +47,13 @@ def write_row(
     sums = state.sums
     if sums is None:
         raise ValueError("there are no sums in memory")
-    start = plus(result.start(outer), arith.muli(query, index(result.stride(QUERY))))
-    line = arith.muli(row, index(state.columns))
+    start = plus(result.start(outer), integers.muli(query, index(result.stride(QUERY))))
+    line = integers.muli(row, index(state.columns))
     size, step = op.sizes[VALUE_SIZE], result.stride(VALUE_SIZE)
     whole = size // plan.lanes if step == 1 else 0
     if whole:
         with loop(whole) as number:
-            column = arith.muli(number, index(plan.lanes))
+            column = integers.muli(number, index(plan.lanes))
             value = load_vector(sums, plus(line, column), plan.lanes)
             store_vector(divide(value), result.memory, plus(start, column))
     if size == whole * plan.lanes:
@@ -60,7 +61,7 @@ def write_row(
     with loop(size - whole * plan.lanes) as number:
         column = plus(index(whole * plan.lanes), number)
         value = load(Access(sums, 0, ()), plus(line, column))
-        place = plus(start, arith.muli(column, index(step)))
+        place = plus(start, integers.muli(column, index(step)))
         store(divide(value), Access(result.memory, 0, ()), place)
 
 
@@ -81,7 +82,7 @@ class Quotients:
     def __call__(self, row: ir.Value) -> Callable[[ir.Value], ir.Value]:
         """Return what divides a vector or a number of a row."""
         lanes = self.plan.lanes
-        place = arith.muli(row, index(lanes))
+        place = integers.muli(row, index(lanes))
         total = sum_of_lanes(load_vector(self.state.total, place, lanes))
         factor = arith.divf(_wide(1.0, lanes), total)
         if self.op.masked_rows == "nan":

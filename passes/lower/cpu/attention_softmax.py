@@ -16,6 +16,7 @@ from torch_mlir.dialects import arith, scf
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.attention_plan import AttentionPlan
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.attention_operands import load_vector, store_vector
 from xyntra.passes.lower.nests.loop_builder import carrying_loop, index, loop, plus
 from xyntra.passes.math.exp import exp2_flushed
@@ -84,10 +85,10 @@ class ChunkSoftmax:
         store_vector(total, self.state.total, place)
 
     def _line(self, row: ir.Value) -> _Row:
-        return _Row(self.plan, self.scores, arith.muli(row, index(self.plan.keys)), self.count)
+        return _Row(self.plan, self.scores, integers.muli(row, index(self.plan.keys)), self.count)
 
     def _place(self, row: ir.Value) -> ir.Value:
-        return arith.muli(row, index(self.plan.lanes))
+        return integers.muli(row, index(self.plan.lanes))
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ class _Row:
         width, build = self.plan.width, self.build
         built = carrying_loop(self.count, [build.float(initial).value])
         with ir.InsertionPoint(built.body):
-            column = arith.muli(built.induction_variable, index(width))
+            column = integers.muli(built.induction_variable, index(width))
             place = plus(self.start, column)
             value = Float(build, load_vector(self.scores, place, width))
             changed, carried = body(value, column, built.inner_iter_args[0])
@@ -132,7 +133,7 @@ def _finite(largest: ir.Value) -> ir.Value:
 
 def _renew(plan: AttentionPlan, state: RowState, row: ir.Value, largest: ir.Value) -> None:
     """Renew the reference of a row; where it is another, sums so far are brought to it."""
-    place = arith.muli(row, index(plan.lanes))
+    place = integers.muli(row, index(plan.lanes))
     old = load_vector(state.reference, place, plan.lanes)
     bound = arith.addf(_first(old), arith.constant(ir.F32Type.get(), _MOST_RISE))
     rises = arith.cmpf(arith.CmpFPredicate.OGT, _first(largest), bound)
@@ -141,7 +142,7 @@ def _renew(plan: AttentionPlan, state: RowState, row: ir.Value, largest: ir.Valu
         build = Builder(largest.type)
         factor = exp2_flushed(Float(build, old) - Float(build, largest)).value
         _scale(plan, state.total, place, 1, factor)
-        start = arith.muli(row, index(state.columns))
+        start = integers.muli(row, index(state.columns))
         if state.sums is not None:
             _scale(plan, state.sums, start, state.columns // plan.lanes, factor)
         store_vector(largest, state.reference, place)
@@ -152,7 +153,7 @@ def _scale(
     plan: AttentionPlan, memory: ir.Value, start: ir.Value, vectors: int, factor: ir.Value
 ) -> None:
     with loop(vectors) as number:
-        place = plus(start, arith.muli(number, index(plan.lanes)))
+        place = plus(start, integers.muli(number, index(plan.lanes)))
         value = load_vector(memory, place, plan.lanes)
         store_vector(arith.mulf(value, factor), memory, place)
 

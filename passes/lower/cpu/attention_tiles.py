@@ -15,6 +15,7 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.attention_plan import AttentionPlan
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.attention_operands import load_vector, store_vector
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import carrying_loop, index, load, loop, plus
@@ -23,7 +24,8 @@ from xyntra.passes.lower.nests.vector_body import broadcast
 __all__ = ["STEPS", "Factor", "Panels", "Sums", "multiply"]
 
 STEPS = 4
-"""Of a sum that are taken at a time."""
+"""Of a sum with few accumulators that are taken at a time."""
+_MANY_SUMS = 16  # with which counting iterations costs nothing, and unrolling compile time alone
 _LEAST_ROWS = 4  # of a tile that hides the latency of its sums
 
 Finish = Callable[[ir.Value], Callable[[ir.Value], ir.Value]]
@@ -94,28 +96,28 @@ def multiply(
     panels, rows, depth = extents
     heights = _heights(plan, _value(rows))
     with loop(panels) as panel:
-        first = plus(right.start, arith.muli(panel, index(right.panel)))
-        column = arith.muli(panel, index(plan.panel))
+        first = plus(right.start, integers.muli(panel, index(right.panel)))
+        column = integers.muli(panel, index(plan.panel))
         top = index(0)
         for height, count in heights:
             with loop(count) as tile:
-                row = plus(top, arith.muli(tile, index(height)))
+                row = plus(top, integers.muli(tile, index(height)))
                 if plan.has_full_tiles and not out.accumulates:
-                    row = arith.minsi(row, arith.subi(_value(rows), index(height)))
+                    row = integers.minsi(row, integers.subi(_value(rows), index(height)))
                 panel_from = replace(right, start=first)
                 _Tile(plan, height, left, panel_from, out, row, column).emit(depth)
-            top = plus(top, arith.muli(count, index(height)))
+            top = plus(top, integers.muli(count, index(height)))
 
 
 def _heights(plan: AttentionPlan, rows: ir.Value) -> list[tuple[int, ir.Value]]:
     """Heights of tiles, and how many there are of each."""
     most = plan.tile_rows
-    tiles = arith.ceildivui(rows, index(most))
+    tiles = integers.ceildivui(rows, index(most))
     if most <= _LEAST_ROWS or plan.rows % most == plan.last_rows % most == 0:
         return [(most, tiles)]
-    missing = arith.subi(arith.muli(tiles, index(most)), rows)
-    lower = arith.minui(missing, tiles)
-    return [(most, arith.subi(tiles, lower)), (most - 1, lower)]
+    missing = integers.subi(integers.muli(tiles, index(most)), rows)
+    lower = integers.minui(missing, tiles)
+    return [(most, integers.subi(tiles, lower)), (most - 1, lower)]
 
 
 @dataclass(frozen=True)
@@ -136,10 +138,11 @@ class _Tile:
             for lane in range(0, self.plan.panel, self.plan.lanes)
         ]
         sums = [self._initial(place) for place in places]
-        whole, rest = _unrolled(depth, is_packed=self.right.row is None)
-        sums = self._steps(whole, index(0), STEPS, sums)
+        together = 1 if len(sums) >= _MANY_SUMS else STEPS
+        whole, rest = _split(depth, together, is_packed=self.right.row is None)
+        sums = self._steps(whole, index(0), together, sums)
         if not isinstance(rest, int) or rest:
-            sums = self._steps(rest, arith.muli(index(STEPS), _value(whole)), 1, sums)
+            sums = self._steps(rest, integers.muli(index(together), _value(whole)), 1, sums)
         for value, place in zip(self._finished(sums), places, strict=True):
             store_vector(value, self.out.memory, place)
 
@@ -163,7 +166,7 @@ class _Tile:
     ) -> list[ir.Value]:
         built = carrying_loop(count, sums)
         with ir.InsertionPoint(built.body):
-            step = plus(first, arith.muli(built.induction_variable, index(unroll)))
+            step = plus(first, integers.muli(built.induction_variable, index(unroll)))
             carried: Sequence[ir.Value] = list(built.inner_iter_args)
             for number in range(unroll):
                 carried = self._step(step, number, carried)
@@ -173,7 +176,7 @@ class _Tile:
     def _step(self, step: ir.Value, number: int, sums: Sequence[ir.Value]) -> list[ir.Value]:
         plan, contract = self.plan, arith.FastMathFlags.contract
         between = plan.panel if self.right.row is None else self.right.row
-        line = arith.muli(step, index(between))
+        line = integers.muli(step, index(between))
         columns = [
             load_vector(
                 self.right.memory,
@@ -197,16 +200,20 @@ class _Tile:
 
 def _line(row: ir.Value, matrix: Factor | Sums) -> ir.Value:
     """Where a row starts."""
-    place = arith.muli(row, index(matrix.row))
+    place = integers.muli(row, index(matrix.row))
     return place if matrix.start is None else plus(matrix.start, place)
 
 
-def _unrolled(depth: int | ir.Value, *, is_packed: bool) -> tuple[int | ir.Value, int | ir.Value]:
-    """How many times `STEPS` steps are taken, and how many single ones after them."""
+def _split(
+    depth: int | ir.Value, together: int, *, is_packed: bool
+) -> tuple[int | ir.Value, int | ir.Value]:
+    """How many times `together` steps are taken, and how many single ones after them."""
     if isinstance(depth, int):
-        return divmod(depth, STEPS)
-    rest = 0 if is_packed else arith.remui(depth, index(STEPS))
-    return arith.divui(depth, index(STEPS)), rest
+        return divmod(depth, together)
+    if together == 1:
+        return depth, 0
+    rest = 0 if is_packed else integers.remui(depth, index(together))
+    return integers.divui(depth, index(together)), rest
 
 
 def _value(extent: int | ir.Value) -> ir.Value:

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a loop that moves into a function takes along, and what it has to be given."""
+"""What a loop that moves into a function takes along, and what it has to be given.
+
+Most of a kernel is inside such a loop. So these look at what is outside of it, and at who uses
+that, rather than at all that is inside.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.nests.kernel_function import entry_block
@@ -13,44 +17,42 @@ __all__ = ["can_move", "capture_values", "move_private_buffers"]
 
 _COPIED = VIEWS | {"arith.constant", "memref.get_global"}
 _READS = frozenset(["vector.load", "vector.gather", "vector.maskedload", "vector.transfer_read"])
+_FUNCTION = "func.func"
 
 
 def can_move(loop: ir.Operation) -> bool:
     """Tell whether every value that `loop` takes from outside fits a word or can be made again."""
-    waiting = [value for _, _, value in _reads_from_outside(loop)]
+    waiting = [value for value in _values_before(loop) if not _can_take(value)]
     while waiting:
-        value = waiting.pop()
-        owner = value.owner
-        if not isinstance(owner, ir.Block) and _is_copied(owner.operation):
-            waiting.extend(owner.operation.operands)
-        elif not _fits_word(value.type):
-            return False
+        for use in waiting.pop().uses:
+            user = use.owner.operation
+            if _is_inside(user, loop):
+                return False
+            if _is_copied(user):
+                waiting.extend(user.results)
     return True
 
 
 def move_private_buffers(loop: ir.Operation, anchor: ir.Operation) -> None:
     """Move before `anchor` the buffers, with their views, that nothing but `loop` touches."""
-    inside = dict.fromkeys(_nested(loop))
-    waiting = [value for _, _, value in _reads_from_outside(loop)]
+    outside = list(_operations_before(loop))
     moved: list[ir.Operation] = []
-    while waiting:
-        owner = waiting.pop().owner
-        if isinstance(owner, ir.Block) or owner.operation in moved:
-            continue
-        op = owner.operation
-        if op.name in VIEWS:
-            waiting.append(op.operands[0])
-        elif op.name == "memref.alloc":
-            moved += _with_views(op, inside)
+    for op in outside:
+        if op.name == "memref.alloc":
+            moved += _with_views(op, loop)
     for op in moved:
         op.move_before(anchor)
 
 
-def capture_values(function: ir.Operation) -> list[ir.Value]:
+def capture_values(function: ir.Operation, loop: ir.Operation) -> list[ir.Value]:
     """Make everything inside `function` read what is inside it, and return what that lacks.
 
     Constants, views and computed vectors are made again at its start. For any other value from
     outside it gets a further argument, in the order of the values that are returned.
+
+    Args:
+        function: where the body of the loop is now.
+        loop: the loop, where it has been.
     """
     block = entry_block(function)
     first = block.operations[0]
@@ -73,9 +75,19 @@ def capture_values(function: ir.Operation) -> list[ir.Value]:
             mapped[value] = block.add_argument(value.type, function.location)
         return mapped[value]
 
-    for op, number, value in _reads_from_outside(function):
-        op.operands[number] = inner(value)
+    for value in list(_values_before(loop)):
+        uses = [(use.owner.operation, use.operand_number) for use in value.uses]
+        for op, number in uses:
+            if _is_inside(op, function):
+                op.operands[number] = inner(value)
     return captured
+
+
+def _can_take(value: ir.Value) -> bool:
+    owner = value.owner
+    if not isinstance(owner, ir.Block) and _is_copied(owner.operation):
+        return True
+    return _fits_word(value.type)
 
 
 def _is_copied(op: ir.Operation) -> bool:
@@ -86,43 +98,57 @@ def _is_copied(op: ir.Operation) -> bool:
     return is_pure and len(op.results) == 1 and isinstance(op.results[0].type, ir.VectorType)
 
 
-def _reads_from_outside(function: ir.Operation) -> list[tuple[ir.Operation, int, ir.Value]]:
-    """Operations in `function`, or itself, with the operands that come from outside."""
-    inside: set[ir.Value] = set()
-    found = []
-    # What is inside comes before what reads it.
-    for op in _nested(function):
-        for number, value in enumerate(op.operands):
-            if value not in inside:
-                found.append((op, number, value))
-        inside.update(op.results)
-        for region in op.regions:
-            for block in region.blocks:
-                inside.update(block.arguments)
-    return found
+def _values_before(loop: ir.Operation) -> Iterator[ir.Value]:
+    """Yield the values that can be used in `loop` and are not defined there, outer blocks first."""
+    for block, operations in reversed(list(_blocks_around(loop))):
+        yield from block.arguments
+        for op in operations:
+            yield from op.results
 
 
-def _with_views(buffer: ir.Operation, inside: Container[ir.Operation]) -> list[ir.Operation]:
-    """A buffer and its views outside, where all else that uses them is inside; nothing if not."""
+def _operations_before(loop: ir.Operation) -> Iterator[ir.Operation]:
+    for _, operations in _blocks_around(loop):
+        yield from operations
+
+
+def _blocks_around(loop: ir.Operation) -> Iterator[tuple[ir.Block, list[ir.Operation]]]:
+    """Yield each block around `loop` in its function, with the operations before it there."""
+    op = loop
+    while op.name != _FUNCTION:
+        block = op.block
+        before = []
+        for view in block.operations:
+            if view.operation == op:
+                break
+            before.append(view.operation)
+        yield block, before
+        op = block.owner.operation
+
+
+def _is_inside(op: ir.Operation, outer: ir.Operation) -> bool:
+    """Tell whether `op` is `outer`, or somewhere inside of it."""
+    while op != outer:
+        parent = op.parent
+        if parent is None or op.name == _FUNCTION:
+            return False
+        op = parent.operation
+    return True
+
+
+def _with_views(buffer: ir.Operation, loop: ir.Operation) -> list[ir.Operation]:
+    """A buffer and its views outside, where all else that uses them is in `loop`; or nothing."""
     found = [buffer]
+    is_used = False
     for op in found:
         for use in op.result.uses:
             user = use.owner.operation
-            if user in inside or user in found:
-                continue
-            if user.name not in VIEWS:
+            if _is_inside(user, loop):
+                is_used = True
+            elif user.name not in VIEWS:
                 return []
-            found.append(user)
-    return found
-
-
-def _nested(op: ir.Operation) -> Iterator[ir.Operation]:
-    """`op` and everything inside."""
-    yield op
-    for region in op.regions:
-        for block in region.blocks:
-            for view in block.operations:
-                yield from _nested(view.operation)
+            elif user not in found:
+                found.append(user)
+    return found if is_used else []
 
 
 def _fits_word(kind: ir.Type) -> bool:

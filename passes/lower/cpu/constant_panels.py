@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torch_mlir.dialects import arith
-
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.tile_plan import TilePlan
 from xyntra.passes.lower.cpu.transposed_squares import copy_square
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.loop_builder import (
     Position,
@@ -127,8 +126,10 @@ class _Filler:
     def _places(self, position: Position, tile: ir.Value) -> tuple[ir.Value, ir.Value]:
         """Where the first column of `tile` is read, and where it goes, at `position`."""
         column = tile_start(tile, self.plan.columns, self.plan.extent(self.nest))
-        read = plus(offset(self.source, position), arith.muli(column, index(self._column_stride)))
-        panel = arith.muli(tile, index(self.panel))
+        read = plus(
+            offset(self.source, position), integers.muli(column, index(self._column_stride))
+        )
+        panel = integers.muli(tile, index(self.panel))
         return read, plus(offset(self.target, position), panel)
 
     def _fill_rows(self, position: Position) -> None:
@@ -140,12 +141,12 @@ class _Filler:
             ir.Operation.create("vector.store", operands=[row, self.target.value, write])
 
         with loop(-(-self._tiles // _TILES_AT_ONCE)) as group:
-            first = arith.muli(group, index(_TILES_AT_ONCE))
-            count = arith.minsi(index(_TILES_AT_ONCE), arith.subi(index(self._tiles), first))
+            first = integers.muli(group, index(_TILES_AT_ONCE))
+            count = integers.minsi(index(_TILES_AT_ONCE), integers.subi(index(self._tiles), first))
 
             def copy(inside: Position) -> None:
                 with loop(count) as number:
-                    copy_row(inside, arith.addi(first, number))
+                    copy_row(inside, integers.addi(first, number))
 
             nested_loops(self._reductions(), position, copy)
 
@@ -155,8 +156,8 @@ class _Filler:
             def copy(inside: Position) -> None:
                 column = inside.pop(_COLUMN)
                 read, write = self._places(inside, tile)
-                read = arith.addi(read, arith.muli(column, index(self._column_stride)))
-                store(load(self.source, read), self.target, arith.addi(write, column))
+                read = integers.addi(read, integers.muli(column, index(self._column_stride)))
+                store(load(self.source, read), self.target, integers.addi(write, column))
 
             nested_loops([(_COLUMN, self.plan.columns), *self._reductions()], position, copy)
 
@@ -166,11 +167,11 @@ class _Filler:
         with loop(self._tiles) as tile:
 
             def copy(inside: Position) -> None:
-                column = arith.muli(inside.pop(_COLUMN), index(_EDGE))
+                column = integers.muli(inside.pop(_COLUMN), index(_EDGE))
                 inside[inner] = tile_start(inside.pop(_STEP), _EDGE, extent)
                 read, write = self._places(inside, tile)
-                read = arith.addi(read, arith.muli(column, index(self._column_stride)))
-                places = read, arith.addi(write, column)
+                read = integers.addi(read, integers.muli(column, index(self._column_stride)))
+                places = read, integers.addi(write, column)
                 steps = self._column_stride, self.target.strides[inner]
                 copy_square(self.source, self.target, places, steps, _EDGE)
 

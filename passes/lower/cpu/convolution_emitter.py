@@ -27,6 +27,7 @@ from xyntra.passes.lower.cpu.constant_panels import ConstantPanels
 from xyntra.passes.lower.cpu.convolution_plan import ROW_TILES, ConvolutionPlan
 from xyntra.passes.lower.cpu.convolution_rows import Put, TileRows, tile_rows
 from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import (
@@ -83,9 +84,9 @@ class ConvolutionEmitter:
 
         def inside(position: Position) -> None:
             number = position.pop(_COLUMNS)
-            first = arith.muli(position.pop(_ROWS), index(ROW_TILES))
+            first = integers.muli(position.pop(_ROWS), index(ROW_TILES))
             column = tile_start(number, tile.columns, extent)
-            body.emit(position, column, arith.muli(number, index(panels.size)), first)
+            body.emit(position, column, integers.muli(number, index(panels.size)), first)
 
         order = tiles[::-1] if self.rows_outside else tiles
         nested_loops([*loops, *order], {}, inside, parallel=True)
@@ -124,8 +125,8 @@ class _Body:
     def emit(self, position: Position, column: ir.Value, panel: ir.Value, first: ir.Value) -> None:
         """Emit a block of rows, whose first tile has the number `first`."""
         tile, tiles = self._plan.tile, self.rows.tiles
-        left = arith.subi(index(tiles), first)
-        count = index(tiles) if tiles <= ROW_TILES else arith.minsi(index(ROW_TILES), left)
+        left = integers.subi(index(tiles), first)
+        count = index(tiles) if tiles <= ROW_TILES else integers.minsi(index(ROW_TILES), left)
         is_long = prod(self._extents) > _ONE_BLOCK
         code = self.epilogue.code
         is_short = self.epilogue.size * tile.rows * tile.vectors <= _MAX_CLONED
@@ -187,9 +188,9 @@ class _Rows:
 
         def add(inside: Position) -> None:
             with loop(blocks) as block:
-                first = arith.muli(block, index(size))
-                rest = arith.subi(index(steps), first)
-                count = index(size) if steps % size == 0 else arith.minsi(index(size), rest)
+                first = integers.muli(block, index(size))
+                rest = integers.subi(index(steps), first)
+                count = index(size) if steps % size == 0 else integers.minsi(index(size), rest)
                 with loop(self.count) as number:
                     tile = self._tile(number)
                     with self._where_met(tile, inside):
@@ -210,11 +211,11 @@ class _Rows:
                 continue
             first, end = self.body.rows.taps(tile, tap)
             above = arith.cmpi(arith.CmpIPredicate.sge, value, first)
-            both = arith.andi(above, arith.cmpi(arith.CmpIPredicate.slt, value, end))
-            met = both if met is None else arith.andi(met, both)
+            both = integers.andi(above, arith.cmpi(arith.CmpIPredicate.slt, value, end))
+            met = both if met is None else integers.andi(met, both)
         if self.body.absent is not None:
             present = self.body.absent.is_present(self._weights(inside))
-            met = present if met is None else arith.andi(met, present)
+            met = present if met is None else integers.andi(met, present)
         if met is None:
             yield
             return
@@ -230,11 +231,11 @@ class _Rows:
         tiles = min(self.body.rows.tiles, ROW_TILES)
         share = _tiles(steps * tile.columns, line * tiles)
         size = ir.MemRefType(self.body.panels.value.type).shape[0]
-        start = arith.addi(panel, index(steps * tile.columns))
-        start = arith.addi(start, arith.muli(number, index(share * line)))
+        start = integers.addi(panel, index(steps * tile.columns))
+        start = integers.addi(start, integers.muli(number, index(share * line)))
         with loop(share) as each:
-            place = arith.addi(start, arith.muli(each, index(line)))
-            prefetch(self.body.panels, arith.minsi(place, index(size - 1)))
+            place = integers.addi(start, integers.muli(each, index(line)))
+            prefetch(self.body.panels, integers.minsi(place, index(size - 1)))
 
     def _finish(self, strip: ir.Value) -> None:
         tile = self._plan.tile
@@ -244,10 +245,10 @@ class _Rows:
             built = scf.ForOp(*self.body.rows.written(self._tile(number)), index(1))
             with ir.InsertionPoint(built.body):
                 row = built.induction_variable
-                slot = arith.muli(number, index(tile.rows * tile.columns))
-                slot = arith.addi(slot, arith.muli(row, index(tile.columns)))
+                slot = integers.muli(number, index(tile.rows * tile.columns))
+                slot = integers.addi(slot, integers.muli(row, index(tile.columns)))
                 for vector in range(tile.vectors):
-                    place = arith.addi(slot, index(vector * tile.lanes))
+                    place = integers.addi(slot, index(vector * tile.lanes))
                     put(emit("vector.load", [strip, place], kind), row, vector)
                 scf.YieldOp([])
 
@@ -266,12 +267,12 @@ class _Rows:
 
     def _slots(self, number: ir.Value, count: int) -> list[ir.Value]:
         lanes = self._plan.tile.lanes
-        start = arith.muli(number, index(count * lanes))
-        return [arith.addi(start, index(each * lanes)) for each in range(count)]
+        start = integers.muli(number, index(count * lanes))
+        return [integers.addi(start, index(each * lanes)) for each in range(count)]
 
     def _tile(self, number: ir.Value) -> ir.Value:
         """The number of a tile of the block among all."""
-        return arith.addi(self.first, number)
+        return integers.addi(self.first, number)
 
     def _put(self, tile: ir.Value) -> Put:
         rows = self.body.rows
@@ -334,11 +335,11 @@ class _Rows:
         nest = self._plan.nest
         image = nest.inputs[self._plan.image]
         panel = self._weights(inside)
-        panel = arith.addi(panel, arith.muli(first, index(self._plan.tile.columns)))
+        panel = integers.addi(panel, integers.muli(first, index(self._plan.tile.columns)))
         step = image.strides[self.body._reductions[-1]]
-        base = plus(offset(image, self._outside | inside), arith.muli(first, index(step)))
+        base = plus(offset(image, self._outside | inside), integers.muli(first, index(step)))
         sources = self.body.rows.sources(self.body.rows.start(tile))
-        return [panel, *(arith.addi(base, source) for source in sources)]
+        return [panel, *(integers.addi(base, source) for source in sources)]
 
     def _run(
         self, places: Sequence[ir.Value], count: ir.Value, sums: Sequence[ir.Value]
@@ -351,15 +352,15 @@ class _Rows:
         built = scf.ForOp(index(0), count, index(1), list(sums))
         with ir.InsertionPoint(built.body):
             number = built.induction_variable
-            weights = arith.addi(places[0], arith.muli(number, index(tile.columns)))
+            weights = integers.addi(places[0], integers.muli(number, index(tile.columns)))
             factors = [
                 emit("vector.load", [self.body.panels.value, _moved(weights, v * tile.lanes)], kind)
                 for v in range(tile.vectors)
             ]
-            along = arith.muli(number, index(step))
+            along = integers.muli(number, index(step))
             results = []
             for row in range(tile.rows):
-                x = broadcast(load(image, arith.addi(places[1 + row], along)), tile.lanes)
+                x = broadcast(load(image, integers.addi(places[1 + row], along)), tile.lanes)
                 for vector, factor in enumerate(factors):
                     pair = [x, factor] if self._plan.image == 0 else [factor, x]
                     running = built.inner_iter_args[row * tile.vectors + vector]
@@ -370,7 +371,7 @@ class _Rows:
 
 
 def _moved(start: ir.Value, distance: int) -> ir.Value:
-    return arith.addi(start, index(distance)) if distance else start
+    return integers.addi(start, index(distance)) if distance else start
 
 
 def _tiles(extent: int, size: int) -> int:

@@ -11,12 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from torch_mlir.dialects import arith
-
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.convolution_plan import ConvolutionPlan
 from xyntra.passes.lower.cpu.position_groups import PositionGroups, Run
 from xyntra.passes.lower.cpu.tile_epilogue import Row, TileEpilogue
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import (
     Position,
@@ -107,7 +106,7 @@ class _Ordered:
         if self.table is not None:
             return [load(self.table, _moved(start, row)) for row in rows]
         stride = self.plan.row_stride or 0
-        first = arith.muli(start, index(stride))
+        first = integers.muli(start, index(stride))
         return [_moved(first, row * stride) for row in rows]
 
     def taps(self, tile: ir.Value, loop: int) -> tuple[ir.Value, ir.Value]:
@@ -117,9 +116,9 @@ class _Ordered:
         return True
 
     def written(self, tile: ir.Value) -> tuple[ir.Value, ir.Value]:
-        nominal = arith.muli(tile, index(self.plan.tile.rows))
+        nominal = integers.muli(tile, index(self.plan.tile.rows))
         # Rows that the last tile shares with the one before are done there.
-        return arith.subi(nominal, self.start(tile)), index(self.plan.tile.rows)
+        return integers.subi(nominal, self.start(tile)), index(self.plan.tile.rows)
 
     def put(
         self, epilogue: TileEpilogue, position: Position, start: ir.Value, column: ir.Value
@@ -160,7 +159,7 @@ class _Grouped:
         return self.groups.tiles(self.plan.tile.rows)
 
     def start(self, tile: ir.Value) -> ir.Value:
-        return arith.muli(tile, index(self.plan.tile.rows))
+        return integers.muli(tile, index(self.plan.tile.rows))
 
     def sources(self, start: ir.Value) -> list[ir.Value]:
         return [load(self.starts, _moved(start, row)) for row in range(self.plan.tile.rows)]
@@ -183,7 +182,7 @@ class _Grouped:
         known: dict[int, Put] = {}
 
         def at(row: Row) -> Put:
-            place = _moved(start, row) if isinstance(row, int) else arith.addi(start, row)
+            place = _moved(start, row) if isinstance(row, int) else integers.addi(start, row)
             number = load(self.numbers, place)
             return epilogue.at(position | {self.plan.row: number}, column)
 
@@ -198,7 +197,7 @@ class _Grouped:
         return write
 
     def _place(self, tile: ir.Value, field: int) -> ir.Value:
-        return _moved(arith.muli(tile, index(2 * len(self.groups.runs) + 1)), field)
+        return _moved(integers.muli(tile, index(2 * len(self.groups.runs) + 1)), field)
 
     def _fill(self) -> None:
         """Fill the tables, group by group."""
@@ -209,60 +208,60 @@ class _Grouped:
         def group(position: Position) -> None:
             fields = [
                 [
-                    load(table, _moved(arith.muli(position[number], index(_RUN_FIELDS)), field))
+                    load(table, _moved(integers.muli(position[number], index(_RUN_FIELDS)), field))
                     for field in range(_RUN_FIELDS)
                 ]
                 for number, table in enumerate(runs)
             ]
             tile = load(filled, index(0))
-            store(arith.addi(tile, self._fill_group(fields, tile)), filled, index(0))
+            store(integers.addi(tile, self._fill_group(fields, tile)), filled, index(0))
 
         nested_loops([(n, len(each)) for n, each in enumerate(self.groups.runs)], {}, group)
 
     def _fill_group(self, runs: Sequence[Sequence[ir.Value]], tile: ir.Value) -> ir.Value:
         """Fill in a group from the number `tile` on; returns its number of tiles."""
         height = self.plan.tile.rows
-        first = arith.muli(tile, index(height))
-        sizes = [arith.subi(end, begin) for begin, end, *_ in runs]
+        first = integers.muli(tile, index(height))
+        sizes = [integers.subi(end, begin) for begin, end, *_ in runs]
 
         def fill(position: Position) -> None:
             place = index(0)
             for number, size in enumerate(sizes):
-                place = arith.addi(arith.muli(place, size), position[number])
-            at = {n: arith.addi(run[0], position[n]) for n, run in enumerate(runs)}
+                place = integers.addi(integers.muli(place, size), position[number])
+            at = {n: integers.addi(run[0], position[n]) for n, run in enumerate(runs)}
             row, start = _row(self.plan, at)
-            place = arith.addi(first, place)
+            place = integers.addi(first, place)
             store(start, self.starts, place)
             store(row, self.numbers, place)
 
         nested_loops(list(enumerate(sizes)), {}, fill)
         count = index(1)
         for size in sizes:
-            count = arith.muli(count, size)
-        tiles = arith.divui(arith.addi(count, index(height - 1)), index(height))
-        self._fill_up(arith.addi(first, count), arith.muli(tiles, index(height)), count)
+            count = integers.muli(count, size)
+        tiles = integers.divui(integers.addi(count, index(height - 1)), index(height))
+        self._fill_up(integers.addi(first, count), integers.muli(tiles, index(height)), count)
         with loop(tiles) as number:
-            place = self._place(arith.addi(tile, number), 0)
+            place = self._place(integers.addi(tile, number), 0)
             fields = [each for run in runs for each in run[2:]]
-            left = arith.subi(count, arith.muli(number, index(height)))
-            for field, value in enumerate([*fields, arith.minsi(left, index(height))]):
+            left = integers.subi(count, integers.muli(number, index(height)))
+            for field, value in enumerate([*fields, integers.minsi(left, index(height))]):
                 store(value, self.tables, _moved(place, field))
         return tiles
 
     def _fill_up(self, end: ir.Value, rows: ir.Value, count: ir.Value) -> None:
         """Repeat the row before `end` until the group has as many as `rows`."""
-        last = arith.subi(end, index(1))
-        with loop(arith.subi(rows, count)) as number:
+        last = integers.subi(end, index(1))
+        with loop(integers.subi(rows, count)) as number:
             for table in (self.starts, self.numbers):
-                store(load(table, last), table, arith.addi(end, number))
+                store(load(table, last), table, integers.addi(end, number))
 
 
 def _row(plan: ConvolutionPlan, position: Position) -> tuple[ir.Value, ir.Value]:
     """The number of a position, and how far it is from the first one in the image."""
     row = start = index(0)
     for number, (each, stride) in enumerate(plan.rows):
-        row = arith.addi(arith.muli(row, index(each.extent)), position[number])
-        start = plus(start, arith.muli(position[number], index(stride)))
+        row = integers.addi(integers.muli(row, index(each.extent)), position[number])
+        start = plus(start, integers.muli(position[number], index(stride)))
     return row, start
 
 
@@ -281,4 +280,4 @@ def _table(size: int) -> Access:
 
 
 def _moved(start: ir.Value, distance: int) -> ir.Value:
-    return arith.addi(start, index(distance)) if distance else start
+    return integers.addi(start, index(distance)) if distance else start

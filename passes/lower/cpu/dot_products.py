@@ -10,6 +10,7 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.nests import integers
 
 __all__ = ["KINDS", "DotProduct", "dot_product"]
 
@@ -55,14 +56,14 @@ class DotProduct:
         lanes = ir.VectorType(total.type).shape[0]
         if self.kind == "pmaddwd":
             name = f"llvm.x86.{_PMADDWD[lanes]}"
-            return arith.addi(total, _intrinsic(name, [signed, unsigned], total.type))
+            return integers.addi(total, _intrinsic(name, [signed, unsigned], total.type))
         if self.kind == "vnni":
             instruction = "vpdpwssd" if self.group == 2 else "vpdpbusd"
             name = f"llvm.x86.avx512.{instruction}.{32 * lanes}"
             return _intrinsic(name, [total, unsigned, signed], total.type)
         first = "arith.extsi" if self.group == 2 else "arith.extui"
         products = [
-            arith.muli(
+            integers.muli(
                 self._every(unsigned, number, first, total.type),
                 self._every(signed, number, "arith.extsi", total.type),
             )

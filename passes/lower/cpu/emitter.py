@@ -8,6 +8,8 @@ choices stand in the IR as `xyntra.schedule` of the nest, whose neighbours have 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
@@ -23,6 +25,7 @@ from xyntra.passes.lower.cpu.told import (
 )
 from xyntra.passes.lower.nests.kernel_function import operations_named
 from xyntra.passes.lower.nests.loop_builder import PARALLEL
+from xyntra.passes.lower.nests.shared_constants import shared_constants
 from xyntra.passes.lower.nests.taken import NOTHING_TAKEN, Taken
 
 __all__ = [
@@ -33,11 +36,14 @@ __all__ = [
     "TileChoices",
     "check_tile",
     "checked_choices",
+    "checked_schedules",
     "emit_scheduled",
     "require",
 ]
 
 ESTIMATED = -1
+_are_checked: ContextVar[bool] = ContextVar("_are_checked", default=False)
+_TOP = ("func.func", "builtin.module")
 _MOST_HELD = 64  # vectors of a tile, twice the registers of any processor
 
 
@@ -170,6 +176,16 @@ def check_tile(
     require(divides, place, "tile", tile, f"only divisors of {columns} columns are allowed here")
 
 
+@contextmanager
+def checked_schedules() -> Iterator[None]:
+    """Let `emit_scheduled` believe schedules, which `schedule-nests` has just made or checked."""
+    token = _are_checked.set(True)
+    try:
+        yield
+    finally:
+        _are_checked.reset(token)
+
+
 def emit_scheduled(module: ir.Operation, stage: Stage) -> None:
     """Replace the nests below `module` whose schedule names an emitter of `stage`.
 
@@ -186,11 +202,15 @@ def emit_scheduled(module: ir.Operation, stage: Stage) -> None:
         place = stage.find(op, NOTHING_TAKEN)
         if place is None:
             raise bad_schedule(op, f"{emitter.name} makes no code of this")
-        choices = checked_choices(place, schedule, emitter)
+        if _are_checked.get():
+            choices = read_choices(op, schedule, emitter.choices)
+        else:
+            choices = checked_choices(place, schedule, emitter)
         group = emitter.group(place, choices)
         block = group[-1].block
         before = set(_loops(block)) if choices.shared != ESTIMATED else set()
-        with op.context, op.location, ir.InsertionPoint(group[-1]):
+        where = ir.InsertionPoint(group[-1])
+        with op.context, op.location, shared_constants(_outermost(op).block), where:
             emitter.emit(place, choices)
         if choices.shared != ESTIMATED:
             for loop in _loops(block):
@@ -198,6 +218,13 @@ def emit_scheduled(module: ir.Operation, stage: Stage) -> None:
                     told_loops(choices.shared, choices.grain).attach(loop)
         for each in reversed(group):
             each.erase()
+
+
+def _outermost(op: ir.Operation) -> ir.Operation:
+    """Return what holds `op` right in the body of a function, or `op` itself."""
+    while (parent := op.parent) is not None and not parent.operation.name.startswith(_TOP):
+        op = parent.operation
+    return op
 
 
 def _loops(block: ir.Block) -> list[ir.Operation]:

@@ -23,6 +23,7 @@ from xyntra.passes.cloning import repeat
 from xyntra.passes.lower.cpu.gather_plan import GatherChoices, GatherPlan, Kind, Reuse, Separable
 from xyntra.passes.lower.cpu.streams import Streams
 from xyntra.passes.lower.cpu.table_runs import longest_run
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.kernel_function import terminator
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import (
@@ -94,9 +95,9 @@ class GatheredRows:
         first, end = longest_run(self.table, self.plan.extent)
         column = load(self.table, plus(index(self.table.offset), first))
         step = arith.index_cast(ir.IndexType.get(), column)
-        run = _Run(first, end, arith.subi(step, first))
+        run = _Run(first, end, integers.subi(step, first))
         least = index(max(self.lanes, self.plan.extent // 2))
-        is_long = arith.cmpi(arith.CmpIPredicate.sge, arith.subi(end, first), least)
+        is_long = arith.cmpi(arith.CmpIPredicate.sge, integers.subi(end, first), least)
         branch = scf.IfOp(is_long, has_else=True)
         for block, body in (
             (branch.then_block, lambda place: self._row_with_run(place, run)),
@@ -118,10 +119,12 @@ class GatheredRows:
         single, together = replace(self, lanes=1), replace(self, ahead=run.ahead)
         with loop(run.first) as number:
             at(single, number)
-        with loop(arith.ceildivui(arith.subi(run.end, run.first), index(self.lanes))) as number:
-            start = plus(run.first, arith.muli(number, index(self.lanes)))
-            at(together, arith.minsi(start, arith.subi(run.end, index(self.lanes))))
-        with loop(arith.subi(index(self.plan.extent), run.end)) as number:
+        with loop(
+            integers.ceildivui(integers.subi(run.end, run.first), index(self.lanes))
+        ) as number:
+            start = plus(run.first, integers.muli(number, index(self.lanes)))
+            at(together, integers.minsi(start, integers.subi(run.end, index(self.lanes))))
+        with loop(integers.subi(index(self.plan.extent), run.end)) as number:
             at(single, plus(run.end, number))
 
     def _row(self, position: Position) -> None:
@@ -195,7 +198,7 @@ class GatheredRows:
                 # Of a step, the start of the row.
                 steps = nest.indices[ir.IntegerAttr(op.attributes["dim"]).value]
                 parts = [
-                    arith.muli(position[n], index(s))
+                    integers.muli(position[n], index(s))
                     for n, s in enumerate(steps)
                     if s and n in position
                 ]
@@ -241,10 +244,10 @@ class GatheredRows:
             step = access.strides[self.plan.lane]
             if step == 1 or self.plan.element is not None:
                 return _load(access.value, plus(row, start), self.lanes)
-            first = plus(row, arith.muli(start, index(step)))
+            first = plus(row, integers.muli(start, index(step)))
             return _gather(access.value, first, _multiples(step, self.lanes), self.lanes)
         copies = self.plan.repeats
-        place = plus(row, arith.divui(start, index(copies)))
+        place = plus(row, integers.divui(start, index(copies)))
         elements = _load(access.value, place, self.lanes // copies)
         mask = ir.DenseI64ArrayAttr.get([lane // copies for lane in range(self.lanes)])
         kind = ir.VectorType.get([self.lanes], access.element_type)
@@ -273,7 +276,7 @@ class GatheredRows:
         flat = self.flat[memory]
         steps, _ = ir.MemRefType(memory.type).get_strides_and_offset()
         known = [
-            arith.muli(uniform.get(place, place), index(step))
+            integers.muli(uniform.get(place, place), index(step))
             for place, step, kind in zip(places, steps, kinds, strict=True)
             if kind is not Kind.LANES
         ]
@@ -319,7 +322,7 @@ class GatheredRows:
         memory, *places = op.operands
         steps, _ = ir.MemRefType(memory.type).get_strides_and_offset()
         parts = [
-            arith.muli(uniform.get(place, place), index(step))
+            integers.muli(uniform.get(place, place), index(step))
             for place, step in zip(places[:-1], steps, strict=False)
         ]
         return plus(index(0), *parts)
@@ -403,7 +406,7 @@ def _near(base: ir.Value, places: ir.Value, lanes: int) -> tuple[ir.Value, ir.Va
     if ir.VectorType(places.type).element_type != i32:
         return base, places
     start = broadcast(emit("arith.index_cast", [base], i32), lanes)
-    return index(0), emit("arith.addi", [places, start], places.type)
+    return index(0), emit("integers.addi", [places, start], places.type)
 
 
 def _multiples(step: int, lanes: int) -> ir.Value:
@@ -428,7 +431,7 @@ def _scaled(places: ir.Value, step: int, lanes: int) -> ir.Value:
         kind,
         value=ir.DenseElementsAttr.get_splat(kind, ir.IntegerAttr.get(kind.element_type, step)),
     )
-    return emit("arith.muli", [places, factor], kind)
+    return emit("integers.muli", [places, factor], kind)
 
 
 def _added(left: ir.Value, right: ir.Value) -> ir.Value:
@@ -438,4 +441,4 @@ def _added(left: ir.Value, right: ir.Value) -> ir.Value:
             each if each.type == kind else emit("arith.extsi", [each], kind)
             for each in (left, right)
         )
-    return emit("arith.addi", [left, right], left.type)
+    return emit("integers.addi", [left, right], left.type)

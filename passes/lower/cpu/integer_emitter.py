@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torch_mlir.dialects import arith, scf
+from torch_mlir.dialects import scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
@@ -22,6 +22,7 @@ from xyntra.passes.lower.cpu.integer_shape import Shape
 from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
 from xyntra.passes.lower.cpu.tile_plan import TilePlan
 from xyntra.passes.lower.cpu.tile_writer import Tile, TileWriter
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.loop_builder import (
     Position,
@@ -130,8 +131,8 @@ class IntegerEmitter:
     def _blocks(self, state: _State, position: Position) -> None:
         blocks = state.blocks
         with loop(blocks.count, parallel=True) as number:
-            first = arith.muli(number, index(blocks.size))
-            size = arith.minsi(index(blocks.size), arith.subi(index(blocks.extent), first))
+            first = integers.muli(number, index(blocks.size))
+            size = integers.minsi(index(blocks.size), integers.subi(index(blocks.extent), first))
             if blocks.of_rows:
                 if not state.rows.copy.is_prepared:
                     state.rows.fill(self._own(position), first, size)
@@ -141,7 +142,7 @@ class IntegerEmitter:
                     state.columns.fill(
                         self._own(position),
                         size,
-                        lambda tile: self._first_column(arith.addi(first, tile)),
+                        lambda tile: self._first_column(integers.addi(first, tile)),
                     )
                 rows = index(self.product.rows.extent)
                 self._tiles(state, position, _Part(index(0), rows, first, size))
@@ -151,21 +152,21 @@ class IntegerEmitter:
         row_key, height = len(self.product.outer), self.shape.rows * state.writer.tiles
         writer = state.writer
         with loop(part.tiles, parallel=True) as tile:
-            number_of_all = arith.addi(part.first_tile, tile)
+            number_of_all = integers.addi(part.first_tile, tile)
             column = self._first_column(number_of_all)
             panel = number_of_all if state.columns.is_whole else tile
-            strips = arith.divui(arith.addi(part.rows, index(height - 1)), index(height))
+            strips = integers.divui(integers.addi(part.rows, index(height - 1)), index(height))
             with loop(strips) as strip:
-                start = arith.muli(strip, index(height))
-                size = arith.minsi(index(height), arith.subi(part.rows, start))
-                rounded = arith.addi(size, index(self.shape.rows - 1))
-                with loop(arith.divui(rounded, index(self.shape.rows))) as number:
-                    row = arith.addi(start, arith.muli(number, index(self.shape.rows)))
-                    row = arith.minsi(row, arith.subi(part.rows, index(self.shape.rows)))
+                start = integers.muli(strip, index(height))
+                size = integers.minsi(index(height), integers.subi(part.rows, start))
+                rounded = integers.addi(size, index(self.shape.rows - 1))
+                with loop(integers.divui(rounded, index(self.shape.rows))) as number:
+                    row = integers.addi(start, integers.muli(number, index(self.shape.rows)))
+                    row = integers.minsi(row, integers.subi(part.rows, index(self.shape.rows)))
                     in_all = plus(part.first_row, row)
                     place = position | {row_key: in_all}
                     sums = self._sums(state, in_all if state.rows.is_whole else row, panel)
-                    writer.write(Tile(place, column, arith.subi(row, start)), sums)
+                    writer.write(Tile(place, column, integers.subi(row, start)), sums)
                 at = position | {row_key: plus(part.first_row, start)}
                 writer.finish(at, column, size)
 
@@ -173,7 +174,7 @@ class IntegerEmitter:
         shape, start = self.shape, state.columns.start(tile)
         first = self._first_sums(state.columns, tile)
         initial = [first[vector] for _ in range(shape.rows) for vector in range(shape.vectors)]
-        rows = [arith.addi(row, index(number)) for number in range(shape.rows)]
+        rows = [integers.addi(row, index(number)) for number in range(shape.rows)]
         built = carrying_loop(state.columns.copy.depth // self.dot.group, initial)
         with ir.InsertionPoint(built.body):
             group = built.induction_variable
@@ -201,7 +202,7 @@ class IntegerEmitter:
         start = broadcast(self.initial, shape.lanes)
         if columns.sums is None:
             return [start] * shape.vectors
-        first = arith.muli(tile, index(shape.columns))
+        first = integers.muli(tile, index(shape.columns))
         # Flipping added 128 to signed rows, and took it from unsigned ones.
         factor = 128 if self.product.rows.narrow.is_unsigned else -128
         word = self.initial.type
@@ -210,7 +211,7 @@ class IntegerEmitter:
         for vector in range(shape.vectors):
             place = plus(first, index(vector * shape.lanes))
             sums = emit("vector.load", [columns.sums.value, place], start.type)
-            found.append(arith.addi(start, arith.muli(sums, broadcast(by, shape.lanes))))
+            found.append(integers.addi(start, integers.muli(sums, broadcast(by, shape.lanes))))
         return found
 
 

@@ -11,12 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import gcd
 
-from torch_mlir.dialects import arith
-
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.dot_products import DotProduct
 from xyntra.passes.lower.cpu.integer_product import Factor, Product
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import (
     Position,
@@ -86,7 +85,7 @@ class Copy:
         """Return the number of the reduction's step."""
         total = index(0)
         for number, extent in self.reductions:
-            total = arith.addi(arith.muli(total, index(extent)), steps[number])
+            total = integers.addi(integers.muli(total, index(extent)), steps[number])
         return total
 
     def place(self, number: ir.Value) -> ir.Value:
@@ -94,9 +93,9 @@ class Copy:
         total, access = index(0), self.factor.access
         for position in reversed(range(len(self.factor.loops))):
             loop_number, extent = self.factor.loops[position], index(self.factor.extents[position])
-            step = arith.remui(number, extent) if position else number
-            total = plus(total, arith.muli(step, index(access.strides[loop_number])))
-            number = arith.divui(number, extent) if position else number
+            step = integers.remui(number, extent) if position else number
+            total = plus(total, integers.muli(step, index(access.strides[loop_number])))
+            number = integers.divui(number, extent) if position else number
         return total
 
     def widened(self, value: ir.Value) -> ir.Value:
@@ -112,7 +111,7 @@ class Copy:
         number = ir.IntegerAttr.get(self.element, -128)
         if isinstance(kind, ir.VectorType):
             number = ir.DenseElementsAttr.get_splat(kind, number)
-        return arith.xori(value, emit("arith.constant", [], kind, value=number))
+        return integers.xori(value, emit("arith.constant", [], kind, value=number))
 
 
 @dataclass(frozen=True)
@@ -151,8 +150,8 @@ class RowPanel:
         copy, access = self.copy, self.copy.factor.access
         *around, (inner, extent) = copy.reductions
         with loop(count, parallel=True) as row:
-            start = plus(offset(access, position), copy.place(arith.addi(first, row)))
-            target = arith.muli(row, index(self.stride))
+            start = plus(offset(access, position), copy.place(integers.addi(first, row)))
+            target = integers.muli(row, index(self.stride))
 
             def copy_run(steps: Position) -> None:
                 place = plus(start, _moved(access, steps))
@@ -169,19 +168,19 @@ class RowPanel:
         kind = ir.VectorType.get([_CHUNK], access.element_type)
         if chunks:
             with loop(chunks) as number:
-                moved = arith.muli(number, index(_CHUNK))
+                moved = integers.muli(number, index(_CHUNK))
                 values = emit("vector.load", [access.value, plus(place, moved)], kind)
                 _store_vector(self.copy.widened(values), self.memory, plus(to, moved))
         if extent > chunks * _CHUNK:
             with loop(extent - chunks * _CHUNK) as number:
                 step = plus(number, index(chunks * _CHUNK))
-                value = load(access, plus(place, arith.muli(step, index(stride))))
+                value = load(access, plus(place, integers.muli(step, index(stride))))
                 store(self.copy.widened(value), self.memory, plus(to, step))
 
     def read(self, row: ir.Value, group: ir.Value, lanes: int) -> ir.Value:
         """Return one group of a row, repeated in every one of `lanes` lanes."""
         size = self.copy.dot.group
-        place = plus(arith.muli(row, index(self.stride)), arith.muli(group, index(size)))
+        place = plus(integers.muli(row, index(self.stride)), integers.muli(group, index(size)))
         kind = ir.VectorType.get([size], self.copy.element)
         values = emit("vector.load", [self.memory.value, place], kind)
         word = ir.VectorType.get([1], ir.IntegerType.get_signless(32))
@@ -248,7 +247,7 @@ class ColumnPanels:
 
     def start(self, tile: ir.Value) -> ir.Value:
         """Return where the panel of a tile starts."""
-        return arith.muli(tile, index(self.size))
+        return integers.muli(tile, index(self.size))
 
     def fill(
         self,
@@ -268,7 +267,7 @@ class ColumnPanels:
             first, target = first_column(tile), self.start(tile)
             run = self._run()
             if run > 1:
-                firsts = [arith.addi(first, index(n)) for n in range(0, self.columns, run)]
+                firsts = [integers.addi(first, index(n)) for n in range(0, self.columns, run)]
                 self._copy_groups([plus(start, self.copy.place(n)) for n in firsts], run, target)
             else:
                 self._copy_columns(start, first, target)
@@ -296,9 +295,9 @@ class ColumnPanels:
         kind = ir.VectorType.get([run], access.element_type)
 
         def copy_group(steps: Position) -> None:
-            steps = steps | {inner: arith.muli(steps[inner], index(group))}
+            steps = steps | {inner: integers.muli(steps[inner], index(group))}
             moved = _moved(access, steps)
-            to = plus(target, arith.muli(copy.flat(steps), index(self.columns)))
+            to = plus(target, integers.muli(copy.flat(steps), index(self.columns)))
             for number, place in enumerate(places):
                 starts = [
                     plus(place, moved, index(step * access.strides[inner])) for step in range(group)
@@ -312,12 +311,14 @@ class ColumnPanels:
     def _copy_columns(self, start: ir.Value, first: ir.Value, target: ir.Value) -> None:
         copy, access, group = self.copy, self.copy.factor.access, self.copy.dot.group
         with loop(self.columns) as column:
-            source = plus(start, copy.place(arith.addi(first, column)))
-            to = plus(target, arith.muli(column, index(group)))
+            source = plus(start, copy.place(integers.addi(first, column)))
+            to = plus(target, integers.muli(column, index(group)))
 
             def place_of(step: ir.Value) -> ir.Value:
-                whole = arith.muli(arith.divui(step, index(group)), index(self.columns * group))
-                return plus(to, whole, arith.remui(step, index(group)))
+                whole = integers.muli(
+                    integers.divui(step, index(group)), index(self.columns * group)
+                )
+                return plus(to, whole, integers.remui(step, index(group)))
 
             def copy_one(steps: Position) -> None:
                 value = load(access, plus(source, _moved(access, steps)))
@@ -333,22 +334,22 @@ class ColumnPanels:
         is_unsigned = self.copy.factor.narrow.is_unsigned
         start, group = self.start(tile), self.copy.dot.group
         with loop(self.columns) as column:
-            place = plus(arith.muli(tile, index(self.columns)), column)
+            place = plus(integers.muli(tile, index(self.columns)), column)
             store(_zero(word), sums, place)
             with loop(self.copy.depth // group) as number:
-                at = arith.muli(arith.muli(number, index(self.columns)), index(group))
-                at = plus(start, at, arith.muli(column, index(group)))
+                at = integers.muli(integers.muli(number, index(self.columns)), index(group))
+                at = plus(start, at, integers.muli(column, index(group)))
                 total = load(sums, place)
                 for step in range(group):
                     value = load(self.memory, plus(at, index(step)))
                     name = "arith.extui" if is_unsigned else "arith.extsi"
-                    total = arith.addi(total, emit(name, [value], word))
+                    total = integers.addi(total, emit(name, [value], word))
                 store(total, sums, place)
 
     def read(self, start: ir.Value, group: ir.Value, first: int, lanes: int) -> ir.Value:
         """Return one group of each of `lanes` columns from number `first` of a tile on."""
         size = self.copy.dot.group
-        place = plus(start, arith.muli(group, index(self.columns * size)), index(first * size))
+        place = plus(start, integers.muli(group, index(self.columns * size)), index(first * size))
         kind = ir.VectorType.get([lanes * size], self.copy.element)
         return emit("vector.load", [self.memory.value, place], kind)
 
@@ -360,7 +361,7 @@ def _flat(memory: ir.Value) -> Access:
 def _moved(access: Access, steps: Position) -> ir.Value:
     total = index(0)
     for number, step in steps.items():
-        total = plus(total, arith.muli(step, index(access.strides[number])))
+        total = plus(total, integers.muli(step, index(access.strides[number])))
     return total
 
 

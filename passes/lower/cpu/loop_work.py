@@ -59,13 +59,12 @@ class LoopWork:
         return self._bodies[loop]
 
 
-def unfinished_share(block: ir.Block) -> float:
+def unfinished_share(block: ir.Block, known: LoopWork) -> float:
     """Estimate the share of the time that takes what LLVM should vectorise or unroll, if it is not.
 
     Those are innermost loops that store, or carry, something else than vectors, and short ones of
     a number of steps that is computed, such as those over the taps of a window at an edge.
     """
-    known = LoopWork()
     total = sum(known.of(view.operation) for view in block.operations)
     alone = _ALONE * _unfinished_work(block, known)
     return alone / max(total + alone, 1.0)

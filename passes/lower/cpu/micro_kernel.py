@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from torch_mlir.dialects import arith, scf
+from torch_mlir.dialects import scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.tile_plan import TilePlan
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.loop_builder import (
     Position,
@@ -96,7 +97,9 @@ class MicroKernel:
         built = carrying_loop(extent, sums)
         with ir.InsertionPoint(built.body):
             step = built.induction_variable
-            inside = position | {loops[0]: step if steps is None else arith.addi(steps.first, step)}
+            inside = position | {
+                loops[0]: step if steps is None else integers.addi(steps.first, step)
+            }
             sums = list(built.inner_iter_args)
             scf.YieldOp(self._reduce(loops[1:], inside, operands, sums, None))
         return list(built.results)
@@ -135,7 +138,7 @@ class MicroKernel:
 
 
 def _moved(start: ir.Value, distance: int) -> ir.Value:
-    return arith.addi(start, index(distance)) if distance else start
+    return integers.addi(start, index(distance)) if distance else start
 
 
 def _load(access: Access, place: ir.Value, lanes: int, column: int) -> ir.Value:

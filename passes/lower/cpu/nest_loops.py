@@ -41,6 +41,7 @@ SCALAR_LOOPS = "scalar-loops"
 """The emitter whose loops LLVM is to vectorise."""
 _BETWEEN = VIEWS | {"arith.constant", "memref.alloc"}
 _BITS = 32
+_LONG_RUN = 4
 _BLOCKS = (512, 1024, 2048, 4096, 8192)
 
 
@@ -103,16 +104,9 @@ class _Run:
     @cached_property
     def longest(self) -> int:
         """How many nests share loops best: one that looks elements up is computed by itself."""
-        nests = [linear_nest(self.op, flat=False)]
-        if _gathers(self.op):
-            return 1
-        for op in self.operations[1:]:
-            if _gathers(op):
-                break
-            more = [*nests, linear_nest(op, flat=False)]
-            if not shared_loops(aligned(more)):
-                break
-            nests = more
+        alone = next((at for at, op in enumerate(self.operations) if _gathers(op)), None)
+        everything = [linear_nest(op, flat=False) for op in self.operations[: alone or None]]
+        nests = everything[:1] if alone == 0 else _longest_run(everything)
         return len(nests) if exchange_values(nests) else 1
 
     @cached_property
@@ -141,6 +135,21 @@ class _Run:
         require(0 < nests <= most, self, "nests", nests, f"allowed are 1 to {most}")
         fits = nests == 1 or self.shared(nests).count > 0
         require(fits, self, "nests", nests, "they share no loops")
+
+
+def _longest_run(everything: Sequence[LinearNest]) -> Sequence[LinearNest]:
+    """Return the first nests, as many as share loops."""
+    # Pieces of a concatenation mostly share loops all together: then no part of them is tried.
+    if len(everything) > _LONG_RUN and _share(everything[:2]) and _share(everything):
+        return everything
+    count = 1
+    while count < len(everything) and _share(everything[: count + 1]):
+        count += 1
+    return everything[:count]
+
+
+def _share(nests: Sequence[LinearNest]) -> bool:
+    return shared_loops(aligned(nests)) > 0
 
 
 def _sharing(nests: Sequence[LinearNest]) -> _Shared:

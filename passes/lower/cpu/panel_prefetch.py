@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torch_mlir.dialects import arith
-
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import index, loop
 
@@ -60,10 +59,10 @@ class PanelPrefetch:
         """Emit the share of tile `number`."""
         kind = ir.MemRefType(self.panels.value.type)
         line = _LINE_BYTES // ITEM_BYTES[str(kind.element_type)]
-        start = arith.addi(self.start, arith.muli(number, index(self.share * line)))
+        start = integers.addi(self.start, integers.muli(number, index(self.share * line)))
         with loop(self.share) as each:
-            place = arith.addi(start, arith.muli(each, index(line)))
-            _prefetch(self.panels.value, arith.minsi(place, index(kind.shape[0] - 1)))
+            place = integers.addi(start, integers.muli(each, index(line)))
+            _prefetch(self.panels.value, integers.minsi(place, index(kind.shape[0] - 1)))
 
 
 def _prefetch(memory: ir.Value, place: ir.Value) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torch_mlir.dialects import arith
-
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.tile_plan import TilePlan, column_run, transposed_loop
 from xyntra.passes.lower.cpu.transposed_squares import copy_square
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.loop_builder import (
     Position,
@@ -84,7 +83,7 @@ class Panels:
 
     def start(self, panel: ir.Value) -> ir.Value:
         """Return where a panel starts."""
-        return arith.muli(panel, index(self.size))
+        return integers.muli(panel, index(self.size))
 
     def fill(self, position: Position, block: Block) -> None:
         """Emit the loops that copy the columns of `block`, at `position` of the outer loops."""
@@ -116,9 +115,9 @@ class Panels:
         others = [(i, self.nest.loops[i].extent) for i in self.nest.reductions if i != inner]
 
         def copy(at: Position) -> None:
-            column = arith.muli(at[_COLUMN], index(lanes))
-            first = arith.addi(self._first_column(block, at[_PANEL]), column)
-            first = arith.muli(first, index(stride))
+            column = integers.muli(at[_COLUMN], index(lanes))
+            first = integers.addi(self._first_column(block, at[_PANEL]), column)
+            first = integers.muli(first, index(stride))
             start = plus(self.start(at[_PANEL]), column)
             # The last square overlaps the one before: its loop belongs to one thread.
             with loop(-(-extent // lanes)) as square:
@@ -138,7 +137,7 @@ class Panels:
         return all(abs(self.source.strides[number]) >= column for number in self.nest.reductions)
 
     def _first_column(self, block: Block, panel: ir.Value) -> ir.Value:
-        tile = arith.addi(block.first, panel)
+        tile = integers.addi(block.first, panel)
         return tile_start(tile, self.plan.columns, self.plan.extent(self.nest))
 
     def _copy(self, position: Position, block: Block, steps: Position) -> None:
@@ -148,10 +147,10 @@ class Panels:
             place = load(Access(self.places, 0, ()), column)
         else:
             stride = self.source.strides[self.plan.column_loops[-1]]
-            place = arith.addi(self._first_column(block, panel), column)
-            place = arith.muli(place, index(stride))
+            place = integers.addi(self._first_column(block, panel), column)
+            place = integers.muli(place, index(stride))
         place = plus(offset(self.source, position | inside), place)
-        column = arith.muli(column, index(self.run))
+        column = integers.muli(column, index(self.run))
         target = plus(self.start(panel), offset(self.first, inside), column)
         if self.run == 1:
             store(load(self.source, place), self.first, target)
@@ -164,30 +163,30 @@ class Panels:
     def _find_places(self, places: ir.Value, first: ir.Value) -> None:
         """Split the number of the first column of every run into the column loops."""
         with loop(self.plan.columns // self.run) as number:
-            rest = arith.addi(first, arith.muli(number, index(self.run)))
+            rest = integers.addi(first, integers.muli(number, index(self.run)))
             total = index(0)
             for column_loop in reversed(self.plan.column_loops):
                 extent = index(self.nest.loops[column_loop].extent)
                 stride = index(self.source.strides[column_loop])
-                total = arith.addi(total, arith.muli(arith.remui(rest, extent), stride))
-                rest = arith.divui(rest, extent)
+                total = integers.addi(total, integers.muli(integers.remui(rest, extent), stride))
+                rest = integers.divui(rest, extent)
             store(total, Access(places, 0, ()), number)
 
 
 def block_of(number: ir.Value, size: int, extent: int) -> Block:
     """Return block `number` of blocks of `size`, the last of which may be shorter."""
-    first = arith.muli(number, index(size))
+    first = integers.muli(number, index(size))
     if extent % size == 0:
         return Block(first, index(size))
-    return Block(first, arith.minsi(index(size), arith.subi(index(extent), first)))
+    return Block(first, integers.minsi(index(size), integers.subi(index(extent), first)))
 
 
 def even_block(number: ir.Value, count: int, extent: int) -> Block:
     """Return block `number` of `count` that differ by one at most, the larger ones first."""
     size, larger = divmod(extent, count)
     if not larger:
-        return Block(arith.muli(number, index(size)), index(size))
-    before = arith.minsi(number, index(larger))
-    first = arith.addi(arith.muli(number, index(size)), before)
-    one_more = arith.minsi(index(1), arith.subi(index(larger), before))
-    return Block(first, arith.addi(index(size), one_more))
+        return Block(integers.muli(number, index(size)), index(size))
+    before = integers.minsi(number, index(larger))
+    first = integers.addi(integers.muli(number, index(size)), before)
+    one_more = integers.minsi(index(1), integers.subi(index(larger), before))
+    return Block(first, integers.addi(index(size), one_more))

@@ -70,13 +70,13 @@ class _Plan:
         return sum(self.times)
 
 
-def choose_loops(block: ir.Block) -> list[Choice]:
+def choose_loops(block: ir.Block, known: LoopWork) -> list[Choice]:
     """The loops in `block` to share, none inside another one; those with a schedule as that says.
 
     Raises:
         CompileError: such a schedule cannot be followed.
     """
-    return list(_block_plan(block, LoopWork()).choices)
+    return list(_block_plan(block, known).choices)
 
 
 def _told(loop: ir.Operation, schedule: Schedule, known: LoopWork) -> _Plan:

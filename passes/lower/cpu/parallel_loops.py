@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
-from torch_mlir.dialects import arith, scf
+from torch_mlir.dialects import scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.captures import capture_values, move_private_buffers
+from xyntra.passes.lower.cpu.loop_work import LoopWork
 from xyntra.passes.lower.cpu.parallel_choice import Choice, choose_loops
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.kernel_function import (
     TASK,
     check_buffers,
@@ -49,15 +51,20 @@ class ParallelLoops:
         Raises:
             CompileError: the function is not a kernel on buffers, or a schedule is not legal.
         """
-        kernel = kernel_function(module)
-        check_buffers(kernel)
-        done = []
-        with module.context:
-            for number, choice in enumerate(choose_loops(entry_block(kernel))):
-                name = f"{function_name(kernel)}.parallel{number}"
-                done.append(_outline(module, kernel, choice, name))
-        for loop in done:
-            loop.erase()
+        share_loops(module, LoopWork())
+
+
+def share_loops(module: ir.Operation, known: LoopWork) -> None:
+    """As `parallel-loops`, with estimates of the kernel's loops that are there already."""
+    kernel = kernel_function(module)
+    check_buffers(kernel)
+    done = []
+    with module.context:
+        for number, choice in enumerate(choose_loops(entry_block(kernel), known)):
+            name = f"{function_name(kernel)}.parallel{number}"
+            done.append(_outline(module, kernel, choice, name))
+    for loop in done:
+        loop.erase()
 
 
 def _outline(module: ir.Operation, kernel: ir.Operation, choice: Choice, name: str) -> ir.Operation:
@@ -69,7 +76,7 @@ def _outline(module: ir.Operation, kernel: ir.Operation, choice: Choice, name: s
         block = entry_block(task)
         move_private_buffers(loop, terminator(block))
         _move_body(choice, block)
-        captured = capture_values(task)
+        captured = capture_values(task, loop)
         _finish_function(task, _read_only(kernel, captured))
         with ir.InsertionPoint(loop):
             operands = [index(0), index(prod(choice.extents)), *captured]
@@ -123,8 +130,8 @@ def _unravelled(number: ir.Value, extents: tuple[int, ...]) -> list[ir.Value]:
     if len(extents) == 1:
         return [number]
     rest = index(extents[-1])
-    outer = _unravelled(arith.divui(number, rest), extents[:-1])
-    return [*outer, arith.remui(number, rest)]
+    outer = _unravelled(integers.divui(number, rest), extents[:-1])
+    return [*outer, integers.remui(number, rest)]
 
 
 def _read_only(kernel: ir.Operation, captured: list[ir.Value]) -> list[bool]:

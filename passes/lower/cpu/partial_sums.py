@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from torch_mlir.dialects import arith, scf
+from torch_mlir.dialects import scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.tile_blocking import Blocking
 from xyntra.passes.lower.cpu.tile_plan import TilePlan
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.loop_builder import index
 from xyntra.passes.lower.nests.memrefs import allocate
 from xyntra.passes.lower.nests.vector_body import broadcast
@@ -39,8 +40,8 @@ class PartialSums:
 
     def start(self, column: ir.Value, row: ir.Value) -> ir.Value:
         """Return where a tile lies, given by its numbers in the block."""
-        tile = arith.addi(arith.muli(column, index(self.rows)), row)
-        return arith.muli(tile, index(self.plan.rows * self.plan.columns))
+        tile = integers.addi(integers.muli(column, index(self.rows)), row)
+        return integers.muli(tile, index(self.plan.rows * self.plan.columns))
 
     def resume(self, is_first: ir.Value, initial: ir.Value, start: ir.Value) -> list[ir.Value]:
         """Return the accumulators of a tile: `initial` in the first part, then what was saved."""
@@ -50,12 +51,12 @@ class PartialSums:
         with ir.InsertionPoint(branch.then_block):
             scf.YieldOp([broadcast(initial, lanes)] * count)
         with ir.InsertionPoint(branch.else_block):
-            places = [arith.addi(start, index(number * lanes)) for number in range(count)]
+            places = [integers.addi(start, index(number * lanes)) for number in range(count)]
             scf.YieldOp([emit("vector.load", [self.memory, place], kind) for place in places])
         return list(branch.results)
 
     def save(self, values: Sequence[ir.Value], start: ir.Value) -> None:
         """Store the accumulators of a tile."""
         for number, value in enumerate(values):
-            place = arith.addi(start, index(number * self.plan.lanes))
+            place = integers.addi(start, index(number * self.plan.lanes))
             ir.Operation.create("vector.store", operands=[value, self.memory, place])

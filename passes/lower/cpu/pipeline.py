@@ -13,17 +13,19 @@ from xyntra.passes.fallbacks import is_generic
 from xyntra.passes.lower.cpu.blocked_attention import BlockedAttention
 from xyntra.passes.lower.cpu.channel_reductions import ChannelReductions
 from xyntra.passes.lower.cpu.convolution_tiles import ConvolutionTiles
+from xyntra.passes.lower.cpu.emitter import checked_schedules
 from xyntra.passes.lower.cpu.emitters import STAGES, schedule_words
 from xyntra.passes.lower.cpu.integer_tiles import IntegerTiles
 from xyntra.passes.lower.cpu.library_functions import LibraryFunctions
 from xyntra.passes.lower.cpu.loop_order import LoopOrder
-from xyntra.passes.lower.cpu.loop_work import unfinished_share
+from xyntra.passes.lower.cpu.loop_work import LoopWork, unfinished_share
 from xyntra.passes.lower.cpu.machine import LoweringOptions
 from xyntra.passes.lower.cpu.nest_loops import SCALAR_LOOPS, NestLoops
 from xyntra.passes.lower.cpu.packed_entry import PackedEntry
-from xyntra.passes.lower.cpu.parallel_loops import ParallelLoops
+from xyntra.passes.lower.cpu.parallel_loops import share_loops
 from xyntra.passes.lower.cpu.register_tiles import RegisterTiles
 from xyntra.passes.lower.cpu.schedule_nests import ScheduleNests, schedules_of
+from xyntra.passes.lower.cpu.told import PARALLEL_LOOPS
 from xyntra.passes.lower.cpu.vector_scans import VectorScans
 from xyntra.passes.lower.cpu.window_tiles import WindowTiles
 from xyntra.passes.lower.cpu.winograd_tiles import WinogradTiles
@@ -48,21 +50,33 @@ from xyntra.passes.lower.nests.prepared_operands import prepared_bytes
 from xyntra.passes.lower.scratch_allocation import ScratchAllocation
 from xyntra.passes.lower.split_quotients import SplitQuotients
 from xyntra.passes.lower.strided_copies import StridedCopies
-from xyntra.passes.lower.upstream import WIDEN, bufferize, check_lowered, run_upstream
+from xyntra.passes.lower.upstream import (
+    WIDEN,
+    bufferize,
+    check_lowered,
+    operation_names,
+    run_upstream,
+)
 from xyntra.passes.math.expand_math import expand_classes, expand_math
 from xyntra.passes.registry import Pass
 
 _WORTH_FINISHING = 0.05
 """The share of the time, from which on LLVM vectorises and unrolls what emitters leave to it."""
-_CLEAN = "canonicalize,cse"  # drops the buffers that were replaced
+# Drops the buffers that were replaced. Code is as good when every operation is looked at after what
+# uses it, in half of the time, and there are no blocks to simplify yet.
+_CLEAN = "canonicalize{region-simplify=disabled top-down=false},cse"
 _LLVM = (
     "convert-linalg-to-loops,fold-memref-alias-ops,expand-strided-metadata,lower-affine,"
     "convert-vector-to-llvm,convert-scf-to-cf,convert-math-to-llvm,convert-math-to-libm,"
     "convert-vector-to-llvm,"  # calls of libm take vectors apart
     "convert-arith-to-llvm,convert-index-to-llvm,finalize-memref-to-llvm,"
     "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1},convert-cf-to-llvm,"
-    "convert-ub-to-llvm,reconcile-unrealized-casts,canonicalize,cse"
+    "convert-ub-to-llvm,reconcile-unrealized-casts,canonicalize{region-simplify=disabled},cse"
 )
+_OF_MATH = "convert-math-to-llvm,convert-math-to-libm,convert-vector-to-llvm,"
+_OF_LINALG = "convert-linalg-to-loops,"
+_TILES = frozenset({"convolution-tiles", "register-tiles", "window-tiles"})
+_BESIDE_TILES = frozenset({"vector-rows", PARALLEL_LOOPS})
 # On scalars in the bodies of linalg operations, then on tensors, then on buffers.
 _SCALARS: tuple[Pass, ...] = (FastMath(), DefinedArithmetic())
 _CONVERSIONS: tuple[Pass, ...] = (LibraryFunctions(), NarrowFloats(), DestinationPassing())
@@ -83,7 +97,6 @@ _EMITTERS: tuple[Pass, ...] = (
     RegisterTiles(),
     NestLoops(),
 )
-_MEMORY: tuple[Pass, ...] = (ScratchAllocation(), LoopOrder())
 
 
 @dataclass(frozen=True)
@@ -98,6 +111,7 @@ class LoweredKernel:
         schedules: how code was made of its nests, in order, then which loops threads share, in
             words such as "tiles rows 6".
         plain_loops: whether it has loops that LLVM should vectorise or unroll.
+        is_tiled: whether most of its work is in tiles of registers.
     """
 
     llvm_ir: str
@@ -106,6 +120,7 @@ class LoweredKernel:
     prepared_bytes: int = 0
     schedules: tuple[str, ...] = ()
     plain_loops: bool = True
+    is_tiled: bool = False
 
 
 def lower_kernel(module: ir.Module, options: LoweringOptions | None = None) -> LoweredKernel:
@@ -187,9 +202,8 @@ def _finish(module: ir.Operation, options: LoweringOptions) -> LoweredKernel:
     if not is_generic(kernel_function(module)):
         plain = _emit_kernels(module, {each.emitter for each in schedules}, options)
         schedules += [each for each in map(Schedule.of, task_functions(module)) if each is not None]
-    for step in _MEMORY:
-        step.run(module)
-    run_upstream(module, _LLVM)
+    ScratchAllocation().run(module)
+    _lower_to_llvm(module)
     check_lowered(module, ("llvm",), "CPU")
     body = kernel_function(module, "llvm.func")
     slots = ir.DenseI64ArrayAttr(body.attributes["xyntra.scratch"])
@@ -198,7 +212,25 @@ def _finish(module: ir.Operation, options: LoweringOptions) -> LoweredKernel:
     PackedEntry().run(module)
     text = translate_module_to_llvmir(module)
     words = tuple(map(schedule_words, schedules))
-    return LoweredKernel(text, scratch_bytes, private, copies, words, plain)
+    is_tiled = _is_tiled({each.emitter for each in schedules})
+    return LoweredKernel(text, scratch_bytes, private, copies, words, plain, is_tiled)
+
+
+def _is_tiled(names: set[str]) -> bool:
+    return not names.isdisjoint(_TILES) and names <= _TILES | _BESIDE_TILES
+
+
+def _lower_to_llvm(module: ir.Operation) -> None:
+    """Lower what is left, without the passes for what is not there."""
+    names = operation_names(module)
+    passes = _LLVM
+    if any(name.startswith("linalg.") for name in names):
+        LoopOrder().run(module)
+    else:
+        passes = passes.replace(_OF_LINALG, "")
+    if not any(name.startswith("math.") for name in names):
+        passes = passes.replace(_OF_MATH, "")
+    run_upstream(module, passes)
 
 
 def _emit_kernels(module: ir.Operation, names: set[str], options: LoweringOptions) -> bool:
@@ -214,12 +246,14 @@ def _emit_kernels(module: ir.Operation, names: set[str], options: LoweringOption
     )
     if given and options.vector_bits:
         VectorScans(options.vector_bits).run(module)
-    for step, stage in zip(_EMITTERS, STAGES, strict=True):
-        if any(stage.named(name) for name in names):
-            step.run(module)
+    with checked_schedules():
+        for step, stage in zip(_EMITTERS, STAGES, strict=True):
+            if any(stage.named(name) for name in names):
+                step.run(module)
     run_upstream(module, _CLEAN)
     block = entry_block(kernel_function(module))
     left = any(view.operation.name.startswith("linalg.") for view in block.operations)
-    plain = given or left or SCALAR_LOOPS in names or unfinished_share(block) > _WORTH_FINISHING
-    ParallelLoops().run(module)
-    return plain
+    known = LoopWork()
+    share = 1.0 if given or left or SCALAR_LOOPS in names else unfinished_share(block, known)
+    share_loops(module, known)
+    return share > _WORTH_FINISHING

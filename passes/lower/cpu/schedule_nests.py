@@ -14,6 +14,7 @@ from xyntra.passes.lower.cpu.emitters import STAGES, emitter_names
 from xyntra.passes.lower.cpu.machine import LoweringOptions
 from xyntra.passes.lower.cpu.told import bad_schedule, schedule_of
 from xyntra.passes.lower.nests.kernel_function import operations_named
+from xyntra.passes.lower.nests.linear_nest import analysed_once
 from xyntra.passes.lower.nests.taken import Taken
 from xyntra.passes.registry import register_pass
 from xyntra.passes.suggest import did_you_mean
@@ -50,7 +51,7 @@ class ScheduleNests:
         """
         load(module.context)
         nests = operations_named(module, "linalg.generic")
-        with module.context:
+        with module.context, analysed_once():
             given = _given(nests)
             taken = Taken()
             for stage in STAGES:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from torch_mlir.dialects import arith, scf
+from torch_mlir.dialects import scf
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
@@ -24,6 +24,7 @@ from xyntra.passes.lower.cpu.filled_reductions import Filled
 from xyntra.passes.lower.cpu.machine import LoweringOptions
 from xyntra.passes.lower.cpu.panels import block_of
 from xyntra.passes.lower.cpu.told import bad_schedule
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.kernel_function import terminator
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, split
 from xyntra.passes.lower.nests.loop_builder import (
@@ -187,11 +188,11 @@ class StreamedProduct:
         even = extent - extent % self.lanes
         with loop(-(-even // self.told.block), parallel=True) as number:
             block = block_of(number, self.told.block, even)
-            vectors = arith.divui(block.count, index(self.lanes))
+            vectors = integers.divui(block.count, index(self.lanes))
             self._block(position | {self.column: block.first}, vectors, initial)
         if extent > even:
             with loop(extent - even, parallel=True) as number:
-                last = arith.addi(index(even), number)
+                last = integers.addi(index(even), number)
                 self._single(position | {self.column: last}, initial)
 
     @property
@@ -205,11 +206,11 @@ class StreamedProduct:
         extent = self.nest.loops[self.step].extent
         together = self.told.steps
         with loop(extent // together) as number:
-            first = arith.muli(number, index(together))
-            steps = [arith.addi(first, index(each)) for each in range(together)]
+            first = integers.muli(number, index(together))
+            steps = [integers.addi(first, index(each)) for each in range(together)]
             self._add(position, vectors, steps)
         with loop(extent % together) as number:
-            step = arith.addi(index(extent - extent % together), number)
+            step = integers.addi(index(extent - extent % together), number)
             self._add(position, vectors, [step])
 
     def _add(self, position: Position, vectors: ir.Value, steps: Sequence[ir.Value]) -> None:
@@ -250,7 +251,7 @@ class StreamedProduct:
 
     def _load(self, access: Access, place: Position, number: ir.Value, row: int) -> ir.Value:
         element = access.element_type
-        start = plus(self._place(access, place, row), arith.muli(number, index(self.lanes)))
+        start = plus(self._place(access, place, row), integers.muli(number, index(self.lanes)))
         return emit("vector.load", [access.value, start], ir.VectorType.get([self.lanes], element))
 
     def _load_sums(self, position: Position, number: ir.Value) -> list[ir.Value]:
@@ -261,7 +262,7 @@ class StreamedProduct:
         output = self.nest.outputs[0]
         for row, value in enumerate(sums):
             start = self._place(output, position, row)
-            start = plus(start, arith.muli(number, index(self.lanes)))
+            start = plus(start, integers.muli(number, index(self.lanes)))
             ir.Operation.create("vector.store", operands=[value, output.value, start])
 
     def _single(self, position: Position, initial: ir.Value) -> None:

@@ -18,6 +18,7 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.vector_rows import Key, RowPass, key
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.loop_builder import Position, index, offset, plus
 from xyntra.passes.lower.nests.memrefs import root
@@ -57,15 +58,15 @@ class Streams:
             first = emit("memref.extract_aligned_pointer_as_index", [access.value], kind)
             _, start = ir.MemRefType(access.value.type).get_strides_and_offset()
             place = plus(offset(access, position), index(int(start)))
-            address = plus(first, arith.muli(place, index(size)))
-            total = address if total is None else arith.ori(total, address)
-        low = arith.andi(total, index(_ALIGNMENT - 1))
+            address = plus(first, integers.muli(place, index(size)))
+            total = address if total is None else integers.ori(total, address)
+        low = integers.andi(total, index(_ALIGNMENT - 1))
         return arith.cmpi(arith.CmpIPredicate.eq, low, index(0))
 
     def next_row(self, access: Access, position: Position) -> ir.Value:
         """Return where the next row starts, or the last one."""
         number, extent = self.rows
-        later = arith.minui(plus(position[number], index(1)), index(extent - 1))
+        later = integers.minui(plus(position[number], index(1)), index(extent - 1))
         return offset(access, position | {number: later})
 
     @staticmethod

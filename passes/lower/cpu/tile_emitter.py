@@ -28,6 +28,7 @@ from xyntra.passes.lower.cpu.tile_blocking import Blocking
 from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
 from xyntra.passes.lower.cpu.tile_plan import TilePlan
 from xyntra.passes.lower.cpu.tile_writer import Tile, TileWriter
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.linear_nest import LinearNest
 from xyntra.passes.lower.nests.loop_builder import (
@@ -186,7 +187,7 @@ class _Blocks:
     def _columns(self, position: Position, columns: Block, rows: Block, part: _Part | None) -> None:
         # Sums that wait in memory do so in the memory of one thread.
         with loop(columns.count, parallel=part is None) as number:
-            tile = arith.addi(columns.first, number)
+            tile = integers.addi(columns.first, number)
             first = tile_start(tile, self.plan.columns, self.plan.extent(self.nest))
             operands = [
                 self._operand(each, number, tile, first) for each in range(len(self.nest.inputs))
@@ -204,10 +205,10 @@ class _Blocks:
             size, done = whole.size, index(whole.size)
             if part is not None:
                 size = step * (self.blocking.steps or 0)
-                done = arith.addi(part.steps.first, part.steps.count)
-                done = arith.muli(done, index(step))
-            start = arith.addi(offset(whole.first, position), done)
-            start = arith.addi(start, arith.muli(tile, index(whole.size)))
+                done = integers.addi(part.steps.first, part.steps.count)
+                done = integers.muli(done, index(step))
+            start = integers.addi(offset(whole.first, position), done)
+            start = integers.addi(start, integers.muli(tile, index(whole.size)))
             found.append(PanelPrefetch.planned(whole.first, start, size, self.blocking.rows))
         return [each for each in found if each is not None]
 
@@ -217,32 +218,32 @@ class _Blocks:
             return Operand(panels.first, panels.start(panel), 1)
         if number in self.prepared:
             whole = self.prepared[number]
-            return Operand(whole.first, arith.muli(tile, index(whole.size)), 1)
+            return Operand(whole.first, integers.muli(tile, index(whole.size)), 1)
         access = self.nest.inputs[number]
         column = access.strides[self.plan.column_loops[-1]]
-        return Operand(access, arith.muli(first, index(column)), column)
+        return Operand(access, integers.muli(first, index(column)), column)
 
     def _strips(self, column: _Column, rows: Block) -> None:
         """Emit the tiles below each other, in strips of as many as the writer takes."""
         size = self.writer.tiles
-        count = arith.divui(arith.addi(rows.count, index(size - 1)), index(size))
+        count = integers.divui(integers.addi(rows.count, index(size - 1)), index(size))
         with loop(count, parallel=column.part is None) as strip:
-            before = arith.muli(strip, index(size))
-            tiles = arith.minsi(index(size), arith.subi(rows.count, before))
-            first = arith.muli(arith.addi(rows.first, before), index(self.plan.rows))
+            before = integers.muli(strip, index(size))
+            tiles = integers.minsi(index(size), integers.subi(rows.count, before))
+            first = integers.muli(integers.addi(rows.first, before), index(self.plan.rows))
             with loop(tiles) as number:
-                self._tile(column, rows, arith.addi(before, number), first)
-            height = arith.muli(tiles, index(self.plan.rows))
-            height = arith.minsi(height, arith.subi(index(self._row_extent), first))
+                self._tile(column, rows, integers.addi(before, number), first)
+            height = integers.muli(tiles, index(self.plan.rows))
+            height = integers.minsi(height, integers.subi(index(self._row_extent), first))
             with _where(column.part):
                 self.writer.finish(self._at_row(column.position, first), column.first, height)
 
     def _tile(self, column: _Column, rows: Block, number: ir.Value, strip: ir.Value) -> None:
         """Emit tile `number` of `rows`, in the strip that starts at row `strip`."""
-        row = tile_start(arith.addi(rows.first, number), self.plan.rows, self._row_extent)
+        row = tile_start(integers.addi(rows.first, number), self.plan.rows, self._row_extent)
         place = self._at_row(column.position, row)
         kernel = MicroKernel(self.nest, self.plan)
-        tile = Tile(place, column.first, arith.subi(row, strip))
+        tile = Tile(place, column.first, integers.subi(row, strip))
         with _where(column.part):
             self.writer.epilogue.prefetch(place, column.first)
         for each in column.ahead:

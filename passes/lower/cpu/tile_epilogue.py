@@ -7,11 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from torch_mlir.dialects import arith
-
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.tile_plan import TilePlan
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import Position, index, load, offset, plus, store
@@ -104,14 +103,14 @@ class TileEpilogue:
         return access.strides[self.plan.column_loops[-1]]
 
     def _start(self, access: Access, position: Position, column: ir.Value) -> ir.Value:
-        return plus(offset(access, position), arith.muli(column, index(self._column(access))))
+        return plus(offset(access, position), integers.muli(column, index(self._column(access))))
 
     def _place(self, access: Access, start: ir.Value, row: Row, vector: int) -> ir.Value:
         distance = vector * self.plan.lanes * self._column(access)
         stride = self.plan.row_stride(access)
         if isinstance(row, int):
             return _moved(start, distance + row * stride)
-        return _moved(arith.addi(start, arith.muli(row, index(stride))), distance)
+        return _moved(integers.addi(start, integers.muli(row, index(stride))), distance)
 
     def _store(self, value: ir.Value, access: Access, place: ir.Value) -> None:
         column = self._column(access)
@@ -131,7 +130,7 @@ def _is_byte_wise(access: Access) -> bool:
 
 
 def _moved(start: ir.Value, distance: int) -> ir.Value:
-    return arith.addi(start, index(distance)) if distance else start
+    return integers.addi(start, index(distance)) if distance else start
 
 
 def _load(access: Access, place: ir.Value, lanes: int, column: int) -> ir.Value:

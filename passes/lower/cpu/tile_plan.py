@@ -132,6 +132,8 @@ class Tiling:
         ]
 
     def _total_cycles(self, plan: TilePlan) -> float:
+        if not self.companions:
+            return plan.cost
         nest = self.nest
         reduction = prod(loop.extent for loop in nest.loops if loop.is_reduction)
         companions = _companion_cycles(nest, plan, self.companions, self.item_bytes)
@@ -208,14 +210,15 @@ def _plans(
         _Read.of(nest, number, row, column_loops, item_bytes, number in packed | prepared)
         for number in range(len(nest.inputs))
     ]
+    copying: dict[int, float] = {}  # an element of every packed input, by lanes
     for height, vectors, lanes in _tile_shapes(rows, columns, registers):
         width = vectors * lanes
         scatter = _scatter_cycles(step * item_bytes, width) / reduction if step != 1 else 0.0
         work = (_cycles(reads, height, vectors) + scatter * height * width) * _tiles(rows, height)
-        copies = width * sum(
-            _pack_cycles(nest, nest.inputs[number], column_loops, lanes) for number in packed
-        )
-        cost = repeats * _tiles(columns, width) * (work + copies)
+        if lanes not in copying:
+            inputs = (nest.inputs[number] for number in packed)
+            copying[lanes] = sum(_pack_cycles(nest, each, column_loops, lanes) for each in inputs)
+        cost = repeats * _tiles(columns, width) * (work + width * copying[lanes])
         yield TilePlan(row, column_loops, height, vectors, lanes, packed, cost, prepared)
 
 

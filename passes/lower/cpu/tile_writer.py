@@ -6,11 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from torch_mlir.dialects import arith
-
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.loop_builder import Position, index, loop
 from xyntra.passes.lower.nests.memrefs import allocate
 
@@ -79,10 +78,10 @@ class TileWriter:
             for number, value in enumerate(values):
                 put(value, *divmod(number, plan.vectors))
             return
-        first = arith.addi(tile.strip, index(plan.rows))
-        start = arith.muli(first, index(plan.columns))
+        first = integers.addi(tile.strip, index(plan.rows))
+        start = integers.muli(first, index(plan.columns))
         for number, value in enumerate(values):
-            place = arith.addi(start, index(number * plan.lanes))
+            place = integers.addi(start, index(number * plan.lanes))
             ir.Operation.create("vector.store", operands=[value, self.strip, place])
 
     def finish(self, position: Position, column: ir.Value, rows: ir.Value) -> None:
@@ -93,7 +92,7 @@ class TileWriter:
         kind = ir.VectorType.get([plan.lanes], ir.MemRefType(self.strip.type).element_type)
         put = self.epilogue.at(position, column)
         with loop(rows) as row:
-            start = arith.muli(arith.addi(row, index(plan.rows)), index(plan.columns))
+            start = integers.muli(integers.addi(row, index(plan.rows)), index(plan.columns))
             for vector in range(plan.vectors):
-                place = arith.addi(start, index(vector * plan.lanes))
+                place = integers.addi(start, index(vector * plan.lanes))
                 put(emit("vector.load", [self.strip, place], kind), row, vector)

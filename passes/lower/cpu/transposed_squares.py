@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from torch_mlir.dialects import arith
-
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import index
 
@@ -34,10 +33,10 @@ def copy_square(
     kind = ir.VectorType.get([lanes], source.element_type)
     rows = []
     for number in range(lanes):
-        place = arith.addi(places[0], index(number * steps[0]))
+        place = integers.addi(places[0], index(number * steps[0]))
         rows.append(emit("vector.load", [source.value, place], kind))
     for number, row in enumerate(_transposed(rows)):
-        place = arith.addi(places[1], index(number * steps[1]))
+        place = integers.addi(places[1], index(number * steps[1]))
         ir.Operation.create("vector.store", operands=[row, target.value, place])
 
 

@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from torch_mlir.dialects import arith
-
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, part
 from xyntra.passes.lower.nests.loop_builder import (
     Position,
@@ -132,7 +131,7 @@ def _emit_blocks(tiles: _Tiles, start: int, width: int) -> None:
     outer = [(number, nest.loops[number].extent) for number in others]
 
     def block(position: Position) -> None:
-        first = plus(arith.muli(position[tiles.across], index(width)), index(start))
+        first = plus(integers.muli(position[tiles.across], index(width)), index(start))
         length = _SIDE_BY_SIDE * edge if tiles.is_crowded else edge
         nested_loops(
             [(tiles.along, nest.loops[tiles.along].extent // length)],
@@ -145,7 +144,7 @@ def _emit_blocks(tiles: _Tiles, start: int, width: int) -> None:
 
 
 def _emit_tiles(tiles: _Tiles, position: Position, width: int, length: int) -> None:
-    first = arith.muli(position[tiles.along], index(length))
+    first = integers.muli(position[tiles.along], index(length))
     for across in range(0, width, tiles.edge):
         for along in range(0, length, tiles.edge):
             places = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from torch_mlir.dialects import arith, scf
+from torch_mlir.dialects import scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
@@ -18,6 +18,7 @@ from xyntra.passes.cloning import repeat
 from xyntra.passes.lower.cpu.streams import Streams
 from xyntra.passes.lower.cpu.vector_reduction import combine, identity, narrowed, only_lane
 from xyntra.passes.lower.cpu.vector_rows import Key, RowPass, combiner, key
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.kernel_function import terminator
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.loop_builder import (
@@ -167,7 +168,7 @@ class _Walk:
         flat = [value for values in accumulators for value in values]
         built = carrying_loop(trips, flat)
         with ir.InsertionPoint(built.body):
-            first = arith.muli(built.induction_variable, index(lanes * len(accumulators)))
+            first = integers.muli(built.induction_variable, index(lanes * len(accumulators)))
             self._fetch_early(first, lanes * len(accumulators))
             places = [plus(first, index(i * lanes)) for i in range(len(accumulators))]
             after = self._steps(places, lanes, _grouped(built.inner_iter_args, count, len(places)))

@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from torch_mlir.dialects import arith, scf
+from torch_mlir.dialects import scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.tile_epilogue import TileEpilogue
 from xyntra.passes.lower.cpu.window_plan import Slide, Window
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
 from xyntra.passes.lower.nests.loop_builder import (
     Position,
@@ -85,10 +86,10 @@ class WindowEmitter:
         whole = len(inner) // height
         moves_back = overlap and rest and whole
         with loop(whole + bool(moves_back)) as number:
-            start = arith.muli(number, index(height))
+            start = integers.muli(number, index(height))
             if moves_back:
-                start = arith.minsi(start, index(len(inner) - height))
-            start = arith.addi(start, index(inner.start))
+                start = integers.minsi(start, index(len(inner) - height))
+            start = integers.addi(start, index(inner.start))
             self._tile(position, start, height, taps, column)
         if rest and not moves_back:
             self._tile(position, index(inner.stop - rest), rest, taps, column)
@@ -174,7 +175,7 @@ class WindowEmitter:
         return [
             emit(
                 "vector.load",
-                [access.value, arith.addi(start, index(distance + number * tile.lanes))],
+                [access.value, integers.addi(start, index(distance + number * tile.lanes))],
                 kind,
             )
             for number in range(tile.vectors)
@@ -185,16 +186,16 @@ def _bounds(slide: Slide, place: ir.Value) -> tuple[ir.Value, ir.Value]:
     """The first tap that meets an element at a position, and the one behind the last."""
     if slide.is_inside:
         return index(0), index(slide.taps)
-    begin = arith.muli(place, index(slide.stride))
-    first = _taps_within(slide, arith.subi(index(slide.low), begin))
-    end = _taps_within(slide, arith.subi(index(slide.low + slide.extent), begin))
-    return first, arith.minsi(index(slide.taps), end)
+    begin = integers.muli(place, index(slide.stride))
+    first = _taps_within(slide, integers.subi(index(slide.low), begin))
+    end = _taps_within(slide, integers.subi(index(slide.low + slide.extent), begin))
+    return first, integers.minsi(index(slide.taps), end)
 
 
 def _taps_within(slide: Slide, distance: ir.Value) -> ir.Value:
     """How many taps are closer to the first than `distance`, which may be negative."""
-    distance = arith.maxsi(distance, index(0))
+    distance = integers.maxsi(distance, index(0))
     if slide.dilation == 1:
         return distance
-    rounded = arith.addi(distance, index(slide.dilation - 1))
-    return arith.divui(rounded, index(slide.dilation))
+    rounded = integers.addi(distance, index(slide.dilation - 1))
+    return integers.divui(rounded, index(slide.dilation))

@@ -12,8 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import product
 
-from torch_mlir.dialects import arith
-
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
@@ -24,6 +22,7 @@ from xyntra.passes.lower.cpu.winograd_plan import WinogradPlan
 from xyntra.passes.lower.cpu.winograd_results import WinogradResults
 from xyntra.passes.lower.cpu.winograd_transforms import OUTPUTS, POINTS, transformed_inputs
 from xyntra.passes.lower.cpu.winograd_weights import WinogradWeights
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, Loop
 from xyntra.passes.lower.nests.loop_builder import (
@@ -66,8 +65,8 @@ class Matrices:
 
     def places(self, row: ir.Value, column: ir.Value) -> list[ir.Value]:
         """Where one element of each matrix is."""
-        first = arith.addi(arith.muli(row, index(self.columns)), column)
-        return [arith.addi(first, index(number * self.point)) for number in range(_SQUARE)]
+        first = integers.addi(integers.muli(row, index(self.columns)), column)
+        return [integers.addi(first, index(number * self.point)) for number in range(_SQUARE)]
 
 
 @dataclass(frozen=True)
@@ -94,9 +93,9 @@ class WinogradEmitter:
             self._block(weights, index(0), index(plan.tiles))
             return
         with loop(-(-plan.tiles // plan.block), parallel=True) as number:
-            first = arith.muli(number, index(plan.block))
-            left = arith.subi(index(plan.tiles), first)
-            self._block(weights, first, arith.minsi(index(plan.block), left))
+            first = integers.muli(number, index(plan.block))
+            left = integers.subi(index(plan.tiles), first)
+            self._block(weights, first, integers.minsi(index(plan.block), left))
 
     def _block(self, weights: WinogradWeights, first: ir.Value, count: ir.Value) -> None:
         """Do the `count` tiles from number `first` on."""
@@ -106,13 +105,15 @@ class WinogradEmitter:
         sums = Matrices.allocated(rows, plan.panels * plan.tile.columns, element)
         padded = PaddedTiles(plan, self.source)
         with loop(count, parallel=True) as number:
-            self._transform(padded, arith.addi(first, number), image, number)
+            self._transform(padded, integers.addi(first, number), image, number)
         self._multiply(weights, image, sums, count)
         results = WinogradResults(plan, padded, self.initial, self.code)
         with loop(count, parallel=True) as number:
             column = index(0)
             results.emit(
-                self.position(arith.addi(first, number)), sums.memory, sums.places(number, column)
+                self.position(integers.addi(first, number)),
+                sums.memory,
+                sums.places(number, column),
             )
 
     def position(self, number: ir.Value) -> Position:
@@ -122,10 +123,10 @@ class WinogradEmitter:
         keys = [*plan.outer, *plan.positions]
         for key, extent in reversed(list(zip(keys, plan.grid, strict=True))):
             is_last = key == keys[0]
-            found[key] = number if is_last else arith.remui(number, index(extent))
-            number = number if is_last else arith.divui(number, index(extent))
+            found[key] = number if is_last else integers.remui(number, index(extent))
+            number = number if is_last else integers.divui(number, index(extent))
         for key in plan.positions:
-            found[key] = arith.muli(found[key], index(OUTPUTS))
+            found[key] = integers.muli(found[key], index(OUTPUTS))
         return found
 
     def _transform(
@@ -138,9 +139,9 @@ class WinogradEmitter:
             kind = ir.VectorType.get([lanes], self.initial.type)
             with loop(-(-channels // lanes)) as vector:
                 channel = tile_start(vector, lanes, channels)
-                base = arith.addi(start, channel)
+                base = integers.addi(start, channel)
                 places = [
-                    arith.addi(base, index(i * down + j * along))
+                    integers.addi(base, index(i * down + j * along))
                     for i, j in product(range(POINTS), repeat=2)
                 ]
                 inputs = [emit("vector.load", [memory, place], kind) for place in places]
@@ -159,28 +160,30 @@ class WinogradEmitter:
         zero = emit(
             "arith.constant", [], self.initial.type, value=ir.FloatAttr.get(self.initial.type, 0.0)
         )
-        strips = arith.ceildivui(count, index(tile.rows))
+        strips = integers.ceildivui(count, index(tile.rows))
 
         def panel(position: Position) -> None:
             point, number = position[_POINT], position[_PANEL]
-            start = arith.muli(number, index(weights.panel))
+            start = integers.muli(number, index(weights.panel))
             with loop(strips) as strip:
-                row = arith.muli(strip, index(tile.rows))
-                self._prefetch(weights, plus(arith.muli(point, index(weights.point)), start), strip)
+                row = integers.muli(strip, index(tile.rows))
+                self._prefetch(
+                    weights, plus(integers.muli(point, index(weights.point)), start), strip
+                )
                 values = kernel.sums(
                     {0: point, 1: row},
                     operands(start),
                     [broadcast(zero, tile.lanes)] * kernel.accumulators,
                 )
-                column = arith.muli(number, index(tile.columns))
+                column = integers.muli(number, index(tile.columns))
                 base = plus(
-                    arith.muli(point, index(sums.point)),
-                    arith.muli(row, index(sums.columns)),
+                    integers.muli(point, index(sums.point)),
+                    integers.muli(row, index(sums.columns)),
                     column,
                 )
                 for each, value in enumerate(values):
                     r, v = divmod(each, tile.vectors)
-                    place = arith.addi(base, index(r * sums.columns + v * tile.lanes))
+                    place = integers.addi(base, index(r * sums.columns + v * tile.lanes))
                     ir.Operation.create("vector.store", operands=[value, sums.memory, place])
 
         nested_loops([(_POINT, _SQUARE), (_PANEL, plan.panels)], {}, panel, parallel=True)
@@ -193,10 +196,10 @@ class WinogradEmitter:
             return
         strips = -(-self.plan.block // self.plan.tile.rows)
         share = -(-weights.panel // (line * strips))
-        first = plus(panel, index(weights.panel), arith.muli(strip, index(share * line)))
+        first = plus(panel, index(weights.panel), integers.muli(strip, index(share * line)))
         with loop(share) as number:
-            place = arith.addi(first, arith.muli(number, index(line)))
-            prefetch(Access(weights.memory, 0, ()), arith.minsi(place, index(size - 1)))
+            place = integers.addi(first, integers.muli(number, index(line)))
+            prefetch(Access(weights.memory, 0, ()), integers.minsi(place, index(size - 1)))
 
     def _kernel(
         self, weights: WinogradWeights, image: Matrices

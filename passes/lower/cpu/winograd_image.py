@@ -13,6 +13,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.winograd_plan import WinogradPlan
 from xyntra.passes.lower.cpu.winograd_transforms import OUTPUTS, POINTS
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import (
     Position,
@@ -85,12 +86,12 @@ class PaddedTiles:
 
         def copy(inside: Position) -> None:
             i, j = inside[_I], inside[_J]
-            place = arith.addi(arith.muli(i, index(POINTS)), j)
-            place = arith.muli(place, index(self.plan.channels))
-            source = plus(start, arith.muli(i, index(down)), arith.muli(j, index(along)))
-            exists = arith.andi(
+            place = integers.addi(integers.muli(i, index(POINTS)), j)
+            place = integers.muli(place, index(self.plan.channels))
+            source = plus(start, integers.muli(i, index(down)), integers.muli(j, index(along)))
+            exists = integers.andi(
                 *(
-                    arith.cmpi(arith.CmpIPredicate.ult, arith.addi(top, step), index(size))
+                    arith.cmpi(arith.CmpIPredicate.ult, integers.addi(top, step), index(size))
                     for top, step, size in zip(tops, (i, j), self.image.size, strict=True)
                 )
             )
@@ -121,7 +122,7 @@ class PaddedTiles:
     def _first(self, position: Position) -> list[ir.Value]:
         """The row and column of the image where a tile starts; may be negative."""
         return [
-            arith.subi(position[number], index(before))
+            integers.subi(position[number], index(before))
             for number, before in zip(self.plan.positions, self.image.padding, strict=True)
         ]
 
@@ -131,13 +132,13 @@ class PaddedTiles:
             # Unsigned, so that a negative row is one too large.
             predicate = arith.CmpIPredicate.ult
             tests.append(arith.cmpi(predicate, first, index(max(size - POINTS + 1, 0))))
-        return arith.andi(*tests)
+        return integers.andi(*tests)
 
     def _start(self, position: Position) -> ir.Value:
         access = self.image.access
         around = {number: position[number] for number in self.plan.outer}
         moves = zip(self._first(position), self._strides, strict=True)
-        steps = [arith.muli(first, index(stride)) for first, stride in moves]
+        steps = [integers.muli(first, index(stride)) for first, stride in moves]
         return plus(offset(access, around), *steps)
 
     def _visit_image(self, position: Position, visitor: Visitor) -> None:
@@ -152,7 +153,7 @@ class PaddedTiles:
             if source is None:
                 value = broadcast(self.image.value, lanes)
             else:
-                read = arith.addi(source, channel)
+                read = integers.addi(source, channel)
                 value = emit("vector.load", [self.image.access.value, read], kind)
-            operands = [value, memory, arith.addi(place, channel)]
+            operands = [value, memory, integers.addi(place, channel)]
             ir.Operation.create("vector.store", operands=operands)

@@ -21,6 +21,7 @@ from xyntra.passes.lower.cpu.tile_plan import TilePlan
 from xyntra.passes.lower.cpu.winograd_image import PaddedTiles
 from xyntra.passes.lower.cpu.winograd_plan import WinogradPlan
 from xyntra.passes.lower.cpu.winograd_transforms import OUTPUTS, POINTS, outputs_of
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.epilogue import Epilogue
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import (
@@ -86,13 +87,13 @@ class WinogradResults:
         with ir.InsertionPoint(built.body):
             column = tile_start(built.induction_variable, lanes, columns)
             values = [
-                emit("vector.load", [products, arith.addi(place, column)], self._kind)
+                emit("vector.load", [products, integers.addi(place, column)], self._kind)
                 for place in places
             ]
             check = built.inner_iter_args[0]
             for number, value in enumerate(outputs_of(values)):
                 result = value if self._starts_at_zero else arith.addf(value, self._initial())
-                place = arith.addi(column, index(number * columns))
+                place = integers.addi(column, index(number * columns))
                 ir.Operation.create("vector.store", operands=[result, waiting, place])
                 check = emit("vector.fma", [result, zero, check], self._kind)
             scf.YieldOp([check])
@@ -117,10 +118,10 @@ class WinogradResults:
 
         def output(at: Position) -> None:
             column = tile_start(at.pop(_COLUMN), lanes, plan.columns)
-            corner = arith.addi(arith.muli(at[_DOWN], index(POINTS)), at[_ALONG])
+            corner = integers.addi(integers.muli(at[_DOWN], index(POINTS)), at[_ALONG])
             total = self._over_taps(inputs, corner, {plan.column: column}, self._initial())
-            place = arith.addi(arith.muli(at[_DOWN], index(OUTPUTS)), at[_ALONG])
-            place = arith.addi(arith.muli(place, index(plan.columns)), column)
+            place = integers.addi(integers.muli(at[_DOWN], index(OUTPUTS)), at[_ALONG])
+            place = integers.addi(integers.muli(place, index(plan.columns)), column)
             ir.Operation.create("vector.store", operands=[total, waiting, place])
 
         nested_loops([(_DOWN, OUTPUTS), (_ALONG, OUTPUTS), (_COLUMN, vectors)], {}, output)
@@ -138,8 +139,8 @@ class WinogradResults:
                 scf.YieldOp([self._over_taps(inputs, corner, inside, built.inner_iter_args[0])])
             return built.results[0]
         down, along = (at[number] for number in plan.taps)
-        place = plus(arith.muli(down, index(POINTS)), along, corner)
-        place = arith.addi(arith.muli(place, index(plan.channels)), at[plan.channel])
+        place = plus(integers.muli(down, index(POINTS)), along, corner)
+        place = integers.addi(integers.muli(place, index(plan.channels)), at[plan.channel])
         factors = [
             broadcast(load(Access(inputs, 0, ()), place), plan.tile.lanes),
             self._weights(at),
@@ -152,7 +153,7 @@ class WinogradResults:
         access = self.plan.weights
         start, step = offset(access, at), access.strides[self.plan.column]
         lanes = [
-            load(access, arith.addi(start, index(lane * step)))
+            load(access, integers.addi(start, index(lane * step)))
             for lane in range(self.plan.tile.lanes)
         ]
         return emit("vector.from_elements", lanes, self._kind)
@@ -164,7 +165,7 @@ class WinogradResults:
         epilogue = TileEpilogue.of(tile, plan.nest.outputs[0], self.code)
         keys = (_DOWN, _ALONG)
         loops = [
-            (key, arith.minsi(index(OUTPUTS), arith.subi(index(extent), position[number])))
+            (key, integers.minsi(index(OUTPUTS), integers.subi(index(extent), position[number])))
             if extent % OUTPUTS
             else (key, OUTPUTS)
             for key, number, extent in zip(keys, plan.positions, plan.size, strict=True)
@@ -172,11 +173,11 @@ class WinogradResults:
 
         def put(at: Position) -> None:
             column = tile_start(at.pop(_COLUMN), lanes, plan.columns)
-            place = arith.addi(arith.muli(at[_DOWN], index(OUTPUTS)), at[_ALONG])
-            place = arith.addi(arith.muli(place, index(plan.columns)), column)
+            place = integers.addi(integers.muli(at[_DOWN], index(OUTPUTS)), at[_ALONG])
+            place = integers.addi(integers.muli(place, index(plan.columns)), column)
             value = emit("vector.load", [waiting, place], self._kind)
             moved = {
-                number: arith.addi(position[number], at[key])
+                number: integers.addi(position[number], at[key])
                 for key, number in zip(keys, plan.positions, strict=True)
             }
             epilogue.at(position | moved, column)(value, 0, 0)

@@ -12,6 +12,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.winograd_plan import WinogradPlan
 from xyntra.passes.lower.cpu.winograd_transforms import POINTS, transformed_taps
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import (
     Position,
@@ -66,23 +67,23 @@ class _Filler:
         """Transform the taps of one channel and one column; columns behind the last are zero."""
         plan = self.plan
         panel, column = position.pop(_PANEL), position.pop(_COLUMN)
-        wanted = arith.addi(arith.muli(panel, index(plan.tile.columns)), column)
-        position |= {plan.column: arith.minsi(wanted, index(plan.columns - 1))}
+        wanted = integers.addi(integers.muli(panel, index(plan.tile.columns)), column)
+        position |= {plan.column: integers.minsi(wanted, index(plan.columns - 1))}
         is_real = arith.cmpi(arith.CmpIPredicate.slt, wanted, index(plan.columns))
         start = offset(self.source, position)
         # In f64, so that transformed weights are rounded once.
         wide = ir.F64Type.get()
         zero, half = _number(0.0), _number(0.5)
         taps = [
-            arith.select(is_real, _widened(load(self.source, arith.addi(start, place))), zero)
+            arith.select(is_real, _widened(load(self.source, integers.addi(start, place))), zero)
             for place in self._taps()
         ]
-        place = arith.addi(arith.muli(panel, index(plan.channels)), position[plan.channel])
-        place = arith.addi(arith.muli(place, index(plan.tile.columns)), column)
+        place = integers.addi(integers.muli(panel, index(plan.channels)), position[plan.channel])
+        place = integers.addi(integers.muli(place, index(plan.tile.columns)), column)
         element = ir.MemRefType(self.target.value.type).element_type
         for number, value in enumerate(transformed_taps(taps, half)):
             rounded = value if element == wide else emit("arith.truncf", [value], element)
-            store(rounded, self.target, arith.addi(place, index(number * self.point)))
+            store(rounded, self.target, integers.addi(place, index(number * self.point)))
 
     def _taps(self) -> list[ir.Value]:
         down, along = (self.source.strides[number] for number in self.plan.taps)

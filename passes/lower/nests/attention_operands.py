@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import gcd
 
-from torch_mlir.dialects import arith
-
 from xyntra.dialects.attention import Access as Operand
 from xyntra.dialects.attention_layout import QUERY
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.positions import Digit, Position
 from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.loop_builder import index, plus
 from xyntra.passes.lower.nests.memrefs import flattened
@@ -47,9 +46,9 @@ class Matrix:
         for digit, factor in self.outer:
             value = outer[digit.loop]
             if digit.divisor > 1:
-                value = arith.divui(value, index(digit.divisor))
-            value = arith.remui(value, index(digit.extent))
-            total = plus(total, arith.muli(value, index(factor)))
+                value = integers.divui(value, index(digit.divisor))
+            value = integers.remui(value, index(digit.extent))
+            total = plus(total, integers.muli(value, index(factor)))
         return total
 
     def period(self, loop: int) -> int:

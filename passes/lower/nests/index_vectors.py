@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from torch_mlir.dialects import arith
-
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.linear_nest import LinearNest, Strides
 from xyntra.passes.lower.nests.loop_builder import Position, offset_along
 from xyntra.passes.lower.nests.vector_body import broadcast
@@ -40,4 +39,4 @@ def _numbers(strides: Strides, position: Position, inner: int, lanes: int) -> ir
     each = [ir.IntegerAttr.get(kind, strides[inner] * lane) for lane in range(lanes)]
     vector = ir.VectorType.get([lanes], kind)
     rest = emit("arith.constant", [], vector, value=ir.DenseElementsAttr.get(each, vector))
-    return arith.addi(first, rest)
+    return integers.addi(first, rest)

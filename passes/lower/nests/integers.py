@@ -10,7 +10,22 @@ from collections.abc import Callable
 
 from xyntra.dialects.mlir import ir
 
-__all__ = ["addi", "andi", "divui", "extui", "muli", "remui", "select", "subi", "xori"]
+__all__ = [
+    "addi",
+    "andi",
+    "ceildivui",
+    "divui",
+    "extui",
+    "maxsi",
+    "minsi",
+    "minui",
+    "muli",
+    "ori",
+    "remui",
+    "select",
+    "subi",
+    "xori",
+]
 
 Binary = Callable[[ir.Value, ir.Value], ir.Value]
 
@@ -24,8 +39,13 @@ def _binary(name: str) -> Binary:
 
 addi = _binary("arith.addi")
 andi = _binary("arith.andi")
+ceildivui = _binary("arith.ceildivui")
 divui = _binary("arith.divui")
+maxsi = _binary("arith.maxsi")
+minsi = _binary("arith.minsi")
+minui = _binary("arith.minui")
 muli = _binary("arith.muli")
+ori = _binary("arith.ori")
 remui = _binary("arith.remui")
 subi = _binary("arith.subi")
 xori = _binary("arith.xori")

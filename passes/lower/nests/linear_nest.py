@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.nests.access_strides import IRREGULAR, loop_extents, loop_strides
@@ -52,6 +55,9 @@ class Access:
 
 
 Strides = tuple[int, ...]
+_T = TypeVar("_T")
+_Answers = dict[tuple[str, ir.Operation], object]
+_answers: ContextVar[_Answers | None] = ContextVar("_answers", default=None)
 
 
 @dataclass(frozen=True)
@@ -89,8 +95,32 @@ class LinearNest:
         return tuple(number for number, loop in enumerate(self.loops) if loop.is_reduction)
 
 
+@contextmanager
+def analysed_once() -> Iterator[None]:
+    """Remember of each operation whether it is linear, and its nest, while none of them changes."""
+    token = _answers.set({})
+    try:
+        yield
+    finally:
+        _answers.reset(token)
+
+
+def _once(question: str, op: ir.Operation, answer: Callable[[ir.Operation], _T]) -> _T:
+    known = _answers.get()
+    if known is None:
+        return answer(op)
+    key = question, op
+    if key not in known:
+        known[key] = answer(op)
+    return known[key]  # type: ignore[return-value]  # a question has answers of one type
+
+
 def is_linear(generic: ir.Operation) -> bool:
     """Tell whether `LinearNest` can express a linalg.generic on memrefs."""
+    return _once("is linear", generic, _is_linear)
+
+
+def _is_linear(generic: ir.Operation) -> bool:
     if not all(has_static_layout(value) for value in generic.operands):
         return False
     return all(loop_extents(generic)) and all(
@@ -104,6 +134,12 @@ def linear_nest(generic: ir.Operation, *, flat: bool = True) -> LinearNest:
     Flat views are made before it. Without `flat`, nothing is: its own operands are the values of
     the accesses, so that code cannot be made of the nest, but everything else can be asked.
     """
+    if flat:
+        return _nest(generic, flat=True)
+    return _once("nest", generic, lambda op: _nest(op, flat=False))
+
+
+def _nest(generic: ir.Operation, *, flat: bool) -> LinearNest:
     extents = loop_extents(generic)
     kinds = ["reduction" in str(kind) for kind in generic.attributes["iterator_types"]]
     loops = tuple(Loop(*each) for each in zip(extents, kinds, strict=True))

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from torch_mlir.dialects import arith, scf
+from torch_mlir.dialects import scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
@@ -33,7 +33,7 @@ def plus(first: ir.Value, *others: ir.Value) -> ir.Value:
 def tile_start(tile: ir.Value, size: int, extent: int) -> ir.Value:
     """Return the first element of a tile; the last tile moves back to where it fits."""
     start = integers.muli(tile, index(size))
-    return start if extent % size == 0 else arith.minsi(start, index(extent - size))
+    return start if extent % size == 0 else integers.minsi(start, index(extent - size))
 
 
 def carrying_loop(extent: int | ir.Value, carried: Sequence[ir.Value]) -> scf.ForOp:

@@ -24,6 +24,7 @@ from xyntra.passes.lower.nests.kernel_function import (
 )
 from xyntra.passes.lower.nests.linear_nest import Access
 from xyntra.passes.lower.nests.memrefs import flattened, root
+from xyntra.passes.lower.nests.shared_constants import shared_constants
 
 PREPARED = "xyntra.prepared"
 """Attribute of a kernel: the bytes of every copy. They are its last arguments."""
@@ -48,7 +49,7 @@ class Prepared:
     def filling(self) -> Iterator[None]:
         """Let what is emitted inside become part of the preparing function."""
         block = self.copy.owner
-        with ir.InsertionPoint(terminator(block)):
+        with ir.InsertionPoint(terminator(block)), shared_constants(block):
             yield
 
 

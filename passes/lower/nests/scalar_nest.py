@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 
-from torch_mlir.dialects import arith, scf
+from torch_mlir.dialects import scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.cloning import repeat
+from xyntra.passes.lower.nests import integers
 from xyntra.passes.lower.nests.kernel_function import terminator
 from xyntra.passes.lower.nests.linear_nest import LinearNest
 from xyntra.passes.lower.nests.loop_builder import (
@@ -108,7 +109,7 @@ def index_at(nest: LinearNest, dimension: int, position: Position) -> ir.Value:
     """Return the number of the iteration along one of the loops that the body was written for."""
     steps = nest.indices[dimension]
     parts = [(position[number], step) for number, step in enumerate(steps) if step]
-    return plus(index(0), *(arith.muli(value, index(step)) for value, step in parts))
+    return plus(index(0), *(integers.muli(value, index(step)) for value, step in parts))
 
 
 def emit_body(nest: LinearNest, position: Position, carried: Sequence[ir.Value]) -> list[ir.Value]:

@@ -179,7 +179,10 @@ def _for_cpu(module: ir.Module, kernel: KernelSource) -> CompiledKernel:
     lower = lower_kernel if kernel.level == "kernels" else from_nests
     lowered = lower(module, host_options())
     code = compile_object(
-        lowered.llvm_ir, opt_level=kernel.opt_level, vectorize=lowered.plain_loops
+        lowered.llvm_ir,
+        opt_level=kernel.opt_level,
+        vectorize=lowered.plain_loops,
+        is_tiled=lowered.is_tiled,
     )
     sizes = lowered.scratch_bytes, lowered.private_bytes, lowered.prepared_bytes
     return CompiledKernel(code, *sizes, lowered.schedules)

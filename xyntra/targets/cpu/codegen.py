@@ -25,7 +25,11 @@ _ACCESS = re.compile(
 
 
 def compile_object(
-    llvm_ir: str, *, opt_level: int = DEFAULT_OPT_LEVEL, vectorize: bool = True
+    llvm_ir: str,
+    *,
+    opt_level: int = DEFAULT_OPT_LEVEL,
+    vectorize: bool = True,
+    is_tiled: bool = False,
 ) -> bytes:
     """Return position-independent object code for the host.
 
@@ -33,6 +37,7 @@ def compile_object(
         llvm_ir: a module as LLVM 24 prints it.
         opt_level: 0 to 3, as in `opt -O`; 3 runs all of it on any code.
         vectorize: whether there are loops that LLVM should vectorise or unroll.
+        is_tiled: whether the work is in tiles of registers; asked where there are no such loops.
 
     Raises:
         CompileError: LLVM does not read the module, or the code needs a symbol that no host has.
@@ -50,6 +55,8 @@ def compile_object(
         ) from error
     if vectorize or opt_level != DEFAULT_OPT_LEVEL:
         _optimize(module, machine, opt_level)
+    elif is_tiled:
+        _straighten(module, machine)
     else:
         _simplify(module, machine)
     code: bytes = machine.emit_object(module)
@@ -124,6 +131,24 @@ def _simplify(module: Any, machine: Any) -> None:
     tuning = binding.create_pipeline_tuning_options(speed_level=1)
     builder = binding.create_pass_builder(machine, tuning)
     passes = builder.getFunctionPassManager()
+    for function in module.functions:
+        if not function.is_declaration:
+            passes.run(function, builder)
+
+
+def _straighten(module: Any, machine: Any) -> None:
+    """Turn loops so that they test at their ends, and combine what addresses are computed by.
+
+    That is a quarter of `_simplify`. What its other passes do, such as moving addresses out of
+    loops, generating code does again; in tiles of registers there is nothing else to be found.
+    """
+    binding = llvm()
+    builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options())
+    passes = binding.create_new_function_pass_manager()
+    passes.add_simplify_cfg_pass()
+    passes.add_loop_rotate_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
     for function in module.functions:
         if not function.is_declaration:
             passes.run(function, builder)

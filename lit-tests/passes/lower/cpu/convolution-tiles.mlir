@@ -13,7 +13,7 @@
 // CHECK: memref.alloc() {{.*}}: memref<49xindex>
 // CHECK-NOT: linalg.generic
 // Three rows of taps and channels are one run of 24 steps through the image.
-// CHECK: arith.constant 24 : index
+// CHECK: scf.for {{.+}} to %c24 step
 // CHECK: [[X:%.+]] = memref.load {{.+}} : memref<648xf32>
 // CHECK: vector.broadcast [[X]] : f32 to vector<8xf32>
 // CHECK: vector.store {{.+}} : memref<784xf32>

@@ -76,7 +76,7 @@ func.func @nested(%x: memref<3x64x512xf32>, %y: memref<3x64x512xf32>) {
 // iteration is handed over.
 // CHECK-LABEL: func.func @inner(
 // CHECK: scf.for [[I:%.+]] =
-// CHECK: call @inner.parallel0({{.*}}[[I]]{{.*}}) : (index, index, memref<4x4096x64xf32>, index, memref<64xf32>) -> ()
+// CHECK: call @inner.parallel0({{.*}}[[I]]{{.*}}) : (index, index, memref<4x4096x64xf32>, memref<64xf32>, index) -> ()
 func.func @inner(%x: memref<4x4096x64xf32>, %y: memref<64xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -95,8 +95,12 @@ class Kernel:
             self.results = [_shape_and_dtype(kind) for kind in signature.results]
             self.inplace = _pairs(function)
             self.lowered: LoweredKernel = lower(module, options)
-        vectorize = self.lowered.plain_loops
-        code = compile_object(self.lowered.llvm_ir, opt_level=opt_level, vectorize=vectorize)
+        code = compile_object(
+            self.lowered.llvm_ir,
+            opt_level=opt_level,
+            vectorize=self.lowered.plain_loops,
+            is_tiled=self.lowered.is_tiled,
+        )
         others = [f"{self.name}.prepare"] if self.lowered.prepared_bytes else []
         self.library = Library({self.name: code}, others)
 
