@@ -34,7 +34,8 @@ Order = tuple[int, ...]
 _FLOPS_PER_NS = 70.0
 _MIN_CHANNELS = 8  # fewer fill no vector
 _VECTOR = 16  # output channels, of which fewer are computed as well where they lie apart
-_VOLUME = 3  # dimensions
+_PLANE, _VOLUME = 2, 3  # dimensions
+_MOST_TAPS = 16  # of a row, for which there are vectors of channels
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class _Rates:
         copies: bytes that a transposing copy reads or writes in a nanosecond, by the bytes of the
             largest tensors that are copied at that rate.
         gain: part of its time that a convolution gains from each of its two tensors.
-        one_tap: the same where it has one tap.
+        line: the same of one tap, along one dimension, or where channels are in groups.
         steps: the same where its positions are not neighbours.
         volume: the same where it slides along three dimensions.
         winograd: the same where Winograd's algorithm takes over.
@@ -59,7 +60,7 @@ class _Rates:
 
     copies: tuple[tuple[float, float], ...]
     gain: float = 0.1
-    one_tap: float = 0.1
+    line: float = 0.1
     steps: float = 0.1
     volume: float = 0.1
     winograd: float = 0.25
@@ -74,13 +75,14 @@ class _Rates:
 
 
 _CPU = _Rates(
-    copies=((2 << 20, 45.0), (inf, 6.0)),  # in a cache, in memory
-    one_tap=0.03,
+    copies=((512 << 10, 45.0), (2 << 20, 20.0), (inf, 6.0)),
+    line=0.01,
     steps=0.25,
     volume=0.2,
     phases=1.0,
     outputs=_VECTOR,
-    taps=(0.018, 0.05),
+    taps=(0.018, 0.04),
+    window=90.0,
 )
 _GPU = _Rates(copies=((inf, 4.0),))
 _TILE_COLUMNS = 128  # of a product, that share what is loaded
@@ -252,7 +254,9 @@ class ChannelOrders:
 
     def _sliding_gain(self, op: ir.Operation, value: ir.Value) -> float:
         """Nanoseconds that a window over each channel gains."""
-        if self.rates.taps is None:
+        row = op.operands[1].type.shape[-1]
+        dimensions = slid_dimensions(op, self.interned)
+        if self.rates.taps is None or dimensions < _PLANE or row > _MOST_TAPS:
             return _bytes(value) / self.rates.window
         taps = prod(op.operands[1].type.shape)
         if list(op.regions[0].blocks[0].arguments[1].uses):
@@ -269,8 +273,8 @@ class ChannelOrders:
         dimensions = slid_dimensions(op, self.interned)
         if dimensions >= _VOLUME:
             return self.rates.volume
-        if not dimensions:
-            return self.rates.one_tap
+        if dimensions < _PLANE or window.outputs > 1:
+            return self.rates.line
         return self.rates.steps if moves_in_steps(op, self.interned) else self.rates.gain
 
     def _loads_gain(self, op: ir.Operation, window: Window, steps: int) -> float:
