@@ -100,7 +100,9 @@ def _longer(
     """
     for end in range(length + 1, min(len(nests), length + _BEFORE) + 1):
         if _share_rows(nests[:end], work[:end], device):
-            return 0 if _loses_registers(nests, work, length, end, device) else end
+            if not _loses_registers(nests, work, length, end, device):
+                return end
+            continue  # what is filled first may be added to by what has to do with the others
         if any(nest.reductions for nest in nests[:end]):
             break
     return 0
