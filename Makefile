@@ -24,7 +24,7 @@ dev: $(DONE)/dev,torch  ## make the full environment and install the commit hook
 	@echo "Ready: . $(VENV)/bin/activate"
 
 bench: $(DONE)/bench  ## measure, and write bench/results
-	$(PY) -m bench.startup
+	$(PY) -m bench.compile.startup
 	$(PY) -m bench.model_table
 
 # What takes too long for `make test`: each is a program with options of its own.

@@ -16,13 +16,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.compilations import measure_compilations, model_file
-from bench.contest import Pace, contest
-from bench.entrants import OURS, REFERENCE, model_entrants
-from bench.machine import describe, slug
-from bench.measure import ROOT, MeasureError, write_json
+from bench.compile.cold import measure_compilations, model_file
+from bench.documents.model_table import REGION, render
+from bench.harness.contest import Pace, contest
+from bench.harness.entrants import OURS, REFERENCE, model_entrants
+from bench.harness.machine import describe, slug
+from bench.harness.measure import ROOT, MeasureError, write_json
 from bench.models import DEFAULT_FOLDER, REGISTRY, ModelSpec
-from bench.table_text import REGION, render
 
 TURN = 0.25
 RESULTS = ROOT / "bench" / "results"

@@ -9,9 +9,9 @@ from typing import ClassVar
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.requires import read_requirement, requirements_of
 from xyntra.errors import UnsupportedError
-from xyntra.passes.fusion.functions import functions
-from xyntra.passes.fusion.nodes import VIEWS
-from xyntra.passes.owners import constant_attribute, owner_of
+from xyntra.passes.analysis.functions import functions
+from xyntra.passes.analysis.owners import constant_attribute, owner_of
+from xyntra.passes.fusion.graph.nodes import VIEWS
 from xyntra.passes.registry import register_pass
 
 __all__ = ["SettleRequirements"]

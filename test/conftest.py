@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from xyntra.compiler.fork_server import can_fork
 from xyntra.compiler.kernels import kept_servers
+from xyntra.compiler.worker.fork_server import can_fork
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "test"))  # for the helper modules, in every import mode
+sys.path.insert(0, str(ROOT / "test" / "support"))  # for the helper modules, in every import mode
 
 
 def pytest_configure() -> None:

@@ -17,9 +17,9 @@ from refused_mlir import REFUSED, Refused
 
 import xyntra
 from xyntra.compiler.driver import emit_level
-from xyntra.compiler.request import Level
-from xyntra.compiler.sizes import Sizes
-from xyntra.compiler.source import open_source
+from xyntra.compiler.inputs.sizes import Sizes
+from xyntra.compiler.inputs.source import open_source
+from xyntra.compiler.worker.request import Level
 from xyntra.config import load_config
 from xyntra.errors import XyntraError
 from xyntra.executable import Executable

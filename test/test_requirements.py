@@ -223,8 +223,8 @@ def test_text_of_every_level_continues(
     settings: dict[str, object], tmp_path: Path, level: Any
 ) -> None:
     from xyntra.compiler.driver import emit_level
-    from xyntra.compiler.sizes import sizes_of
-    from xyntra.compiler.source import open_source
+    from xyntra.compiler.inputs.sizes import sizes_of
+    from xyntra.compiler.inputs.source import open_source
     from xyntra.config import load_config
 
     path = tmp_path / "voice.onnx"

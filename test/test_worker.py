@@ -17,13 +17,13 @@ from bad_models import edited
 from onnx_models import chain
 
 import xyntra
-from xyntra.compiler.answers import unexpected
 from xyntra.compiler.code_target import CodeTarget
 from xyntra.compiler.driver import make_request
-from xyntra.compiler.fork_server import forked
-from xyntra.compiler.request import Level, Request
-from xyntra.compiler.sizes import Sizes
-from xyntra.compiler.source import open_source
+from xyntra.compiler.inputs.sizes import Sizes
+from xyntra.compiler.inputs.source import open_source
+from xyntra.compiler.worker.answers import unexpected
+from xyntra.compiler.worker.fork_server import forked
+from xyntra.compiler.worker.request import Level, Request
 from xyntra.config import load_config
 from xyntra.errors import ModelError, WorkerError
 from xyntra.plan.artifact import Artifact

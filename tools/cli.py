@@ -28,7 +28,7 @@ _COMMANDS = {
 
 def main() -> None:
     """Run the command line of this process and end the process."""
-    from xyntra.compiler.idle_worker import keep_none
+    from xyntra.compiler.worker.idle_worker import keep_none
 
     keep_none()
     sys.exit(run(sys.argv[1:]))
@@ -51,7 +51,7 @@ def run(arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:
-        from xyntra.compiler.answers import unexpected
+        from xyntra.compiler.worker.answers import unexpected
 
         return _fail(str(unexpected(error)))
 

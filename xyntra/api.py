@@ -57,8 +57,8 @@ def compile(  # noqa: A001  (the name that users expect)
         CompileError: the compiler failed.
     """
     from xyntra.compiler.driver import compile_source
-    from xyntra.compiler.sizes import sizes_of
-    from xyntra.compiler.source import open_source
+    from xyntra.compiler.inputs.sizes import sizes_of
+    from xyntra.compiler.inputs.source import open_source
 
     given = {"target": target, "precision": precision, "threads": threads}
     settings = load_config(config, **{k: v for k, v in given.items() if v is not None})
@@ -100,6 +100,6 @@ def load(
 def devices() -> list[Device]:
     """The devices that models can run on here."""
     from xyntra.targets.cpu.device import host_device
-    from xyntra.targets.cuda.device import cuda_devices
+    from xyntra.targets.cuda.driver.device import cuda_devices
 
     return [host_device(), *cuda_devices()]

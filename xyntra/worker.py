@@ -19,8 +19,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from xyntra.compiler import idle_worker
-from xyntra.compiler.answers import (
+from xyntra.compiler.worker import idle_worker
+from xyntra.compiler.worker.answers import (
     MEMORY_VARIABLE,
     answer,
     is_answer,
@@ -28,13 +28,13 @@ from xyntra.compiler.answers import (
     result,
     says_no_memory,
 )
-from xyntra.compiler.orphans import end_with_parent
-from xyntra.compiler.pass_marks import last_pass, mark_passes, without_marks
-from xyntra.compiler.worker_process import WorkerProcess, read_frame, write_frame
+from xyntra.compiler.worker.orphans import end_with_parent
+from xyntra.compiler.worker.pass_marks import last_pass, mark_passes, without_marks
+from xyntra.compiler.worker.worker_process import WorkerProcess, read_frame, write_frame
 from xyntra.errors import WorkerError
 
 if TYPE_CHECKING:
-    from xyntra.compiler.request import Request
+    from xyntra.compiler.worker.request import Request
 
 # The worker finds what its caller finds, but starts with a path of its own: a file beside the
 # caller's script must not take the place of a standard module while Python starts.
@@ -169,7 +169,7 @@ def _next_request() -> bytes | None:
 def _compile(data: bytes, is_first: bool) -> bytes:
     from xyntra.compiler.compile_request import compile_request
     from xyntra.compiler.kernels.kept_servers import keep_for
-    from xyntra.compiler.request import Request
+    from xyntra.compiler.worker.request import Request
 
     keep_for(2 * idle_worker.IDLE)
     return compile_request(Request.from_bytes(data), apart=is_first)
@@ -184,7 +184,7 @@ def _is_ready_for_more() -> bool:
     if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10 > _MOST_KEPT:
         return False
     from xyntra.frontends.onnx import importer  # noqa: F401
-    from xyntra.frontends.onnx.fold import folded_operators
+    from xyntra.frontends.onnx.folding.fold import folded_operators
     from xyntra.frontends.onnx.node import load_importers
 
     load_importers()

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.files import atomic_path
+from bench.harness.files import atomic_path
 from bench.models.spec import InputSpec
 from xyntra.errors import MissingExtraError
 

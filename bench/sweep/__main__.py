@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.machine import describe, slug
-from bench.measure import ROOT, write_json
+from bench.harness.machine import describe, slug
+from bench.harness.measure import ROOT, write_json
 from bench.sweep.collection import SEED, rows
 from bench.sweep.networks import Network, networks
 from bench.sweep.page import document

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bench.accuracy import compare
-from bench.contest import Entrant, Pace, contest
+from bench.harness.accuracy import compare
+from bench.harness.contest import Entrant, Pace, contest
 from bench.sweep.folder import artifact
 from bench.sweep.networks import Network
 from bench.sweep.row import Row

@@ -13,7 +13,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 import xyntra
-from bench.cuda_timing import captured, launches_of, take_turns
+from bench.cuda.timing import captured, launches_of, take_turns
 from bench.sweep.checking import wrong_outputs
 from bench.sweep.cuda_prepare import compiled, note
 from bench.sweep.folder import artifact

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from bench.measure import write_json
+from bench.harness.measure import write_json
 from bench.sweep.folder import artifact
 from bench.sweep.networks import Network
 from bench.sweep.row import Row

@@ -75,7 +75,7 @@ def _measure(
     os.environ["CUDA_VISIBLE_DEVICES"] = str(gpu)
     import torch
 
-    from bench.cuda_timing import copy_bandwidth
+    from bench.cuda.timing import copy_bandwidth
     from bench.sweep.cuda_measure import measure
 
     bandwidth = copy_bandwidth(5)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from bench.files import atomic_path
+from bench.harness.files import atomic_path
 from bench.sweep.networks import Network
 from bench.sweep.row import Row
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.markdown import Region, machine_line, number, table
-from bench.measure import ROOT
+from bench.documents.markdown import Region, machine_line, number, table
+from bench.harness.measure import ROOT
 from bench.sweep.summary import FAR, NEAR, best_peer, ratio
 
 __all__ = ["document"]

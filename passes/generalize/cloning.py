@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import UnsupportedError
-from xyntra.passes.walking import nested_operations
+from xyntra.passes.analysis.walking import nested_operations
 
 __all__ = ["MOST_OPERATIONS", "Cloner"]
 

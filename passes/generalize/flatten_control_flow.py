@@ -10,14 +10,14 @@ from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.purity import impurity
+from xyntra.passes.analysis.functions import function_blocks
+from xyntra.passes.analysis.owners import constant_number
+from xyntra.passes.analysis.walking import nested_operations
 from xyntra.passes.diagnostics import remark_at
-from xyntra.passes.fusion.functions import function_blocks
 from xyntra.passes.generalize.cloning import Cloner
 from xyntra.passes.generalize.positions import static_and_dynamic
 from xyntra.passes.lower.upstream import run_upstream
-from xyntra.passes.owners import constant_number
 from xyntra.passes.registry import register_pass
-from xyntra.passes.walking import nested_operations
 
 __all__ = ["FlattenControlFlow"]
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.functions import function_blocks
+from xyntra.passes.analysis.walking import nested_operations
 from xyntra.passes.diagnostics import remark_at
-from xyntra.passes.fusion.functions import function_blocks
 from xyntra.passes.generalize.elementwise import is_elementwise, rewrite_elementwise
 from xyntra.passes.generalize.interface import hold_arguments, hold_results
 from xyntra.passes.generalize.library import LIBRARY_RULES
@@ -17,7 +18,6 @@ from xyntra.passes.generalize.rewriter import Rewriter
 from xyntra.passes.generalize.structured import Structured, rewrite_structured
 from xyntra.passes.generalize.tensors import TENSOR_RULES
 from xyntra.passes.registry import register_pass
-from xyntra.passes.walking import nested_operations
 
 __all__ = ["GeneralizeOperations"]
 

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import UnsupportedError
-from xyntra.passes.fusion.functions import functions
+from xyntra.passes.analysis.functions import functions
+from xyntra.passes.analysis.walking import nested_operations
 from xyntra.passes.generalize.cloning import Cloner
 from xyntra.passes.registry import register_pass
-from xyntra.passes.walking import nested_operations
 
 __all__ = ["InlineCalls"]
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from xyntra.dialects.builder import Tensor
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.owners import constant_number
 from xyntra.passes.generalize.rewriter import Rewriter
-from xyntra.passes.owners import constant_number
 
 __all__ = ["LIBRARY_RULES", "has_library_rule"]
 

@@ -13,8 +13,8 @@ from typing import Literal
 
 from xyntra.dialects.builder import TensorBuilder
 from xyntra.dialects.mlir import ir
-from xyntra.passes.owners import constant_attribute
-from xyntra.passes.walking import nested_operations
+from xyntra.passes.analysis.owners import constant_attribute
+from xyntra.passes.analysis.walking import nested_operations
 
 __all__ = [
     "Body",

@@ -10,6 +10,8 @@ from functools import cached_property
 from torch_mlir._mlir_libs._mlirDialectsLinalg import get_indexing_maps
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.owners import owner_of
+from xyntra.passes.analysis.walking import nested_operations
 from xyntra.passes.generalize.rewriter import (
     Iterator,
     Output,
@@ -20,8 +22,6 @@ from xyntra.passes.generalize.rewriter import (
     move_body,
     stored_type,
 )
-from xyntra.passes.owners import owner_of
-from xyntra.passes.walking import nested_operations
 
 __all__ = ["Structured", "rewrite_structured"]
 

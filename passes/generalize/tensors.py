@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.owners import constant_attribute, constant_number
 from xyntra.passes.generalize.positions import (
     Index,
     constant_index,
@@ -23,7 +24,6 @@ from xyntra.passes.generalize.rewriter import (
     captured_scalars,
     move_body,
 )
-from xyntra.passes.owners import constant_attribute, constant_number
 
 __all__ = ["TENSOR_RULES"]
 

@@ -9,8 +9,8 @@ from torch_mlir.passmanager import PassManager
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
-from xyntra.passes.lower.isolated_buffers import IsolatedBuffers, is_needed
-from xyntra.passes.lower.unshared_destinations import UnsharedDestinations
+from xyntra.passes.lower.buffers.isolated_buffers import IsolatedBuffers, is_needed
+from xyntra.passes.lower.buffers.unshared_destinations import UnsharedDestinations
 
 # f16 stays: LLVM converts around every operation where the processor computes in f32.
 WIDEN = (

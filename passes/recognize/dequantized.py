@@ -10,7 +10,7 @@ from math import isfinite, prod
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
-from xyntra.passes.owners import constant_attribute
+from xyntra.passes.analysis.owners import constant_attribute
 
 __all__ = ["Dequantized", "Parameter", "dequantized"]
 

@@ -13,11 +13,11 @@ import numpy as np
 from xyntra.dialects.builder import Body, Iterator, Tensor, TensorBuilder
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, constant
-from xyntra.passes.fusion.functions import function_blocks
-from xyntra.passes.fusion.weights import constant_of_fill
+from xyntra.passes.analysis.functions import function_blocks
+from xyntra.passes.analysis.reductions import Reductions
+from xyntra.passes.fusion.weights.weights import constant_of_fill
 from xyntra.passes.recognize.dead_operations import erase_unused
 from xyntra.passes.recognize.dequantized import Dequantized, Parameter, dequantized
-from xyntra.passes.reductions import Reductions
 from xyntra.passes.registry import register_pass
 
 __all__ = ["IntegerContractions"]

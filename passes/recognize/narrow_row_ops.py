@@ -10,9 +10,9 @@ from xyntra.dialects import named
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
-from xyntra.passes.fusion.functions import function_blocks
-from xyntra.passes.locations import fused_location
-from xyntra.passes.owners import only_reader, owner_of
+from xyntra.passes.analysis.functions import function_blocks
+from xyntra.passes.analysis.locations import fused_location
+from xyntra.passes.analysis.owners import only_reader, owner_of
 from xyntra.passes.recognize.dead_operations import erase_unused
 from xyntra.passes.registry import register_pass
 

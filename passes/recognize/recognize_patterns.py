@@ -9,11 +9,11 @@ from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import ConfigError
-from xyntra.passes.fusion.functions import function_blocks
-from xyntra.passes.recognize.library import load_library, patterns_of_file
-from xyntra.passes.recognize.pattern import Pattern, registered_patterns
-from xyntra.passes.recognize.rewrite import replace_all
-from xyntra.passes.recognize.search import Index, Search
+from xyntra.passes.analysis.functions import function_blocks
+from xyntra.passes.recognize.matching.library import load_library, patterns_of_file
+from xyntra.passes.recognize.matching.pattern import Pattern, registered_patterns
+from xyntra.passes.recognize.matching.rewrite import replace_all
+from xyntra.passes.recognize.matching.search import Index, Search
 from xyntra.passes.registry import register_pass
 from xyntra.passes.suggest import did_you_mean
 
@@ -26,7 +26,7 @@ _MOST_ROUNDS = 8
 class RecognizePatterns:
     """Replace gelu, silu, softmax, layer norm and the like, written out, by named ops.
 
-    Patterns are declared in Python: see xyntra.passes.recognize.pattern.
+    Patterns are declared in Python: see xyntra.passes.recognize.matching.pattern.
     """
 
     name: ClassVar[str] = "recognize-patterns"

@@ -9,9 +9,9 @@ from typing import ClassVar
 from xyntra.dialects.builder import Iterator, Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
-from xyntra.passes.fusion.functions import function_blocks
+from xyntra.passes.analysis.functions import function_blocks
+from xyntra.passes.analysis.reductions import Reductions
 from xyntra.passes.recognize.dead_operations import erase_unused
-from xyntra.passes.reductions import Reductions
 from xyntra.passes.registry import register_pass
 
 __all__ = ["WidenContractions"]

@@ -10,10 +10,10 @@ from typing import ClassVar, NamedTuple
 from xyntra.dialects import Kernel
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.analysis.walking import nested_operations
 from xyntra.passes.registry import register_pass
 from xyntra.passes.safety.value_ranges import ValueRanges
 from xyntra.passes.safety.zeros import zero_of
-from xyntra.passes.walking import nested_operations
 
 __all__ = ["BoundIndices"]
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.walking import nested_operations
 from xyntra.passes.registry import register_pass
 from xyntra.passes.safety.affine_ranges import is_mixed, loop_extents, loops_in, range_of
 from xyntra.passes.safety.linalg_loops import maps_of, shapes_of
 from xyntra.passes.safety.refusal import out_of_bounds
-from xyntra.passes.walking import nested_operations
 
 __all__ = ["CheckBounds"]
 

@@ -12,7 +12,8 @@ from xyntra.dialects import Kernel
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.kinds import KINDS
 from xyntra.dialects.mlir import ir
-from xyntra.passes.owners import constant_number
+from xyntra.passes.analysis.owners import constant_number
+from xyntra.passes.analysis.walking import nested_operations
 from xyntra.passes.registry import register_pass
 from xyntra.passes.safety.refusal import too_large, unsupported
 from xyntra.passes.safety.vocabulary import (
@@ -22,7 +23,6 @@ from xyntra.passes.safety.vocabulary import (
     is_known,
     is_qualified,
 )
-from xyntra.passes.walking import nested_operations
 
 __all__ = ["CheckOperations"]
 

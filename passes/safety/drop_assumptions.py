@@ -8,9 +8,9 @@ from typing import ClassVar
 
 from xyntra.dialects import Kernel
 from xyntra.dialects.mlir import ir
-from xyntra.passes.fusion.known_at_load import CONSTANT, KnownAtLoad
+from xyntra.passes.analysis.walking import nested_operations
+from xyntra.passes.fusion.weights.known_at_load import CONSTANT, KnownAtLoad
 from xyntra.passes.registry import register_pass
-from xyntra.passes.walking import nested_operations
 
 __all__ = ["DropAssumptions"]
 

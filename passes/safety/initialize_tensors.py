@@ -14,10 +14,10 @@ from xyntra.dialects.builder import TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.analysis.walking import nested_operations
 from xyntra.passes.registry import register_pass
 from xyntra.passes.safety.linalg_loops import extents_of, maps_of
 from xyntra.passes.safety.zeros import zero_of
-from xyntra.passes.walking import nested_operations
 
 __all__ = ["InitializeTensors"]
 

@@ -9,10 +9,10 @@ from typing import ClassVar
 
 from xyntra.dialects import Kernel
 from xyntra.dialects.mlir import ir
-from xyntra.passes.fusion.access import Loops, Shape, loops_of
-from xyntra.passes.fusion.block_graph import VIEWS, is_source
-from xyntra.passes.fusion.functions import functions
-from xyntra.passes.fusion.nodes import Tensors
+from xyntra.passes.analysis.functions import functions
+from xyntra.passes.fusion.graph.access import Loops, Shape, loops_of
+from xyntra.passes.fusion.graph.block_graph import VIEWS, is_source
+from xyntra.passes.fusion.graph.nodes import Tensors
 from xyntra.passes.registry import register_pass
 
 INPLACE = "xyntra.inplace"

@@ -15,7 +15,7 @@ from math import inf, prod
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes import winograd
-from xyntra.passes.fusion.weights import StaticValues
+from xyntra.passes.fusion.weights.weights import StaticValues
 from xyntra.passes.views.computed_reads import user_in
 from xyntra.passes.views.layout import Layout
 from xyntra.passes.views.sliding_windows import (

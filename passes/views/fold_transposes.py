@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.fusion.functions import function_blocks
+from xyntra.passes.analysis.functions import function_blocks
 from xyntra.passes.registry import register_pass
 from xyntra.passes.views.folding import Folding
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.fusion.block_graph import is_fill
+from xyntra.passes.fusion.graph.block_graph import is_fill
 from xyntra.passes.views.structured import body_uses
 
 __all__ = ["ENLARGING", "PLACING", "is_destination", "permute", "placed"]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
-from xyntra.passes.fusion.block_graph import is_fill
+from xyntra.passes.fusion.graph.block_graph import is_fill
 from xyntra.passes.views.layout import Layout, reading_of_strides
 from xyntra.passes.views.slicing import Spans
 from xyntra.passes.views.structured import affine_map, body_uses, identity, reads_output

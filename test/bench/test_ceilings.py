@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bench import ceilings
+from bench.cpu import ceilings
 from xyntra.targets.cpu.memory import address_of, allocate
 
 

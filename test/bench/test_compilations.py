@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from bench.compilations import main
-from bench.compile_twice import small_model
+from bench.compile.cold import main
+from bench.compile.twice import small_model
 
 
 def test_a_file_is_compiled_cold_as_often_as_said(tmp_path: Path) -> None:

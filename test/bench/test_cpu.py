@@ -11,15 +11,15 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-import bench.cpu
-from bench.cpu import main, merged
-from bench.cpu_rows import geometric_means
-from bench.cpu_text import DETAILS, SUMMARY, render_details, render_summary
-from bench.measure import ROOT
+import bench.cpu.command
+from bench.cpu.command import main, merged
+from bench.cpu.operation_list import OPERATIONS
+from bench.cpu.operations import Graph, Operation, normal
+from bench.cpu.rows import geometric_means
+from bench.documents.cpu import DETAILS, SUMMARY, render_details, render_summary
+from bench.harness.measure import ROOT
 from bench.models import REGISTRY
 from bench.models.spec import InputSpec
-from bench.operation_list import OPERATIONS
-from bench.operations import Graph, Operation, normal
 
 SPEC = REGISTRY["magika"]
 SHAPE = (64, 32)
@@ -51,8 +51,8 @@ def write_model(folder: Path) -> None:
 @pytest.fixture
 def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Arguments that measure for a moment; the model and the operation are all that is known."""
-    monkeypatch.setattr(bench.cpu, "REGISTRY", {SPEC.name: SPEC})
-    monkeypatch.setattr(bench.cpu, "OPERATIONS", {"tiny": tiny()})
+    monkeypatch.setattr(bench.cpu.command, "REGISTRY", {SPEC.name: SPEC})
+    monkeypatch.setattr(bench.cpu.command, "OPERATIONS", {"tiny": tiny()})
     for name, region in (("performance.md", DETAILS), ("README.md", SUMMARY)):
         (tmp_path / name).write_text(f"before\n{region.begin}\nold\n{region.end}\nafter\n")
     few = ["--threads", "1", "--rounds", "2", "--seconds", "0", "--turn", "0"]

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from bench.endurance import ALLOWED, _growth, main
+from bench.cpu.endurance import ALLOWED, _growth, main
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 

@@ -11,9 +11,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from bench.documents.model_table import render
 from bench.model_table import main, make_parser, measure_row
 from bench.models import REGISTRY
-from bench.table_text import render
 
 SPEC = REGISTRY["magika"]
 

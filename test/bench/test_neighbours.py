@@ -14,11 +14,11 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-import bench.neighbours
+import bench.cpu.neighbours
+from bench.cpu.neighbour_calls import Busy
+from bench.cpu.neighbours import main
+from bench.documents.neighbours import REGION, render
 from bench.models import REGISTRY
-from bench.neighbour_calls import Busy
-from bench.neighbours import main
-from bench.neighbours_text import REGION, render
 
 SPEC = REGISTRY["magika"]
 CALLERS = ("xyntra", "xyntra, one thread", "onnxruntime")
@@ -39,8 +39,8 @@ def write_model(folder: Path) -> None:
 
 
 def test_all_is_measured_and_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench.neighbours, "REGISTRY", {SPEC.name: SPEC})
-    monkeypatch.setattr(bench.neighbours, "_PATIENCE", 0.0)
+    monkeypatch.setattr(bench.cpu.neighbours, "REGISTRY", {SPEC.name: SPEC})
+    monkeypatch.setattr(bench.cpu.neighbours, "_PATIENCE", 0.0)
     write_model(tmp_path)
     document, path = tmp_path / "performance.md", tmp_path / "neighbours.json"
     document.write_text(f"before\n{REGION.begin}\nold\n{REGION.end}\nafter\n")

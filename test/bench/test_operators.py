@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from bench.operators import DOCUMENT, render
+from bench.documents.operators import DOCUMENT, render
 
 LISTS = "## ai.onnx ("  # what stands before depends on the version of the onnx package
 
@@ -11,4 +11,4 @@ LISTS = "## ai.onnx ("  # what stands before depends on the version of the onnx 
 def test_the_list_is_up_to_date() -> None:
     written, listed = (text.partition(LISTS)[2] for text in (DOCUMENT.read_text(), render()))
     assert listed
-    assert written == listed, "python -m bench.operators"
+    assert written == listed, "python -m bench.documents.operators"

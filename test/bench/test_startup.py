@@ -8,9 +8,9 @@ from pathlib import Path
 import onnx
 from torch_mlir import ir
 
-from bench.compile_twice import PHASES, small_model
-from bench.measure import fresh
-from bench.startup import TEN_LINES
+from bench.compile.startup import TEN_LINES
+from bench.compile.twice import PHASES, small_model
+from bench.harness.measure import fresh
 
 
 def test_the_file_of_ten_lines_is_valid() -> None:
@@ -28,7 +28,7 @@ def test_the_small_model_is_valid_and_has_ten_nodes() -> None:
 def test_every_phase_of_two_compilations_is_timed(tmp_path: Path) -> None:
     path = tmp_path / "small.onnx"
     path.write_bytes(small_model())
-    times = fresh("bench.compile_twice", {"path": str(path)}, timeout=300)
+    times = fresh("bench.compile.twice", {"path": str(path)}, timeout=300)
     assert list(times) == list(PHASES)
     for phase in times.values():
         assert phase["cpu_seconds"] > 0

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bench.table_text import HEADER, REGION, render
+from bench.documents.model_table import HEADER, REGION, render
 
 BEGIN, END = REGION.begin, REGION.end
 

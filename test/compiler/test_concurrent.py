@@ -28,7 +28,7 @@ def children():
     return found
 
 def left():
-    from xyntra.compiler.idle_worker import end_all
+    from xyntra.compiler.worker.idle_worker import end_all
     end_all()  # the worker that is kept for the next model
     return children()
 

@@ -19,12 +19,12 @@ from onnx import TensorProto, helper, numpy_helper
 import xyntra
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError, WorkerError
-from xyntra.passes.fusion.fuse_operations import FuseOperations
-from xyntra.passes.fusion.merge_contractions import MergeContractions
-from xyntra.passes.lower import merge_elementwise
-from xyntra.passes.lower.cpu.nest_loops import NestLoops
-from xyntra.passes.lower.cpu.register_tiles import RegisterTiles
-from xyntra.passes.lower.forward_copies import ForwardCopies
+from xyntra.passes.fusion.contractions.merge_contractions import MergeContractions
+from xyntra.passes.fusion.partition.fuse_operations import FuseOperations
+from xyntra.passes.lower.buffers.forward_copies import ForwardCopies
+from xyntra.passes.lower.cpu.matmul.register_tiles import RegisterTiles
+from xyntra.passes.lower.cpu.rows.nest_loops import NestLoops
+from xyntra.passes.lower.tensor import merge_elementwise
 from xyntra.passes.target_limits import LIMITS
 from xyntra.passes.views.fold_transposes import FoldTransposes
 

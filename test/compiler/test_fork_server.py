@@ -14,7 +14,7 @@ import pytest
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
-from xyntra.compiler.fork_server import ForkServer, Serve  # noqa: E402
+from xyntra.compiler.worker.fork_server import ForkServer, Serve  # noqa: E402
 
 LOADED: list[str] = []
 

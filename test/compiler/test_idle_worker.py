@@ -16,9 +16,9 @@ import pytest
 from onnx_models import chain, make_model
 
 import xyntra
-from xyntra.compiler import idle_worker
-from xyntra.compiler.fork_server import forked
-from xyntra.compiler.worker_process import WorkerProcess
+from xyntra.compiler.worker import idle_worker
+from xyntra.compiler.worker.fork_server import forked
+from xyntra.compiler.worker.worker_process import WorkerProcess
 from xyntra.errors import ModelError, WorkerError
 
 X = np.array([[-1, 2, 3], [4, -5, 6]], np.float32)

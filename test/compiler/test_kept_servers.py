@@ -19,9 +19,9 @@ pytestmark = [
 ]
 
 import xyntra  # noqa: E402
-from xyntra.compiler.fork_server import ForkServer  # noqa: E402
 from xyntra.compiler.kernels import kept_servers, parallel  # noqa: E402
 from xyntra.compiler.kernels.parallel import compiler_server  # noqa: E402
+from xyntra.compiler.worker.fork_server import ForkServer  # noqa: E402
 
 X = np.array([[-1, 2, 3], [4, -5, 6]], np.float32)
 

@@ -13,12 +13,12 @@ from onnx import helper
 from onnx_models import make_model
 
 import xyntra
+from xyntra.compiler.inputs.sizes import sizes_of
+from xyntra.compiler.inputs.source import open_source
 from xyntra.compiler.reproduce import reproduce
-from xyntra.compiler.sizes import sizes_of
-from xyntra.compiler.source import open_source
 from xyntra.config import load_config
 from xyntra.dialects.mlir import ir
-from xyntra.passes.fusion.fuse_operations import FuseOperations
+from xyntra.passes.fusion.partition.fuse_operations import FuseOperations
 from xyntra.tools.cli import run
 
 SETTINGS: dict[str, object] = {"isolate": False, "jobs": 1}

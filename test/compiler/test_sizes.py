@@ -85,8 +85,8 @@ def test_a_size_of_the_model_cannot_be_changed(settings: Settings) -> None:
 
 def test_text_that_was_emitted_keeps_what_fixed_the_shape(settings: Settings) -> None:
     from xyntra.compiler.driver import emit_level
-    from xyntra.compiler.sizes import Sizes
-    from xyntra.compiler.source import open_source
+    from xyntra.compiler.inputs.sizes import Sizes
+    from xyntra.compiler.inputs.source import open_source
     from xyntra.config import load_config
 
     source = open_source(MODEL)

@@ -102,7 +102,7 @@ def broken_classes() -> Iterator[Any]:
     elsewhere = make(__module__="xyntra.passes.lower.other")
     yield pytest.param(elsewhere, r"to be in a_pass\.py", id="wrong-file")
     taken = make(name="decompose-named-ops")
-    yield pytest.param(taken, "xyntra.passes.lower.decompose_named_ops has", id="taken")
+    yield pytest.param(taken, "xyntra.passes.lower.tensor.decompose_named_ops has", id="taken")
     yield pytest.param(type("Plain", (), {"name": "a-pass"}), "a frozen dataclass", id="plain")
 
 

@@ -11,7 +11,7 @@ from torch_mlir import ir
 
 from xyntra.compiler.node_types import onnx_op_types
 from xyntra.dialects import make_context
-from xyntra.frontends.onnx.container import scan
+from xyntra.frontends.onnx.file.container import scan
 from xyntra.frontends.onnx.importer import import_model
 from xyntra.plan.build_source import build_source_graph
 from xyntra.plan.plan import TensorType

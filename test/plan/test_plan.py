@@ -12,7 +12,7 @@ from torch_mlir import ir
 
 from xyntra.dialects import make_context
 from xyntra.errors import CompileError, UnsupportedError
-from xyntra.passes.locations import source_nodes
+from xyntra.passes.analysis.locations import source_nodes
 from xyntra.passes.manager import run_pipeline
 from xyntra.plan.build import build_plan, constant_bytes
 from xyntra.plan.plan import Buffer, KernelCode, Plan, Port, Step

@@ -18,7 +18,7 @@ def add_parser(commands: Any, name: str) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print a line for every device, or all that the compiler knows of it."""
     from xyntra.api import devices
-    from xyntra.targets.cuda.device import no_device_reason
+    from xyntra.targets.cuda.driver.device import no_device_reason
 
     found = devices()
     for number, device in enumerate(found):

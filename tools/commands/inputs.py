@@ -14,7 +14,7 @@ from xyntra.plan.files import open_regular
 from xyntra.plan.plan import Port, numpy_dtype
 
 if TYPE_CHECKING:
-    from xyntra.compiler.source import Source
+    from xyntra.compiler.inputs.source import Source
 
 Array = np.ndarray[Any, Any]
 
@@ -71,7 +71,7 @@ def bound_inputs(
         return {}
     import onnx
 
-    from xyntra.frontends.onnx.bound_values import bind_values
+    from xyntra.frontends.onnx.inputs.bound_values import bind_values
 
     graph = onnx.ModelProto.FromString(source.model).graph
     return bind_values(graph.input, dict(constants))

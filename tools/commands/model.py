@@ -12,14 +12,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from xyntra.compiler.constants import parse_constant
-from xyntra.compiler.sizes import Sizes, refuse_range
+from xyntra.compiler.inputs.constants import parse_constant
+from xyntra.compiler.inputs.sizes import Sizes, refuse_range
 from xyntra.config import Config, load_config
 from xyntra.errors import InputError
 from xyntra.tools.commands.standard_input import STDIN, contents_of, is_saved, label_of
 
 if TYPE_CHECKING:
-    from xyntra.compiler.source import Source
+    from xyntra.compiler.inputs.source import Source
     from xyntra.executable import Executable
 
 
@@ -123,7 +123,7 @@ def settings_of(options: argparse.Namespace) -> Config:
 
 def source_of(options: argparse.Namespace) -> Source:
     """The model, opened."""
-    from xyntra.compiler.source import open_contents, open_source
+    from xyntra.compiler.inputs.source import open_contents, open_source
 
     contents = contents_of(options)
     source = open_source(options.model) if contents is None else open_contents(contents, STDIN)

@@ -19,7 +19,7 @@ def write_ptx(executable: Executable, output: str | None) -> list[Path]:
         ArchiveError: a file cannot be written.
     """
     from xyntra.plan.files import make_folder, replace_file
-    from xyntra.targets.cuda.kernel_image import KernelImage
+    from xyntra.targets.cuda.code.kernel_image import KernelImage
 
     if not executable.artifact.target.startswith("cuda;"):
         raise UnsupportedError(

@@ -49,7 +49,7 @@ def write_reduced(options: argparse.Namespace, executable: Executable) -> None:
 
 def _references(options: argparse.Namespace, executable: Executable) -> dict[str, WeightRef]:
     """Where each weight of the plan is, as far as it is known."""
-    from xyntra.compiler.source import open_onnx
+    from xyntra.compiler.inputs.source import open_onnx
 
     if is_saved(options):
         return {}

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.machine import describe
-from bench.measure import ROOT, write_json
+from bench.harness.machine import describe
+from bench.harness.measure import ROOT, write_json
 from verify.architectures.catalogue import load
 from verify.architectures.exporting import EXPORTERS, cache_folder
 from verify.architectures.registry import Architecture

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.markdown import Region, error_cell, machine_line, number, one_line, table
-from bench.measure import ROOT
+from bench.documents.markdown import Region, error_cell, machine_line, number, one_line, table
+from bench.harness.measure import ROOT
 
 __all__ = ["REGION", "render", "write_page"]
 

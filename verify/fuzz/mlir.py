@@ -27,10 +27,10 @@ from verify.fuzz.mlir_mutations import mutated
 from verify.fuzz.mlir_templates import TEMPLATES
 from verify.fuzz.trial import report, tried
 from xyntra.compiler.driver import emit_level
+from xyntra.compiler.inputs.sizes import Sizes
+from xyntra.compiler.inputs.source import open_source
 from xyntra.compiler.kernels import parallel
 from xyntra.compiler.kernels.kernel import load_compiler
-from xyntra.compiler.sizes import Sizes
-from xyntra.compiler.source import open_source
 from xyntra.config import load_config
 from xyntra.dialects import make_context
 from xyntra.dialects.mlir import ir

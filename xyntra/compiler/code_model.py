@@ -9,7 +9,6 @@ from dataclasses import replace
 from torch_mlir import ir
 
 from xyntra.compiler.code_text import Code, CodeText, declare_kernels, read_code, write_code
-from xyntra.compiler.fork_server import ForkServer
 from xyntra.compiler.kernels.kernel import (
     CompiledKernel,
     KernelSource,
@@ -17,7 +16,8 @@ from xyntra.compiler.kernels.kernel import (
     parse_kernel,
 )
 from xyntra.compiler.kernels.module import compile_sources, with_code
-from xyntra.compiler.request import Request, code_levels
+from xyntra.compiler.worker.fork_server import ForkServer
+from xyntra.compiler.worker.request import Request, code_levels
 from xyntra.dialects import Kernel
 from xyntra.errors import CompileError, InputError, ModelError
 from xyntra.frontends.mlir_text import check_entry
@@ -146,7 +146,7 @@ def texts_of(sources: list[KernelSource], request: Request) -> dict[str, Code]:
 def _code_at(source: KernelSource, level: str) -> Code:
     module = parse_kernel(source)
     if source.architecture:
-        from xyntra.targets.cuda.kernels import kernel_text
+        from xyntra.targets.cuda.code.kernels import kernel_text
 
         return Code(*kernel_text(module, source.architecture, source.level, level, source.ptx))
     from xyntra.passes.lower.cpu import to_nests

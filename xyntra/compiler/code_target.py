@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from xyntra.errors import ArchiveError, UnsupportedError
 from xyntra.targets.base import Program
-from xyntra.targets.cuda.architecture import CudaTarget, is_cuda, parse_target
+from xyntra.targets.cuda.code.architecture import CudaTarget, is_cuda, parse_target
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,7 +50,7 @@ class CodeTarget:
         named = parse_target(target)
         if named.architecture:
             return cls(named.architecture, named.ordinal)
-        from xyntra.targets.cuda.device import cuda_device
+        from xyntra.targets.cuda.driver.device import cuda_device
 
         return cls(cuda_device(named.ordinal).architecture, named.ordinal)
 

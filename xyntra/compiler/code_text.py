@@ -24,10 +24,10 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from xyntra.compiler.kernels.kernel import SCHEDULED
-from xyntra.compiler.request import CODE_LEVELS
+from xyntra.compiler.worker.request import CODE_LEVELS
 from xyntra.dialects import Kernel
 from xyntra.errors import CompileError, ModelError
-from xyntra.passes.lower.nests.kernel_function import (
+from xyntra.passes.analysis.kernel_function import (
     check_buffers,
     entry_block,
     function_name,

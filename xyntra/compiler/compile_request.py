@@ -7,10 +7,10 @@ import os
 from collections.abc import Callable
 from contextlib import ExitStack
 
-from xyntra.compiler.answers import MEMORY_VARIABLE
 from xyntra.compiler.kernels.parallel import compiler_server
 from xyntra.compiler.model_import import started_import
-from xyntra.compiler.request import Request
+from xyntra.compiler.worker.answers import MEMORY_VARIABLE
+from xyntra.compiler.worker.request import Request
 from xyntra.passes.collector import collector_paused
 
 

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xyntra.cache import DiskCache, cache_key
-from xyntra.compiler.answers import unexpected
 from xyntra.compiler.code_target import CodeTarget
-from xyntra.compiler.exclusive import in_process
-from xyntra.compiler.parameter_file import parameter_file
-from xyntra.compiler.request import CODE_LEVELS, Level, Request, code_levels
-from xyntra.compiler.sizes import Sizes
-from xyntra.compiler.source import Source, open_onnx
+from xyntra.compiler.inputs.parameter_file import parameter_file
+from xyntra.compiler.inputs.sizes import Sizes
+from xyntra.compiler.inputs.source import Source, open_onnx
+from xyntra.compiler.worker.answers import unexpected
+from xyntra.compiler.worker.exclusive import in_process
+from xyntra.compiler.worker.request import CODE_LEVELS, Level, Request, code_levels
 from xyntra.config import Config
 from xyntra.errors import (
     ArchiveError,

@@ -10,12 +10,12 @@ from torch_mlir import ir
 from xyntra.compiler.code_model import CodeModel, only_kernel, read_model, text_below
 from xyntra.compiler.code_target import CodeTarget
 from xyntra.compiler.code_text import erase_code
-from xyntra.compiler.fork_server import ForkServer
 from xyntra.compiler.kernels.kernel import CompiledKernel, KernelSource
 from xyntra.compiler.kernels.module import compile_module, sources_of
 from xyntra.compiler.model_import import ModelImport, import_module
 from xyntra.compiler.recovery import Compilation, compile_levels, without_passes
-from xyntra.compiler.request import CODE_LEVELS, Request
+from xyntra.compiler.worker.fork_server import ForkServer
+from xyntra.compiler.worker.request import CODE_LEVELS, Request
 from xyntra.dialects import make_context
 from xyntra.errors import ModelError, UnsupportedError
 from xyntra.passes.generalize.elementwise import is_elementwise

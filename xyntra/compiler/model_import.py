@@ -17,10 +17,10 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import NoReturn, Protocol
 
-from xyntra.compiler.answers import answer, result, succeeded
-from xyntra.compiler.fork_server import can_fork, forked
-from xyntra.compiler.orphans import end_with_parent
-from xyntra.compiler.request import Request
+from xyntra.compiler.worker.answers import answer, result, succeeded
+from xyntra.compiler.worker.fork_server import can_fork, forked
+from xyntra.compiler.worker.orphans import end_with_parent
+from xyntra.compiler.worker.request import Request
 from xyntra.dialects import make_context
 from xyntra.dialects.mlir import ir
 from xyntra.errors import InputError

@@ -14,8 +14,8 @@ from typing import Generic, TypeVar
 
 from torch_mlir import ir
 
-from xyntra.compiler.answers import unexpected
-from xyntra.compiler.pass_marks import markers
+from xyntra.compiler.worker.answers import unexpected
+from xyntra.compiler.worker.pass_marks import markers
 from xyntra.errors import CompileError, XyntraError
 from xyntra.passes.fallbacks import note_fallback
 from xyntra.passes.manager import Runnable, resolve, run_steps

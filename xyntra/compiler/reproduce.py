@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 
 from xyntra.compiler.code_target import CodeTarget
 from xyntra.compiler.driver import make_request, run_request
-from xyntra.compiler.sizes import Sizes
-from xyntra.compiler.source import Source
+from xyntra.compiler.inputs.sizes import Sizes
+from xyntra.compiler.inputs.source import Source
 from xyntra.config import Config
 from xyntra.errors import CompileError, XyntraError
 from xyntra.plan.files import make_folder, replace_file
 
 if TYPE_CHECKING:
-    from xyntra.frontends.onnx.subgraph import Subgraphs
+    from xyntra.frontends.onnx.file.subgraph import Subgraphs
 
 __all__ = ["Reproduction", "reproduce"]
 
@@ -100,8 +100,8 @@ def _smallest(
     source: Source, sizes: Sizes, config: Config, failure: CompileError
 ) -> tuple[bytes, int]:
     """Return the smallest ONNX model that fails as `source` does, and how many nodes it has."""
-    from xyntra.frontends.onnx.bound_values import with_values
-    from xyntra.frontends.onnx.subgraph import Subgraphs, with_random_weights
+    from xyntra.frontends.onnx.file.subgraph import Subgraphs, with_random_weights
+    from xyntra.frontends.onnx.inputs.bound_values import with_values
 
     bound = with_values(source.model, sizes.constants)
     graphs = Subgraphs(bound, sizes.shapes, sizes.dims)

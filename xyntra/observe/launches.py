@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xyntra.errors import InputError
-from xyntra.passes.fusion.reasons import REASONS
+from xyntra.passes.fusion.partition.reasons import REASONS
 from xyntra.plan.cost import Boundary
 from xyntra.plan.kernel import Kernel, kernel_of
 from xyntra.plan.plan import Plan

@@ -17,10 +17,10 @@ from xyntra.dialects import Kernel
 from xyntra.dialects.dtypes import default_dtype, item_bytes
 from xyntra.dialects.requires import read_requirement, requirements_of
 from xyntra.errors import CompileError, UnsupportedError
+from xyntra.passes.analysis.kernel_function import constant_arguments
+from xyntra.passes.analysis.locations import source_nodes
 from xyntra.passes.fallbacks import fallbacks_of
-from xyntra.passes.fusion.block_graph import VIEWS
-from xyntra.passes.locations import source_nodes
-from xyntra.passes.lower.nests.kernel_function import constant_arguments
+from xyntra.passes.fusion.graph.block_graph import VIEWS
 from xyntra.plan.cost_attributes import boundaries_of, cost_of, unfused_of
 from xyntra.plan.flops import count_flops
 from xyntra.plan.plan import (

@@ -15,8 +15,8 @@ from torch_mlir import ir
 from xyntra.dialects import Kernel
 from xyntra.dialects.dtypes import ELEMENT_TYPES, default_dtype
 from xyntra.dialects.requires import requirements_of
-from xyntra.passes.fusion.functions import weight_positions
-from xyntra.passes.locations import source_nodes
+from xyntra.passes.analysis.functions import weight_positions
+from xyntra.passes.analysis.locations import source_nodes
 from xyntra.plan.plan import TensorType
 from xyntra.plan.source_graph import SourceGraph, SourceNode
 

@@ -43,7 +43,8 @@ class Boundary:
     Attributes:
         source: the node that produces the tensor.
         target: the node that reads it.
-        reason: why the two are in different kernels, a code of `xyntra.passes.fusion.reasons`.
+        reason: why the two are in different kernels, a code of
+            `xyntra.passes.fusion.partition.reasons`.
         bytes: size of the tensor.
         nanoseconds: predicted time that writing and reading it costs.
 

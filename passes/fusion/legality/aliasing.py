@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from xyntra.dialects.kinds import Kind
 from xyntra.dialects.mlir import ir
-from xyntra.passes.fusion.block_graph import is_fill, is_source
+from xyntra.passes.fusion.graph.block_graph import is_fill, is_source
 from xyntra.passes.fusion.legality.members import Contents
 from xyntra.passes.fusion.legality.violation import Violation
 

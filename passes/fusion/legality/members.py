@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.reductions import BY_ROWS
+from xyntra.passes.analysis.walking import nested_operations
 from xyntra.passes.fusion.legality.alignment import (
     Alignment,
     Rows,
@@ -16,8 +18,6 @@ from xyntra.passes.fusion.legality.alignment import (
 )
 from xyntra.passes.fusion.legality.facts import Body, Facts, Loops
 from xyntra.passes.fusion.legality.roles import ALONG_AXIS, NOTHING, Role, role_of
-from xyntra.passes.reductions import BY_ROWS
-from xyntra.passes.walking import nested_operations
 
 __all__ = ["ENDS", "Contents", "Member", "Place", "Read", "read_block"]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.fusion.block_graph import is_source
+from xyntra.passes.fusion.graph.block_graph import is_source
 from xyntra.passes.fusion.legality.members import Contents
 from xyntra.passes.fusion.legality.violation import Violation
 from xyntra.passes.target_limits import Limits

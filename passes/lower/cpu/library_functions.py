@@ -10,7 +10,7 @@ from torch_mlir.dialects import func
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
-from xyntra.passes.lower.nests.kernel_function import function_name, operations_named
+from xyntra.passes.analysis.kernel_function import function_name, operations_named
 from xyntra.passes.registry import register_pass
 
 _FUNCTIONS = {"math.log1p": "log1p", "math.expm1": "expm1"}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.tile_plan import Registers
+from xyntra.passes.lower.cpu.matmul.tile_plan import Registers
 
 __all__ = ["LoweringOptions"]
 

@@ -10,13 +10,7 @@ from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
-from xyntra.passes.lower.cpu.pool_calls import (
-    append_functions,
-    argument_attributes,
-    hide,
-    start_jobs,
-)
-from xyntra.passes.lower.nests.kernel_function import (
+from xyntra.passes.analysis.kernel_function import (
     PREPARE,
     entry_block,
     function_name,
@@ -26,7 +20,13 @@ from xyntra.passes.lower.nests.kernel_function import (
     private_bytes,
     task_functions,
 )
-from xyntra.passes.lower.nests.prepared_operands import prepared_bytes
+from xyntra.passes.lower.cpu.threads.pool_calls import (
+    append_functions,
+    argument_attributes,
+    hide,
+    start_jobs,
+)
+from xyntra.passes.lower.kernels.prepared_operands import prepared_bytes
 from xyntra.passes.registry import register_pass
 
 _SIGNATURE = "!llvm.func<void (%s)>"

@@ -9,36 +9,7 @@ from torch_mlir._mlir_libs._mlirDialectsLLVM import translate_module_to_llvmir
 
 from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.dialects.mlir import ir
-from xyntra.passes.fallbacks import is_generic
-from xyntra.passes.lower.cpu.blocked_attention import BlockedAttention
-from xyntra.passes.lower.cpu.channel_reductions import ChannelReductions
-from xyntra.passes.lower.cpu.convolution_tiles import ConvolutionTiles
-from xyntra.passes.lower.cpu.emitter import checked_schedules
-from xyntra.passes.lower.cpu.emitters import STAGES, schedule_words
-from xyntra.passes.lower.cpu.integer_tiles import IntegerTiles
-from xyntra.passes.lower.cpu.library_functions import LibraryFunctions
-from xyntra.passes.lower.cpu.loop_order import LoopOrder
-from xyntra.passes.lower.cpu.loop_work import LoopWork, unfinished_share
-from xyntra.passes.lower.cpu.machine import LoweringOptions
-from xyntra.passes.lower.cpu.nest_loops import SCALAR_LOOPS, NestLoops
-from xyntra.passes.lower.cpu.packed_entry import PackedEntry
-from xyntra.passes.lower.cpu.parallel_loops import share_loops
-from xyntra.passes.lower.cpu.register_tiles import RegisterTiles
-from xyntra.passes.lower.cpu.schedule_nests import ScheduleNests, schedules_of
-from xyntra.passes.lower.cpu.told import PARALLEL_LOOPS
-from xyntra.passes.lower.cpu.vector_scans import VectorScans
-from xyntra.passes.lower.cpu.window_tiles import WindowTiles
-from xyntra.passes.lower.cpu.winograd_tiles import WinogradTiles
-from xyntra.passes.lower.data_by_slices import DataBySlices
-from xyntra.passes.lower.defined_arithmetic import DefinedArithmetic
-from xyntra.passes.lower.destination_passing import DestinationPassing
-from xyntra.passes.lower.empty_arguments import EmptyArguments
-from xyntra.passes.lower.fast_math import FastMath
-from xyntra.passes.lower.forward_copies import ForwardCopies
-from xyntra.passes.lower.inplace_results import InplaceResults
-from xyntra.passes.lower.narrow_floats import NarrowFloats
-from xyntra.passes.lower.nests.attention_carrier import carry_attention
-from xyntra.passes.lower.nests.kernel_function import (
+from xyntra.passes.analysis.kernel_function import (
     check_contract,
     entry_block,
     kernel_function,
@@ -46,10 +17,39 @@ from xyntra.passes.lower.nests.kernel_function import (
     private_bytes,
     task_functions,
 )
-from xyntra.passes.lower.nests.prepared_operands import prepared_bytes
-from xyntra.passes.lower.scratch_allocation import ScratchAllocation
-from xyntra.passes.lower.split_quotients import SplitQuotients
-from xyntra.passes.lower.strided_copies import StridedCopies
+from xyntra.passes.fallbacks import is_generic
+from xyntra.passes.lower.buffers.destination_passing import DestinationPassing
+from xyntra.passes.lower.buffers.empty_arguments import EmptyArguments
+from xyntra.passes.lower.buffers.forward_copies import ForwardCopies
+from xyntra.passes.lower.buffers.inplace_results import InplaceResults
+from xyntra.passes.lower.buffers.scratch_allocation import ScratchAllocation
+from xyntra.passes.lower.buffers.split_quotients import SplitQuotients
+from xyntra.passes.lower.buffers.strided_copies import StridedCopies
+from xyntra.passes.lower.cpu.attention.blocked_attention import BlockedAttention
+from xyntra.passes.lower.cpu.conv.convolution_tiles import ConvolutionTiles
+from xyntra.passes.lower.cpu.library_functions import LibraryFunctions
+from xyntra.passes.lower.cpu.machine import LoweringOptions
+from xyntra.passes.lower.cpu.matmul.register_tiles import RegisterTiles
+from xyntra.passes.lower.cpu.matmul_int8.integer_tiles import IntegerTiles
+from xyntra.passes.lower.cpu.packed_entry import PackedEntry
+from xyntra.passes.lower.cpu.pooling.channel_reductions import ChannelReductions
+from xyntra.passes.lower.cpu.pooling.window_tiles import WindowTiles
+from xyntra.passes.lower.cpu.rows.loop_order import LoopOrder
+from xyntra.passes.lower.cpu.rows.nest_loops import SCALAR_LOOPS, NestLoops
+from xyntra.passes.lower.cpu.rows.vector_scans import VectorScans
+from xyntra.passes.lower.cpu.schedule.emitter import checked_schedules
+from xyntra.passes.lower.cpu.schedule.emitters import STAGES, schedule_words
+from xyntra.passes.lower.cpu.schedule.schedule_nests import ScheduleNests, schedules_of
+from xyntra.passes.lower.cpu.schedule.told import PARALLEL_LOOPS
+from xyntra.passes.lower.cpu.threads.loop_work import LoopWork, unfinished_share
+from xyntra.passes.lower.cpu.threads.parallel_loops import share_loops
+from xyntra.passes.lower.cpu.winograd.winograd_tiles import WinogradTiles
+from xyntra.passes.lower.kernels.attention_carrier import carry_attention
+from xyntra.passes.lower.kernels.prepared_operands import prepared_bytes
+from xyntra.passes.lower.scalar.defined_arithmetic import DefinedArithmetic
+from xyntra.passes.lower.scalar.fast_math import FastMath
+from xyntra.passes.lower.scalar.narrow_floats import NarrowFloats
+from xyntra.passes.lower.tensor.data_by_slices import DataBySlices
 from xyntra.passes.lower.upstream import (
     WIDEN,
     bufferize,

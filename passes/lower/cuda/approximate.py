@@ -9,8 +9,8 @@ from torch_mlir.dialects import llvm
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.analysis.kernel_function import operations_named
 from xyntra.passes.lower.cuda.ptx.numbers import div_full, ex2_approx, lg2_approx, rcp_approx
-from xyntra.passes.lower.nests.kernel_function import operations_named
 
 _INSTRUCTIONS: dict[str, dict[str, tuple[Callable[..., ir.Value], tuple[int, ...]]]] = {
     "llvm.intr.exp2": {"afn": (ex2_approx, (0,))},

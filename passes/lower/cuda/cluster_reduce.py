@@ -22,7 +22,7 @@ from xyntra.passes.lower.cuda.ptx.warps import WARP
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 from xyntra.passes.lower.gpu.emit.thread_grid import as_index, i32, thread_number, when
-from xyntra.passes.lower.nests.loop_builder import index
+from xyntra.passes.lower.loops.loop_builder import index
 
 _WORD, _DOUBLE = 32, 64  # bits
 Pairs = list[tuple[ir.Value, ...]]

@@ -7,6 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.kernel_function import (
+    direct_operations_named,
+    entry_block,
+    function_name,
+    kernel_function,
+    operations_named,
+)
 from xyntra.passes.lower.cuda.launch_shape import CudaLaunch
 from xyntra.passes.lower.cuda.launches import launch_entry, launch_shape
 from xyntra.passes.lower.cuda.ptx.launches import GRID_CONSTANT, mark_entry
@@ -16,13 +23,6 @@ from xyntra.passes.lower.gpu.launching.outline import (
     LAUNCH,
     device_module,
     scratch_slots,
-)
-from xyntra.passes.lower.nests.kernel_function import (
-    direct_operations_named,
-    entry_block,
-    function_name,
-    kernel_function,
-    operations_named,
 )
 
 BUFFER_ALIGNMENT = 16

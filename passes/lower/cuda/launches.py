@@ -12,6 +12,7 @@ from dataclasses import asdict, replace
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.analysis.kernel_function import entry_block, operations_named
 from xyntra.passes.lower.cuda.launch_shape import CudaLaunch
 from xyntra.passes.lower.cuda.ptx.assembly import ASSEMBLY
 from xyntra.passes.lower.cuda.ptx.launches import (
@@ -33,7 +34,6 @@ from xyntra.passes.lower.gpu.launching.outline import (
     SHARED,
 )
 from xyntra.passes.lower.gpu.stages.stage import Stage
-from xyntra.passes.lower.nests.kernel_function import entry_block, operations_named
 
 PROGRAMMATIC = True
 """Whether launches are prepared while the ones before them end, and wait by themselves.

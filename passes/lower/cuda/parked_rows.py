@@ -19,9 +19,9 @@ from xyntra.passes.lower.cuda.ptx.memory import ld_shared, shared_address
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 from xyntra.passes.lower.gpu.emit.thread_grid import i32, thread_number
 from xyntra.passes.lower.gpu.emit.vectors import item_bytes
-from xyntra.passes.lower.nests.linear_nest import Access
-from xyntra.passes.lower.nests.loop_builder import index, plus
-from xyntra.passes.lower.nests.memrefs import view_offset
+from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.loop_builder import index, plus
+from xyntra.passes.lower.loops.memrefs import view_offset
 
 
 class ParkedRows:

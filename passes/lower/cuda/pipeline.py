@@ -4,16 +4,16 @@
 from __future__ import annotations
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.to_llvm import LoweredCudaKernel, from_nvvm, to_nvvm
-from xyntra.passes.lower.gpu.device import Device, device_of
-from xyntra.passes.lower.gpu.to_gpu import to_gpu
-from xyntra.passes.lower.gpu.to_stages import to_stages
-from xyntra.passes.lower.nests.kernel_function import (
+from xyntra.passes.analysis.kernel_function import (
     check_buffers,
     check_contract,
     kernel_function,
     kernel_named,
 )
+from xyntra.passes.lower.cuda.to_llvm import LoweredCudaKernel, from_nvvm, to_nvvm
+from xyntra.passes.lower.gpu.device import Device, device_of
+from xyntra.passes.lower.gpu.to_gpu import to_gpu
+from xyntra.passes.lower.gpu.to_stages import to_stages
 
 LEVELS = ("kernels", "stages", "gpu", "nvvm")
 """The forms of a kernel on its way to LLVM IR, from functions on tensors down.

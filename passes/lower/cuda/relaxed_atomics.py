@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.nests.kernel_function import operations_named
+from xyntra.passes.analysis.kernel_function import operations_named
 
 _MONOTONIC = 2  # of LLVM's orders of atomic operations
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.nests.kernel_function import entry_block, set_signature
-from xyntra.passes.lower.nests.memrefs import root
+from xyntra.passes.analysis.kernel_function import entry_block, set_signature
+from xyntra.passes.lower.loops.memrefs import root
 
 MAP_BYTES = 128
 MAP_ALIGNMENT = 64

@@ -14,17 +14,17 @@ from torch_mlir.dialects import llvm
 from torch_mlir.dialects.transform import interpreter
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.kernel_function import (
+    direct_operations_named,
+    function_name,
+    kernel_function,
+)
 from xyntra.passes.lower.cuda.approximate import APPROXIMATED, approximate_marked
 from xyntra.passes.lower.cuda.device_functions import device_functions, mark_kernels
 from xyntra.passes.lower.cuda.launch_shape import CudaLaunch
 from xyntra.passes.lower.cuda.launches import launch_entry, launch_shape
 from xyntra.passes.lower.cuda.relaxed_atomics import relax_atomics
 from xyntra.passes.lower.gpu.launching.outline import LAUNCH, device_module, scratch_slots
-from xyntra.passes.lower.nests.kernel_function import (
-    direct_operations_named,
-    function_name,
-    kernel_function,
-)
 from xyntra.passes.lower.upstream import check_lowered, run_upstream
 
 _LOOPS = (

@@ -8,11 +8,11 @@ from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.ops.stage import STAGE
-from xyntra.passes.lower.decompose_named_ops import DecomposeNamedOps
+from xyntra.passes.analysis.kernel_function import direct_operations_named, kernel_function
 from xyntra.passes.lower.gpu.device import DEFAULT, device_of
 from xyntra.passes.lower.gpu.to_gpu import to_gpu
 from xyntra.passes.lower.gpu.to_stages import to_stages
-from xyntra.passes.lower.nests.kernel_function import direct_operations_named, kernel_function
+from xyntra.passes.lower.tensor.decompose_named_ops import DecomposeNamedOps
 from xyntra.passes.registry import register_pass
 
 

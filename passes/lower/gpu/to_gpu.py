@@ -7,7 +7,13 @@ from dataclasses import replace
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.ops.stage import schedule_of
+from xyntra.passes.analysis.kernel_function import (
+    direct_operations_named,
+    function_name,
+    kernel_function,
+)
 from xyntra.passes.fallbacks import is_generic
+from xyntra.passes.lower.buffers.scratch_allocation import ScratchAllocation
 from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape
 from xyntra.passes.lower.gpu.emitters.emit_stage import emit_plain_stage, emit_stage, erase_emitted
@@ -16,13 +22,7 @@ from xyntra.passes.lower.gpu.launching.launching import Launching
 from xyntra.passes.lower.gpu.launching.outline import number_regions, outline
 from xyntra.passes.lower.gpu.math.waves import expand_waves
 from xyntra.passes.lower.gpu.stages.stage import Stage, stages_of
-from xyntra.passes.lower.nests.kernel_function import (
-    direct_operations_named,
-    function_name,
-    kernel_function,
-)
-from xyntra.passes.lower.nests.memrefs import VIEWS
-from xyntra.passes.lower.scratch_allocation import ScratchAllocation
+from xyntra.passes.lower.loops.memrefs import VIEWS
 from xyntra.passes.lower.upstream import run_upstream
 
 

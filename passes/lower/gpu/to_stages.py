@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.kernel_function import kernel_function
 from xyntra.passes.fallbacks import is_generic
-from xyntra.passes.lower.data_by_slices import DataBySlices
-from xyntra.passes.lower.defined_arithmetic import DefinedArithmetic
-from xyntra.passes.lower.destination_passing import DestinationPassing
-from xyntra.passes.lower.empty_arguments import EmptyArguments
-from xyntra.passes.lower.fast_math import FastMath
-from xyntra.passes.lower.forward_copies import ForwardCopies
+from xyntra.passes.lower.buffers.destination_passing import DestinationPassing
+from xyntra.passes.lower.buffers.empty_arguments import EmptyArguments
+from xyntra.passes.lower.buffers.forward_copies import ForwardCopies
+from xyntra.passes.lower.buffers.inplace_results import InplaceResults
+from xyntra.passes.lower.buffers.strided_copies import StridedCopies
 from xyntra.passes.lower.gpu.attention.carrier import carry_attention
 from xyntra.passes.lower.gpu.device import Device, Feature
 from xyntra.passes.lower.gpu.math.device_erf import expand_erf, hide_erf
@@ -29,10 +29,10 @@ from xyntra.passes.lower.gpu.math.waves import LATE
 from xyntra.passes.lower.gpu.reductions.extreme_keys import find_extremes_by_keys
 from xyntra.passes.lower.gpu.stages.form_stages import FormStages
 from xyntra.passes.lower.gpu.stages.generalize_copies import GeneralizeCopies
-from xyntra.passes.lower.inplace_results import InplaceResults
-from xyntra.passes.lower.narrow_floats import NarrowFloats
-from xyntra.passes.lower.nests.kernel_function import kernel_function
-from xyntra.passes.lower.strided_copies import StridedCopies
+from xyntra.passes.lower.scalar.defined_arithmetic import DefinedArithmetic
+from xyntra.passes.lower.scalar.fast_math import FastMath
+from xyntra.passes.lower.scalar.narrow_floats import NarrowFloats
+from xyntra.passes.lower.tensor.data_by_slices import DataBySlices
 from xyntra.passes.lower.upstream import WIDEN, bufferize, run_upstream
 from xyntra.passes.math.expand_math import expand_classes, expand_math
 from xyntra.passes.pipelines import expand

@@ -11,7 +11,7 @@ import math
 import struct
 from functools import cache
 
-from xyntra.passes.recognize.egraph.vocabulary import FLOATS, TYPE_NAMES, TYPES
+from xyntra.passes.recognize.egraph.rules.vocabulary import FLOATS, TYPE_NAMES, TYPES
 
 __all__ = [
     "LITERALS",

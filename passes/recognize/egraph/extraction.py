@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
+from xyntra.passes.recognize.egraph.rules.vocabulary import NAMED
 from xyntra.passes.recognize.egraph.saturation import Classes
 from xyntra.passes.recognize.egraph.terms import (
     Node,
@@ -22,7 +23,6 @@ from xyntra.passes.recognize.egraph.terms import (
     operands_of,
     relabel,
 )
-from xyntra.passes.recognize.egraph.vocabulary import NAMED
 from xyntra.passes.recognize.egraph.windows import Window
 
 __all__ = ["Solution", "solve"]

@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable
 
 from xyntra.passes.recognize.egraph.constants import bits_of, is_float, number_of, width
+from xyntra.passes.recognize.egraph.rules.vocabulary import CMPF, CMPI, OPERATIONS, TYPES
 from xyntra.passes.recognize.egraph.terms import Node, opcode, type_of
-from xyntra.passes.recognize.egraph.vocabulary import CMPF, CMPI, OPERATIONS, TYPES
 
 __all__ = ["fold"]
 

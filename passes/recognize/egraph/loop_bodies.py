@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.recognize.egraph.constants import bits_of
+from xyntra.passes.recognize.egraph.rules.vocabulary import CMPI, OPERATIONS, TYPES, Operation
 from xyntra.passes.recognize.egraph.terms import Node
-from xyntra.passes.recognize.egraph.vocabulary import CMPI, OPERATIONS, TYPES, Operation
 
 __all__ = ["Body", "Scalars"]
 

@@ -9,8 +9,8 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.recognize.egraph.constants import is_float, number_of, width
 from xyntra.passes.recognize.egraph.extraction import Solution
 from xyntra.passes.recognize.egraph.loops import Loop
+from xyntra.passes.recognize.egraph.rules.vocabulary import CMPI, NAMED, OPERATIONS, TYPE_NAMES
 from xyntra.passes.recognize.egraph.terms import Node, is_leaf, opcode, operands_of, type_of
-from xyntra.passes.recognize.egraph.vocabulary import CMPI, NAMED, OPERATIONS, TYPE_NAMES
 from xyntra.passes.recognize.egraph.windows import Window
 
 __all__ = ["Writer", "is_placeable"]

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from xyntra.dialects.mlir import ir
 from xyntra.passes.recognize.egraph.extraction import Solution, solve
 from xyntra.passes.recognize.egraph.rebuild import Writer, is_placeable
-from xyntra.passes.recognize.egraph.rule import Tier
-from xyntra.passes.recognize.egraph.rules import rules_of
+from xyntra.passes.recognize.egraph.rules.all_rules import rules_of
+from xyntra.passes.recognize.egraph.rules.rule import Tier
 from xyntra.passes.recognize.egraph.saturation import Limits, Refused, Saturation
 from xyntra.passes.recognize.egraph.terms import is_leaf, opcode, type_of
 from xyntra.passes.recognize.egraph.windows import Window

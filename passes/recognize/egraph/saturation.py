@@ -10,8 +10,8 @@ from typing import Any
 from xyntra.passes.recognize.egraph.constants import facts_of, is_float, mantissa, number_of
 from xyntra.passes.recognize.egraph.folding import fold
 from xyntra.passes.recognize.egraph.library import engine
-from xyntra.passes.recognize.egraph.rule import Call, Pattern, Rule
-from xyntra.passes.recognize.egraph.rule_text import program, relations_of, signed
+from xyntra.passes.recognize.egraph.rules.rule import Call, Pattern, Rule
+from xyntra.passes.recognize.egraph.rules.rule_text import program, relations_of, signed
 from xyntra.passes.recognize.egraph.terms import PLAIN, Node, Terms
 
 __all__ = ["Classes", "Limits", "Refused", "Saturation"]

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.fusion.functions import functions
+from xyntra.passes.analysis.functions import functions
 from xyntra.passes.recognize.egraph.library import is_installed
 from xyntra.passes.recognize.egraph.loops import Loops
-from xyntra.passes.recognize.egraph.rule import Tier
-from xyntra.passes.recognize.egraph.rules import triggers_of
+from xyntra.passes.recognize.egraph.rules.all_rules import triggers_of
+from xyntra.passes.recognize.egraph.rules.rule import Tier
 from xyntra.passes.recognize.egraph.windows import Window, windows
 from xyntra.passes.registry import register_pass
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xyntra.passes.recognize.egraph.vocabulary import CMPI, COSTS, OPERATIONS, TYPES
+from xyntra.passes.recognize.egraph.rules.vocabulary import CMPI, COSTS, OPERATIONS, TYPES
 
 __all__ = ["Node", "Terms", "cost_of", "is_leaf", "opcode", "operands_of", "relabel", "type_of"]
 

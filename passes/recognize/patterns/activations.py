@@ -7,7 +7,7 @@ from math import pi
 
 from xyntra.dialects import named
 from xyntra.dialects.builder import Tensor
-from xyntra.passes.recognize.pattern import (
+from xyntra.passes.recognize.matching.pattern import (
     Match,
     MatchBuilder,
     Term,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from xyntra.dialects.builder import Tensor
 from xyntra.dialects.scalar import constant
-from xyntra.passes.recognize.pattern import (
+from xyntra.passes.recognize.matching.pattern import (
     Match,
     MatchBuilder,
     Term,

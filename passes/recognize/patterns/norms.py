@@ -11,7 +11,7 @@ from struct import pack, unpack
 
 from xyntra.dialects import named
 from xyntra.dialects.builder import Tensor
-from xyntra.passes.recognize.pattern import (
+from xyntra.passes.recognize.matching.pattern import (
     Axis,
     Match,
     MatchBuilder,

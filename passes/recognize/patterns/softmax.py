@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from xyntra.dialects import named
 from xyntra.dialects.builder import Tensor
-from xyntra.passes.recognize.pattern import (
+from xyntra.passes.recognize.matching.pattern import (
     Axis,
     Match,
     MatchBuilder,

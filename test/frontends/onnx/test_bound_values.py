@@ -14,7 +14,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import xyntra
-from xyntra.compiler.constants import MAX_BYTES
+from xyntra.compiler.inputs.constants import MAX_BYTES
 from xyntra.errors import InputError, UnsupportedError
 from xyntra.tools import cli
 

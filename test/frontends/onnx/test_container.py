@@ -13,8 +13,8 @@ import pytest
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from xyntra.frontends.onnx.container import INLINE_BYTES, MARKER_KEY, ScannedModel, scan
-from xyntra.frontends.onnx.wire import encode_bytes, encode_varint
+from xyntra.frontends.onnx.file.container import INLINE_BYTES, MARKER_KEY, ScannedModel, scan
+from xyntra.frontends.onnx.file.wire import encode_bytes, encode_varint
 
 SHAPE = (3, 701)
 DTYPES = [
@@ -415,7 +415,7 @@ def test_bytes(kind: type) -> None:
 def test_scanning_imports_no_heavy_library() -> None:
     data = model_of([numpy_helper.from_array(floats(1000), "w")]).SerializeToString()
     program = (
-        "import sys; from xyntra.frontends.onnx.container import scan;"
+        "import sys; from xyntra.frontends.onnx.file.container import scan;"
         f"assert scan(bytes.fromhex('{data.hex()}')).weights;"
         "print([m for m in ('numpy', 'onnx', 'google.protobuf', 'ml_dtypes') if m in sys.modules])"
     )

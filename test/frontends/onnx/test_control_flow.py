@@ -12,7 +12,7 @@ from harness import check, graph_model, run
 from onnx import TensorProto, helper
 
 from xyntra.errors import ModelError, UnsupportedError
-from xyntra.frontends.onnx import control_flow
+from xyntra.frontends.onnx.control import control_flow
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from xyntra.errors import ModelError, UnsupportedError
-from xyntra.frontends.onnx.container import scan
+from xyntra.frontends.onnx.file.container import scan
 
 COUNT = 600
 NBYTES = 4 * COUNT

@@ -14,7 +14,7 @@ from harness import Arrays, check, compare, graph_model, node_model, run
 from onnx import TensorProto, helper, numpy_helper
 
 from xyntra.errors import ModelError
-from xyntra.frontends.onnx.fold import FOLD_LIMIT, fold, folded_operators
+from xyntra.frontends.onnx.folding.fold import FOLD_LIMIT, fold, folded_operators
 from xyntra.frontends.onnx.node import Node
 
 INT = np.array([[-7, 7, -8], [8, 0, 5]], np.int64)

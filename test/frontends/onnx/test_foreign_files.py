@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from xyntra.errors import ModelError, UnsupportedError
-from xyntra.frontends.onnx import container
-from xyntra.frontends.onnx.container import scan
-from xyntra.frontends.onnx.wire import Reader, encode_bytes, encode_varint
+from xyntra.frontends.onnx.file import container
+from xyntra.frontends.onnx.file.container import scan
+from xyntra.frontends.onnx.file.wire import Reader, encode_bytes, encode_varint
 
 
 def refused(source: bytes | str | Path) -> ModelError:

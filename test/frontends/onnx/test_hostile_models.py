@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
 from xyntra.errors import UnsupportedError, XyntraError
-from xyntra.frontends.onnx import graphs
-from xyntra.frontends.onnx.container import ScannedModel, scan
-from xyntra.frontends.onnx.wire import encode_bytes
+from xyntra.frontends.onnx.file import graphs
+from xyntra.frontends.onnx.file.container import ScannedModel, scan
+from xyntra.frontends.onnx.file.wire import encode_bytes
 
 
 def tensor(**fields: Any) -> TensorProto:

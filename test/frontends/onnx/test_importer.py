@@ -14,7 +14,7 @@ from torch_mlir import ir
 
 from xyntra.dialects import make_context
 from xyntra.errors import InputError, ModelError, UnsupportedError, XyntraError
-from xyntra.frontends.onnx.container import scan
+from xyntra.frontends.onnx.file.container import scan
 from xyntra.frontends.onnx.importer import import_model
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)

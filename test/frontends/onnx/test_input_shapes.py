@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, ValueInfoProto, helper
 
 from xyntra.errors import InputError
-from xyntra.frontends.onnx.input_shapes import BoundInput, bind_inputs
+from xyntra.frontends.onnx.inputs.input_shapes import BoundInput, bind_inputs
 
 Declared = Mapping[str, Sequence[int | str | None] | None]
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from xyntra.errors import ModelError
 from xyntra.frontends import weight_codecs
-from xyntra.frontends.onnx.wire import encode_varint
+from xyntra.frontends.onnx.file.wire import encode_varint
 from xyntra.frontends.weight_types import DTYPE_BITS, dtype_of
 from xyntra.frontends.weights import MappedFile, WeightRef, WeightSource
 

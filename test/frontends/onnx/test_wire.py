@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from onnx import StringStringEntryProto, helper
 
 from xyntra.errors import ModelError, UnsupportedError
-from xyntra.frontends.onnx import wire
-from xyntra.frontends.onnx.wire import Patch, Reader, encode_bytes, encode_varint
+from xyntra.frontends.onnx.file import wire
+from xyntra.frontends.onnx.file.wire import Patch, Reader, encode_bytes, encode_varint
 
 
 def reader(data: bytes) -> Reader:

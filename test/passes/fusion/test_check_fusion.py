@@ -15,10 +15,10 @@ from torch_mlir import ir
 from xyntra.dialects import make_context
 from xyntra.errors import CompileError, ConfigError
 from xyntra.passes.cost.machine import MACHINES
-from xyntra.passes.fusion.check_fusion import CheckFusion
 from xyntra.passes.fusion.legality.acyclic import find_cycle, regions_are_acyclic
 from xyntra.passes.fusion.legality.alignment import OTHER, compare
 from xyntra.passes.fusion.legality.violation import IllegalFusion
+from xyntra.passes.fusion.regions.check_fusion import CheckFusion
 from xyntra.passes.manager import run_pipeline
 from xyntra.passes.options import make_pass
 from xyntra.passes.pipelines import kernel_pipeline

@@ -13,7 +13,7 @@ from onnx import helper
 from pipeline_with import compile_with
 
 from xyntra.executable import Executable
-from xyntra.passes.fusion.reasons import REASONS
+from xyntra.passes.fusion.partition.reasons import REASONS
 
 
 def compiled(model: onnx.ModelProto, folder: Path, *, fold: bool) -> Executable:

@@ -12,7 +12,7 @@ import pytest
 from xyntra.dialects import make_context, named
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.mlir import ir
-from xyntra.passes.recognize.expressions import UNIT, Expression, ExpressionGraph
+from xyntra.passes.recognize.matching.expressions import UNIT, Expression, ExpressionGraph
 
 _EMPTY = """
 func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x6xf32>, %r: tensor<1x8xf32>) {

@@ -20,7 +20,7 @@ from xyntra.errors import ConfigError
 from xyntra.frontends.onnx.importer import import_model
 from xyntra.passes.diagnostics import PassFailure
 from xyntra.passes.manager import run_pipeline
-from xyntra.passes.recognize.pattern import (
+from xyntra.passes.recognize.matching.pattern import (
     Axis,
     Match,
     Number,
@@ -37,7 +37,7 @@ from xyntra.passes.recognize.pattern import (
     transpose,
     where,
 )
-from xyntra.passes.recognize.search import Index, Search
+from xyntra.passes.recognize.matching.search import Index, Search
 
 Seen = dict[str, object]
 
@@ -215,7 +215,7 @@ def test_matrix_products_see_their_operands_as_written(
     """The builder is given `w` in the order of the pattern, whatever order it is stored in."""
     path = tmp_path / "product.py"
     path.write_text(
-        "from xyntra.passes.recognize.pattern import exp, matmul, pattern\n"
+        "from xyntra.passes.recognize.matching.pattern import exp, matmul, pattern\n"
         "@pattern\n"
         "def product(x, w):\n"
         "    return exp(matmul(x, w))\n"
@@ -292,7 +292,7 @@ def test_names_of_patterns_that_do_not_exist() -> None:
 def test_a_builder_has_to_keep_the_type(tmp_path: Path) -> None:
     path = tmp_path / "wrong.py"
     path.write_text(
-        "from xyntra.passes.recognize.pattern import exp, pattern\n"
+        "from xyntra.passes.recognize.matching.pattern import exp, pattern\n"
         "@pattern\n"
         "def wrong(x):\n"
         "    return exp(x) * 2.0\n"
@@ -310,7 +310,7 @@ def test_a_match_is_not_matched_again(tmp_path: Path) -> None:
     """What a pattern builds may be of its own form."""
     path = tmp_path / "same.py"
     path.write_text(
-        "from xyntra.passes.recognize.pattern import exp, pattern\n"
+        "from xyntra.passes.recognize.matching.pattern import exp, pattern\n"
         "@pattern\n"
         "def same(x):\n"
         "    return exp(x) * 2.0\n"

@@ -15,7 +15,7 @@ from xyntra.executable import Executable
 
 ROOT = str(Path(__file__).resolve().parents[3])
 
-if ROOT not in sys.path:  # for the random models of bench
+if ROOT not in sys.path:  # for the random models of `verify`
     sys.path.append(ROOT)
 
 

@@ -13,11 +13,11 @@ import pytest
 from onnx_models import mlp, mlp_reference
 
 import xyntra
-from bench.cuda_random import KINDS, draw
-from bench.cuda_random_compile import to_onnx
+from verify.random_models.command import KINDS, draw
+from verify.random_models.compile import to_onnx
 from xyntra.compiler.driver import emit_level
-from xyntra.compiler.sizes import Sizes
-from xyntra.compiler.source import open_source
+from xyntra.compiler.inputs.sizes import Sizes
+from xyntra.compiler.inputs.source import open_source
 from xyntra.config import load_config
 from xyntra.errors import CompileError, ModelError
 from xyntra.executable import Executable

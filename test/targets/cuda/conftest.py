@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Makes the emulator, and the random models of bench, importable."""
+"""Makes the emulator, and the random models of `verify`, importable."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import pytest
 HERE = Path(__file__).resolve().parent
 ROOT = str(HERE.parents[2])
 
-sys.path.insert(0, str(HERE))
+# Tests share kernels and cases with those of other folders.
+sys.path[:0] = [str(HERE), *(str(each) for each in HERE.iterdir() if each.is_dir())]
 if ROOT not in sys.path:
     sys.path.append(ROOT)
 

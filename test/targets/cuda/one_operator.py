@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 import xyntra
-from xyntra.targets.cuda.kernel_image import KernelImage
+from xyntra.targets.cuda.code.kernel_image import KernelImage
 
 Array = np.ndarray[Any, Any]
 _NAMES = "xyz"

@@ -13,19 +13,19 @@ from emulator import EmulatorError, run_artifact
 from emulator.types import Array
 from gpu_code import change_devices
 
-from bench.cuda_random_case import Case
-from bench.cuda_random_check import compared
-from bench.cuda_random_compile import compile_case
-from bench.cuda_random_maker import CaseMaker
-from bench.cuda_random_reference import expected
+from verify.random_models.case import Case
+from verify.random_models.check import compared
+from verify.random_models.compile import compile_case
+from verify.random_models.maker import CaseMaker
+from verify.random_models.reference import expected
 from xyntra.dialects import make_context
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.contraction import wgmma_plan
-from xyntra.passes.lower.cuda.contraction.wgmma_tiles import Tile
+from xyntra.passes.lower.cuda.matmul.wgmma import plan as wgmma_plan
+from xyntra.passes.lower.cuda.matmul.wgmma.tiles import Tile
 from xyntra.passes.lower.cuda.stages import fuse_column_slices
 from xyntra.passes.lower.gpu.elementwise import pointwise
 from xyntra.plan.artifact import Artifact
-from xyntra.targets.cuda.kernel_image import KernelImage
+from xyntra.targets.cuda.code.kernel_image import KernelImage
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from emulator import EmulatorError, run_image
 from emulator.parse import parse
 from emulator.types import Array
 
-from xyntra.targets.cuda.kernel_image import ImageLaunch, KernelImage
+from xyntra.targets.cuda.code.kernel_image import ImageLaunch, KernelImage
 
 _THREADS = 64
 _PROGRAM = """

@@ -11,7 +11,7 @@ from emulator import run_artifact
 from onnx.reference import ReferenceEvaluator
 
 import xyntra
-from xyntra.targets.cuda.kernel_image import KernelImage
+from xyntra.targets.cuda.code.kernel_image import KernelImage
 
 Array = np.ndarray[Any, Any]
 KINDS = {"float16": np.float16, "float": np.float32}

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from xyntra.compiler.fork_server import ForkServer
+from xyntra.compiler.worker.fork_server import ForkServer
 
 __all__ = ["give_back", "idle", "keep_for", "take"]
 

@@ -151,7 +151,7 @@ def parse_kernel(kernel: KernelSource) -> ir.Module:
 def _move_stages(module: ir.Module, name: str, lines: tuple[int, ...]) -> None:
     """Say of every stage, which is of that name, in which line of the user's text it is."""
     from xyntra.dialects.mlir import ir
-    from xyntra.passes.lower.nests.kernel_function import operations_named
+    from xyntra.passes.analysis.kernel_function import operations_named
 
     stages = operations_named(module.operation, name)
     for stage, line in zip(stages, lines, strict=True):
@@ -189,7 +189,7 @@ def _for_cpu(module: ir.Module, kernel: KernelSource) -> CompiledKernel:
 
 
 def _for_gpu(module: ir.Module, kernel: KernelSource) -> CompiledKernel:
-    from xyntra.targets.cuda.kernels import compile_image
+    from xyntra.targets.cuda.code.kernels import compile_image
 
     image = compile_image(module, kernel.architecture, kernel.level, kernel.ptx)
     schedules = tuple(each.schedule for each in image.launches)

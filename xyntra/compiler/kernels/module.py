@@ -13,16 +13,16 @@ from dataclasses import replace
 from torch_mlir import ir
 
 from xyntra.cache import DiskCache
-from xyntra.compiler.fork_server import ForkServer
 from xyntra.compiler.kernels.kernel import CompiledKernel, KernelSource
 from xyntra.compiler.kernels.parallel import Outcome, compile_each
 from xyntra.compiler.recovery import Lowered, defect, reason
-from xyntra.compiler.request import Request
+from xyntra.compiler.worker.fork_server import ForkServer
+from xyntra.compiler.worker.request import Request
 from xyntra.errors import CompileError
 from xyntra.passes.fallbacks import GENERIC_LOOPS, fallbacks_of, is_generic, note_fallback
-from xyntra.passes.fusion.inline_kernels import InlineKernels
 from xyntra.passes.fusion.legality.facts import Facts
 from xyntra.passes.fusion.legality.members import read_block
+from xyntra.passes.fusion.regions.inline_kernels import InlineKernels
 from xyntra.passes.manager import run_pipeline
 from xyntra.passes.pipelines import expand
 from xyntra.plan.build import nodes_of

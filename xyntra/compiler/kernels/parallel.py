@@ -14,7 +14,6 @@ from functools import partial
 from multiprocessing.connection import Connection
 
 from xyntra.cache import DiskCache
-from xyntra.compiler.fork_server import ForkServer, can_fork
 from xyntra.compiler.kernels import kept_servers
 from xyntra.compiler.kernels.child_processes import child_processes, ready, serve_kernels
 from xyntra.compiler.kernels.kernel import (
@@ -27,6 +26,7 @@ from xyntra.compiler.kernels.kernel import (
     load_compiler,
     load_emitters,
 )
+from xyntra.compiler.worker.fork_server import ForkServer, can_fork
 from xyntra.errors import CompileError, XyntraError
 from xyntra.passes.tracebacks import innermost
 

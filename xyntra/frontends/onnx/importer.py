@@ -25,20 +25,20 @@ from xyntra.dialects.builder import Operand, Tensor, TensorBuilder
 from xyntra.dialects.dtypes import item_bytes
 from xyntra.errors import ModelError, UnsupportedError, XyntraError
 from xyntra.frontends.onnx import ops
-from xyntra.frontends.onnx.bound_values import bind_values
-from xyntra.frontends.onnx.conditions import Conditions
-from xyntra.frontends.onnx.control_flow import import_control_flow
-from xyntra.frontends.onnx.fold import fold
+from xyntra.frontends.onnx.control.conditions import Conditions
+from xyntra.frontends.onnx.control.control_flow import import_control_flow
+from xyntra.frontends.onnx.control.requirements import Requirements, erase_unused
+from xyntra.frontends.onnx.file.names import check_texts
+from xyntra.frontends.onnx.folding.fold import fold
 from xyntra.frontends.onnx.functions import bound_nodes, schema_function
 from xyntra.frontends.onnx.import_failures import failure_of_import
-from xyntra.frontends.onnx.input_shapes import FIXED_BY, bind_inputs
-from xyntra.frontends.onnx.interface import dtype_name
-from xyntra.frontends.onnx.names import check_texts
+from xyntra.frontends.onnx.inputs.bound_values import bind_values
+from xyntra.frontends.onnx.inputs.input_shapes import FIXED_BY, bind_inputs
+from xyntra.frontends.onnx.inputs.interface import dtype_name
+from xyntra.frontends.onnx.inputs.provenance import binding_hint, inputs_behind
 from xyntra.frontends.onnx.node import Node, Result, find_handler
 from xyntra.frontends.onnx.opsets import domain_of, opsets_of
 from xyntra.frontends.onnx.order import node_label, sort_nodes
-from xyntra.frontends.onnx.provenance import binding_hint, inputs_behind
-from xyntra.frontends.onnx.requirements import Requirements, erase_unused
 from xyntra.frontends.onnx.scope import Scope
 from xyntra.frontends.onnx.signature import check_signature
 

@@ -13,41 +13,43 @@ __all__ = ["operator_modules"]
 
 _OPERATORS: dict[str, dict[str, str]] = {
     "": {
-        "activation": """
+        "elementwise.activation": """
             LeakyRelu PRelu Elu Selu Celu HardSigmoid HardSwish Softplus Softsign Mish
             ThresholdedRelu Gelu Swish SwiGLU Shrink Clip
         """,
-        "arg_extreme": "ArgMax ArgMin Hardmax",
-        "arithmetic": """
+        "reductions.arg_extreme": "ArgMax ArgMin Hardmax",
+        "elementwise.arithmetic": """
             Add Sum Sub Mul Div Mod Max Min Mean Neg Abs Reciprocal Sign Floor Ceil
             Round Pow BitShift BitwiseAnd BitwiseOr BitwiseXor BitwiseNot
         """,
-        "attention": "Attention",
-        "cast": "Cast CastLike BitCast",
-        "col2im": "Col2Im MaxUnpool",
-        "constant": "ConstantOfShape Range EyeLike OneHot Trilu",
-        "conv": "Conv ConvTranspose",
-        "determinant": "Det",
-        "dropout": "Dropout",
-        "einsum": "Einsum",
-        "elementwise": "Relu Sigmoid",
-        "gather": "Gather GatherElements GatherND Compress ReverseSequence",
-        "grid_sample": "GridSample",
-        "joins": "Concat Split",
-        "linear_attention": "LinearAttention",
-        "logic": "Equal Greater GreaterOrEqual Less LessOrEqual And Or Xor Not Where IsNaN IsInf",
-        "matmul": "MatMul Gemm",
-        "norm": """
+        "nn.attention": "Attention",
+        "elementwise.cast": "Cast CastLike BitCast",
+        "nn.col2im": "Col2Im MaxUnpool",
+        "tensors.constant": "ConstantOfShape Range EyeLike OneHot Trilu",
+        "nn.conv": "Conv ConvTranspose",
+        "nn.determinant": "Det",
+        "elementwise.dropout": "Dropout",
+        "nn.einsum": "Einsum",
+        "elementwise.simple": "Relu Sigmoid",
+        "tensors.gather": "Gather GatherElements GatherND Compress ReverseSequence",
+        "nn.grid_sample": "GridSample",
+        "tensors.joins": "Concat Split",
+        "nn.linear_attention": "LinearAttention",
+        "elementwise.logic": """
+            Equal Greater GreaterOrEqual Less LessOrEqual And Or Xor Not Where IsNaN IsInf
+        """,
+        "nn.matmul": "MatMul Gemm",
+        "nn.norm": """
             BatchNormalization LayerNormalization RMSNormalization
             SimplifiedLayerNormalization InstanceNormalization GroupNormalization
             LpNormalization MeanVarianceNormalization LRN
         """,
-        "pad": "Pad",
-        "pool": "MaxPool AveragePool LpPool GlobalAveragePool GlobalMaxPool GlobalLpPool",
-        "quantize": "QuantizeLinear DequantizeLinear DynamicQuantizeLinear",
-        "quantized_contraction": "MatMulInteger QLinearMatMul ConvInteger QLinearConv",
-        "recurrent": "RNN LSTM GRU",
-        "reduce": """
+        "tensors.pad": "Pad",
+        "nn.pool": "MaxPool AveragePool LpPool GlobalAveragePool GlobalMaxPool GlobalLpPool",
+        "quantized.quantize": "QuantizeLinear DequantizeLinear DynamicQuantizeLinear",
+        "quantized.contraction": "MatMulInteger QLinearMatMul ConvInteger QLinearConv",
+        "recurrent.recurrent": "RNN LSTM GRU",
+        "reductions.reduce": """
             ReduceSum ReduceProd ReduceMax ReduceMin ReduceMean ReduceL1 ReduceL2
             ReduceSumSquare ReduceLogSum ReduceLogSumExp
         """,
@@ -55,40 +57,40 @@ _OPERATORS: dict[str, dict[str, str]] = {
             NonZero Unique NonMaxSuppression Bernoulli Multinomial RandomNormal
             RandomNormalLike RandomUniform RandomUniformLike
         """,
-        "resize": "Upsample Resize",
-        "roi_align": "RoiAlign DeformConv",
-        "scan": "CumSum CumProd",
-        "scatter": "ScatterElements Scatter ScatterND TensorScatter",
-        "shape": """
+        "nn.resize": "Upsample Resize",
+        "nn.roi_align": "RoiAlign DeformConv",
+        "reductions.scan": "CumSum CumProd",
+        "tensors.scatter": "ScatterElements Scatter ScatterND TensorScatter",
+        "tensors.shape": """
             Identity Shape Size Reshape Flatten Squeeze Unsqueeze Transpose Expand Tile
             DepthToSpace SpaceToDepth
         """,
-        "signal": "HannWindow HammingWindow BlackmanWindow MelWeightMatrix DFT STFT",
-        "slice": "Slice",
-        "softmax": "Softmax LogSoftmax",
-        "sort": "TopK",
-        "transcendental": """
+        "nn.signal": "HannWindow HammingWindow BlackmanWindow MelWeightMatrix DFT STFT",
+        "tensors.slice": "Slice",
+        "nn.softmax": "Softmax LogSoftmax",
+        "reductions.sort": "TopK",
+        "elementwise.transcendental": """
             Sqrt Exp Log Sin Cos Tan Asin Acos Atan Sinh Cosh Tanh Asinh Acosh Atanh Erf
         """,
     },
     "com.microsoft": {
-        "gather_quantized": "GatherBlockQuantized",
-        "group_query_attention": "GroupQueryAttention",
-        "microsoft": """
+        "microsoft.gather_quantized": "GatherBlockQuantized",
+        "microsoft.group_query_attention": "GroupQueryAttention",
+        "microsoft.transformer": """
             Gelu BiasGelu FastGelu QuickGelu FusedMatMul SkipLayerNormalization
             SkipSimplifiedLayerNormalization
         """,
-        "microsoft_attention": "Attention QAttention MultiHeadAttention",
-        "microsoft_diffusion": "BiasSplitGelu GroupNorm SkipGroupNorm NhwcConv",
-        "microsoft_embedding": "EmbedLayerNormalization RotaryEmbedding",
-        "microsoft_fused": "FusedGemm FusedConv TransposeMatMul BiasAdd",
-        "quantize": "QuantizeLinear DequantizeLinear",
-        "quantized_fused": "MatMulIntegerToFloat DynamicQuantizeMatMul QGemm MatMulNBits",
-        "quantized_pointwise": """
+        "microsoft.attention": "Attention QAttention MultiHeadAttention",
+        "microsoft.diffusion": "BiasSplitGelu GroupNorm SkipGroupNorm NhwcConv",
+        "microsoft.embedding": "EmbedLayerNormalization RotaryEmbedding",
+        "microsoft.fused": "FusedGemm FusedConv TransposeMatMul BiasAdd",
+        "quantized.quantize": "QuantizeLinear DequantizeLinear",
+        "quantized.fused": "MatMulIntegerToFloat DynamicQuantizeMatMul QGemm MatMulNBits",
+        "quantized.pointwise": """
             QLinearAdd QLinearMul QLinearSigmoid QLinearLeakyRelu QLinearSoftmax
             QLinearAveragePool QLinearGlobalAveragePool QLinearConcat QLinearWhere
         """,
-        "quantized_recurrent": "DynamicQuantizeLSTM",
+        "quantized.recurrent": "DynamicQuantizeLSTM",
     },
 }
 """Operators by domain and by module of `xyntra.frontends.onnx.ops`."""

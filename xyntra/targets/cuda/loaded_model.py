@@ -11,22 +11,22 @@ import numpy as np
 from xyntra.errors import DeviceError, InputError
 from xyntra.plan.arguments import InputChecks, check_output
 from xyntra.plan.artifact import Artifact
-from xyntra.targets.cuda.device_buffers import DeviceBuffers
-from xyntra.targets.cuda.device_calls import DeviceCalls
-from xyntra.targets.cuda.driver import checked, driver
-from xyntra.targets.cuda.foreign_arrays import library_of, usable_torch
-from xyntra.targets.cuda.gpu import Gpu
-from xyntra.targets.cuda.host_calls import HostCalls
-from xyntra.targets.cuda.launches import BoundLaunch, load_kernels
-from xyntra.targets.cuda.memory import Event, new_stream
+from xyntra.targets.cuda.arrays.foreign_arrays import library_of, usable_torch
+from xyntra.targets.cuda.calls.device_buffers import DeviceBuffers
+from xyntra.targets.cuda.calls.device_calls import DeviceCalls
+from xyntra.targets.cuda.calls.host_calls import HostCalls
+from xyntra.targets.cuda.calls.pending import Pending
+from xyntra.targets.cuda.calls.step_times import step_times
+from xyntra.targets.cuda.calls.torch_calls import TorchCalls
+from xyntra.targets.cuda.driver.driver import checked, driver
+from xyntra.targets.cuda.driver.gpu import Gpu
+from xyntra.targets.cuda.driver.memory import Event, new_stream
+from xyntra.targets.cuda.driver.resources import LaunchResources, launch_resources
+from xyntra.targets.cuda.driver.stream_order import StreamOrder
+from xyntra.targets.cuda.graphs.launches import BoundLaunch, load_kernels
+from xyntra.targets.cuda.graphs.replays import Replays
 from xyntra.targets.cuda.native.call_code import loaded_code
 from xyntra.targets.cuda.native.tensor_calls import NativeTensorCalls, exchange_functions
-from xyntra.targets.cuda.pending import Pending
-from xyntra.targets.cuda.replays import Replays
-from xyntra.targets.cuda.resources import LaunchResources, launch_resources
-from xyntra.targets.cuda.step_times import step_times
-from xyntra.targets.cuda.stream_order import StreamOrder
-from xyntra.targets.cuda.torch_calls import TorchCalls
 
 Array = np.ndarray[Any, Any]
 

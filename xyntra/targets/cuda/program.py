@@ -12,13 +12,13 @@ import numpy as np
 
 from xyntra.errors import ArchiveError, DeviceError
 from xyntra.plan.artifact import Artifact
-from xyntra.targets.cuda.device import cuda_device
-from xyntra.targets.cuda.gpu import Gpu, gpu
-from xyntra.targets.cuda.kernel_image import KernelImage
-from xyntra.targets.cuda.launches import BoundLaunch
+from xyntra.targets.cuda.calls.pending import Pending
+from xyntra.targets.cuda.code.kernel_image import KernelImage
+from xyntra.targets.cuda.driver.device import cuda_device
+from xyntra.targets.cuda.driver.gpu import Gpu, gpu
+from xyntra.targets.cuda.driver.resources import LaunchResources
+from xyntra.targets.cuda.graphs.launches import BoundLaunch
 from xyntra.targets.cuda.loaded_model import LoadedModel
-from xyntra.targets.cuda.pending import Pending
-from xyntra.targets.cuda.resources import LaunchResources
 
 Array = np.ndarray[Any, Any]
 

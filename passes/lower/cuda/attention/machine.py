@@ -19,7 +19,7 @@ from xyntra.passes.lower.cuda.ptx.clusters import ld_shared_cluster, mapa
 from xyntra.passes.lower.cuda.ptx.matrices import ldmatrix, mma
 from xyntra.passes.lower.cuda.ptx.numbers import cvt_pair, ex2_approx, rcp_approx
 from xyntra.passes.lower.cuda.ptx.warps import shfl_bfly_asm
-from xyntra.passes.lower.nests.memrefs import view_offset
+from xyntra.passes.lower.loops.memrefs import view_offset
 
 Registers = list[Scalar]
 ELEMENTS = {"float16": "f16", "bfloat16": "bf16"}

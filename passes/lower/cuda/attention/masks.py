@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, emit
-from xyntra.passes.lower.cuda.attention.fragments import Layout, Matrix
+from xyntra.passes.lower.cuda.attention.flash.fragments import Layout, Matrix
 from xyntra.passes.lower.cuda.attention.machine import bounded, fused, number, real, replaced_when
 from xyntra.passes.lower.cuda.attention.problem import Located, Outer, Problem, Term
 from xyntra.passes.lower.gpu.emit.scalar_body import emit_on_scalars

@@ -15,11 +15,11 @@ from xyntra.dialects.positions import Position
 from xyntra.dialects.scalar import Scalar
 from xyntra.passes.lower.cuda.attention.machine import global_address, number
 from xyntra.passes.lower.gpu.attention.group import AttentionGroup
-from xyntra.passes.lower.nests.attention_carrier import attention_of
-from xyntra.passes.lower.nests.attention_operands import Matrix, locate
-from xyntra.passes.lower.nests.linear_nest import Access as NestAccess
-from xyntra.passes.lower.nests.linear_nest import LinearNest, linear_nest
-from xyntra.passes.lower.nests.memrefs import view_offset
+from xyntra.passes.lower.kernels.attention_carrier import attention_of
+from xyntra.passes.lower.kernels.attention_operands import Matrix, locate
+from xyntra.passes.lower.loops.linear_nest import Access as NestAccess
+from xyntra.passes.lower.loops.linear_nest import LinearNest, linear_nest
+from xyntra.passes.lower.loops.memrefs import view_offset
 
 _WIDEST = 16
 """Bytes that one thread moves at once."""

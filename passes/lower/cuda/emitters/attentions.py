@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.attention.decode import emit_decode
-from xyntra.passes.lower.cuda.attention.decode_plan import DecodePlan, decode_plans, plan_decode
-from xyntra.passes.lower.cuda.attention.flash import emit_flash
-from xyntra.passes.lower.cuda.attention.hopper import emit_hopper
-from xyntra.passes.lower.cuda.attention.hopper_plan import HopperPlan, hopper_plans, plan_hopper
+from xyntra.passes.lower.cuda.attention.decode.decode import emit_decode
+from xyntra.passes.lower.cuda.attention.decode.plan import DecodePlan, decode_plans, plan_decode
+from xyntra.passes.lower.cuda.attention.flash.flash import emit_flash
+from xyntra.passes.lower.cuda.attention.hopper.hopper import emit_hopper
+from xyntra.passes.lower.cuda.attention.hopper.plan import HopperPlan, hopper_plans, plan_hopper
 from xyntra.passes.lower.cuda.attention.plan import FlashPlan, flash_plans, plan_flash
 from xyntra.passes.lower.cuda.attention.problem import Problem, problem_of
 from xyntra.passes.lower.gpu.device import Device

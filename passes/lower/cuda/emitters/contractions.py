@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from xyntra.dialects.attributes.schedule import Schedule
-from xyntra.passes.lower.cuda.contraction.fma import emit_fma
-from xyntra.passes.lower.cuda.contraction.fma_tiles import FmaTile, fma_choices, fma_refusal
-from xyntra.passes.lower.cuda.contraction.select import (
-    plan_on_cores,
-    plan_on_tensor_cores,
-    time_on_tensor_cores,
-)
 from xyntra.passes.lower.cuda.emitters.tensor_cores import (
     GATHER,
     MMA,
     WGMMA,
     told_tensor_cores,
+)
+from xyntra.passes.lower.cuda.matmul.fma.fma import emit_fma
+from xyntra.passes.lower.cuda.matmul.fma.tiles import FmaTile, fma_choices, fma_refusal
+from xyntra.passes.lower.cuda.matmul.select import (
+    plan_on_cores,
+    plan_on_tensor_cores,
+    time_on_tensor_cores,
 )
 from xyntra.passes.lower.gpu.contraction.group import ContractionGroup
 from xyntra.passes.lower.gpu.conv.pooling import pooling_of

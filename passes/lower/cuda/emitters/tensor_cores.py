@@ -8,23 +8,23 @@ from dataclasses import dataclass, replace
 from itertools import product as combinations
 
 from xyntra.dialects.attributes.schedule import Schedule
-from xyntra.passes.lower.cuda.contraction.conv_factors import Image
-from xyntra.passes.lower.cuda.contraction.mma import emit_mma
-from xyntra.passes.lower.cuda.contraction.mma_plan import MmaPlan
-from xyntra.passes.lower.cuda.contraction.mma_tiles import MmaTile, mma_choices, mma_refusal
-from xyntra.passes.lower.cuda.contraction.select import (
+from xyntra.passes.lower.cuda.matmul.mma.mma import emit_mma
+from xyntra.passes.lower.cuda.matmul.mma.plan import MmaPlan
+from xyntra.passes.lower.cuda.matmul.mma.tiles import MmaTile, mma_choices, mma_refusal
+from xyntra.passes.lower.cuda.matmul.select import (
     fits_rows,
     plan_of_pixels,
     plan_of_rows,
     plan_on_warps,
 )
-from xyntra.passes.lower.cuda.contraction.wgmma import emit_wgmma
-from xyntra.passes.lower.cuda.contraction.wgmma_plan import WgmmaPlan
-from xyntra.passes.lower.cuda.contraction.wgmma_tiles import (
+from xyntra.passes.lower.cuda.matmul.wgmma.conv_factors import Image
+from xyntra.passes.lower.cuda.matmul.wgmma.plan import WgmmaPlan
+from xyntra.passes.lower.cuda.matmul.wgmma.tiles import (
     Tile,
     wgmma_choices,
     wgmma_refusal,
 )
+from xyntra.passes.lower.cuda.matmul.wgmma.wgmma import emit_wgmma
 from xyntra.passes.lower.gpu.contraction.group import ContractionGroup
 from xyntra.passes.lower.gpu.device import Device, Feature
 from xyntra.passes.lower.gpu.emitters.emitter import Code, Emitter, Impossible, pair, unless

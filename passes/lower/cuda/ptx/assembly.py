@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from torch_mlir.dialects import llvm
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.nests.shared_constants import integer_constant
+from xyntra.passes.lower.loops.shared_constants import integer_constant
 
 ASSEMBLY = "llvm.inline_asm"
 """Name of the operation that `assembly` emits."""

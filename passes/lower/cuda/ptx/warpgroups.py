@@ -23,7 +23,7 @@ from xyntra.passes.lower.cuda.ptx.assembly import (
     listed,
     struct,
 )
-from xyntra.passes.lower.nests.shared_constants import integer_constant
+from xyntra.passes.lower.loops.shared_constants import integer_constant
 
 _SWIZZLE_128 = 1 << 62  # the descriptor's code for rows of 128 bytes, permuted
 _ADDRESS_BITS = 0x3FFFF

@@ -16,7 +16,8 @@ from typing import ClassVar
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.ops.stage import make_stage
-from xyntra.passes.lower.cuda.contraction.select import (
+from xyntra.passes.analysis.kernel_function import kernel_function
+from xyntra.passes.lower.cuda.matmul.select import (
     plan_on_warpgroups,
     plan_on_warps,
     time_on_warps,
@@ -25,9 +26,8 @@ from xyntra.passes.lower.gpu.contraction.group import ANCHOR
 from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
 from xyntra.passes.lower.gpu.stages.generalize_copies import copying
 from xyntra.passes.lower.gpu.stages.stage import Stage, stages_of, tidy
-from xyntra.passes.lower.nests.kernel_function import kernel_function
-from xyntra.passes.lower.nests.linear_nest import Access
-from xyntra.passes.lower.nests.memrefs import allocate, is_contiguous
+from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.memrefs import allocate, is_contiguous
 from xyntra.passes.registry import register_pass
 
 _ROW_BYTES = 16  # that rows lie a multiple of apart

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.contraction.fma_plan import FmaPlan
-from xyntra.passes.lower.cuda.contraction.mma_plan import MmaPlan
-from xyntra.passes.lower.cuda.contraction.select import plan_on_cores, plan_on_warps
+from xyntra.passes.analysis.kernel_function import kernel_function
+from xyntra.passes.lower.cuda.matmul.fma.plan import FmaPlan
+from xyntra.passes.lower.cuda.matmul.mma.plan import MmaPlan
+from xyntra.passes.lower.cuda.matmul.select import plan_on_cores, plan_on_warps
 from xyntra.passes.lower.gpu.contraction.group import ANCHOR, ContractionGroup
 from xyntra.passes.lower.gpu.contraction.implicit_padding import Padding, padding_of
 from xyntra.passes.lower.gpu.contraction.unpadded import reading
@@ -20,9 +21,8 @@ from xyntra.passes.lower.gpu.conv.sliding import sliding_windows
 from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
 from xyntra.passes.lower.gpu.stages.generalize_copies import copying
 from xyntra.passes.lower.gpu.stages.stage import Stage, stages_of, tidy
-from xyntra.passes.lower.nests.kernel_function import kernel_function
-from xyntra.passes.lower.nests.memrefs import allocate, written_by
-from xyntra.passes.lower.row_major import row_major_steps
+from xyntra.passes.lower.loops.memrefs import allocate, written_by
+from xyntra.passes.lower.tensor.row_major import row_major_steps
 from xyntra.passes.registry import register_pass
 
 

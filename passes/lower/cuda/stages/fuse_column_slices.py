@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.contraction.mma_plan import MmaPlan
-from xyntra.passes.lower.cuda.contraction.select import (
+from xyntra.passes.analysis.kernel_function import kernel_function
+from xyntra.passes.lower.cuda.matmul.mma.plan import MmaPlan
+from xyntra.passes.lower.cuda.matmul.select import (
     plan_on_tensor_cores,
     plan_on_warpgroups,
     takes_slices,
@@ -24,10 +25,9 @@ from xyntra.passes.lower.gpu.contraction.slices import pairing_of, slice_of
 from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
 from xyntra.passes.lower.gpu.stages.launch_groups import is_nest
 from xyntra.passes.lower.gpu.stages.stage import Stage, merge_stages, stages_of, tidy
-from xyntra.passes.lower.nests.kernel_function import kernel_function
-from xyntra.passes.lower.nests.linear_nest import linear_nest
-from xyntra.passes.lower.nests.memrefs import is_private, root, touched_by, written_by
-from xyntra.passes.lower.nests.vector_body import is_vectorizable
+from xyntra.passes.lower.loops.linear_nest import linear_nest
+from xyntra.passes.lower.loops.memrefs import is_private, root, touched_by, written_by
+from xyntra.passes.lower.loops.vector_body import is_vectorizable
 from xyntra.passes.registry import register_pass
 
 _WIDTH = 64  # columns: slices start at multiples of it

@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.contraction.select import takes_rows
+from xyntra.passes.analysis.kernel_function import kernel_function
+from xyntra.passes.lower.cuda.matmul.select import takes_rows
 from xyntra.passes.lower.gpu.contraction.group import ContractionGroup
 from xyntra.passes.lower.gpu.contraction.row_shapes import find_partials, find_values
 from xyntra.passes.lower.gpu.contraction.row_values import accesses_of
 from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
 from xyntra.passes.lower.gpu.stages.stage import Stage, merge_stages, stages_of, tidy
-from xyntra.passes.lower.nests.kernel_function import kernel_function
-from xyntra.passes.lower.nests.linear_nest import linear_nest
-from xyntra.passes.lower.nests.memrefs import is_private, is_touched_by, root, written_by
+from xyntra.passes.lower.loops.linear_nest import linear_nest
+from xyntra.passes.lower.loops.memrefs import is_private, is_touched_by, root, written_by
 from xyntra.passes.registry import register_pass
 
 

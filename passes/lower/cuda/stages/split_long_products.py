@@ -10,21 +10,21 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda.contraction.select import (
+from xyntra.passes.analysis.kernel_function import kernel_function
+from xyntra.passes.lower.cuda.matmul.select import (
     plan_on_warpgroups,
     plan_on_warps,
     time_on_warps,
 )
-from xyntra.passes.lower.cuda.contraction.wgmma_tiles import Tile, microseconds
+from xyntra.passes.lower.cuda.matmul.wgmma.tiles import Tile, microseconds
 from xyntra.passes.lower.gpu.contraction.group import ContractionGroup
 from xyntra.passes.lower.gpu.contraction.product import Product, product_of
 from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.stages.long_reductions import Cut, has_plain_maps, split
 from xyntra.passes.lower.gpu.stages.stage import Work, tidy
-from xyntra.passes.lower.nests.fills import is_arithmetic_reduction
-from xyntra.passes.lower.nests.kernel_function import kernel_function
-from xyntra.passes.lower.nests.linear_nest import Loop, linear_nest
+from xyntra.passes.lower.kernels.fills import is_arithmetic_reduction
+from xyntra.passes.lower.loops.linear_nest import Loop, linear_nest
 from xyntra.passes.registry import register_pass
 
 _TILE = Tile(64, 64)

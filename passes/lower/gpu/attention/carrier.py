@@ -9,8 +9,8 @@ from xyntra.dialects.builder import Iterator, Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, constant
-from xyntra.passes.lower.attention_as_linalg import decompose_attention
-from xyntra.passes.lower.nests.kernel_function import operations_named
+from xyntra.passes.analysis.kernel_function import operations_named
+from xyntra.passes.lower.tensor.attention_as_linalg import decompose_attention
 
 LARGEST_SIZE = 256
 """Elements of a key or value: more do not fit into registers."""

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 from xyntra.dialects.attention import OP
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.nests.attention_carrier import attention_of
-from xyntra.passes.lower.nests.linear_nest import is_linear
-from xyntra.passes.lower.nests.memrefs import (
+from xyntra.passes.lower.kernels.attention_carrier import attention_of
+from xyntra.passes.lower.loops.linear_nest import is_linear
+from xyntra.passes.lower.loops.memrefs import (
     has_static_layout,
     identity_map,
     is_private,
     root,
     written_by,
 )
-from xyntra.passes.lower.nests.vector_body import is_vectorizable
+from xyntra.passes.lower.loops.vector_body import is_vectorizable
 
 
 @dataclass(frozen=True)

@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.reductions import BY_ROWS
 from xyntra.passes.lower.gpu.contraction.row_partials import RowPartials
 from xyntra.passes.lower.gpu.contraction.row_values import RowValues
 from xyntra.passes.lower.gpu.conv.choice import is_windowed
 from xyntra.passes.lower.gpu.conv.image import image_of
 from xyntra.passes.lower.gpu.conv.window import Window
 from xyntra.passes.lower.gpu.matmul.roles import Roles, size
-from xyntra.passes.lower.nests.epilogue import Epilogue, joined
-from xyntra.passes.lower.nests.fills import initial_of, is_arithmetic_reduction, is_fill
-from xyntra.passes.lower.nests.following_elementwise import following_elementwise
-from xyntra.passes.lower.nests.linear_nest import LinearNest, collapsed
-from xyntra.passes.lower.nests.memrefs import root, touched_by
-from xyntra.passes.reductions import BY_ROWS
+from xyntra.passes.lower.kernels.epilogue import Epilogue, joined
+from xyntra.passes.lower.kernels.fills import initial_of, is_arithmetic_reduction, is_fill
+from xyntra.passes.lower.kernels.following_elementwise import following_elementwise
+from xyntra.passes.lower.loops.linear_nest import LinearNest, collapsed
+from xyntra.passes.lower.loops.memrefs import root, touched_by
 
 ANCHOR = "xyntra.anchor"
 """Attribute of the contraction that a stage is about."""

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.kernel_function import terminator
+from xyntra.passes.analysis.owners import constant_number
 from xyntra.passes.lower.gpu.conv.window import Window
-from xyntra.passes.lower.nests.fills import initial_of, is_fill
-from xyntra.passes.lower.nests.kernel_function import terminator
-from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, is_linear, linear_nest, split
-from xyntra.passes.lower.nests.memrefs import flattened, is_private, root, written_by
-from xyntra.passes.lower.row_major import row_major_steps
-from xyntra.passes.owners import constant_number
+from xyntra.passes.lower.kernels.fills import initial_of, is_fill
+from xyntra.passes.lower.loops.linear_nest import Access, LinearNest, is_linear, linear_nest, split
+from xyntra.passes.lower.loops.memrefs import flattened, is_private, root, written_by
+from xyntra.passes.lower.tensor.row_major import row_major_steps
 
 
 @dataclass(frozen=True)

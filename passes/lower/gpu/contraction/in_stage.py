@@ -24,9 +24,9 @@ from xyntra.passes.lower.gpu.contraction.slices import pairing_of, slice_of
 from xyntra.passes.lower.gpu.contraction.unpadded import reading
 from xyntra.passes.lower.gpu.conv.pooling import pooling_of
 from xyntra.passes.lower.gpu.conv.sliding import sliding_windows
-from xyntra.passes.lower.nests.fills import is_fill
-from xyntra.passes.lower.nests.linear_nest import linear_nest
-from xyntra.passes.lower.nests.memrefs import written_by
+from xyntra.passes.lower.kernels.fills import is_fill
+from xyntra.passes.lower.loops.linear_nest import linear_nest
+from xyntra.passes.lower.loops.memrefs import written_by
 
 
 def contraction_in(operations: Sequence[ir.Operation]) -> ContractionGroup | None:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.kernel_function import terminator
+from xyntra.passes.analysis.owners import constant_attribute
 from xyntra.passes.lower.gpu.matmul.roles import Roles
-from xyntra.passes.lower.nests.kernel_function import terminator
-from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, Loop
-from xyntra.passes.owners import constant_attribute
+from xyntra.passes.lower.loops.linear_nest import Access, LinearNest, Loop
 
 _NARROW = ("f16", "bf16")
 _ITEM_BYTES = {"f16": 2, "bf16": 2, "tf32": 4}

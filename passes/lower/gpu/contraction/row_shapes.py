@@ -16,10 +16,10 @@ from xyntra.passes.lower.gpu.contraction.row_partials import (
 from xyntra.passes.lower.gpu.contraction.row_values import RowValues
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.matmul.roles import size
-from xyntra.passes.lower.nests.fills import initial_of, is_fill
-from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, collapsed, linear_nest
-from xyntra.passes.lower.nests.memrefs import root
-from xyntra.passes.lower.nests.vector_body import is_vectorizable
+from xyntra.passes.lower.kernels.fills import initial_of, is_fill
+from xyntra.passes.lower.loops.linear_nest import Access, LinearNest, collapsed, linear_nest
+from xyntra.passes.lower.loops.memrefs import root
+from xyntra.passes.lower.loops.vector_body import is_vectorizable
 
 
 def find_values(group: ContractionGroup, operations: Sequence[ir.Operation]) -> RowValues | None:

@@ -18,8 +18,8 @@ from xyntra.passes.lower.gpu.emit.block_reduce import butterfly
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.emit.scalar_body import emit_on_scalars
 from xyntra.passes.lower.gpu.emit.thread_grid import as_index, i32
-from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
-from xyntra.passes.lower.nests.loop_builder import (
+from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.loop_builder import (
     Position,
     carrying_loop,
     index,
@@ -28,7 +28,7 @@ from xyntra.passes.lower.nests.loop_builder import (
     plus,
     store,
 )
-from xyntra.passes.lower.nests.memrefs import root
+from xyntra.passes.lower.loops.memrefs import root
 
 WORD = 4
 """Bytes of a value."""

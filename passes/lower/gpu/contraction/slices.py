@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from xyntra.passes.lower.gpu.contraction.group import ContractionGroup, Pairing, Slice
 from xyntra.passes.lower.gpu.matmul.roles import Roles
-from xyntra.passes.lower.nests.epilogue import Epilogue
-from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, Loop
-from xyntra.passes.lower.nests.memrefs import root, view_offset
+from xyntra.passes.lower.kernels.epilogue import Epilogue
+from xyntra.passes.lower.loops.linear_nest import Access, LinearNest, Loop
+from xyntra.passes.lower.loops.memrefs import root, view_offset
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from dataclasses import replace
 from xyntra.passes.lower.gpu.contraction.group import ContractionGroup
 from xyntra.passes.lower.gpu.contraction.implicit_padding import Padding, unpadded
 from xyntra.passes.lower.gpu.matmul.roles import Roles
-from xyntra.passes.lower.nests.epilogue import Epilogue
-from xyntra.passes.lower.nests.linear_nest import Access
+from xyntra.passes.lower.kernels.epilogue import Epilogue
+from xyntra.passes.lower.loops.linear_nest import Access
 
 
 def reading(group: ContractionGroup, factor: int, padding: Padding) -> ContractionGroup | None:

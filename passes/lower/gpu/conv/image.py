@@ -6,7 +6,7 @@ from __future__ import annotations
 from math import prod
 
 from xyntra.passes.lower.gpu.emit.vectors import coalesced_order
-from xyntra.passes.lower.nests.linear_nest import LinearNest
+from xyntra.passes.lower.loops.linear_nest import LinearNest
 
 _MAX_TAPS = 25
 _NEAR = 4  # elements between neighbouring outputs' windows at most

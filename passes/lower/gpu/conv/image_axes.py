@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from math import gcd
 
 from xyntra.passes.lower.gpu.conv.window import Window
-from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
 
 
 @dataclass(frozen=True)

@@ -34,10 +34,10 @@ from xyntra.passes.lower.gpu.emit.vectors import (
     store_vector,
     vector_of,
 )
-from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
-from xyntra.passes.lower.nests.loop_builder import Position, index, offset
-from xyntra.passes.lower.nests.memrefs import view_offset
-from xyntra.passes.lower.nests.vector_body import broadcast, emit_results_on_vectors
+from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.loop_builder import Position, index, offset
+from xyntra.passes.lower.loops.memrefs import view_offset
+from xyntra.passes.lower.loops.vector_body import broadcast, emit_results_on_vectors
 
 _THREADS = 256
 

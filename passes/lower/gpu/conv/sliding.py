@@ -16,8 +16,8 @@ from xyntra.passes.lower.gpu.conv.image import used_inputs
 from xyntra.passes.lower.gpu.conv.image_axes import ImageAxis, image_axes
 from xyntra.passes.lower.gpu.conv.window_group import WindowGroup
 from xyntra.passes.lower.gpu.emit.vectors import coalesced_order, item_bytes, lanes_along
-from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
-from xyntra.passes.lower.nests.vector_body import is_vectorizable
+from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.vector_body import is_vectorizable
 
 _NOTHING = ImageAxis(None, 1, None, 1, 1, 1, 0, 1, 0)
 _MOST_OUTER = 16  # taps for each of which a tile of the image is brought

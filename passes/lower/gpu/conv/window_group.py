@@ -8,8 +8,8 @@ from typing import Protocol
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.gpu.conv.window import Window
-from xyntra.passes.lower.nests.epilogue import Epilogue
-from xyntra.passes.lower.nests.linear_nest import LinearNest
+from xyntra.passes.lower.kernels.epilogue import Epilogue
+from xyntra.passes.lower.loops.linear_nest import LinearNest
 
 
 class WindowGroup(Protocol):

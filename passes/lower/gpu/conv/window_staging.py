@@ -20,10 +20,10 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
     when,
 )
 from xyntra.passes.lower.gpu.emit.vectors import load_vector
-from xyntra.passes.lower.nests.integers import addi, divui, muli, select
-from xyntra.passes.lower.nests.linear_nest import Access
-from xyntra.passes.lower.nests.loop_builder import Position, index, offset
-from xyntra.passes.lower.nests.vector_body import broadcast, lane_of
+from xyntra.passes.lower.loops.integers import addi, divui, muli, select
+from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.loop_builder import Position, index, offset
+from xyntra.passes.lower.loops.vector_body import broadcast, lane_of
 
 _GROUP, _DOWN, _ACROSS, _SIDE = range(4)
 _AT_ONCE = 8  # pieces that a thread asks for before it keeps the first one

@@ -13,9 +13,9 @@ from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.gpu.conv.window_tile import TiledWindows
 from xyntra.passes.lower.gpu.conv.window_weights import Argument, Weights
 from xyntra.passes.lower.gpu.emit.thread_grid import as_index, rolled_loop
-from xyntra.passes.lower.nests.integers import addi, divui, muli
-from xyntra.passes.lower.nests.loop_builder import Position, index
-from xyntra.passes.lower.nests.vector_body import broadcast, lane_of, side_by_side
+from xyntra.passes.lower.loops.integers import addi, divui, muli
+from xyntra.passes.lower.loops.loop_builder import Position, index
+from xyntra.passes.lower.loops.vector_body import broadcast, lane_of, side_by_side
 
 _GROUP, _DOWN, _ACROSS, _SIDE = range(4)
 

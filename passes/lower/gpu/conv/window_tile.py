@@ -11,7 +11,7 @@ from math import gcd, prod
 from xyntra.passes.lower.gpu.conv.image_axes import ImageAxis
 from xyntra.passes.lower.gpu.conv.sliding import SlidingWindows
 from xyntra.passes.lower.gpu.device import Device
-from xyntra.passes.lower.nests.memrefs import view_offset
+from xyntra.passes.lower.loops.memrefs import view_offset
 
 _VECTOR_BYTES = 16
 _LANE_BYTES = 4  # of the channels of one thread: a warp then reads one line

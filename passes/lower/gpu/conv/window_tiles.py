@@ -35,9 +35,9 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
     when,
 )
 from xyntra.passes.lower.gpu.emit.vectors import store_vector, vector_of
-from xyntra.passes.lower.nests.integers import addi, divui, muli, remui
-from xyntra.passes.lower.nests.loop_builder import Position, index, offset
-from xyntra.passes.lower.nests.vector_body import (
+from xyntra.passes.lower.loops.integers import addi, divui, muli, remui
+from xyntra.passes.lower.loops.loop_builder import Position, index, offset
+from xyntra.passes.lower.loops.vector_body import (
     broadcast,
     emit_results_on_vectors,
     lane_of,

@@ -9,10 +9,10 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.gpu.conv.sliding import SlidingWindows
 from xyntra.passes.lower.gpu.emit.vectors import lanes_in_memory, load_vector, vector_of
-from xyntra.passes.lower.nests.integers import addi
-from xyntra.passes.lower.nests.linear_nest import Access
-from xyntra.passes.lower.nests.loop_builder import Position, index, load, offset
-from xyntra.passes.lower.nests.vector_body import broadcast, lane_of
+from xyntra.passes.lower.loops.integers import addi
+from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.loop_builder import Position, index, load, offset
+from xyntra.passes.lower.loops.vector_body import broadcast, lane_of
 
 _WIDENING = ("arith.extf", "arith.extsi", "arith.extui")
 

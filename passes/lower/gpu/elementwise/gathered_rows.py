@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.cloning import repeat
+from xyntra.passes.analysis.cloning import repeat
 from xyntra.passes.lower.gpu.emit.vectors import coalesced_order, lanes_in_memory, vector_of
 from xyntra.passes.lower.gpu.rows.row_gathers import RowGathers, gathered_vector, row_gathers
-from xyntra.passes.lower.nests.linear_nest import LinearNest, reordered
-from xyntra.passes.lower.nests.loop_builder import Position, load, offset
-from xyntra.passes.lower.nests.scalar_nest import index_at
-from xyntra.passes.lower.nests.vector_body import broadcast, side_by_side
+from xyntra.passes.lower.loops.linear_nest import LinearNest, reordered
+from xyntra.passes.lower.loops.loop_builder import Position, load, offset
+from xyntra.passes.lower.loops.scalar_nest import index_at
+from xyntra.passes.lower.loops.vector_body import broadcast, side_by_side
 
 
 def gathered_nest(nest: LinearNest) -> tuple[LinearNest, RowGathers] | None:

@@ -17,9 +17,9 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
     delinearize,
     global_thread,
 )
-from xyntra.passes.lower.nests.access_strides import loop_extents
-from xyntra.passes.lower.nests.loop_builder import Position, carrying_loop, index
-from xyntra.passes.lower.nests.scalar_nest import is_scalar_code, repeat_body
+from xyntra.passes.lower.loops.access_strides import loop_extents
+from xyntra.passes.lower.loops.loop_builder import Position, carrying_loop, index
+from xyntra.passes.lower.loops.scalar_nest import is_scalar_code, repeat_body
 
 _THREADS = 256
 _VECTOR_BYTES = 16

@@ -38,10 +38,10 @@ from xyntra.passes.lower.gpu.emit.windows import (
     windowed_vector,
 )
 from xyntra.passes.lower.gpu.rows.row_gathers import RowGathers
-from xyntra.passes.lower.nests.linear_nest import LinearNest, collapsed
-from xyntra.passes.lower.nests.loop_builder import Position, index, load, offset, store
-from xyntra.passes.lower.nests.scalar_nest import emit_body
-from xyntra.passes.lower.nests.vector_body import (
+from xyntra.passes.lower.loops.linear_nest import LinearNest, collapsed
+from xyntra.passes.lower.loops.loop_builder import Position, index, load, offset, store
+from xyntra.passes.lower.loops.scalar_nest import emit_body
+from xyntra.passes.lower.loops.vector_body import (
     emit_results_on_vectors,
 )
 

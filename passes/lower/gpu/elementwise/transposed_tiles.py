@@ -34,9 +34,9 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
 )
 from xyntra.passes.lower.gpu.emit.vectors import coalesced_order, item_bytes
 from xyntra.passes.lower.gpu.emit.windows import window_lanes
-from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, collapsed
-from xyntra.passes.lower.nests.loop_builder import Position, index, load, offset, store
-from xyntra.passes.lower.nests.vector_body import is_vectorizable
+from xyntra.passes.lower.loops.linear_nest import Access, LinearNest, collapsed
+from xyntra.passes.lower.loops.loop_builder import Position, index, load, offset, store
+from xyntra.passes.lower.loops.vector_body import is_vectorizable
 
 _THREADS = 256
 _TILE = 64

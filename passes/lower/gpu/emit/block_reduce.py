@@ -18,7 +18,7 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
     thread_number,
     when,
 )
-from xyntra.passes.lower.nests.loop_builder import index
+from xyntra.passes.lower.loops.loop_builder import index
 
 _WORD = 32
 

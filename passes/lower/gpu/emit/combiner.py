@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.nests.kernel_function import terminator
-from xyntra.passes.lower.nests.linear_nest import LinearNest
-from xyntra.passes.lower.nests.neutral_element import neutral_element
+from xyntra.passes.analysis.kernel_function import terminator
+from xyntra.passes.analysis.neutral_element import neutral_element
+from xyntra.passes.lower.loops.linear_nest import LinearNest
 
 
 @dataclass(frozen=True)

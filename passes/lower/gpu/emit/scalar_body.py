@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.nests.kernel_function import terminator
+from xyntra.passes.analysis.kernel_function import terminator
 
 
 def emit_on_scalars(body: ir.Block, arguments: Sequence[ir.Value]) -> list[ir.Value]:

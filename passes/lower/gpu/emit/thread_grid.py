@@ -11,8 +11,8 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.nests.loop_builder import Position, index
-from xyntra.passes.lower.nests.shared_constants import integer_constant
+from xyntra.passes.lower.loops.loop_builder import Position, index
+from xyntra.passes.lower.loops.shared_constants import integer_constant
 
 MAX_GRID = (1 << 31) - 1
 """The largest i32, which numbers blocks and threads."""

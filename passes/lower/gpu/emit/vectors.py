@@ -6,9 +6,9 @@ from __future__ import annotations
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
-from xyntra.passes.lower.nests.loop_builder import Position, load, offset, store
-from xyntra.passes.lower.nests.vector_body import broadcast, is_vectorizable
+from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.loop_builder import Position, load, offset, store
+from xyntra.passes.lower.loops.vector_body import broadcast, is_vectorizable
 
 _VECTOR_BYTES = 16  # the widest access of one thread
 

@@ -25,10 +25,10 @@ from xyntra.passes.lower.gpu.emit.vectors import (
     store_vector,
     vector_of,
 )
-from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, collapsed, part
-from xyntra.passes.lower.nests.loop_builder import Position, index, offset
-from xyntra.passes.lower.nests.memrefs import flattened, root
-from xyntra.passes.lower.nests.vector_body import is_vectorizable, lane_of
+from xyntra.passes.lower.loops.linear_nest import Access, LinearNest, collapsed, part
+from xyntra.passes.lower.loops.loop_builder import Position, index, offset
+from xyntra.passes.lower.loops.memrefs import flattened, root
+from xyntra.passes.lower.loops.vector_body import is_vectorizable, lane_of
 
 _VECTOR_BYTES = 16  # the widest access of one thread
 _MOST_APART = 4  # elements between neighbours of a vector

@@ -9,11 +9,11 @@ from typing import ClassVar
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.ops.stage import set_schedule
 from xyntra.errors import CompileError
+from xyntra.passes.analysis.kernel_function import kernel_function
 from xyntra.passes.diagnostics import PassFailure
 from xyntra.passes.lower.gpu.device import DEFAULT, device_of
 from xyntra.passes.lower.gpu.emitters.families import choose_schedule, families_of
 from xyntra.passes.lower.gpu.stages.stage import stages_of, tidy
-from xyntra.passes.lower.nests.kernel_function import kernel_function
 from xyntra.passes.registry import register_pass
 
 

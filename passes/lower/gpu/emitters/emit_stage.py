@@ -12,8 +12,8 @@ from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape
 from xyntra.passes.lower.gpu.emitters.families import code_of, families_of
 from xyntra.passes.lower.gpu.stages.launch_groups import is_nest
 from xyntra.passes.lower.gpu.stages.stage import Stage
-from xyntra.passes.lower.nests.access_strides import loop_extents
-from xyntra.passes.lower.nests.shared_constants import shared_constants
+from xyntra.passes.lower.loops.access_strides import loop_extents
+from xyntra.passes.lower.loops.shared_constants import shared_constants
 
 _SINGLE = LaunchShape(1, 1)
 

@@ -24,7 +24,7 @@ from xyntra.passes.lower.gpu.emitters.emitter import (
 from xyntra.passes.lower.gpu.loops.loop_threads import emit_loops, plan_loops
 from xyntra.passes.lower.gpu.scan_sort.scans import emit_scan, plan_scan
 from xyntra.passes.lower.gpu.stages.stage import Stage
-from xyntra.passes.lower.nests.access_strides import loop_extents
+from xyntra.passes.lower.loops.access_strides import loop_extents
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ from xyntra.passes.lower.gpu.rows.register_rows import (
 from xyntra.passes.lower.gpu.rows.row_extras import RowExtras
 from xyntra.passes.lower.gpu.rows.rows import emit_rows, row_threads
 from xyntra.passes.lower.gpu.stages.stage import Stage
-from xyntra.passes.lower.nests.linear_nest import LinearNest, linear_nest
+from xyntra.passes.lower.loops.linear_nest import LinearNest, linear_nest
 
 _LANES = (1, 2, 4, 8, 16)
 _STEPS = (1, 2, 4, 8)

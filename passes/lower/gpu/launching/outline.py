@@ -12,10 +12,7 @@ from collections.abc import Sequence, Set
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.ops.stage import STAGE
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.gpu.emit.shared_memory import ALIGNMENT
-from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape
-from xyntra.passes.lower.gpu.launching.launching import Launching
-from xyntra.passes.lower.nests.kernel_function import (
+from xyntra.passes.analysis.kernel_function import (
     constant_arguments,
     direct_operations_named,
     entry_block,
@@ -25,6 +22,9 @@ from xyntra.passes.lower.nests.kernel_function import (
     operations_named,
     terminator,
 )
+from xyntra.passes.lower.gpu.emit.shared_memory import ALIGNMENT
+from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape
+from xyntra.passes.lower.gpu.launching.launching import Launching
 
 MODULE = "device"
 """Symbol of the `gpu.module` with the functions of a kernel's launches."""

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.cloning import repeat
-from xyntra.passes.owners import owner_of
+from xyntra.passes.analysis.cloning import repeat
+from xyntra.passes.analysis.owners import owner_of
 
 
 def computed_again(

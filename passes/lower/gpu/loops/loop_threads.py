@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from math import prod
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.kernel_function import operations_named
+from xyntra.passes.analysis.loop_bounds import constant_trips, number_of
+from xyntra.passes.analysis.walking import nested_operations
 from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.gpu.emit.thread_grid import (
     LaunchShape,
@@ -23,12 +26,9 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
     delinearize,
     global_thread,
 )
-from xyntra.passes.lower.nests.kernel_function import operations_named
-from xyntra.passes.lower.nests.loop_bounds import constant_trips, number_of
-from xyntra.passes.lower.nests.loop_builder import PARALLEL, index
-from xyntra.passes.lower.nests.loop_builder import loop as parallel_loop
-from xyntra.passes.lower.nests.memrefs import allocate, root
-from xyntra.passes.walking import nested_operations
+from xyntra.passes.lower.loops.loop_builder import PARALLEL, index
+from xyntra.passes.lower.loops.loop_builder import loop as parallel_loop
+from xyntra.passes.lower.loops.memrefs import allocate, root
 
 _BLOCK = "xyntra.block"
 """Attribute of a loop whose iterations are blocks: how many threads each has."""

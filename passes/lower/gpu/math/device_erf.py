@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.analysis.kernel_function import operations_named
 from xyntra.passes.lower.gpu.math.narrow_functions import power_of_two
 from xyntra.passes.lower.gpu.math.placeholders import expand, hide
-from xyntra.passes.lower.nests.kernel_function import operations_named
 from xyntra.passes.math.erf import ERF_HIGHEST, ERF_LARGE, ERF_SWITCH, erf_below_switch
 from xyntra.passes.math.values import Builder, Float, polynomial
 

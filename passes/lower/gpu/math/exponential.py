@@ -15,9 +15,9 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import AT_MOST_ZERO, emit
+from xyntra.passes.analysis.kernel_function import kernel_function, operations_named
 from xyntra.passes.lower.gpu.math.narrow_functions import gives_narrow
 from xyntra.passes.lower.gpu.math.placeholders import expand, f32_constant, hide
-from xyntra.passes.lower.nests.kernel_function import kernel_function, operations_named
 
 _NAME = "xyntra.exp_at_most_zero"
 _LOWEST = -104.0  # so that minus infinity leaves no NaN; its exponential is zero as well

@@ -19,6 +19,8 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.analysis.kernel_function import operations_named
+from xyntra.passes.analysis.owners import constant_attribute, only_reader, owner_of
 from xyntra.passes.lower.gpu.math.one_plus_erf import COEFFICIENTS
 from xyntra.passes.lower.gpu.math.placeholders import (
     erase_with_sources,
@@ -26,8 +28,6 @@ from xyntra.passes.lower.gpu.math.placeholders import (
     f32_constant,
     hide,
 )
-from xyntra.passes.lower.nests.kernel_function import operations_named
-from xyntra.passes.owners import constant_attribute, only_reader, owner_of
 
 # Of 1, t, t**2, … in P(t).
 _POLYNOMIALS = {

@@ -14,10 +14,10 @@ from math import isfinite
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.kernel_function import kernel_function, operations_named
+from xyntra.passes.analysis.owners import constant_number, owner_of
 from xyntra.passes.lower.gpu.math.narrow_functions import gives_narrow
 from xyntra.passes.lower.gpu.math.placeholders import f32_constant
-from xyntra.passes.lower.nests.kernel_function import kernel_function, operations_named
-from xyntra.passes.owners import constant_number, owner_of
 
 _RECIPROCAL = "#arith.fastmath<afn>"
 _ANY_SIZE = "#arith.fastmath<arcp>"

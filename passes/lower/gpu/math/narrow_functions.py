@@ -15,8 +15,8 @@ from math import e, log, log2, log10
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.analysis.kernel_function import kernel_function, operations_named
 from xyntra.passes.lower.gpu.math.placeholders import expand, hide
-from xyntra.passes.lower.nests.kernel_function import kernel_function, operations_named
 from xyntra.passes.math.values import Builder, Float, fma, polynomial
 
 __all__ = [

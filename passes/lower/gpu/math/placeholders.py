@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.nests.kernel_function import operations_named
-from xyntra.passes.owners import constant_attribute
+from xyntra.passes.analysis.kernel_function import operations_named
+from xyntra.passes.analysis.owners import constant_attribute
 
 _PLACEHOLDER = "builtin.unrealized_conversion_cast"
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.analysis.kernel_function import kernel_function, operations_named
+from xyntra.passes.analysis.owners import constant_number, owner_of
 from xyntra.passes.lower.gpu.math.narrow_functions import gives_narrow, inverse, natural_power
 from xyntra.passes.lower.gpu.math.placeholders import erase_with_sources, expand, hide
-from xyntra.passes.lower.nests.kernel_function import kernel_function, operations_named
 from xyntra.passes.math.exp import exp
 from xyntra.passes.math.values import Builder, Float, fma
-from xyntra.passes.owners import constant_number, owner_of
 
 _NAME = "xyntra.tanh_of_softplus"
 _LARGEST = 20.0  # tanh rounds to 1 from 9.011 on

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.nests.loop_builder import Position
+from xyntra.passes.lower.loops.loop_builder import Position
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,9 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
 from xyntra.passes.lower.gpu.matmul.place import Place
 from xyntra.passes.lower.gpu.matmul.roles import Roles, extents, size
 from xyntra.passes.lower.gpu.matmul.tile_shape import VECTOR, TileShape
-from xyntra.passes.lower.nests.epilogue import Epilogue
-from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
-from xyntra.passes.lower.nests.loop_builder import Position, load, offset, store
+from xyntra.passes.lower.kernels.epilogue import Epilogue
+from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.loop_builder import Position, load, offset, store
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
 
 
 @dataclass(frozen=True)

@@ -40,9 +40,9 @@ from xyntra.passes.lower.gpu.matmul.tile_shape import (
     choose_shape,
     with_teams,
 )
-from xyntra.passes.lower.nests.epilogue import Epilogue
-from xyntra.passes.lower.nests.linear_nest import LinearNest
-from xyntra.passes.lower.nests.loop_builder import Position
+from xyntra.passes.lower.kernels.epilogue import Epilogue
+from xyntra.passes.lower.loops.linear_nest import LinearNest
+from xyntra.passes.lower.loops.loop_builder import Position
 
 _UNROLLED = 4  # steps of the reduction
 _ROW, _COLUMN = -1, -2  # keys of a position: the number of the tile

@@ -13,9 +13,9 @@ from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.gpu.emit.thread_grid import as_index, delinearize, i32
 from xyntra.passes.lower.gpu.matmul.roles import extents, size
 from xyntra.passes.lower.gpu.matmul.tile_shape import VECTOR
-from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
-from xyntra.passes.lower.nests.loop_builder import Position, load, offset, plus
-from xyntra.passes.lower.nests.memrefs import view_offset
+from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.loop_builder import Position, load, offset, plus
+from xyntra.passes.lower.loops.memrefs import view_offset
 
 _WIDEST_BITS = 128
 _PADDING = 4  # elements behind every step, so that steps start in different banks

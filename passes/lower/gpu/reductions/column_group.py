@@ -9,10 +9,10 @@ from math import prod
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
-from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, collapsed, reordered
-from xyntra.passes.lower.nests.memrefs import root
-from xyntra.passes.lower.nests.row_group import aligned
-from xyntra.passes.lower.nests.vector_body import is_vectorizable, takes_indices
+from xyntra.passes.lower.kernels.row_group import aligned
+from xyntra.passes.lower.loops.linear_nest import Access, LinearNest, collapsed, reordered
+from xyntra.passes.lower.loops.memrefs import root
+from xyntra.passes.lower.loops.vector_body import is_vectorizable, takes_indices
 
 _MIN_LENGTH = 2
 _MIN_COLUMNS = 4

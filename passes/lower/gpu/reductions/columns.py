@@ -32,11 +32,11 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
 )
 from xyntra.passes.lower.gpu.emit.vectors import lanes_in_memory, vector_of
 from xyntra.passes.lower.gpu.reductions.column_group import ColumnGroup
-from xyntra.passes.lower.nests.index_vectors import index_vectors
-from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
-from xyntra.passes.lower.nests.loop_builder import Position, index, load, offset, store
-from xyntra.passes.lower.nests.memrefs import is_private, root
-from xyntra.passes.lower.nests.vector_body import broadcast, lane_of, side_by_side
+from xyntra.passes.lower.loops.index_vectors import index_vectors
+from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.loop_builder import Position, index, load, offset, store
+from xyntra.passes.lower.loops.memrefs import is_private, root
+from xyntra.passes.lower.loops.vector_body import broadcast, lane_of, side_by_side
 
 _THREADS = 256
 _MOST_ABOVE = 32

@@ -26,16 +26,16 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
     when,
 )
 from xyntra.passes.lower.gpu.emit.vectors import coalesced_order, lanes_along, vector_of
-from xyntra.passes.lower.nests.linear_nest import LinearNest, collapsed
-from xyntra.passes.lower.nests.loop_builder import (
+from xyntra.passes.lower.loops.linear_nest import LinearNest, collapsed
+from xyntra.passes.lower.loops.loop_builder import (
     Position,
     index,
     load,
     offset,
     store,
 )
-from xyntra.passes.lower.nests.scalar_nest import emit_body, emit_reductions
-from xyntra.passes.lower.nests.vector_body import broadcast, emit_results_on_vectors, lane_of
+from xyntra.passes.lower.loops.scalar_nest import emit_body, emit_reductions
+from xyntra.passes.lower.loops.vector_body import broadcast, emit_results_on_vectors, lane_of
 
 _THREADS = 256
 _MIN_SHARED = 32  # shorter reductions do not occupy a warp

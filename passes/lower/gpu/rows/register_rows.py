@@ -36,10 +36,10 @@ from xyntra.passes.lower.gpu.rows.row_order import in_single_rows
 from xyntra.passes.lower.gpu.rows.row_plan import RowPlan, row_plans
 from xyntra.passes.lower.gpu.rows.row_values import Row, RowValues
 from xyntra.passes.lower.gpu.rows.shifted_sums import ShiftedSum, shifted_sum
-from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
-from xyntra.passes.lower.nests.loop_builder import offset, store
-from xyntra.passes.lower.nests.memrefs import is_private, root
-from xyntra.passes.lower.nests.vector_body import broadcast, lane_of
+from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.loop_builder import offset, store
+from xyntra.passes.lower.loops.memrefs import is_private, root
+from xyntra.passes.lower.loops.vector_body import broadcast, lane_of
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from math import prod
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.gpu.emit.vectors import item_bytes
-from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
-from xyntra.passes.lower.nests.memrefs import is_private, root
+from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.memrefs import is_private, root
 
 _FEW_OPERATIONS = 24
 _SECTOR = 32  # bytes of memory that are moved together

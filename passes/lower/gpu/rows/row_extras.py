@@ -10,7 +10,7 @@ from typing import Protocol
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
-from xyntra.passes.lower.nests.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import Access
 
 
 class ParkedRows(Protocol):

@@ -14,8 +14,8 @@ from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.gpu.rows.row_accesses import is_row
-from xyntra.passes.lower.nests.linear_nest import LinearNest
-from xyntra.passes.lower.nests.memrefs import view_offset
+from xyntra.passes.lower.loops.linear_nest import LinearNest
+from xyntra.passes.lower.loops.memrefs import view_offset
 
 _WIDEST = 16  # bytes of one load
 _PURE = ("arith.", "math.")

@@ -6,15 +6,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.nests.linear_nest import (
+from xyntra.passes.lower.kernels.row_group import aligned, shared_loops
+from xyntra.passes.lower.loops.linear_nest import (
     LinearNest,
     collapsed,
     reordered,
     stepped,
     without_units,
 )
-from xyntra.passes.lower.nests.memrefs import root
-from xyntra.passes.lower.nests.row_group import aligned, shared_loops
+from xyntra.passes.lower.loops.memrefs import root
 
 _SHORTEST = 2  # elements: neighbouring rows share warps
 

@@ -21,9 +21,9 @@ from xyntra.passes.lower.gpu.rows.row_accesses import (
     stepped_accesses,
 )
 from xyntra.passes.lower.gpu.rows.row_gathers import RowGathers, row_gathers
-from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
-from xyntra.passes.lower.nests.memrefs import is_private, root
-from xyntra.passes.lower.nests.vector_body import is_vectorizable, takes_indices
+from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.memrefs import is_private, root
+from xyntra.passes.lower.loops.vector_body import is_vectorizable, takes_indices
 
 _VECTOR_BYTES = 16  # the widest access of one thread
 _REGISTER = 4  # bytes

@@ -10,18 +10,18 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.cloning import repeat
+from xyntra.passes.analysis.cloning import repeat
 from xyntra.passes.lower.gpu.emit.thread_grid import as_index, i32, when
 from xyntra.passes.lower.gpu.emit.vectors import load_vector, store_vector
 from xyntra.passes.lower.gpu.rows.row_accesses import is_common, is_row, place_of
 from xyntra.passes.lower.gpu.rows.row_extras import ParkedRows
 from xyntra.passes.lower.gpu.rows.row_gathers import RowGathers, gathered_vector, row_gathers
 from xyntra.passes.lower.gpu.rows.row_plan import RowPlan
-from xyntra.passes.lower.nests.index_vectors import index_vectors
-from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
-from xyntra.passes.lower.nests.loop_builder import Position, index, load, offset
-from xyntra.passes.lower.nests.memrefs import root
-from xyntra.passes.lower.nests.vector_body import broadcast, side_by_side
+from xyntra.passes.lower.loops.index_vectors import index_vectors
+from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.loop_builder import Position, index, load, offset
+from xyntra.passes.lower.loops.memrefs import root
+from xyntra.passes.lower.loops.vector_body import broadcast, side_by_side
 
 Row = list[ir.Value]
 """A vector for each step of a thread."""

@@ -27,9 +27,9 @@ from xyntra.passes.lower.gpu.reductions.reductions import (
     reduce_in_thread,
 )
 from xyntra.passes.lower.gpu.rows.row_order import in_rows
-from xyntra.passes.lower.nests.linear_nest import LinearNest, collapsed
-from xyntra.passes.lower.nests.loop_builder import Position, index
-from xyntra.passes.lower.nests.row_group import with_row_buffers
+from xyntra.passes.lower.kernels.row_group import with_row_buffers
+from xyntra.passes.lower.loops.linear_nest import LinearNest, collapsed
+from xyntra.passes.lower.loops.loop_builder import Position, index
 
 
 def row_threads(nests: Sequence[LinearNest], device: Device) -> int:

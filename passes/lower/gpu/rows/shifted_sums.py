@@ -16,12 +16,12 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import constant, emit
+from xyntra.passes.analysis.owners import only_reader
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.emit.scalar_body import emit_on_scalars
 from xyntra.passes.lower.gpu.rows.row_accesses import is_row, place_of
-from xyntra.passes.lower.nests.linear_nest import LinearNest
-from xyntra.passes.lower.nests.memrefs import is_private, root
-from xyntra.passes.owners import only_reader
+from xyntra.passes.lower.loops.linear_nest import LinearNest
+from xyntra.passes.lower.loops.memrefs import is_private, root
 
 _LOWEST = -3.4028234663852886e38  # minus infinity less itself would be no number
 _POWERS = (

@@ -26,7 +26,7 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
     thread_number,
     when,
 )
-from xyntra.passes.lower.nests.loop_builder import index
+from xyntra.passes.lower.loops.loop_builder import index
 
 EACH = 8
 """Keys that a thread has on their way together."""

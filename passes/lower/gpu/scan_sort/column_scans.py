@@ -18,6 +18,7 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.analysis.loop_bounds import constant_trips, number_of
 from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
@@ -31,10 +32,9 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
 )
 from xyntra.passes.lower.gpu.loops.loop_copies import computed_again
 from xyntra.passes.lower.gpu.loops.loop_threads import block_loop
-from xyntra.passes.lower.nests.loop_bounds import constant_trips, number_of
-from xyntra.passes.lower.nests.loop_builder import index
-from xyntra.passes.lower.nests.memrefs import allocate
-from xyntra.passes.lower.nests.scan_loop import Scan
+from xyntra.passes.lower.loops.loop_builder import index
+from xyntra.passes.lower.loops.memrefs import allocate
+from xyntra.passes.lower.loops.scan_loop import Scan
 
 _THREADS = 256
 _MOST_BESIDE = 32

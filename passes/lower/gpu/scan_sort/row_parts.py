@@ -15,6 +15,7 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.analysis.loop_bounds import constant_trips, number_of
 from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.gpu.emit.block_reduce import block_reduce
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
@@ -29,9 +30,8 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
 from xyntra.passes.lower.gpu.loops.loop_copies import computed_again
 from xyntra.passes.lower.gpu.loops.loop_threads import block_loop, loops_of
 from xyntra.passes.lower.gpu.scan_sort.scans import EACH, RowScan, Team
-from xyntra.passes.lower.nests.loop_bounds import constant_trips, number_of
-from xyntra.passes.lower.nests.loop_builder import index
-from xyntra.passes.lower.nests.memrefs import allocate
+from xyntra.passes.lower.loops.loop_builder import index
+from xyntra.passes.lower.loops.memrefs import allocate
 
 _THREADS = 256
 _MIN_LENGTH = 1 << 14  # shorter rows are done before a second launch has begun

@@ -19,7 +19,9 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.cloning import repeat
+from xyntra.passes.analysis.cloning import repeat
+from xyntra.passes.analysis.kernel_function import terminator
+from xyntra.passes.analysis.loop_bounds import constant_trips
 from xyntra.passes.lower.gpu.device import Device
 from xyntra.passes.lower.gpu.emit.block_reduce import butterfly
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
@@ -34,10 +36,8 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
     when,
 )
 from xyntra.passes.lower.gpu.loops.loop_threads import give_each, loops_of, shared_loops
-from xyntra.passes.lower.nests.kernel_function import terminator
-from xyntra.passes.lower.nests.loop_bounds import constant_trips
-from xyntra.passes.lower.nests.loop_builder import index
-from xyntra.passes.lower.nests.scan_loop import Scan, scan_of
+from xyntra.passes.lower.loops.loop_builder import index
+from xyntra.passes.lower.loops.scan_loop import Scan, scan_of
 
 _MOST_THREADS = 1024
 _SHORT_THREADS = 128  # of a block of several rows

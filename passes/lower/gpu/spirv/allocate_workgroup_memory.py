@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.nests.kernel_function import entry_block, operations_named
+from xyntra.passes.analysis.kernel_function import entry_block, operations_named
 from xyntra.passes.registry import register_pass
 
 _COUNT, _SAID = "workgroup_attributions", "workgroup_attrib_attrs"

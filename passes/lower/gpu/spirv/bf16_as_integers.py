@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.nests.kernel_function import entry_block, operations_named
+from xyntra.passes.analysis.kernel_function import entry_block, operations_named
 from xyntra.passes.registry import register_pass
 
 _FUNCTION, _LAUNCH = "gpu.func", "gpu.launch_func"

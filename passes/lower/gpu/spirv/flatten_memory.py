@@ -13,12 +13,12 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.errors import CompileError
-from xyntra.passes.lower.nests.kernel_function import (
+from xyntra.passes.analysis.kernel_function import (
     entry_block,
     function_name,
     operations_named,
 )
-from xyntra.passes.lower.nests.memrefs import VIEWS, flattened, root
+from xyntra.passes.lower.loops.memrefs import VIEWS, flattened, root
 from xyntra.passes.registry import register_pass
 
 _FUNCTION, _LAUNCH = "gpu.func", "gpu.launch_func"

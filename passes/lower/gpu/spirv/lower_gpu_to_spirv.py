@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.kernel_function import operations_named
 from xyntra.passes.lower.gpu.device import WEBGPU, Device, device_of
 from xyntra.passes.lower.gpu.spirv.allocate_workgroup_memory import AllocateWorkgroupMemory
 from xyntra.passes.lower.gpu.spirv.bf16_as_integers import Bf16AsIntegers
 from xyntra.passes.lower.gpu.spirv.flatten_memory import FlattenMemory
 from xyntra.passes.lower.gpu.spirv.scalarize_vectors import ScalarizeVectors
-from xyntra.passes.lower.nests.kernel_function import operations_named
 from xyntra.passes.lower.upstream import run_upstream
 from xyntra.passes.registry import register_pass
 

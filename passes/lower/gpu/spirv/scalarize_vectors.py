@@ -12,7 +12,7 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.errors import CompileError
-from xyntra.passes.lower.nests.kernel_function import function_name, operations_named
+from xyntra.passes.analysis.kernel_function import function_name, operations_named
 from xyntra.passes.registry import register_pass
 
 _ELEMENTWISE = ("arith.", "math.")

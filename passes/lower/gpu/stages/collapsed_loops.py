@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.gpu.stages.long_reductions import has_plain_maps, loop_of, view_of
-from xyntra.passes.lower.nests.access_strides import loop_extents
+from xyntra.passes.lower.loops.access_strides import loop_extents
 
 _NO_LOOP = -1  # of a dimension of which one element is read
 

@@ -21,6 +21,12 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, emit
 from xyntra.dialects.sorting import BEST, rank_of
+from xyntra.passes.analysis.kernel_function import (
+    direct_operations_named,
+    function_name,
+    kernel_function,
+    operations_named,
+)
 from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 from xyntra.passes.lower.gpu.emit.thread_grid import (
@@ -33,15 +39,9 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
 )
 from xyntra.passes.lower.gpu.loops.loop_threads import block_loop
 from xyntra.passes.lower.gpu.scan_sort.block_sort import BlockKeys
-from xyntra.passes.lower.nests.fills import is_fill
-from xyntra.passes.lower.nests.kernel_function import (
-    direct_operations_named,
-    function_name,
-    kernel_function,
-    operations_named,
-)
-from xyntra.passes.lower.nests.loop_builder import Position, index, loop
-from xyntra.passes.lower.nests.memrefs import allocate, root
+from xyntra.passes.lower.kernels.fills import is_fill
+from xyntra.passes.lower.loops.loop_builder import Position, index, loop
+from xyntra.passes.lower.loops.memrefs import allocate, root
 from xyntra.passes.registry import register_pass
 
 _MOST_KEYS = 4096  # 32 KB of a block's shared memory

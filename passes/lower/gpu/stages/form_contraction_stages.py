@@ -8,10 +8,10 @@ from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.ops.stage import make_stage
+from xyntra.passes.analysis.kernel_function import kernel_function
 from xyntra.passes.lower.gpu.contraction.group import ANCHOR
 from xyntra.passes.lower.gpu.stages.stage import Work, tidy
-from xyntra.passes.lower.nests.fills import is_arithmetic_reduction
-from xyntra.passes.lower.nests.kernel_function import kernel_function
+from xyntra.passes.lower.kernels.fills import is_arithmetic_reduction
 from xyntra.passes.registry import register_pass
 
 

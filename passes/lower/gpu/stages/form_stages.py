@@ -10,16 +10,16 @@ from typing import ClassVar
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.ops.stage import STAGE, make_stage
 from xyntra.errors import CompileError
-from xyntra.passes.lower.gpu.device import DEFAULT, device_of
-from xyntra.passes.lower.gpu.stages.launch_groups import launch_groups
-from xyntra.passes.lower.gpu.stages.long_reductions import reduces
-from xyntra.passes.lower.gpu.stages.stage import Stage, stages_of, tidy, working
-from xyntra.passes.lower.nests.kernel_function import (
+from xyntra.passes.analysis.kernel_function import (
     entry_block,
     function_name,
     kernel_function,
 )
-from xyntra.passes.lower.nests.memrefs import root, touched_by, written_by
+from xyntra.passes.lower.gpu.device import DEFAULT, device_of
+from xyntra.passes.lower.gpu.stages.launch_groups import launch_groups
+from xyntra.passes.lower.gpu.stages.long_reductions import reduces
+from xyntra.passes.lower.gpu.stages.stage import Stage, stages_of, tidy, working
+from xyntra.passes.lower.loops.memrefs import root, touched_by, written_by
 from xyntra.passes.registry import register_pass
 
 

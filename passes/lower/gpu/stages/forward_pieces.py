@@ -9,15 +9,15 @@ from math import prod
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.kernel_function import entry_block, kernel_function
 from xyntra.passes.cost.work import scalar_cost
 from xyntra.passes.lower.gpu.emit.vectors import item_bytes
 from xyntra.passes.lower.gpu.stages.stage import tidy, working
-from xyntra.passes.lower.nests.element_nests import elementwise_nest, identity_of, repeated
-from xyntra.passes.lower.nests.kernel_function import entry_block, kernel_function
-from xyntra.passes.lower.nests.linear_nest import Access, LinearNest
-from xyntra.passes.lower.nests.memrefs import root, touched_by, written_by
-from xyntra.passes.lower.nests.nest_generic import generic_of
-from xyntra.passes.lower.nests.pieces import Box, Digits, Part, moved, parts_of
+from xyntra.passes.lower.kernels.pieces import Box, Digits, Part, moved, parts_of
+from xyntra.passes.lower.loops.element_nests import elementwise_nest, identity_of, repeated
+from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.memrefs import root, touched_by, written_by
+from xyntra.passes.lower.loops.nest_generic import generic_of
 from xyntra.passes.registry import register_pass
 
 _CHEAP = 4  # instructions that may be repeated rather than their result stored

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.nests.kernel_function import kernel_function, operations_named
-from xyntra.passes.lower.nests.memrefs import identity_map
+from xyntra.passes.analysis.kernel_function import kernel_function, operations_named
+from xyntra.passes.lower.loops.memrefs import identity_map
 from xyntra.passes.registry import register_pass
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.kernel_function import kernel_function
 from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
 from xyntra.passes.lower.gpu.elementwise.side_by_side import side_by_side_length
 from xyntra.passes.lower.gpu.stages.launch_groups import is_nest
 from xyntra.passes.lower.gpu.stages.stage import Stage, merge_stages, stages_of, tidy
-from xyntra.passes.lower.nests.kernel_function import kernel_function
-from xyntra.passes.lower.nests.linear_nest import LinearNest, linear_nest
-from xyntra.passes.lower.nests.memrefs import root, touched_by, written_by
+from xyntra.passes.lower.loops.linear_nest import LinearNest, linear_nest
+from xyntra.passes.lower.loops.memrefs import root, touched_by, written_by
 from xyntra.passes.registry import register_pass
 
 

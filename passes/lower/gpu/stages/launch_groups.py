@@ -15,11 +15,11 @@ from xyntra.passes.lower.gpu.rows.row_accesses import wastes_sectors
 from xyntra.passes.lower.gpu.rows.row_order import in_rows, in_single_rows
 from xyntra.passes.lower.gpu.rows.row_plan import is_across, row_plan
 from xyntra.passes.lower.gpu.stages.long_reductions import SPLIT
-from xyntra.passes.lower.nests.element_nests import are_independent
-from xyntra.passes.lower.nests.linear_nest import LinearNest, is_linear, linear_nest
-from xyntra.passes.lower.nests.memrefs import root
-from xyntra.passes.lower.nests.row_group import exchange_values
-from xyntra.passes.lower.nests.scalar_nest import is_scalar_code
+from xyntra.passes.lower.kernels.row_group import exchange_values
+from xyntra.passes.lower.loops.element_nests import are_independent
+from xyntra.passes.lower.loops.linear_nest import LinearNest, is_linear, linear_nest
+from xyntra.passes.lower.loops.memrefs import root
+from xyntra.passes.lower.loops.scalar_nest import is_scalar_code
 
 _LONG_ROW = 4096  # elements
 _SHORT_ROW = 16  # elements: a block is too much for a shorter one

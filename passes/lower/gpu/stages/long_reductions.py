@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.analysis.kernel_function import entry_block
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
-from xyntra.passes.lower.nests.access_strides import loop_extents
-from xyntra.passes.lower.nests.kernel_function import entry_block
-from xyntra.passes.lower.nests.memrefs import allocate, identity_map, root, touched_by
+from xyntra.passes.lower.loops.access_strides import loop_extents
+from xyntra.passes.lower.loops.memrefs import allocate, identity_map, root, touched_by
 
 SPLIT = "xyntra.split"
 """Attribute of an operation behind which a launch ends, and of the first one of that launch."""

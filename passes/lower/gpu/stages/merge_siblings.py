@@ -8,25 +8,25 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.kernel_function import entry_block, kernel_function
+from xyntra.passes.analysis.owners import owner_of
 from xyntra.passes.lower.gpu.attention.group import attention_group, is_attention
 from xyntra.passes.lower.gpu.stages.stage import tidy, working
-from xyntra.passes.lower.nests.element_nests import (
+from xyntra.passes.lower.loops.element_nests import (
     are_independent,
     elementwise_nest,
     identity_of,
     repeated,
 )
-from xyntra.passes.lower.nests.kernel_function import entry_block, kernel_function
-from xyntra.passes.lower.nests.linear_nest import (
+from xyntra.passes.lower.loops.linear_nest import (
     Access,
     LinearNest,
     collapsed,
     part,
     without_units,
 )
-from xyntra.passes.lower.nests.memrefs import root
-from xyntra.passes.lower.nests.nest_generic import generic_of
-from xyntra.passes.owners import owner_of
+from xyntra.passes.lower.loops.memrefs import root
+from xyntra.passes.lower.loops.nest_generic import generic_of
 from xyntra.passes.registry import register_pass
 
 _MOST_INPUTS = 8  # that a thread loads together

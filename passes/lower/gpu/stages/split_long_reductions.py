@@ -10,17 +10,17 @@ from typing import ClassVar
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.kernel_function import kernel_function, operations_named
 from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.reductions.reductions import farthest_stride
 from xyntra.passes.lower.gpu.stages.collapsed_loops import with_joined_reductions
 from xyntra.passes.lower.gpu.stages.long_reductions import Cut, has_plain_maps, reduces, split
 from xyntra.passes.lower.gpu.stages.stage import Work, tidy
-from xyntra.passes.lower.nests.access_strides import loop_extents
-from xyntra.passes.lower.nests.kernel_function import kernel_function, operations_named
-from xyntra.passes.lower.nests.linear_nest import LinearNest, is_linear, linear_nest
-from xyntra.passes.lower.nests.memrefs import root
-from xyntra.passes.lower.nests.scalar_nest import is_scalar_code
+from xyntra.passes.lower.loops.access_strides import loop_extents
+from xyntra.passes.lower.loops.linear_nest import LinearNest, is_linear, linear_nest
+from xyntra.passes.lower.loops.memrefs import root
+from xyntra.passes.lower.loops.scalar_nest import is_scalar_code
 from xyntra.passes.registry import register_pass
 
 _MOST_BLOCKS = 2  # for each multiprocessor

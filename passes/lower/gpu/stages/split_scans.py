@@ -8,6 +8,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.kernel_function import (
+    function_name,
+    kernel_function,
+    operations_named,
+)
+from xyntra.passes.analysis.loop_bounds import constant_trips, number_of
 from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 from xyntra.passes.lower.gpu.loops.loop_threads import loops_of, shared_loops
@@ -18,13 +24,7 @@ from xyntra.passes.lower.gpu.scan_sort.column_scans import (
 )
 from xyntra.passes.lower.gpu.scan_sort.row_parts import emit_parts, plan_parts
 from xyntra.passes.lower.gpu.scan_sort.scans import plan_scan
-from xyntra.passes.lower.nests.kernel_function import (
-    function_name,
-    kernel_function,
-    operations_named,
-)
-from xyntra.passes.lower.nests.loop_bounds import constant_trips, number_of
-from xyntra.passes.lower.nests.scan_loop import scan_of
+from xyntra.passes.lower.loops.scan_loop import scan_of
 from xyntra.passes.registry import register_pass
 
 _MIN_LENGTH = 8

@@ -22,18 +22,18 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.cloning import repeat
+from xyntra.passes.analysis.cloning import repeat
+from xyntra.passes.analysis.kernel_function import kernel_function, operations_named
+from xyntra.passes.analysis.loop_bounds import constant_trips, number_of
+from xyntra.passes.analysis.owners import sources_of
+from xyntra.passes.analysis.walking import nested_operations
 from xyntra.passes.lower.gpu.emit.atomics import atomic
 from xyntra.passes.lower.gpu.emit.thread_grid import as_i32, as_index, delinearize, i32, when
 from xyntra.passes.lower.gpu.loops.loop_copies import computed_again, is_inside
 from xyntra.passes.lower.gpu.loops.loop_threads import loops_of
-from xyntra.passes.lower.nests.kernel_function import kernel_function, operations_named
-from xyntra.passes.lower.nests.loop_bounds import constant_trips, number_of
-from xyntra.passes.lower.nests.loop_builder import Position, index, loop
-from xyntra.passes.lower.nests.memrefs import allocate, root
-from xyntra.passes.owners import sources_of
+from xyntra.passes.lower.loops.loop_builder import Position, index, loop
+from xyntra.passes.lower.loops.memrefs import allocate, root
 from xyntra.passes.registry import register_pass
-from xyntra.passes.walking import nested_operations
 
 _MIN_STEPS = 16  # fewer, one after the other, take no longer than several launches
 _MOST_PLACES = 1 << 27

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.ops.stage import STAGE
+from xyntra.passes.analysis.kernel_function import entry_block
 from xyntra.passes.lower.gpu.attention.group import AttentionGroup, attention_group, is_attention
 from xyntra.passes.lower.gpu.contraction.group import ANCHOR, ContractionGroup, contraction_group
 from xyntra.passes.lower.gpu.contraction.in_stage import contraction_in
 from xyntra.passes.lower.gpu.stages.launch_groups import is_nest
-from xyntra.passes.lower.nests.kernel_function import entry_block
-from xyntra.passes.lower.nests.memrefs import VIEWS
+from xyntra.passes.lower.loops.memrefs import VIEWS
 
 _PASSIVE = VIEWS | {
     "func.return",

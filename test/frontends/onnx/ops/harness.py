@@ -22,7 +22,7 @@ import xyntra
 from xyntra.dialects import make_context
 from xyntra.frontends.onnx.importer import import_model
 from xyntra.passes.lower.cpu import lower_kernel
-from xyntra.passes.lower.decompose_named_ops import DecomposeNamedOps
+from xyntra.passes.lower.tensor.decompose_named_ops import DecomposeNamedOps
 from xyntra.targets.cpu.codegen import compile_object
 from xyntra.targets.cpu.loader import Library
 from xyntra.targets.cpu.pool import team

@@ -9,8 +9,8 @@ from typing import Any
 from xyntra.dialects import Kernel, make_context
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.decompose_named_ops import DecomposeNamedOps
-from xyntra.passes.lower.merge_elementwise import MergeElementwise
+from xyntra.passes.lower.tensor.decompose_named_ops import DecomposeNamedOps
+from xyntra.passes.lower.tensor.merge_elementwise import MergeElementwise
 
 Argument = tuple[tuple[int, ...], str]
 

@@ -13,6 +13,7 @@ from torch_mlir import ir
 
 from xyntra.dialects.attributes.schedule import SCHEDULE, Schedule
 from xyntra.errors import CompileError
+from xyntra.passes.analysis.kernel_function import operations_named
 from xyntra.passes.lower.cpu import (
     LoweredKernel,
     LoweringOptions,
@@ -20,8 +21,7 @@ from xyntra.passes.lower.cpu import (
     lower_kernel,
     to_nests,
 )
-from xyntra.passes.lower.cpu.emitters import emitter_names, legal_schedules
-from xyntra.passes.lower.nests.kernel_function import operations_named
+from xyntra.passes.lower.cpu.schedule.emitters import emitter_names, legal_schedules
 
 RNG = np.random.default_rng(47)
 OPTIONS = LoweringOptions(dot_products="pmaddwd")

@@ -10,7 +10,7 @@ import pytest
 from xyntra.dialects import make_context
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.gpu.contraction.implicit_padding import Padding, Unpadded, unpadded
-from xyntra.passes.lower.nests.linear_nest import Access, LinearNest, Loop
+from xyntra.passes.lower.loops.linear_nest import Access, LinearNest, Loop
 
 SHAPE = (2, 8, 9, 4)  # n, h, w, c
 LOW = (0, 2, 1, 0)

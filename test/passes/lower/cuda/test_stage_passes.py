@@ -10,11 +10,11 @@ import pytest
 
 from xyntra.dialects import make_context
 from xyntra.dialects.mlir import ir
-from xyntra.frontends.onnx.container import scan
+from xyntra.frontends.onnx.file.container import scan
 from xyntra.frontends.onnx.importer import import_model
+from xyntra.passes.analysis.kernel_function import direct_operations_named, kernel_function
 from xyntra.passes.lower.gpu.device import DEFAULT, device_of
 from xyntra.passes.lower.gpu.to_stages import stage_passes, to_buffers
-from xyntra.passes.lower.nests.kernel_function import direct_operations_named, kernel_function
 from xyntra.passes.manager import run_pipeline
 from xyntra.passes.pipelines import expand, fusion_pipeline, kernel_pipeline
 

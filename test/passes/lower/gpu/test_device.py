@@ -13,7 +13,7 @@ import pytest
 from new_process import printed_by
 
 from xyntra.passes.lower.gpu.device import DEVICES, Device, Feature, device_of
-from xyntra.targets.cuda.architecture import (
+from xyntra.targets.cuda.code.architecture import (
     CudaTarget,
     architecture_of,
     parse_target,
@@ -93,7 +93,7 @@ def test_features_can_be_left_out() -> None:
 
 def test_the_table_loads_no_mlir() -> None:
     program = (
-        "import sys, xyntra.passes.lower.gpu.device, xyntra.targets.cuda.architecture\n"
+        "import sys, xyntra.passes.lower.gpu.device, xyntra.targets.cuda.code.architecture\n"
         "print(sorted({name.split('.')[0] for name in sys.modules} & {'torch_mlir', 'numpy'}))"
     )
     assert printed_by(program).strip() == "[]"

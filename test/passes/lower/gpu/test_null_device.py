@@ -15,6 +15,7 @@ from xyntra.dialects import Schedule, make_context
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.ops.stage import schedule_of
 from xyntra.errors import CompileError
+from xyntra.passes.analysis.kernel_function import kernel_function, operations_named
 from xyntra.passes.lower.gpu.device import DEVICES, Device
 from xyntra.passes.lower.gpu.elementwise.pointwise import PointwiseTile, emit_pointwise
 from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape
@@ -25,7 +26,6 @@ from xyntra.passes.lower.gpu.emitters.nests import Nests, nests_family
 from xyntra.passes.lower.gpu.stages.stage import stages_of
 from xyntra.passes.lower.gpu.to_gpu import to_gpu
 from xyntra.passes.lower.gpu.to_stages import to_stages
-from xyntra.passes.lower.nests.kernel_function import kernel_function, operations_named
 
 ROOT = Path(__file__).resolve().parents[4]
 NULL = Device(

@@ -13,12 +13,12 @@ import pytest
 from xyntra.dialects import make_context
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.kernel_function import function_name, operations_named
 from xyntra.passes.lower.gpu.device import WEBGPU
 from xyntra.passes.lower.gpu.lower_to_gpu import LowerToGpu
 from xyntra.passes.lower.gpu.spirv.lower_gpu_to_spirv import LowerGpuToSpirv
 from xyntra.passes.lower.gpu.to_gpu import to_gpu
 from xyntra.passes.lower.gpu.to_stages import to_stages
-from xyntra.passes.lower.nests.kernel_function import function_name, operations_named
 
 LIT_TESTS = Path(__file__).resolve().parents[4] / "lit-tests" / "passes" / "lower" / "gpu"
 KERNELS = {

@@ -11,10 +11,10 @@ import ml_dtypes
 import numpy as np
 from scalar_interpreter import OPERATIONS, Array, as_unsigned, compare
 
-from xyntra.passes.recognize.egraph.conditions import CONSTANT_RELATIONS, TABLES
 from xyntra.passes.recognize.egraph.constants import NEAR, bits_of, facts_of, literal_bits
-from xyntra.passes.recognize.egraph.rule import Call, Constant, Literal, Pattern, Rule
-from xyntra.passes.recognize.egraph.vocabulary import (
+from xyntra.passes.recognize.egraph.rules.conditions import CONSTANT_RELATIONS, TABLES
+from xyntra.passes.recognize.egraph.rules.rule import Call, Constant, Literal, Pattern, Rule
+from xyntra.passes.recognize.egraph.rules.vocabulary import (
     CMPF,
     CMPI,
     FLOATS,

@@ -12,11 +12,11 @@ import pytest
 from rule_cases import DTYPES, Case, cases, evaluate, type_name, variables_of
 from scalar_interpreter import Array
 
-from bench.rewrites import DOCUMENT, render
-from xyntra.passes.recognize.egraph.conditions import EXPRESSION_RELATIONS
-from xyntra.passes.recognize.egraph.rule import Rule, Tier
-from xyntra.passes.recognize.egraph.rules import ALL_RULES
-from xyntra.passes.recognize.egraph.vocabulary import FLOATS
+from bench.documents.rewrites import DOCUMENT, render
+from xyntra.passes.recognize.egraph.rules.all_rules import ALL_RULES
+from xyntra.passes.recognize.egraph.rules.conditions import EXPRESSION_RELATIONS
+from xyntra.passes.recognize.egraph.rules.rule import Rule, Tier
+from xyntra.passes.recognize.egraph.rules.vocabulary import FLOATS
 
 RULES = [rule for group in ALL_RULES.values() for rule in group]
 _SPECIAL = (0.0, -0.0, 1.0, -1.5, 0.3, 7.0, 3e38, -1e-45, 6e-8, np.nan, np.inf, -np.inf)
@@ -129,4 +129,4 @@ def test_names_are_unique() -> None:
 
 
 def test_the_page_of_rules_is_up_to_date() -> None:
-    assert DOCUMENT.read_text(encoding="utf-8") == render(), "python -m bench.rewrites"
+    assert DOCUMENT.read_text(encoding="utf-8") == render(), "python -m bench.documents.rewrites"

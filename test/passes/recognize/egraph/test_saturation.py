@@ -6,14 +6,14 @@ from __future__ import annotations
 import pytest
 from rule_cases import Case, cases, type_name
 
-from xyntra.passes.recognize.egraph.conditions import EXPRESSION_RELATIONS
 from xyntra.passes.recognize.egraph.constants import bits_of, literal_bits
-from xyntra.passes.recognize.egraph.rule import Call, Constant, Literal, Pattern, Rule
-from xyntra.passes.recognize.egraph.rules import ALL_RULES
+from xyntra.passes.recognize.egraph.rules.all_rules import ALL_RULES
+from xyntra.passes.recognize.egraph.rules.conditions import EXPRESSION_RELATIONS
+from xyntra.passes.recognize.egraph.rules.rule import Call, Constant, Literal, Pattern, Rule
+from xyntra.passes.recognize.egraph.rules.triggers import Triggers
+from xyntra.passes.recognize.egraph.rules.vocabulary import OPERATIONS, TYPES
 from xyntra.passes.recognize.egraph.saturation import Limits, Refused, Saturation
 from xyntra.passes.recognize.egraph.terms import Terms, is_leaf, opcode, type_of
-from xyntra.passes.recognize.egraph.triggers import Triggers
-from xyntra.passes.recognize.egraph.vocabulary import OPERATIONS, TYPES
 
 pytest.importorskip("egglog")
 

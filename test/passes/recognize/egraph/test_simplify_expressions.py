@@ -16,10 +16,10 @@ from torch_mlir import ir
 from xyntra.dialects import make_context
 from xyntra.errors import UnsupportedError
 from xyntra.passes.recognize.egraph import library, rewriting
+from xyntra.passes.recognize.egraph.rules.triggers import Triggers
 from xyntra.passes.recognize.egraph.saturation import Saturation
 from xyntra.passes.recognize.egraph.simplify_expressions import SimplifyExpressions
 from xyntra.passes.recognize.egraph.terms import Terms
-from xyntra.passes.recognize.egraph.triggers import Triggers
 
 pytest.importorskip("egglog")
 

@@ -23,7 +23,7 @@ from emulator.machine import Machine, parts_of
 from emulator.memory import POISON
 from emulator.parse import Address, Instruction, Operand
 from emulator.types import Array
-from xyntra.targets.cuda.kernel_image import ImageMap
+from xyntra.targets.cuda.code.kernel_image import ImageMap
 
 _BYTES = {"f16": 2, "bf16": 2, "f32": 4, "tf32": 4, "i8": 1, "i32": 4}
 

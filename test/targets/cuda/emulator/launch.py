@@ -16,7 +16,7 @@ from emulator.parse import Module, parse
 from emulator.types import Array
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.plan import numpy_dtype
-from xyntra.targets.cuda.kernel_image import KernelImage
+from xyntra.targets.cuda.code.kernel_image import KernelImage
 
 __all__ = ["run_artifact", "run_image"]
 

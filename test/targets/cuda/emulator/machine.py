@@ -33,7 +33,7 @@ from emulator.parse import (
 from emulator.races import Races
 from emulator.registers import Lanes, Registers, number
 from emulator.types import NUMPY, Array
-from xyntra.targets.cuda.kernel_image import ImageLaunch
+from xyntra.targets.cuda.code.kernel_image import ImageLaunch
 
 __all__ = ["Launch", "Machine", "parts_of"]
 

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from xyntra.targets.cpu.memory import address_of
-from xyntra.targets.cuda.gpu import Gpu
+from xyntra.targets.cuda.calls.staging import Slot
+from xyntra.targets.cuda.driver.gpu import Gpu
+from xyntra.targets.cuda.driver.stream_order import StreamOrder
 from xyntra.targets.cuda.native.array_code import (
     DATA,
     DTYPE,
@@ -23,8 +25,6 @@ from xyntra.targets.cuda.native.array_code import (
 )
 from xyntra.targets.cuda.native.builtins import LoadedCode
 from xyntra.targets.cuda.native.driver_functions import address_of_words, fill_functions
-from xyntra.targets.cuda.staging import Slot
-from xyntra.targets.cuda.stream_order import StreamOrder
 
 __all__ = ["NativeArrayCalls", "arrays_are_known"]
 

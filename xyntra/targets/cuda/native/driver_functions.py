@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from xyntra.targets.cuda.gpu import Gpu
+from xyntra.targets.cuda.driver.gpu import Gpu
 from xyntra.targets.cuda.native.builtins import api_function
 
 __all__ = ["address_of_words", "fill_functions"]

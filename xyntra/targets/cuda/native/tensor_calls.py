@@ -12,16 +12,16 @@ from operator import mul
 from typing import Any
 
 from xyntra.plan.plan import Plan, Port, numpy_dtype
-from xyntra.targets.cuda.device_array import DeviceArray
-from xyntra.targets.cuda.dlpack import CUDA, type_words
-from xyntra.targets.cuda.driver import failure
-from xyntra.targets.cuda.gpu import Gpu
-from xyntra.targets.cuda.graph_sets import GraphSets
-from xyntra.targets.cuda.memory import Address, DeviceMemory
+from xyntra.targets.cuda.arrays.device_array import DeviceArray
+from xyntra.targets.cuda.arrays.dlpack import CUDA, type_words
+from xyntra.targets.cuda.driver.driver import failure
+from xyntra.targets.cuda.driver.gpu import Gpu
+from xyntra.targets.cuda.driver.memory import Address, DeviceMemory
+from xyntra.targets.cuda.driver.stream_order import StreamOrder
+from xyntra.targets.cuda.graphs.sets import GraphSets
 from xyntra.targets.cuda.native.builtins import LoadedCode
 from xyntra.targets.cuda.native.driver_functions import address_of_words, fill_functions
 from xyntra.targets.cuda.native.tensor_table import Expected, TensorTable
-from xyntra.targets.cuda.stream_order import StreamOrder
 
 __all__ = ["NativeTensorCalls", "exchange_functions"]
 

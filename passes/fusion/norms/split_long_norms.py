@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`split-long-norms`: norms of long or interleaved rows become statistics of their parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+from xyntra.dialects.builder import Tensor, TensorBuilder
+from xyntra.dialects.dtypes import ITEM_BYTES, default_dtype
+from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.functions import function_blocks
+from xyntra.passes.cost.machine import MACHINES
+from xyntra.passes.fusion.norms.interleaved_norms import (
+    InterleavedNorm,
+    column_length,
+    interleaved_rows,
+)
+from xyntra.passes.fusion.norms.keep_layout import kept_layout
+from xyntra.passes.fusion.norms.norm_in_parts import LAYER_NORM, RMS_NORM, NormInParts
+from xyntra.passes.fusion.norms.rows_of_views import row_source
+from xyntra.passes.fusion.partition.group import SMALL_BYTES
+from xyntra.passes.recognize.dead_operations import erase_unused
+from xyntra.passes.registry import register_pass
+from xyntra.passes.target_limits import Target
+
+__all__ = ["SplitLongNorms"]
+
+_HELD_ROW = 1 << 18  # elements that the blocks of a cluster hold
+_HELD_BY_BLOCK = 36 << 10
+_CLUSTER = 8  # blocks
+_MULTIPROCESSORS = 132
+_BLOCKS = 4  # of each multiprocessor, where each has a part
+_PARTS = (256, 8192)  # elements of a part: what a few warps hold in registers
+_LAUNCHES = 2  # more than for whole rows
+
+
+@register_pass
+@dataclass(frozen=True)
+class SplitLongNorms:
+    """Replace norms of long or interleaved rows by statistics of parts, and arithmetic.
+
+    A row is computed by a block, or by the blocks of a cluster: where it does not fit them, or
+    there are too few to keep memory busy, the parts are the rows instead. On CPUs these are the
+    rows where the whole ones are too long for one kernel to keep. A norm of what is only moved,
+    such as an image with its channels last, is computed where it lies; on GPUs the parts of groups
+    of channels are columns, so that threads side by side read neighbours.
+    """
+
+    name: ClassVar[str] = "split-long-norms"
+    target: Target = "cuda"
+
+    def run(self, module: ir.Operation) -> None:
+        """Rewrite every function of `module`."""
+        replaced = []
+        for block in function_blocks(module):
+            norms = [v.operation for v in block.operations if v.name in (LAYER_NORM, RMS_NORM)]
+            for op in norms:
+                replaced += _split(op, block, self.target)
+        erase_unused(replaced)
+
+
+def _split(op: ir.Operation, block: ir.Block, target: Target) -> list[ir.Operation]:
+    """Build what takes the place of a norm, and return what it replaces."""
+    kind = ir.RankedTensorType(op.operands[0].type)
+    if not all(ir.RankedTensorType(value.type).has_static_shape for value in op.operands):
+        return []
+    builder = TensorBuilder(ir.InsertionPoint(op), op.location)
+    x = Tensor(op.operands[0], default_dtype(kind.element_type))
+    norm = _norm_in_parts(op, builder, x, target)
+    if norm is None:
+        return []
+    lies = norm.normalised()
+    transposes = [numbers for name, numbers in norm.source.views if name == "transpose"]
+    if len(transposes) == 1 and len(op.operands) == 1:
+        shape = [lies.shape[each] for each in transposes[0]]
+        ends = kept_layout(block, op.results[0], lies, transposes[0], shape)
+        if ends:
+            return [*ends, op]
+    op.results[0].replace_all_uses_with(norm.finished(lies, x).value)
+    return [op]
+
+
+def _norm_in_parts(
+    op: ir.Operation, builder: TensorBuilder, x: Tensor, target: Target
+) -> NormInParts | None:
+    """Return a norm with the parts that suit it; None where whole rows are faster."""
+    axis = ir.IntegerAttr(op.attributes["axis"]).value
+    rows, length = prod(x.shape[:axis]), prod(x.shape[axis:])
+    found = interleaved_rows(x, rows) if target != "cpu" else None
+    if found is not None:
+        column = column_length(found)
+        if column:
+            return InterleavedNorm.of(op, builder, found, column)
+    part = _part(rows, length)
+    kind = ir.RankedTensorType(op.operands[0].type)
+    pays = _pays_on_cpu if target == "cpu" else _pays
+    if not part or not pays(rows, length, ITEM_BYTES.get(str(kind.element_type), 4)):
+        return None
+    return NormInParts(op, builder, row_source(x, rows), rows, length, part)
+
+
+def _pays(rows: int, length: int, item: int) -> bool:
+    """Tell whether blocks for whole rows take longer than more launches with blocks for parts."""
+    if length > _HELD_ROW:
+        return True
+    machine = MACHINES["cuda"]
+    nanoseconds = 2 * rows * length * item / machine.bytes_per_ns
+    blocks = rows * (_CLUSTER if length > _HELD_BY_BLOCK else 1)
+    # One multiprocessor by itself has about twice its share of the bandwidth.
+    share = min(1.0, 2 * blocks / _MULTIPROCESSORS)
+    return nanoseconds / share > 1.5 * nanoseconds + _LAUNCHES * machine.launch_ns
+
+
+def _pays_on_cpu(rows: int, length: int, item: int) -> bool:
+    """Tell whether one kernel would not compute whole rows with what follows them."""
+    return length * item > (MACHINES["cpu"].max_row_bytes if rows > 1 else SMALL_BYTES)
+
+
+def _part(rows: int, length: int) -> int:
+    """Return how many elements each of the equal parts of a row has; 0 where there are none."""
+    least, most = _PARTS
+    wanted = min(most, max(4 * least, rows * length // (_BLOCKS * _MULTIPROCESSORS)))
+    divisors = _divisors(length)
+    found = max((each for each in divisors if least <= each <= wanted), default=0)
+    return found or min((each for each in divisors if wanted < each <= 4 * most), default=0)
+
+
+def _divisors(length: int) -> list[int]:
+    """Return the divisors of `length` that a part can have, multiples of a vector if any is."""
+    found = [each for each in range(1, min(length, 4 * _PARTS[1]) + 1) if length % each == 0]
+    return [each for each in found if each % 8 == 0] if length % 8 == 0 else found

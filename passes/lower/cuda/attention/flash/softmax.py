@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The running softmax of a thread's rows.
+
+Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+
+from xyntra.dialects.scalar import Scalar
+from xyntra.passes.lower.cuda.attention.flash.fragments import Layout, Matrix
+from xyntra.passes.lower.cuda.attention.machine import (
+    Registers,
+    across,
+    exp2,
+    fused,
+    larger,
+    real,
+)
+from xyntra.passes.lower.cuda.attention.masks import LOG2_E
+from xyntra.passes.lower.cuda.attention.problem import Problem
+
+Combine = Callable[[Scalar, Scalar], Scalar]
+_CHAINS = 4  # partial maxima and sums that do not wait for each other
+
+
+@dataclass(frozen=True)
+class RowState:
+    """What is known of a thread's rows.
+
+    Attributes:
+        top: the largest scores so far, the same in all lanes of a row; -inf before any.
+        total: the lane's own sums of exponentials.
+        sums: weighted values.
+    """
+
+    top: Registers
+    total: Registers
+    sums: Matrix
+
+    @staticmethod
+    def empty(layout: Layout) -> RowState:
+        """Before the first key."""
+        rows = len(layout.rows)
+        zeros = [[real(0.0)] * len(layout.columns) for _ in range(rows)]
+        return RowState([real(float("-inf"))] * rows, [real(0.0)] * rows, zeros)
+
+    @property
+    def registers(self) -> Registers:
+        """All of it, in an order that `restored` knows."""
+        return [*self.top, *self.total, *(each for row in self.sums for each in row)]
+
+    def restored(self, values: Registers) -> RowState:
+        """A state of the same shape from what `registers` gave."""
+        rows = len(self.top)
+        width = len(self.sums[0])
+        rest = values[2 * rows :]
+        sums = [rest[start : start + width] for start in range(0, rows * width, width)]
+        return RowState(values[:rows], values[rows : 2 * rows], sums)
+
+
+def unit(problem: Problem) -> float:
+    """What scores are multiplied by to become powers of two."""
+    return problem.op.scale * LOG2_E if problem.is_raw else LOG2_E
+
+
+def renewed(
+    problem: Problem, layout: Layout, scores: Matrix, state: RowState
+) -> tuple[Matrix, RowState]:
+    """Weights of a step, and the state with their totals, its sums brought to the new maximum."""
+    weights: Matrix = []
+    tops, totals, sums = [], [], []
+    for row, old, total, line in zip(scores, state.top, state.total, state.sums, strict=True):
+        largest = across(_folded(row, larger), layout.lanes, larger)
+        top = larger(old, largest)
+        reference = finite(top)
+        factor = exp2((old - reference) * unit(problem))
+        weight = _exponentials(problem, row, reference)
+        weights.append(weight)
+        tops.append(top)
+        totals.append(fused(total, factor, _folded(weight, lambda a, b: a + b)))
+        sums.append([each * factor for each in line])
+    return weights, RowState(tops, totals, sums)
+
+
+def finite(top: Scalar) -> Scalar:
+    """What is subtracted from scores: their maximum, or 0 where that is -inf."""
+    return top.equals(float("-inf")).select(real(0.0), top)
+
+
+def _exponentials(problem: Problem, row: Registers, reference: Scalar) -> Registers:
+    factor = unit(problem)
+    if not problem.is_raw:  # a product of the factor and the lowest number would overflow
+        return [exp2((each - reference) * factor) for each in row]
+    shift = -(reference * factor)
+    return [exp2(fused(each, real(factor), shift)) for each in row]
+
+
+def _folded(values: Registers, combine: Combine) -> Scalar:
+    chains = values[:_CHAINS]
+    for place, value in enumerate(values[_CHAINS:]):
+        chains[place % _CHAINS] = combine(chains[place % _CHAINS], value)
+    return reduce(combine, chains)

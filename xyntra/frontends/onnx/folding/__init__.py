@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Nodes whose inputs are known, evaluated at import."""

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Pooling over windows and over whole images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from xyntra.dialects.builder import Operand, Tensor
+from xyntra.dialects.pooling import Windows, slide
+from xyntra.dialects.reductions import Reduction, identity_of
+from xyntra.dialects.scalar import Scalar, constant
+from xyntra.frontends.onnx.node import Node, handles
+from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of, cast
+from xyntra.frontends.onnx.ops.nn.window import Window, read_window, spatial_attribute
+
+
+def _image(node: Node) -> Tensor:
+    x = node.tensor(0)
+    if x.rank < 3:
+        raise node.invalid(f"the input {x.shape} has no spatial dimensions")
+    return x
+
+
+def _window(node: Node, x: Tensor) -> Window:
+    node.required("kernel_shape")
+    kernel = spatial_attribute(node, "kernel_shape", x.rank - 2, 1, 1)
+    ceil_mode = bool(node.attribute("ceil_mode", 0))
+    return read_window(node, x.shape[2:], kernel, ceil_mode=ceil_mode)
+
+
+def _nothing(node: Node, x: Tensor, window: Window, dtype: str) -> Tensor:
+    """The result of windows that do not fit into the input even once."""
+    return Tensor(node.b.empty([*x.shape[:2], *window.output], dtype), dtype)
+
+
+def _windows(window: Window) -> Windows:
+    return Windows(window.kernel, window.strides, window.dilations, window.output)
+
+
+@handles("MaxPool")
+def max_pool(node: Node) -> Sequence[Tensor]:
+    x = _image(node)
+    window = _window(node, x)
+    if 0 in window.output:
+        return [_nothing(node, x, window, dtype) for dtype in (x.dtype, "int64")]
+    padded = window.pad(node.b, x, identity_of("max", x.dtype))
+    if len(node.proto.output) < 2 or not node.proto.output[1]:
+        return [slide(node.b, padded, _windows(window), "max")]
+    return _max_pool_with_indices(node, x, padded, window)
+
+
+def _max_pool_with_indices(node: Node, x: Tensor, padded: Tensor, window: Window) -> list[Tensor]:
+    """Maxima and where they are, as positions in the flat input; of equal ones the first."""
+    b, sizes = node.b, x.shape[2:]
+
+    def position() -> tuple[Scalar, Scalar]:
+        flat = b.index(0) * x.shape[1] + b.index(1)
+        inside = constant(True, "bool")
+        for i, size in enumerate(sizes):
+            tap = b.index(2 + i) * window.strides[i]
+            tap = tap + b.index(2 + len(sizes) + i) * window.dilations[i] - window.low[i]
+            index = tap.cast("int64")
+            inside = inside & (index >= 0) & (index < size)
+            flat = flat * size + tap
+        return flat.cast("int64"), inside
+
+    def body(value: Scalar, largest: Scalar, where: Scalar) -> list[Scalar]:
+        flat, inside = position()
+        better = (value > largest) | (value.equals(largest) & (flat < where)) | (where < 0)
+        if "float" in x.dtype:
+            better = better | (value.is_nan() & ~largest.is_nan())
+        taken = inside & better
+        return [taken.select(value, largest), taken.select(flat, where)]
+
+    shape = [*x.shape[:2], *window.output]
+    start = b.fill(shape, x.dtype, identity_of("max", x.dtype))
+    nowhere = b.fill(shape, "int64", -1)
+    initial = [(start, x.dtype), (nowhere, "int64")]
+    largest, where = _windows(window).generic(b, padded, initial, body)
+    if node.attribute("storage_order", 0):
+        where = b.map(lambda flat: _column_major(flat, sizes), where, dtype="int64")
+    return [largest, where]
+
+
+def _column_major(flat: Scalar, sizes: Sequence[int]) -> Scalar:
+    """The flat position when the spatial dimensions are stored with the first one fastest."""
+    result, scale = constant(0, "int64"), prod(sizes)
+    for size in reversed(sizes):
+        scale //= size
+        result = result + flat % size * scale
+        flat = flat / size
+    return result + flat * prod(sizes)
+
+
+@handles("AveragePool")
+def average_pool(node: Node) -> Tensor:
+    x = _image(node)
+    window = _window(node, x)
+    if 0 in window.output:
+        return _nothing(node, x, window, x.dtype)
+    wide = accumulator_of(x.dtype)
+    total = slide(node.b, window.pad(node.b, x, 0), _windows(window), "sum", accumulator=wide)
+    include = bool(node.attribute("count_include_pad", 0))
+    counts = [_counts(window, axis, size, include) for axis, size in enumerate(x.shape[2:])]
+    divisors = _divisors(counts, wide)
+
+    def average(value: Scalar, *factors: Scalar) -> Scalar:
+        divisor = factors[0]
+        for factor in factors[1:]:
+            divisor = divisor * factor
+        return (value / divisor).cast(x.dtype)
+
+    return node.b.map(average, total, *divisors, dtype=x.dtype)
+
+
+def _counts(window: Window, axis: int, size: int, include_pad: bool) -> np.ndarray:
+    """How many taps of each window along one dimension count."""
+    low, high = window.low[axis], window.high[axis]
+    first, last = (0, low + size + high) if include_pad else (low, low + size)
+    starts = np.arange(window.output[axis]) * window.strides[axis]
+
+    def taps_before(end: int) -> np.ndarray:
+        """The number of taps of each window that lie before `end`."""
+        before = -(-(end - starts) // window.dilations[axis])
+        return np.asarray(np.clip(before, 0, window.kernel[axis]))
+
+    return np.asarray(taps_before(last) - taps_before(first))
+
+
+def _divisors(counts: Sequence[np.ndarray], dtype: str) -> list[Operand]:
+    """Arrays that broadcast to the spatial dimensions, and the product of which is the count."""
+    if all(len(set(count.tolist())) == 1 for count in counts):
+        return [np.full((1,), prod(int(count[0]) for count in counts), dtype)]
+    return [
+        count.reshape([-1] + [1] * (len(counts) - axis - 1)).astype(dtype)
+        for axis, count in enumerate(counts)
+    ]
+
+
+@handles("LpPool")
+def lp_pool(node: Node) -> Tensor:
+    x = _image(node)
+    window = _window(node, x)
+    if 0 in window.output:
+        return _nothing(node, x, window, x.dtype)
+    padded, order = window.pad(node.b, x, 0), _order(node)
+    wide = accumulator_of(x.dtype)
+    total = slide(
+        node.b,
+        padded,
+        _windows(window),
+        "sum",
+        accumulator=wide,
+        element=lambda value: power(value, order),
+    )
+    return node.b.map(lambda v: root(v, order).cast(x.dtype), total, dtype=x.dtype)
+
+
+def _order(node: Node) -> int:
+    order = int(node.attribute("p", 2))
+    if order < 1:
+        raise node.invalid(f"attribute 'p' must be positive, got {order}")
+    return order
+
+
+def power(value: Scalar, order: int) -> Scalar:
+    """|value|^order."""
+    if order == 2:
+        return value * value
+    magnitude = value.math("absf")
+    return magnitude if order == 1 else magnitude.math("powf", order)
+
+
+def root(value: Scalar, order: int) -> Scalar:
+    """The `order`-th root of a value that is not negative."""
+    if order == 1:
+        return value
+    return value.math("sqrt") if order == 2 else value.math("powf", 1 / order)
+
+
+@handles("GlobalAveragePool")
+def global_average_pool(node: Node) -> Tensor:
+    x = _image(node)
+    count = prod(x.shape[2:])
+    total = _global(node, x, "sum")
+    return node.b.map(lambda v: (v / count).cast(x.dtype), total, dtype=x.dtype)
+
+
+@handles("GlobalMaxPool")
+def global_max_pool(node: Node) -> Tensor:
+    x = _image(node)
+    return cast(node.b, _global(node, x, "max"), x.dtype)
+
+
+@handles("GlobalLpPool")
+def global_lp_pool(node: Node) -> Tensor:
+    x, order = _image(node), _order(node)
+    total = _global(node, x, "sum", order)
+    return node.b.map(lambda v: root(v, order).cast(x.dtype), total, dtype=x.dtype)
+
+
+def _global(node: Node, x: Tensor, kind: Reduction, order: int | None = None) -> Tensor:
+    wide = accumulator_of(x.dtype) if kind == "sum" else x.dtype
+    element = (lambda value: power(value, order)) if order is not None else None
+    return node.b.reduce(x, range(2, x.rank), kind, accumulator=wide, element=element)

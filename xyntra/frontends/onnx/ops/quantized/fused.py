@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Products of quantized matrices with what onnxruntime fuses into them (domain com.microsoft)."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from xyntra.dialects.builder import Operand, Tensor, broadcast_shapes
+from xyntra.dialects.scalar import Scalar
+from xyntra.frontends.onnx.node import Node, handles
+from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of
+from xyntra.frontends.onnx.ops.elementwise.simple import dtype_of
+from xyntra.frontends.onnx.ops.nn.matmul import matrix_product
+from xyntra.frontends.onnx.ops.quantized.contraction import integer_product, row_parameter
+from xyntra.frontends.onnx.ops.quantized.quantize import MICROSOFT, quantize_dynamically, saturate
+
+
+def scaled_sums(
+    node: Node, total: Tensor, scales: tuple[Operand, Operand], bias: Operand | None
+) -> Tensor:
+    """Integer sums in float32, times both scales, plus an optional bias."""
+    extra = [] if bias is None else [bias]
+    for operand in (*scales, *extra):
+        if broadcast_shapes(total.shape, operand.shape) != total.shape:
+            raise node.invalid(f"a parameter {operand.shape} does not broadcast to {total.shape}")
+
+    def body(value: Scalar, a: Scalar, b: Scalar, *more: Scalar) -> Scalar:
+        result = value.cast("float32") * (a * b)
+        for addend in more:
+            result = result + addend
+        return result
+
+    return node.b.map(body, total, *scales, *extra, dtype="float32")
+
+
+@handles("MatMulIntegerToFloat", domain=MICROSOFT)
+def matmul_integer_to_float(node: Node) -> Tensor:
+    a_zero = node.optional(4)
+    rows = None if a_zero is None else row_parameter(node, a_zero)
+    total = integer_product(node, node.tensor(0), node.tensor(1), rows, node.optional(5))
+    scales = (row_parameter(node, node.operand(2)), node.operand(3))
+    return scaled_sums(node, total, scales, node.optional(6))
+
+
+@handles("DynamicQuantizeMatMul", domain=MICROSOFT)
+def dynamic_quantize_matmul(node: Node) -> Tensor:
+    a, scale, zero = quantize_dynamically(node, node.tensor(0))
+    total = integer_product(node, a, node.tensor(1), zero, node.optional(3))
+    return scaled_sums(node, total, (scale, node.operand(2)), node.optional(4))
+
+
+@handles("QGemm", domain=MICROSOFT)
+def qgemm(node: Node) -> Tensor:
+    a, b = _matrix(node, 0, "transA"), _matrix(node, 3, "transB")
+    total = integer_product(node, a, b, node.operand(2), node.operand(5))
+    addend = node.optional(6)
+    if addend is not None:
+        if broadcast_shapes(total.shape, addend.shape) != total.shape:
+            raise node.invalid(f"input 6 {addend.shape} does not broadcast to {total.shape}")
+        total = node.b.map(lambda v, c: v + c, total, addend, dtype="int32")
+    alpha = float(node.attribute("alpha", 1.0))
+    scales = [node.operand(1), node.operand(4)]
+    if not node.has(7):
+        return node.b.map(
+            lambda v, s, t: v.cast("float32") * (s * t * alpha), total, *scales, dtype="float32"
+        )
+    zero = [node.operand(8)] if node.has(8) else []
+    dtype = dtype_of(zero[0]) if zero else a.dtype
+
+    def body(value: Scalar, s: Scalar, t: Scalar, y: Scalar, *point: Scalar) -> Scalar:
+        factor = s * t * alpha / y
+        return saturate(value.cast("float32") * factor, point[0] if point else None, dtype)
+
+    return node.b.map(body, total, *scales, node.operand(7), *zero, dtype=dtype)
+
+
+def _matrix(node: Node, position: int, attribute: str) -> Tensor:
+    x = node.tensor(position)
+    if x.rank != 2:
+        raise node.invalid(f"input {position} has shape {x.shape}, which is not a matrix")
+    return node.b.transpose(x, [1, 0]) if node.attribute(attribute, 0) else x
+
+
+@handles("MatMulNBits", domain=MICROSOFT)
+def matmul_n_bits(node: Node) -> Tensor:
+    """A product with weights of 4 or 8 bits, dequantized by blocks along the sum."""
+    a = node.tensor(0)
+    wide = accumulator_of(a.dtype)
+    weight = _weight_of_blocks(node, wide)
+    product = matrix_product(node, a, node.b.transpose(weight, [1, 0]), wide)
+    bias = [node.operand(5)] if node.has(5) else []
+
+    def body(value: Scalar, *more: Scalar) -> Scalar:
+        for addend in more:
+            value = value + addend.cast(wide)
+        return value.cast(a.dtype)
+
+    return node.b.map(body, product, *bias, dtype=a.dtype)
+
+
+def _weight_of_blocks(node: Node, dtype: str) -> Tensor:
+    """The weight [N, K] that the node's packed integers, scales and zero points stand for."""
+    columns, steps = int(node.required("N")), int(node.required("K"))
+    bits, block = int(node.attribute("bits", 4)), int(node.required("block_size"))
+    if bits not in (4, 8):
+        raise node.unsupported(f"weights of {bits} bits")
+    if node.has(4):
+        raise node.unsupported("input 4 (g_idx)")
+    if block < 1 or block * bits % 8:
+        raise node.invalid(f"blocks of {block}")
+    blocks = -(-steps // block)
+    packed = node.tensor(1)
+    if packed.dtype != "uint8" or prod(packed.shape) != columns * blocks * block * bits // 8:
+        raise node.invalid(f"input 1 has shape {packed.shape} and dtype {packed.dtype}")
+    shape = [columns, blocks, block]
+    integers = node.b.reshape(unpacked(node, packed, columns, bits), shape)
+    scales = node.b.reshape(node.tensor(2), [columns, blocks, 1])
+    zeros: list[Operand] = [np.array(1 << (bits - 1), np.uint8)]
+    if node.has(3):
+        zero = node.tensor(3)
+        if zero.dtype != "uint8":
+            raise node.unsupported(f"zero points of dtype {zero.dtype}")
+        zero = unpacked(node, zero, columns, bits)
+        zero = node.b.slice(zero, [0, 0], [columns, blocks], [1, 1])
+        zeros = [node.b.reshape(zero, [columns, blocks, 1])]
+
+    def body(value: Scalar, scale: Scalar, zero: Scalar) -> Scalar:
+        centred = value.cast("int32") - zero.cast("int32")
+        return centred.cast(dtype) * scale.cast(dtype)
+
+    weight = node.b.map(body, integers, scales, *zeros, dtype=dtype)
+    weight = node.b.reshape(weight, [columns, blocks * block])
+    return node.b.slice(weight, [0, 0], [columns, steps], [1, 1])
+
+
+def unpacked(node: Node, packed: Tensor, rows: int, bits: int) -> Tensor:
+    """Bytes as [rows, …], one for each integer; of two in a byte the low one comes first."""
+    count = prod(packed.shape) // rows
+    if bits == 8:
+        return node.b.reshape(packed, [rows, count])
+    halves = node.b.map(
+        lambda byte, shift: (byte >> shift) & 15,
+        node.b.reshape(packed, [rows, count, 1]),
+        np.array([0, 4], np.uint8),
+        dtype="uint8",
+    )
+    return node.b.reshape(halves, [rows, 2 * count])

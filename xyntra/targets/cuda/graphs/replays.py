@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The launches of a plan for every set of addresses that its inputs and outputs are seen at.
+
+Launches hold the addresses of their arrays, and so do graphs. Allocators hand out the same memory
+again and again, so that a few sets of addresses come back: those that do get a graph of their own.
+That is cheaper than pointing a graph at other arrays, which takes a call of the driver for each
+launch that uses one, and tensor maps to be encoded anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from xyntra.plan.plan import Plan, Step
+from xyntra.targets.cuda.calls.device_buffers import DeviceBuffers
+from xyntra.targets.cuda.driver.direct import Direct
+from xyntra.targets.cuda.graphs.graph import LaunchGraph
+from xyntra.targets.cuda.graphs.launches import BoundLaunch, LoadedKernel
+from xyntra.targets.cuda.graphs.sets import Addresses, GraphSets
+
+_SEEN = 64
+_FEW = 8  # launches that are bound in less time than a graph of the others would save
+
+
+class Replays:
+    """Graphs by the addresses of inputs and outputs.
+
+    Attributes:
+        sets: the graphs.
+        count: of launches.
+
+    Args:
+        plan: what is launched.
+        kernels: its code.
+        buffers: its memory.
+        capture: a stream for captures alone; other threads may use other streams meanwhile.
+        direct: the driver's functions.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        kernels: Mapping[str, LoadedKernel],
+        buffers: DeviceBuffers,
+        capture: int,
+        direct: Direct,
+    ) -> None:
+        self._kernels = kernels
+        self._buffers = buffers
+        self.capture = capture
+        self._direct = direct
+        self._seen: dict[Addresses, None] = {}
+        self._ports = [port.buffer for port in (*plan.inputs, *plan.results)]
+        self.sets = GraphSets(len(self._ports))
+        touched = set(self._ports)
+        self._steps = [step for step in plan.steps if not step.once]
+        self._fixed = [
+            None if touched & set(plan.argument_buffers(step)) else self.bind(step)
+            for step in self._steps
+        ]
+        self.count = sum(len(kernels[step.kernel].functions) for step in self._steps)
+
+    def bind(self, step: Step, ports: Mapping[int, int] | None = None) -> list[BoundLaunch]:
+        """Return the launches of a step; `ports` are addresses other than the plan's own."""
+        pointers, scratch = self._buffers.arguments(step, ports or {})
+        return self._kernels[step.kernel].bind(pointers, scratch)
+
+    def launches(self, addresses: Sequence[int]) -> list[BoundLaunch]:
+        """Return all launches of a call, for addresses of inputs and outputs in order."""
+        ports = dict(zip(self._ports, addresses, strict=True))
+        found: list[BoundLaunch] = []
+        for step, fixed in zip(self._steps, self._fixed, strict=True):
+            found += self.bind(step, ports) if fixed is None else fixed
+        return found
+
+    def find(self, addresses: Addresses) -> Callable[[int], None] | None:
+        """Return what puts the launches for some addresses on a stream.
+
+        None where they are new and the launches many: copying the arrays to the plan's own memory
+        takes less time than binding the launches would.
+        """
+        graph = self.sets.find(addresses)
+        if graph is not None:
+            return graph
+        if addresses not in self._seen:
+            self._note(addresses)
+            return None if self.count > _FEW else self.one_by_one(addresses)
+        graph = LaunchGraph(self.launches(addresses), self.capture, self._direct)
+        self.sets.add(addresses, graph)
+        return graph
+
+    def one_by_one(self, addresses: Sequence[int]) -> Callable[[int], None]:
+        """Return what puts every launch on a stream, for addresses of inputs and outputs."""
+        launches = self.launches(addresses)
+
+        def run(stream: int) -> None:
+            for launch in launches:
+                launch(stream)
+
+        return run
+
+    def _note(self, addresses: Addresses) -> None:
+        if len(self._seen) == _SEEN:
+            del self._seen[next(iter(self._seen))]
+        self._seen[addresses] = None
