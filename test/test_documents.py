@@ -27,7 +27,10 @@ FOLDERS = (
     "tools",
     "verify",
 )
-EXAMPLES = {"fold_views.py", "feed_forward.py", "path/to/settings.toml", "x/2"}
+EXAMPLES = {
+    *("passes/views/fold_views.py", "lit-tests/passes/views/fold-views.mlir", "feed_forward.py"),
+    *("path/to/settings.toml", "x/2"),
+}
 _CODE = re.compile(r"```.*?```|<!-- begin: .*?<!-- end: ", re.DOTALL)
 """Code, and what programs write: messages of other projects, which name their own files."""
 _PATH = re.compile(r"[\w./-]*\w\.(?:py|md|json|toml)\b|\b(?:[\w-]+/)+[\w.-]*")
