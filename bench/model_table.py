@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.compile.cold import measure_compilations, model_file
+from bench.cpu.entrants import OURS, REFERENCE, model_entrants
 from bench.documents.model_table import REGION, render
 from bench.harness.contest import Pace, contest
-from bench.harness.entrants import OURS, REFERENCE, model_entrants
 from bench.harness.machine import describe, slug
 from bench.harness.measure import ROOT, MeasureError, write_json
 from bench.models import DEFAULT_FOLDER, REGISTRY, ModelSpec

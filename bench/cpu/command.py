@@ -17,11 +17,11 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from bench.cpu.entrants import OURS, PEERS, REFERENCE
 from bench.cpu.operation_list import OPERATIONS
 from bench.cpu.rows import MEASURED_SEEDS, How, geometric_means, model_row, operation_row
 from bench.documents.cpu import BUSY, update_documents
 from bench.harness.contest import Pace
-from bench.harness.entrants import OURS, PEERS, REFERENCE
 from bench.harness.machine import describe, slug
 from bench.harness.measure import ROOT, write_json
 from bench.models import DEFAULT_FOLDER, REGISTRY

@@ -16,9 +16,9 @@ import onnx
 
 from bench.compile.cold import measure_compilations, model_file
 from bench.cpu.ceilings import copy_bandwidth, fma_peak
+from bench.cpu.entrants import BEST, OURS, REFERENCE, model_entrants, operation_entrants
 from bench.cpu.operations import Operation
 from bench.harness.contest import Entrant, Outcome, Pace, contest
-from bench.harness.entrants import BEST, OURS, REFERENCE, model_entrants, operation_entrants
 from bench.harness.measure import MeasureError
 from bench.models import ModelSpec
 
@@ -37,7 +37,7 @@ class How:
         threads: numbers of threads, one contest for each.
         pace: of a contest.
         config: settings of Xyntra, besides the threads.
-        peers: whom models run beside; see `bench.harness.entrants.PEERS`.
+        peers: whom models run beside; see `bench.cpu.entrants.PEERS`.
         cold: compilations of a model with an empty cache, each in a fresh process; may be 0.
         folder: of the models' files.
     """

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.cpu.entrants import BEST, OURS, REFERENCE, TORCH, TORCH_COMPILE
 from bench.documents.markdown import Region, error_cell, machine_line, number, one_line, table
-from bench.harness.entrants import BEST, OURS, REFERENCE, TORCH, TORCH_COMPILE
 
 __all__ = ["BUSY", "DETAILS", "SUMMARY", "render_details", "render_summary", "update_documents"]
 

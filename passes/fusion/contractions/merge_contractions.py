@@ -13,8 +13,8 @@ from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.slices import concatenate
 from xyntra.passes.analysis.functions import function_blocks
+from xyntra.passes.fusion.contractions.gates import find_gates
 from xyntra.passes.fusion.contractions.parallel_contractions import Bias, Sibling, find_siblings
-from xyntra.passes.fusion.partition.gates import find_gates
 from xyntra.passes.fusion.regions.inlined_views import inline_views
 from xyntra.passes.fusion.weights.weights import StaticValues, erase_with_unused, tensor_bytes
 from xyntra.passes.registry import register_pass

@@ -24,12 +24,12 @@ __all__ = [
 EMITTERS = tuple(
     f"{__name__}.{name}"
     for name in (
-        "attention_blocks",
-        "convolution_emitter",
-        "gathered_rows",
-        "window_emitter",
-        "winograd_emitter",
-        "integer_emitter",
+        "attention.blocks",
+        "conv.emitter",
+        "rows.gathered_rows",
+        "pooling.window_emitter",
+        "winograd.emitter",
+        "matmul_int8.emitter",
     )
 )
 """Modules that are loaded with the first kernel of their kind."""

@@ -27,6 +27,7 @@ from xyntra.passes.lower.buffers.split_quotients import SplitQuotients
 from xyntra.passes.lower.buffers.strided_copies import StridedCopies
 from xyntra.passes.lower.cpu.attention.blocked_attention import BlockedAttention
 from xyntra.passes.lower.cpu.conv.convolution_tiles import ConvolutionTiles
+from xyntra.passes.lower.cpu.emitters import STAGES, schedule_words
 from xyntra.passes.lower.cpu.library_functions import LibraryFunctions
 from xyntra.passes.lower.cpu.machine import LoweringOptions
 from xyntra.passes.lower.cpu.matmul.register_tiles import RegisterTiles
@@ -38,9 +39,8 @@ from xyntra.passes.lower.cpu.rows.loop_order import LoopOrder
 from xyntra.passes.lower.cpu.rows.nest_loops import SCALAR_LOOPS, NestLoops
 from xyntra.passes.lower.cpu.rows.vector_scans import VectorScans
 from xyntra.passes.lower.cpu.schedule.emitter import checked_schedules
-from xyntra.passes.lower.cpu.schedule.emitters import STAGES, schedule_words
-from xyntra.passes.lower.cpu.schedule.schedule_nests import ScheduleNests, schedules_of
 from xyntra.passes.lower.cpu.schedule.told import PARALLEL_LOOPS
+from xyntra.passes.lower.cpu.schedule_nests import ScheduleNests, schedules_of
 from xyntra.passes.lower.cpu.threads.loop_work import LoopWork, unfinished_share
 from xyntra.passes.lower.cpu.threads.parallel_loops import share_loops
 from xyntra.passes.lower.cpu.winograd.winograd_tiles import WinogradTiles

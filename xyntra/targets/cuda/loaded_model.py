@@ -12,7 +12,6 @@ from xyntra.errors import DeviceError, InputError
 from xyntra.plan.arguments import InputChecks, check_output
 from xyntra.plan.artifact import Artifact
 from xyntra.targets.cuda.arrays.foreign_arrays import library_of, usable_torch
-from xyntra.targets.cuda.calls.device_buffers import DeviceBuffers
 from xyntra.targets.cuda.calls.device_calls import DeviceCalls
 from xyntra.targets.cuda.calls.host_calls import HostCalls
 from xyntra.targets.cuda.calls.pending import Pending
@@ -21,10 +20,11 @@ from xyntra.targets.cuda.calls.torch_calls import TorchCalls
 from xyntra.targets.cuda.driver.driver import checked, driver
 from xyntra.targets.cuda.driver.gpu import Gpu
 from xyntra.targets.cuda.driver.memory import Event, new_stream
-from xyntra.targets.cuda.driver.resources import LaunchResources, launch_resources
 from xyntra.targets.cuda.driver.stream_order import StreamOrder
+from xyntra.targets.cuda.graphs.device_buffers import DeviceBuffers
 from xyntra.targets.cuda.graphs.launches import BoundLaunch, load_kernels
 from xyntra.targets.cuda.graphs.replays import Replays
+from xyntra.targets.cuda.graphs.resources import LaunchResources, launch_resources
 from xyntra.targets.cuda.native.call_code import loaded_code
 from xyntra.targets.cuda.native.tensor_calls import NativeTensorCalls, exchange_functions
 

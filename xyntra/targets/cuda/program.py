@@ -16,8 +16,8 @@ from xyntra.targets.cuda.calls.pending import Pending
 from xyntra.targets.cuda.code.kernel_image import KernelImage
 from xyntra.targets.cuda.driver.device import cuda_device
 from xyntra.targets.cuda.driver.gpu import Gpu, gpu
-from xyntra.targets.cuda.driver.resources import LaunchResources
 from xyntra.targets.cuda.graphs.launches import BoundLaunch
+from xyntra.targets.cuda.graphs.resources import LaunchResources
 from xyntra.targets.cuda.loaded_model import LoadedModel
 
 Array = np.ndarray[Any, Any]

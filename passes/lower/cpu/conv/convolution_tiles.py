@@ -19,8 +19,8 @@ from xyntra.passes.lower.cpu.conv.plan import (
     tile_shapes,
 )
 from xyntra.passes.lower.cpu.conv.position_groups import position_groups
+from xyntra.passes.lower.cpu.conv.window_plan import Padding, read_slides
 from xyntra.passes.lower.cpu.machine import LoweringOptions
-from xyntra.passes.lower.cpu.pooling.window_plan import Padding, read_slides
 from xyntra.passes.lower.cpu.rows.filled_reductions import Filled, Reduction, filled
 from xyntra.passes.lower.cpu.schedule.emitter import (
     Emitter,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.kernel_function import terminator
-from xyntra.passes.lower.cpu.pooling.window_plan import Padding, ignores
+from xyntra.passes.lower.cpu.conv.window_plan import Padding, ignores
 from xyntra.passes.lower.cpu.rows.filled_reductions import Filled
 from xyntra.passes.lower.cpu.schedule.told import own_schedule
 from xyntra.passes.lower.kernels.fills import initial_of

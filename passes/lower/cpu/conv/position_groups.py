@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import groupby, product
 from math import prod
 
-from xyntra.passes.lower.cpu.pooling.window_plan import Slide
+from xyntra.passes.lower.cpu.conv.window_plan import Slide
 
 _MAX_GROUPS = 100
 

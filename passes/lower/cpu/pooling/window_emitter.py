@@ -16,8 +16,8 @@ from torch_mlir.dialects import scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
+from xyntra.passes.lower.cpu.conv.window_plan import Slide, Window
 from xyntra.passes.lower.cpu.matmul.tile_epilogue import TileEpilogue
-from xyntra.passes.lower.cpu.pooling.window_plan import Slide, Window
 from xyntra.passes.lower.loops import integers
 from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
 from xyntra.passes.lower.loops.loop_builder import (

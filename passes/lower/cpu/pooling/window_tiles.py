@@ -10,10 +10,10 @@ from typing import ClassVar
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.conv.convolution_tiles import is_candidate
 from xyntra.passes.lower.cpu.conv.padding_left_out import padding_of
+from xyntra.passes.lower.cpu.conv.window_plan import Padding, Window, read_window
 from xyntra.passes.lower.cpu.machine import LoweringOptions
 from xyntra.passes.lower.cpu.matmul.tile_epilogue import TileEpilogue
 from xyntra.passes.lower.cpu.matmul.tile_plan import TilePlan
-from xyntra.passes.lower.cpu.pooling.window_plan import Padding, Window, read_window
 from xyntra.passes.lower.cpu.rows.filled_reductions import Filled, filled
 from xyntra.passes.lower.cpu.schedule.emitter import (
     Emitter,

@@ -10,7 +10,6 @@ from typing import ClassVar
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.conv.convolution_tiles import is_candidate
-from xyntra.passes.lower.cpu.conv.padded_image import PaddedCopy, image_of, padded_copy
 from xyntra.passes.lower.cpu.machine import LoweringOptions
 from xyntra.passes.lower.cpu.matmul.tile_plan import TilePlan
 from xyntra.passes.lower.cpu.rows.filled_reductions import Filled, Reduction, filled
@@ -23,6 +22,7 @@ from xyntra.passes.lower.cpu.schedule.emitter import (
     require,
 )
 from xyntra.passes.lower.cpu.schedule.told import bad_schedule
+from xyntra.passes.lower.cpu.winograd.padded_image import PaddedCopy, image_of, padded_copy
 from xyntra.passes.lower.cpu.winograd.plan import (
     Filter,
     WinogradPlan,

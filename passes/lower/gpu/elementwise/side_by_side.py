@@ -19,7 +19,7 @@ from xyntra.passes.lower.gpu.elementwise.pointwise import (
 )
 from xyntra.passes.lower.gpu.elementwise.transposed_tiles import transposed_of
 from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape, block_number, i32, is_below, when
-from xyntra.passes.lower.loops.element_nests import are_independent
+from xyntra.passes.lower.kernels.element_nests import are_independent
 from xyntra.passes.lower.loops.linear_nest import LinearNest
 
 _MOST_NESTS = 32  # of a launch

@@ -13,8 +13,8 @@ from xyntra.passes.analysis.kernel_function import entry_block, kernel_function
 from xyntra.passes.cost.work import scalar_cost
 from xyntra.passes.lower.gpu.emit.vectors import item_bytes
 from xyntra.passes.lower.gpu.stages.stage import tidy, working
+from xyntra.passes.lower.kernels.element_nests import elementwise_nest, identity_of, repeated
 from xyntra.passes.lower.kernels.pieces import Box, Digits, Part, moved, parts_of
-from xyntra.passes.lower.loops.element_nests import elementwise_nest, identity_of, repeated
 from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
 from xyntra.passes.lower.loops.memrefs import root, touched_by, written_by
 from xyntra.passes.lower.loops.nest_generic import generic_of

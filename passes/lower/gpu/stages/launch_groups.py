@@ -15,8 +15,8 @@ from xyntra.passes.lower.gpu.rows.row_accesses import wastes_sectors
 from xyntra.passes.lower.gpu.rows.row_order import in_rows, in_single_rows
 from xyntra.passes.lower.gpu.rows.row_plan import is_across, row_plan
 from xyntra.passes.lower.gpu.stages.long_reductions import SPLIT
+from xyntra.passes.lower.kernels.element_nests import are_independent
 from xyntra.passes.lower.kernels.row_group import exchange_values
-from xyntra.passes.lower.loops.element_nests import are_independent
 from xyntra.passes.lower.loops.linear_nest import LinearNest, is_linear, linear_nest
 from xyntra.passes.lower.loops.memrefs import root
 from xyntra.passes.lower.loops.scalar_nest import is_scalar_code

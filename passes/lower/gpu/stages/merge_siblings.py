@@ -12,7 +12,7 @@ from xyntra.passes.analysis.kernel_function import entry_block, kernel_function
 from xyntra.passes.analysis.owners import owner_of
 from xyntra.passes.lower.gpu.attention.group import attention_group, is_attention
 from xyntra.passes.lower.gpu.stages.stage import tidy, working
-from xyntra.passes.lower.loops.element_nests import (
+from xyntra.passes.lower.kernels.element_nests import (
     are_independent,
     elementwise_nest,
     identity_of,

@@ -24,7 +24,7 @@ def _imported_in_functions(path: Path) -> set[str]:
 
 def test_emitters_are_those_that_passes_load_in_functions() -> None:
     folder = Path(cpu.__file__).parent
-    found = set().union(*map(_imported_in_functions, sorted(folder.glob("*.py"))))
+    found = set().union(*map(_imported_in_functions, sorted(folder.rglob("*.py"))))
     assert found == set(cpu.EMITTERS)
 
 

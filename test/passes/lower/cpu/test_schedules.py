@@ -21,7 +21,7 @@ from xyntra.passes.lower.cpu import (
     lower_kernel,
     to_nests,
 )
-from xyntra.passes.lower.cpu.schedule.emitters import emitter_names, legal_schedules
+from xyntra.passes.lower.cpu.emitters import emitter_names, legal_schedules
 
 RNG = np.random.default_rng(47)
 OPTIONS = LoweringOptions(dot_products="pmaddwd")

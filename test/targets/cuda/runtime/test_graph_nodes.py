@@ -10,8 +10,8 @@ import pytest
 
 from xyntra.errors import DeviceError
 from xyntra.targets.cuda.code.kernel_image import ImageLaunch
+from xyntra.targets.cuda.driver.prepared_launch import PreparedLaunch
 from xyntra.targets.cuda.graphs import nodes as graph_nodes
-from xyntra.targets.cuda.graphs.prepared_launch import PreparedLaunch
 
 GRAPH = 0x10
 

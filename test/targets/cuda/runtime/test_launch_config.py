@@ -8,7 +8,7 @@ import ctypes
 import pytest
 
 from xyntra.targets.cuda.code.kernel_image import ImageLaunch
-from xyntra.targets.cuda.graphs.launch_config import LaunchAttribute, LaunchConfig, configured
+from xyntra.targets.cuda.driver.launch_config import LaunchAttribute, LaunchConfig, configured
 
 cuda = pytest.importorskip("cuda.bindings.driver")
 

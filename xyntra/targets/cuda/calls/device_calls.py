@@ -14,10 +14,10 @@ from xyntra.plan.arguments import check_output, to_array
 from xyntra.plan.plan import Plan, Port, numpy_dtype
 from xyntra.targets.cuda.arrays.device_array import DeviceArray
 from xyntra.targets.cuda.arrays.foreign_arrays import Library, check_apart, library_of
-from xyntra.targets.cuda.calls.device_buffers import DeviceBuffers
 from xyntra.targets.cuda.driver.gpu import Gpu
 from xyntra.targets.cuda.driver.memory import Event
 from xyntra.targets.cuda.driver.stream_order import StreamOrder
+from xyntra.targets.cuda.graphs.device_buffers import DeviceBuffers
 from xyntra.targets.cuda.graphs.graph import LaunchGraph
 from xyntra.targets.cuda.graphs.replays import Replays
 

@@ -12,9 +12,9 @@ from xyntra.plan.plan import Port, numpy_dtype
 from xyntra.targets.cpu.memory import address_of
 from xyntra.targets.cuda.driver.gpu import Gpu
 from xyntra.targets.cuda.driver.memory import Event, PinnedMemory
+from xyntra.targets.cuda.driver.prepared_launch import PreparedLaunch
 from xyntra.targets.cuda.driver.small_copies import Copy
 from xyntra.targets.cuda.graphs.graph import LaunchGraph
-from xyntra.targets.cuda.graphs.prepared_launch import PreparedLaunch
 
 Array = np.ndarray[Any, Any]
 LARGE = 1 << 20

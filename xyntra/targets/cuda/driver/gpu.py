@@ -6,8 +6,8 @@ from __future__ import annotations
 from functools import cached_property, lru_cache
 
 from xyntra.errors import DeviceError
-from xyntra.targets.cuda.arrays.device_blocks import DeviceBlocks
 from xyntra.targets.cuda.driver.device import cuda_device
+from xyntra.targets.cuda.driver.device_blocks import DeviceBlocks
 from xyntra.targets.cuda.driver.direct import direct
 from xyntra.targets.cuda.driver.driver import LOST, checked, driver, lost_again
 from xyntra.targets.cuda.driver.small_copies import SmallCopies

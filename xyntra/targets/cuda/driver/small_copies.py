@@ -16,7 +16,7 @@ from typing import NamedTuple
 from xyntra.targets.cuda.code.kernel_image import ImageLaunch
 from xyntra.targets.cuda.driver.direct import Direct
 from xyntra.targets.cuda.driver.driver import checked, driver
-from xyntra.targets.cuda.graphs.prepared_launch import PreparedLaunch
+from xyntra.targets.cuda.driver.prepared_launch import PreparedLaunch
 
 MOST_COPIES = 16
 """Arrays that one launch copies."""

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from xyntra.targets.cuda.driver.direct import Direct
 from xyntra.targets.cuda.driver.driver import checked, driver
 from xyntra.targets.cuda.driver.memory import release_with
+from xyntra.targets.cuda.driver.prepared_launch import PreparedLaunch
 from xyntra.targets.cuda.graphs.nodes import can_build, graph_of
-from xyntra.targets.cuda.graphs.prepared_launch import PreparedLaunch
 
 
 class LaunchGraph:

@@ -16,8 +16,8 @@ from xyntra.targets.cuda.code.kernel_image import ImageLaunch, KernelImage
 from xyntra.targets.cuda.driver.direct import Direct
 from xyntra.targets.cuda.driver.driver import checked, driver
 from xyntra.targets.cuda.driver.gpu import Gpu
+from xyntra.targets.cuda.driver.prepared_launch import PreparedLaunch
 from xyntra.targets.cuda.driver.tensor_maps import MAP_ALIGNMENT, MAP_BYTES, encode_map
-from xyntra.targets.cuda.graphs.prepared_launch import PreparedLaunch
 
 _POINTER = 8  # bytes
 _THREADS = 8

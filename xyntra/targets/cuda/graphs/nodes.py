@@ -13,8 +13,8 @@ from functools import lru_cache
 
 from xyntra.targets.cuda.driver.direct import LIBRARY
 from xyntra.targets.cuda.driver.driver import checked, driver, failure
-from xyntra.targets.cuda.graphs.launch_config import CLUSTER_DIMENSION, LaunchConfig
-from xyntra.targets.cuda.graphs.prepared_launch import PreparedLaunch
+from xyntra.targets.cuda.driver.launch_config import CLUSTER_DIMENSION, LaunchConfig
+from xyntra.targets.cuda.driver.prepared_launch import PreparedLaunch
 
 __all__ = ["can_build", "graph_of"]
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from xyntra.plan.plan import Plan, Step
-from xyntra.targets.cuda.calls.device_buffers import DeviceBuffers
 from xyntra.targets.cuda.driver.direct import Direct
+from xyntra.targets.cuda.graphs.device_buffers import DeviceBuffers
 from xyntra.targets.cuda.graphs.graph import LaunchGraph
 from xyntra.targets.cuda.graphs.launches import BoundLaunch, LoadedKernel
 from xyntra.targets.cuda.graphs.sets import Addresses, GraphSets

@@ -28,7 +28,7 @@ from xyntra.passes.lower.cuda.matmul.fma.reads import FmaReads
 from xyntra.passes.lower.cuda.matmul.fma.result import FmaResult
 from xyntra.passes.lower.cuda.matmul.fma.threads import first_place, winding
 from xyntra.passes.lower.cuda.matmul.fma.tiles import DEPTH, VECTOR, part_bytes
-from xyntra.passes.lower.cuda.matmul.mma.place import launch_of, place_of_block, unless_zero
+from xyntra.passes.lower.cuda.matmul.tile_place import launch_of, place_of_block, unless_zero
 from xyntra.passes.lower.cuda.ptx.copies import cp_async_commit_group, cp_async_wait_group
 from xyntra.passes.lower.cuda.ptx.memory import shared_address
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory

@@ -23,11 +23,11 @@ from xyntra.passes.lower.cuda.dynamic_memory import dynamic_memory
 from xyntra.passes.lower.cuda.matmul.mma.copies import MmaCopies
 from xyntra.passes.lower.cuda.matmul.mma.fragments import MmaFragments
 from xyntra.passes.lower.cuda.matmul.mma.kind import STEP_BYTES, MmaKind
-from xyntra.passes.lower.cuda.matmul.mma.place import launch_of, place_of_block, unless_zero
 from xyntra.passes.lower.cuda.matmul.mma.plan import MmaPlan
 from xyntra.passes.lower.cuda.matmul.mma.result import MmaResult
 from xyntra.passes.lower.cuda.matmul.mma.tiles import ROW_BYTES
 from xyntra.passes.lower.cuda.matmul.row_table import RowTable
+from xyntra.passes.lower.cuda.matmul.tile_place import launch_of, place_of_block, unless_zero
 from xyntra.passes.lower.cuda.ptx.copies import cp_async_commit_group, cp_async_wait_group
 from xyntra.passes.lower.cuda.ptx.launches import (
     griddepcontrol_launch_dependents,

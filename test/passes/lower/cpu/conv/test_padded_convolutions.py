@@ -12,7 +12,7 @@ from torch_mlir import ir
 from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.passes.analysis.kernel_function import operations_named
 from xyntra.passes.lower.cpu import LoweredKernel, LoweringOptions, from_nests, to_nests
-from xyntra.passes.lower.cpu.schedule.emitters import legal_schedules
+from xyntra.passes.lower.cpu.emitters import legal_schedules
 
 RNG = np.random.default_rng(53)
 LEFT_OUT = "convolution-tiles"

@@ -10,9 +10,9 @@ from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.dialects.context import load
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.kernel_function import operations_named
+from xyntra.passes.lower.cpu.emitters import STAGES, emitter_names
 from xyntra.passes.lower.cpu.machine import LoweringOptions
 from xyntra.passes.lower.cpu.schedule.emitter import Emitter, Stage, checked_choices
-from xyntra.passes.lower.cpu.schedule.emitters import STAGES, emitter_names
 from xyntra.passes.lower.cpu.schedule.told import bad_schedule, schedule_of
 from xyntra.passes.lower.loops.linear_nest import analysed_once
 from xyntra.passes.lower.loops.taken import Taken

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from xyntra.targets.cuda.code.kernel_image import ImageLaunch
 from xyntra.targets.cuda.driver.direct import Direct
 from xyntra.targets.cuda.driver.driver import failure
-from xyntra.targets.cuda.graphs.launch_config import configured
+from xyntra.targets.cuda.driver.launch_config import configured
 
 
 class PreparedLaunch:
