@@ -26,7 +26,7 @@ BAD = make_model([("Add", ["x", "ghost"], ["y"])], {"x": [2]}, ["y"])
 PREPARED = """
 sys.path[:] = sys.argv[4:]
 import xyntra.frontends.onnx.importer as importer
-from xyntra.compiler import idle_worker
+from xyntra.compiler.worker import idle_worker
 {body}
 from xyntra.worker import main
 main()

@@ -412,7 +412,7 @@ def _near(base: ir.Value, places: ir.Value, lanes: int) -> tuple[ir.Value, ir.Va
     if ir.VectorType(places.type).element_type != i32:
         return base, places
     start = broadcast(emit("arith.index_cast", [base], i32), lanes)
-    return index(0), emit("integers.addi", [places, start], places.type)
+    return index(0), emit("arith.addi", [places, start], places.type)
 
 
 def _multiples(step: int, lanes: int) -> ir.Value:
@@ -437,7 +437,7 @@ def _scaled(places: ir.Value, step: int, lanes: int) -> ir.Value:
         kind,
         value=ir.DenseElementsAttr.get_splat(kind, ir.IntegerAttr.get(kind.element_type, step)),
     )
-    return emit("integers.muli", [places, factor], kind)
+    return emit("arith.muli", [places, factor], kind)
 
 
 def _added(left: ir.Value, right: ir.Value) -> ir.Value:
@@ -447,4 +447,4 @@ def _added(left: ir.Value, right: ir.Value) -> ir.Value:
             each if each.type == kind else emit("arith.extsi", [each], kind)
             for each in (left, right)
         )
-    return emit("integers.addi", [left, right], left.type)
+    return emit("arith.addi", [left, right], left.type)
