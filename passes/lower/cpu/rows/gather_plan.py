@@ -127,6 +127,13 @@ class GatherPlan:
         elements = 1 if self.element is None else self.nest.loops[self.element].extent
         return self.nest.loops[self.lane].extent * elements
 
+    @property
+    def gathers(self) -> bool:
+        """Whether lanes look up elements that need not be neighbours."""
+        loads = (view for view in self.nest.body.operations if view.operation.name == _LOAD)
+        places = (place for load in loads for place in list(load.operation.operands)[1:])
+        return any(self.kinds.get(place) is Kind.LANES for place in places)
+
     def is_repeated(self, access: Access) -> bool:
         """Tell whether `access`, which has lanes, reads elements that are repeated."""
         return self.element is not None and not access.strides[self.lane]

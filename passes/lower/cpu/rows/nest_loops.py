@@ -172,9 +172,10 @@ class _Loops(Emitter):
 
 def _gathers(op: ir.Operation) -> bool:
     """Tell whether `op` looks elements up in vectors, which shared loops would not be."""
-    views = op.regions[0].blocks[0].operations
-    looks_up = any(view.operation.name == "memref.load" for view in views)
-    return looks_up and plan_gathers(collapsed(linear_nest(op, flat=False))) is not None
+    if all(view.operation.name != "memref.load" for view in op.regions[0].blocks[0].operations):
+        return False
+    found = plan_gathers(collapsed(linear_nest(op, flat=False)))
+    return found is not None and found.gathers
 
 
 class _VectorRows(_Loops):

@@ -47,7 +47,7 @@ def test_no_element_that_lies_elsewhere_counts(mode: str) -> None:
     (found,) = run(node_model("GridSample", feeds, mode=mode), feeds)
     is_far = (np.abs(grid) > 1.6).any(-1)
     assert (found[:, :, is_far[0]] == 0).all()
-    is_inner = (np.abs(grid[0]) < 0.4).all(-1)
+    is_inner = (np.abs(grid[0]) < 0.35).all(-1)  # with cubic taps, two elements from the edge
     assert np.isfinite(found[0][:, is_inner]).all()
 
 
