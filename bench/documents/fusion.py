@@ -21,7 +21,12 @@ from bench.harness.measure import ROOT
 __all__ = ["DOCUMENT", "main", "render", "update_document"]
 
 DOCUMENT = ROOT / "docs" / "fusion-results.md"
-_PARTS = ("fusion_table", "fusion_scale", "fuzz_fusion")
+_PARTS = {
+    "fusion_table": "bench.fusion.table",
+    "fusion_scale": "bench.fusion.scale",
+    "fuzz_fusion": "verify.fusion",
+}
+"""What measures each part, by the name that its results begin with."""
 
 
 def main() -> int:
@@ -40,11 +45,11 @@ def update_document(document: Path, results: Path) -> None:
         ValueError: the markers of a part are not in the document once each, in order.
     """
     text = document.read_text(encoding="utf-8")
-    for part in _PARTS:
+    for part, module in _PARTS.items():
         found = sorted(results.glob(f"{part}-*.json"), key=lambda path: path.stat().st_mtime)
         if found:
             result = json.loads(found[-1].read_text(encoding="utf-8"))
-            text = Region(f"python -m bench.{part}").replace(text, render(part, result))
+            text = Region(f"python -m {module}").replace(text, render(part, result))
     with atomic_path(document) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
