@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from verify.fusion import model_recipes as fusion_model_recipes
-from verify.fusion import recipes as fusion_recipes
-from verify.fusion import row_recipes as fusion_row_recipes
+from verify.fusion import model_recipes, recipes, row_recipes
 from verify.fusion.graphs import Graph
 from verify.fusion.maker import LARGEST, SIZES, GraphMaker
 
 __all__ = ["generate"]
 
-_TABLE = fusion_recipes.RECIPES | fusion_row_recipes.RECIPES | fusion_model_recipes.RECIPES
+_TABLE = recipes.RECIPES | row_recipes.RECIPES | model_recipes.RECIPES
 
 
 def generate(random: Random, size: int, sizes: Sequence[int] = SIZES) -> Graph:

@@ -3,7 +3,7 @@
 
 `prepare` draws models of every kind of kernel and compiles them, on any machine, into one file;
 `run DIR` runs each where the GPU is, with neither ONNX nor a compiler, and compares: see
-`cuda_random_check`. `run DIR --sanitizer` runs small ones of each sort under NVIDIA's
+`check`. `run DIR --sanitizer` runs small ones of each sort under NVIDIA's
 compute-sanitizer instead. What is found is JSON; cases that the compiler refuses are listed.
 """
 
@@ -33,19 +33,15 @@ _RECYCLE = 400
 
 def draw(kind: str, seed: int) -> Case:
     """The random model of a kind and a seed."""
-    from verify.random_models import contractions as cuda_random_contractions
-    from verify.random_models import elementwise as cuda_random_elementwise
-    from verify.random_models import generic as cuda_random_generic
-    from verify.random_models import images as cuda_random_images
-    from verify.random_models import rows as cuda_random_rows
+    from verify.random_models import contractions, elementwise, generic, images, rows
 
     makers = {
-        "elementwise": cuda_random_elementwise.elementwise,
-        "row": cuda_random_rows.row,
-        "contraction": cuda_random_contractions.contraction,
-        "attention": cuda_random_contractions.attention,
-        "convolution": cuda_random_images.convolution,
-        "generic": cuda_random_generic.generic,
+        "elementwise": elementwise.elementwise,
+        "row": rows.row,
+        "contraction": contractions.contraction,
+        "attention": contractions.attention,
+        "convolution": images.convolution,
+        "generic": generic.generic,
     }
     return makers[kind](seed)
 
