@@ -7,9 +7,11 @@ around it by `tensor.extract`. Both can be put into another order, as indexing m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.owners import member_of
+from xyntra.passes.analysis.walking import nested_operations
 
 __all__ = [
     "extract_of",
@@ -24,18 +26,9 @@ __all__ = [
 _EXTRACT = "tensor.extract"
 
 
-def operations_in(op: ir.Operation) -> Iterator[ir.Operation]:
-    """Yield all operations in the regions of `op`."""
-    for region in op.regions:
-        for block in region.blocks:
-            for view in block.operations:
-                yield view.operation
-                yield from operations_in(view.operation)
-
-
 def rename_indices(op: ir.Operation, names: Sequence[int]) -> None:
     """Let the body of `op` know its loop i as loop `names[i]`."""
-    for inner in operations_in(op):
+    for inner in nested_operations(op):
         if inner.name == "linalg.index":
             dimension = ir.IntegerAttr(inner.attributes["dim"])
             inner.attributes["dim"] = ir.IntegerAttr.get(dimension.type, names[dimension.value])
@@ -57,14 +50,13 @@ def extract_of(use: ir.OpOperand, block: ir.Block) -> ir.Operation | None:
     op = use.owner.operation
     if op.name != _EXTRACT or use.operand_number or op.block == block:
         return None
-    while op.block != block:
-        op = op.parent.operation
-    return op if op.name == "linalg.generic" else None
+    holder = member_of(block, op)
+    return holder if holder.name == "linalg.generic" else None
 
 
 def extracts_in(op: ir.Operation) -> list[ir.Operation]:
     """Return what reads tensors from around `op` in its body."""
-    return [inner for inner in operations_in(op) if inner.name == _EXTRACT]
+    return [inner for inner in nested_operations(op) if inner.name == _EXTRACT]
 
 
 def loop_of(index: ir.Value) -> int | None:

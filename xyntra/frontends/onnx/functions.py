@@ -34,7 +34,7 @@ def schema_function(
         version = _newest(schema.context_dependent_function_opset_versions, opset)
         if version is None:
             return None
-        types = [_type_of(operand).SerializeToString() for operand in operands]
+        types = [type_of(operand).SerializeToString() for operand in operands]
         serialized = schema.get_context_dependent_function_with_opset_version(
             version, node.SerializeToString(), types
         )
@@ -82,7 +82,8 @@ def _newest(versions: Sequence[int], opset: int) -> int | None:
     return max((version for version in versions if version <= opset), default=None)
 
 
-def _type_of(operand: Result) -> onnx.TypeProto:
+def type_of(operand: Result) -> onnx.TypeProto:
+    """Return the ONNX type of an operand; that of nothing where it is left out."""
     if operand is None:
         return onnx.TypeProto()
     dtype = np.dtype(operand.dtype)

@@ -17,11 +17,10 @@ from onnx.shape_inference import InferenceError, infer_node_outputs
 
 from xyntra.dialects.builder import Operand, ShapeError, Tensor
 from xyntra.errors import CompileError, ModelError, XyntraError
+from xyntra.frontends.onnx.functions import type_of
 from xyntra.frontends.onnx.node import Node
 
 __all__ = ["failure_of_import"]
-
-_ONNX_NAMES = {"float32": "FLOAT", "float64": "DOUBLE"}
 
 
 def failure_of_import(node: Node, error: Exception) -> XyntraError:
@@ -71,7 +70,7 @@ def _refusal_by_onnx(node: Node) -> str | None:
         infer_node_outputs(
             schema,
             node.proto,
-            {name: _type(operand) for name, operand in given.items()},
+            {name: type_of(operand) for name, operand in given.items()},
             {name: _value(each) for name, each in given.items() if isinstance(each, np.ndarray)},
             opset_imports=[onnx.helper.make_opsetid(node.proto.domain, node.opset)],
         )
@@ -82,14 +81,5 @@ def _refusal_by_onnx(node: Node) -> str | None:
     return None
 
 
-def _type(operand: Operand) -> onnx.TypeProto:
-    return onnx.helper.make_tensor_type_proto(_element_type(operand), operand.shape)
-
-
 def _value(array: np.ndarray) -> onnx.TensorProto:
     return onnx.numpy_helper.from_array(array)
-
-
-def _element_type(operand: Operand) -> int:
-    name = _dtype(operand)
-    return int(onnx.TensorProto.DataType.Value(_ONNX_NAMES.get(name, name.upper())))
