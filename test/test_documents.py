@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from xyntra.config import Config
+from xyntra.passes.math.table import MAX_ULP
 from xyntra.tools import opt
 from xyntra.tools.cli import make_parser
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "lit-tests" / "README.md"])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "lit-tests" / "README.md"])
 FOLDERS = (
     ".ci",
     "bench",
@@ -64,6 +65,25 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert [link for link in local if not (page.parent / link).exists()] == []
 
 
+def headings(page: Path) -> set[str]:
+    """The anchors that GitHub gives to the headings of a page."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    plain = [re.sub(r"\[([^]]*)\]\([^)]*\)|`", r"\1", title) for title in titles]
+    return {re.sub(r"[^\w\- ]", "", title).strip().lower().replace(" ", "-") for title in plain}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=ids)
+def test_anchors_are_headings(page: Path) -> None:
+    links = re.findall(r"\]\(([^)\s#]*)#([^)\s]+)\)", page.read_text(encoding="utf-8"))
+    lost = [
+        f"{file}#{anchor}"
+        for file, anchor in links
+        if "://" not in file and anchor not in headings(page.parent / file if file else page)
+    ]
+    assert lost == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=ids)
 def test_paths_are_there(page: Path) -> None:
     known = project_files()
@@ -77,6 +97,21 @@ def test_architecture_names_every_folder() -> None:
     packages = [ROOT / "xyntra", ROOT / "passes", ROOT / "dialects", ROOT / "tools"]
     folders = [path.parent for root in packages for path in root.rglob("__init__.py")]
     assert {path.name for path in folders if f"{path.name}/" not in tree} == set()
+
+
+def test_numerics_states_the_bounds_of_functions() -> None:
+    """The bounds of functions in f32 on the CPU are those that the tests hold them to."""
+    stated: dict[str, float] = {}
+    for line in text_of("numerics.md").splitlines():
+        if line.endswith("| CPU | f32 | 2.5 and 4 ulp | `test/passes/math` |"):
+            stated |= {"acosh": 2.5, "erfc": 4.0}
+        elif found := re.match(r"\| ([\w, ]+) \| CPU \| f32 \| ([\d.]+) ulp \|", line):
+            stated |= {name: float(found[2]) for name in found[1].split(", ")}
+    held = {name.removeprefix("math."): bound for name, bound in MAX_ULP.items()}
+    held = {
+        {"powf": "pow"}.get(name, name): held[name] for name in held.keys() - {"fpowi", "sincos"}
+    }
+    assert stated == held
 
 
 def test_configuration_lists_every_setting() -> None:

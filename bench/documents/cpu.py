@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The tables of the benchmark of the CPU target as Markdown."""
+"""The tables of the benchmark of the CPU target as Markdown, and a sentence that sums them up."""
 
 from __future__ import annotations
 
@@ -37,22 +37,12 @@ def update_documents(paths: Sequence[Path], result: dict[str, Any]) -> None:
 
 
 def render_summary(result: dict[str, Any]) -> str:
-    """One line a model: milliseconds, and ours / onnxruntime, for each number of threads."""
-    threads = _threads(result)
-    header = ["model", *(f"{label}, {_said(n)}" for n in threads for label in ("ms", "ratio"))]
-    rows = []
-    for row in result["models"]:
-        cells = [row["title"]]
-        for n in threads:
-            entry = row["threads"].get(n, {})
-            cells += [_milliseconds(entry, OURS), _ratio(entry, REFERENCE)]
-        rows.append(cells)
-    means = [["", _mean(result, n, REFERENCE)] for n in threads]
-    rows.append(["geometric mean", *(cell for pair in means for cell in pair)])
+    """One sentence: when, where, and the geometric mean of ours / onnxruntime."""
     machine = result["machine"]
-    said = f"{machine['date'][:10]}, {machine['cpu']}, {machine['cores_allowed']} cores:"
-    lines = [said, "", *table(header, rows)]
-    return "\n".join(lines + _footnote(lines)) + "\n"
+    found = [(_mean(result, n, REFERENCE), _said(n)) for n in _threads(result)]
+    means = ", ".join(f"{mean or 'of nothing'} with {threads}" for mean, threads in found)
+    where = f"{machine['date'][:10]}, {machine['cpu']}, {machine['cores_allowed']} cores"
+    return f"{where}: geometric mean {means}.\n"
 
 
 def render_details(result: dict[str, Any]) -> str:

@@ -57,20 +57,18 @@ def update_documents(paths: Sequence[Path], result: Row) -> None:
 
 
 def render_summary(result: Row) -> str:
-    """One line a model: microseconds of ours and of torch.compile, and their ratio."""
-    rows = [
-        [
-            row["name"],
-            _time(row, _OURS),
-            *(_time(row, peer) for peer in _COMPILED),
-            _ratio(row, _COMPILED),
-        ]
-        for row in _group(result, _MODELS)
-    ]
-    machine = result["machine"]
-    header = ["model", "ours, µs", "torch.compile, µs", "with its CUDA graphs, µs", "ratio"]
-    lines = [f"{machine['date'][:10]}, {machine['gpu']}:", "", *table(header, rows)]
-    return "\n".join(lines) + "\n"
+    """One sentence: when, where, and the geometric means of ours / the faster torch.compile."""
+    machine, rows = result["machine"], _group(result, _MODELS)
+    means = []
+    for dtype in dict.fromkeys(row["name"].split()[-1] for row in rows):
+        ratios = [_faster(row) for row in rows if row["name"].endswith(dtype)]
+        means.append(f"{statistics.geometric_mean(ratios):.2f} in {dtype}")
+    return f"{machine['date'][:10]}, {machine['gpu']}: geometric mean {', '.join(means)}.\n"
+
+
+def _faster(row: Row) -> float:
+    times = row["microseconds"]
+    return float(times[_OURS] / min(times[peer] for peer in _COMPILED if peer in times))
 
 
 def render_details(result: Row) -> str:

@@ -99,17 +99,16 @@ def check_documents(folder: Path, result: dict[str, Any]) -> None:
     assert "| exp 64×32 |" in details
     summary = (folder / "README.md").read_text()
     assert summary == f"before\n{SUMMARY.begin}\n{render_summary(result)}{SUMMARY.end}\nafter\n"
-    assert f"| {SPEC.title} |" in summary
-    for text in (details, summary):
-        tables = [line for line in text.splitlines() if line.startswith("| ")]
-        assert {line.count(" | ") for line in tables} <= {4, 9}
+    assert "geometric mean" in summary
+    tables = [line for line in details.splitlines() if line.startswith("| ")]
+    assert {line.count(" | ") for line in tables} <= {4, 9}
 
 
 def test_a_row_that_fails_is_shown_with_its_error(tmp_path: Path, command: list[str]) -> None:
     (tmp_path / SPEC.filename).write_bytes(b"not a model")
     assert main(command) == 1
     assert "* magika: `error[" in (tmp_path / "performance.md").read_text()
-    assert f"| {SPEC.title} |  |  |" in (tmp_path / "README.md").read_text()
+    assert "geometric mean of nothing with 1 thread." in (tmp_path / "README.md").read_text()
 
 
 def test_names_choose_and_are_merged(tmp_path: Path, command: list[str]) -> None:

@@ -18,7 +18,7 @@ PRODUCT = {
     "flops_per_second": 4e12,
 }
 MODEL = {
-    "name": "BERT-base f16 batch 1",
+    "name": "BERT-base b1 f16",
     "group": "models",
     "errors": {},
     "wrong": 0,
@@ -70,7 +70,16 @@ def test_models_are_compared_with_their_fastest_peer():
     text = render_details(RESULT)
     row = next(line for line in text.splitlines() if "BERT" in line)
     assert "| 300 | 900 | 800 | 600 | 0.50 | 2.0e-03 | 3.0e-03 | 1.25 | 0.25 | 1.9 | 7.5 |" in row
-    assert "| BERT-base f16 batch 1 | 300 | 800 | 600 | 0.50 |" in render_summary(RESULT)
+
+
+def test_the_summary_is_the_mean_over_the_models_of_a_type():
+    slow = {
+        **MODEL,
+        "name": "BERT-base b1 f32",
+        "microseconds": {"xyntra": 4.0, "torch.compile": 2},
+    }
+    text = render_summary({**RESULT, "rows": [MODEL, slow]})
+    assert text.endswith("NVIDIA H100: geometric mean 0.50 in f16, 2.00 in f32.\n")
 
 
 def test_every_document_gets_the_table_that_it_has_markers_for(tmp_path):

@@ -104,7 +104,7 @@ def test_the_documentation_has_the_same_table(device: Device, root: Path) -> Non
     features = (Feature.MMA, Feature.CLUSTERS, Feature.WGMMA)
     numbers = f"{device.multiprocessors} | {device.block_shared_bytes >> 10} KiB"
     row = "".join(" yes |" if device.has(each) else " |" for each in features)
-    text = (root / "docs" / "cuda.md").read_text(encoding="utf-8")
+    text = (root / "docs" / "cuda" / "kernels.md").read_text(encoding="utf-8")
     (line,) = re.findall(rf"^\| {device.name} \|.*$", text, re.MULTILINE)
     assert line.endswith(f"| {numbers} |{row}")
 
