@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Runs the tests in a process for each processor; each has files of its own.
+"""Runs the tests in as many processes at a time as there are processors.
 
-Not pytest-xdist: its workers have threads, and a process with threads does not fork, which is how
-kernels are compiled and what some tests are about.
+Files are dealt to more shards than processes, and whoever is done takes the next shard: how long a
+file takes is not known beforehand. Not pytest-xdist: its workers have threads, and a process with
+threads does not fork, which is how kernels are compiled and what some tests are about.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 MOST = 8
+ROUNDS = 5
+"""Shards for each process: more of them end together more evenly, and start Python more often."""
 NO_TESTS = 5
 """pytest's exit status where nothing is left of the files, by a -k for example."""
 
@@ -35,19 +38,21 @@ def main(options: list[str]) -> int:
     """Run all tests with options of pytest; return 1 if one fails."""
     files = list((ROOT / "test").rglob("test_*.py"))
     allowed = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)
+    processes = min(MOST, len(allowed))
     command = [sys.executable, "-m", "pytest", *options]
-    running = []
-    for names in shards(files, min(MOST, len(allowed))):
-        output = tempfile.TemporaryFile()  # noqa: SIM115  (read when the process has ended)
-        process = subprocess.Popen([*command, *map(str, names)], cwd=ROOT, stdout=output)
-        running.append((process, output))
+
+    def run(names: Sequence[Path]) -> subprocess.CompletedProcess[bytes]:
+        arguments = [*command, *map(str, names)]
+        return subprocess.run(arguments, cwd=ROOT, stdout=subprocess.PIPE, check=False)
+
     failed = False
-    for number, (process, output) in enumerate(running, 1):
-        failed |= process.wait() not in (0, NO_TESTS)
-        print(f"-- {number} of {len(running)}", flush=True)
-        output.seek(0)
-        sys.stdout.buffer.write(output.read())
-        sys.stdout.flush()
+    with ThreadPoolExecutor(processes) as pool:
+        running = [pool.submit(run, names) for names in shards(files, processes * ROUNDS)]
+        for number, done in enumerate(as_completed(running), 1):
+            failed |= done.result().returncode not in (0, NO_TESTS)
+            print(f"-- {number} of {len(running)}", flush=True)
+            sys.stdout.buffer.write(done.result().stdout)
+            sys.stdout.flush()
     return int(failed)
 
 

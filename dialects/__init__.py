@@ -10,18 +10,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from xyntra.dialects.attributes.kernel import Kernel
+    from xyntra.dialects.attributes.kernel import KernelFacts
     from xyntra.dialects.attributes.schedule import Schedule
     from xyntra.dialects.context import load, make_context
     from xyntra.dialects.kinds import KINDS, Kind
     from xyntra.dialects.ops.fused import FusedOp
 
-__all__ = ["KINDS", "FusedOp", "Kernel", "Kind", "Schedule", "load", "make_context"]
+__all__ = ["KINDS", "FusedOp", "KernelFacts", "Kind", "Schedule", "load", "make_context"]
 
 _HOMES = {
     "KINDS": "kinds",
     "FusedOp": "ops.fused",
-    "Kernel": "attributes.kernel",
+    "KernelFacts": "attributes.kernel",
     "Kind": "kinds",
     "Schedule": "attributes.schedule",
     "load": "context",

@@ -17,7 +17,7 @@ from xyntra.errors import CompileError, ConfigError, XyntraError
 from xyntra.passes.collector import collector_paused
 from xyntra.passes.diagnostics import Diagnostic, PipelineError, reporting
 from xyntra.passes.options import make_pass
-from xyntra.passes.pipeline_text import ROOT, Step, parse_pipeline
+from xyntra.passes.pipeline_text import ROOT, PassStep, parse_pipeline
 from xyntra.passes.pipelines import PIPELINES, expand
 from xyntra.passes.registry import Pass, anchors_of, find_pass, is_pass
 from xyntra.passes.tracebacks import innermost
@@ -112,7 +112,7 @@ def resolve(pipeline: PipelineSpec) -> list[Runnable]:
     return steps
 
 
-def _expanded(step: Step) -> Iterator[Step]:
+def _expanded(step: PassStep) -> Iterator[PassStep]:
     """Yield a step, or those of the pipeline that it names, nested as it is."""
     if step.name not in PIPELINES or step.options:
         yield step
@@ -122,7 +122,7 @@ def _expanded(step: Step) -> Iterator[Step]:
             yield replace(each, nest=(*step.nest, *each.nest[1:]))
 
 
-def _resolve_step(step: Step) -> Runnable:
+def _resolve_step(step: PassStep) -> Runnable:
     if not is_pass(step.name):
         return Runnable(str(step), step.nest, upstream=_upstream(step))
     cls = find_pass(step.name)
@@ -136,7 +136,7 @@ def _resolve_step(step: Step) -> Runnable:
     return Runnable(str(step), step.nest, ours=make_pass(cls, step.options))
 
 
-def _upstream(step: Step) -> PassManager:
+def _upstream(step: PassStep) -> PassManager:
     try:
         return PassManager.parse(step.pipeline)
     except ValueError as error:

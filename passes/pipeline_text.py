@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from xyntra.errors import ConfigError
 
-__all__ = ["ROOT", "Step", "parse_pipeline"]
+__all__ = ["ROOT", "PassStep", "parse_pipeline"]
 
 ROOT = "builtin.module"
 _OPEN, _CLOSE = "({[", ")}]"
@@ -23,7 +23,7 @@ _PASS = re.compile(r"[A-Za-z][\w.-]*")
 
 
 @dataclass(frozen=True)
-class Step:
+class PassStep:
     """One pass: its name, the text between its braces, and the ops that it is nested in."""
 
     name: str
@@ -43,7 +43,7 @@ class Step:
         return text
 
 
-def parse_pipeline(text: str) -> tuple[Step, ...]:
+def parse_pipeline(text: str) -> tuple[PassStep, ...]:
     """Return the steps of `text` in order.
 
     Raises:
@@ -55,7 +55,7 @@ def parse_pipeline(text: str) -> tuple[Step, ...]:
     return tuple(_steps(elements, (ROOT,)))
 
 
-def _steps(elements: list[str], nest: tuple[str, ...]) -> Iterator[Step]:
+def _steps(elements: list[str], nest: tuple[str, ...]) -> Iterator[PassStep]:
     for element in elements:
         inner = _nested(element)
         if inner:
@@ -64,7 +64,7 @@ def _steps(elements: list[str], nest: tuple[str, ...]) -> Iterator[Step]:
         name, brace, options = element.partition("{")
         if not _PASS.fullmatch(name.strip()) or (brace and not options.endswith("}")):
             raise _bad(f"'{element}' is neither a pass nor a nested pipeline")
-        yield Step(name.strip(), options[:-1].strip(), nest)
+        yield PassStep(name.strip(), options[:-1].strip(), nest)
 
 
 def _nested(element: str) -> tuple[str, str] | None:

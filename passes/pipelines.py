@@ -117,8 +117,8 @@ PIPELINES: dict[str, Pipeline] = {
         "kernels on buffers to the stages of their launches, with schedules",
         (
             "split-scans",
-            "spread-updates",
-            "find-best-elements",
+            "scatter-updates",
+            "find-top-k",
             "generalize-copies",
             "forward-pieces",
             "merge-siblings",

@@ -6,13 +6,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["LIMITS", "Limits", "Target"]
+__all__ = ["LIMITS", "KernelLimits", "Target"]
 
 Target = Literal["cpu", "cuda", "webgpu"]
 
 
 @dataclass(frozen=True)
-class Limits:
+class KernelLimits:
     """Upper limits for one kernel; None where the target has none.
 
     Attributes:
@@ -28,10 +28,10 @@ class Limits:
     max_row_bytes: int | None = None
 
 
-LIMITS: dict[Target, Limits] = {
-    "cpu": Limits(max_buffers=4096, max_operations=1024, max_row_bytes=1 << 20),
-    "cuda": Limits(max_buffers=480, max_operations=1024, max_row_bytes=1 << 20),
-    "webgpu": Limits(max_buffers=8, max_operations=1024, max_row_bytes=1 << 16),
+LIMITS: dict[Target, KernelLimits] = {
+    "cpu": KernelLimits(max_buffers=4096, max_operations=1024, max_row_bytes=1 << 20),
+    "cuda": KernelLimits(max_buffers=480, max_operations=1024, max_row_bytes=1 << 20),
+    "webgpu": KernelLimits(max_buffers=8, max_operations=1024, max_row_bytes=1 << 16),
 }
 """What the fusion engine forms and the checker accepts: both read it here.
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xyntra.dialects.attributes.kernel import Kernel
+from xyntra.dialects.attributes.kernel import KernelFacts
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
 from xyntra.passes.diagnostics import PassFailure
@@ -34,6 +34,6 @@ class VerifyKernels:
 
 def _check(function: ir.Operation) -> None:
     try:
-        Kernel.of(function)
+        KernelFacts.of(function)
     except CompileError as error:
         raise PassFailure.at(function, error.message, code=error.code) from error

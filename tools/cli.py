@@ -16,6 +16,7 @@ from xyntra.errors import XyntraError
 from xyntra.tools.commands import compile as compile_command
 from xyntra.tools.commands import devices, explain
 from xyntra.tools.commands import run as run_command
+from xyntra.tools.commands.report import ReportAction
 from xyntra.version import VERSION
 
 _COMMANDS = {
@@ -60,6 +61,8 @@ def make_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
     parser = argparse.ArgumentParser(prog="xyntra", description="A kernel-fusion compiler.")
     parser.add_argument("--version", action="version", version=f"xyntra {VERSION}")
+    about = "show versions, devices and settings, for a report of a problem"
+    parser.add_argument("--report", action=ReportAction, help=about)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, command in _COMMANDS.items():
         command.add_parser(commands, name)

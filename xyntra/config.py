@@ -12,8 +12,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from .config_sources import Given, check, find_file, from_environment, from_file, named
-from .config_values import Kind, choice, flag, folder, integer, optional, pattern, seconds, size
+from .config_sources import GivenSetting, check, find_file, from_environment, from_file, named
+from .config_values import (
+    SettingKind,
+    choice,
+    flag,
+    folder,
+    integer,
+    optional,
+    pattern,
+    seconds,
+    size,
+)
 from .errors import ConfigError
 
 Precision = Literal["f32", "tf32", "f16", "bf16"]
@@ -36,7 +46,7 @@ def user_cache_dir() -> Path:
     return (given if given.is_absolute() else home / ".cache") / "xyntra"
 
 
-def _setting(kind: Kind, default: object, *, codegen: bool = False) -> Any:
+def _setting(kind: SettingKind, default: object, *, codegen: bool = False) -> Any:
     metadata = {"kind": kind, "codegen": codegen}
     if callable(default):
         return field(default_factory=default, metadata=metadata)
@@ -113,7 +123,7 @@ class Config:
 
     def __post_init__(self) -> None:
         for name, kind in KINDS.items():
-            value = check(name, Given(getattr(self, name), None), kind)
+            value = check(name, GivenSetting(getattr(self, name), None), kind)
             object.__setattr__(self, name, value)
 
     def codegen_key(self) -> tuple[tuple[str, str | int | bool | None], ...]:
@@ -125,7 +135,7 @@ class Config:
         )
 
 
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, SettingKind] = {
     entry.name: entry.metadata["kind"] for entry in dataclasses.fields(Config)
 }
 
@@ -152,7 +162,7 @@ def load_config(
     own = dict(named(given, "argument {!r}", KINDS))
     if isinstance(config, Config):
         return dataclasses.replace(config, **_checked(own))
-    layers: dict[str, Given] = {}
+    layers: dict[str, GivenSetting] = {}
     searched = config is None or isinstance(config, Mapping)
     path = find_file() if searched else _as_path(config)
     if path is not None:
@@ -163,7 +173,7 @@ def load_config(
     return Config(**_checked(layers | own))
 
 
-def _checked(layers: Mapping[str, Given]) -> dict[str, Any]:
+def _checked(layers: Mapping[str, GivenSetting]) -> dict[str, Any]:
     return {name: check(name, given, KINDS[name]) for name, given in layers.items()}
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from .config_values import Kind
+from .config_values import SettingKind
 from .errors import ConfigError
 
 FILE_NAME = "fusion.toml"
@@ -20,14 +20,14 @@ TABLE = "xyntra"
 ENV_PREFIX = "XYNTRA_"
 
 
-class Given(NamedTuple):
+class GivenSetting(NamedTuple):
     """A value, not checked yet, and where the user wrote it."""
 
     value: object
     place: str | None
 
 
-def check(name: str, given: Given, kind: Kind) -> object:
+def check(name: str, given: GivenSetting, kind: SettingKind) -> object:
     """Return the value in its final type.
 
     Raises:
@@ -52,24 +52,24 @@ def find_file(start: Path | None = None) -> Path | None:
 
 
 def named(
-    values: Mapping[str, object], label: str, kinds: Mapping[str, Kind]
-) -> Iterator[tuple[str, Given]]:
+    values: Mapping[str, object], label: str, kinds: Mapping[str, SettingKind]
+) -> Iterator[tuple[str, GivenSetting]]:
     """Yield the settings of a Python mapping; `label` formats a name into a place."""
     for name, value in values.items():
         place = label.format(name)
         _require_known(name, kinds, place)
-        yield name, Given(value, place)
+        yield name, GivenSetting(value, place)
 
 
 def from_environment(
-    environ: Mapping[str, str], kinds: Mapping[str, Kind]
-) -> Iterator[tuple[str, Given]]:
+    environ: Mapping[str, str], kinds: Mapping[str, SettingKind]
+) -> Iterator[tuple[str, GivenSetting]]:
     """Yield the settings in `XYNTRA_<NAME>` variables; empty ones count as not set."""
     names = {ENV_PREFIX + name.upper(): name for name in kinds}
     for variable in sorted(environ):
         if not variable.startswith(ENV_PREFIX):
             continue
-        given = Given(environ[variable].strip(), f"environment variable {variable}")
+        given = GivenSetting(environ[variable].strip(), f"environment variable {variable}")
         _require_known(variable, names, given.place)
         if not given.value:
             continue
@@ -78,10 +78,10 @@ def from_environment(
             value = kinds[name].parse(str(given.value))
         except ValueError:
             raise _wrong_value(name, given, kinds[name]) from None
-        yield name, Given(value, given.place)
+        yield name, GivenSetting(value, given.place)
 
 
-def from_file(path: Path, kinds: Mapping[str, Kind]) -> Iterator[tuple[str, Given]]:
+def from_file(path: Path, kinds: Mapping[str, SettingKind]) -> Iterator[tuple[str, GivenSetting]]:
     """Yield the settings in the table `[xyntra]` of a TOML file.
 
     Raises:
@@ -93,7 +93,7 @@ def from_file(path: Path, kinds: Mapping[str, Kind]) -> Iterator[tuple[str, Give
         _require_known(name, kinds, place)
         if kinds[name].is_path and isinstance(value, str) and value not in ("", "none"):
             value = path.absolute().parent / os.path.expanduser(value)
-        yield name, Given(value, place)
+        yield name, GivenSetting(value, place)
 
 
 def _read(path: Path) -> str:
@@ -106,7 +106,7 @@ def _read(path: Path) -> str:
         ) from error
 
 
-def _table(path: Path, text: str, kinds: Mapping[str, Kind]) -> dict[str, object]:
+def _table(path: Path, text: str, kinds: Mapping[str, SettingKind]) -> dict[str, object]:
     import tomllib
 
     try:
@@ -151,7 +151,7 @@ def _require_known(name: object, known: Iterable[str], place: str | None) -> Non
     raise ConfigError("config-unknown", f"unknown setting {name!r}", place=place, hint=hint)
 
 
-def _wrong_value(name: str, given: Given, kind: Kind) -> ConfigError:
+def _wrong_value(name: str, given: GivenSetting, kind: SettingKind) -> ConfigError:
     return ConfigError(
         "config-value",
         f"{name!r} must be {kind.expected}, not {given.value!r}",

@@ -32,7 +32,7 @@ def _as_is(text: str) -> object:
 
 
 @dataclass(frozen=True)
-class Kind:
+class SettingKind:
     """One kind of value.
 
     Attributes:
@@ -48,7 +48,7 @@ class Kind:
     is_path: bool = False
 
 
-def choice(*values: str, expected: str = "") -> Kind:
+def choice(*values: str, expected: str = "") -> SettingKind:
     """Return the kind of one word out of `values`; `expected` says which, where not all do."""
 
     def check(value: object) -> object:
@@ -56,10 +56,10 @@ def choice(*values: str, expected: str = "") -> Kind:
             raise ValueError
         return value
 
-    return Kind(expected or "one of " + ", ".join(values), check)
+    return SettingKind(expected or "one of " + ", ".join(values), check)
 
 
-def pattern(expected: str, regex: str) -> Kind:
+def pattern(expected: str, regex: str) -> SettingKind:
     """Return the kind of text that matches `regex` as a whole."""
 
     def check(value: object) -> object:
@@ -67,10 +67,10 @@ def pattern(expected: str, regex: str) -> Kind:
             raise ValueError
         return value
 
-    return Kind(expected, check)
+    return SettingKind(expected, check)
 
 
-def flag() -> Kind:
+def flag() -> SettingKind:
     """Return the kind of a bool; the environment may say 1, true, yes, on and their opposites."""
 
     def check(value: object) -> object:
@@ -83,10 +83,10 @@ def flag() -> Kind:
             raise ValueError
         return _WORDS[text.lower()]
 
-    return Kind("true or false", check, parse)
+    return SettingKind("true or false", check, parse)
 
 
-def integer(low: int, high: int | None = None) -> Kind:
+def integer(low: int, high: int | None = None) -> SettingKind:
     """Return the kind of a whole number from `low` to `high`, both included."""
 
     def check(value: object) -> object:
@@ -96,10 +96,10 @@ def integer(low: int, high: int | None = None) -> Kind:
         return number
 
     limits = f"of {low} or more" if high is None else f"from {low} to {high}"
-    return Kind(f"a whole number {limits}", check, int)
+    return SettingKind(f"a whole number {limits}", check, int)
 
 
-def seconds() -> Kind:
+def seconds() -> SettingKind:
     """Return the kind of a finite, positive time in seconds (float)."""
 
     def check(value: object) -> object:
@@ -109,10 +109,10 @@ def seconds() -> Kind:
             raise ValueError
         return float(value)
 
-    return Kind("a number of seconds above 0", check, float)
+    return SettingKind("a number of seconds above 0", check, float)
 
 
-def size() -> Kind:
+def size() -> SettingKind:
     """Return the kind of a positive number of bytes: 4096, "512 MB" (10^6), "4GiB" (2^30)."""
 
     def check(value: object) -> object:
@@ -121,10 +121,10 @@ def size() -> Kind:
             raise ValueError
         return count
 
-    return Kind('a number of bytes such as 4096 or "4GiB"', check)
+    return SettingKind('a number of bytes such as 4096 or "4GiB"', check)
 
 
-def folder() -> Kind:
+def folder() -> SettingKind:
     """Return the kind of a folder's path (pathlib.Path, absolute, `~` expanded)."""
 
     def check(value: object) -> object:
@@ -135,10 +135,10 @@ def folder() -> Kind:
             raise ValueError
         return Path(os.path.abspath(os.path.expanduser(text)))
 
-    return Kind("the path of a folder", check, is_path=True)
+    return SettingKind("the path of a folder", check, is_path=True)
 
 
-def optional(kind: Kind) -> Kind:
+def optional(kind: SettingKind) -> SettingKind:
     """Return the kind that also takes None, written `none` in the environment and in files."""
 
     def check(value: object) -> object:
@@ -147,7 +147,7 @@ def optional(kind: Kind) -> Kind:
     def parse(text: str) -> object:
         return None if text.lower() == "none" else kind.parse(text)
 
-    return Kind(f"{kind.expected}, or none", check, parse, is_path=kind.is_path)
+    return SettingKind(f"{kind.expected}, or none", check, parse, is_path=kind.is_path)
 
 
 def _index(value: object) -> int:

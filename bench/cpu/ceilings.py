@@ -18,7 +18,7 @@ from functools import lru_cache
 
 from xyntra.targets.cpu.codegen import compile_object
 from xyntra.targets.cpu.device import host_device
-from xyntra.targets.cpu.loader import Library
+from xyntra.targets.cpu.loader import ObjectLibrary
 from xyntra.targets.cpu.memory import address_of, allocate
 
 __all__ = ["BEYOND_CACHES", "copy_bandwidth", "fma_peak"]
@@ -110,9 +110,9 @@ def _function(name: str) -> Callable[..., object]:
 
 
 @lru_cache(maxsize=1)
-def _library() -> Library:
+def _library() -> ObjectLibrary:
     sources = {"fma": _fma_source(), "memcpy_loop": _MEMCPY, "stream_loop": _stream_source()}
-    return Library({name: compile_object(source) for name, source in sources.items()})
+    return ObjectLibrary({name: compile_object(source) for name, source in sources.items()})
 
 
 def _fma_source() -> str:

@@ -9,19 +9,19 @@ from xyntra.dialects.base import Xyntra, ir
 from xyntra.dialects.kinds import KINDS, Kind
 from xyntra.errors import CompileError
 
-__all__ = ["Kernel", "KernelAttr"]
+__all__ = ["KernelAttr", "KernelFacts"]
 
 _NAME = "xyntra.kernel"
 
 
 class KernelAttr(Xyntra.Attribute, name="kernel"):
-    """Holds the dictionary; `Kernel` gives its entries their meaning and checks them."""
+    """Holds the dictionary; `KernelFacts` gives its entries their meaning and checks them."""
 
     fields: ir.DictAttr
 
 
 @dataclass(frozen=True)
-class Kernel:
+class KernelFacts:
     """What is known of a kernel function.
 
     Raises:
@@ -45,7 +45,7 @@ class Kernel:
         function.attributes[_NAME] = self.to_attribute()
 
     @classmethod
-    def of(cls, function: ir.Operation) -> "Kernel | None":
+    def of(cls, function: ir.Operation) -> "KernelFacts | None":
         """Return what `function` is marked with, or None where it is no kernel.
 
         Raises:
@@ -56,7 +56,7 @@ class Kernel:
         return cls.from_attribute(function.attributes[_NAME])
 
     @classmethod
-    def from_attribute(cls, attribute: ir.Attribute) -> "Kernel":
+    def from_attribute(cls, attribute: ir.Attribute) -> "KernelFacts":
         """Return what `attribute` holds.
 
         Raises:

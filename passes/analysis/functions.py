@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xyntra.dialects import Kernel
+from xyntra.dialects import KernelFacts
 from xyntra.dialects.mlir import ir
 
 
@@ -13,7 +13,7 @@ def functions(module: ir.Operation) -> Iterator[ir.Operation]:
     """Functions of `module` that have a body and are no kernels."""
     for view in list(module.regions[0].blocks[0].operations):
         op = view.operation
-        if op.name == "func.func" and len(op.regions[0].blocks) and Kernel.of(op) is None:
+        if op.name == "func.func" and len(op.regions[0].blocks) and KernelFacts.of(op) is None:
             yield op
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.generalize.rewriter import (
-    Output,
+    GenericOutput,
     Rewriter,
     captured_scalars,
     element_of,
@@ -16,7 +16,7 @@ from xyntra.passes.generalize.rewriter import (
     is_scalar,
     is_static,
 )
-from xyntra.passes.generalize.structured import Structured, rewrite_structured
+from xyntra.passes.generalize.structured import StructuredOperation, rewrite_structured
 
 __all__ = ["generalize_elementwise", "is_elementwise", "rewrite_elementwise"]
 
@@ -55,7 +55,7 @@ def rewrite_elementwise(rewriter: Rewriter, op: ir.Operation) -> None:
     results = rewriter.generic(
         op,
         [(operand, identity) for operand in op.operands],
-        [Output(shape, element, identity) for element in elements],
+        [GenericOutput(shape, element, identity) for element in elements],
         ["parallel"] * rank,
         body,
     )
@@ -77,7 +77,7 @@ def generalize_elementwise(block: ir.Block) -> None:
     for op in [view.operation for view in block.operations]:
         if not len(op.results) or not all(map(_is_stored, _types(op))):
             continue
-        structured = Structured.of(op)
+        structured = StructuredOperation.of(op)
         if structured is None and not is_elementwise(op):
             continue
         if not is_static(op.results[0].type):

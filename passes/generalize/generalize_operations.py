@@ -15,7 +15,7 @@ from xyntra.passes.generalize.interface import hold_arguments, hold_results
 from xyntra.passes.generalize.library import LIBRARY_RULES
 from xyntra.passes.generalize.refusals import Refusal, refused, why_not
 from xyntra.passes.generalize.rewriter import Rewriter
-from xyntra.passes.generalize.structured import Structured, rewrite_structured
+from xyntra.passes.generalize.structured import StructuredOperation, rewrite_structured
 from xyntra.passes.generalize.tensors import TENSOR_RULES
 from xyntra.passes.registry import register_pass
 
@@ -74,7 +74,7 @@ def _rewrite(rewriter: Rewriter, op: ir.Operation) -> Refusal | None:
     refusal = why_not(op)
     if refusal is not None:
         return refusal
-    structured = Structured.of(op)
+    structured = StructuredOperation.of(op)
     if structured is not None:
         rewrite_structured(rewriter, structured)
     elif is_elementwise(op):

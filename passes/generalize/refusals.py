@@ -13,7 +13,7 @@ from xyntra.errors import UnsupportedError
 from xyntra.passes.diagnostics import Diagnostic
 from xyntra.passes.generalize.elementwise import is_elementwise
 from xyntra.passes.generalize.library import has_library_rule
-from xyntra.passes.generalize.structured import Structured
+from xyntra.passes.generalize.structured import StructuredOperation
 from xyntra.passes.generalize.tensors import TENSOR_RULES
 
 __all__ = ["Refusal", "refused", "why_not"]
@@ -48,7 +48,7 @@ def why_not(op: ir.Operation) -> Refusal | None:
     if not _is_known(op):
         message = f"'{op.name}' is not compiled"
         return Refusal(op, "mlir-operation", message, _hint(op))
-    structured = Structured.of(op)
+    structured = StructuredOperation.of(op)
     if structured is not None and structured.writes_unread_part:
         message = f"'{op.name}' writes a part of its result and reads nothing of the rest"
         hint = "write the part with tensor.insert_slice, or let the body read what was there"
@@ -92,7 +92,7 @@ def _is_known(op: ir.Operation) -> bool:
         or name in TENSOR_RULES
         or has_library_rule(op)
         or is_elementwise(op)
-        or Structured.of(op) is not None
+        or StructuredOperation.of(op) is not None
     )
 
 

@@ -18,7 +18,7 @@ from xyntra.passes.analysis.walking import nested_operations
 
 __all__ = [
     "Body",
-    "Output",
+    "GenericOutput",
     "Rewriter",
     "captured_scalars",
     "element_of",
@@ -45,7 +45,7 @@ def is_scalar(type_: ir.Type) -> bool:
 
 
 @dataclass(frozen=True)
-class Output:
+class GenericOutput:
     """A result of a generic.
 
     Attributes:
@@ -99,7 +99,7 @@ class Rewriter:
         if scalar in self.stored:
             return self.stored[scalar]
         identity = ir.AffineMap.get_identity(0, op.context)
-        outputs = [Output([], scalar.type, identity)]
+        outputs = [GenericOutput([], scalar.type, identity)]
         return self.generic(op, [(scalar, identity)], outputs, [], lambda found: found[:1])[0]
 
     def finish(self) -> None:
@@ -132,7 +132,7 @@ class Rewriter:
         self,
         op: ir.Operation,
         inputs: Sequence[tuple[ir.Value, ir.AffineMap]],
-        outputs: Sequence[Output],
+        outputs: Sequence[GenericOutput],
         iterators: Sequence[Iterator],
         body: Body,
     ) -> list[ir.Value]:
@@ -174,7 +174,7 @@ class Rewriter:
             ir.Operation.create("linalg.yield", operands=results)
         return list(generic.results)
 
-    def _initial(self, builder: TensorBuilder, output: Output) -> ir.Value:
+    def _initial(self, builder: TensorBuilder, output: GenericOutput) -> ir.Value:
         if output.initial is not None:
             return self.holder(output.initial)
         element = stored_type(output.element)
@@ -209,7 +209,7 @@ def is_inlined(value: ir.Value, iterators: Sequence[Iterator] = ()) -> bool:
 def _elements(
     block: ir.Block,
     inputs: Sequence[ir.Value],
-    outputs: Sequence[Output],
+    outputs: Sequence[GenericOutput],
     iterators: Sequence[Iterator],
 ) -> list[ir.Value]:
     """What a body is given for each input and output, emitted at the current insertion point."""

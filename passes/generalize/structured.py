@@ -13,8 +13,8 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.owners import owner_of
 from xyntra.passes.analysis.walking import nested_operations
 from xyntra.passes.generalize.rewriter import (
+    GenericOutput,
     Iterator,
-    Output,
     Rewriter,
     captured_scalars,
     is_inlined,
@@ -23,18 +23,18 @@ from xyntra.passes.generalize.rewriter import (
     stored_type,
 )
 
-__all__ = ["Structured", "rewrite_structured"]
+__all__ = ["StructuredOperation", "rewrite_structured"]
 
 
 @dataclass(frozen=True)
-class Structured:
+class StructuredOperation:
     """A structured operation of linalg on tensors and scalars, and the map of every operand."""
 
     op: ir.Operation
     maps: tuple[ir.AffineMap, ...]
 
     @classmethod
-    def of(cls, op: ir.Operation) -> Structured | None:
+    def of(cls, op: ir.Operation) -> StructuredOperation | None:
         """`op` as such; None where it is none, or works on memory."""
         found = get_indexing_maps(op) if op.name.startswith("linalg.") else None
         if found is None or not len(op.results):
@@ -92,7 +92,7 @@ def _dimensions(map_: ir.AffineMap) -> list[ir.AffineDimExpr]:
     return [ir.AffineDimExpr(e) for e in map_.results if isinstance(e, ir.AffineDimExpr)]
 
 
-def rewrite_structured(rewriter: Rewriter, found: Structured) -> None:
+def rewrite_structured(rewriter: Rewriter, found: StructuredOperation) -> None:
     """Replace an operation, on tensors of static shape and scalars, by a generic.
 
     A result whose running value is not read gets a destination without contents, and the running
@@ -126,13 +126,13 @@ def rewrite_structured(rewriter: Rewriter, found: Structured) -> None:
 
     types = [ir.RankedTensorType(result.type) for result in op.results]
     outputs = [
-        Output(list(type_.shape), type_.element_type, map_, value)
+        GenericOutput(list(type_.shape), type_.element_type, map_, value)
         for type_, map_, value in zip(types, maps[inputs:], initial, strict=True)
     ]
     rewriter.replace(op, rewriter.generic(op, read, outputs, found.iterators, body))
 
 
-def _initial_values(found: Structured) -> list[ir.Value | None]:
+def _initial_values(found: StructuredOperation) -> list[ir.Value | None]:
     """What results start from; None where nothing reads that, or where it may be an input."""
     given = list(found.op.operands)[found.inputs :]
     if found.is_pointwise:
@@ -150,7 +150,7 @@ def _covers(map_: ir.AffineMap) -> bool:
     return len(loops) == len(map_.results) == len(set(loops))
 
 
-def _is_plain(found: Structured, initial: Sequence[ir.Value | None]) -> bool:
+def _is_plain(found: StructuredOperation, initial: Sequence[ir.Value | None]) -> bool:
     """Whether a generic reads tensors that are stored as they are, and starts from nothing else."""
     inputs = found.inputs
     operands = list(found.op.operands)
@@ -169,7 +169,7 @@ def _element(tensor: ir.Value) -> ir.Type:
     return ir.RankedTensorType(tensor.type).element_type
 
 
-def _order_of_writing(found: Structured) -> list[int]:
+def _order_of_writing(found: StructuredOperation) -> list[int]:
     """The loops in the order of a result's dimensions; empty where they are in that order."""
     if not found.is_pointwise:
         return []

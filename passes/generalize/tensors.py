@@ -19,7 +19,7 @@ from xyntra.passes.generalize.positions import (
     static_and_dynamic,
 )
 from xyntra.passes.generalize.rewriter import (
-    Output,
+    GenericOutput,
     Rewriter,
     captured_scalars,
     move_body,
@@ -57,7 +57,7 @@ def _everywhere(
     return rewriter.generic(
         op,
         [(value, identity) for value in inputs],
-        [Output(shape, _element(result), identity)],
+        [GenericOutput(shape, _element(result), identity)],
         ["parallel"] * len(shape),
         body,
     )[0]
@@ -146,7 +146,7 @@ def _extract(rewriter: Rewriter, op: ir.Operation) -> None:
     def body(elements: list[ir.Value]) -> Sequence[ir.Value]:
         return [element_at(rewriter, source, elements[: len(indices)])]
 
-    outputs = [Output([], op.results[0].type, identity)]
+    outputs = [GenericOutput([], op.results[0].type, identity)]
     inputs = [(index, identity) for index in indices]
     rewriter.replace(op, rewriter.generic(op, inputs, outputs, [], body))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from xyntra.dialects import Kernel
+from xyntra.dialects import KernelFacts
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.analysis.walking import nested_operations
@@ -114,9 +114,9 @@ def _reclassify(op: ir.Operation) -> None:
     kernel = around.operation
     if kernel.name == "xyntra.fused" and kernel.attributes["kind"].value == "data":
         kernel.attributes["kind"] = ir.StringAttr.get("elementwise", op.context)
-    elif kernel.name == "func.func" and Kernel.of(kernel) == Kernel("data"):
+    elif kernel.name == "func.func" and KernelFacts.of(kernel) == KernelFacts("data"):
         with op.context, op.location:
-            Kernel("elementwise").mark(kernel)
+            KernelFacts("elementwise").mark(kernel)
 
 
 def _index(number: int) -> ir.Value:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
-from xyntra.dialects import Kernel
+from xyntra.dialects import KernelFacts
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.kinds import KINDS
 from xyntra.dialects.mlir import ir
@@ -53,7 +53,11 @@ class CheckOperations:
         """
         checked: dict[ir.Type, str | None] = {}
         for op in nested_operations(module):
-            if op.name == "func.func" and Kernel.of(op) is None and len(op.regions[0].blocks) > 1:
+            if (
+                op.name == "func.func"
+                and KernelFacts.of(op) is None
+                and len(op.regions[0].blocks) > 1
+            ):
                 return  # has branches, and is refused for them when its calls are planned
             _check_operation(op)
             for value in _values(op):
@@ -124,7 +128,7 @@ def _check_function(op: ir.Operation) -> None:
     if not _NAME.fullmatch(name):
         raise unsupported(op, "functions have names of letters, digits and _")
     # A kernel's name becomes a symbol: one such as "memcpy" would take the library's place.
-    if Kernel.of(op) is not None and not name.startswith(tuple(f"{kind}_" for kind in KINDS)):
+    if KernelFacts.of(op) is not None and not name.startswith(tuple(f"{kind}_" for kind in KINDS)):
         raise unsupported(op, f"names of kernels begin with a kind, as in 'row_{name}'")
     for of, known in VALUE_ATTRIBUTES.items():
         for dictionary in ir.ArrayAttr(op.attributes[of]) if of in op.attributes else ():
@@ -135,7 +139,7 @@ def _check_function(op: ir.Operation) -> None:
 
 def _check_call(op: ir.Operation) -> None:
     caller = op.parent
-    if caller.name != "func.func" or Kernel.of(caller) is not None:
+    if caller.name != "func.func" or KernelFacts.of(caller) is not None:
         raise unsupported(op, "only the function that is compiled calls kernels")
 
 

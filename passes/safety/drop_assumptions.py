@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xyntra.dialects import Kernel
+from xyntra.dialects import KernelFacts
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.walking import nested_operations
 from xyntra.passes.fusion.weights.known_at_load import CONSTANT, KnownAtLoad
@@ -90,7 +90,7 @@ def _drop_constants(module: ir.Operation) -> None:
     kernels = {
         ir.StringAttr(op.attributes["sym_name"]).value: op
         for op in functions
-        if op.name == "func.func" and Kernel.of(op) is not None
+        if op.name == "func.func" and KernelFacts.of(op) is not None
     }
     marked = {name: marks for name, op in kernels.items() if (marks := _marks(op))}
     if not marked:

@@ -9,7 +9,7 @@ from itertools import combinations, pairwise
 from math import prod
 from typing import ClassVar
 
-from xyntra.dialects import Kernel
+from xyntra.dialects import KernelFacts
 from xyntra.dialects.builder import TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
@@ -43,7 +43,7 @@ class InitializeTensors:
         held = [op for op in found if 0 not in ir.RankedTensorType(op.results[0].type).shape]
         read = [op for op in held if not all(_overwrites(use) for use in op.results[0].uses)]
         has_kernels = any(
-            view.operation.name == "func.func" and Kernel.of(view.operation) is not None
+            view.operation.name == "func.func" and KernelFacts.of(view.operation) is not None
             for view in module.regions[0].blocks[0].operations
         )
         for op in read:
@@ -55,7 +55,7 @@ class InitializeTensors:
 
 def _is_caller(op: ir.Operation) -> bool:
     """Tell whether `op` is the function that calls kernels: it computes nothing by itself."""
-    return op.name == "func.func" and Kernel.of(op) is None
+    return op.name == "func.func" and KernelFacts.of(op) is None
 
 
 def _filled(op: ir.Operation) -> ir.Value:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xyntra.dialects import Kernel
+from xyntra.dialects import KernelFacts
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.functions import functions
 from xyntra.passes.fusion.graph.access import Loops, Shape, loops_of
 from xyntra.passes.fusion.graph.block_graph import VIEWS, is_source
-from xyntra.passes.fusion.graph.nodes import Tensors
+from xyntra.passes.fusion.graph.nodes import TensorTypes
 from xyntra.passes.registry import register_pass
 
 INPLACE = "xyntra.inplace"
@@ -35,7 +35,7 @@ class ReuseBuffers:
     def run(self, module: ir.Operation) -> None:
         """Rewrite every call in `module`."""
         kernels = _kernels(module)
-        tensors = Tensors()
+        tensors = TensorTypes()
         candidates = {name: _pointwise_pairs(op, tensors) for name, op in kernels.items()}
         variants = _Variants(kernels)
         called = set()
@@ -55,7 +55,9 @@ def _kernels(module: ir.Operation) -> dict[str, ir.Operation]:
     return {
         ir.StringAttr(op.attributes["sym_name"]).value: op
         for op in operations
-        if op.name == "func.func" and Kernel.of(op) is not None and INPLACE not in op.attributes
+        if op.name == "func.func"
+        and KernelFacts.of(op) is not None
+        and INPLACE not in op.attributes
     }
 
 
@@ -107,7 +109,7 @@ def _is_input(value: ir.Value) -> bool:
     return "xyntra.parameter" not in attributes
 
 
-def _pointwise_pairs(kernel: ir.Operation, tensors: Tensors) -> Pairs:
+def _pointwise_pairs(kernel: ir.Operation, tensors: TensorTypes) -> Pairs:
     """All (result, argument) of equal type that one loop nest reads and writes point by point."""
     block = kernel.regions[0].blocks[0]
     if not _is_one_space(block, tensors):
@@ -127,7 +129,7 @@ def _pointwise_pairs(kernel: ir.Operation, tensors: Tensors) -> Pairs:
     )
 
 
-def _is_one_space(block: ir.Block, tensors: Tensors) -> bool:
+def _is_one_space(block: ir.Block, tensors: TensorTypes) -> bool:
     """Whether all operations before the return are elementwise over one space."""
     spaces: set[Shape] = set()
     for view in block.operations:
@@ -141,7 +143,7 @@ def _is_one_space(block: ir.Block, tensors: Tensors) -> bool:
     return len(spaces) == 1
 
 
-def _is_elementwise(op: ir.Operation, tensors: Tensors) -> bool:
+def _is_elementwise(op: ir.Operation, tensors: TensorTypes) -> bool:
     """Whether `op` is a `linalg.generic` that computes every element from inputs alone."""
     if op.name != "linalg.generic":
         return False
@@ -153,7 +155,7 @@ def _is_elementwise(op: ir.Operation, tensors: Tensors) -> bool:
     return all(next(iter(arguments[number].uses), None) is None for number in outputs)
 
 
-def _is_pointwise(use: ir.OpOperand, tensors: Tensors) -> bool:
+def _is_pointwise(use: ir.OpOperand, tensors: TensorTypes) -> bool:
     reader = use.owner.operation
     if reader.name != "linalg.generic":
         return False

@@ -19,7 +19,7 @@ from xyntra.passes.fusion.weights.weights import StaticValues
 from xyntra.passes.views.computed_reads import user_in
 from xyntra.passes.views.layout import Layout
 from xyntra.passes.views.sliding_windows import (
-    Window,
+    SlidingWindow,
     has_dense_taps,
     interleaves_phases,
     moves_in_steps,
@@ -228,7 +228,7 @@ class ChannelOrders:
             return False
         return len(value.type.shape) >= 3 and self.ties.can_write(value.owner.operation)
 
-    def _window_gain(self, op: ir.Operation, window: Window, value: ir.Value) -> float:
+    def _window_gain(self, op: ir.Operation, window: SlidingWindow, value: ir.Value) -> float:
         if value not in (op.operands[0], op.results[0]):
             return 0.0
         shape = tuple(value.type.shape)
@@ -264,7 +264,7 @@ class ChannelOrders:
         each = self.rates.taps[moves_in_steps(op, self.interned)]
         return float(each * taps * prod(op.results[0].type.shape))
 
-    def _share(self, op: ir.Operation, window: Window) -> float:
+    def _share(self, op: ir.Operation, window: SlidingWindow) -> float:
         """What part of its time a convolution gains from each of its two tensors."""
         if self._suits_winograd(op, window):
             return self.rates.winograd
@@ -277,7 +277,7 @@ class ChannelOrders:
             return self.rates.line
         return self.rates.steps if moves_in_steps(op, self.interned) else self.rates.gain
 
-    def _loads_gain(self, op: ir.Operation, window: Window, steps: int) -> float:
+    def _loads_gain(self, op: ir.Operation, window: SlidingWindow, steps: int) -> float:
         """Nanoseconds for loads of single elements that are copies where channels are innermost."""
         read, weights = self.interned.maps_of(op).items[:2]
         reductions = self.interned.reductions_of(op)
@@ -298,7 +298,7 @@ class ChannelOrders:
         loads: int = rows * steps * -(-columns // _TILE_COLUMNS)
         return max(0.0, loads * _LOAD_NS - _LAUNCH_NS)
 
-    def _suits_winograd(self, op: ir.Operation, window: Window) -> bool:
+    def _suits_winograd(self, op: ir.Operation, window: SlidingWindow) -> bool:
         if op.operands[1] not in self.static:
             return False
         read, written = (value.type.shape for value in (op.operands[0], op.results[0]))

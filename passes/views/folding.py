@@ -20,7 +20,7 @@ from xyntra.passes.views.resampling import fold_resampling
 from xyntra.passes.views.slicing import Spans, slice_of_base
 from xyntra.passes.views.sliding_windows import mixes_channels_last, writes_channel_vectors
 from xyntra.passes.views.structured import Interned, Map, Structured, identity
-from xyntra.passes.views.tensors import Tensors, retyped
+from xyntra.passes.views.tensors import MadeOperations, retyped
 from xyntra.passes.views.wants import ANY_ORDER, RESHAPES, Order, Wants, keeps_rows
 
 _CHAIN = 8  # operations that follow a convolution, and are looked at
@@ -50,7 +50,7 @@ class Folding:
         self.block = block
         self.target = target
         self.interned = Interned()
-        self.tensors = Tensors()
+        self.tensors = MadeOperations()
         self.views: dict[ir.Value, View] = {}
         self.passed: list[ir.Operation] = []
         self.moves: dict[ir.Operation, Sources] = {}

@@ -17,7 +17,7 @@ Run = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Joined:
+class JoinedLoops:
     """A map after loops were joined, and the shape that its tensor must have."""
 
     map_: Map
@@ -97,7 +97,7 @@ class JoinedNest:
     """
 
     kept: tuple[int, ...]
-    operands: tuple[Joined, ...]
+    operands: tuple[JoinedLoops, ...]
 
 
 @lru_cache(maxsize=4096)
@@ -118,7 +118,7 @@ def joined_nest(nest: LoopNest, runs: tuple[Run, ...]) -> JoinedNest:
             items.append(None if loop is None else names[loop])
             sizes.append(prod(shape[position:end]))
             position = end
-        operands.append(Joined(tuple(items), tuple(sizes)))
+        operands.append(JoinedLoops(tuple(items), tuple(sizes)))
     return JoinedNest(tuple(kept), tuple(operands))
 
 

@@ -14,7 +14,7 @@ from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.passes.views.slicing import Spans, slice_of_insertion, slice_of_reshape
 from xyntra.passes.views.structured import Interned, Item, Structured, body_uses
-from xyntra.passes.views.tensors import Tensors, retyped
+from xyntra.passes.views.tensors import MadeOperations, retyped
 from xyntra.passes.views.wants import RESHAPES
 
 _NORMS = frozenset({"xyntra.layer_norm", "xyntra.rms_norm"})
@@ -147,7 +147,7 @@ class Narrowing:
         if op.name == "linalg.generic":
             last = len(op.operands) - 1
             # Of its own for each operation: the order of the block is walked backwards.
-            tensors = Tensors()
+            tensors = MadeOperations()
             made = tensors.destination(op.operands[last], shape, op)
             if made is None:
                 return False
@@ -184,7 +184,7 @@ class Narrowing:
         """Let the readers of the slice `op` read `value`."""
         shape = tuple(op.results[0].type.shape)
         source = op.operands[0]
-        op.results[0].replace_all_uses_with(Tensors().reshape(value, shape, op))
+        op.results[0].replace_all_uses_with(MadeOperations().reshape(value, shape, op))
         self.dead[op] = None
         views = [source]
         while views:

@@ -16,7 +16,7 @@ from xyntra.passes.views.computed_reads import (
 from xyntra.passes.views.layout import Layout
 from xyntra.passes.views.placing import is_destination, permute
 from xyntra.passes.views.structured import Interned, Item, Map, affine_map, identity
-from xyntra.passes.views.tensors import Tensors, retyped
+from xyntra.passes.views.tensors import MadeOperations, retyped
 from xyntra.passes.views.ties import RESHAPES, Ties
 
 
@@ -33,7 +33,7 @@ class Reordering:
         self.orders = orders
         self.interned = Interned()
         self.ties = Ties(block, self.interned)
-        self.tensors = Tensors()
+        self.tensors = MadeOperations()
         self.shapes = {value: tuple(value.type.shape) for value in orders}
         self.stored: dict[ir.Value, ir.Value] = {}
         self.passed: list[ir.Operation] = []

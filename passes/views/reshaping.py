@@ -24,7 +24,7 @@ from xyntra.passes.views.loop_runs import (
     runs_of,
 )
 from xyntra.passes.views.structured import Interned, Structured, body_uses
-from xyntra.passes.views.tensors import Tensors, retyped
+from xyntra.passes.views.tensors import MadeOperations, retyped
 from xyntra.passes.views.wants import RESHAPES
 
 _SOFTMAX = frozenset({"xyntra.softmax", "xyntra.log_softmax"})
@@ -39,7 +39,7 @@ class Reshaping:
     def __init__(self, block: ir.Block) -> None:
         self.block = block
         self.interned = Interned()
-        self.tensors = Tensors()
+        self.tensors = MadeOperations()
         self.roots: dict[ir.Value, ir.Value] = {}
         self.shapes: dict[ir.Value, Shape] = {}
         self.passed: list[ir.Operation] = []

@@ -45,7 +45,7 @@ class Spans:
 
 
 @dataclass(frozen=True)
-class Cut:
+class ViewSlice:
     """A slice of a view: the viewed tensor's shape, what to take of it, and the view of that."""
 
     base: tuple[int, ...]
@@ -55,7 +55,7 @@ class Cut:
 
 def slice_of_base(
     layout: Layout, base: Sequence[int], spans: Spans, shape: Sequence[int]
-) -> Cut | None:
+) -> ViewSlice | None:
     """The part of a tensor of shape `base` that is the slice `spans`, of `shape`, of a view of it.
 
     None where a dimension of the view that is cut has several strides.
@@ -66,7 +66,7 @@ def slice_of_base(
         part = _part(layout, candidate, spans)
         if part is not None:
             rest = layout.after_cut(candidate, part.sizes).reshaped(shape)
-            return None if rest is None else Cut(candidate, part, rest)
+            return None if rest is None else ViewSlice(candidate, part, rest)
     return None
 
 

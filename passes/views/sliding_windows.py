@@ -10,7 +10,7 @@ from xyntra.passes.views.structured import Interned, Item, Map, body_uses, loops
 
 
 @dataclass(frozen=True)
-class Window:
+class SlidingWindow:
     """A convolution or pooling over [N, channels, spatial dimensions].
 
     Attributes:
@@ -24,7 +24,7 @@ class Window:
     mixes: bool
 
 
-def window_of(op: ir.Operation, interned: Interned) -> Window | None:
+def window_of(op: ir.Operation, interned: Interned) -> SlidingWindow | None:
     """What `op`, a linalg.generic with reductions, is; None if it is no window over channels."""
     maps = interned.maps_of(op).items
     if len(maps) != 3 or len(op.results) != 1 or body_uses(op, "linalg.index"):
@@ -37,7 +37,7 @@ def window_of(op: ir.Operation, interned: Interned) -> Window | None:
     if read[0] != batch or batch in weight_loops:
         return None
     if not list(op.regions[0].blocks[0].arguments[1].uses):
-        return Window(1, 1, mixes=False) if _slides(read, written) else None
+        return SlidingWindow(1, 1, mixes=False) if _slides(read, written) else None
     spatial = {item for item in written[1:] if item not in weight_loops} & _loops(read)
     inputs, outputs = _before(read, spatial), _before(written, spatial)
     if inputs < 1 or outputs < 1:
@@ -49,7 +49,7 @@ def window_of(op: ir.Operation, interned: Interned) -> Window | None:
     mixes = any(isinstance(item, int) and reductions[item] for item in channels)
     if not mixes and channels != written[1 : 1 + outputs]:
         return None
-    return Window(inputs, outputs, mixes)
+    return SlidingWindow(inputs, outputs, mixes)
 
 
 def _slides(read: Map, written: Map) -> bool:

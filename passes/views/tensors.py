@@ -13,7 +13,7 @@ from xyntra.passes.views.layout import Layout, reading_of_strides
 from xyntra.passes.views.slicing import Spans
 from xyntra.passes.views.structured import affine_map, body_uses, identity, reads_output
 
-__all__ = ["Tensors", "retyped"]
+__all__ = ["MadeOperations", "retyped"]
 
 
 def retyped(type_: ir.RankedTensorType, shape: Sequence[int]) -> ir.RankedTensorType:
@@ -21,7 +21,7 @@ def retyped(type_: ir.RankedTensorType, shape: Sequence[int]) -> ir.RankedTensor
     return ir.RankedTensorType.get(shape, type_.element_type, type_.encoding)
 
 
-class Tensors:
+class MadeOperations:
     """Operations made so far; later requests are answered with them.
 
     Requests must come in the order of the block, each for a place where its operands are defined.

@@ -6,7 +6,7 @@ from __future__ import annotations
 from xyntra.dialects.mlir import ir
 from xyntra.passes.views.computed_reads import extracts_in, own_loops
 from xyntra.passes.views.placing import PLACING, is_destination, placed
-from xyntra.passes.views.sliding_windows import Window, window_of
+from xyntra.passes.views.sliding_windows import SlidingWindow, window_of
 from xyntra.passes.views.structured import Interned, body_uses, identity, is_aligned
 from xyntra.passes.views.wants import RESHAPES
 
@@ -21,10 +21,10 @@ class Ties:
     def __init__(self, block: ir.Block, interned: Interned) -> None:
         self._block = block
         self._interned = interned
-        self._windows: dict[ir.Operation, Window | None] = {}
+        self._windows: dict[ir.Operation, SlidingWindow | None] = {}
         self._tied: dict[ir.Operation, list[ir.Value]] = {}
 
-    def window(self, op: ir.Operation) -> Window | None:
+    def window(self, op: ir.Operation) -> SlidingWindow | None:
         """What `op` is, if it is a convolution or pooling."""
         if op.name != "linalg.generic":
             return None

@@ -15,7 +15,7 @@ from xyntra.dialects import make_context
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.passes.lower.cpu import lower_kernel
 from xyntra.targets.cpu.codegen import compile_object
-from xyntra.targets.cpu.loader import Library
+from xyntra.targets.cpu.loader import ObjectLibrary
 from xyntra.targets.cpu.pool import team
 
 Build = Callable[..., "Tensor | Sequence[Tensor]"]
@@ -66,7 +66,7 @@ def evaluate(build: Build, *arrays: np.ndarray) -> list[np.ndarray]:
     module, results = build_module(build, *arrays)
     outputs = [np.empty(tensor.shape, np.dtype(tensor.dtype)) for tensor in results]
     kernel = lower_kernel(module)
-    library = Library({"main": compile_object(kernel.llvm_ir, opt_level=0)})
+    library = ObjectLibrary({"main": compile_object(kernel.llvm_ir, opt_level=0)})
     scratch = np.empty(kernel.scratch_bytes + kernel.private_bytes + _ALIGNMENT, np.uint8)
     used = [*(np.ascontiguousarray(array) for array in arrays), *outputs, scratch]
     pointers = [array.ctypes.data for array in used]

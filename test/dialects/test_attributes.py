@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from xyntra.dialects import KINDS, Kernel, Kind, Schedule, make_context
+from xyntra.dialects import KINDS, KernelFacts, Kind, Schedule, make_context
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
 
@@ -76,10 +76,10 @@ def test_choices_that_no_emitter_has(choices: dict[str, Any]) -> None:
 def test_kernel_round_trip(kind: Kind) -> None:
     module = ir.Module.parse("func.func private @f()")
     function = module.body.operations[0].operation
-    assert Kernel.of(function) is None
-    Kernel(kind).mark(function)
+    assert KernelFacts.of(function) is None
+    KernelFacts(kind).mark(function)
     assert str(function.attributes["xyntra.kernel"]) == f'#xyntra.kernel<{{kind = "{kind}"}}>'
-    assert Kernel.of(function) == Kernel(kind)
+    assert KernelFacts.of(function) == KernelFacts(kind)
 
 
 def test_schedule_of_a_function() -> None:
@@ -92,5 +92,5 @@ def test_schedule_of_a_function() -> None:
 
 def test_unknown_kind() -> None:
     with pytest.raises(CompileError, match="got 'reduction'") as caught:
-        Kernel("reduction")  # type: ignore[arg-type]
+        KernelFacts("reduction")  # type: ignore[arg-type]
     assert caught.value.code == "bad-kernel-attribute"

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pytest
 
-from xyntra.observe.page.layout import Layout, place_nodes
+from xyntra.observe.page.layout import GraphLayout, place_nodes
 
 WIDTH, GAP = 100.0, 20.0
 
@@ -28,7 +28,7 @@ def random_reads(count: int, seed: int) -> list[list[int]]:
     return reads
 
 
-def check(layout: Layout, reads: list[list[int]]) -> None:
+def check(layout: GraphLayout, reads: list[list[int]]) -> None:
     assert all(
         layout.rows[source] < layout.rows[node]
         for node, sources in enumerate(reads)
@@ -81,7 +81,7 @@ def test_outputs_are_last() -> None:
 
 
 def test_nothing_and_one() -> None:
-    assert place_nodes([], WIDTH, GAP) == Layout((), (), {}, 0.0, 0)
+    assert place_nodes([], WIDTH, GAP) == GraphLayout((), (), {}, 0.0, 0)
     one = place_nodes([[]], WIDTH, GAP)
     assert (one.rows, one.height, one.width) == ((0,), 1, WIDTH + GAP)
 

@@ -12,7 +12,7 @@ import pytest
 from hostile_model import EVIL, evil_model
 from onnx import helper, numpy_helper
 
-from xyntra.observe.reduced_onnx import StoredWeight, reduced_model
+from xyntra.observe.reduced_onnx import WeightRange, reduced_model
 from xyntra.plan.plan import Buffer, KernelCode, Plan, Port, Step, TensorType
 
 F32 = TensorType("float32", (250,))
@@ -65,7 +65,7 @@ def test_weights_stay_in_their_file(costed: Plan, tmp_path: Path) -> None:
     values = np.arange(250, dtype=np.float32)
     (tmp_path / "below").mkdir()
     (tmp_path / "below" / "w.bin").write_bytes(b"head" + values.tobytes())
-    stored = {"w": StoredWeight("below/w.bin", 4, 1000)}
+    stored = {"w": WeightRange("below/w.bin", 4, 1000)}
     path = tmp_path / "m.onnx"
     path.write_bytes(reduced_model(costed, WEIGHTS, stored).SerializeToString())
     assert path.stat().st_size < 4000

@@ -17,7 +17,7 @@ from xyntra.passes import pipelines
 from xyntra.passes.diagnostics import Diagnostic, PassFailure, PipelineError
 from xyntra.passes.hooks import IrPrinter, PassTimer
 from xyntra.passes.manager import run_pipeline
-from xyntra.passes.pipeline_text import Step, parse_pipeline
+from xyntra.passes.pipeline_text import PassStep, parse_pipeline
 from xyntra.passes.pipelines import PIPELINES, Pipeline, expand, fusion_pipeline
 
 TEXT = """
@@ -121,24 +121,24 @@ def test_unknown_pipeline() -> None:
     ("text", "steps"),
     [
         ("", []),
-        ("cse", [Step("cse")]),
-        ("builtin.module(cse)", [Step("cse")]),
+        ("cse", [PassStep("cse")]),
+        ("builtin.module(cse)", [PassStep("cse")]),
         ("builtin.module()", []),
-        (" a-b{x=1 y={z=2}} , cse ", [Step("a-b", "x=1 y={z=2}"), Step("cse")]),
-        ("a{s='),('}", [Step("a", "s='),('")]),
+        (" a-b{x=1 y={z=2}} , cse ", [PassStep("a-b", "x=1 y={z=2}"), PassStep("cse")]),
+        ("a{s='),('}", [PassStep("a", "s='),('")]),
         ("func.func(a,scf.for(b))", [
-            Step("a", nest=("builtin.module", "func.func")),
-            Step("b", nest=("builtin.module", "func.func", "scf.for")),
+            PassStep("a", nest=("builtin.module", "func.func")),
+            PassStep("b", nest=("builtin.module", "func.func", "scf.for")),
         ]),
-        ("any(cse)", [Step("cse", nest=("any",))]),
+        ("any(cse)", [PassStep("cse", nest=("any",))]),
     ],
 )  # fmt: skip
-def test_pipeline_text(text: str, steps: list[Step]) -> None:
+def test_pipeline_text(text: str, steps: list[PassStep]) -> None:
     assert list(parse_pipeline(text)) == steps
 
 
 def test_step_as_text() -> None:
-    step = Step("a", "x=1", ("builtin.module", "func.func"))
+    step = PassStep("a", "x=1", ("builtin.module", "func.func"))
     assert step.pipeline == "builtin.module(func.func(a{x=1}))"
 
 

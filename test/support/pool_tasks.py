@@ -8,8 +8,8 @@ import ctypes
 import numpy as np
 
 from xyntra.targets.cpu.codegen import compile_object
-from xyntra.targets.cpu.loader import Library
-from xyntra.targets.cpu.pool import Team
+from xyntra.targets.cpu.loader import ObjectLibrary
+from xyntra.targets.cpu.pool import WorkerTeam
 
 # environment: the team, the largest worker's number, and a counter for every iteration. `nest`
 # starts a job of the same team for its own range; `slow` counts `TURNS` times for an iteration.
@@ -104,17 +104,17 @@ define void @start(ptr %team, ptr %task, ptr %e, i64 %count, i64 %grain, ptr %ac
 """
 
 
-def load_tasks() -> Library:
+def load_tasks() -> ObjectLibrary:
     """The tasks `count`, `nest` and `slow`, and `start`, which does a job as a kernel does."""
-    return Library(
+    return ObjectLibrary(
         {"start": compile_object(_TASKS.replace("TURNS", str(TURNS)), opt_level=1)},
         ["count", "nest", "slow"],
     )
 
 
 def run(
-    tasks: Library,
-    crew: Team,
+    tasks: ObjectLibrary,
+    crew: WorkerTeam,
     name: str,
     count: int,
     grain: int = 1,

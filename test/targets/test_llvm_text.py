@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from xyntra.dialects import make_context
 from xyntra.dialects.mlir import ir
 from xyntra.targets.cpu.codegen import compile_object
-from xyntra.targets.cpu.loader import Library
+from xyntra.targets.cpu.loader import ObjectLibrary
 from xyntra.targets.llvm_backend import llvm
 from xyntra.targets.llvm_text import constant_bits, to_llvm22
 
@@ -38,7 +38,7 @@ def through_text(kind: str, patterns: np.ndarray) -> np.ndarray:
     printed = translate(f"""
     llvm.mlir.global external constant @values(dense<"0x{data}"> : tensor<{count}x{kind}>)
       : !llvm.array<{count} x {kind}>""")
-    library = Library({"values": compile_object(printed, opt_level=0)})
+    library = ObjectLibrary({"values": compile_object(printed, opt_level=0)})
     memory = ctypes.string_at(library.address("values"), patterns.nbytes)
     return np.frombuffer(memory, patterns.dtype)
 

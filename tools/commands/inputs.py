@@ -14,7 +14,7 @@ from xyntra.plan.files import open_regular
 from xyntra.plan.plan import Port, numpy_dtype
 
 if TYPE_CHECKING:
-    from xyntra.compiler.inputs.source import Source
+    from xyntra.compiler.inputs.source import ModelSource
 
 Array = np.ndarray[Any, Any]
 
@@ -59,7 +59,7 @@ def shapes_of_files(given: Sequence[tuple[str, str]]) -> list[tuple[str, tuple[i
 
 
 def bound_inputs(
-    source: Source, constants: Sequence[tuple[str, dict[str, Any]]]
+    source: ModelSource, constants: Sequence[tuple[str, dict[str, Any]]]
 ) -> dict[str, Array]:
     """Arrays of the inputs of an ONNX model that `--constant` binds.
 

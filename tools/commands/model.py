@@ -19,7 +19,7 @@ from xyntra.errors import InputError
 from xyntra.tools.commands.standard_input import STDIN, contents_of, is_saved, label_of
 
 if TYPE_CHECKING:
-    from xyntra.compiler.inputs.source import Source
+    from xyntra.compiler.inputs.source import ModelSource
     from xyntra.executable import Executable
 
 
@@ -121,7 +121,7 @@ def settings_of(options: argparse.Namespace) -> Config:
     return load_config(options.config, **{k: v for k, v in given.items() if v is not None})
 
 
-def source_of(options: argparse.Namespace) -> Source:
+def source_of(options: argparse.Namespace) -> ModelSource:
     """The model, opened."""
     from xyntra.compiler.inputs.source import open_contents, open_source
 

@@ -14,7 +14,7 @@ from xyntra.tools.commands.standard_input import is_saved, stem_of
 if TYPE_CHECKING:
     from xyntra.executable import Executable
     from xyntra.frontends.weights import WeightRef
-    from xyntra.observe.reduced_onnx import StoredWeight
+    from xyntra.observe.reduced_onnx import WeightRange
 
 
 def write_reduced(options: argparse.Namespace, executable: Executable) -> None:
@@ -77,9 +77,9 @@ def _check_apart(output: Path, files: list[Path]) -> None:
             )
 
 
-def _stored(references: dict[str, WeightRef], folder: Path) -> dict[str, StoredWeight]:
+def _stored(references: dict[str, WeightRef], folder: Path) -> dict[str, WeightRange]:
     """The weights that a model in `folder` may refer to: ONNX allows files at or below it."""
-    from xyntra.observe.reduced_onnx import StoredWeight
+    from xyntra.observe.reduced_onnx import WeightRange
 
     found = {}
     places: dict[str, Path] = {}
@@ -90,5 +90,5 @@ def _stored(references: dict[str, WeightRef], folder: Path) -> dict[str, StoredW
         # Readers refuse files that have a second name.
         if path.is_relative_to(folder) and path.stat().st_nlink == 1:
             location = path.relative_to(folder).as_posix()
-            found[name] = StoredWeight(location, reference.offset, reference.nbytes)
+            found[name] = WeightRange(location, reference.offset, reference.nbytes)
     return found

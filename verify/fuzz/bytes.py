@@ -10,7 +10,7 @@ from collections.abc import Callable
 from random import Random
 
 from xyntra.errors import XyntraError
-from xyntra.frontends.onnx.file.wire import BYTES, Field, Reader, encode_varint
+from xyntra.frontends.onnx.file.wire import BYTES, Field, WireReader, encode_varint
 
 __all__ = ["BYTE_EDITS"]
 
@@ -77,7 +77,7 @@ def _nested_fields(data: bytes) -> list[Field]:
     """Length-delimited fields at any depth; a name or weight that happens to parse counts too."""
     found: list[Field] = []
     waiting = [(0, len(data))]
-    reader = Reader(memoryview(data), "")
+    reader = WireReader(memoryview(data), "")
     while waiting and len(found) < _MAX_FIELDS:
         start, end = waiting.pop()
         try:

@@ -18,7 +18,7 @@ from xyntra.compiler.kernels.kernel import (
 from xyntra.compiler.kernels.module import compile_sources, with_code
 from xyntra.compiler.worker.fork_server import ForkServer
 from xyntra.compiler.worker.request import Request, code_levels
-from xyntra.dialects import Kernel
+from xyntra.dialects import KernelFacts
 from xyntra.errors import CompileError, InputError, ModelError
 from xyntra.frontends.mlir_text import check_entry
 from xyntra.plan.build import build_plan, nodes_of
@@ -179,7 +179,7 @@ def _plan(text: CodeText, request: Request) -> Plan:
     mains = [
         view.operation
         for view in text.module.regions[0].blocks[0].operations
-        if view.operation.name == "func.func" and Kernel.of(view.operation) is None
+        if view.operation.name == "func.func" and KernelFacts.of(view.operation) is None
     ]
     if len(mains) != 1 or not len(mains[0].regions[0].blocks):
         message = f"the text has {len(mains)} functions beside its kernels, not one"

@@ -25,7 +25,7 @@ from torch_mlir import ir
 
 from xyntra.compiler.kernels.kernel import SCHEDULED
 from xyntra.compiler.worker.request import CODE_LEVELS
-from xyntra.dialects import Kernel
+from xyntra.dialects import KernelFacts
 from xyntra.errors import CompileError, ModelError
 from xyntra.passes.analysis.kernel_function import (
     check_buffers,
@@ -91,7 +91,7 @@ def declare_kernels(module: ir.Operation, names: Sequence[str]) -> ir.Operation:
     """
     copy: ir.Operation = module.clone().operation
     block = copy.regions[0].blocks[0]
-    found = [op for op in _operations(copy) if Kernel.of(op) is not None]
+    found = [op for op in _operations(copy) if KernelFacts.of(op) is not None]
     for op in found:
         if function_name(op) in names:
             _declare(op, block)
@@ -251,7 +251,7 @@ def _stage_lines(kernel: ir.Operation, name: str) -> tuple[int, ...]:
 
 def _declarations(module: ir.Operation) -> Iterator[ir.Operation]:
     for op in _operations(module):
-        if op.name != "func.func" or Kernel.of(op) is None:
+        if op.name != "func.func" or KernelFacts.of(op) is None:
             continue
         if len(op.regions[0].blocks):
             raise _invalid(f"kernel '{function_name(op)}' has a body beside its code")

@@ -17,7 +17,7 @@ from xyntra.cache import DiskCache, cache_key
 from xyntra.compiler.code_target import CodeTarget
 from xyntra.compiler.inputs.parameter_file import parameter_file
 from xyntra.compiler.inputs.sizes import Sizes
-from xyntra.compiler.inputs.source import Source, open_onnx
+from xyntra.compiler.inputs.source import ModelSource, open_onnx
 from xyntra.compiler.worker.answers import unexpected
 from xyntra.compiler.worker.exclusive import in_process
 from xyntra.compiler.worker.request import CODE_LEVELS, Level, Request, code_levels
@@ -47,7 +47,7 @@ _CONVERTERS = {
 """How models are converted that are ONNX already, by precision."""
 
 
-def compile_source(source: Source, sizes: Sizes, config: Config) -> Executable:
+def compile_source(source: ModelSource, sizes: Sizes, config: Config) -> Executable:
     """The executable of a model, from the cache where it is there.
 
     Raises:
@@ -61,7 +61,7 @@ def compile_source(source: Source, sizes: Sizes, config: Config) -> Executable:
 
 
 def emit_level(
-    source: Source, sizes: Sizes, config: Config, level: Level, kernel: str = ""
+    source: ModelSource, sizes: Sizes, config: Config, level: Level, kernel: str = ""
 ) -> bytes:
     """The text of a model at a level.
 
@@ -83,7 +83,7 @@ def emit_level(
         return run_request(replace(request, kernel=kernel), config)
 
 
-def _target(source: Source, config: Config) -> CodeTarget:
+def _target(source: ModelSource, config: Config) -> CodeTarget:
     """Where a model is to run: what text below the level of kernels was made for, if not said."""
     return CodeTarget.of(source.target or "auto" if config.target == "auto" else config.target)
 
@@ -111,7 +111,7 @@ def check_level(level: Level, target: CodeTarget, kernel: str = "") -> None:
 
 
 @contextmanager
-def _placed(source: Source) -> Iterator[None]:
+def _placed(source: ModelSource) -> Iterator[None]:
     """Name the model's file in errors about it, ahead of the node or kernel that they name."""
     try:
         yield
@@ -129,7 +129,7 @@ def _in_file(path: str, place: str | None) -> str:
 
 def load_artifact(
     artifact: Artifact,
-    source: Source,
+    source: ModelSource,
     target: CodeTarget,
     threads: int | None = None,
     parameters_root: Path | None = None,
@@ -182,7 +182,7 @@ def check_supported(config: Config, target: CodeTarget) -> None:
 
 
 def make_request(
-    source: Source, sizes: Sizes, config: Config, level: Level, target: CodeTarget
+    source: ModelSource, sizes: Sizes, config: Config, level: Level, target: CodeTarget
 ) -> Request:
     """What a worker is to do for `source`."""
     emitted = level != "artifact" and source.kind == "onnx" and source.path is not None
@@ -211,7 +211,7 @@ def make_request(
     )
 
 
-def _artifact(source: Source, sizes: Sizes, config: Config, target: CodeTarget) -> Artifact:
+def _artifact(source: ModelSource, sizes: Sizes, config: Config, target: CodeTarget) -> Artifact:
     request = make_request(source, sizes, config, "artifact", target)
     prepare = partial(target.prepare, config.threads)
     if not config.cache:

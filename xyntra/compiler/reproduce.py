@@ -8,20 +8,19 @@ what is left fails in the same way. What the compiler falls back from counts as 
 
 from __future__ import annotations
 
-import platform
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xyntra.compiler.code_target import CodeTarget
 from xyntra.compiler.driver import make_request, run_request
 from xyntra.compiler.inputs.sizes import Sizes
-from xyntra.compiler.inputs.source import Source
+from xyntra.compiler.inputs.source import ModelSource
 from xyntra.config import Config
 from xyntra.errors import CompileError, XyntraError
+from xyntra.observe.environment import versions
 from xyntra.plan.files import make_folder, replace_file
 
 if TYPE_CHECKING:
@@ -31,8 +30,6 @@ __all__ = ["Reproduction", "reproduce"]
 
 _MOST_ATTEMPTS = 300
 """Models that are compiled at most."""
-
-_LIBRARIES = ("torch-mlir", "llvmlite", "onnx", "numpy", "ml_dtypes")
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,7 @@ class Reproduction:
 
 
 def reproduce(
-    source: Source, sizes: Sizes, config: Config, folder: str | Path
+    source: ModelSource, sizes: Sizes, config: Config, folder: str | Path
 ) -> Reproduction | None:
     """Write the smallest part of a model that fails to compile as the whole does.
 
@@ -86,7 +83,7 @@ def reproduce(
     return Reproduction(target / name, nodes, failure)
 
 
-def _failure(source: Source, sizes: Sizes, config: Config) -> CompileError | None:
+def _failure(source: ModelSource, sizes: Sizes, config: Config) -> CompileError | None:
     """Return how the compiler fails on a model; None where it does not."""
     target = CodeTarget.of(config.target)
     try:
@@ -97,7 +94,7 @@ def _failure(source: Source, sizes: Sizes, config: Config) -> CompileError | Non
 
 
 def _smallest(
-    source: Source, sizes: Sizes, config: Config, failure: CompileError
+    source: ModelSource, sizes: Sizes, config: Config, failure: CompileError
 ) -> tuple[bytes, int]:
     """Return the smallest ONNX model that fails as `source` does, and how many nodes it has."""
     from xyntra.frontends.onnx.file.subgraph import Subgraphs, with_random_weights
@@ -169,14 +166,4 @@ def _signature(failure: CompileError) -> tuple[str, str, str]:
 def _report(failure: CompileError, config: Config, model: str) -> str:
     lines = [str(failure), "", f"XYNTRA_STRICT=true xyntra compile {model}", ""]
     lines += [f"{name} = {value}" for name, value in config.codegen_key()]
-    lines += ["", f"xyntra {version('xyntra')}", f"python {platform.python_version()}"]
-    lines += [f"{name} {_version(name)}" for name in _LIBRARIES]
-    lines += [platform.platform(), platform.machine(), ""]
-    return "\n".join(lines)
-
-
-def _version(library: str) -> str:
-    try:
-        return version(library)
-    except PackageNotFoundError:
-        return "not installed"
+    return "\n".join([*lines, "", *versions(), ""])

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from torch_mlir import ir
 
-from xyntra.dialects import Kernel
+from xyntra.dialects import KernelFacts
 from xyntra.dialects.dtypes import ELEMENT_TYPES, ITEM_BYTES
 from xyntra.dialects.requires import is_flag_type, read_requirement, requirements_of
 from xyntra.errors import InputError, ModelError, UnsupportedError
@@ -45,7 +45,7 @@ def parse_mlir(
     operations = [view.operation for view in module.body.operations]
     for op in operations:
         _check_function(op)
-    check_entry(_entry([op for op in operations if Kernel.of(op) is None]), shapes or {})
+    check_entry(_entry([op for op in operations if KernelFacts.of(op) is None]), shapes or {})
     _drop_claims(module)
     return module
 

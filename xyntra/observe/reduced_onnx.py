@@ -23,7 +23,7 @@ IR_VERSION, OPSET = 10, 20
 
 
 @dataclass(frozen=True)
-class StoredWeight:
+class WeightRange:
     """Where the bytes of a weight are: a path relative to the model's folder, and a range."""
 
     location: str
@@ -34,7 +34,7 @@ class StoredWeight:
 def reduced_model(
     plan: Plan,
     weights: Mapping[str, TensorType],
-    stored: Mapping[str, StoredWeight],
+    stored: Mapping[str, WeightRange],
     title: str = "",
 ) -> onnx.ModelProto:
     """The kernels at load and of a call as an ONNX model.
@@ -58,7 +58,7 @@ def reduced_model(
 
 class _Writer:
     def __init__(
-        self, plan: Plan, weights: Mapping[str, TensorType], stored: Mapping[str, StoredWeight]
+        self, plan: Plan, weights: Mapping[str, TensorType], stored: Mapping[str, WeightRange]
     ) -> None:
         self.plan = plan
         self.weights = weights

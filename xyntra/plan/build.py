@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 from torch_mlir import ir
 
-from xyntra.dialects import Kernel
+from xyntra.dialects import KernelFacts
 from xyntra.dialects.dtypes import default_dtype, item_bytes
 from xyntra.dialects.requires import read_requirement, requirements_of
 from xyntra.errors import CompileError, UnsupportedError
@@ -59,9 +59,9 @@ def build_plan(module: ir.Operation, operations: int) -> Plan:
     symbols = [view.operation for view in module.regions[0].blocks[0].operations]
     functions = [op for op in symbols if op.name == "func.func"]
     kernels = {
-        ir.StringAttr(op.attributes["sym_name"]).value: op for op in functions if Kernel.of(op)
+        ir.StringAttr(op.attributes["sym_name"]).value: op for op in functions if KernelFacts.of(op)
     }
-    mains = [op for op in functions if Kernel.of(op) is None and len(op.regions[0].blocks)]
+    mains = [op for op in functions if KernelFacts.of(op) is None and len(op.regions[0].blocks)]
     if len(mains) != 1:
         raise CompileError("no-main", f"the module has {len(mains)} functions beside its kernels")
     if len(mains[0].regions[0].blocks) != 1:
@@ -95,7 +95,7 @@ def _kernel_code(function: ir.Operation) -> KernelCode:
     type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
     is_declared = not len(function.regions[0].blocks)
     return KernelCode(
-        kind=Kernel.from_attribute(function.attributes["xyntra.kernel"]).kind,
+        kind=KernelFacts.from_attribute(function.attributes["xyntra.kernel"]).kind,
         flops=_declared_flops(function) if is_declared else count_flops(function),
         scratch=0,
         inplace=_inplace_pairs(function),

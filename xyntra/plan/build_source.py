@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from torch_mlir import ir
 
-from xyntra.dialects import Kernel
+from xyntra.dialects import KernelFacts
 from xyntra.dialects.dtypes import ELEMENT_TYPES, default_dtype
 from xyntra.dialects.requires import requirements_of
 from xyntra.passes.analysis.functions import weight_positions
@@ -36,7 +36,7 @@ def build_source_graph(module: ir.Operation, op_types: Mapping[str, str]) -> Sou
         function = view.operation
         if function.name != "func.func":
             continue
-        if Kernel.of(function) is None and len(function.regions[0].blocks):
+        if KernelFacts.of(function) is None and len(function.regions[0].blocks):
             return _Builder(function).build(op_types)
     return SourceGraph()
 

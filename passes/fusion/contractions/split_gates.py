@@ -13,7 +13,7 @@ from xyntra.passes.analysis.reductions import BY_ROWS
 from xyntra.passes.fusion.weights.weights import starts_from_zero
 from xyntra.passes.registry import register_pass
 from xyntra.passes.views.structured import Interned, Item, Map, affine_map, body_uses
-from xyntra.passes.views.tensors import Tensors, retyped
+from xyntra.passes.views.tensors import MadeOperations, retyped
 
 _MOST_ROWS = 4  # states, for each of which the weights are read again
 _MOST_GATES = 8
@@ -58,7 +58,7 @@ class _Gates:
 
 
 def _rewrite(block: ir.Block) -> None:
-    interned, tensors = Interned(), Tensors()
+    interned, tensors = Interned(), MadeOperations()
     ops = [view.operation for view in block.operations]
     found = [gates for op in ops if (gates := _gates_of(op, block, interned)) is not None]
     for gates in found:
@@ -134,7 +134,7 @@ def _constant(item: Item) -> int | None:
     return int(item.value) if isinstance(item, ir.AffineConstantExpr) else None
 
 
-def _split(gates: _Gates, interned: Interned, tensors: Tensors) -> None:
+def _split(gates: _Gates, interned: Interned, tensors: MadeOperations) -> None:
     numbers = sorted({number for *_, number in gates.readers})
     made = {number: _reduction(gates, number, interned, tensors) for number in numbers}
     for reader, position, number in gates.readers:
@@ -152,7 +152,7 @@ def _read_gate(reader: ir.Operation, position: int, value: ir.Value, axis: int) 
     )
 
 
-def _reduction(gates: _Gates, number: int, interned: Interned, tensors: Tensors) -> ir.Value:
+def _reduction(gates: _Gates, number: int, interned: Interned, tensors: MadeOperations) -> ir.Value:
     """Make the reduction of one gate, before the product of all."""
     op, maps = gates.op, interned.maps_of(gates.op)
     shape = interned.shape_of(op.results[0]) or ()

@@ -16,9 +16,9 @@ from math import prod
 from xyntra.dialects.mlir import ir
 
 __all__ = [
-    "Access",
     "LoopCache",
     "Loops",
+    "RowAccess",
     "access",
     "common_rows",
     "encode",
@@ -32,7 +32,7 @@ _CONSTANT, _OTHER = -1, -2
 
 
 @dataclass(frozen=True)
-class Access:
+class RowAccess:
     """How a result's rows relate to an operand's.
 
     Attributes:
@@ -46,7 +46,7 @@ class Access:
     summand: bool = False
 
 
-UNALIGNED = Access(frozenset({1}), False)
+UNALIGNED = RowAccess(frozenset({1}), False)
 
 
 class Loops:
@@ -72,9 +72,9 @@ class Loops:
         self.is_plain = all(_OTHER not in map_ for map_ in maps)
         order = tuple(range(len(reductions)))
         self.writes_in_order = all(map_ == order for map_ in maps[inputs:])
-        self._known: dict[tuple[int, Shape, Shape], Access] = {}
+        self._known: dict[tuple[int, Shape, Shape], RowAccess] = {}
 
-    def access(self, operand: int, result_shape: Shape, operand_shape: Shape) -> Access:
+    def access(self, operand: int, result_shape: Shape, operand_shape: Shape) -> RowAccess:
         """Compare the loops that index the last output with those that index an operand."""
         key = (operand, result_shape, operand_shape)
         found = self._known.get(key)
@@ -122,7 +122,7 @@ def row_counts(shape: Shape, dimensions: int | None = None) -> frozenset[int]:
 
 def access(
     result: Sequence[int], result_shape: Shape, operand: Sequence[int], operand_shape: Shape
-) -> Access:
+) -> RowAccess:
     """Compare the loops that index a result with those that index an operand."""
     ours = [item for item in zip(result, result_shape, strict=True) if item[1] != 1]
     theirs = [item for item in zip(operand, operand_shape, strict=True) if item[1] != 1]
@@ -133,7 +133,7 @@ def access(
         product *= extent
         counts.add(product)
         agreed += 1
-    return Access(frozenset(counts), agreed == len(ours) == len(theirs))
+    return RowAccess(frozenset(counts), agreed == len(ours) == len(theirs))
 
 
 @lru_cache(maxsize=8192)
@@ -158,13 +158,13 @@ def _lies_between(number: int, rows: frozenset[int]) -> bool:
     return number % below == 0 and above % number == 0 and above > 0
 
 
-def through_reshape(seen: Access, shape: Shape) -> Access:
+def through_reshape(seen: RowAccess, shape: Shape) -> RowAccess:
     """The access of one who reads, through a reshape, a tensor of `shape`."""
     if seen.pointwise:
-        return Access(seen.rows & row_counts(shape), True)
-    return Access(seen.rows & row_counts(shape) | {1}, False)
+        return RowAccess(seen.rows & row_counts(shape), True)
+    return RowAccess(seen.rows & row_counts(shape) | {1}, False)
 
 
-def pointwise(shape: Shape) -> Access:
+def pointwise(shape: Shape) -> RowAccess:
     """The access of one who reads every element where it writes."""
-    return Access(row_counts(shape) | {prod(shape)}, True)
+    return RowAccess(row_counts(shape) | {prod(shape)}, True)

@@ -12,7 +12,7 @@ from xyntra.passes.analysis.reductions import BY_ROWS
 from xyntra.passes.analysis.walking import nested_operations
 from xyntra.passes.fusion.graph.access import (
     UNALIGNED,
-    Access,
+    RowAccess,
     Shape,
     loops_of,
     pointwise,
@@ -24,11 +24,11 @@ from xyntra.passes.fusion.graph.nodes import (
     OPAQUE,
     PASSIVE,
     Description,
-    Kind,
-    Node,
-    Read,
-    Role,
-    Tensors,
+    FusionNode,
+    KernelRole,
+    TensorRead,
+    TensorTypes,
+    ValueType,
     describe,
     describe_generic,
     gathering,
@@ -55,7 +55,7 @@ class _Seen:
         sliced: numbers of rows at which slices among the views keep rows whole; None without any.
     """
 
-    kind: Kind
+    kind: ValueType
     tensor: int
     origin: int
     producer: int | None
@@ -75,7 +75,7 @@ class _Alike:
 
     about: Description
     shape: Shape
-    accesses: list[Access]
+    accesses: list[RowAccess]
     destinations: int
 
 
@@ -93,7 +93,7 @@ class FusionGraph:
         passive: the operation behind each value that is cloned into the kernels that use it.
     """
 
-    nodes: list[Node] = field(default_factory=list)
+    nodes: list[FusionNode] = field(default_factory=list)
     nbytes: list[int] = field(default_factory=list)
     readers: list[int] = field(default_factory=list)
     producer: list[int | None] = field(default_factory=list)
@@ -109,7 +109,7 @@ class FusionGraph:
 class _Reader:
     def __init__(self, block: ir.Block) -> None:
         self.graph = FusionGraph()
-        self.tensors = Tensors()
+        self.tensors = TensorTypes()
         self.seen: dict[ir.Value, _Seen] = {}
         self.alike: dict[tuple[object, ...], _Alike] = {}
         self.read_by_node: set[int] = set()
@@ -126,13 +126,18 @@ class _Reader:
                 self._visit_other(op, name, results)
 
     def _add(
-        self, value: ir.Value, kind: Kind, producer: int | None, source: int | None, static: bool
+        self,
+        value: ir.Value,
+        kind: ValueType,
+        producer: int | None,
+        source: int | None,
+        static: bool,
     ) -> int:
         number = self._number(kind, producer, kind.nbytes)
         self.seen[value] = _Seen(kind, number, number, producer, source, static)
         return number
 
-    def _number(self, kind: Kind, producer: int | None, nbytes: int) -> int:
+    def _number(self, kind: ValueType, producer: int | None, nbytes: int) -> int:
         graph = self.graph
         number = len(graph.nbytes)
         graph.nbytes.append(nbytes)
@@ -150,12 +155,12 @@ class _Reader:
         index = len(self.graph.nodes)
         node = _node(op, about, alike.shape)
         self.graph.nodes.append(node)
-        if about.role is Role.SOURCE:
+        if about.role is KernelRole.SOURCE:
             self._pass(index, node, results)
             return
         self._read_operands(node, seen, alike.accesses, alike.destinations)
-        if about.gathers or about.role is Role.OPAQUE:
-            holders = nested_operations(op) if about.role is Role.OPAQUE else gathering(block)
+        if about.gathers or about.role is KernelRole.OPAQUE:
+            holders = nested_operations(op) if about.role is KernelRole.OPAQUE else gathering(block)
             self._read_in_body(node, holders)
         # A result has the type of what it is written to, which saves asking for it.
         kinds = [entry.kind for entry in seen[len(seen) - len(results) :]]
@@ -190,7 +195,7 @@ class _Reader:
         shape, shapes = written.shape, [entry.kind.shape for entry in seen]
         about = describe_generic(loops, names, shape, shapes) if written.is_tensor else OPAQUE
         accesses = [UNALIGNED] * len(seen)
-        if about.loops is not None and about.role is not Role.OPAQUE:
+        if about.loops is not None and about.role is not KernelRole.OPAQUE:
             accesses = [loops.access(i, shape, operand) for i, operand in enumerate(shapes)]
         return _Alike(about, shape, accesses, loops.inputs if about.loops else len(seen))
 
@@ -208,14 +213,14 @@ class _Reader:
             return
         operands = [self.seen.get(value) for value in op.operands]
         accesses = [_access(node, position, seen) for position, seen in enumerate(operands)]
-        places = name == "tensor.insert_slice" and about.role is Role.DATA
+        places = name == "tensor.insert_slice" and about.role is KernelRole.DATA
         self._read_operands(node, operands, accesses, 1 if places else len(operands))
-        if about.role is Role.OPAQUE:
+        if about.role is KernelRole.OPAQUE:
             self._read_in_body(node, nested_operations(op))
         self._add_results(node, index, results, kinds)
 
     def _add_results(
-        self, node: Node, index: int, results: Sequence[ir.Value], kinds: Sequence[Kind]
+        self, node: FusionNode, index: int, results: Sequence[ir.Value], kinds: Sequence[ValueType]
     ) -> None:
         numbers = []
         for value, kind in zip(results, kinds, strict=True):
@@ -224,18 +229,18 @@ class _Reader:
         node.results = tuple(numbers)
         node.static = node.static and bool(numbers)
 
-    def _pass(self, index: int, node: Node, results: list[ir.Value]) -> None:
+    def _pass(self, index: int, node: FusionNode, results: list[ir.Value]) -> None:
         """Note the results of an operation that computes nothing."""
-        if node.role is Role.VIEW:
+        if node.role is KernelRole.VIEW:
             self.seen[results[0]] = self._through(index, node)
         else:
-            source = index if node.role is Role.SOURCE else None
+            source = index if node.role is KernelRole.SOURCE else None
             for value in results:
                 self._add(value, self.tensors.kind(value.type), None, source, static=True)
-        if node.role is not Role.CONSTANT:
+        if node.role is not KernelRole.CONSTANT:
             self.graph.passive.update(dict.fromkeys(results, index))
 
-    def _through(self, index: int, node: Node) -> _Seen:
+    def _through(self, index: int, node: FusionNode) -> _Seen:
         inner = self.seen[node.op.operands[0]]
         kind = self.tensors.kind(node.op.results[0].type)
         sliced = inner.sliced
@@ -255,9 +260,9 @@ class _Reader:
 
     def _read_operands(
         self,
-        node: Node,
+        node: FusionNode,
         operands: Sequence[_Seen | None],
-        accesses: Sequence[Access],
+        accesses: Sequence[RowAccess],
         destinations: int,
     ) -> None:
         """Note what the operation reads, and what is cloned for it."""
@@ -280,11 +285,13 @@ class _Reader:
                     graph.readers[tensor] += 1
                     node.nbytes += seen.kind.nbytes
                 access, initial = accesses[position], position >= destinations
-                reads.append(Read(seen.producer, tensor, tensor, access, op, position, (), initial))
+                reads.append(
+                    TensorRead(seen.producer, tensor, tensor, access, op, position, (), initial)
+                )
             static = static and seen.static
         node.static = static
 
-    def _read_in_body(self, node: Node, holders: Iterable[ir.Operation]) -> None:
+    def _read_in_body(self, node: FusionNode, holders: Iterable[ir.Operation]) -> None:
         """Note what operations of the body read."""
         for holder in holders:
             for position, value in enumerate(holder.operands):
@@ -295,7 +302,7 @@ class _Reader:
                     gathered = self._gathered(node, seen)
                     self._add_read(node, gathered, UNALIGNED, holder, position, False)
 
-    def _gathered(self, node: Node, seen: _Seen) -> _Seen:
+    def _gathered(self, node: FusionNode, seen: _Seen) -> _Seen:
         """What `node` reads of a tensor at computed positions: no more than it computes."""
         known = self.tensors.kind(node.op.results[0].type).nbytes if node.shape else 0
         nbytes = min(self.graph.nbytes[seen.tensor], known)
@@ -303,9 +310,9 @@ class _Reader:
 
     def _add_read(
         self,
-        node: Node,
+        node: FusionNode,
         seen: _Seen,
-        found: Access,
+        found: RowAccess,
         holder: ir.Operation,
         position: int,
         initial: bool,
@@ -314,29 +321,31 @@ class _Reader:
         if seen.views and producer is not None:
             found = through_reshape(found, self.graph.nodes[producer].shape)
             if seen.sliced is not None:
-                found = Access(found.rows & seen.sliced, False)
+                found = RowAccess(found.rows & seen.sliced, False)
         tensor, origin = seen.tensor, seen.origin
         if tensor not in self.read_by_node:
             self.read_by_node.add(tensor)
             self.graph.readers[origin] += 1
             node.nbytes += self.graph.nbytes[tensor]
         node.reads.append(
-            Read(producer, tensor, origin, found, holder, position, seen.views, initial)
+            TensorRead(producer, tensor, origin, found, holder, position, seen.views, initial)
         )
 
 
-def _node(op: ir.Operation, about: Description, shape: Shape) -> Node:
+def _node(op: ir.Operation, about: Description, shape: Shape) -> FusionNode:
     rows, flops, work = about.rows, about.matrix_flops, about.scalar_ops
-    return Node(op, about.role, shape, rows, (), flops, work, [], about.moves_only, False, 0, [])
+    return FusionNode(
+        op, about.role, shape, rows, (), flops, work, [], about.moves_only, False, 0, []
+    )
 
 
-def _access(node: Node, position: int, seen: _Seen | None) -> Access:
+def _access(node: FusionNode, position: int, seen: _Seen | None) -> RowAccess:
     """How an operation that is no generic reads an operand."""
     role = node.role
-    if role is Role.DATA and seen is not None:
+    if role is KernelRole.DATA and seen is not None:
         kept = _equal_prefix(node.shape, seen.kind.shape)
-        return Access(row_counts(node.shape, kept), False)
-    if position == 0 and role in (Role.ROW, Role.LOOP):
+        return RowAccess(row_counts(node.shape, kept), False)
+    if position == 0 and role in (KernelRole.ROW, KernelRole.LOOP):
         return pointwise(node.shape)
     return UNALIGNED
 

@@ -14,9 +14,9 @@ from xyntra.dialects.dtypes import default_dtype, item_bytes
 from xyntra.dialects.mlir import ir
 from xyntra.passes.cost.work import scalar_cost
 from xyntra.passes.fusion.graph.access import (
-    Access,
     LoopCache,
     Loops,
+    RowAccess,
     Shape,
     row_counts,
 )
@@ -28,18 +28,18 @@ __all__ = [
     "PASSIVE",
     "VIEWS",
     "Description",
-    "Kind",
-    "Node",
-    "Read",
-    "Role",
-    "Tensors",
+    "FusionNode",
+    "KernelRole",
+    "TensorRead",
+    "TensorTypes",
+    "ValueType",
     "describe",
     "describe_generic",
     "gathering",
 ]
 
 
-class Role(Enum):
+class KernelRole(Enum):
     """What an operation can do in a kernel."""
 
     SOURCE = "constant, empty destination or fill: cloned into every kernel that uses it"
@@ -56,8 +56,8 @@ class Role(Enum):
     __hash__ = object.__hash__  # that of Enum is no built-in function, and sets of roles are many
 
 
-ANCHORS = frozenset({Role.CONTRACTION, Role.WINDOW, Role.ATTENTION})
-PASSIVE = frozenset({Role.SOURCE, Role.VIEW, Role.CONSTANT})
+ANCHORS = frozenset({KernelRole.CONTRACTION, KernelRole.WINDOW, KernelRole.ATTENTION})
+PASSIVE = frozenset({KernelRole.SOURCE, KernelRole.VIEW, KernelRole.CONSTANT})
 
 VIEWS = frozenset({"tensor.collapse_shape", "tensor.expand_shape", "tensor.extract_slice"})
 _ALONG_AXIS = frozenset(
@@ -76,7 +76,7 @@ _PER_ELEMENT = {
 
 
 @dataclass(slots=True)
-class Read:
+class TensorRead:
     """One tensor that an operation reads.
 
     Attributes:
@@ -93,7 +93,7 @@ class Read:
     producer: int | None
     tensor: int
     origin: int
-    access: Access
+    access: RowAccess
     holder: ir.Operation
     position: int
     views: tuple[int, ...] = ()
@@ -101,7 +101,7 @@ class Read:
 
 
 @dataclass(slots=True)
-class Node:
+class FusionNode:
     """An operation.
 
     Attributes:
@@ -119,13 +119,13 @@ class Node:
     """
 
     op: ir.Operation
-    role: Role
+    role: KernelRole
     shape: Shape
     rows: frozenset[int] = frozenset()
     results: tuple[int, ...] = ()
     matrix_flops: int = 0
     scalar_ops: int = 0
-    reads: list[Read] = field(default_factory=list)
+    reads: list[TensorRead] = field(default_factory=list)
     moves_only: bool = False
     static: bool = False
     nbytes: int = 0
@@ -133,7 +133,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kind:
+class ValueType:
     """A type: a number, whether it is a tensor of static shape, and then its shape and bytes."""
 
     number: int
@@ -142,20 +142,20 @@ class Kind:
     nbytes: int
 
 
-class Tensors:
+class TensorTypes:
     """Shapes and sizes of tensor types, each looked at once."""
 
     def __init__(self) -> None:
         self._known: dict[ir.Type, tuple[Shape, int] | None] = {}
-        self._kinds: dict[ir.Type, Kind] = {}
+        self._kinds: dict[ir.Type, ValueType] = {}
         self.loops: LoopCache = {}
 
-    def kind(self, type_: ir.Type) -> Kind:
+    def kind(self, type_: ir.Type) -> ValueType:
         """What is known of a type, the same object for the same type."""
         found = self._kinds.get(type_)
         if found is None:
             known = self.shape_and_bytes(type_)
-            found = self._kinds[type_] = Kind(
+            found = self._kinds[type_] = ValueType(
                 len(self._kinds), known is not None, *known or ((), 0)
             )
         return found
@@ -187,7 +187,7 @@ class Description:
     belong to a linalg.generic.
     """
 
-    role: Role
+    role: KernelRole
     rows: frozenset[int] = frozenset()
     matrix_flops: int = 0
     scalar_ops: int = 0
@@ -196,34 +196,34 @@ class Description:
     moves_only: bool = False
 
 
-OPAQUE = Description(Role.OPAQUE)
+OPAQUE = Description(KernelRole.OPAQUE)
 
 
 def describe(op: ir.Operation, name: str, shape: Shape) -> Description:
     """Describe `op`, no linalg.generic, which is called `name` and first gives a `shape`."""
     if name in VIEWS:
-        return Description(Role.VIEW) if _has_static_offsets(op) else OPAQUE
+        return Description(KernelRole.VIEW) if _has_static_offsets(op) else OPAQUE
     if name in _ALONG_AXIS:
         axis = ir.IntegerAttr(op.attributes["axis"]).value
         rows = row_counts(shape, axis)
-        return Description(Role.ROW, rows, 0, prod(shape) * _PER_ELEMENT[name])
+        return Description(KernelRole.ROW, rows, 0, prod(shape) * _PER_ELEMENT[name])
     if name in _POINTWISE:
-        return Description(Role.LOOP, row_counts(shape), 0, prod(shape) * _PER_ELEMENT[name])
+        return Description(KernelRole.LOOP, row_counts(shape), 0, prod(shape) * _PER_ELEMENT[name])
     if name in _PLACING and not _has_dynamic_operands(op):
-        return Description(Role.DATA, row_counts(shape), moves_only=True)
+        return Description(KernelRole.DATA, row_counts(shape), moves_only=True)
     if name == "xyntra.attention":
-        return Description(Role.ATTENTION, row_counts(shape), attention_flops(op))
+        return Description(KernelRole.ATTENTION, row_counts(shape), attention_flops(op))
     if name in ("arith.constant", "tensor.empty"):
         return Description(_role_of_source(op))
     if name == "linalg.fill":
-        return Description(Role.SOURCE)
+        return Description(KernelRole.SOURCE)
     return OPAQUE
 
 
-def _role_of_source(op: ir.Operation) -> Role:
+def _role_of_source(op: ir.Operation) -> KernelRole:
     if is_source(op):
-        return Role.SOURCE
-    return Role.OPAQUE if op.name == "tensor.empty" else Role.CONSTANT
+        return KernelRole.SOURCE
+    return KernelRole.OPAQUE if op.name == "tensor.empty" else KernelRole.CONSTANT
 
 
 def _has_dynamic_operands(op: ir.Operation) -> bool:
@@ -261,8 +261,8 @@ def _describe_parallel(
     shape: Shape, loops: Loops, names: tuple[str, ...], about: _Body
 ) -> Description:
     if loops.inputs == 0 and len(names) == 1:
-        return Description(Role.SOURCE)
-    role = Role.LOOP if loops.writes_in_order else Role.OPAQUE
+        return Description(KernelRole.SOURCE)
+    role = KernelRole.LOOP if loops.writes_in_order else KernelRole.OPAQUE
     work = prod(shape) * about.cost
     rows = row_counts(shape)
     return Description(role, rows, 0, work, loops, about.gathers, moves_only=about.cost == 0)
@@ -301,11 +301,11 @@ def _body_of(names: tuple[str, ...]) -> _Body:
     )
 
 
-def _reducing_role(loops: Loops, inputs: int, multiplies: bool) -> Role:
+def _reducing_role(loops: Loops, inputs: int, multiplies: bool) -> KernelRole:
     if not loops.is_plain:
-        return Role.WINDOW
+        return KernelRole.WINDOW
     used = {frozenset(map_) for map_ in loops.maps[:inputs]}
-    return Role.CONTRACTION if multiplies and len(used) > 1 else Role.ROW
+    return KernelRole.CONTRACTION if multiplies and len(used) > 1 else KernelRole.ROW
 
 
 def _extents(loops: Loops, shapes: Sequence[Shape]) -> list[int]:

@@ -11,11 +11,11 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.purity import impurity
 from xyntra.passes.fusion.legality.alignment import CONSTANT, OTHER, Shape
 
-__all__ = ["Body", "Facts", "Loops", "Tensor"]
+__all__ = ["BodyFacts", "Facts", "LoopFacts", "TensorFacts"]
 
 
 @dataclass(frozen=True)
-class Tensor:
+class TensorFacts:
     """The static shape of a tensor and the bytes that it takes."""
 
     shape: Shape
@@ -23,7 +23,7 @@ class Tensor:
 
 
 @dataclass(frozen=True)
-class Loops:
+class LoopFacts:
     """The loops of a structured operation.
 
     Attributes:
@@ -37,7 +37,7 @@ class Loops:
     are_plain: bool
 
 
-class Body:
+class BodyFacts:
     """What scalar operations of a body do: a sum of these bits, none where they only move."""
 
     MULTIPLIES = 1
@@ -72,11 +72,11 @@ class Facts:
     """Answers about types, maps and names, kept for the operations that follow."""
 
     def __init__(self) -> None:
-        self._tensors: dict[ir.Type, Tensor | None] = {}
-        self._loops: dict[tuple[ir.Attribute, ir.Attribute], Loops] = {}
+        self._tensors: dict[ir.Type, TensorFacts | None] = {}
+        self._loops: dict[tuple[ir.Attribute, ir.Attribute], LoopFacts] = {}
         self._bodies: dict[str, int] = {}
 
-    def tensor(self, type_: ir.Type) -> Tensor | None:
+    def tensor(self, type_: ir.Type) -> TensorFacts | None:
         """Shape and size, or None for what is no tensor of static shape that a buffer can hold."""
         try:
             return self._tensors[type_]
@@ -84,7 +84,7 @@ class Facts:
             found = self._tensors[type_] = _tensor(type_)
             return found
 
-    def loops(self, op: ir.Operation) -> Loops:
+    def loops(self, op: ir.Operation) -> LoopFacts:
         """The loops of a `linalg.generic`."""
         attributes = op.attributes
         key = (attributes["indexing_maps"], attributes["iterator_types"])
@@ -94,21 +94,21 @@ class Facts:
             reduces = any("reduction" in str(kind) for kind in key[1])
             maps = tuple(_loops_of(entry.value) for entry in key[0])
             are_plain = not any(OTHER in map_ for map_ in maps)
-            return self._loops.setdefault(key, Loops(reduces, maps, are_plain))
+            return self._loops.setdefault(key, LoopFacts(reduces, maps, are_plain))
 
     def body(self, op: ir.Operation, name: str) -> int:
-        """What a scalar operation does, as bits of `Body`."""
+        """What a scalar operation does, as bits of `BodyFacts`."""
         found = self._bodies.get(name)
         if found is None:
             found = self._bodies[name] = _body(name)
-            if not found & Body.NESTS and impurity(op) is not None:
-                found = self._bodies[name] = found | Body.IMPURE
-        if found & Body.NESTS and impurity(op) is not None:
-            return found | Body.IMPURE
+            if not found & BodyFacts.NESTS and impurity(op) is not None:
+                found = self._bodies[name] = found | BodyFacts.IMPURE
+        if found & BodyFacts.NESTS and impurity(op) is not None:
+            return found | BodyFacts.IMPURE
         return found
 
 
-def _tensor(type_: ir.Type) -> Tensor | None:
+def _tensor(type_: ir.Type) -> TensorFacts | None:
     if not isinstance(type_, ir.RankedTensorType):
         return None
     tensor = ir.RankedTensorType(type_)
@@ -116,7 +116,7 @@ def _tensor(type_: ir.Type) -> Tensor | None:
     if item is None or not tensor.has_static_shape:
         return None
     shape = tuple(tensor.shape)
-    return Tensor(shape, prod(shape) * item)
+    return TensorFacts(shape, prod(shape) * item)
 
 
 def _loops_of(map_: ir.AffineMap) -> tuple[int, ...]:
@@ -133,9 +133,9 @@ def _body(name: str) -> int:
     if name in _MOVES:
         return 0
     if name == "linalg.index":
-        return Body.INDEXES
+        return BodyFacts.INDEXES
     if name == "tensor.extract":
-        return Body.GATHERS
+        return BodyFacts.GATHERS
     if name.startswith(_NESTING):
-        return Body.NESTS | Body.COMPUTES
-    return Body.COMPUTES | Body.MULTIPLIES if name in _PRODUCTS else Body.COMPUTES
+        return BodyFacts.NESTS | BodyFacts.COMPUTES
+    return BodyFacts.COMPUTES | BodyFacts.MULTIPLIES if name in _PRODUCTS else BodyFacts.COMPUTES

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xyntra.dialects.kinds import Kind
-from xyntra.passes.fusion.legality.members import Contents, Member, Place
+from xyntra.passes.fusion.legality.members import Contents, Member, ValueOrigin
 from xyntra.passes.fusion.legality.roles import ANCHORS, Role
 from xyntra.passes.fusion.legality.rows import check_rows, check_space, summands_of
 from xyntra.passes.fusion.legality.violation import Violation
-from xyntra.passes.target_limits import Limits
+from xyntra.passes.target_limits import KernelLimits
 
 __all__ = ["check_kind", "prologue_of"]
 
@@ -26,7 +26,7 @@ _ALLOWED: dict[Kind, frozenset[Role]] = {
 """Roles that a kernel may hold; one of kind `generic` may hold all."""
 
 
-def check_kind(kind: Kind, contents: Contents, limits: Limits) -> Iterator[Violation]:
+def check_kind(kind: Kind, contents: Contents, limits: KernelLimits) -> Iterator[Violation]:
     """The rules of `kind` that the kernel breaks."""
     yield from _check_ends(contents)
     if kind == "generic":
@@ -49,14 +49,14 @@ def check_kind(kind: Kind, contents: Contents, limits: Limits) -> Iterator[Viola
 
 def _check_ends(contents: Contents) -> Iterator[Violation]:
     for position, (_, place) in enumerate(contents.ends):
-        if place in (Place.OUTSIDE, Place.NOTHING):
+        if place in (ValueOrigin.OUTSIDE, ValueOrigin.NOTHING):
             yield Violation(
                 "unwritten-result",
                 f"no operation of the kernel writes its result {position}",
             )
 
 
-def _check_anchored(kind: Kind, members: list[Member], limits: Limits) -> Iterator[Violation]:
+def _check_anchored(kind: Kind, members: list[Member], limits: KernelLimits) -> Iterator[Violation]:
     anchors = _anchors(members)
     if not anchors:
         ops = tuple((member.op, member.role.value) for member in members)
@@ -75,7 +75,7 @@ def _check_anchored(kind: Kind, members: list[Member], limits: Limits) -> Iterat
 _ANCHOR = {"contraction": "contraction", "conv": "window", "attention": "attention"}
 
 
-def _check_around(members: list[Member], anchor: int, limits: Limits) -> Iterator[Violation]:
+def _check_around(members: list[Member], anchor: int, limits: KernelLimits) -> Iterator[Violation]:
     """Check what the anchor reads, and the rest against the anchor's result.
 
     What only moves or computes single elements can be computed at any position that the anchor

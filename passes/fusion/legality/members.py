@@ -16,16 +16,16 @@ from xyntra.passes.fusion.legality.alignment import (
     compare,
     numbers_of_rows,
 )
-from xyntra.passes.fusion.legality.facts import Body, Facts, Loops
+from xyntra.passes.fusion.legality.facts import BodyFacts, Facts, LoopFacts
 from xyntra.passes.fusion.legality.roles import ALONG_AXIS, NOTHING, Role, role_of
 
-__all__ = ["ENDS", "Contents", "Member", "Place", "Read", "read_block"]
+__all__ = ["ENDS", "Contents", "Member", "MemberRead", "ValueOrigin", "read_block"]
 
 ENDS = frozenset({"xyntra.yield", "func.return"})
 _UNALIGNED = Alignment(frozenset({1}), False)
 
 
-class Place(IntEnum):
+class ValueOrigin(IntEnum):
     """Where a value that no member computes comes from; members have numbers from 0 on."""
 
     OUTSIDE = -1
@@ -35,7 +35,7 @@ class Place(IntEnum):
 
 
 @dataclass(frozen=True)
-class Read:
+class MemberRead:
     """A member's read of what member `producer` computes; `initial` if it writes on top of it.
 
     Of a `summand`, every iteration of a reduction reads an element of its own.
@@ -65,7 +65,7 @@ class Member:
     shape: Shape = ()
     rows: Rows = frozenset({1})
     nbytes: int = 0
-    reads: list[Read] = field(default_factory=list)
+    reads: list[MemberRead] = field(default_factory=list)
     may_anchor: bool = False
     order: tuple[int, ...] = ()
 
@@ -78,7 +78,7 @@ class Contents:
         members: those that compute or move something, in order.
         captured: what is read from outside.
         written: captured values that operations overwrite, with the operation.
-        ends: the values that the kernel returns, with the number of a member or a `Place`.
+        ends: the values that the kernel returns, with the number of a member or a `ValueOrigin`.
         impure: operations that may have side effects.
     """
 
@@ -115,7 +115,7 @@ class _Reader:
     def visit(self, op: ir.Operation) -> None:
         name = op.name
         if name in NOTHING:
-            self.origin[op.results[0]] = Place.NOTHING
+            self.origin[op.results[0]] = ValueOrigin.NOTHING
             return
         operands = list(op.operands)
         if name in ENDS:
@@ -134,7 +134,7 @@ class _Reader:
         if role is Role.VIEW:
             self._view(op, operands, results[0])
         elif role is Role.FILL:
-            self.origin[results[0]] = Place.FILL
+            self.origin[results[0]] = ValueOrigin.FILL
         else:
             member = Member(op, role, known.shape if known else ())
             self._describe(member, name, results, loops)
@@ -151,7 +151,7 @@ class _Reader:
         member: Member,
         name: str,
         operands: list[ir.Value],
-        loops: Loops | None,
+        loops: LoopFacts | None,
         results: int,
     ) -> None:
         destination = len(operands)
@@ -166,7 +166,7 @@ class _Reader:
                 found = self._align(member, name, loops, position, value, producer)
                 summand = value.owner.operation == producer.op and _takes_each(loops, position)
                 self._note(member, value, place, found, position >= destination, summand)
-            elif position >= destination and place >= Place.PART_OF_OUTSIDE:
+            elif position >= destination and place >= ValueOrigin.PART_OF_OUTSIDE:
                 self.contents.written.append((member.op, value))
 
     def _note(
@@ -183,13 +183,13 @@ class _Reader:
         kept = self.sliced.get(value) if self.sliced else None
         if kept is not None:
             found = Alignment(found.rows & kept, False)
-        member.reads.append(Read(place, found.rows, found.pointwise, initial, summand))
+        member.reads.append(MemberRead(place, found.rows, found.pointwise, initial, summand))
 
     def _seen(self, value: ir.Value) -> int:
         found = self.origin.get(value)
         if found is None:
             self.contents.captured[value] = None
-            found = self.origin[value] = Place.OUTSIDE
+            found = self.origin[value] = ValueOrigin.OUTSIDE
         return found
 
     def _view(self, op: ir.Operation, operands: list[ir.Value], result: ir.Value) -> None:
@@ -205,10 +205,10 @@ class _Reader:
             self.sliced[result] = kept
         for value in operands[1:]:
             self._seen(value)
-        self.origin[result] = Place.PART_OF_OUTSIDE if place == Place.OUTSIDE else place
+        self.origin[result] = ValueOrigin.PART_OF_OUTSIDE if place == ValueOrigin.OUTSIDE else place
 
     def _describe(
-        self, member: Member, name: str, results: list[ir.Value], loops: Loops | None
+        self, member: Member, name: str, results: list[ir.Value], loops: LoopFacts | None
     ) -> None:
         axis = None
         if name in ALONG_AXIS:
@@ -232,7 +232,7 @@ class _Reader:
         self,
         member: Member,
         name: str,
-        loops: Loops | None,
+        loops: LoopFacts | None,
         position: int,
         value: ir.Value,
         producer: Member,
@@ -261,7 +261,7 @@ class _Reader:
 
     def _scan(self, op: ir.Operation, name: str) -> list[ir.Value]:
         """What the regions of an operation that is no generic read by themselves."""
-        if self.facts.body(op, name) & Body.IMPURE:
+        if self.facts.body(op, name) & BodyFacts.IMPURE:
             self.contents.impure.append(op)
         return self._nested_reads(op) if len(op.regions) else []
 
@@ -273,10 +273,10 @@ class _Reader:
         for view in block.operations:
             inner = view.operation
             does |= body(inner, inner.name)
-        if not does & Body.UNUSUAL:
+        if not does & BodyFacts.UNUSUAL:
             return does, []
-        if does & (Body.NESTS | Body.IMPURE):
-            return does | Body.NESTS, self._nested_reads(op)
+        if does & (BodyFacts.NESTS | BodyFacts.IMPURE):
+            return does | BodyFacts.NESTS, self._nested_reads(op)
         inside = [view.operation for view in block.operations]
         return does, [inner.operands[0] for inner in inside if inner.name == "tensor.extract"]
 
@@ -289,7 +289,7 @@ class _Reader:
             inside.update(value for block in blocks for value in block.arguments)
         found: dict[ir.Value, None] = {}
         for inner in nested:
-            if self.facts.body(inner, inner.name) & Body.IMPURE:
+            if self.facts.body(inner, inner.name) & BodyFacts.IMPURE:
                 self.contents.impure.append(inner)
             for value in inner.operands:
                 if value not in inside and isinstance(value.type, ir.RankedTensorType):
@@ -297,7 +297,7 @@ class _Reader:
         return list(found)
 
 
-def _shares_operands(member: Member, loops: Loops, inputs: int) -> bool:
+def _shares_operands(member: Member, loops: LoopFacts, inputs: int) -> bool:
     """Whether two operands at least are read again for several elements of the result.
 
     With fewer, a product is a reduction along rows: of a row and a vector, or of two rows. Operands
@@ -309,7 +309,7 @@ def _shares_operands(member: Member, loops: Loops, inputs: int) -> bool:
     return sum(not outer <= loops_of_operand for loops_of_operand in indexed) > 1
 
 
-def _takes_each(loops: Loops | None, position: int) -> bool:
+def _takes_each(loops: LoopFacts | None, position: int) -> bool:
     """Whether every iteration of a reduction reads an element of its own of an operand."""
     if loops is None or not loops.reduces:
         return False
@@ -324,7 +324,7 @@ def _equal_prefix(shape: Shape, other: Shape) -> int:
     return count
 
 
-def _order(loops: Loops, results: int) -> tuple[int, ...]:
+def _order(loops: LoopFacts, results: int) -> tuple[int, ...]:
     """The dimensions of a reduction's results in the order of its loops, where they differ."""
     written = loops.maps[len(loops.maps) - results :]
     if not loops.reduces or not written or any(map_ != written[0] for map_ in written):

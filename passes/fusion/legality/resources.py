@@ -9,12 +9,12 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.fusion.graph.block_graph import is_source
 from xyntra.passes.fusion.legality.members import Contents
 from xyntra.passes.fusion.legality.violation import Violation
-from xyntra.passes.target_limits import Limits
+from xyntra.passes.target_limits import KernelLimits
 
 __all__ = ["check_resources"]
 
 
-def check_resources(contents: Contents, limits: Limits) -> Iterator[Violation]:
+def check_resources(contents: Contents, limits: KernelLimits) -> Iterator[Violation]:
     """Check the kernel's buffers and operations."""
     count = len(contents.captured) + len(contents.ends)
     if limits.max_buffers is not None and count > limits.max_buffers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from xyntra.passes.fusion.legality.facts import Body, Loops
+from xyntra.passes.fusion.legality.facts import BodyFacts, LoopFacts
 
 __all__ = ["ALONG_AXIS", "ANCHORS", "NOTHING", "Role", "role_of"]
 
@@ -48,13 +48,13 @@ _NAMED = {
 }
 
 
-def role_of(name: str, loops: Loops | None, body: int, inputs: int) -> Role:
+def role_of(name: str, loops: LoopFacts | None, body: int, inputs: int) -> Role:
     """The role of an operation that gives a tensor.
 
     Args:
         name: that of the operation.
         loops: those of a `linalg.generic`.
-        body: what a generic's scalar operations do, as bits of `Body`.
+        body: what a generic's scalar operations do, as bits of `BodyFacts`.
         inputs: number of operands that it does not write to.
     """
     if loops is not None:
@@ -72,15 +72,15 @@ def role_of(name: str, loops: Loops | None, body: int, inputs: int) -> Role:
     return Role.PRODUCT if is_product else Role.OTHER
 
 
-def _role_of_generic(loops: Loops, body: int, inputs: int) -> Role:
-    if body & Body.NESTS:
+def _role_of_generic(loops: LoopFacts, body: int, inputs: int) -> Role:
+    if body & BodyFacts.NESTS:
         return Role.OTHER
     if not loops.reduces:
         if inputs == 0 and not body:
             return Role.FILL
-        writes_numbers = bool(body & Body.INDEXES) and not body & Body.GATHERS
-        return Role.POINTWISE if body & Body.COMPUTES or writes_numbers else Role.MOVES
-    multiplies = inputs >= 2 and bool(body & Body.MULTIPLIES)
+        writes_numbers = bool(body & BodyFacts.INDEXES) and not body & BodyFacts.GATHERS
+        return Role.POINTWISE if body & BodyFacts.COMPUTES or writes_numbers else Role.MOVES
+    multiplies = inputs >= 2 and bool(body & BodyFacts.MULTIPLIES)
     if loops.are_plain:
         return Role.PRODUCT if multiplies else Role.ROW
     return Role.CONVOLUTION if multiplies else Role.POOLING

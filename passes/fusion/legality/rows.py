@@ -11,7 +11,7 @@ from xyntra.passes.fusion.legality.members import Contents, Member
 from xyntra.passes.fusion.legality.placing import stores
 from xyntra.passes.fusion.legality.roles import Role
 from xyntra.passes.fusion.legality.violation import Violation
-from xyntra.passes.target_limits import Limits
+from xyntra.passes.target_limits import KernelLimits
 
 __all__ = ["check_rows", "check_space", "summands_of"]
 
@@ -68,7 +68,7 @@ def summands_of(contents: Contents) -> set[int]:
 def check_rows(
     members: Sequence[Member],
     chosen: Sequence[int],
-    limits: Limits,
+    limits: KernelLimits,
     anchor: int | None = None,
     summands: Collection[int] = (),
 ) -> Iterator[Violation]:
@@ -104,7 +104,7 @@ def check_rows(
         yield from _check_held(members, chosen, max(rows), limits, anchor, summands)
 
 
-def _are_large(members: Sequence[Member], chosen: Sequence[int], limits: Limits) -> bool:
+def _are_large(members: Sequence[Member], chosen: Sequence[int], limits: KernelLimits) -> bool:
     if limits.max_row_bytes is None:
         return False
     return any(members[index].nbytes > limits.max_row_bytes for index in chosen)
@@ -114,7 +114,7 @@ def _check_held(
     members: Sequence[Member],
     chosen: Sequence[int],
     rows: int,
-    limits: Limits,
+    limits: KernelLimits,
     anchor: int | None,
     summands: Collection[int],
 ) -> Iterator[Violation]:

@@ -15,7 +15,7 @@ from xyntra.dialects.segments import SEGMENTS
 from xyntra.passes.analysis.functions import function_blocks
 from xyntra.passes.fusion.norms.narrow_products import NarrowProduct, slices_of_columns
 from xyntra.passes.fusion.norms.norm_statistics import (
-    RowValues,
+    RowStatistics,
     merge_parts,
     normalize,
     normalize_product,
@@ -24,7 +24,7 @@ from xyntra.passes.fusion.norms.norm_statistics import (
 from xyntra.passes.fusion.norms.normed_readers import (
     Known,
     Norm,
-    Reader,
+    NormReader,
     norm_behind_product,
     readers_of,
 )
@@ -103,7 +103,7 @@ class _Folding:
             op = new if old == op else op
         return op
 
-    def fold(self, norm: Norm, readers: Sequence[Reader]) -> None:
+    def fold(self, norm: Norm, readers: Sequence[NormReader]) -> None:
         """Let `readers` normalise by themselves, unless that takes too many bytes."""
         nbytes = [
             tensor_bytes(each.op.operands[each.product.columns]) for each in readers if each.product
@@ -125,7 +125,7 @@ class _Folding:
         for each in others:
             _normalize(each, _Folded(norm, x, rows, *vectors))
 
-    def _give_rows(self, fused: ir.Operation, rows: RowValues) -> RowValues:
+    def _give_rows(self, fused: ir.Operation, rows: RowStatistics) -> RowStatistics:
         """Build a region anew that gives the values of rows which it merges, too."""
         values = [each for each in (rows.mean, rows.factor) if each is not None]
         *_, end = [view.operation for view in fused.regions[0].blocks[0].operations]
@@ -136,7 +136,7 @@ class _Folding:
             old.replace_all_uses_with(result)
         self.replaced.append((fused, new[0].owner.operation))
         *mean, factor = map(_tensor, new[count:])
-        return RowValues(mean[0] if mean else None, factor)
+        return RowStatistics(mean[0] if mean else None, factor)
 
 
 def _has_room(fused: ir.Operation) -> bool:
@@ -144,9 +144,9 @@ def _has_room(fused: ir.Operation) -> bool:
     return len({result.type for result in fused.results}) < SEGMENTS
 
 
-def _by_region(readers: Sequence[Reader]) -> list[list[Reader]]:
+def _by_region(readers: Sequence[NormReader]) -> list[list[NormReader]]:
     """The readers in each region, in the order in which regions run."""
-    groups: list[list[Reader]] = []
+    groups: list[list[NormReader]] = []
     for reader in readers:
         group = next((each for each in groups if each[0].fused == reader.fused), None)
         if group is None:
@@ -156,17 +156,17 @@ def _by_region(readers: Sequence[Reader]) -> list[list[Reader]]:
     return sorted(groups, key=cmp_to_key(_runs_before))
 
 
-def _runs_before(one: Sequence[Reader], other: Sequence[Reader]) -> int:
+def _runs_before(one: Sequence[NormReader], other: Sequence[NormReader]) -> int:
     return -1 if one[0].fused.is_before_in_block(other[0].fused) else 1
 
 
-def _merge(norm: Norm, parts: Sequence[Tensor], reader: Reader) -> RowValues:
+def _merge(norm: Norm, parts: Sequence[Tensor], reader: NormReader) -> RowStatistics:
     start = ir.InsertionPoint.at_block_begin(reader.op.block)
     builder = TensorBuilder(start, norm.op.location)
     return merge_parts(builder, parts, norm.epsilon)
 
 
-def _normalize(readers: Sequence[Reader], folded: _Folded) -> None:
+def _normalize(readers: Sequence[NormReader], folded: _Folded) -> None:
     for reader in readers:
         if reader.product is None:
             folded.normalize_operand(reader)
@@ -181,17 +181,17 @@ class _Folded:
 
     norm: Norm
     x: Tensor
-    rows: RowValues
+    rows: RowStatistics
     scale: Tensor | None
     bias: Tensor | None
 
-    def normalize_operand(self, reader: Reader) -> None:
+    def normalize_operand(self, reader: NormReader) -> None:
         """Let an elementwise operation normalise what it reads."""
         builder = TensorBuilder(ir.InsertionPoint(reader.op), self.norm.op.location)
         found = normalize(builder, self.x, self.rows, self.scale, self.bias)
         reader.op.operands[reader.position] = found.value
 
-    def normalize_product(self, reader: Reader, product: NarrowProduct) -> None:
+    def normalize_product(self, reader: NormReader, product: NarrowProduct) -> None:
         """Let a product take what is not normalised, and normalise what it gives."""
         op, location = reader.op, self.norm.op.location
         outer = TensorBuilder(ir.InsertionPoint(reader.fused), op.location)

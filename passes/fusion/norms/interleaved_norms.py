@@ -39,7 +39,7 @@ class InterleavedRows:
         batch: how many times there are such rows.
         places: how many parts each row has, one behind another in memory.
         groups: rows that lie side by side.
-        width: elements of a row that are neighbours.
+        width: elements of a row that are contiguous.
     """
 
     source: RowSource
@@ -114,7 +114,7 @@ class InterleavedNorm(NormInParts):
 
     @property
     def _columns(self) -> tuple[int, int, int]:
-        """How many there are, one after another where a row's are neighbours."""
+        """How many there are, one after another where a row's are contiguous."""
         found = self.interleaved
         return found.batch, found.channels, found.places // self.part
 

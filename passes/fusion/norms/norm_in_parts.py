@@ -24,7 +24,7 @@ LAYER_NORM, RMS_NORM = "xyntra.layer_norm", "xyntra.rms_norm"
 
 @dataclass(frozen=True)
 class NormInParts:
-    """A norm to be replaced, whose parts are neighbours in memory.
+    """A norm to be replaced, whose parts are contiguous in memory.
 
     Attributes:
         operation: the norm.

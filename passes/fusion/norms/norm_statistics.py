@@ -17,7 +17,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.passes.fusion.norms.normed_weights import NormedColumns
 
-__all__ = ["PART", "RowValues", "merge_parts", "normalize", "normalize_product", "write_parts"]
+__all__ = ["PART", "RowStatistics", "merge_parts", "normalize", "normalize_product", "write_parts"]
 
 PART = 32
 """Neighbouring columns that make one part."""
@@ -25,7 +25,7 @@ _WIDE = "float32"
 
 
 @dataclass(frozen=True)
-class RowValues:
+class RowStatistics:
     """What normalises a row: `[rows...]`, f32. Without `mean`, rows are only scaled."""
 
     mean: Tensor | None
@@ -76,7 +76,7 @@ def _inner_reduction(rank: int) -> list[Iterator]:
     return [*parallel, "reduction"]
 
 
-def merge_parts(builder: TensorBuilder, parts: Sequence[Tensor], epsilon: float) -> RowValues:
+def merge_parts(builder: TensorBuilder, parts: Sequence[Tensor], epsilon: float) -> RowStatistics:
     """The values of whole rows, from what `write_parts` returns.
 
     Each part is read once: means of parts are compared with that of the first one. The factor is
@@ -88,7 +88,7 @@ def merge_parts(builder: TensorBuilder, parts: Sequence[Tensor], epsilon: float)
     if len(parts) == 1:
         (squares,) = _sum_parts(builder, parts, [], lambda square: [square])
         body: Body = lambda x, *_: (x * mean_of + epsilon).math("rsqrt")  # noqa: E731
-        return RowValues(None, _over_rows(builder, [squares], [], body))
+        return RowStatistics(None, _over_rows(builder, [squares], [], body))
 
     def about_first(total: Scalar, square: Scalar, first: Scalar) -> list[Scalar]:
         deviation = (total - first) * (1.0 / PART)
@@ -104,7 +104,7 @@ def merge_parts(builder: TensorBuilder, parts: Sequence[Tensor], epsilon: float)
         return squares.equals(zero).select(zero, found)
 
     deviations, squares = _sum_parts(builder, parts, parts[:1], about_first)
-    return RowValues(
+    return RowStatistics(
         _over_rows(builder, [deviations], parts[:1], mean),
         _over_rows(builder, [deviations, squares], [], factor),
     )
@@ -152,7 +152,11 @@ def _over_rows(
 
 
 def normalize(
-    builder: TensorBuilder, x: Tensor, rows: RowValues, scale: Tensor | None, bias: Tensor | None
+    builder: TensorBuilder,
+    x: Tensor,
+    rows: RowStatistics,
+    scale: Tensor | None,
+    bias: Tensor | None,
 ) -> Tensor:
     """The norm of `x`, rounded to its dtype; `scale` and `bias` are `[columns]`."""
 
@@ -170,7 +174,7 @@ def normalize(
 def normalize_product(
     builder: TensorBuilder,
     sums: Tensor,
-    rows: RowValues,
+    rows: RowStatistics,
     vectors: NormedColumns,
 ) -> Tensor:
     """The product of the normalised factor, from that of the factor as it is.
@@ -195,7 +199,7 @@ def normalize_product(
 def _by_row_and_column(
     builder: TensorBuilder,
     source: Tensor,
-    rows: RowValues,
+    rows: RowStatistics,
     columns: dict[str, Tensor | None],
     body: Callable[[Scalar, dict[str, Scalar]], Scalar],
 ) -> Tensor:

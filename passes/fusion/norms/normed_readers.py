@@ -19,7 +19,7 @@ from xyntra.passes.fusion.norms.narrow_products import (
 from xyntra.passes.fusion.norms.norm_statistics import PART
 from xyntra.passes.fusion.weights.weights import shape_of
 
-__all__ = ["Known", "Norm", "Reader", "norm_behind_product", "readers_of"]
+__all__ = ["Known", "Norm", "NormReader", "norm_behind_product", "readers_of"]
 
 _LAYER_NORM, _RMS_NORM = "xyntra.layer_norm", "xyntra.rms_norm"
 
@@ -56,7 +56,7 @@ class Norm:
 
 
 @dataclass(frozen=True)
-class Reader:
+class NormReader:
     """Operand `position` of `op`, in the region `fused`, is what a norm gives.
 
     `product` is None where `op` is elementwise and behind the product of the region.
@@ -153,7 +153,7 @@ def _is_vector(vector: ir.Value, x: ir.Value, known: Known) -> bool:
     return shape is not None and shape_of(vector) == shape[-1:] and vector in known
 
 
-def readers_of(norm: Norm, known: Known) -> list[Reader] | None:
+def readers_of(norm: Norm, known: Known) -> list[NormReader] | None:
     """Who reads what `norm` gives; None where nobody does, or one needs the tensor itself."""
     readers = []
     for use in norm.fused.results[norm.result].uses:
@@ -164,14 +164,14 @@ def readers_of(norm: Norm, known: Known) -> list[Reader] | None:
     return readers or None
 
 
-def _reader(op: ir.Operation, position: int, known: Known) -> Reader | None:
+def _reader(op: ir.Operation, position: int, known: Known) -> NormReader | None:
     fused = op.parent.operation
     if op.name != "linalg.generic" or fused.name != "xyntra.fused" or not _is_contraction(fused):
         return None
     product = product_of(op)
     if product is not None:
         fits = position == product.rows and op.operands[product.columns] in known
-        return Reader(fused, op, position, product) if fits else None
+        return NormReader(fused, op, position, product) if fits else None
     if not is_elementwise(op, position) or op not in product_and_behind(_operations(fused)):
         return None
-    return Reader(fused, op, position, None)
+    return NormReader(fused, op, position, None)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from xyntra.passes.cost.machine import Machine
 from xyntra.passes.cost.work import launch_time
 from xyntra.passes.fusion.graph.fusion_graph import FusionGraph
-from xyntra.passes.fusion.graph.nodes import PASSIVE, Node, Read, Role
+from xyntra.passes.fusion.graph.nodes import PASSIVE, FusionNode, KernelRole, TensorRead
 from xyntra.passes.fusion.partition.group import Group, Outside, both, single
 
 __all__ = ["Chains", "chains_of"]
@@ -95,7 +95,7 @@ def _chained(graph: FusionGraph, machine: Machine, max_operations: int) -> list[
 
 
 def _reads_overwritten(
-    graph: FusionGraph, chain: Sequence[int], node: Node, overwritten: frozenset[int]
+    graph: FusionGraph, chain: Sequence[int], node: FusionNode, overwritten: frozenset[int]
 ) -> bool:
     """Whether a tensor that a chain or `node` writes over has other readers among them."""
     members = [*(graph.nodes[index] for index in chain), node]
@@ -103,17 +103,17 @@ def _reads_overwritten(
     return any(read.count(tensor) > 1 for tensor in overwritten)
 
 
-def _has_short_rows(first: Node, node: Node, machine: Machine) -> bool:
+def _has_short_rows(first: FusionNode, node: FusionNode, machine: Machine) -> bool:
     """Whether a worker can keep the rows of a chain's first operation and of `node`."""
-    if first.role is not Role.ROW:
+    if first.role is not KernelRole.ROW:
         return True
     rows = max(first.rows)
     return rows > 1 and first.nbytes + node.nbytes <= rows * machine.max_row_bytes
 
 
-def _only_producer(graph: FusionGraph, node: Node) -> int | None:
+def _only_producer(graph: FusionGraph, node: FusionNode) -> int | None:
     """The operation that elementwise `node` follows in a chain, if there is such a one."""
-    if node.role is not Role.LOOP:
+    if node.role is not KernelRole.LOOP:
         return None
     found = None
     for read in node.reads:
@@ -128,7 +128,11 @@ def _only_producer(graph: FusionGraph, node: Node) -> int | None:
         return None
     producer = graph.nodes[found]
     alike = producer.shape == node.shape and producer.static is node.static
-    if not alike or len(producer.results) > 1 or producer.role in (Role.OPAQUE, Role.DATA):
+    if (
+        not alike
+        or len(producer.results) > 1
+        or producer.role in (KernelRole.OPAQUE, KernelRole.DATA)
+    ):
         return None
     return found
 
@@ -150,7 +154,7 @@ def _extend(group: Group, graph: FusionGraph, members: Sequence[int]) -> None:
     group.nbytes, group.largest_bytes = sum(moved), max(moved)
 
 
-def _add(group: Group, read: Read) -> None:
+def _add(group: Group, read: TensorRead) -> None:
     """Let `group` read what it does not compute."""
     access = read.access
     initial = read.initial

@@ -12,14 +12,14 @@ from math import prod
 
 from xyntra.passes.fusion.graph.access import UNALIGNED
 from xyntra.passes.fusion.graph.fusion_graph import FusionGraph
-from xyntra.passes.fusion.graph.nodes import ANCHORS, Node, Read, Role
+from xyntra.passes.fusion.graph.nodes import ANCHORS, FusionNode, KernelRole, TensorRead
 
 __all__ = ["recompute_cheap"]
 
 _MAX_COST = 4  # instructions for one element
 _MIN_GROWTH = 2  # times the size of what it is computed from
 
-Uses = list[tuple[Node, Read]]
+Uses = list[tuple[FusionNode, TensorRead]]
 
 
 def recompute_cheap(graph: FusionGraph) -> None:
@@ -38,8 +38,8 @@ def recompute_cheap(graph: FusionGraph) -> None:
             _clone_for_readers(graph, index, found)
 
 
-def _is_cheap(graph: FusionGraph, node: Node) -> bool:
-    if node.role is not Role.LOOP or node.static or len(node.results) != 1:
+def _is_cheap(graph: FusionGraph, node: FusionNode) -> bool:
+    if node.role is not KernelRole.LOOP or node.static or len(node.results) != 1:
         return False
     elements = max(prod(node.shape), 1)
     if node.scalar_ops > _MAX_COST * elements or not node.reads:
@@ -66,12 +66,12 @@ def _clone_for_readers(graph: FusionGraph, index: int, uses: Uses) -> None:
             _add_read(graph, node, use, read, (*read.views, index, *use.views))
         tensors = {*node.results, *[read.tensor for read in node.reads]}
         node.nbytes = sum([graph.nbytes[tensor] for tensor in tensors])
-    cloned.role = Role.VIEW
+    cloned.role = KernelRole.VIEW
     graph.passive[cloned.op.results[0]] = index
 
 
 def _add_read(
-    graph: FusionGraph, node: Node, use: Read, read: Read, views: tuple[int, ...]
+    graph: FusionGraph, node: FusionNode, use: TensorRead, read: TensorRead, views: tuple[int, ...]
 ) -> None:
     if all(known.tensor != read.tensor for known in node.reads):
         graph.readers[read.origin] += 1

@@ -12,7 +12,7 @@ from xyntra.passes.analysis.functions import function_blocks
 from xyntra.passes.cost.machine import MACHINES
 from xyntra.passes.diagnostics import remark_at
 from xyntra.passes.fusion.graph.fusion_graph import FusionGraph
-from xyntra.passes.fusion.graph.nodes import PASSIVE, Role
+from xyntra.passes.fusion.graph.nodes import PASSIVE, KernelRole
 from xyntra.passes.fusion.partition.boundaries import boundaries_of, cost_of
 from xyntra.passes.fusion.partition.group import Group
 from xyntra.passes.fusion.partition.groups import Rules
@@ -97,5 +97,5 @@ class _PointwiseRules(Rules):
 
 def _set_others_apart(graph: FusionGraph) -> None:
     for node in graph.nodes:
-        if node.role not in PASSIVE and node.role is not Role.LOOP:
-            node.role = Role.OPAQUE
+        if node.role not in PASSIVE and node.role is not KernelRole.LOOP:
+            node.role = KernelRole.OPAQUE

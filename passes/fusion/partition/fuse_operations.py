@@ -12,7 +12,7 @@ from xyntra.passes.analysis.functions import function_blocks
 from xyntra.passes.cost.machine import MACHINES
 from xyntra.passes.fusion.graph.classify import classify
 from xyntra.passes.fusion.graph.fusion_graph import FusionGraph
-from xyntra.passes.fusion.graph.nodes import Role
+from xyntra.passes.fusion.graph.nodes import KernelRole
 from xyntra.passes.fusion.partition.boundaries import boundaries_of, cost_of, mark_unfused
 from xyntra.passes.fusion.partition.cloned_producers import recompute_cheap
 from xyntra.passes.fusion.partition.group import Group, kind_of
@@ -74,5 +74,5 @@ def _regions(partition: Partition) -> list[Region]:
 
 def _kind(group: Group, partition: Partition) -> Kind:
     nodes = partition.rules.graph.nodes
-    windows = [nodes[index].op for index in group.members if nodes[index].role is Role.WINDOW]
+    windows = [nodes[index].op for index in group.members if nodes[index].role is KernelRole.WINDOW]
     return kind_of(group, any(classify(op) == "conv" for op in windows))

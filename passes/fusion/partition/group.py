@@ -11,7 +11,7 @@ from xyntra.dialects import Kind
 from xyntra.dialects.segments import SEGMENTS
 from xyntra.passes.cost.machine import Machine
 from xyntra.passes.fusion.graph.fusion_graph import FusionGraph
-from xyntra.passes.fusion.graph.nodes import ANCHORS, Read, Role
+from xyntra.passes.fusion.graph.nodes import ANCHORS, KernelRole, TensorRead
 from xyntra.passes.fusion.partition.reasons import Reason
 
 __all__ = [
@@ -81,7 +81,7 @@ class Group:
     """
 
     members: tuple[int, ...]
-    anchor: Role | None
+    anchor: KernelRole | None
     rows: frozenset[int]
     elements: int
     largest_bytes: int
@@ -116,11 +116,11 @@ def single(graph: FusionGraph, index: int) -> Group:
         rows=node.rows,
         elements=prod(node.shape),
         largest_bytes=max([sizes[tensor] for tensor in (*reads, *node.results)], default=0),
-        reduces=role is Role.ROW,
+        reduces=role is KernelRole.ROW,
         rowwise=False,
         static=node.static,
-        opaque=role is Role.OPAQUE,
-        loose=role is Role.DATA,
+        opaque=role is KernelRole.OPAQUE,
+        loose=role is KernelRole.DATA,
         moves_only=node.moves_only,
         reads=reads,
         results={tensor: readers[tensor] for tensor in node.results},
@@ -130,7 +130,7 @@ def single(graph: FusionGraph, index: int) -> Group:
     )
 
 
-def outside_of(found: Sequence[Read], by_anchor: bool) -> dict[int, Outside]:
+def outside_of(found: Sequence[TensorRead], by_anchor: bool) -> dict[int, Outside]:
     """What an operation reads, each tensor once."""
     reads: dict[int, Outside] = {}
     for read in found:
@@ -182,7 +182,7 @@ def refuse_shape(group: Group, kinds: Sequence[int], machine: Machine) -> Reason
             return "misaligned"
         if group.largest_bytes > rows * machine.max_row_bytes:
             return "row-too-long"
-    return "window" if group.anchor in (Role.WINDOW, Role.ATTENTION) else None
+    return "window" if group.anchor in (KernelRole.WINDOW, KernelRole.ATTENTION) else None
 
 
 def _computes_little(group: Group) -> bool:
@@ -202,11 +202,11 @@ def _reads_overwritten(group: Group) -> bool:
 
 def kind_of(group: Group, convolves: bool) -> Kind:
     """The kind of the kernel that `group` makes; `convolves` tells products from pooling."""
-    if group.anchor is Role.CONTRACTION:
+    if group.anchor is KernelRole.CONTRACTION:
         return "contraction"
-    if group.anchor is Role.ATTENTION:
+    if group.anchor is KernelRole.ATTENTION:
         return "attention"
-    if group.anchor is Role.WINDOW:
+    if group.anchor is KernelRole.WINDOW:
         return "conv" if convolves else "generic"
     if group.opaque:
         return "generic"

@@ -9,7 +9,7 @@ from xyntra.passes.cost.machine import Machine
 from xyntra.passes.cost.work import launch_time
 from xyntra.passes.fusion.graph.access import common_rows
 from xyntra.passes.fusion.graph.fusion_graph import FusionGraph
-from xyntra.passes.fusion.graph.nodes import Role
+from xyntra.passes.fusion.graph.nodes import KernelRole
 from xyntra.passes.fusion.partition.chains import chains_of
 from xyntra.passes.fusion.partition.group import LARGEST_ITEM, Group, Outside, both, refuse_shape
 from xyntra.passes.fusion.partition.reasons import Reason
@@ -136,7 +136,7 @@ class _Union:
             self.prologue.append(producer)
             if producer.reduces:
                 return "row-before-anchor"
-            copied = reader.anchor is not Role.ATTENTION and not self.machine.computes_factors
+            copied = reader.anchor is not KernelRole.ATTENTION and not self.machine.computes_factors
             return "factor-copied" if copied and not producer.moves_only else None
         if reader.loose and (producer.is_pointwise or producer.loose) and not producer.anchor:
             stored = self.results[outside.origin]

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from xyntra.dialects import Kernel
+from xyntra.dialects import KernelFacts
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.purity import impurity, is_harmless
 from xyntra.passes.analysis.functions import functions
 from xyntra.passes.analysis.walking import outside_bodies
 from xyntra.passes.diagnostics import remark_at
 from xyntra.passes.fusion.graph.fusion_graph import FusionGraph
-from xyntra.passes.fusion.graph.nodes import Role
+from xyntra.passes.fusion.graph.nodes import KernelRole
 
 __all__ = ["remark_branches", "remark_dynamic", "remark_nested", "side_effect"]
 
@@ -20,7 +20,7 @@ _FREE = frozenset({"func.return", "xyntra.fused", "xyntra.yield"})
 def remark_dynamic(graph: FusionGraph) -> None:
     """Remark every operation that stays alone because a tensor of it has a dynamic shape."""
     for node in graph.nodes[:-1]:
-        if node.role is Role.OPAQUE:
+        if node.role is KernelRole.OPAQUE:
             type_ = _dynamic_type(node.op)
             if type_ is not None:
                 text = f"'{node.op.name}' has the dynamic shape {type_}; it is left as it is"
@@ -72,4 +72,4 @@ def _calls_kernel(op: ir.Operation) -> bool:
     while module.name != "builtin.module" and module.parent is not None:
         module = module.parent.operation
     symbols = ir.SymbolTable(module)
-    return callee in symbols and Kernel.of(symbols[callee].operation) is not None
+    return callee in symbols and KernelFacts.of(symbols[callee].operation) is not None

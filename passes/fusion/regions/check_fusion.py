@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
-from xyntra.dialects import Kernel, Kind
+from xyntra.dialects import KernelFacts, Kind
 from xyntra.dialects.mlir import ir
 from xyntra.passes.fusion.legality.aliasing import check_destinations
 from xyntra.passes.fusion.legality.calls import check_calls
@@ -18,7 +18,7 @@ from xyntra.passes.fusion.legality.members import Contents, read_block
 from xyntra.passes.fusion.legality.resources import check_resources
 from xyntra.passes.fusion.legality.violation import IllegalFusion, Violation
 from xyntra.passes.registry import register_pass
-from xyntra.passes.target_limits import LIMITS, Limits, Target
+from xyntra.passes.target_limits import LIMITS, KernelLimits, Target
 
 __all__ = ["CheckFusion", "violations"]
 
@@ -58,10 +58,10 @@ class CheckFusion:
         if found:
             raise IllegalFusion.because(found)
 
-    def _limits(self) -> Limits:
+    def _limits(self) -> KernelLimits:
         defaults = LIMITS[self.target]
-        given = {entry.name: getattr(self, entry.name) for entry in fields(Limits)}
-        return Limits(
+        given = {entry.name: getattr(self, entry.name) for entry in fields(KernelLimits)}
+        return KernelLimits(
             **{
                 name: getattr(defaults, name) if value is None else value
                 for name, value in given.items()
@@ -75,7 +75,7 @@ def violations(module: ir.Operation, target: Target) -> Found:
 
 
 class _Checker:
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: KernelLimits) -> None:
         self.limits = limits
         self.facts = Facts()
 
@@ -84,7 +84,7 @@ class _Checker:
         callers, inplace = [], dict[str, Pairs]()
         for view in module.operations:
             op = view.operation
-            kernel = Kernel.of(op) if op.name == "func.func" else None
+            kernel = KernelFacts.of(op) if op.name == "func.func" else None
             if kernel is None:
                 callers.append(op)
             elif len(op.regions[0].blocks):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xyntra.dialects import Kernel
+from xyntra.dialects import KernelFacts
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.functions import functions
 from xyntra.passes.registry import register_pass
@@ -33,7 +33,9 @@ class InlineKernels:
         kernels = {
             ir.StringAttr(op.attributes["sym_name"]).value: op
             for op in (view.operation for view in module.regions[0].blocks[0].operations)
-            if op.name == "func.func" and len(op.regions[0].blocks) and Kernel.of(op) is not None
+            if op.name == "func.func"
+            and len(op.regions[0].blocks)
+            and KernelFacts.of(op) is not None
         }
         chosen = {name: op for name, op in kernels.items() if not self.names or name in self.names}
         calls = [

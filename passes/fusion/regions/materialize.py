@@ -12,7 +12,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
 from xyntra.passes.analysis.locations import fused_location
 from xyntra.passes.fusion.graph.fusion_graph import FusionGraph
-from xyntra.passes.fusion.graph.nodes import PASSIVE, Node, Role
+from xyntra.passes.fusion.graph.nodes import PASSIVE, FusionNode, KernelRole
 
 __all__ = ["Region", "build_regions"]
 
@@ -126,7 +126,7 @@ class _Builder:
         with location:
             fused.finish(list(results.values()))
 
-    def _results(self, nodes: Sequence[Node]) -> dict[int, ir.Value]:
+    def _results(self, nodes: Sequence[FusionNode]) -> dict[int, ir.Value]:
         """Results of members that operations outside read, by number."""
         left = {
             number: self.graph.readers[number]
@@ -148,7 +148,10 @@ class _Builder:
         }
 
     def _give(
-        self, results: Mapping[int, ir.Value], given: Sequence[ir.Value], nodes: Sequence[Node]
+        self,
+        results: Mapping[int, ir.Value],
+        given: Sequence[ir.Value],
+        nodes: Sequence[FusionNode],
     ) -> None:
         """Let operations outside read what the region gives, and members what they read before."""
         readers: dict[int, list[ir.Operation]] = {}
@@ -163,7 +166,7 @@ class _Builder:
             else:
                 result.replace_all_uses_with(replacement)
 
-    def _clone_for(self, node: Node, ip: ir.InsertionPoint) -> None:
+    def _clone_for(self, node: FusionNode, ip: ir.InsertionPoint) -> None:
         """Give `node` constants, destinations and views of its own at `ip`."""
         op, passive = node.op, self.graph.passive
         for read in node.reads:
@@ -187,7 +190,7 @@ class _Builder:
         if known is not None:
             return known
         result = self._copied(index, ip)
-        if self.graph.nodes[index].role is Role.VIEW:
+        if self.graph.nodes[index].role is KernelRole.VIEW:
             self.views[value] = result
         return result
 

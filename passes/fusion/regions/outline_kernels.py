@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xyntra.dialects import Kernel
+from xyntra.dialects import KernelFacts
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.functions import functions
 from xyntra.passes.fusion.graph.block_graph import is_source
@@ -85,7 +85,7 @@ def _draft(fused: ir.Operation, ip: ir.InsertionPoint, captured: Sequence[Use]) 
     with fused.location:
         kernel = _new_function(ip)
         inputs = _move_body(fused, kernel, captured)
-        Kernel(kind).mark(kernel)
+        KernelFacts(kind).mark(kernel)
         call = ir.Operation.create(
             "func.call",
             results=[result.type for result in results],

@@ -14,7 +14,7 @@ from xyntra.passes.analysis.locations import source_nodes
 from xyntra.passes.fallbacks import note_fallback
 from xyntra.passes.fusion.graph.classify import classify
 from xyntra.passes.fusion.graph.fusion_graph import FusionGraph
-from xyntra.passes.fusion.graph.nodes import PASSIVE, Node, Role
+from xyntra.passes.fusion.graph.nodes import PASSIVE, FusionNode, KernelRole
 from xyntra.passes.fusion.legality.facts import Facts
 from xyntra.passes.fusion.legality.members import read_block
 from xyntra.passes.fusion.legality.violation import Violation
@@ -146,20 +146,20 @@ def _region(graph: FusionGraph, members: Sequence[int]) -> Region:
     return Region(tuple(members), _kind(nodes))
 
 
-def _kind(nodes: Sequence[Node]) -> Kind:
+def _kind(nodes: Sequence[FusionNode]) -> Kind:
     """Return the likely kind; if the checker refuses it, there will be another cut."""
     if len(nodes) == 1:
         return classify(nodes[0].op)
     roles = {node.role for node in nodes}
-    if Role.ATTENTION in roles:
+    if KernelRole.ATTENTION in roles:
         return "attention"
-    if Role.CONTRACTION in roles:
+    if KernelRole.CONTRACTION in roles:
         return "contraction"
-    windows = [node.op for node in nodes if node.role is Role.WINDOW]
+    windows = [node.op for node in nodes if node.role is KernelRole.WINDOW]
     if windows:
         return "conv" if any(classify(op) == "conv" for op in windows) else "generic"
     if all(node.moves_only for node in nodes):
         return "data"
-    if Role.DATA in roles:
+    if KernelRole.DATA in roles:
         return "generic"
-    return "row" if Role.ROW in roles else "elementwise"
+    return "row" if KernelRole.ROW in roles else "elementwise"

@@ -15,7 +15,7 @@ __all__ = [
     "Applied",
     "Chain",
     "Expression",
-    "Number",
+    "FiniteConstant",
     "Vector",
     "emit",
     "expression_of",
@@ -29,7 +29,7 @@ _LONGEST = 16
 
 
 @dataclass(frozen=True)
-class Number:
+class FiniteConstant:
     """A finite constant."""
 
     value: float
@@ -50,9 +50,9 @@ class Applied:
     operands: tuple[Expression, ...]
 
 
-Expression = Number | Vector | Applied
+Expression = FiniteConstant | Vector | Applied
 
-ONE = Number(1.0)
+ONE = FiniteConstant(1.0)
 _STATIC = frozenset(
     {
         "arith.addf",
@@ -229,7 +229,7 @@ def _operand(value: ir.Value, known: dict[ir.Value, Affine]) -> Affine | None:
     number = op.attributes["value"] if op.name == "arith.constant" else None
     if not isinstance(number, ir.FloatAttr) or not -_INFINITY < number.value < _INFINITY:
         return None
-    return Affine(None, Number(number.value))
+    return Affine(None, FiniteConstant(number.value))
 
 
 def _apply(name: str, operands: Sequence[Affine]) -> Affine | None:
@@ -250,7 +250,7 @@ def _apply(name: str, operands: Sequence[Affine]) -> Affine | None:
 
 
 def _shift(part: Affine) -> Expression:
-    return Number(0.0) if part.shift is None else part.shift
+    return FiniteConstant(0.0) if part.shift is None else part.shift
 
 
 def _negated(part: Expression | None) -> Expression | None:
@@ -282,7 +282,7 @@ def emit(expression: Expression, vectors: Sequence[Scalar], dtype: str) -> Scala
     """Create the scalar operations of an expression in the body that is being filled."""
     if isinstance(expression, Vector):
         return vectors[expression.number]
-    if isinstance(expression, Number):
+    if isinstance(expression, FiniteConstant):
         return constant(expression.value, dtype)
     operands = [emit(part, vectors, dtype).value for part in expression.operands]
     op = ir.Operation.create(expression.name, results=[operands[0].type], operands=operands)

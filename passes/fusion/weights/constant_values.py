@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.fusion.weights.affine_chains import Expression, Number, Vector, expression_of
+from xyntra.passes.fusion.weights.affine_chains import (
+    Expression,
+    FiniteConstant,
+    Vector,
+    expression_of,
+)
 from xyntra.passes.fusion.weights.weights import shape_of
 
 __all__ = ["Array", "compute", "constant_array"]
@@ -70,7 +75,7 @@ def compute(expression: Expression, vectors: Sequence[Array], dtype: type[Any]) 
     """The value of an expression on arrays of `dtype`, every operation rounded to it."""
     if isinstance(expression, Vector):
         return vectors[expression.number]
-    if isinstance(expression, Number):
+    if isinstance(expression, FiniteConstant):
         return np.asarray(expression.value, dtype)
     operands = [compute(part, vectors, dtype) for part in expression.operands]
     with np.errstate(all="ignore"):

@@ -34,7 +34,7 @@ _NARROW = ("f16", "bf16")
 class PackChannels:
     """Store images of up to four or eight channels with as many innermost, padded.
 
-    The taps in one row of the filter then are neighbours, with all their channels, as a matrix
+    The taps in one row of the filter then are contiguous, with all their channels, as a matrix
     product wants its steps. The image is brought into this form by one kernel, with the padding
     around it, and the weights once, when the model is loaded. Channels that are added are zero in
     both factors.
@@ -62,7 +62,7 @@ class _Packing:
         image: number of the operand.
         channel: dimension of the image that has the channels.
         weight: dimension of the weights that has them.
-        width: dimension of the image along which taps become neighbours.
+        width: dimension of the image along which taps become contiguous.
         tap: dimension of the weights along which they do.
         channels: with those that are added.
     """

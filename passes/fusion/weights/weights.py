@@ -25,7 +25,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Maps:
+class WeightMaps:
     """The indexing maps of an operation, and which of them are the identity."""
 
     maps: tuple[ir.AffineMap, ...]
@@ -44,7 +44,7 @@ class StaticValues:
         self._producers: dict[ir.Value, ir.Operation] = {}
         self._order: dict[ir.Operation, tuple[int, int, int]] = {}
         self._moves = 0
-        self._maps: dict[ir.Attribute, Maps] = {}
+        self._maps: dict[ir.Attribute, WeightMaps] = {}
         self.reductions = Reductions()
 
     def __contains__(self, value: ir.Value) -> bool:
@@ -67,7 +67,7 @@ class StaticValues:
         self._order[op] = (index, 0, 0)
         return True
 
-    def maps_of(self, op: ir.Operation) -> Maps:
+    def maps_of(self, op: ir.Operation) -> WeightMaps:
         """The indexing maps of `op`; those of equal attributes are read once."""
         attribute = op.attributes["indexing_maps"]
         found = self._maps.get(attribute)
@@ -75,7 +75,7 @@ class StaticValues:
             maps = tuple([entry.value for entry in attribute])
             plain = [ir.AffineMap.get_identity(map_.n_dims, op.context) for map_ in maps]
             equal = tuple([map_ == other for map_, other in zip(maps, plain, strict=True)])
-            found = self._maps[attribute] = Maps(maps, equal)
+            found = self._maps[attribute] = WeightMaps(maps, equal)
         return found
 
     def hoist(self, values: Iterable[ir.Value], index: int, place: ir.Operation) -> None:

@@ -16,7 +16,7 @@ from xyntra.passes.lower.cpu.matmul import register_tiles
 from xyntra.passes.lower.cpu.matmul_int8 import integer_tiles
 from xyntra.passes.lower.cpu.pooling import channel_reductions, window_tiles
 from xyntra.passes.lower.cpu.rows import nest_loops
-from xyntra.passes.lower.cpu.schedule.emitter import Stage
+from xyntra.passes.lower.cpu.schedule.emitter import EmitterSweep
 from xyntra.passes.lower.cpu.schedule.told import (
     PARALLEL_LOOPS,
     LoopChoices,
@@ -28,7 +28,7 @@ from xyntra.passes.lower.loops.taken import Taken
 
 __all__ = ["STAGES", "emitter_names", "legal_schedules", "schedule_words"]
 
-STAGES: tuple[Stage, ...] = (
+STAGES: tuple[EmitterSweep, ...] = (
     blocked_attention.STAGE,
     integer_tiles.STAGE,
     channel_reductions.STAGE,

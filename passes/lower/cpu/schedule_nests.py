@@ -12,7 +12,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.kernel_function import operations_named
 from xyntra.passes.lower.cpu.emitters import STAGES, emitter_names
 from xyntra.passes.lower.cpu.machine import LoweringOptions
-from xyntra.passes.lower.cpu.schedule.emitter import Emitter, Stage, checked_choices
+from xyntra.passes.lower.cpu.schedule.emitter import EmitterSweep, NestEmitter, checked_choices
 from xyntra.passes.lower.cpu.schedule.told import bad_schedule, schedule_of
 from xyntra.passes.lower.loops.linear_nest import analysed_once
 from xyntra.passes.lower.loops.taken import Taken
@@ -60,7 +60,7 @@ class ScheduleNests:
                         self._schedule(stage, op, given.get(op), taken)
 
     def _schedule(
-        self, stage: Stage, op: ir.Operation, given: Schedule | None, taken: Taken
+        self, stage: EmitterSweep, op: ir.Operation, given: Schedule | None, taken: Taken
     ) -> None:
         if given is not None:
             emitter = stage.named(given.emitter)
@@ -79,14 +79,19 @@ class ScheduleNests:
                 return
 
     def _keep(
-        self, stage: Stage, emitter: Emitter, op: ir.Operation, given: Schedule, taken: Taken
+        self,
+        stage: EmitterSweep,
+        emitter: NestEmitter,
+        op: ir.Operation,
+        given: Schedule,
+        taken: Taken,
     ) -> None:
         place: Any = stage.find(op, taken)
         if place is None:
             raise bad_schedule(op, f"{emitter.name} makes no code of this")
         taken.take(emitter.group(place, checked_choices(place, given, emitter)))
 
-    def _may_choose(self, emitter: Emitter) -> bool:
+    def _may_choose(self, emitter: NestEmitter) -> bool:
         return not self.emitters or emitter.name in self.emitters
 
     @property

@@ -3,7 +3,7 @@
 
 from xyntra.passes.lower.cuda.pipeline import LEVELS, lower_kernel, lower_to
 from xyntra.passes.lower.cuda.to_llvm import (
-    Launch,
+    LaunchCode,
     LoweredCudaKernel,
     from_gpu,
     from_nvvm,
@@ -14,7 +14,7 @@ from xyntra.passes.lower.cuda.to_llvm import (
 
 __all__ = [
     "LEVELS",
-    "Launch",
+    "LaunchCode",
     "LoweredCudaKernel",
     "from_gpu",
     "from_nvvm",

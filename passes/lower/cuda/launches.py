@@ -22,7 +22,7 @@ from xyntra.passes.lower.cuda.ptx.launches import (
 )
 from xyntra.passes.lower.cuda.tensor_map import MAP_ARGUMENT, TensorMap, pass_maps
 from xyntra.passes.lower.gpu.contraction.group import ANCHOR
-from xyntra.passes.lower.gpu.device import Device, Feature
+from xyntra.passes.lower.gpu.device import Feature, GpuDevice
 from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape
 from xyntra.passes.lower.gpu.launching.launching import Launching
 from xyntra.passes.lower.gpu.launching.outline import (
@@ -54,7 +54,7 @@ class CudaLaunching(Launching):
     """Launches that begin before others have ended, tensor maps, and bounds of registers."""
 
     def decided(
-        self, emitted: Sequence[tuple[Stage, LaunchShape | None]], device: Device
+        self, emitted: Sequence[tuple[Stage, LaunchShape | None]], device: GpuDevice
     ) -> list[LaunchShape | None]:
         """Return the launches, which begin before the ones ahead have ended where they can."""
         overlap = PROGRAMMATIC and device.has(Feature.DEPENDENT_LAUNCH)
@@ -94,7 +94,7 @@ class CudaLaunching(Launching):
         return found
 
 
-def _leaves_room(stage: Stage, shape: CudaLaunch, device: Device) -> bool:
+def _leaves_room(stage: Stage, shape: CudaLaunch, device: GpuDevice) -> bool:
     """Tell whether blocks of the next launch find their places as if this one were not there."""
     is_small = shape.grid <= device.multiprocessors and shape.block <= _FEW_THREADS
     if stage.attention is not None:

@@ -11,7 +11,7 @@ from xyntra.passes.analysis.kernel_function import (
     kernel_named,
 )
 from xyntra.passes.lower.cuda.to_llvm import LoweredCudaKernel, from_nvvm, to_nvvm
-from xyntra.passes.lower.gpu.device import Device, device_of
+from xyntra.passes.lower.gpu.device import GpuDevice, device_of
 from xyntra.passes.lower.gpu.to_gpu import to_gpu
 from xyntra.passes.lower.gpu.to_stages import to_stages
 
@@ -58,7 +58,7 @@ def lower_to(module: ir.Module, architecture: str, start: str, level: str) -> ir
     return operation
 
 
-def _next_level(level: str, module: ir.Operation, device: Device) -> ir.Operation:
+def _next_level(level: str, module: ir.Operation, device: GpuDevice) -> ir.Operation:
     if level == "kernels":
         return to_stages(module, device)
     return to_gpu(module, device) if level == "stages" else to_nvvm(module)

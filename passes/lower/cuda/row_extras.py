@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from xyntra.passes.lower.cuda.cluster_reduce import RowCluster
-from xyntra.passes.lower.cuda.parked_rows import ParkedRows
+from xyntra.passes.lower.cuda.staged_rows import SharedMemoryRows
 from xyntra.passes.lower.gpu.rows.row_extras import RowExtras
 
-EXTRAS = RowExtras(ParkedRows, RowCluster)
+EXTRAS = RowExtras(SharedMemoryRows, RowCluster)

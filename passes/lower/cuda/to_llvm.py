@@ -61,7 +61,7 @@ _DIALECTS = ("llvm", "nvvm")
 
 
 @dataclass(frozen=True)
-class Launch:
+class LaunchCode:
     """One launch of a kernel's code: its entry point takes all pointers of the kernel.
 
     Attributes:
@@ -85,7 +85,7 @@ class LoweredCudaKernel:
     """
 
     llvm_ir: str
-    launches: tuple[Launch, ...]
+    launches: tuple[LaunchCode, ...]
     scratch: tuple[int, ...]
 
 
@@ -156,7 +156,7 @@ def without_code(module: ir.Operation) -> None:
         op.erase()
 
 
-def launches_of(module: ir.Operation) -> tuple[tuple[Launch, ...], tuple[int, ...]]:
+def launches_of(module: ir.Operation) -> tuple[tuple[LaunchCode, ...], tuple[int, ...]]:
     """Return the launches of a kernel at the level of the `gpu` dialect or below, in order.
 
     Returns:
@@ -164,7 +164,8 @@ def launches_of(module: ir.Operation) -> tuple[tuple[Launch, ...], tuple[int, ..
     """
     host = kernel_function(module)
     launches = tuple(
-        Launch(launch_entry(op), launch_shape(op)) for op in direct_operations_named(host, LAUNCH)
+        LaunchCode(launch_entry(op), launch_shape(op))
+        for op in direct_operations_named(host, LAUNCH)
     )
     return launches, scratch_slots(host) if launches else ()
 

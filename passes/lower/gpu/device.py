@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The table of GPUs that code is generated for: what each has, and what its code may use.
 
-Code that shares out work, or chooses tiles, asks the `Device` that it is given, and nothing else,
+Code that shares out work, or chooses tiles, asks the `GpuDevice` it is given, and nothing else,
 for numbers of the hardware. Imports next to nothing: targets read the table when they parse their
 names.
 """
@@ -14,7 +14,7 @@ from enum import Enum, auto
 from xyntra.errors import ConfigError
 from xyntra.passes.suggest import did_you_mean
 
-__all__ = ["DEFAULT", "DEVICES", "WEBGPU", "Device", "Feature", "device_of"]
+__all__ = ["DEFAULT", "DEVICES", "WEBGPU", "Feature", "GpuDevice", "device_of"]
 
 
 class Feature(Enum):
@@ -34,7 +34,7 @@ class Feature(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Device:
+class GpuDevice:
     """A GPU as code generation sees it.
 
     The words are CUDA's. Of a WebGPU adapter, a multiprocessor is a compute unit, a block a
@@ -84,7 +84,7 @@ class Device:
         """Tell whether code may use `feature`."""
         return feature in self.features
 
-    def without(self, *features: Feature) -> Device:
+    def without(self, *features: Feature) -> GpuDevice:
         """Return the device without some features, whether or not it has them."""
         return replace(self, features=self.features.difference(features))
 
@@ -110,7 +110,7 @@ _WARPS = frozenset({Feature.MMA, Feature.ASYNC_COPIES})
 _CLUSTERS = _WARPS | {Feature.CLUSTERS, Feature.DEPENDENT_LAUNCH}
 _TABLE = (
     # A100
-    Device(
+    GpuDevice(
         name="sm_80",
         multiprocessors=108,
         block_shared_bytes=163 << 10,
@@ -122,7 +122,7 @@ _TABLE = (
         capabilities=((8, 0),),
     ),
     # A40; GPUs of capability 8.7 have more shared memory, and run the same code
-    Device(
+    GpuDevice(
         name="sm_86",
         multiprocessors=84,
         block_shared_bytes=99 << 10,
@@ -134,7 +134,7 @@ _TABLE = (
         capabilities=((8, 6), (8, 7)),
     ),
     # L40S
-    Device(
+    GpuDevice(
         name="sm_89",
         multiprocessors=142,
         block_shared_bytes=99 << 10,
@@ -146,7 +146,7 @@ _TABLE = (
         capabilities=((8, 9),),
     ),
     # H100 SXM, in what later GPUs run, too: GPUs of capability 9.0 are given sm_90a
-    Device(
+    GpuDevice(
         name="sm_90",
         multiprocessors=132,
         block_shared_bytes=227 << 10,
@@ -157,7 +157,7 @@ _TABLE = (
         ptx="ptx80",
     ),
     # H100 SXM
-    Device(
+    GpuDevice(
         name="sm_90a",
         multiprocessors=132,
         block_shared_bytes=227 << 10,
@@ -169,7 +169,7 @@ _TABLE = (
         capabilities=((9, 0),),
     ),
     # B200
-    Device(
+    GpuDevice(
         name="sm_100a",
         multiprocessors=148,
         block_shared_bytes=227 << 10,
@@ -181,7 +181,7 @@ _TABLE = (
         capabilities=((10, 0),),
     ),
     # RTX PRO 6000 Blackwell Server Edition
-    Device(
+    GpuDevice(
         name="sm_120",
         multiprocessors=188,
         block_shared_bytes=99 << 10,
@@ -193,7 +193,7 @@ _TABLE = (
         capabilities=((12, 0),),
     ),
 )
-WEBGPU = Device(
+WEBGPU = GpuDevice(
     name="webgpu",
     target="gpu",
     multiprocessors=32,
@@ -220,7 +220,7 @@ out work as for the part that is named.
 """
 
 
-def device_of(architecture: str) -> Device:
+def device_of(architecture: str) -> GpuDevice:
     """Return what is known of an architecture.
 
     Raises:

@@ -14,7 +14,7 @@ from xyntra.passes.analysis.kernel_function import (
 )
 from xyntra.passes.fallbacks import is_generic
 from xyntra.passes.lower.buffers.scratch_allocation import ScratchAllocation
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape
 from xyntra.passes.lower.gpu.emitters.emit_stage import emit_plain_stage, emit_stage, erase_emitted
 from xyntra.passes.lower.gpu.emitters.families import families_of, schedule_text, table_of
@@ -26,7 +26,7 @@ from xyntra.passes.lower.loops.memrefs import VIEWS
 from xyntra.passes.lower.upstream import run_upstream
 
 
-def to_gpu(module: ir.Operation, device: Device) -> ir.Operation:
+def to_gpu(module: ir.Operation, device: GpuDevice) -> ir.Operation:
     """Lower the stages of a kernel to the `gpu` dialect; `module` cannot be used afterwards.
 
     Args:
@@ -53,7 +53,9 @@ def to_gpu(module: ir.Operation, device: Device) -> ir.Operation:
     return module
 
 
-def _emit(module: ir.Operation, device: Device, launching: Launching) -> list[LaunchShape | None]:
+def _emit(
+    module: ir.Operation, device: GpuDevice, launching: Launching
+) -> list[LaunchShape | None]:
     """Put the code of threads in the place of what the kernel computes; returns the launches."""
     function = kernel_function(module)
     plain = is_generic(function)

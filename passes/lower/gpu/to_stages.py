@@ -12,7 +12,7 @@ from xyntra.passes.lower.buffers.forward_copies import ForwardCopies
 from xyntra.passes.lower.buffers.inplace_results import InplaceResults
 from xyntra.passes.lower.buffers.strided_copies import StridedCopies
 from xyntra.passes.lower.gpu.attention.carrier import carry_attention
-from xyntra.passes.lower.gpu.device import Device, Feature
+from xyntra.passes.lower.gpu.device import Feature, GpuDevice
 from xyntra.passes.lower.gpu.math.device_erf import expand_erf, hide_erf
 from xyntra.passes.lower.gpu.math.device_math import check_math
 from xyntra.passes.lower.gpu.math.exponential import expand_exponentials, hide_exponentials
@@ -47,7 +47,7 @@ _BUFFERS: tuple[Pass, ...] = (
 )
 
 
-def to_stages(module: ir.Operation, device: Device) -> ir.Operation:
+def to_stages(module: ir.Operation, device: GpuDevice) -> ir.Operation:
     """Lower the kernel function of `module` to stages on buffers; it cannot be used afterwards.
 
     Returns:
@@ -65,7 +65,7 @@ def to_stages(module: ir.Operation, device: Device) -> ir.Operation:
     return module
 
 
-def stage_passes(device: Device, *, plain: bool) -> tuple[Pass, ...]:
+def stage_passes(device: GpuDevice, *, plain: bool) -> tuple[Pass, ...]:
     """Return what cuts a kernel on buffers into the launches that suit it best."""
     if plain:
         return (GeneralizeCopies(), FormStages(device.name, single=True))
@@ -76,7 +76,7 @@ def stage_passes(device: Device, *, plain: bool) -> tuple[Pass, ...]:
     )
 
 
-def to_buffers(module: ir.Operation, device: Device) -> ir.Operation:
+def to_buffers(module: ir.Operation, device: GpuDevice) -> ir.Operation:
     """Lower tensors to memory; returns the module, or the copy that took its place."""
     carries = device.has(Feature.ASYNC_COPIES) and not is_generic(kernel_function(module))
     carry_attention(module, plain=not carries)

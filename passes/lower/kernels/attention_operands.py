@@ -13,7 +13,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.positions import Digit, Position
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.loops import integers
-from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.loop_builder import index, plus
 from xyntra.passes.lower.loops.memrefs import flattened
 
@@ -91,17 +91,17 @@ def flat_view(memory: ir.Value, start: ir.Value, size: int) -> ir.Value:
     return view.result
 
 
-def access(memory: ir.Value, *strides: int) -> Access:
+def access(memory: ir.Value, *strides: int) -> BufferOperand:
     """A flat buffer that starts at its first element."""
-    return Access(memory, 0, strides)
+    return BufferOperand(memory, 0, strides)
 
 
 def load_vector(memory: ir.Value, place: ir.Value, lanes: int) -> ir.Value:
-    """`lanes` neighbouring elements."""
+    """`lanes` contiguous elements."""
     element = ir.MemRefType(memory.type).element_type
     return emit("vector.load", [memory, place], ir.VectorType.get([lanes], element))
 
 
 def store_vector(value: ir.Value, memory: ir.Value, place: ir.Value) -> None:
-    """Write neighbouring elements."""
+    """Write contiguous elements."""
     ir.Operation.create("vector.store", operands=[value, memory, place])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.kernels.pieces import are_apart
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest, is_linear, linear_nest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest, is_linear, linear_nest
 from xyntra.passes.lower.loops.memrefs import root
 from xyntra.passes.lower.loops.scalar_nest import is_scalar_code, repeat_body
 
@@ -27,7 +27,7 @@ def elementwise_nest(op: ir.Operation) -> LinearNest | None:
     return nest
 
 
-def identity_of(access: Access) -> Identity:
+def identity_of(access: BufferOperand) -> Identity:
     """Return what two accesses have in common that touch the same elements in the same order."""
     if access.is_scalar:
         return access.value, 0, ()

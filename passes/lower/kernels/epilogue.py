@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest, Loop, linear_nest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest, Loop, linear_nest
 from xyntra.passes.lower.loops.memrefs import is_private, root
 from xyntra.passes.lower.tensor.row_major import common_refinement, row_major_steps
 
@@ -26,10 +26,10 @@ class Epilogue:
         parts: where two columns of the result are read, which of them each input is.
     """
 
-    inputs: tuple[Access | None, ...]
-    outputs: tuple[Access, ...]
+    inputs: tuple[BufferOperand | None, ...]
+    outputs: tuple[BufferOperand, ...]
     body: ir.Block
-    result: Access | None
+    result: BufferOperand | None
     is_in_place: bool
     parts: tuple[int, ...] = ()
 
@@ -44,7 +44,7 @@ class Epilogue:
         return replace(self, inputs=tuple(inputs))
 
     @property
-    def accesses(self) -> tuple[Access, ...]:
+    def accesses(self) -> tuple[BufferOperand, ...]:
         """Everything that it reads or writes in memory."""
         kept = [] if self.result is None else [self.result]
         inputs = [each for each in self.inputs if each is not None and not each.is_scalar]
@@ -52,7 +52,7 @@ class Epilogue:
 
 
 @dataclass(frozen=True)
-class Joined:
+class JoinedNest:
     """A contraction and what follows it, as one nest with the operands of both.
 
     Attributes:
@@ -94,7 +94,7 @@ def joined(
     following: ir.Operation | None,
     *,
     flat: bool = True,
-) -> Joined | None:
+) -> JoinedNest | None:
     """Return the loops of `contraction` with what `following` does to its result.
 
     None where `following` does not take the elements one by one, or where its results may not
@@ -108,7 +108,7 @@ def joined(
     """
     core = linear_nest(contraction, flat=flat)
     if following is None:
-        return Joined(core, len(core.inputs))
+        return JoinedNest(core, len(core.inputs))
     memory = root(contraction.operands[-1])
     after = linear_nest(following, flat=flat)
     is_result = tuple(not each.is_scalar and root(each.value) == memory for each in after.inputs)
@@ -121,7 +121,7 @@ def joined(
     writes_over = any(root(each.value) == memory for each in after.outputs)
     keeps = not writes_over and not is_private(memory, [fill, contraction, following])
     both = replace(both, outputs=both.outputs if keeps else both.outputs[1:])
-    return Joined(both, len(core.inputs), is_result, after.body, keeps, in_place)
+    return JoinedNest(both, len(core.inputs), is_result, after.body, keeps, in_place)
 
 
 def _reads_what_it_writes(
@@ -145,7 +145,7 @@ def _reads_what_it_writes(
     return in_place
 
 
-def _is_injective(nest: LinearNest, access: Access) -> bool:
+def _is_injective(nest: LinearNest, access: BufferOperand) -> bool:
     """Tell whether no two iterations touch one element."""
     occupied = 1
     for stride, loop in sorted(zip(access.strides, nest.loops, strict=True), key=lambda x: x[0]):
@@ -164,7 +164,7 @@ class _Walk:
     """Number, extent and distance of each, the longest distance first."""
 
     @classmethod
-    def along(cls, nest: LinearNest, access: Access) -> _Walk | None:
+    def along(cls, nest: LinearNest, access: BufferOperand) -> _Walk | None:
         loops = [
             (number, loop.extent, access.strides[number])
             for number, loop in enumerate(nest.loops)
@@ -180,7 +180,7 @@ class _Walk:
     def shape(self) -> tuple[int, ...]:
         return tuple(extent for _, extent, _ in self.loops)
 
-    def stride(self, access: Access, step: int) -> int:
+    def stride(self, access: BufferOperand, step: int) -> int:
         """How far `access` moves where the walk moves by `step`, part of one of its loops."""
         for number, extent, distance in self.loops:
             if distance <= step < distance * extent:
@@ -226,7 +226,7 @@ def _joined(core: LinearNest, after: LinearNest, is_result: Sequence[bool]) -> L
         return None
     pieces = _pieces(core, shape)
 
-    def cut(access: Access) -> Access:
+    def cut(access: BufferOperand) -> BufferOperand:
         return replace(
             access,
             strides=tuple(
@@ -235,7 +235,7 @@ def _joined(core: LinearNest, after: LinearNest, is_result: Sequence[bool]) -> L
             ),
         )
 
-    def moved(access: Access) -> Access:
+    def moved(access: BufferOperand) -> BufferOperand:
         strides = [other.stride(access, step) if step else 0 for *_, step in pieces]
         return replace(access, strides=tuple(strides))
 

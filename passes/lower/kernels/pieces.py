@@ -12,7 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest, part, split, without_units
+from xyntra.passes.lower.loops.linear_nest import (
+    BufferOperand,
+    LinearNest,
+    part,
+    split,
+    without_units,
+)
 
 _MOST_PARTS = 32  # of one reader
 
@@ -28,7 +34,7 @@ class Digits:
     places: tuple[int, ...]
 
     @classmethod
-    def of(cls, accesses: Sequence[tuple[LinearNest, Access]]) -> Digits | None:
+    def of(cls, accesses: Sequence[tuple[LinearNest, BufferOperand]]) -> Digits | None:
         """Return a system in which every loop moves one digit; None where there is none."""
         steps = {1}
         for nest, access in accesses:
@@ -68,7 +74,7 @@ class Box:
     loops: tuple[int | None, ...]
 
     @classmethod
-    def of(cls, nest: LinearNest, access: Access, digits: Digits) -> Box | None:
+    def of(cls, nest: LinearNest, access: BufferOperand, digits: Digits) -> Box | None:
         """Return the elements of an access; None where they are no box, or one is met twice."""
         low = digits.of_number(access.start)
         high = [each + 1 for each in low]
@@ -115,7 +121,7 @@ class Part:
     first: tuple[int, ...]
     steps: tuple[tuple[int, ...], ...]
 
-    def strides(self, box: Box, access: Access) -> tuple[int, tuple[int, ...]]:
+    def strides(self, box: Box, access: BufferOperand) -> tuple[int, tuple[int, ...]]:
         """Return where another access of the nest that writes `box` stands in this part.
 
         Returns:
@@ -171,7 +177,7 @@ class _Walk:
     steps: tuple[tuple[int, ...], ...]  # for every loop, digits of its stride
 
     @classmethod
-    def of(cls, nest: LinearNest, access: Access, digits: Digits) -> _Walk | None:
+    def of(cls, nest: LinearNest, access: BufferOperand, digits: Digits) -> _Walk | None:
         if min([access.start, *access.strides]) < 0:
             return None
         steps = tuple(map(digits.of_number, access.strides))
@@ -237,7 +243,7 @@ def _next(
     return Part(nest, number, first, columns)
 
 
-def are_apart(accesses: Sequence[tuple[LinearNest, Access]]) -> bool:
+def are_apart(accesses: Sequence[tuple[LinearNest, BufferOperand]]) -> bool:
     """Tell whether surely no two of some accesses to one buffer touch the same element."""
     digits = Digits.of(accesses)
     boxes = [] if digits is None else [Box.of(*each, digits) for each in accesses]
@@ -247,6 +253,6 @@ def are_apart(accesses: Sequence[tuple[LinearNest, Access]]) -> bool:
     return not any(first.meets(second) for first, second in combinations(known, 2))
 
 
-def moved(access: Access, start: int, strides: tuple[int, ...]) -> Access:
+def moved(access: BufferOperand, start: int, strides: tuple[int, ...]) -> BufferOperand:
     """Return an access that starts so many elements later, with other strides."""
     return replace(access, offset=access.offset + start, strides=strides)

@@ -22,7 +22,7 @@ from xyntra.passes.analysis.kernel_function import (
     set_signature,
     terminator,
 )
-from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.memrefs import flattened, root
 from xyntra.passes.lower.loops.shared_constants import shared_constants
 
@@ -41,7 +41,7 @@ class Prepared:
         memory: the same in the kernel.
     """
 
-    source: Access
+    source: BufferOperand
     copy: ir.Value
     memory: ir.Value
 
@@ -53,7 +53,7 @@ class Prepared:
             yield
 
 
-def is_constant(access: Access) -> bool:
+def is_constant(access: BufferOperand) -> bool:
     """Tell whether an operand of a kernel is known when the model is loaded."""
     argument = _argument(access)
     if argument is None:
@@ -62,7 +62,7 @@ def is_constant(access: Access) -> bool:
     return argument.arg_number in constant_arguments(function.operation)
 
 
-def prepared(access: Access, size: int, element: ir.Type | None = None) -> Prepared:
+def prepared(access: BufferOperand, size: int, element: ir.Type | None = None) -> Prepared:
     """Add memory for `size` elements to the kernel around, for a copy of a constant operand.
 
     Args:
@@ -88,7 +88,7 @@ def prepared(access: Access, size: int, element: ir.Type | None = None) -> Prepa
     with ir.InsertionPoint(terminator(body)):
         source = flattened(body.arguments[argument.arg_number])
     start = access.start
-    return Prepared(Access(source, start, access.strides), values[1], values[0])
+    return Prepared(BufferOperand(source, start, access.strides), values[1], values[0])
 
 
 def prepared_bytes(function: ir.Operation) -> list[int]:
@@ -98,7 +98,7 @@ def prepared_bytes(function: ir.Operation) -> list[int]:
     return list(ir.DenseI64ArrayAttr(function.attributes[PREPARED]))
 
 
-def _argument(access: Access) -> ir.BlockArgument | None:
+def _argument(access: BufferOperand) -> ir.BlockArgument | None:
     """The argument of a kernel that `access` reads elements of the right type of."""
     if access.is_scalar:
         return None

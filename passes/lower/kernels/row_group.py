@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest, split, without_units
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest, split, without_units
 from xyntra.passes.lower.loops.memrefs import allocate, is_private, root
 
 _MIN_ROW = 16  # elements; shorter rows vectorise better without shared loops
@@ -83,11 +83,11 @@ def with_row_buffers(
             if buffer is not None:
                 buffers[whole] = buffer
 
-    def in_row(access: Access) -> Access:
+    def in_row(access: BufferOperand) -> BufferOperand:
         whole = None if access.is_scalar else root(access.value)
         if whole not in buffers:
             return access
-        return Access(buffers[whole], access.start, (*[0] * count, *access.strides[count:]))
+        return BufferOperand(buffers[whole], access.start, (*[0] * count, *access.strides[count:]))
 
     return [
         replace(
@@ -143,8 +143,10 @@ def _is_legal(nests: Sequence[LinearNest], count: int, *, interleaved: bool) -> 
     return True
 
 
-def _by_memory(nests: Sequence[LinearNest]) -> dict[ir.Value, list[tuple[LinearNest, Access]]]:
-    found: dict[ir.Value, list[tuple[LinearNest, Access]]] = {}
+def _by_memory(
+    nests: Sequence[LinearNest],
+) -> dict[ir.Value, list[tuple[LinearNest, BufferOperand]]]:
+    found: dict[ir.Value, list[tuple[LinearNest, BufferOperand]]] = {}
     for nest in nests:
         for each in nest.accesses:
             if not each.is_scalar:
@@ -152,7 +154,7 @@ def _by_memory(nests: Sequence[LinearNest]) -> dict[ir.Value, list[tuple[LinearN
     return found
 
 
-def _are_elements(accesses: Sequence[tuple[LinearNest, Access]], count: int) -> bool:
+def _are_elements(accesses: Sequence[tuple[LinearNest, BufferOperand]], count: int) -> bool:
     """Tell whether all accesses touch the same elements of a row, and no two rows the same."""
     found = {
         (
@@ -185,7 +187,7 @@ def _loaded(nest: LinearNest) -> list[ir.Value]:
     return [root(op.operands[0]) for op in operations if op.name == "memref.load"]
 
 
-def _region(nest: LinearNest, access: Access, count: int) -> _Region:
+def _region(nest: LinearNest, access: BufferOperand, count: int) -> _Region:
     start = end = access.start
     for loop, stride in zip(nest.loops[count:], access.strides[count:], strict=True):
         reach = (loop.extent - 1) * stride

@@ -19,7 +19,7 @@ def index_vectors(
     Args:
         nest: the nest.
         position: of the first lane, in all loops that indices move with.
-        inner: the loop that lanes are neighbours along.
+        inner: the loop that lanes are contiguous along.
         lanes: elements of a vector.
     """
     found = {}

@@ -23,7 +23,7 @@ class Loop:
 
 
 @dataclass(frozen=True)
-class Access:
+class BufferOperand:
     """An operand: a flat buffer, or a scalar, which does not move with any loop.
 
     Attributes:
@@ -73,8 +73,8 @@ class LinearNest:
     """
 
     loops: tuple[Loop, ...]
-    inputs: tuple[Access, ...]
-    outputs: tuple[Access, ...]
+    inputs: tuple[BufferOperand, ...]
+    outputs: tuple[BufferOperand, ...]
     body: ir.Block
     indices: tuple[Strides, ...] = ()
 
@@ -85,7 +85,7 @@ class LinearNest:
         return any(list(argument.uses) for argument in kept)
 
     @property
-    def accesses(self) -> tuple[Access, ...]:
+    def accesses(self) -> tuple[BufferOperand, ...]:
         """All operands, in the order of the body's arguments."""
         return (*self.inputs, *self.outputs)
 
@@ -184,7 +184,7 @@ def stepped(nest: LinearNest, fixed: int) -> LinearNest:
     if nest.loops[outer].is_reduction != nest.loops[inner].is_reduction:
         return nest
 
-    def walks(access: Access) -> bool:
+    def walks(access: BufferOperand) -> bool:
         return access.strides[outer] == extent * access.strides[inner]
 
     if not all(walks(each) or not each.strides[inner] for each in nest.inputs):
@@ -192,7 +192,7 @@ def stepped(nest: LinearNest, fixed: int) -> LinearNest:
     if not all(map(walks, nest.outputs)):
         return nest
 
-    def merged(access: Access) -> Access:
+    def merged(access: BufferOperand) -> BufferOperand:
         if walks(access):
             return replace(access, strides=(*access.strides[:fixed], access.strides[inner]))
         return replace(access, strides=access.strides[: fixed + 1], every=extent)
@@ -253,7 +253,7 @@ def part(nest: LinearNest, number: int, start: int, extent: int) -> LinearNest:
     loops = list(nest.loops)
     loops[number] = Loop(extent, loops[number].is_reduction)
 
-    def moved(access: Access) -> Access:
+    def moved(access: BufferOperand) -> BufferOperand:
         return replace(access, offset=access.offset + start * access.strides[number])
 
     inputs, outputs = tuple(map(moved, nest.inputs)), tuple(map(moved, nest.outputs))
@@ -274,15 +274,15 @@ def _indices(body: ir.Block, loops: int) -> tuple[Strides, ...]:
 
 def _access(
     value: ir.Value, indexing_map: ir.AffineMap, strides: list[int], *, flat: bool
-) -> Access:
+) -> BufferOperand:
     if not isinstance(value.type, ir.MemRefType):
-        return Access(value, 0, tuple(strides))
+        return BufferOperand(value, 0, tuple(strides))
     steps, _ = value.type.get_strides_and_offset()
     first = sum(
         step * _constant_term(expression)
         for step, expression in zip(steps, indexing_map.results, strict=True)
     )
-    return Access(flattened(value) if flat else value, first, tuple(strides))
+    return BufferOperand(flattened(value) if flat else value, first, tuple(strides))
 
 
 def _constant_term(expression: ir.AffineExpr) -> int:

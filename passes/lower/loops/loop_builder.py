@@ -11,7 +11,7 @@ from torch_mlir.dialects import scf
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.loops import integers
-from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.shared_constants import integer_constant
 
 Position = dict[int, ir.Value]
@@ -81,7 +81,7 @@ def nested_loops(
         nested_loops(loops[1:], position | {key: step}, body, parallel=parallel)
 
 
-def offset(access: Access, position: Position) -> ir.Value:
+def offset(access: BufferOperand, position: Position) -> ir.Value:
     """Return the element of `access` at `position`; loops that it lacks stand at 0."""
     return offset_along(access.strides, position, access.offset)
 
@@ -95,12 +95,12 @@ def offset_along(strides: Sequence[int], position: Position, first: int = 0) -> 
     return total
 
 
-def load(access: Access, place: ir.Value) -> ir.Value:
+def load(access: BufferOperand, place: ir.Value) -> ir.Value:
     """Return one element."""
     element = access.element_type
     return emit("memref.load", [access.value, place], element)
 
 
-def store(value: ir.Value, access: Access, place: ir.Value) -> None:
+def store(value: ir.Value, access: BufferOperand, place: ir.Value) -> None:
     """Write one element."""
     ir.Operation.create("memref.store", operands=[value, access.value, place])

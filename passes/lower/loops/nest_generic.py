@@ -6,14 +6,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.loops.linear_nest import Access, Loop
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, Loop
 from xyntra.passes.lower.loops.memrefs import root
 
 Body = Callable[[list[ir.Value]], Sequence[ir.Value]]
 
 
 def generic_of(
-    loops: Sequence[Loop], inputs: Sequence[Access], outputs: Sequence[Access], body: Body
+    loops: Sequence[Loop],
+    inputs: Sequence[BufferOperand],
+    outputs: Sequence[BufferOperand],
+    body: Body,
 ) -> ir.Operation:
     """Create a linalg.generic at the insertion point.
 
@@ -50,7 +53,7 @@ def _element(value: ir.Value) -> ir.Type:
     return kind.element_type if isinstance(kind, ir.MemRefType) else kind
 
 
-def _view(access: Access, loops: Sequence[Loop]) -> tuple[ir.Value, ir.AffineMap]:
+def _view(access: BufferOperand, loops: Sequence[Loop]) -> tuple[ir.Value, ir.AffineMap]:
     """Return a view with a dimension for every loop that moves an access, and the map to them."""
     if access.is_scalar:
         return access.value, ir.AffineMap.get(len(loops), 0, [])

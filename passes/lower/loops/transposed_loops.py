@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest, Loop
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest, Loop
 
 _BLOCK = 16  # rows that are written at a time: each holds a line of the first cache, and a page
 _MIN_ELEMENTS = 1 << 14  # less stays in the first cache anyway
@@ -68,12 +68,12 @@ def split_loop(nest: LinearNest, number: int) -> tuple[LinearNest, LinearNest | 
     return main, rest
 
 
-def _in_blocks(access: Access, number: int) -> Access:
+def _in_blocks(access: BufferOperand, number: int) -> BufferOperand:
     strides = list(access.strides)
     step = strides[number]
     strides[number] = step * _BLOCK
     return replace(access, strides=(*strides, step))
 
 
-def _from(access: Access, number: int, start: int) -> Access:
+def _from(access: BufferOperand, number: int, start: int) -> BufferOperand:
     return replace(access, offset=access.offset + start * access.strides[number])

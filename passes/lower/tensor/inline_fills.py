@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xyntra.dialects import Kernel
+from xyntra.dialects import KernelFacts
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.owners import constant_attribute
 from xyntra.passes.fusion.weights.weights import constant_of_fill
@@ -33,7 +33,7 @@ class InlineFills:
         """Rewrite every kernel function of `module`."""
         for view in module.regions[0].blocks[0].operations:
             op = view.operation
-            if op.name == "func.func" and Kernel.of(op) is not None:
+            if op.name == "func.func" and KernelFacts.of(op) is not None:
                 _inline(op.regions[0].blocks[0])
 
 

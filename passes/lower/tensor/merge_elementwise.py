@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xyntra.dialects import Kernel
+from xyntra.dialects import KernelFacts
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.tensor.merged_nest import MergedNest
 from xyntra.passes.lower.tensor.pointwise_groups import (
     RESHAPES,
-    Group,
-    Node,
+    PointwiseGroup,
+    PointwiseNode,
     analyse,
     bits,
     find_groups,
@@ -37,7 +37,7 @@ class MergeElementwise:
         """Rewrite every kernel function of `module`."""
         for view in module.regions[0].blocks[0].operations:
             op = view.operation
-            if op.name == "func.func" and Kernel.of(op) is not None:
+            if op.name == "func.func" and KernelFacts.of(op) is not None:
                 _merge_block(op.regions[0].blocks[0])
 
 
@@ -63,10 +63,12 @@ def _merge_block(block: ir.Block) -> None:
             node.op.erase()
 
 
-def _in_order(nodes: list[Node], groups: Sequence[Group]) -> list[int | Group]:
+def _in_order(
+    nodes: list[PointwiseNode], groups: Sequence[PointwiseGroup]
+) -> list[int | PointwiseGroup]:
     """Return all but the terminator so that everything follows what it needs."""
     group_of = {number: group for group in groups for number in group.members}
-    order: list[int | Group] = []
+    order: list[int | PointwiseGroup] = []
     placed = 0
 
     def place(number: int) -> None:
@@ -74,7 +76,7 @@ def _in_order(nodes: list[Node], groups: Sequence[Group]) -> list[int | Group]:
         if placed >> number & 1:
             return
         entry = group_of.get(number, number)
-        members = entry.members if isinstance(entry, Group) else (number,)
+        members = entry.members if isinstance(entry, PointwiseGroup) else (number,)
         mask = sum(1 << member for member in members)
         placed |= mask
         for member in members:

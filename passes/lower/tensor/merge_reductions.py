@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xyntra.dialects import Kernel
+from xyntra.dialects import KernelFacts
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.tensor.pointwise_groups import Node, analyse
+from xyntra.passes.lower.tensor.pointwise_groups import PointwiseNode, analyse
 from xyntra.passes.registry import register_pass
 
 _MOST_INPUTS = 8  # of the merged operation: more streams than a core prefetches do not pay
@@ -29,7 +29,7 @@ class MergeReductions:
         """Rewrite every kernel function of `module`."""
         for view in module.regions[0].blocks[0].operations:
             op = view.operation
-            if op.name == "func.func" and Kernel.of(op) is not None:
+            if op.name == "func.func" and KernelFacts.of(op) is not None:
                 _merge_block(op.regions[0].blocks[0])
 
 
@@ -48,7 +48,7 @@ def _merge_block(block: ir.Block) -> None:
         op.erase()
 
 
-def _mergeable(op: ir.Operation, nodes: dict[ir.Value, Node]) -> int | None:
+def _mergeable(op: ir.Operation, nodes: dict[ir.Value, PointwiseNode]) -> int | None:
     """The operand of a reduction that can be computed in its body, or None."""
     if op.name != "linalg.generic" or "reduction" not in str(op.attributes["iterator_types"]):
         return None

@@ -19,7 +19,7 @@ RESHAPES = frozenset({"tensor.collapse_shape", "tensor.expand_shape"})
 
 
 @dataclass
-class Node:
+class PointwiseNode:
     """One operation of a block, and what it depends on; sets are bit masks of node numbers.
 
     Attributes:
@@ -44,19 +44,19 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Group:
+class PointwiseGroup:
     """Operations, by number, that become one nest over `domain`."""
 
     members: tuple[int, ...]
     domain: Shape
 
 
-def analyse(block: ir.Block) -> list[Node]:
+def analyse(block: ir.Block) -> list[PointwiseNode]:
     """Return the operations of `block` in order, the terminator last."""
-    nodes: list[Node] = []
+    nodes: list[PointwiseNode] = []
     numbers: dict[ir.Value, int] = {}
     for number, view in enumerate(block.operations):
-        node = Node(view.operation, _elementwise_domain(view.operation))
+        node = PointwiseNode(view.operation, _elementwise_domain(view.operation))
         others = _note_operands(node, numbers)
         node.streams &= ~others
         node.needs |= others
@@ -82,7 +82,7 @@ def origin(value: ir.Value) -> ir.Value:
     return value
 
 
-def find_groups(nodes: list[Node]) -> list[Group]:
+def find_groups(nodes: list[PointwiseNode]) -> list[PointwiseGroup]:
     """Return the largest groups of two or more elementwise operations.
 
     Members read each other element by element, perhaps through reshapes, and no path between two of
@@ -102,11 +102,13 @@ def find_groups(nodes: list[Node]) -> list[Group]:
             readers.setdefault(value, []).append(number)
     found = {mask: tuple(bits(mask)) for mask in groups.values()}
     return [
-        Group(members, _domain(nodes, members)) for members in found.values() if len(members) > 1
+        PointwiseGroup(members, _domain(nodes, members))
+        for members in found.values()
+        if len(members) > 1
     ]
 
 
-def _join(nodes: list[Node], groups: dict[int, int], number: int, other: int) -> None:
+def _join(nodes: list[PointwiseNode], groups: dict[int, int], number: int, other: int) -> None:
     if other not in groups or groups[number] & 1 << other:
         return
     first, second = groups[number], groups[other]
@@ -124,7 +126,7 @@ def _join(nodes: list[Node], groups: dict[int, int], number: int, other: int) ->
         groups[member] = merged
 
 
-def _outside(nodes: list[Node], mask: int) -> int:
+def _outside(nodes: list[PointwiseNode], mask: int) -> int:
     found = 0
     for member in bits(mask):
         found |= nodes[member].ancestors
@@ -133,7 +135,7 @@ def _outside(nodes: list[Node], mask: int) -> int:
     return found & ~sum(1 << number for number in sources)
 
 
-def _is_convex(nodes: list[Node], groups: dict[int, int], mask: int) -> bool:
+def _is_convex(nodes: list[PointwiseNode], groups: dict[int, int], mask: int) -> bool:
     """Tell whether no path between two of `mask` leaves it, groups taken as wholes."""
     between, waiting = 0, mask
     while waiting:
@@ -147,7 +149,7 @@ def _is_convex(nodes: list[Node], groups: dict[int, int], mask: int) -> bool:
     return not any(nodes[number].needs & mask for number in bits(between))
 
 
-def _fits(nodes: list[Node], members: list[int]) -> bool:
+def _fits(nodes: list[PointwiseNode], members: list[int]) -> bool:
     domains = {domain for member in members if (domain := nodes[member].domain) is not None}
     if len(domains) == 1:
         return True
@@ -165,7 +167,7 @@ def _refined(domains: set[Shape]) -> Shape | None:
     return refined
 
 
-def _domain(nodes: list[Node], members: tuple[int, ...]) -> Shape:
+def _domain(nodes: list[PointwiseNode], members: tuple[int, ...]) -> Shape:
     """The space of the merged nest: that of its last members, where it is fine enough."""
     domains = [domain for member in members if (domain := nodes[member].domain) is not None]
     if len(set(domains)) == 1:
@@ -192,7 +194,7 @@ def _elementwise_domain(op: ir.Operation) -> Shape | None:
     return tuple(ir.RankedTensorType(op.results[0].type).shape)
 
 
-def _note_operands(node: Node, numbers: dict[ir.Value, int]) -> int:
+def _note_operands(node: PointwiseNode, numbers: dict[ir.Value, int]) -> int:
     """Sort the operands of an operation; returns what it reads otherwise than as a stream."""
     op, others = node.op, 0
     pointwise = _pointwise_operands(op, node.domain)

@@ -19,14 +19,14 @@ from xyntra.passes.recognize.attention.scores import (
 )
 from xyntra.passes.recognize.matching.expressions import Expression, ExpressionGraph
 
-__all__ = ["Match", "match_attention"]
+__all__ = ["AttentionMatch", "match_attention"]
 
 _ELEMENTS = ("f16", "bf16", "f32")
 _LARGEST = 2.0**127  # of a scale: it is kept as f32
 
 
 @dataclass(frozen=True)
-class Match:
+class AttentionMatch:
     """An attention, and the operations that it begins and ends with.
 
     Attributes:
@@ -46,7 +46,7 @@ class Match:
 
 def match_attention(
     graph: ExpressionGraph, softmax: ir.Operation, product: ir.Operation, *, widened: bool
-) -> Match | None:
+) -> AttentionMatch | None:
     """Return the attention that ends in `product`, the contraction of probabilities and values.
 
     Args:
@@ -90,7 +90,7 @@ class _Around:
         """The number of the loop over keys."""
         return len(self.result.shape)
 
-    def match(self, axis: int) -> Match | None:
+    def match(self, axis: int) -> AttentionMatch | None:
         """Continue from the softmax, which is along `axis`, upwards."""
         softmax = self.softmax.place
         key = Position.of_loop(self.last, self.result.domain[self.last])
@@ -123,7 +123,7 @@ class _Around:
 
     def _with_factors(
         self, scores: Scores, query: Place, keys: Place, key_size: int
-    ) -> Match | None:
+    ) -> AttentionMatch | None:
         roles = self._roles(query, keys)
         if roles is None:
             return None
@@ -190,7 +190,7 @@ class _Builder:
     roles: _Roles
     extents: Sequence[int]
 
-    def build(self, roots: Sequence[Root | None]) -> Match | None:
+    def build(self, roots: Sequence[Root | None]) -> AttentionMatch | None:
         """Return the match, or None where an operand cannot be read by the six loops."""
         sizes, places = self._loops()
         accesses = []
@@ -226,12 +226,14 @@ class _Builder:
             total *= found.scale if found else 1.0
         return total * (self.scores.cap or 1.0)
 
-    def _with_causal(self, attention: Attention, places: dict[int, Position]) -> Match | None:
+    def _with_causal(
+        self, attention: Attention, places: dict[int, Position]
+    ) -> AttentionMatch | None:
         products, causal = self.scores.products, self.scores.causal
         if products is None or products.source.operation is None:
             return None
         inverted = self.scores.inverted and self.scores.keep is not None
-        match = Match(attention, products.source.operation, self.around.product, inverted)
+        match = AttentionMatch(attention, products.source.operation, self.around.product, inverted)
         if causal is None:
             return match
         query, key = causal.query.substitute(places), causal.key.substitute(places)

@@ -17,9 +17,9 @@ from xyntra.dialects.positions import Position, compose, to_map
 from xyntra.dialects.scalar import Scalar
 from xyntra.passes.analysis.locations import fused_location
 from xyntra.passes.analysis.reductions import Reductions
-from xyntra.passes.recognize.attention.match import Match, match_attention
+from xyntra.passes.recognize.attention.match import AttentionMatch, match_attention
 from xyntra.passes.recognize.attention.uses import (
-    Output,
+    AttentionOutput,
     ends_only_in,
     follow_output,
     reductions_after,
@@ -71,7 +71,7 @@ def _rewrite(block: ir.Block) -> None:
 
 def _match(
     graph: ExpressionGraph, softmax: ir.Operation, reductions: Reductions
-) -> tuple[Match, Output] | None:
+) -> tuple[AttentionMatch, AttentionOutput] | None:
     products = list(reductions_after(softmax, reductions))
     if len(products) != 1:
         return None
@@ -87,7 +87,7 @@ def _match(
     return None
 
 
-def _replace(match: Match, output: Output) -> ir.Operation:
+def _replace(match: AttentionMatch, output: AttentionOutput) -> ir.Operation:
     """Create the attention; returns the operation whose result it takes over."""
     attention = replace(match.attention, written=output.positions)
     last: ir.Operation = output.value.owner.operation

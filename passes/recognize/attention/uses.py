@@ -13,7 +13,7 @@ from xyntra.dialects.positions import Position
 from xyntra.passes.analysis.reductions import Reductions
 from xyntra.passes.recognize.attention.places import are_whole, linear, unflatten
 
-__all__ = ["Output", "ends_only_in", "follow_output", "reductions_after"]
+__all__ = ["AttentionOutput", "ends_only_in", "follow_output", "reductions_after"]
 
 _RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
 _BETWEEN = (*_RESHAPES, "tensor.extract_slice", "xyntra.softmax")
@@ -60,14 +60,16 @@ def _is_step(op: ir.Operation, reductions: Reductions) -> bool:
 
 
 @dataclass(frozen=True)
-class Output:
+class AttentionOutput:
     """The value that an attention computes, and where each element is written."""
 
     value: ir.Value
     positions: tuple[Position, ...]
 
 
-def follow_output(value: ir.Value, attention: Attention, element: ir.Type) -> Output | None:
+def follow_output(
+    value: ir.Value, attention: Attention, element: ir.Type
+) -> AttentionOutput | None:
     """Follow a result down through views as far as they are all that uses it.
 
     Args:
@@ -76,7 +78,7 @@ def follow_output(value: ir.Value, attention: Attention, element: ir.Type) -> Ou
         element: type that the result must have in the end; conversions to it are followed too.
     """
     whole = [(loop, attention.sizes[loop]) for loop in (QUERY, VALUE_SIZE)]
-    current: Output | None = Output(value, attention.written)
+    current: AttentionOutput | None = AttentionOutput(value, attention.written)
     found = None
     while current is not None and are_whole(current.positions, whole):
         if current.value.type.element_type == element:
@@ -85,7 +87,7 @@ def follow_output(value: ir.Value, attention: Attention, element: ir.Type) -> Ou
     return found
 
 
-def _following(output: Output) -> Output | None:
+def _following(output: AttentionOutput) -> AttentionOutput | None:
     uses = list(output.value.uses)
     if len(uses) != 1:
         return None
@@ -94,11 +96,11 @@ def _following(output: Output) -> Output | None:
         shape = ir.RankedTensorType(op.results[0].type).shape
         old = ir.RankedTensorType(output.value.type).shape
         positions = unflatten(linear(output.positions, old), shape)
-        return None if positions is None else Output(op.results[0], positions)
+        return None if positions is None else AttentionOutput(op.results[0], positions)
     return _moved(output, op) if op.name == "linalg.generic" else None
 
 
-def _moved(output: Output, op: ir.Operation) -> Output | None:
+def _moved(output: AttentionOutput, op: ir.Operation) -> AttentionOutput | None:
     """Through an operation that copies or converts every element to another place."""
     if list(op.attributes["operandSegmentSizes"]) != [1, 1] or Reductions().has(op):
         return None

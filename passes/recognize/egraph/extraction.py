@@ -23,7 +23,7 @@ from xyntra.passes.recognize.egraph.terms import (
     operands_of,
     relabel,
 )
-from xyntra.passes.recognize.egraph.windows import Window
+from xyntra.passes.recognize.egraph.windows import LoopWindow
 
 __all__ = ["Solution", "solve"]
 
@@ -97,7 +97,7 @@ def _cheapest(classes: Classes, allowed: _Allowed) -> dict[int, Node]:
 class _Allowed:
     """Which nodes may be chosen: named operations work on whole tensors alone."""
 
-    def __init__(self, window: Window, classes: Classes) -> None:
+    def __init__(self, window: LoopWindow, classes: Classes) -> None:
         self.stored = {classes.of[root] for root in window.roots}
         identities = {
             classes.of[number]
@@ -119,7 +119,7 @@ class _Allowed:
         return class_ in self.stored and all(n in self._tensors for n in operands_of(node))
 
 
-def solve(window: Window, classes: Classes, needed: list[bool]) -> Solution | None:
+def solve(window: LoopWindow, classes: Classes, needed: list[bool]) -> Solution | None:
     """The cheapest form found of a window whose loops are `needed` by others.
 
     None if that is the form it has. The cheapest tree of every result is a first choice; where
@@ -160,7 +160,7 @@ class _Build:
     """Turns choices of classes into terms."""
 
     def __init__(
-        self, window: Window, classes: Classes, chosen: dict[int, Node], stored: set[int]
+        self, window: LoopWindow, classes: Classes, chosen: dict[int, Node], stored: set[int]
     ) -> None:
         self.window = window
         self.classes = classes
@@ -243,7 +243,7 @@ def _body_cost(terms: Terms, root: int, stored: set[int]) -> int:
     return total
 
 
-def _cost_before(window: Window, needed: list[bool]) -> int:
+def _cost_before(window: LoopWindow, needed: list[bool]) -> int:
     terms = window.terms
     live: set[int] = set()
     stack = [root for root, wanted in zip(window.roots, needed, strict=True) if wanted]

@@ -9,11 +9,11 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.recognize.egraph.loop_bodies import Body, Scalars
 from xyntra.passes.recognize.egraph.terms import Node
 
-__all__ = ["Loop", "Loops"]
+__all__ = ["ElementwiseLoop", "ElementwiseLoops"]
 
 
 @dataclass(slots=True)
-class Loop:
+class ElementwiseLoop:
     """One elementwise `linalg.generic` with one result.
 
     Attributes:
@@ -51,16 +51,16 @@ class _Maps:
 
 
 @dataclass
-class Loops:
+class ElementwiseLoops:
     """The elementwise operations of one block, in order."""
 
-    found: list[Loop] = field(default_factory=list)
+    found: list[ElementwiseLoop] = field(default_factory=list)
     _scalars: Scalars = field(default_factory=Scalars)
     _maps: dict[tuple[ir.Attribute, ir.Attribute], _Maps | None] = field(default_factory=dict)
     _map_numbers: dict[ir.AffineMap, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, block: ir.Block) -> Loops:
+    def of(cls, block: ir.Block) -> ElementwiseLoops:
         """Read `block` in one sweep."""
         loops = cls()
         for index, view in enumerate(block.operations):
@@ -74,7 +74,7 @@ class Loops:
                 loops._scalars.define(op)
         return loops
 
-    def _loop(self, op: ir.Operation, index: int) -> Loop | None:
+    def _loop(self, op: ir.Operation, index: int) -> ElementwiseLoop | None:
         attributes = op.attributes
         key = attributes["indexing_maps"], attributes["iterator_types"]
         if key not in self._maps:
@@ -84,7 +84,7 @@ class Loops:
             return None
         return self._read(op, index, maps)
 
-    def _read(self, op: ir.Operation, index: int, maps: _Maps) -> Loop | None:
+    def _read(self, op: ir.Operation, index: int, maps: _Maps) -> ElementwiseLoop | None:
         operands = list(op.operands)[:-1]
         block = op.regions[0].blocks[0]
         arguments = list(block.arguments)
@@ -106,7 +106,7 @@ class Loops:
             if (constant := self._scalars.constants.get(value)) is not None
         }
         inputs = list(zip(operands, maps.maps, maps.numbers, strict=False))
-        return Loop(
+        return ElementwiseLoop(
             op=op,
             index=index,
             result=op.results[0],

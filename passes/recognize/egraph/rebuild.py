@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from xyntra.dialects.mlir import ir
 from xyntra.passes.recognize.egraph.constants import is_float, number_of, width
 from xyntra.passes.recognize.egraph.extraction import Solution
-from xyntra.passes.recognize.egraph.loops import Loop
+from xyntra.passes.recognize.egraph.loops import ElementwiseLoop
 from xyntra.passes.recognize.egraph.rules.vocabulary import CMPI, NAMED, OPERATIONS, TYPE_NAMES
 from xyntra.passes.recognize.egraph.terms import Node, is_leaf, opcode, operands_of, type_of
-from xyntra.passes.recognize.egraph.windows import Window
+from xyntra.passes.recognize.egraph.windows import LoopWindow
 
 __all__ = ["Writer", "is_placeable"]
 
 _OPERATIONS = tuple(OPERATIONS.values())
 
 
-def is_placeable(window: Window, solution: Solution, positions: dict[ir.Value, int]) -> bool:
+def is_placeable(window: LoopWindow, solution: Solution, positions: dict[ir.Value, int]) -> bool:
     """Whether everything that the new expressions read is there where the first of them stands."""
     first = _first_positions(window, solution)
     return all(
@@ -28,7 +28,7 @@ def is_placeable(window: Window, solution: Solution, positions: dict[ir.Value, i
     )
 
 
-def _first_positions(window: Window, solution: Solution) -> dict[int, int]:
+def _first_positions(window: LoopWindow, solution: Solution) -> dict[int, int]:
     """For every expression the position of the first loop that needs it."""
     first: dict[int, int] = {}
     for loop, root in zip(window.loops, solution.roots, strict=True):
@@ -49,7 +49,7 @@ class Writer:
     _constants: dict[tuple[int, int], ir.Value] = field(default_factory=dict)
     _replaced: list[ir.Operation] = field(default_factory=list)
 
-    def write(self, window: Window, solution: Solution) -> None:
+    def write(self, window: LoopWindow, solution: Solution) -> None:
         """Replace the results of the loops of `window`."""
         values: dict[int, ir.Value] = {}
         body = _Bodies(self, window, solution, values)
@@ -122,11 +122,11 @@ class _Bodies:
     """Builds the operations of one window; `values` are those that exist, by expression."""
 
     writer: Writer
-    window: Window
+    window: LoopWindow
     solution: Solution
     values: dict[int, ir.Value]
 
-    def value(self, number: int, loop: Loop) -> ir.Value:
+    def value(self, number: int, loop: ElementwiseLoop) -> ir.Value:
         """The tensor that holds an expression, created before `loop` if need be."""
         known = self.values.get(number)
         if known is not None:
@@ -156,7 +156,7 @@ class _Bodies:
             stack += news
         return sorted(found)
 
-    def _named(self, node: Node, loop: Loop) -> ir.Value:
+    def _named(self, node: Node, loop: ElementwiseLoop) -> ir.Value:
         operation = _OPERATIONS[opcode(node)]
         attributes: dict[str, ir.Attribute] = {}
         if operation.mlir == "xyntra.gelu":
@@ -173,7 +173,7 @@ class _Bodies:
         )
         return op.results[0]
 
-    def _loop(self, number: int, loop: Loop) -> ir.Value:
+    def _loop(self, number: int, loop: ElementwiseLoop) -> ir.Value:
         body = _Body(self, number)
         context = loop.op.context
         rank = len(loop.op.attributes["iterator_types"])

@@ -11,15 +11,15 @@ from xyntra.passes.recognize.egraph.extraction import Solution, solve
 from xyntra.passes.recognize.egraph.rebuild import Writer, is_placeable
 from xyntra.passes.recognize.egraph.rules.all_rules import rules_of
 from xyntra.passes.recognize.egraph.rules.rule import Tier
-from xyntra.passes.recognize.egraph.saturation import Limits, Refused, Saturation
+from xyntra.passes.recognize.egraph.saturation import Refused, Saturation, SaturationLimits
 from xyntra.passes.recognize.egraph.terms import is_leaf, opcode, type_of
-from xyntra.passes.recognize.egraph.windows import Window
+from xyntra.passes.recognize.egraph.windows import LoopWindow
 
 __all__ = ["rewrite"]
 
 
 def rewrite(
-    found: Sequence[tuple[ir.Block, list[Window]]], tier: Tier, iterations: int, nodes: int
+    found: Sequence[tuple[ir.Block, list[LoopWindow]]], tier: Tier, iterations: int, nodes: int
 ) -> None:
     """Rewrite the windows of each block that can be made cheaper.
 
@@ -30,7 +30,7 @@ def rewrite(
         nodes: size of an e-graph at which it stops growing.
     """
     windows = [window for _, candidates in found for window in candidates]
-    solver = _Solver(windows, tier, Limits(iterations, nodes))
+    solver = _Solver(windows, tier, SaturationLimits(iterations, nodes))
     writers = [_rewrite_block(block, candidates, solver) for block, candidates in found]
     for writer in writers:
         writer.erase()
@@ -38,13 +38,13 @@ def rewrite(
 
 @dataclass
 class _Solver:
-    windows: list[Window]
+    windows: list[LoopWindow]
     tier: Tier
-    limits: Limits
+    limits: SaturationLimits
     _saturations: dict[Tier, Saturation] = field(default_factory=dict)
     _known: dict[object, Solution | Refused | None] = field(default_factory=dict)
 
-    def solution(self, window: Window) -> Solution | None:
+    def solution(self, window: LoopWindow) -> Solution | None:
         """The cheaper form of a window, or None.
 
         Raises:
@@ -59,7 +59,7 @@ class _Solver:
             raise found
         return found
 
-    def _solve(self, window: Window, needed: list[bool]) -> Solution | Refused | None:
+    def _solve(self, window: LoopWindow, needed: list[bool]) -> Solution | Refused | None:
         try:
             return solve(window, self._engine(self.tier).classes(window.terms), needed)
         except Refused as refusal:
@@ -80,7 +80,7 @@ class _Solver:
         return self._saturations[tier]
 
 
-def _rewrite_block(block: ir.Block, windows: list[Window], solver: _Solver) -> Writer:
+def _rewrite_block(block: ir.Block, windows: list[LoopWindow], solver: _Solver) -> Writer:
     writer = Writer(block)
     positions: dict[ir.Value, int] = {}
     remarks: list[str] = []
@@ -102,12 +102,12 @@ def _rewrite_block(block: ir.Block, windows: list[Window], solver: _Solver) -> W
     return writer
 
 
-def _remark(window: Window, refusal: Refused) -> str:
+def _remark(window: LoopWindow, refusal: Refused) -> str:
     place = str(window.loops[0].op.location).removeprefix("loc(").removesuffix(")")
     return f"simplify-expressions left {len(window.loops)} operations from {place}: {refusal}"
 
 
-def _needed(window: Window) -> Iterator[bool]:
+def _needed(window: LoopWindow) -> Iterator[bool]:
     """For each loop whether anything but an input of another loop of the window reads it."""
     own = {loop.op for loop in window.loops}
     for loop in window.loops:

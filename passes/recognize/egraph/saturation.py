@@ -14,11 +14,11 @@ from xyntra.passes.recognize.egraph.rules.rule import Call, Pattern, Rule
 from xyntra.passes.recognize.egraph.rules.rule_text import program, relations_of, signed
 from xyntra.passes.recognize.egraph.terms import PLAIN, Node, Terms
 
-__all__ = ["Classes", "Limits", "Refused", "Saturation"]
+__all__ = ["Classes", "Refused", "Saturation", "SaturationLimits"]
 
 
 @dataclass(frozen=True)
-class Limits:
+class SaturationLimits:
     """When to stop; no limit depends on time."""
 
     iterations: int
@@ -68,7 +68,7 @@ class Saturation:
     """An e-graph with rules, used for one window after the other."""
 
     def __init__(
-        self, rules: Iterable[Rule], codes: Set[int], types: Set[int], limits: Limits
+        self, rules: Iterable[Rule], codes: Set[int], types: Set[int], limits: SaturationLimits
     ) -> None:
         """`codes` and `types` are those of the expressions to come."""
         usable, reached = _relevant_rules(rules, codes)

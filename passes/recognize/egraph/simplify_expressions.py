@@ -9,10 +9,10 @@ from typing import ClassVar, Literal
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.functions import functions
 from xyntra.passes.recognize.egraph.library import is_installed
-from xyntra.passes.recognize.egraph.loops import Loops
+from xyntra.passes.recognize.egraph.loops import ElementwiseLoops
 from xyntra.passes.recognize.egraph.rules.all_rules import triggers_of
 from xyntra.passes.recognize.egraph.rules.rule import Tier
-from xyntra.passes.recognize.egraph.windows import Window, windows
+from xyntra.passes.recognize.egraph.windows import LoopWindow, windows
 from xyntra.passes.registry import register_pass
 
 __all__ = ["SimplifyExpressions"]
@@ -69,11 +69,11 @@ class SimplifyExpressions:
             rewrite(found, tier, self.max_iterations, self.max_nodes)
 
 
-def _candidates(block: ir.Block, tier: Tier, max_ops: int) -> list[Window]:
+def _candidates(block: ir.Block, tier: Tier, max_ops: int) -> list[LoopWindow]:
     """The windows of `block` that a rule applies to."""
     triggers = triggers_of(tier)
     found = []
-    for window in windows(Loops.of(block), max_ops):
+    for window in windows(ElementwiseLoops.of(block), max_ops):
         window.build()
         if any(triggers.fires(window.terms, number) for number in range(len(window.terms.nodes))):
             found.append(window)

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.recognize.egraph.loops import Loop, Loops
+from xyntra.passes.recognize.egraph.loops import ElementwiseLoop, ElementwiseLoops
 from xyntra.passes.recognize.egraph.terms import Node, Terms, operands_of, relabel
 
-__all__ = ["Window", "windows"]
+__all__ = ["LoopWindow", "windows"]
 
 
 @dataclass
-class Window:
+class LoopWindow:
     """Loops that are rewritten together.
 
     Attributes:
@@ -25,7 +25,7 @@ class Window:
         leaves: tensors that are read, with the map that reads each and whether it is the identity.
     """
 
-    loops: list[Loop]
+    loops: list[ElementwiseLoop]
     terms: Terms = field(default_factory=Terms)
     roots: list[int] = field(default_factory=list)
     bodies: list[tuple[int, ...]] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Window:
 
     def _read(
         self,
-        loop: Loop,
+        loop: ElementwiseLoop,
         position: int,
         produced: dict[ir.Value, int],
         leaves: dict[tuple[ir.Value, int], int],
@@ -82,13 +82,13 @@ class Window:
         return tuple(self.terms.nodes), tuple(self.roots), tuple(self.bodies), identities
 
 
-def windows(loops: Loops, limit: int) -> Iterator[Window]:
+def windows(loops: ElementwiseLoops, limit: int) -> Iterator[LoopWindow]:
     """Split loops into windows of at most `limit` operations.
 
     A loop joins the windows of what it reads element by element over its own iteration space, the
     latest first, while there is room.
     """
-    groups: list[list[Loop]] = []
+    groups: list[list[ElementwiseLoop]] = []
     sizes: list[int] = []
     parents: list[int] = []
     member: dict[ir.Value, int] = {}
@@ -120,4 +120,4 @@ def windows(loops: Loops, limit: int) -> Iterator[Window]:
         member[loop.result] = group
     for members in groups:
         if members:
-            yield Window(sorted(members, key=lambda loop: loop.index))
+            yield LoopWindow(sorted(members, key=lambda loop: loop.index))

@@ -15,28 +15,28 @@ from math import ceil
 
 from xyntra.passes.recognize.matching.forms import (
     ROOTS,
-    Constant,
+    ConstantForm,
     Form,
     Matmul,
-    Product,
+    ProductForm,
     Sum,
     Transpose,
-    Variable,
+    VariableForm,
     inputs_of,
     under_root,
 )
 
-__all__ = ["Anchor", "Stage", "anchor_of"]
+__all__ = ["Anchor", "FormStage", "anchor_of"]
 
 _COMMON = ("abs", "cast", "maximum", "minimum", "reduce_max", "reduce_sum", "mul", "add")
 """Operations that programs have many of, the most frequent last."""
 
 
-_NO_OPERATION = (Variable, Constant, Transpose)
+_NO_OPERATION = (VariableForm, ConstantForm, Transpose)
 
 
 @dataclass(frozen=True)
-class Stage:
+class FormStage:
     """Operations that one form consists of.
 
     `chain` tells whether there can be several in a row; `joins` is how many of them there can be
@@ -64,7 +64,7 @@ class Anchor:
     inner: Form
     below: bool
     alone: bool
-    stages: tuple[Stage, ...]
+    stages: tuple[FormStage, ...]
 
 
 def anchor_of(form: Form) -> Anchor:
@@ -84,12 +84,12 @@ def anchor_of(form: Form) -> Anchor:
     return Anchor(stages[0].opcodes, best[-1], False, False, stages)
 
 
-def _stage(form: Form) -> Stage:
-    if not isinstance(form, Product | Sum):
-        return Stage(form.heads or frozenset(), False, 1)
-    parts = form.factors if isinstance(form, Product) else form.terms
+def _stage(form: Form) -> FormStage:
+    if not isinstance(form, ProductForm | Sum):
+        return FormStage(form.heads or frozenset(), False, 1)
+    parts = form.factors if isinstance(form, ProductForm) else form.terms
     joins = sum(ceil(abs(power)) for _, power in parts) - 1
-    return Stage(form.heads or frozenset(), True, joins)
+    return FormStage(form.heads or frozenset(), True, joins)
 
 
 def _paths(path: tuple[Form, ...]) -> Iterator[tuple[Form, ...]]:
@@ -100,9 +100,9 @@ def _paths(path: tuple[Form, ...]) -> Iterator[tuple[Form, ...]]:
 
 def _frequency(form: Form) -> int:
     """A rank: how many operations like the root of `form` are to be expected."""
-    if isinstance(form, Variable | Constant | Transpose):
+    if isinstance(form, VariableForm | ConstantForm | Transpose):
         return len(_COMMON) + 1
-    if isinstance(form, Product):
+    if isinstance(form, ProductForm):
         name = "mul" if under_root(form) is None else ""
     elif isinstance(form, Matmul):
         name = "reduce_sum"

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.recognize.matching.layouts import UNIT, Dims, Layout
+from xyntra.passes.recognize.matching.layouts import UNIT, Dims, OperandLayout
 from xyntra.passes.recognize.matching.nodes import Expression, Operand, Read, Type
 from xyntra.passes.recognize.matching.opcodes import REDUCTIONS, opcode_of
 
@@ -47,7 +47,7 @@ class _Body:
         self,
         graph: ExpressionGraph,
         operation: ir.Operation,
-        layout: Layout,
+        layout: OperandLayout,
         operands: list[ir.Value],
     ) -> None:
         self.graph = graph

@@ -9,7 +9,7 @@ from math import ceil
 
 from xyntra.passes.recognize.matching.expressions import Expression, Read
 
-__all__ = ["Cut", "Parts", "products", "sums"]
+__all__ = ["ChainSplit", "Parts", "products", "sums"]
 
 Parts = tuple[tuple[Read, float], ...]
 """What is read, each with its exponent or sign."""
@@ -20,7 +20,7 @@ _CONSTANTS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class ChainSplit:
     """One way: the number, the parts with exponents (or signs), and the operations between."""
 
     number: float
@@ -30,7 +30,7 @@ class Cut:
 
 def products(
     read: Read, budget: int, exponent: float = 1, depth: int | None = None
-) -> Iterator[Cut]:
+) -> Iterator[ChainSplit]:
     """Yield the ways to see `read ** exponent` as number * parts ** exponents.
 
     A way whose exponents, in magnitude and rounded up, add up to more than `budget` is left out.
@@ -39,10 +39,10 @@ def products(
     left = budget + _CONSTANTS if depth is None else depth
     if source.number is not None:
         if source.number or exponent > 0:
-            yield Cut(float(source.number) ** exponent, (), ())
+            yield ChainSplit(float(source.number) ** exponent, (), ())
         return
     if ceil(abs(exponent)) <= budget:
-        yield Cut(1.0, ((read, exponent),), ())
+        yield ChainSplit(1.0, ((read, exponent),), ())
     if exponent != int(exponent) or not left:
         return
     opcode = source.opcode
@@ -52,31 +52,33 @@ def products(
     elif opcode == "neg":
         for cut in products(_inner(read)[0], budget, exponent, left - 1):
             sign = -1 if exponent % 2 else 1
-            yield Cut(sign * cut.number, cut.parts, (source, *cut.between))
+            yield ChainSplit(sign * cut.number, cut.parts, (source, *cut.between))
     elif opcode in ("sqrt", "rsqrt") and abs(exponent) == 1 and budget > 0:
         half = 0.5 * exponent if opcode == "sqrt" else -0.5 * exponent
-        yield Cut(1.0, ((_inner(read)[0], half),), (source,))
+        yield ChainSplit(1.0, ((_inner(read)[0], half),), (source,))
     elif opcode == "pow":
         yield from _powers(read, budget, exponent, left - 1)
 
 
-def _powers(read: Read, budget: int, exponent: float, depth: int) -> Iterator[Cut]:
+def _powers(read: Read, budget: int, exponent: float, depth: int) -> Iterator[ChainSplit]:
     base, power = _inner(read)
     number = power.source.number
     if number is None or number != int(number) or not 0 < abs(number) <= _LARGEST_POWER:
         return
     for cut in products(base, budget, exponent * number, depth):
-        yield Cut(cut.number, cut.parts, (read.source, *cut.between))
+        yield ChainSplit(cut.number, cut.parts, (read.source, *cut.between))
 
 
-def _joined(read: Read, powers: tuple[float, float], budget: int, depth: int) -> Iterator[Cut]:
+def _joined(
+    read: Read, powers: tuple[float, float], budget: int, depth: int
+) -> Iterator[ChainSplit]:
     left, right = _inner(read)
     for first in products(left, budget, powers[0], depth):
         rest = budget - sum(ceil(abs(power)) for _, power in first.parts)
         for second in products(right, rest, powers[1], depth):
             between = (read.source, *first.between, *second.between)
             parts = _merged(first.parts + second.parts)
-            yield Cut(first.number * second.number, parts, between)
+            yield ChainSplit(first.number * second.number, parts, between)
 
 
 def _merged(parts: Parts) -> Parts:
@@ -92,26 +94,28 @@ def _merged(parts: Parts) -> Parts:
     return tuple(found)
 
 
-def sums(read: Read, budget: int, sign: int = 1, depth: int | None = None) -> Iterator[Cut]:
+def sums(read: Read, budget: int, sign: int = 1, depth: int | None = None) -> Iterator[ChainSplit]:
     """Yield the ways to see `sign * read` as number + signs * parts, of at most `budget` parts."""
     source = read.source
     left = budget + _CONSTANTS if depth is None else depth
     if source.number is not None:
-        yield Cut(sign * float(source.number), (), ())
+        yield ChainSplit(sign * float(source.number), (), ())
         return
     if budget > 0:
-        yield Cut(0.0, ((read, sign),), ())
+        yield ChainSplit(0.0, ((read, sign),), ())
     if not left or source.opcode not in ("add", "sub", "neg"):
         return
     if source.opcode == "neg":
         for cut in sums(_inner(read)[0], budget, -sign, left - 1):
-            yield Cut(cut.number, cut.parts, (source, *cut.between))
+            yield ChainSplit(cut.number, cut.parts, (source, *cut.between))
         return
     signs = (sign, sign if source.opcode == "add" else -sign)
     first, second = _inner(read)
     for a in sums(first, budget, signs[0], left - 1):
         for b in sums(second, budget - len(a.parts), signs[1], left - 1):
-            yield Cut(a.number + b.number, a.parts + b.parts, (source, *a.between, *b.between))
+            yield ChainSplit(
+                a.number + b.number, a.parts + b.parts, (source, *a.between, *b.between)
+            )
 
 
 def _inner(read: Read) -> tuple[Read, ...]:

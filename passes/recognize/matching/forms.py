@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Terms of a pattern in the form in which they are matched.
 
-Products and quotients become one `Product` with a coefficient and exponents, sums and differences
-one `Sum`: the order and the association of their parts no longer matter, nor whether a constant
-multiplies or divides.
+Products and quotients become one `ProductForm` with a coefficient and exponents, sums and
+differences one `Sum`: the order and the association of their parts no longer matter, nor whether a
+constant multiplies or divides.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ __all__ = [
     "ROOTS",
     "SUMS",
     "Apply",
-    "Constant",
+    "ConstantForm",
     "Form",
     "Matmul",
-    "Product",
+    "ProductForm",
     "Reduce",
     "Sum",
     "Transpose",
-    "Variable",
+    "VariableForm",
     "form_of",
     "inputs_of",
     "negated",
@@ -45,21 +45,21 @@ class _Form:
 
 
 @dataclass(frozen=True)
-class Variable(_Form):
+class VariableForm(_Form):
     """Any tensor; the same one wherever the name occurs."""
 
     name: str
 
 
 @dataclass(frozen=True)
-class Constant(_Form):
+class ConstantForm(_Form):
     """One number."""
 
     value: float
 
 
 @dataclass(frozen=True)
-class Product(_Form):
+class ProductForm(_Form):
     """coefficient * (numbers and factors) ** exponents, divided by the sizes of `counts`."""
 
     coefficient: float = 1.0
@@ -111,7 +111,7 @@ class Transpose(_Form):
     permutation: tuple[int, ...] | None
 
 
-Form = Variable | Constant | Product | Sum | Apply | Reduce | Matmul | Transpose
+Form = VariableForm | ConstantForm | ProductForm | Sum | Apply | Reduce | Matmul | Transpose
 
 ROOTS = frozenset({"sqrt", "rsqrt"})
 """Square roots, which are factors with an exponent."""
@@ -132,9 +132,9 @@ def form_of(term: Term) -> Form:
     if operation in ("add", "sub"):
         return _sum(term)
     if operation == "variable":
-        return Variable(term.data)
+        return VariableForm(term.data)
     if operation == "constant":
-        return Constant(term.data)
+        return ConstantForm(term.data)
     operands = tuple(map(form_of, (each for each in term.operands if each.operation != "axis")))
     if operation.startswith("reduce_"):
         return Reduce(operation, operands[0], term.operands[1].data)
@@ -147,17 +147,17 @@ def form_of(term: Term) -> Form:
 
 def negated(form: Form) -> Form:
     """The form of `-form`."""
-    if isinstance(form, Product):
+    if isinstance(form, ProductForm):
         return _simplest(replace(form, coefficient=-form.coefficient))
-    if isinstance(form, Constant):
-        return Constant(-form.value)
-    return Product(-1.0, ((form, 1.0),))
+    if isinstance(form, ConstantForm):
+        return ConstantForm(-form.value)
+    return ProductForm(-1.0, ((form, 1.0),))
 
 
 def inputs_of(form: Form) -> tuple[Form, ...]:
     """The forms that a form reads."""
-    if isinstance(form, Product | Sum):
-        parts = form.factors if isinstance(form, Product) else form.terms
+    if isinstance(form, ProductForm | Sum):
+        parts = form.factors if isinstance(form, ProductForm) else form.terms
         return tuple(inner for inner, _ in parts)
     if isinstance(form, Apply):
         return form.operands
@@ -168,13 +168,13 @@ def inputs_of(form: Form) -> tuple[Form, ...]:
 
 def under_root(form: Form) -> Form | None:
     """What a product needs the square root of."""
-    if not isinstance(form, Product):
+    if not isinstance(form, ProductForm):
         return None
     return next((inner for inner, power in form.factors if power in (0.5, -0.5)), None)
 
 
 def _heads(form: _Form) -> frozenset[str] | None:
-    if isinstance(form, Product):
+    if isinstance(form, ProductForm):
         return PRODUCTS if under_root(form) is None else PRODUCTS | ROOTS
     if isinstance(form, Sum):
         return SUMS
@@ -185,27 +185,27 @@ def _heads(form: _Form) -> frozenset[str] | None:
     return frozenset({"reduce_sum"}) if isinstance(form, Matmul) else None
 
 
-def _simplest(product: Product) -> Form:
+def _simplest(product: ProductForm) -> Form:
     if product.numbers or product.counts:
         return product
     if not product.factors:
-        return Constant(product.coefficient)
+        return ConstantForm(product.coefficient)
     if product.coefficient == 1 and len(product.factors) == 1 and product.factors[0][1] == 1:
         return product.factors[0][0]
     return product
 
 
-def _product(term: Term) -> Product:
+def _product(term: Term) -> ProductForm:
     operation = term.operation
     if operation == "constant":
-        return Product(term.data)
+        return ProductForm(term.data)
     if operation == "number":
-        return Product(numbers=((term.data, 1),))
+        return ProductForm(numbers=((term.data, 1),))
     if operation == "inverse_count":
-        return Product(counts=(term.operands[0].data,))
+        return ProductForm(counts=(term.operands[0].data,))
     if operation in ("sqrt", "rsqrt"):
         exponent = 0.5 if operation == "sqrt" else -0.5
-        return Product(factors=((form_of(term.operands[0]), exponent),))
+        return ProductForm(factors=((form_of(term.operands[0]), exponent),))
     if operation == "neg":
         product = _product(term.operands[0])
         return replace(product, coefficient=-product.coefficient)
@@ -215,11 +215,11 @@ def _product(term: Term) -> Product:
         return _multiplied(_product(term.operands[0]), _product(term.operands[1]))
     if operation == "div":
         return _multiplied(_product(term.operands[0]), _raised(_product(term.operands[1]), -1))
-    return Product(factors=((form_of(term), 1.0),))
+    return ProductForm(factors=((form_of(term), 1.0),))
 
 
-def _multiplied(left: Product, right: Product) -> Product:
-    return Product(
+def _multiplied(left: ProductForm, right: ProductForm) -> ProductForm:
+    return ProductForm(
         left.coefficient * right.coefficient,
         _merged([*left.factors, *right.factors]),
         left.numbers + right.numbers,
@@ -227,14 +227,14 @@ def _multiplied(left: Product, right: Product) -> Product:
     )
 
 
-def _raised(product: Product, exponent: int) -> Product:
+def _raised(product: ProductForm, exponent: int) -> ProductForm:
     if product.counts and exponent != 1:
         raise ValueError("a mean cannot divide or be raised to a power")
     if product.numbers and abs(exponent) != 1:
         raise ValueError("a Number cannot be raised to a power")
     factors = tuple((form, power * exponent) for form, power in product.factors)
     numbers = tuple((name, power * exponent) for name, power in product.numbers)
-    return Product(product.coefficient**exponent, factors, numbers, product.counts)
+    return ProductForm(product.coefficient**exponent, factors, numbers, product.counts)
 
 
 def _merged(factors: Iterable[tuple[Form, float]]) -> tuple[tuple[Form, float], ...]:
@@ -271,6 +271,6 @@ def _sum(term: Term) -> Sum:
 
 
 def _signed(form: Form, sign: int) -> tuple[Form, int]:
-    if isinstance(form, Product) and form.coefficient < 0:
+    if isinstance(form, ProductForm) and form.coefficient < 0:
         return negated(form), -sign
     return form, sign

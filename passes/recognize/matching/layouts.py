@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from xyntra.dialects.mlir import ir
 
-__all__ = ["UNIT", "Dims", "Layout", "Layouts"]
+__all__ = ["UNIT", "Dims", "Layouts", "OperandLayout"]
 
 UNIT = -1
 """Stands for the position in a dimension of size 1."""
@@ -18,7 +18,7 @@ Dims = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class OperandLayout:
     """How a `linalg.generic` reads its operands.
 
     Attributes:
@@ -56,7 +56,7 @@ class Layouts:
 
     def of(
         self, operation: ir.Operation, shapes: Sequence[tuple[int, ...]], results: int
-    ) -> Layout | None:
+    ) -> OperandLayout | None:
         """Return the layout of a `linalg.generic` with operands of `shapes`.
 
         None where a size is dynamic, where an operand is read other than along whole dimensions,
@@ -75,7 +75,7 @@ class Layouts:
         domain = tuple([shapes[operand][position] for operand, position in structure.sized])
         if domain and min(domain) < 0:
             return None
-        return Layout(structure.dims, domain, structure.reduced)
+        return OperandLayout(structure.dims, domain, structure.reduced)
 
 
 def _reads_whole_dimensions(dims: tuple[Dims, ...], shapes: Sequence[tuple[int, ...]]) -> bool:

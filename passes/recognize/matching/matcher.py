@@ -17,14 +17,14 @@ from xyntra.passes.recognize.matching.chains import Parts, products, sums
 from xyntra.passes.recognize.matching.expressions import UNIT, Dims, Expression, Read
 from xyntra.passes.recognize.matching.forms import (
     Apply,
-    Constant,
+    ConstantForm,
     Form,
     Matmul,
-    Product,
+    ProductForm,
     Reduce,
     Sum,
     Transpose,
-    Variable,
+    VariableForm,
     negated,
 )
 from xyntra.passes.recognize.matching.terms import Term
@@ -89,14 +89,14 @@ class Matcher:
 
     def match(self, form: Form, read: Read, frame: Dims | None, state: State) -> Iterator[State]:
         """Yield `state`, extended by each way in which `form` is what is read."""
-        if isinstance(form, Variable):
+        if isinstance(form, VariableForm):
             yield from _variable(form.name, read, frame, state)
-        elif isinstance(form, Constant):
+        elif isinstance(form, ConstantForm):
             if read.source.number is not None and self._equal(form.value, read.source.number):
                 yield state
         elif not can_be(form, read.source):
             return
-        elif isinstance(form, Product):
+        elif isinstance(form, ProductForm):
             yield from self._product(form, read, frame, state)
         elif isinstance(form, Sum):
             yield from self._sum(form, read, frame, state)
@@ -117,7 +117,7 @@ class Matcher:
         return abs(wanted - found) <= self.tolerance * max(abs(wanted), abs(found))
 
     def _product(
-        self, form: Product, read: Read, frame: Dims | None, state: State
+        self, form: ProductForm, read: Read, frame: Dims | None, state: State
     ) -> Iterator[State]:
         budget = sum(ceil(abs(power)) for _, power in form.factors)
         for cut in products(read, budget):
@@ -130,7 +130,7 @@ class Matcher:
             for found in self._parts(form.factors, cut.parts, frame, covered):
                 yield from self._coefficient(form, cut.number, found)
 
-    def _coefficient(self, form: Product, number: float, state: State) -> Iterator[State]:
+    def _coefficient(self, form: ProductForm, number: float, state: State) -> Iterator[State]:
         wanted = form.coefficient
         for axis in form.counts:
             dims = state.bindings.get(axis)
@@ -195,7 +195,7 @@ class Matcher:
             yield state
             return
         # Variables take anything: what they stand for is known better once the rest is found.
-        index = next((i for i, (f, _) in enumerate(wanted) if not isinstance(f, Variable)), 0)
+        index = next((i for i, (f, _) in enumerate(wanted) if not isinstance(f, VariableForm)), 0)
         form, power = wanted[index]
         rest = wanted[:index] + wanted[index + 1 :]
         for position, (part, found) in enumerate(parts):

@@ -9,13 +9,13 @@ from typing import Protocol
 from xyntra.dialects.mlir import ir
 from xyntra.passes.recognize.matching.layouts import UNIT, Dims
 
-__all__ = ["Expression", "Operand", "Read", "Reader", "Type", "compose"]
+__all__ = ["Expression", "ExpressionReader", "Operand", "Read", "Type", "compose"]
 
 Type = tuple[tuple[int, ...], str]
 """Shape and MLIR's text for the element type."""
 
 
-class Reader(Protocol):
+class ExpressionReader(Protocol):
     """Where expressions of values come from."""
 
     def read(self, value: ir.Value, dims: Dims) -> Read:
@@ -46,7 +46,7 @@ class Expression:
 
     def __init__(
         self,
-        graph: Reader,
+        graph: ExpressionReader,
         opcode: str,
         operands: tuple[Operand, ...],
         type_: Type,

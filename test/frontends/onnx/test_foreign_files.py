@@ -14,7 +14,7 @@ import pytest
 from xyntra.errors import ModelError, UnsupportedError
 from xyntra.frontends.onnx.file import container
 from xyntra.frontends.onnx.file.container import scan
-from xyntra.frontends.onnx.file.wire import Reader, encode_bytes, encode_varint
+from xyntra.frontends.onnx.file.wire import WireReader, encode_bytes, encode_varint
 
 
 def refused(source: bytes | str | Path) -> ModelError:
@@ -158,7 +158,7 @@ def test_a_file_that_changes_while_it_is_read(
     path.write_bytes(MODEL)
     read_outline = container._read_outline
 
-    def write_meanwhile(reader: Reader) -> object:
+    def write_meanwhile(reader: WireReader) -> object:
         with path.open("ab") as file:
             file.write(b"more")
         return read_outline(reader)

@@ -10,11 +10,11 @@ from onnx import StringStringEntryProto, helper
 
 from xyntra.errors import ModelError, UnsupportedError
 from xyntra.frontends.onnx.file import wire
-from xyntra.frontends.onnx.file.wire import Patch, Reader, encode_bytes, encode_varint
+from xyntra.frontends.onnx.file.wire import Patch, WireReader, encode_bytes, encode_varint
 
 
-def reader(data: bytes) -> Reader:
-    return Reader(memoryview(data), "test.onnx")
+def reader(data: bytes) -> WireReader:
+    return WireReader(memoryview(data), "test.onnx")
 
 
 def read_all(data: bytes) -> list[wire.Field]:

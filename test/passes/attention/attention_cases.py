@@ -20,7 +20,7 @@ from xyntra.dialects.positions import Position, parse_map
 from xyntra.passes.lower.cpu import LoweredKernel, LoweringOptions, lower_kernel
 from xyntra.passes.manager import run_pipeline
 from xyntra.targets.cpu.codegen import compile_object
-from xyntra.targets.cpu.loader import Library
+from xyntra.targets.cpu.loader import ObjectLibrary
 from xyntra.targets.cpu.pool import team
 
 Array = np.ndarray
@@ -152,7 +152,7 @@ def run(
 
 def _call(kernel: LoweredKernel, arrays: list[Array]) -> None:
     """Run a kernel on inputs and outputs, with memory around its scratch that must stay as is."""
-    library = Library({"main": compile_object(kernel.llvm_ir, opt_level=1)})
+    library = ObjectLibrary({"main": compile_object(kernel.llvm_ir, opt_level=1)})
     crew = team(2)
     crew.assemble()
     size = kernel.scratch_bytes + crew.threads * kernel.private_bytes

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from torch_mlir import ir
 
 import xyntra
-from xyntra.dialects import Kernel, make_context
+from xyntra.dialects import KernelFacts, make_context
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.scalar import Scalar
 from xyntra.passes.manager import run_pipeline
@@ -167,8 +167,8 @@ def test_the_ir_stays_valid(program: Program) -> None:
         run_pipeline(module, "kernels")
         assert module.operation.verify()
         functions = [view.operation for view in module.body.operations]
-        kernels = [op for op in functions if Kernel.of(op) is not None]
-        (main,) = (op for op in functions if Kernel.of(op) is None)
+        kernels = [op for op in functions if KernelFacts.of(op) is not None]
+        (main,) = (op for op in functions if KernelFacts.of(op) is None)
         calls = [op for op in _operations(main) if op.name == "func.call"]
         assert len(calls) == len(regions)
         assert {ir.FlatSymbolRefAttr(call.attributes["callee"]).value for call in calls} == {

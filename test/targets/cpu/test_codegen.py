@@ -16,7 +16,7 @@ import pytest
 from xyntra.errors import CompileError
 from xyntra.targets.cpu.codegen import compile_object, host_key, target_key
 from xyntra.targets.cpu.device import host_device
-from xyntra.targets.cpu.loader import Library
+from xyntra.targets.cpu.loader import ObjectLibrary
 from xyntra.targets.cpu.object_symbols import check_imports, undefined_symbols
 
 CALLS_MATH = """
@@ -34,13 +34,13 @@ def returning(value: int) -> str:
     return f"define i64 @f() {{ ret i64 {value} }}"
 
 
-def call(library: Library, name: str, result: type, *arguments: object) -> object:
+def call(library: ObjectLibrary, name: str, result: type, *arguments: object) -> object:
     kinds = [ctypes.c_double] * len(arguments)
     return ctypes.CFUNCTYPE(result, *kinds)(library.address(name))(*arguments)
 
 
 def test_functions_of_the_c_library_are_found():
-    library = Library({"f": compile_object(CALLS_MATH, opt_level=2)})
+    library = ObjectLibrary({"f": compile_object(CALLS_MATH, opt_level=2)})
     assert call(library, "f", ctypes.c_double, 0.75) == pytest.approx(math.erf(0.75) ** 0.75)
 
 
@@ -78,24 +78,24 @@ def test_a_module_that_does_not_verify_is_refused():
 @pytest.mark.parametrize("code", [b"", b"\x7fELF\x02\x01 and then nonsense", b"MZ nonsense"])
 def test_damaged_code_does_not_load(code):
     with pytest.raises(CompileError):
-        Library({"f": code})
+        ObjectLibrary({"f": code})
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
 def test_truncated_code_does_not_load(share):
     code = compile_object(CALLS_MATH, opt_level=2)
     with pytest.raises(CompileError):
-        Library({"f": code[: int(len(code) * share)]})
+        ObjectLibrary({"f": code[: int(len(code) * share)]})
 
 
 def test_a_missing_symbol_is_a_typed_error():
     with pytest.raises(CompileError):
-        Library({"g": compile_object(returning(1), opt_level=1)})
+        ObjectLibrary({"g": compile_object(returning(1), opt_level=1)})
 
 
 def test_libraries_do_not_share_names():
-    first = Library({"f": compile_object(returning(1), opt_level=1)})
-    second = Library({"f": compile_object(returning(2), opt_level=1)})
+    first = ObjectLibrary({"f": compile_object(returning(1), opt_level=1)})
+    second = ObjectLibrary({"f": compile_object(returning(2), opt_level=1)})
     assert call(first, "f", ctypes.c_int64) == 1
     assert call(second, "f", ctypes.c_int64) == 2
     del first
@@ -103,20 +103,20 @@ def test_libraries_do_not_share_names():
 
 
 def test_a_library_outlives_many_that_come_and_go():
-    kept = Library({"f": compile_object(returning(5), opt_level=1)})
+    kept = ObjectLibrary({"f": compile_object(returning(5), opt_level=1)})
     code = compile_object(returning(6), opt_level=1)
     for _ in range(100):
-        assert call(Library({"f": code}), "f", ctypes.c_int64) == 6
+        assert call(ObjectLibrary({"f": code}), "f", ctypes.c_int64) == 6
     assert call(kept, "f", ctypes.c_int64) == 5
 
 
 def test_an_empty_library_loads():
-    Library({})
+    ObjectLibrary({})
 
 
 def test_an_unknown_name_is_a_key_error():
     with pytest.raises(KeyError):
-        Library({"f": compile_object(returning(1), opt_level=1)}).address("g")
+        ObjectLibrary({"f": compile_object(returning(1), opt_level=1)}).address("g")
 
 
 def test_many_objects_load_fast():
@@ -125,7 +125,7 @@ def test_many_objects_load_fast():
         for i in range(300)
     }
     start = time.perf_counter()
-    library = Library(codes)
+    library = ObjectLibrary(codes)
     assert time.perf_counter() - start < 5
     assert [call(library, f"f{i}", ctypes.c_int64) for i in (0, 7, 299)] == [0, 7, 299]
 
@@ -168,7 +168,7 @@ def test_vector_instructions_of_this_processor_are_used():
     end:
       ret void
     }"""
-    library = Library({"f": compile_object(body, opt_level=2)})
+    library = ObjectLibrary({"f": compile_object(body, opt_level=2)})
     a, b = np.ones(4096, np.float32), np.zeros(4096, np.float32)
     function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(library.address("f"))
     function(a.ctypes.data, b.ctypes.data)

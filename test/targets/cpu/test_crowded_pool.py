@@ -20,7 +20,7 @@ from threaded_model import shared_input, shared_model
 
 from xyntra.executable import Executable
 from xyntra.targets.cpu.cores import core_of_cpus
-from xyntra.targets.cpu.pool import Team, pool, team
+from xyntra.targets.cpu.pool import WorkerTeam, pool, team
 from xyntra.targets.cpu.pool_code import is_supported
 from xyntra.targets.cpu.pool_layout import KNOWN_CPUS, RESCUES, SLOTS, WORKER_MOVED, WORKER_ROAMS
 
@@ -134,7 +134,7 @@ def test_a_worker_without_a_core_is_taken_to_the_callers(tasks, with_signals):
 @pytest.mark.parametrize("task", ["count", "slow"])
 def test_workers_that_never_come_hold_up_nobody(tasks, task):
     """A caller does everything itself where none of the team has been started."""
-    crew = Team(1000)
+    crew = WorkerTeam(1000)
     for _ in range(20):
         done, _ = run(tasks, crew, task, 1000, assemble=False)
         assert (done == (TURNS if task == "slow" else 1)).all()

@@ -14,7 +14,7 @@ import pytest
 from pool_tasks import load_tasks, run
 
 from xyntra.targets.cpu.cores import allowed_cores, core_of_cpus
-from xyntra.targets.cpu.pool import Team, default_threads, pool, team
+from xyntra.targets.cpu.pool import WorkerTeam, default_threads, pool, team
 from xyntra.targets.cpu.pool_code import is_supported
 from xyntra.targets.cpu.pool_layout import HOME, MAX_WORKERS, SLOT_BYTES, SLOTS
 
@@ -61,7 +61,7 @@ def test_jobs_of_several_threads_at_once(tasks):
 
 
 def test_more_threads_than_there_can_be(tasks):
-    assert Team(1 << 20).threads == MAX_WORKERS + 1
+    assert WorkerTeam(1 << 20).threads == MAX_WORKERS + 1
 
 
 @pytest.mark.skipif(len(set(core_of_cpus().values())) < 2, reason="needs two cores")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from xyntra.targets.cpu.codegen import compile_object
-from xyntra.targets.cpu.loader import Library
+from xyntra.targets.cpu.loader import ObjectLibrary
 from xyntra.targets.cpu.replay import StepTable, replay_objects
 
 # args: a, b, out; out = 2 a + b, so that the order of two steps shows.
@@ -32,7 +32,7 @@ define void @step(ptr %args) {
 
 @pytest.fixture(scope="module")
 def step():
-    library = Library({"step": compile_object(_STEP, opt_level=1)})
+    library = ObjectLibrary({"step": compile_object(_STEP, opt_level=1)})
     yield library.address("step")
     del library
 
@@ -92,7 +92,7 @@ done:
 
 
 def test_other_threads_run_meanwhile():
-    library = Library({"wait": compile_object(_WAIT, opt_level=1)})
+    library = ObjectLibrary({"wait": compile_object(_WAIT, opt_level=1)})
     cells = np.zeros(2, np.int64)
     arguments = [cells.ctypes.data, cells.ctypes.data + 8]
     table = StepTable([(library.address("wait"), arguments)])
@@ -106,7 +106,7 @@ def test_other_threads_run_meanwhile():
 def test_a_library_may_bring_the_native_loops(step):
     cell = np.array([1], np.int64)
     address = cell.ctypes.data
-    library = Library(replay_objects())
+    library = ObjectLibrary(replay_objects())
     table = StepTable([(step, [address, address, address])], library)
     table.run()
     table.run_timed()

@@ -7,7 +7,7 @@ import ml_dtypes
 import numpy as np
 
 from xyntra.targets.cpu.codegen import compile_object
-from xyntra.targets.cpu.loader import Library
+from xyntra.targets.cpu.loader import ObjectLibrary
 from xyntra.targets.cpu.replay import StepTable
 
 # LLVM narrows by the function under test where the processor has no such instruction.
@@ -42,7 +42,7 @@ def test_bfloat16_is_rounded_to_nearest_even() -> None:
     x = np.concatenate([bits, ties, ties - 1, ties + 1]).view(np.float32)
     y = np.zeros(x.size, np.uint16)
     code = compile_object(ROUND_ALL.replace("COUNT", str(x.size)), opt_level=1)
-    library = Library({"round_all": code})
+    library = ObjectLibrary({"round_all": code})
     StepTable([(library.address("round_all"), [x.ctypes.data, y.ctypes.data])]).run()
     with np.errstate(invalid="ignore", over="ignore"):
         expected = x.astype(ml_dtypes.bfloat16)

@@ -34,7 +34,7 @@ _HEAD = 1 << 16
 
 
 @dataclass(frozen=True)
-class Source:
+class ModelSource:
     """A model to compile.
 
     Attributes:
@@ -78,7 +78,7 @@ class Source:
         return arrays
 
 
-def open_source(model: Any) -> Source:
+def open_source(model: Any) -> ModelSource:
     """Open a model given as a path, as contents, or as a ModelProto.
 
     Raises:
@@ -97,7 +97,7 @@ def open_source(model: Any) -> Source:
     raise refused(model)
 
 
-def open_contents(data: bytes, label: str | None = None) -> Source:
+def open_contents(data: bytes, label: str | None = None) -> ModelSource:
     """Open a model given as the contents of a file.
 
     Args:
@@ -112,7 +112,7 @@ def open_contents(data: bytes, label: str | None = None) -> Source:
     return _mlir(data, None) if _is_mlir(data) else open_onnx(data, label)
 
 
-def _open_path(path: Path) -> Source:
+def _open_path(path: Path) -> ModelSource:
     head = _head(path)
     if path.suffix == ".xyn" or head.startswith(MAGIC):
         raise _compiled(str(path))
@@ -150,15 +150,15 @@ def _compiled(place: str | None) -> InputError:
     )
 
 
-def open_onnx(model: Path | bytes, label: str | None = None) -> Source:
+def open_onnx(model: Path | bytes, label: str | None = None) -> ModelSource:
     """Open an ONNX model; messages call it `label`, or by its path."""
     scanned = scan(model, name=label)
-    return Source("onnx", scanned.skeleton, scanned.path, scanned.weights, scanned.source())
+    return ModelSource("onnx", scanned.skeleton, scanned.path, scanned.weights, scanned.source())
 
 
 def _is_mlir(data: bytes) -> bool:
     return data.startswith(_MLIR_BYTECODE) or _MLIR_START.match(data[:_HEAD]) is not None
 
 
-def _mlir(text: bytes, path: Path | None) -> Source:
-    return Source("mlir", text, path, {}, None)
+def _mlir(text: bytes, path: Path | None) -> ModelSource:
+    return ModelSource("mlir", text, path, {}, None)

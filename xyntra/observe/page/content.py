@@ -10,7 +10,7 @@ from typing import Any
 from xyntra.observe.details import arguments_of, results_of
 from xyntra.observe.kernel_graph import kernel_graph, source_edges
 from xyntra.observe.launches import Launch, crossings_of, launches_of, sentence
-from xyntra.observe.page.layout import Layout, place_nodes
+from xyntra.observe.page.layout import GraphLayout, place_nodes
 from xyntra.observe.text import shared_prefix
 from xyntra.observe.totals import totals_of
 from xyntra.plan.plan import Plan
@@ -94,7 +94,7 @@ def _port(name: str, role: str, dtype: str) -> dict[str, Any]:
 
 def _graph(nodes: list[dict[str, Any]], reads: list[list[int]], width: int) -> dict[str, Any]:
     outputs = [index for index, node in enumerate(nodes) if node["role"] == "output"]
-    layout: Layout = place_nodes(reads, width, GAP, outputs)
+    layout: GraphLayout = place_nodes(reads, width, GAP, outputs)
     return {
         "nodes": nodes,
         "reads": reads,

@@ -21,7 +21,7 @@ _LANES_PER_ITEM = 4
 
 
 @dataclass(frozen=True)
-class Layout:
+class GraphLayout:
     """Where the nodes are.
 
     Attributes:
@@ -51,7 +51,7 @@ class _Rows:
 
 def place_nodes(
     reads: Sequence[Sequence[int]], width: float, gap: float, last: Sequence[int] = ()
-) -> Layout:
+) -> GraphLayout:
     """Place nodes of one width.
 
     Args:
@@ -68,7 +68,7 @@ def place_nodes(
     x = assign_x(grid.order, grid.above, grid.below, sizes, len(reads))
     left = min((x[i] - sizes[i] / 2 for i in range(len(x))), default=0.0)
     right = max((x[i] + sizes[i] / 2 for i in range(len(x))), default=0.0)
-    return Layout(
+    return GraphLayout(
         tuple(round(value - left, 1) for value in x[: len(reads)]),
         tuple(rows),
         {node: tuple(round(x[i] - left, 1) for i in lane) for node, lane in grid.lanes.items()},

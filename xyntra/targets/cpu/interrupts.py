@@ -14,7 +14,7 @@ import threading
 from functools import lru_cache
 from typing import Any
 
-from xyntra.targets.cpu.loader import Library
+from xyntra.targets.cpu.loader import ObjectLibrary
 
 __all__ = ["FLAG", "THREAD", "Interrupts", "interrupts", "is_supported"]
 
@@ -103,11 +103,11 @@ def _sigaction(new: _Action | None, old: _Action | None) -> int:
 
 
 @lru_cache(maxsize=1)
-def _library(state: int) -> Library:
+def _library(state: int) -> ObjectLibrary:
     from xyntra.targets.cpu.codegen import compile_object
 
     source = _HANDLER.format(state=state, flag=FLAG, previous=_PREVIOUS)
-    library = Library({"xyntra.interrupted": compile_object(source, opt_level=0)})
+    library = ObjectLibrary({"xyntra.interrupted": compile_object(source, opt_level=0)})
     library.keep_for_ever()
     return library
 

@@ -19,7 +19,7 @@ _LIBRARIES_OF_AN_ENGINE = 32
 _numbers = count()
 
 
-class Library:
+class ObjectLibrary:
     """Loaded object code; equal symbol names in two libraries do not meet.
 
     The code stays in memory as long as the library: keep it for as long as an address is used.
@@ -89,10 +89,10 @@ def _host_address(name: str) -> int:
 
 
 @lru_cache(maxsize=len(SOURCES))
-def _support_library(name: str) -> Library:
+def _support_library(name: str) -> ObjectLibrary:
     from xyntra.targets.cpu.support import support_object  # compiles, which few kernels need
 
-    return Library({name: support_object(name)})
+    return ObjectLibrary({name: support_object(name)})
 
 
 @lru_cache(maxsize=1)

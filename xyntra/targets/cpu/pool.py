@@ -21,7 +21,7 @@ from typing import Any
 
 from xyntra.targets.cpu.cores import allowed_cores, core_of_cpus
 from xyntra.targets.cpu.interrupts import interrupts
-from xyntra.targets.cpu.loader import Library
+from xyntra.targets.cpu.loader import ObjectLibrary
 from xyntra.targets.cpu.pool_code import is_supported, pool_source, serial_source
 from xyntra.targets.cpu.pool_layout import (
     ACTIVE,
@@ -42,13 +42,13 @@ from xyntra.targets.cpu.pool_layout import (
     WORKERS,
 )
 
-__all__ = ["Team", "default_threads", "pool", "pool_objects", "team"]
+__all__ = ["WorkerTeam", "default_threads", "pool", "pool_objects", "team"]
 
 _SPIN = 5000  # turns: some 100 us, in which the next call of a loop over calls comes
 _LINE = 64
 
 
-class Team:
+class WorkerTeam:
     """What a kernel is given to share its loops with: a function, the pool, a number, and a flag.
 
     Attributes:
@@ -78,7 +78,7 @@ class Pool:
     """Workers that wait for jobs in memory that is never freed."""
 
     def __init__(self) -> None:
-        self._library = Library(pool_objects(), ["xyntra.worker"])
+        self._library = ObjectLibrary(pool_objects(), ["xyntra.worker"])
         self._library.keep_for_ever()
         self._memory = _immortal(POOL_BYTES + _LINE)
         start = ctypes.addressof(self._memory)
@@ -143,23 +143,23 @@ def pool() -> Pool:
 
 
 @cache
-def team(threads: int) -> Team:
+def team(threads: int) -> WorkerTeam:
     """The team of `threads` threads, which lives as long as the process."""
-    return Team(threads)
+    return WorkerTeam(threads)
 
 
 def pool_objects() -> dict[str, bytes]:
-    """Compile the native code: object code by symbol name, for a `Library` to hold."""
+    """Compile the native code: object code by symbol name, for a `ObjectLibrary` to hold."""
     from xyntra.targets.cpu.codegen import compile_object
 
     return {"xyntra.parallel_for": compile_object(pool_source(), opt_level=0)}
 
 
 @lru_cache(maxsize=1)
-def _serial_library() -> Library:
+def _serial_library() -> ObjectLibrary:
     from xyntra.targets.cpu.codegen import compile_object
 
-    return Library({"xyntra.serial_for": compile_object(serial_source(), opt_level=1)})
+    return ObjectLibrary({"xyntra.serial_for": compile_object(serial_source(), opt_level=1)})
 
 
 def _serial_for() -> int:

@@ -11,7 +11,7 @@ import numpy as np
 
 from xyntra.plan.plan import Plan, Step
 from xyntra.targets.cpu.device import host_device
-from xyntra.targets.cpu.loader import Library
+from xyntra.targets.cpu.loader import ObjectLibrary
 from xyntra.targets.cpu.memory import Bytes, address_of, allocate
 from xyntra.targets.cpu.replay import StepTable
 
@@ -39,7 +39,7 @@ class PreparedOperands:
         self._plan = plan
         self._memory: dict[_Key, Bytes] = {}
 
-    def fill(self, library: Library, fixed: Mapping[int, np.ndarray[Any, Any]]) -> None:
+    def fill(self, library: ObjectLibrary, fixed: Mapping[int, np.ndarray[Any, Any]]) -> None:
         """Let every kernel prepare what its steps need.
 
         Args:

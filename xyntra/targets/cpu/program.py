@@ -16,7 +16,7 @@ from xyntra.plan.memory import place
 from xyntra.plan.plan import Plan, Step
 from xyntra.plan.stored import contents
 from xyntra.targets.cpu.interrupts import FLAG, interrupts, is_supported
-from xyntra.targets.cpu.loader import Library
+from xyntra.targets.cpu.loader import ObjectLibrary
 from xyntra.targets.cpu.memory import address_of, allocate
 from xyntra.targets.cpu.pool import default_threads, team
 from xyntra.targets.cpu.prepared import PreparedOperands, prepare_name, prepared_kernels
@@ -55,7 +55,7 @@ class CpuProgram:
         self.plan = artifact.plan
         self.team = team(threads or default_threads())
         objects = {name: bytes(code) for name, code in artifact.objects.items()}
-        self._library = Library(
+        self._library = ObjectLibrary(
             objects, [prepare_name(each) for each in prepared_kernels(self.plan)]
         )
         self._fixed = _fixed_buffers(self.plan, weights)

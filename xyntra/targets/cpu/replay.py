@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from functools import lru_cache
 
-from xyntra.targets.cpu.loader import Library
+from xyntra.targets.cpu.loader import ObjectLibrary
 
 _COUNT_CALLS = """
 define internal void @add_call(ptr %active, i32 %change) nounwind {
@@ -121,7 +121,7 @@ class StepTable:
     def __init__(
         self,
         calls: Sequence[tuple[int, Sequence[int]]],
-        library: Library | None = None,
+        library: ObjectLibrary | None = None,
         active: int = 0,
     ) -> None:
         self._library = library or own_library()
@@ -175,7 +175,7 @@ class StepTable:
 
 
 def replay_objects() -> dict[str, bytes]:
-    """Compile the native loops: object code by symbol name, for a `Library` to hold.
+    """Compile the native loops: object code by symbol name, for a `ObjectLibrary` to hold.
 
     Kept with a model's kernels, it spares the process that runs them all of code generation.
     """
@@ -185,6 +185,6 @@ def replay_objects() -> dict[str, bytes]:
 
 
 @lru_cache(maxsize=1)
-def own_library() -> Library:
+def own_library() -> ObjectLibrary:
     """Return the native loops of this process, compiled in it."""
-    return Library(replay_objects())
+    return ObjectLibrary(replay_objects())

@@ -15,7 +15,12 @@ from xyntra.passes.lower.cpu.attention.heads import heads_as_queries
 from xyntra.passes.lower.cpu.attention.in_place import can_read_in_place, plan_in_place
 from xyntra.passes.lower.cpu.attention.plan import AttentionChoices, AttentionPlan, plan_attention
 from xyntra.passes.lower.cpu.machine import LoweringOptions
-from xyntra.passes.lower.cpu.schedule.emitter import Emitter, Stage, emit_scheduled, require
+from xyntra.passes.lower.cpu.schedule.emitter import (
+    EmitterSweep,
+    NestEmitter,
+    emit_scheduled,
+    require,
+)
 from xyntra.passes.lower.kernels.attention_carrier import attention_of
 from xyntra.passes.lower.kernels.attention_operands import locate
 from xyntra.passes.lower.loops.memrefs import has_static_layout
@@ -40,7 +45,7 @@ class _Carrier:
         return heads_as_queries(attention_of(self.op))
 
 
-class _BlockedAttention(Emitter):
+class _BlockedAttention(NestEmitter):
     name = "blocked-attention"
     choices = AttentionChoices
 
@@ -96,7 +101,7 @@ def _find(op: ir.Operation, taken: Taken) -> _Carrier | None:
     return _Carrier(op)
 
 
-STAGE = Stage("blocked-attention", _find, (_BlockedAttention(),))
+STAGE = EmitterSweep("blocked-attention", _find, (_BlockedAttention(),))
 
 
 @register_pass

@@ -14,12 +14,12 @@ from xyntra.dialects.attention_layout import BATCH, HEAD, KEY, KEY_SIZE, QUERY, 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.attention.in_place import HeadInPlace
 from xyntra.passes.lower.cpu.attention.masks import Masks, RowMask
-from xyntra.passes.lower.cpu.attention.packing import Source, copy_rows, zero
+from xyntra.passes.lower.cpu.attention.packing import MatrixSource, copy_rows, zero
 from xyntra.passes.lower.cpu.attention.panels import HeadPanels
 from xyntra.passes.lower.cpu.attention.plan import AttentionPlan
 from xyntra.passes.lower.cpu.attention.result import Quotients, write_row
-from xyntra.passes.lower.cpu.attention.softmax import ChunkSoftmax, RowState
-from xyntra.passes.lower.cpu.attention.tiles import STEPS, Factor, Sums, multiply
+from xyntra.passes.lower.cpu.attention.softmax import BlockRowState, ChunkSoftmax
+from xyntra.passes.lower.cpu.attention.tiles import STEPS, RowOperand, Sums, multiply
 from xyntra.passes.lower.kernels.attention_operands import Matrix, Outer, locate
 from xyntra.passes.lower.loops import integers
 from xyntra.passes.lower.loops.loop_builder import Position, index, loop, nested_loops, plus
@@ -38,7 +38,7 @@ class _Scratch:
     """Memory for one block: scores, and what is known of the rows."""
 
     scores: ir.Value
-    state: RowState
+    state: BlockRowState
     masks: Masks
 
 
@@ -105,7 +105,7 @@ class AttentionEmitter:
     def _allocate(self, columns: int) -> _Scratch:
         plan, f32 = self.plan, ir.F32Type.get()
         wide = plan.rows * plan.lanes
-        state = RowState(
+        state = BlockRowState(
             total=allocate(wide, f32),
             reference=allocate(wide, f32),
             sums=None if self._is_direct else allocate(plan.rows * columns, f32),
@@ -157,17 +157,19 @@ class AttentionEmitter:
         with loop(rows) as row:
             write_row(op, plan, self.result, outer, plus(first, row), row, scratch.state)
 
-    def _queries(self, outer: Outer, first: ir.Value, rows: ir.Value) -> Factor:
+    def _queries(self, outer: Outer, first: ir.Value, rows: ir.Value) -> RowOperand:
         """The queries of a block: where they lie, or a copy with rows to spare."""
         plan, size = self.plan, self.op.sizes[KEY_SIZE]
         query = locate(self.op.query)
         steps = query.stride(QUERY), query.stride(KEY_SIZE)
         start = plus(query.start(outer), integers.muli(first, index(steps[0])))
         if plan.has_full_tiles and steps[1] == 1:
-            return Factor(query.memory, steps[0], start)
+            return RowOperand(query.memory, steps[0], start)
         copy = allocate(plan.rows * size, ir.F32Type.get())
-        copy_rows(Source(query.memory, start, plan.rows, size, *steps), rows, copy, plan.lanes)
-        return Factor(copy, size)
+        copy_rows(
+            MatrixSource(query.memory, start, plan.rows, size, *steps), rows, copy, plan.lanes
+        )
+        return RowOperand(copy, size)
 
 
 @dataclass(frozen=True)
@@ -180,7 +182,7 @@ class _Block:
     outer: Outer
     first: ir.Value
     rows: ir.Value
-    queries: Factor
+    queries: RowOperand
 
     def emit(self) -> None:
         """Emit all chunks of keys: first those that need no masks for their position."""
@@ -260,7 +262,7 @@ class _Block:
         steps = seen if plan.in_place else _rounded_up(seen, STEPS)
         multiply(
             plan, (self.panels.value_panels, self.rows, steps),
-            Factor(scratch.scores, plan.keys), self.panels.values_from(key), self._sums(),
+            RowOperand(scratch.scores, plan.keys), self.panels.values_from(key), self._sums(),
         )  # fmt: skip
 
     def _sums(self) -> Sums:

@@ -17,7 +17,7 @@ from xyntra.dialects.attention_layout import KEY, KEY_SIZE, QUERY, VALUE_SIZE
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.positions import Position
 from xyntra.passes.lower.cpu.attention.plan import AttentionChoices, AttentionPlan
-from xyntra.passes.lower.cpu.attention.tiles import Factor, Panels, Sums
+from xyntra.passes.lower.cpu.attention.tiles import ColumnPanels, RowOperand, Sums
 from xyntra.passes.lower.cpu.matmul.sums_of_lanes import sums_of_lanes
 from xyntra.passes.lower.kernels.attention_operands import Outer, load_vector, locate, store_vector
 from xyntra.passes.lower.loops.loop_builder import carrying_loop, index, loop, plus
@@ -91,14 +91,14 @@ class HeadInPlace:
         """Panels of the values."""
         return self.op.sizes[VALUE_SIZE] // self.plan.panel
 
-    def values_from(self, key: ir.Value) -> Panels:
+    def values_from(self, key: ir.Value) -> ColumnPanels:
         """The values from the row of `key` on."""
         value = locate(self.op.value)
         step = value.stride(KEY)
         start = plus(value.start(self.outer), arith.muli(key, index(step)))
-        return Panels(value.memory, start, self.plan.panel, step)
+        return ColumnPanels(value.memory, start, self.plan.panel, step)
 
-    def score(self, queries: Factor, key: ir.Value, count: ir.Value, out: Sums) -> None:
+    def score(self, queries: RowOperand, key: ir.Value, count: ir.Value, out: Sums) -> None:
         """Emit the scores of all queries and the `count` keys from `key` on, scaled."""
         source = locate(self.op.key)
         step = source.stride(KEY)
@@ -112,10 +112,12 @@ class HeadInPlace:
         ):
             with loop(number) as tile:
                 column = plus(first, arith.muli(tile, index(keys)))
-                rows = Factor(source.memory, step, plus(start, arith.muli(column, index(step))))
+                rows = RowOperand(source.memory, step, plus(start, arith.muli(column, index(step))))
                 self._tile(queries, rows, keys, out, column)
 
-    def _tile(self, queries: Factor, keys: Factor, count: int, out: Sums, column: ir.Value) -> None:
+    def _tile(
+        self, queries: RowOperand, keys: RowOperand, count: int, out: Sums, column: ir.Value
+    ) -> None:
         """Emit the scores of `count` neighbouring keys."""
         lanes, rows = self.plan.lanes, range(self.plan.tile_rows)
         contract = arith.FastMathFlags.contract
@@ -136,7 +138,7 @@ class HeadInPlace:
             store_vector(value, out.memory, plus(column, index(row * out.row)))
 
 
-def _row(matrix: Factor, row: int, step: ir.Value, lanes: int) -> ir.Value:
+def _row(matrix: RowOperand, row: int, step: ir.Value, lanes: int) -> ir.Value:
     place = plus(step, index(row * matrix.row))
     if matrix.start is not None:
         place = plus(matrix.start, place)

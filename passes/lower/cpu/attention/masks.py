@@ -17,7 +17,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.attention.plan import AttentionPlan
 from xyntra.passes.lower.kernels.attention_operands import Matrix, Outer, load_vector, store_vector
 from xyntra.passes.lower.loops import integers
-from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.loop_builder import index, load, loop, plus, store
 from xyntra.passes.lower.loops.vector_body import broadcast
 from xyntra.passes.math.exp import LOG2_E
@@ -70,8 +70,8 @@ class RowMask:
         with loop(integers.subi(count, done)) as number:
             column = plus(done, number)
             place = plus(start, integers.muli(column, index(self.matrix.stride(KEY))))
-            value = load(Access(self.matrix.memory, 0, ()), place)
-            store(_as_scores(value), Access(self.buffer, 0, ()), column)
+            value = load(BufferOperand(self.matrix.memory, 0, ()), place)
+            store(_as_scores(value), BufferOperand(self.buffer, 0, ()), column)
 
     @property
     def _element_type(self) -> ir.Type:

@@ -9,19 +9,19 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.attention.tiles import Panels
+from xyntra.passes.lower.cpu.attention.tiles import ColumnPanels
 from xyntra.passes.lower.cpu.rows.streams import Streams
 from xyntra.passes.lower.kernels.attention_operands import load_vector, store_vector
 from xyntra.passes.lower.loops import integers
-from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.loop_builder import index, load, loop, plus, store
 from xyntra.passes.lower.loops.vector_body import broadcast
 
-__all__ = ["Source", "clear_rest", "copy_rows", "pack_columns", "zero"]
+__all__ = ["MatrixSource", "clear_rest", "copy_rows", "pack_columns", "zero"]
 
 
 @dataclass(frozen=True)
-class Source:
+class MatrixSource:
     """A matrix in a flat buffer: where it starts, its extents and its strides."""
 
     memory: ir.Value
@@ -38,7 +38,12 @@ class Source:
 
 
 def pack_columns(
-    source: Source, target: Panels, depth: int, panel: int, lanes: int, scale: float = 1.0
+    source: MatrixSource,
+    target: ColumnPanels,
+    depth: int,
+    panel: int,
+    lanes: int,
+    scale: float = 1.0,
 ) -> None:
     """Copy a matrix, times `scale`, into panels of `panel` columns, each with `depth` rows.
 
@@ -55,8 +60,8 @@ def pack_columns(
 
 @dataclass(frozen=True)
 class _Packing:
-    source: Source
-    target: Panels
+    source: MatrixSource
+    target: ColumnPanels
     depth: int
     panel: int
     lanes: int
@@ -86,12 +91,12 @@ class _Packing:
             column = plus(index(first), number)
             panel = integers.divui(column, index(self.panel))
             lane = integers.remui(column, index(self.panel))
-            value = load(Access(self.source.memory, 0, ()), self.source.place(row, column))
+            value = load(BufferOperand(self.source.memory, 0, ()), self.source.place(row, column))
             place = self._packed(row, panel, lane)
-            store(self._scaled(value), Access(self.target.memory, 0, ()), place)
+            store(self._scaled(value), BufferOperand(self.target.memory, 0, ()), place)
 
     def _lines(self, whole: int, vectors: int) -> None:
-        """Columns are neighbours: each row is read from end to end."""
+        """Columns are contiguous: each row is read from end to end."""
         with loop(self.source.rows) as row:
             with loop(whole) as panel:
                 for lane in range(0, self.panel, self.lanes):
@@ -113,7 +118,7 @@ class _Packing:
         return arith.mulf(value, broadcast(factor, self.lanes) if is_vector else factor)
 
     def _squares(self, whole: int, vectors: int) -> None:
-        """Columns lie far apart and rows are neighbours: turn square blocks."""
+        """Columns lie far apart and rows are contiguous: turn square blocks."""
         blocks, rest = divmod(self.source.rows, self.lanes)
 
         def turn(panel: ir.Value, lanes: range) -> None:
@@ -163,12 +168,12 @@ def _shuffle(first: ir.Value, second: ir.Value, mask: list[int]) -> ir.Value:
     return emit("vector.shuffle", [first, second], first.type, mask=ir.DenseI64ArrayAttr.get(mask))
 
 
-def copy_rows(source: Source, rows: ir.Value, target: ir.Value, lanes: int) -> None:
+def copy_rows(source: MatrixSource, rows: ir.Value, target: ir.Value, lanes: int) -> None:
     """Copy the first `rows` rows of a matrix, row after row; the rest of its rows is zeros."""
     none = arith.constant(ir.F32Type.get(), 0.0)
     first = integers.muli(rows, index(source.columns))
     with loop(integers.subi(index(source.rows * source.columns), first)) as place:
-        store(none, Access(target, 0, ()), plus(first, place))
+        store(none, BufferOperand(target, 0, ()), plus(first, place))
     whole = source.columns // lanes if source.column_stride == 1 else 0
     with loop(rows) as row:
         line = integers.muli(row, index(source.columns))
@@ -179,8 +184,8 @@ def copy_rows(source: Source, rows: ir.Value, target: ir.Value, lanes: int) -> N
                 store_vector(value, target, plus(line, column))
         with loop(source.columns - whole * lanes) as number:
             column = plus(index(whole * lanes), number)
-            value = load(Access(source.memory, 0, ()), source.place(row, column))
-            store(value, Access(target, 0, ()), plus(line, column))
+            value = load(BufferOperand(source.memory, 0, ()), source.place(row, column))
+            store(value, BufferOperand(target, 0, ()), plus(line, column))
 
 
 def zero(memory: ir.Value, lanes: int, value: float = 0.0) -> None:
@@ -188,7 +193,9 @@ def zero(memory: ir.Value, lanes: int, value: float = 0.0) -> None:
     _fill(memory, index(0), ir.MemRefType(memory.type).shape[0], lanes, value)
 
 
-def clear_rest(source: Source, target: Panels, depth: int, panel: int, lanes: int) -> None:
+def clear_rest(
+    source: MatrixSource, target: ColumnPanels, depth: int, panel: int, lanes: int
+) -> None:
     """Write zeros where `pack_columns` leaves panels as they are.
 
     Args:
@@ -218,4 +225,4 @@ def _fill(memory: ir.Value, first: ir.Value, count: int, lanes: int, value: floa
         with loop(whole) as number:
             store_vector(vector, memory, plus(first, integers.muli(number, index(lanes))))
     for place in range(count - rest, count):
-        store(element, Access(memory, 0, ()), plus(first, index(place)))
+        store(element, BufferOperand(memory, 0, ()), plus(first, index(place)))

@@ -9,9 +9,9 @@ from math import gcd
 from xyntra.dialects.attention import Attention
 from xyntra.dialects.attention_layout import BATCH, HEAD, KEY, KEY_SIZE, VALUE_SIZE
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cpu.attention.packing import Source, clear_rest, pack_columns
+from xyntra.passes.lower.cpu.attention.packing import MatrixSource, clear_rest, pack_columns
 from xyntra.passes.lower.cpu.attention.plan import AttentionPlan
-from xyntra.passes.lower.cpu.attention.tiles import Panels
+from xyntra.passes.lower.cpu.attention.tiles import ColumnPanels
 from xyntra.passes.lower.kernels.attention_operands import locate
 from xyntra.passes.lower.loops import integers
 from xyntra.passes.lower.loops.loop_builder import index, plus
@@ -78,7 +78,7 @@ class HeadPanels:
         own, plan, sizes = self.at(number), self.plan, self.op.sizes
         outer = {BATCH: batch, HEAD: integers.muli(group, index(self.shared))}
         key, value = locate(self.op.key), locate(self.op.value)
-        keys = Source(
+        keys = MatrixSource(
             key.memory, key.start(outer), sizes[KEY_SIZE], sizes[KEY],
             key.stride(KEY_SIZE), key.stride(KEY),
         )  # fmt: skip
@@ -88,7 +88,7 @@ class HeadPanels:
         # slow: subnormal numbers take many processors a hundred cycles each.
         clear_rest(keys, target, sizes[KEY_SIZE], plan.panel, plan.lanes)
         pack_columns(keys, target, sizes[KEY_SIZE], plan.panel, plan.lanes, scale)
-        values = Source(
+        values = MatrixSource(
             value.memory, value.start(outer), sizes[KEY], sizes[VALUE_SIZE],
             value.stride(KEY), value.stride(VALUE_SIZE),
         )  # fmt: skip
@@ -96,15 +96,15 @@ class HeadPanels:
         clear_rest(values, own.values_from(index(0)), plan.padded_keys, plan.panel, plan.lanes)
         pack_columns(values, own.values_from(index(0)), plan.padded_keys, plan.panel, plan.lanes)
 
-    def keys_from(self, key: ir.Value) -> Panels:
+    def keys_from(self, key: ir.Value) -> ColumnPanels:
         """The panels of keys from `key` on, which starts one."""
         return self._panels(0, integers.muli(key, index(self.op.sizes[KEY_SIZE])))
 
-    def values_from(self, key: ir.Value) -> Panels:
+    def values_from(self, key: ir.Value) -> ColumnPanels:
         """The panels of values, from the row of `key` on."""
         return self._panels(1, integers.muli(key, index(self.plan.panel)))
 
-    def _panels(self, which: int, distance: ir.Value) -> Panels:
+    def _panels(self, which: int, distance: ir.Value) -> ColumnPanels:
         depth = (self.op.sizes[KEY_SIZE], self.plan.padded_keys)[which]
         start = plus(self.start[which], distance)
-        return Panels(self.memory[which], start, depth * self.plan.panel)
+        return ColumnPanels(self.memory[which], start, depth * self.plan.panel)

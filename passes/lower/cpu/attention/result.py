@@ -13,10 +13,10 @@ from xyntra.dialects.attention_layout import QUERY, VALUE_SIZE
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.attention.plan import AttentionPlan
-from xyntra.passes.lower.cpu.attention.softmax import RowState, sum_of_lanes
+from xyntra.passes.lower.cpu.attention.softmax import BlockRowState, sum_of_lanes
 from xyntra.passes.lower.kernels.attention_operands import Matrix, Outer, load_vector, store_vector
 from xyntra.passes.lower.loops import integers
-from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.loop_builder import index, load, loop, plus, store
 from xyntra.passes.lower.loops.vector_body import broadcast
 
@@ -30,7 +30,7 @@ def write_row(
     outer: Outer,
     query: ir.Value,
     row: ir.Value,
-    state: RowState,
+    state: BlockRowState,
 ) -> None:
     """Divide the sums of a row by its total and write them.
 
@@ -60,9 +60,9 @@ def write_row(
         return
     with loop(size - whole * plan.lanes) as number:
         column = plus(index(whole * plan.lanes), number)
-        value = load(Access(sums, 0, ()), plus(line, column))
+        value = load(BufferOperand(sums, 0, ()), plus(line, column))
         place = plus(start, integers.muli(column, index(step)))
-        store(divide(value), Access(result.memory, 0, ()), place)
+        store(divide(value), BufferOperand(result.memory, 0, ()), place)
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Quotients:
 
     op: Attention
     plan: AttentionPlan
-    state: RowState
+    state: BlockRowState
 
     def __call__(self, row: ir.Value) -> Callable[[ir.Value], ir.Value]:
         """Return what divides a vector or a number of a row."""

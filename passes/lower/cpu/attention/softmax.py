@@ -22,7 +22,7 @@ from xyntra.passes.lower.loops.loop_builder import carrying_loop, index, loop, p
 from xyntra.passes.math.exp import exp2_flushed
 from xyntra.passes.math.values import Builder, Float
 
-__all__ = ["ChunkSoftmax", "Masking", "RowState", "sum_of_lanes"]
+__all__ = ["BlockRowState", "ChunkSoftmax", "Masking", "sum_of_lanes"]
 
 Masking = Callable[[Float, ir.Value], Float]
 """Masks a vector of scores, given its first column."""
@@ -32,7 +32,7 @@ _MOST_RISE = 8.0
 
 
 @dataclass(frozen=True)
-class RowState:
+class BlockRowState:
     """What is known of the rows of a block, one vector a row.
 
     Attributes:
@@ -65,7 +65,7 @@ class ChunkSoftmax:
     plan: AttentionPlan
     scores: ir.Value
     count: ir.Value
-    state: RowState
+    state: BlockRowState
 
     def refer(self, row: ir.Value, mask: Masking | None) -> None:
         """Find out what the scores of a row are reduced by; `mask` changes them first, if given."""
@@ -131,7 +131,7 @@ def _finite(largest: ir.Value) -> ir.Value:
     return top.equals(_NEGATIVE_INFINITY).select(0.0, top).value
 
 
-def _renew(plan: AttentionPlan, state: RowState, row: ir.Value, largest: ir.Value) -> None:
+def _renew(plan: AttentionPlan, state: BlockRowState, row: ir.Value, largest: ir.Value) -> None:
     """Renew the reference of a row; where it is another, sums so far are brought to it."""
     place = integers.muli(row, index(plan.lanes))
     old = load_vector(state.reference, place, plan.lanes)

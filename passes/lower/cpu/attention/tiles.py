@@ -17,11 +17,11 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.attention.plan import AttentionPlan
 from xyntra.passes.lower.kernels.attention_operands import load_vector, store_vector
 from xyntra.passes.lower.loops import integers
-from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.loop_builder import carrying_loop, index, load, loop, plus
 from xyntra.passes.lower.loops.vector_body import broadcast
 
-__all__ = ["STEPS", "Factor", "Panels", "Sums", "multiply"]
+__all__ = ["STEPS", "ColumnPanels", "RowOperand", "Sums", "multiply"]
 
 STEPS = 4
 """Of a sum with few accumulators that are taken at a time."""
@@ -33,7 +33,7 @@ Finish = Callable[[ir.Value], Callable[[ir.Value], ir.Value]]
 
 
 @dataclass(frozen=True)
-class Factor:
+class RowOperand:
     """The rows: a flat buffer, elements between two rows, and where the first one starts."""
 
     memory: ir.Value
@@ -42,7 +42,7 @@ class Factor:
 
 
 @dataclass(frozen=True)
-class Panels:
+class ColumnPanels:
     """The columns: a flat buffer, where panels start in it and how far apart they are.
 
     `row` is how far apart their rows are; None where they are as long as a panel is wide.
@@ -76,8 +76,8 @@ class Sums:
 def multiply(
     plan: AttentionPlan,
     extents: tuple[int | ir.Value, int | ir.Value, int | ir.Value],
-    left: Factor,
-    right: Panels,
+    left: RowOperand,
+    right: ColumnPanels,
     out: Sums,
 ) -> None:
     """Emit out[row][column] (+)= sum over k of left[row][k] * right[column / panel][k][column].
@@ -124,8 +124,8 @@ def _heights(plan: AttentionPlan, rows: ir.Value) -> list[tuple[int, ir.Value]]:
 class _Tile:
     plan: AttentionPlan
     height: int
-    left: Factor
-    right: Panels
+    left: RowOperand
+    right: ColumnPanels
     out: Sums
     row: ir.Value
     column: ir.Value
@@ -189,7 +189,7 @@ class _Tile:
         results = []
         for row in range(self.height):
             place = plus(corner, index(row * self.left.row + number))
-            scalar = load(Access(self.left.memory, 0, ()), place)
+            scalar = load(BufferOperand(self.left.memory, 0, ()), place)
             wide = broadcast(scalar, plan.lanes)
             for vector, column in enumerate(columns):
                 product = arith.mulf(wide, column, fastmath=contract)
@@ -198,7 +198,7 @@ class _Tile:
         return results
 
 
-def _line(row: ir.Value, matrix: Factor | Sums) -> ir.Value:
+def _line(row: ir.Value, matrix: RowOperand | Sums) -> ir.Value:
     """Where a row starts."""
     place = integers.muli(row, index(matrix.row))
     return place if matrix.start is None else plus(matrix.start, place)

@@ -18,7 +18,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.matmul.constant_panels import ConstantPanels
 from xyntra.passes.lower.kernels.prepared_operands import prepared
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.loop_builder import carrying_loop, index, load, loop, plus, store
 
 __all__ = ["AbsentTaps", "has_phases"]
@@ -56,11 +56,11 @@ class AbsentTaps:
         size: weights of one tap in a panel.
     """
 
-    present: Access
+    present: BufferOperand
     size: int
 
     @classmethod
-    def found(cls, panels: ConstantPanels, source: Access, size: int) -> AbsentTaps:
+    def found(cls, panels: ConstantPanels, source: BufferOperand, size: int) -> AbsentTaps:
         """Add what looks for them to what is done when the model is loaded.
 
         Args:
@@ -76,11 +76,11 @@ class AbsentTaps:
             built = carrying_loop(size, [_constant(0)])
             with ir.InsertionPoint(built.body):
                 place = plus(first, built.induction_variable)
-                bits = emit("arith.bitcast", [load(Access(panels.copy, 0, ()), place)], kind)
+                bits = emit("arith.bitcast", [load(BufferOperand(panels.copy, 0, ()), place)], kind)
                 changed = arith.xori(bits, _constant(_NEGATIVE_ZERO))
                 scf.YieldOp([arith.ori(built.inner_iter_args[0], changed)])
-            store(built.results[0], Access(memory.copy, 0, ()), tap)
-        return cls(Access(memory.memory, 0, ()), size)
+            store(built.results[0], BufferOperand(memory.copy, 0, ()), tap)
+        return cls(BufferOperand(memory.memory, 0, ()), size)
 
     def is_present(self, start: ir.Value) -> ir.Value:
         """Return whether there is the tap whose weights begin at `start`."""

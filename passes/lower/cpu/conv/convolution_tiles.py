@@ -19,12 +19,12 @@ from xyntra.passes.lower.cpu.conv.plan import (
     tile_shapes,
 )
 from xyntra.passes.lower.cpu.conv.position_groups import position_groups
-from xyntra.passes.lower.cpu.conv.window_plan import Padding, read_slides
+from xyntra.passes.lower.cpu.conv.window_plan import FramedInput, read_slides
 from xyntra.passes.lower.cpu.machine import LoweringOptions
 from xyntra.passes.lower.cpu.rows.filled_reductions import Filled, Reduction, filled
 from xyntra.passes.lower.cpu.schedule.emitter import (
-    Emitter,
-    Stage,
+    EmitterSweep,
+    NestEmitter,
     TileChoices,
     check_tile,
     emit_scheduled,
@@ -69,7 +69,7 @@ class _Form:
     exact: bool
 
 
-class _ConvolutionTiles(Emitter):
+class _ConvolutionTiles(NestEmitter):
     name = "convolution-tiles"
     choices = ConvolutionChoices
 
@@ -145,7 +145,7 @@ def _rows_outside(form: _Form, shape: tuple[int, int, int], item_bytes: int) -> 
 
 
 def _form(
-    place: Filled, padding: Padding | None, *, epilogue: bool, flat: bool = False
+    place: Filled, padding: FramedInput | None, *, epilogue: bool, flat: bool = False
 ) -> _Form | None:
     """Return `place` as a convolution that leaves `padding` out; None where it is none."""
     reduction = place.reduction(epilogue=epilogue, flat=flat)
@@ -157,7 +157,9 @@ def _form(
     return None if found is None else _Form(found, reduction.code, reduction.exact)
 
 
-def _left_out(place: Filled, reduction: Reduction, padding: Padding, *, flat: bool) -> _Form | None:
+def _left_out(
+    place: Filled, reduction: Reduction, padding: FramedInput, *, flat: bool
+) -> _Form | None:
     whole = with_loops(reduction.together.nest, linear_nest(place.op, flat=False).loops)
     if whole is None:
         return None
@@ -211,7 +213,7 @@ def is_candidate(generic: ir.Operation) -> bool:
     return len(kinds) == 1 and kinds <= {"f32", "f64"} and is_vectorizable(body)
 
 
-STAGE = Stage("convolution-tiles", filled(is_candidate), (_ConvolutionTiles(),))
+STAGE = EmitterSweep("convolution-tiles", filled(is_candidate), (_ConvolutionTiles(),))
 
 
 @register_pass
@@ -219,11 +221,11 @@ STAGE = Stage("convolution-tiles", filled(is_candidate), (_ConvolutionTiles(),))
 class ConvolutionTiles:
     """Rewrite convolutions on memrefs whose output channels are innermost as register tiles.
 
-    Applies to a linalg.generic that sums products of an input with constant weights, whose output
-    is filled with one value right before; a product of two matrices is left to `register-tiles`.
-    Output positions are the rows of a tile, channels its columns; the weights are brought into that
-    order when the model is loaded. What comes next and computes on the output element by element is
-    done to a tile before it is stored.
+    Applies to a linalg.generic that accumulators products of an input with constant weights, whose
+    output is filled with one value right before; a product of two matrices is left to
+    `register-tiles`. Output positions are the rows of a tile, channels its columns; the weights are
+    brought into that order when the model is loaded. What comes next and computes on the output
+    element by element is done to a tile before it is stored.
     """
 
     name: ClassVar[str] = "convolution-tiles"

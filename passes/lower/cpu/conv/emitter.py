@@ -29,7 +29,7 @@ from xyntra.passes.lower.cpu.matmul.constant_panels import ConstantPanels
 from xyntra.passes.lower.cpu.matmul.tile_epilogue import TileEpilogue
 from xyntra.passes.lower.kernels.epilogue import Epilogue
 from xyntra.passes.lower.loops import integers
-from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.loop_builder import (
     Position,
     index,
@@ -105,7 +105,7 @@ class _Body:
     """
 
     whole: ConvolutionEmitter
-    panels: Access
+    panels: BufferOperand
     rows: TileRows
     epilogue: TileEpilogue
     absent: AbsentTaps | None
@@ -158,10 +158,10 @@ class _Rows:
         with loop(self.count) as number:
             tile = self._tile(number)
             self._prefetch(self.panel, number, steps)
-            sums = [self._initial()] * (self._plan.tile.rows * self._plan.tile.vectors)
-            sums = self._over_taps(tile, sums)
+            accumulators = [self._initial()] * (self._plan.tile.rows * self._plan.tile.vectors)
+            accumulators = self._over_taps(tile, accumulators)
             put = self._put(tile)
-            for each, value in enumerate(sums):
+            for each, value in enumerate(accumulators):
                 put(value, *divmod(each, self._plan.tile.vectors))
 
     def emit_through_strip(self, *, is_long: bool) -> None:
@@ -176,8 +176,8 @@ class _Rows:
             self._blocks(strip)
         else:
             with loop(self.count) as number:
-                sums = [self._initial()] * (tile.rows * tile.vectors)
-                self._keep(strip, number, self._over_taps(self._tile(number), sums))
+                accumulators = [self._initial()] * (tile.rows * tile.vectors)
+                self._keep(strip, number, self._over_taps(self._tile(number), accumulators))
         self._finish(strip)
 
     def _blocks(self, strip: ir.Value) -> None:
@@ -194,10 +194,10 @@ class _Rows:
                 with loop(self.count) as number:
                     tile = self._tile(number)
                     with self._where_met(tile, inside):
-                        sums = self._kept(strip, number)
+                        accumulators = self._kept(strip, number)
                         places = self._places(tile, inside, first)
                         self._prefetch(places[0], number, size)
-                        self._keep(strip, number, self._run(places, count, sums))
+                        self._keep(strip, number, self._run(places, count, accumulators))
 
         loops = [(number, self._plan.nest.loops[number].extent) for number in taps]
         nested_loops(loops, {}, add)
@@ -286,34 +286,40 @@ class _Rows:
     def _steps(self) -> int:
         return prod(self.body._extents[-self._plan.run :])
 
-    def _over_taps(self, tile: ir.Value, sums: Sequence[ir.Value]) -> list[ir.Value]:
+    def _over_taps(self, tile: ir.Value, accumulators: Sequence[ir.Value]) -> list[ir.Value]:
         """Add the whole reduction to the accumulators of a tile."""
-        return self._nested(self._taps, {}, tile, sums)
+        return self._nested(self._taps, {}, tile, accumulators)
 
     def _nested(
-        self, taps: Sequence[int], inside: Position, tile: ir.Value, sums: Sequence[ir.Value]
+        self,
+        taps: Sequence[int],
+        inside: Position,
+        tile: ir.Value,
+        accumulators: Sequence[ir.Value],
     ) -> list[ir.Value]:
         if not taps:
-            return self._tap(tile, inside, sums)
-        built = scf.ForOp(*self.body.rows.taps(tile, taps[0]), index(1), list(sums))
+            return self._tap(tile, inside, accumulators)
+        built = scf.ForOp(*self.body.rows.taps(tile, taps[0]), index(1), list(accumulators))
         with ir.InsertionPoint(built.body):
             step = {taps[0]: built.induction_variable}
             carried = list(built.inner_iter_args)
             scf.YieldOp(self._nested(taps[1:], inside | step, tile, carried))
         return list(built.results)
 
-    def _tap(self, tile: ir.Value, inside: Position, sums: Sequence[ir.Value]) -> list[ir.Value]:
+    def _tap(
+        self, tile: ir.Value, inside: Position, accumulators: Sequence[ir.Value]
+    ) -> list[ir.Value]:
         """Add one tap, if there is such a one."""
         absent = self.body.absent
         if absent is None:
-            return self._run(self._places(tile, inside, index(0)), index(self._steps), sums)
-        kinds = [each.type for each in sums]
+            return self._run(self._places(tile, inside, index(0)), index(self._steps), accumulators)
+        kinds = [each.type for each in accumulators]
         branch = scf.IfOp(absent.is_present(self._weights(inside)), kinds, has_else=True)
         with ir.InsertionPoint(branch.then_block):
             places = self._places(tile, inside, index(0))
-            scf.YieldOp(self._run(places, index(self._steps), sums))
+            scf.YieldOp(self._run(places, index(self._steps), accumulators))
         with ir.InsertionPoint(branch.else_block):
-            scf.YieldOp(list(sums))
+            scf.YieldOp(list(accumulators))
         return list(branch.results)
 
     def _weights(self, inside: Position) -> ir.Value:
@@ -342,14 +348,14 @@ class _Rows:
         return [panel, *(integers.addi(base, source) for source in sources)]
 
     def _run(
-        self, places: Sequence[ir.Value], count: ir.Value, sums: Sequence[ir.Value]
+        self, places: Sequence[ir.Value], count: ir.Value, accumulators: Sequence[ir.Value]
     ) -> list[ir.Value]:
         """Add `count` steps, which start at `places` in the panel and for every row."""
         tile = self._plan.tile
         image = self._plan.nest.inputs[self._plan.image]
         step = image.strides[self.body._reductions[-1]]
         kind = ir.VectorType.get([tile.lanes], self.body.whole.initial.type)
-        built = scf.ForOp(index(0), count, index(1), list(sums))
+        built = scf.ForOp(index(0), count, index(1), list(accumulators))
         with ir.InsertionPoint(built.body):
             number = built.induction_variable
             weights = integers.addi(places[0], integers.muli(number, index(tile.columns)))
@@ -378,7 +384,7 @@ def _tiles(extent: int, size: int) -> int:
     return -(-extent // size)
 
 
-def prefetch(access: Access, place: ir.Value) -> None:
+def prefetch(access: BufferOperand, place: ir.Value) -> None:
     """Ask for the line of memory of one element, for reading, in the second-level cache."""
     ir.Operation.create(
         "memref.prefetch",

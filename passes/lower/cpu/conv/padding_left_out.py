@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.kernel_function import terminator
-from xyntra.passes.lower.cpu.conv.window_plan import Padding, ignores
+from xyntra.passes.lower.cpu.conv.window_plan import FramedInput, ignores
 from xyntra.passes.lower.cpu.rows.filled_reductions import Filled
 from xyntra.passes.lower.cpu.schedule.told import own_schedule
 from xyntra.passes.lower.kernels.fills import initial_of
@@ -15,7 +15,7 @@ from xyntra.passes.lower.loops.taken import Taken
 __all__ = ["padding_of"]
 
 
-def padding_of(place: Filled) -> Padding | None:
+def padding_of(place: Filled) -> FramedInput | None:
     """What pads the first input, where it pads with something that changes nothing."""
     generic, initial = place.op, place.initial
     memory = generic.operands[0]
@@ -47,15 +47,15 @@ def _inside(
     inside: ir.Value,
     writer: ir.Operation,
     lows: tuple[int, ...],
-) -> Padding | None:
+) -> FramedInput | None:
     """What is read instead: what is copied into the frame, or else what is written there."""
     if _is_copy(writer, inside) and not own_schedule(writer):
         source = writer.operands[0]
         if not _is_written_between(writer, place.op, source, place.taken):
-            return Padding(source, lows, (frame, writer))
+            return FramedInput(source, lows, (frame, writer))
     if not _only_writes(writer, inside) or not inside.type.has_static_shape:
         return None
-    return Padding(inside, lows, (frame,), is_part=True)
+    return FramedInput(inside, lows, (frame,), is_part=True)
 
 
 def _only_writes(op: ir.Operation, target: ir.Value) -> bool:

@@ -16,7 +16,7 @@ from xyntra.passes.lower.cpu.conv.absent_taps import has_phases
 from xyntra.passes.lower.cpu.conv.position_groups import PositionGroups
 from xyntra.passes.lower.cpu.matmul.tile_plan import Registers, TilePlan
 from xyntra.passes.lower.kernels.prepared_operands import is_constant
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest, Loop
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest, Loop
 
 _LATENCY_CYCLES = 4.2  # of one multiply-add that waits for the one before
 _LOAD_CYCLES = 0.6
@@ -166,7 +166,7 @@ class Convolution:
         return min(shapes, key=self.cycles, default=None)
 
 
-def find_convolution(nest: LinearNest, companions: Sequence[Access]) -> Convolution | None:
+def find_convolution(nest: LinearNest, companions: Sequence[BufferOperand]) -> Convolution | None:
     """Return `nest` as a convolution of this form, or None where it is none.
 
     Args:
@@ -185,7 +185,9 @@ def find_convolution(nest: LinearNest, companions: Sequence[Access]) -> Convolut
     return None
 
 
-def _convolution(nest: LinearNest, image: int, companions: Sequence[Access]) -> Convolution | None:
+def _convolution(
+    nest: LinearNest, image: int, companions: Sequence[BufferOperand]
+) -> Convolution | None:
     x, weights, out = nest.inputs[image], nest.inputs[1 - image], nest.outputs[0]
     parallel = [number for number, loop in enumerate(nest.loops) if not loop.is_reduction]
     columns = [i for i in parallel if out.strides[i] == 1 and not x.strides[i]]
@@ -219,7 +221,9 @@ def rows_outside(plan: ConvolutionPlan, image_bytes: int, item_bytes: int) -> bo
     return by_rows < weights + image_bytes * passes
 
 
-def _rows(nest: LinearNest, x: Access, weights: Access, companions: Sequence[Access]) -> list[int]:
+def _rows(
+    nest: LinearNest, x: BufferOperand, weights: BufferOperand, companions: Sequence[BufferOperand]
+) -> list[int]:
     """The loops over positions that all companions walk through as one, outermost first."""
     positions = [
         number
@@ -243,7 +247,7 @@ def _rows(nest: LinearNest, x: Access, weights: Access, companions: Sequence[Acc
     return rows
 
 
-def _run(nest: LinearNest, x: Access, reductions: Sequence[int]) -> int:
+def _run(nest: LinearNest, x: BufferOperand, reductions: Sequence[int]) -> int:
     """How many of the last reductions are one walk through `x`."""
     run = 1
     for inner, outer in pairwise(reversed(reductions)):
@@ -253,7 +257,7 @@ def _run(nest: LinearNest, x: Access, reductions: Sequence[int]) -> int:
     return run
 
 
-def reordered(access: Access, order: Sequence[int]) -> Access:
+def reordered(access: BufferOperand, order: Sequence[int]) -> BufferOperand:
     """Return `access` for loops of which number i was `order[i]`."""
     return replace(access, strides=tuple(access.strides[number] for number in order))
 

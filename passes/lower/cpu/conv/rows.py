@@ -16,7 +16,7 @@ from xyntra.passes.lower.cpu.conv.plan import ConvolutionPlan
 from xyntra.passes.lower.cpu.conv.position_groups import PositionGroups, Run
 from xyntra.passes.lower.cpu.matmul.tile_epilogue import Row, TileEpilogue
 from xyntra.passes.lower.loops import integers
-from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.loop_builder import (
     Position,
     index,
@@ -78,7 +78,7 @@ class _Ordered:
     """
 
     plan: ConvolutionPlan
-    table: Access | None
+    table: BufferOperand | None
 
     @classmethod
     def of(cls, plan: ConvolutionPlan) -> _Ordered:
@@ -141,9 +141,9 @@ class _Grouped:
 
     plan: ConvolutionPlan
     groups: PositionGroups
-    starts: Access
-    numbers: Access
-    tables: Access
+    starts: BufferOperand
+    numbers: BufferOperand
+    tables: BufferOperand
 
     @classmethod
     def of(cls, plan: ConvolutionPlan, groups: PositionGroups) -> _Grouped:
@@ -265,7 +265,7 @@ def _row(plan: ConvolutionPlan, position: Position) -> tuple[ir.Value, ir.Value]
     return row, start
 
 
-def _run_table(runs: Sequence[Run]) -> Access:
+def _run_table(runs: Sequence[Run]) -> BufferOperand:
     """The runs of a loop, filled in."""
     table = _table(len(runs) * _RUN_FIELDS)
     for number, run in enumerate(runs):
@@ -275,8 +275,8 @@ def _run_table(runs: Sequence[Run]) -> Access:
     return table
 
 
-def _table(size: int) -> Access:
-    return Access(allocate(size, ir.IndexType.get()), 0, ())
+def _table(size: int) -> BufferOperand:
+    return BufferOperand(allocate(size, ir.IndexType.get()), 0, ())
 
 
 def _moved(start: ir.Value, distance: int) -> ir.Value:

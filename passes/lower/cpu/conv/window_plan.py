@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.loops.access_strides import loop_extents
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.memrefs import allocate, flattened
 from xyntra.passes.lower.tensor.row_major import row_major_steps
 
@@ -59,7 +59,7 @@ class Slide:
 
 
 @dataclass(frozen=True)
-class Padding:
+class FramedInput:
     """An input that is another one with a frame around.
 
     Attributes:
@@ -98,7 +98,7 @@ class Padding:
 
 
 @dataclass(frozen=True)
-class Window:
+class WindowReduction:
     """A reduction over windows of each channel.
 
     Attributes:
@@ -108,15 +108,15 @@ class Window:
         outer: the other loops.
     """
 
-    image: Access
+    image: BufferOperand
     slides: tuple[Slide, ...]
     channel: int
     outer: tuple[int, ...]
 
 
 def read_window(
-    generic: ir.Operation, nest: LinearNest, padding: Padding | None, *, flat: bool = True
-) -> Window | None:
+    generic: ir.Operation, nest: LinearNest, padding: FramedInput | None, *, flat: bool = True
+) -> WindowReduction | None:
     """Return `generic` as a window, or None where it is none.
 
     Args:
@@ -130,8 +130,8 @@ def read_window(
 
 
 def read_slides(
-    generic: ir.Operation, nest: LinearNest, padding: Padding | None, *, flat: bool = True
-) -> tuple[Access, list[Slide]] | None:
+    generic: ir.Operation, nest: LinearNest, padding: FramedInput | None, *, flat: bool = True
+) -> tuple[BufferOperand, list[Slide]] | None:
     """Return the first input without its padding, and how windows slide over it.
 
     Dimensions without padding that are indexed by one reduction alone, such as the channels of a
@@ -168,12 +168,14 @@ def read_slides(
         found = (place, tap, terms[place], terms[tap], low, extent, extents[place], extents[tap])
         slides.append(Slide(*found))
     if not flat:
-        return Access(memory if padding is None else padding.source, start, tuple(strides)), slides
+        return BufferOperand(
+            memory if padding is None else padding.source, start, tuple(strides)
+        ), slides
     image = flattened(memory) if padding is None else padding.flat()
-    return Access(image, start, tuple(strides)), slides
+    return BufferOperand(image, start, tuple(strides)), slides
 
 
-def _window(nest: LinearNest, image: Access, slides: list[Slide]) -> Window | None:
+def _window(nest: LinearNest, image: BufferOperand, slides: list[Slide]) -> WindowReduction | None:
     out = nest.outputs[0]
     places = {slide.place for slide in slides}
     channels = [
@@ -190,7 +192,7 @@ def _window(nest: LinearNest, image: Access, slides: list[Slide]) -> Window | No
     slides.sort(key=lambda slide: -image.strides[slide.place])
     used = {channels[0], slides[-1].place, *taps}
     outer = tuple(loop for loop in range(len(nest.loops)) if loop not in used)
-    return Window(image, tuple(slides), channels[0], outer)
+    return WindowReduction(image, tuple(slides), channels[0], outer)
 
 
 def _terms(expression: ir.AffineExpr) -> dict[int, int] | None:

@@ -2,7 +2,7 @@
 """Panels of a whole constant operand, made once when the model is loaded.
 
 A panel holds, for every step of the reductions, the columns of one tile; the last tile may start
-inside the one before. Copying moves whole vectors where it can: columns that are neighbours are
+inside the one before. Copying moves whole vectors where it can: columns that are contiguous are
 copied a row at a time, in a few panels at once so that the source is read in runs, and columns
 whose neighbours are steps of a reduction are transposed in registers.
 """
@@ -17,7 +17,7 @@ from xyntra.passes.lower.cpu.matmul.tile_plan import TilePlan
 from xyntra.passes.lower.cpu.matmul.transposed_squares import copy_square
 from xyntra.passes.lower.kernels.prepared_operands import prepared
 from xyntra.passes.lower.loops import integers
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.loop_builder import (
     Position,
     index,
@@ -48,12 +48,12 @@ class ConstantPanels:
         copy: all panels, as what fills them sees them.
     """
 
-    first: Access
+    first: BufferOperand
     size: int
     copy: ir.Value
 
     @classmethod
-    def filled(cls, nest: LinearNest, plan: TilePlan, source: Access) -> ConstantPanels:
+    def filled(cls, nest: LinearNest, plan: TilePlan, source: BufferOperand) -> ConstantPanels:
         """Add the panels of `source` to the kernel around, and what fills them.
 
         Args:
@@ -77,18 +77,18 @@ class ConstantPanels:
                 outer.append((number, each.extent))
         memory = prepared(source, size)
         with memory.filling():
-            target = Access(memory.copy, 0, tuple(strides))
+            target = BufferOperand(memory.copy, 0, tuple(strides))
             filler = _Filler(nest, plan, memory.source, target, panel)
             nested_loops(outer[::-1], {}, filler.fill)
-        return cls(Access(memory.memory, 0, tuple(strides)), panel, memory.copy)
+        return cls(BufferOperand(memory.memory, 0, tuple(strides)), panel, memory.copy)
 
 
 @dataclass(frozen=True)
 class _Filler:
     nest: LinearNest
     plan: TilePlan
-    source: Access
-    target: Access
+    source: BufferOperand
+    target: BufferOperand
     panel: int
 
     def fill(self, position: Position) -> None:

@@ -26,10 +26,10 @@ from xyntra.passes.lower.cpu.matmul.tile_plan import Registers, Tiling
 from xyntra.passes.lower.cpu.rows.filled_reductions import Filled
 from xyntra.passes.lower.cpu.rows.vector_reduction import combine, identity
 from xyntra.passes.lower.cpu.rows.vector_rows import combiner
-from xyntra.passes.lower.cpu.schedule.emitter import Choices, Emitter, require
+from xyntra.passes.lower.cpu.schedule.emitter import Choices, NestEmitter, require
 from xyntra.passes.lower.cpu.schedule.told import bad_schedule
 from xyntra.passes.lower.kernels.prepared_operands import is_constant
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.loop_builder import (
     Position,
     carrying_loop,
@@ -170,7 +170,7 @@ class _InnerProduct:
         return min(self.choices(registers), key=self.cost, default=None)
 
 
-class InnerProducts(Emitter):
+class InnerProducts(NestEmitter):
     """Emits contractions whose operands are both contiguous along the reduction, uncopied."""
 
     name = "inner-products"
@@ -272,15 +272,15 @@ class _Tiles:
         ):
             place[number] = tile_start(position[key], size, nest.loops[number].extent)
         height, width = told.tile
-        sums = self._sums(place)
+        accumulators = self._sums(place)
         output = nest.outputs[0]
         start = broadcast(self.initial, width)
         for row in range(height):
-            lanes = sums_of_lanes(self._combine, sums[row * width : (row + 1) * width])
+            lanes = sums_of_lanes(self._combine, accumulators[row * width : (row + 1) * width])
             first = plus(offset(output, place), index(row * output.strides[told.row]))
             self._store(self._combine(start, lanes), output, first)
 
-    def _store(self, value: ir.Value, output: Access, first: ir.Value) -> None:
+    def _store(self, value: ir.Value, output: BufferOperand, first: ir.Value) -> None:
         step = output.strides[self.told.column]
         if step == 1:
             ir.Operation.create("vector.store", operands=[value, output.value, first])
@@ -299,8 +299,8 @@ class _Tiles:
         count = prod(self.told.tile)
         extent = self.found.nest.loops[self.found.step].extent
         trips, left = divmod(extent // lanes, chains)
-        sums = [identity(self.found.combiner, lanes)] * (count * chains)
-        built = carrying_loop(trips, sums)
+        accumulators = [identity(self.found.combiner, lanes)] * (count * chains)
+        built = carrying_loop(trips, accumulators)
         with ir.InsertionPoint(built.body):
             first = arith.muli(built.induction_variable, index(lanes * chains))
             carried = list(built.inner_iter_args)
@@ -309,19 +309,21 @@ class _Tiles:
                 step = plus(first, index(chain * lanes))
                 after += self._step(place, step, carried[chain * count : (chain + 1) * count])
             scf.YieldOp(after)
-        sums = list(built.results)
+        accumulators = list(built.results)
         for chain in range(left):
             own = slice(chain * count, (chain + 1) * count)
-            sums[own] = self._step(place, index((trips * chains + chain) * lanes), sums[own])
+            accumulators[own] = self._step(
+                place, index((trips * chains + chain) * lanes), accumulators[own]
+            )
         if extent % lanes:
-            sums[-count:] = self._last(place, sums[-count:])
-        total = sums[:count]
+            accumulators[-count:] = self._last(place, accumulators[-count:])
+        total = accumulators[:count]
         for chain in range(1, chains):
-            other = sums[chain * count : (chain + 1) * count]
+            other = accumulators[chain * count : (chain + 1) * count]
             total = [self._combine(*pair) for pair in zip(total, other, strict=True)]
         return total
 
-    def _last(self, place: Position, sums: Sequence[ir.Value]) -> list[ir.Value]:
+    def _last(self, place: Position, accumulators: Sequence[ir.Value]) -> list[ir.Value]:
         """Add the last steps, which do not fill a vector, from one that ends with them."""
         lanes, extent = self.told.vector, self.found.nest.loops[self.found.step].extent
         bit = ir.IntegerType.get_signless(1)
@@ -329,20 +331,22 @@ class _Tiles:
         rest = extent % lanes
         bits = [ir.IntegerAttr.get(bit, int(lane >= lanes - rest)) for lane in range(lanes)]
         is_new = emit("arith.constant", [], kind, value=ir.DenseElementsAttr.get(bits, kind))
-        after = self._step(place, index(extent - lanes), sums)
+        after = self._step(place, index(extent - lanes), accumulators)
         return [
             emit("arith.select", [is_new, new, old], old.type)
-            for new, old in zip(after, sums, strict=True)
+            for new, old in zip(after, accumulators, strict=True)
         ]
 
-    def _step(self, place: Position, step: ir.Value, sums: Sequence[ir.Value]) -> list[ir.Value]:
+    def _step(
+        self, place: Position, step: ir.Value, accumulators: Sequence[ir.Value]
+    ) -> list[ir.Value]:
         """Combine partial sums with the products of `vector` steps from `step` on."""
         nest, told = self.found.nest, self.told
         here = place | {self.found.step: step}
         starts = [None if each.is_scalar else offset(each, here) for each in nest.inputs]
         known: dict[tuple[int, int], ir.Value] = {}
         after = []
-        for number, total in enumerate(sums):
+        for number, total in enumerate(accumulators):
             row, column = divmod(number, told.tile[1])
             arguments = []
             for i, (access, start) in enumerate(zip(nest.inputs, starts, strict=True)):
@@ -355,7 +359,7 @@ class _Tiles:
             after.append(emit_on_vectors(nest.body, [*arguments, total], told.vector))
         return after
 
-    def _operand(self, access: Access, start: ir.Value | None, far: int) -> ir.Value:
+    def _operand(self, access: BufferOperand, start: ir.Value | None, far: int) -> ir.Value:
         lanes = self.told.vector
         if start is None:
             return broadcast(access.value, lanes)

@@ -12,7 +12,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.matmul.tile_plan import TilePlan
 from xyntra.passes.lower.loops import integers
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.loop_builder import (
     Position,
     carrying_loop,
@@ -27,7 +27,7 @@ _Reader = Callable[[int, int], ir.Value]
 
 
 @dataclass(frozen=True)
-class Operand:
+class TileOperand:
     """An input as one tile of columns reads it.
 
     Attributes:
@@ -36,7 +36,7 @@ class Operand:
         column: how far apart they are, 0 to 2.
     """
 
-    access: Access
+    access: BufferOperand
     start: ir.Value
     column: int
 
@@ -66,10 +66,10 @@ class MicroKernel:
         """How many vectors hold a tile."""
         return self.plan.rows * self.plan.vectors
 
-    def sums(
+    def emit(
         self,
         position: Position,
-        operands: Sequence[Operand],
+        operands: Sequence[TileOperand],
         initial: Sequence[ir.Value],
         steps: Steps | None = None,
     ) -> list[ir.Value]:
@@ -87,30 +87,30 @@ class MicroKernel:
         self,
         loops: Sequence[int],
         position: Position,
-        operands: Sequence[Operand],
-        sums: Sequence[ir.Value],
+        operands: Sequence[TileOperand],
+        accumulators: Sequence[ir.Value],
         steps: Steps | None,
     ) -> list[ir.Value]:
         if not loops:
-            return self._step(operands, position, sums)
+            return self._step(operands, position, accumulators)
         extent = self.nest.loops[loops[0]].extent if steps is None else steps.count
-        built = carrying_loop(extent, sums)
+        built = carrying_loop(extent, accumulators)
         with ir.InsertionPoint(built.body):
             step = built.induction_variable
             inside = position | {
                 loops[0]: step if steps is None else integers.addi(steps.first, step)
             }
-            sums = list(built.inner_iter_args)
-            scf.YieldOp(self._reduce(loops[1:], inside, operands, sums, None))
+            accumulators = list(built.inner_iter_args)
+            scf.YieldOp(self._reduce(loops[1:], inside, operands, accumulators, None))
         return list(built.results)
 
     def _step(
-        self, operands: Sequence[Operand], position: Position, sums: Sequence[ir.Value]
+        self, operands: Sequence[TileOperand], position: Position, accumulators: Sequence[ir.Value]
     ) -> list[ir.Value]:
         """Combine the accumulators with one element of every reduction."""
         readers = [self._reader(operand, position) for operand in operands]
         results = []
-        for number, accumulator in enumerate(sums):
+        for number, accumulator in enumerate(accumulators):
             row, vector = divmod(number, self.plan.vectors)
             arguments = [read(row, vector) for read in readers]
             results.append(
@@ -118,7 +118,7 @@ class MicroKernel:
             )
         return results
 
-    def _reader(self, operand: Operand, position: Position) -> _Reader:
+    def _reader(self, operand: TileOperand, position: Position) -> _Reader:
         """Return a function that loads the vector for a row and vector of the tile, once."""
         plan, access = self.plan, operand.access
         loaded: dict[int, ir.Value] = {}
@@ -141,7 +141,7 @@ def _moved(start: ir.Value, distance: int) -> ir.Value:
     return integers.addi(start, index(distance)) if distance else start
 
 
-def _load(access: Access, place: ir.Value, lanes: int, column: int) -> ir.Value:
+def _load(access: BufferOperand, place: ir.Value, lanes: int, column: int) -> ir.Value:
     if column == 0:
         return broadcast(load(access, place), lanes)
     kind = ir.VectorType.get([lanes], access.element_type)

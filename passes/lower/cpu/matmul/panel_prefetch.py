@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.loops import integers
-from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.loop_builder import index, loop
 
 __all__ = ["PanelPrefetch"]
@@ -33,13 +33,13 @@ class PanelPrefetch:
         share: lines of the cache for every tile.
     """
 
-    panels: Access
+    panels: BufferOperand
     start: ir.Value
     share: int
 
     @classmethod
     def planned(
-        cls, panels: Access, start: ir.Value, size: int, tiles: int
+        cls, panels: BufferOperand, start: ir.Value, size: int, tiles: int
     ) -> PanelPrefetch | None:
         """Return what to ask for, or None where it does not pay.
 

@@ -10,7 +10,7 @@ from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.matmul.tile_plan import TilePlan, column_run, transposed_loop
 from xyntra.passes.lower.cpu.matmul.transposed_squares import copy_square
 from xyntra.passes.lower.loops import integers
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.loop_builder import (
     Position,
     index,
@@ -55,19 +55,21 @@ class Panels:
         size: elements of one panel.
         places: where each run of columns starts in the source; None where all columns follow each
             other at the stride of one loop.
-        run: columns that are copied at once, because they are neighbours in every tile.
+        run: columns that are copied at once, because they are contiguous in every tile.
     """
 
     nest: LinearNest
     plan: TilePlan
-    source: Access
-    first: Access
+    source: BufferOperand
+    first: BufferOperand
     size: int
     places: ir.Value | None
     run: int
 
     @classmethod
-    def allocated(cls, nest: LinearNest, plan: TilePlan, source: Access, count: int = 1) -> Panels:
+    def allocated(
+        cls, nest: LinearNest, plan: TilePlan, source: BufferOperand, count: int = 1
+    ) -> Panels:
         """Allocate `count` panels for `source` at the insertion point."""
         strides = [0] * len(nest.loops)
         size = plan.columns
@@ -75,7 +77,7 @@ class Panels:
             strides[number] = size
             size *= nest.loops[number].extent
         element = source.element_type
-        first = Access(allocate(size * count, element), 0, tuple(strides))
+        first = BufferOperand(allocate(size * count, element), 0, tuple(strides))
         merged = len(plan.column_loops) > 1
         run = column_run(nest, source, plan.column_loops, plan.lanes) if merged else 1
         places = allocate(plan.columns // run, ir.IndexType.get()) if merged else None
@@ -144,7 +146,7 @@ class Panels:
         panel, column = steps[_PANEL], steps[_COLUMN]
         inside = {number: steps[number] for number in self.nest.reductions}
         if self.places is not None:
-            place = load(Access(self.places, 0, ()), column)
+            place = load(BufferOperand(self.places, 0, ()), column)
         else:
             stride = self.source.strides[self.plan.column_loops[-1]]
             place = integers.addi(self._first_column(block, panel), column)
@@ -170,7 +172,7 @@ class Panels:
                 stride = index(self.source.strides[column_loop])
                 total = integers.addi(total, integers.muli(integers.remui(rest, extent), stride))
                 rest = integers.divui(rest, extent)
-            store(total, Access(places, 0, ()), number)
+            store(total, BufferOperand(places, 0, ()), number)
 
 
 def block_of(number: ir.Value, size: int, extent: int) -> Block:

@@ -24,16 +24,16 @@ from xyntra.passes.lower.cpu.matmul.tile_emitter import TileEmitter
 from xyntra.passes.lower.cpu.matmul.tile_plan import TilePlan, Tiling
 from xyntra.passes.lower.cpu.rows.filled_reductions import Filled, filled
 from xyntra.passes.lower.cpu.schedule.emitter import (
-    Emitter,
-    Place,
-    Stage,
+    EmitterSweep,
+    NestEmitter,
+    ScheduledNest,
     TileChoices,
     check_tile,
     emit_scheduled,
     require,
 )
 from xyntra.passes.lower.cpu.schedule.told import bad_schedule
-from xyntra.passes.lower.kernels.epilogue import Epilogue, Joined
+from xyntra.passes.lower.kernels.epilogue import Epilogue, JoinedNest
 from xyntra.passes.lower.kernels.fills import is_arithmetic_reduction
 from xyntra.passes.lower.kernels.prepared_operands import is_constant
 from xyntra.passes.lower.kernels.row_group import aligned, shared_loops, with_row_buffers
@@ -89,7 +89,7 @@ class _Loops:
         code: what follows.
     """
 
-    together: Joined
+    together: JoinedNest
     nests: list[LinearNest]
     count: int
     nest: LinearNest
@@ -106,7 +106,7 @@ class _Loops:
         return Tiling(self.nest, item_bytes, companions, self.exact, self.count, constant)
 
 
-class _RegisterTiles(Emitter):
+class _RegisterTiles(NestEmitter):
     name = "register-tiles"
     choices = RegisterChoices
 
@@ -235,7 +235,9 @@ def _blocking(nest: LinearNest, plan: TilePlan, choices: RegisterChoices) -> Blo
     return blocking_of(nest, plan, rows, column_blocks, steps, rows_outside=choices.rows_outside)
 
 
-def _check_blocks(place: Place, nest: LinearNest, plan: TilePlan, choices: RegisterChoices) -> None:
+def _check_blocks(
+    place: ScheduledNest, nest: LinearNest, plan: TilePlan, choices: RegisterChoices
+) -> None:
     blocks, steps = choices.blocks, choices.steps
     rows, columns = tiles_of(nest, plan)
     fits = len(blocks) == 2 and 0 < blocks[0] <= rows and 0 < blocks[1] <= columns
@@ -260,7 +262,9 @@ def _find(op: ir.Operation, taken: Taken) -> _Contraction | None:
     return None if found is None else _Contraction(found.op, found.fill, found.taken)
 
 
-STAGE = Stage("register-tiles", _find, (StreamedProducts(), InnerProducts(), _RegisterTiles()))
+STAGE = EmitterSweep(
+    "register-tiles", _find, (StreamedProducts(), InnerProducts(), _RegisterTiles())
+)
 
 
 @register_pass

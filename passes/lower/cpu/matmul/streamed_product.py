@@ -2,10 +2,10 @@
 """Products of a few rows with a matrix that is read once, from memory: speed is that of reading.
 
 The matrix is read a few of its rows at a time, from left to right, which is the order in which it
-lies in memory; the sums of a block of columns stay in the first-level cache meanwhile. Tiles would
-go down the matrix instead, with a new page of memory in every step. A matrix of few columns is cut
-into parts of its rows, whose sums are added at the end, so that threads can share the work. The
-parts are the same for every number of threads, and so is the result.
+lies in memory; the accumulators of a block of columns stay in the first-level cache meanwhile.
+Tiles would go down the matrix instead, with a new page of memory in every step. A matrix of few
+columns is cut into parts of its rows, whose accumulators are added at the end, so that threads can
+share the work. The parts are the same for every number of threads, and so is the result.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from xyntra.passes.analysis.kernel_function import terminator
 from xyntra.passes.lower.cpu.machine import LoweringOptions
 from xyntra.passes.lower.cpu.matmul.panels import block_of
 from xyntra.passes.lower.cpu.rows.filled_reductions import Filled
-from xyntra.passes.lower.cpu.schedule.emitter import Choices, Emitter, require
+from xyntra.passes.lower.cpu.schedule.emitter import Choices, NestEmitter, require
 from xyntra.passes.lower.cpu.schedule.told import bad_schedule
 from xyntra.passes.lower.kernels.prepared_operands import is_constant
 from xyntra.passes.lower.loops import integers
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest, split
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest, split
 from xyntra.passes.lower.loops.loop_builder import (
     Position,
     carrying_loop,
@@ -46,7 +46,7 @@ from xyntra.passes.lower.loops.vector_body import broadcast, emit_on_vectors
 _MOST_ROWS = 7
 _MIN_BYTES = 256 << 10  # a smaller matrix stays in the second-level cache
 _MIN_COLUMNS = 256
-_BLOCK_COLUMNS = 4096  # whose sums stay in the first-level cache
+_BLOCK_COLUMNS = 4096  # whose accumulators stay in the first-level cache
 _PADDING = 24  # elements; rows a power of two apart would meet in the same lines of a cache
 _PARTS = (8, 4, 2)
 _MIN_STEPS = 64  # in a part
@@ -61,7 +61,7 @@ class StreamChoices(Choices):
     Attributes:
         vector: elements of a vector.
         parts: into which the rows of the matrix are cut.
-        block: columns whose sums are kept at a time.
+        block: columns whose accumulators are kept at a time.
         steps: rows of the matrix that are read side by side.
     """
 
@@ -125,7 +125,7 @@ class StreamedProduct:
         return self.told.vector
 
     def emit(self, initial: ir.Value) -> None:
-        """Emit everything at the insertion point; sums start from the scalar `initial`."""
+        """Emit everything at the insertion point; accumulators start from the scalar `initial`."""
         if self.told.parts > 1:
             self._emit_parts(self.told.parts, initial)
             return
@@ -165,8 +165,8 @@ class StreamedProduct:
         if row is not None:
             strides[row] = pitch
         memory = allocate(parts * self._rows * pitch, initial.type)
-        sums = Access(memory, 0, tuple(strides))
-        whole = replace(nest, outputs=(sums,))
+        accumulators = BufferOperand(memory, 0, tuple(strides))
+        whole = replace(nest, outputs=(accumulators,))
         each = replace(self, nest=whole, row=row, column=column or 0, step=self.step + 1)
         zero = emit("arith.constant", [], initial.type, value=_zero(initial.type))
         with loop(parts, parallel=True) as part:
@@ -177,7 +177,7 @@ class StreamedProduct:
             start = {_behind(self.step, number) or 0: value for number, value in place.items()}
             total = initial
             for part in range(parts):
-                value = load(sums, offset(sums, start | {self.step: index(part)}))
+                value = load(accumulators, offset(accumulators, start | {self.step: index(part)}))
                 total = _sum(total, value)
             store(total, output, offset(output, place))
 
@@ -200,7 +200,7 @@ class StreamedProduct:
         return 1 if self.row is None else self.nest.loops[self.row].extent
 
     def _block(self, position: Position, vectors: ir.Value, initial: ir.Value) -> None:
-        """Emit the sums of as many vectors of columns as `vectors` says."""
+        """Emit the accumulators of as many vectors of columns as `vectors` says."""
         with loop(vectors) as number:
             self._store([broadcast(initial, self.lanes)] * self._rows, position, number)
         extent = self.nest.loops[self.step].extent
@@ -222,17 +222,17 @@ class StreamedProduct:
             for place in places
         ]
         with loop(vectors) as number:
-            sums = self._load_sums(position, number)
+            accumulators = self._load_sums(position, number)
             for place, scalars in zip(places, fixed, strict=True):
                 streamed = [self._vector(access, place, number) for access in self.nest.inputs]
                 for row, known in enumerate(scalars):
                     pairs = zip(known, streamed, strict=True)
                     arguments = [b if a is None else a for a, b in pairs]
-                    arguments.append(sums[row])
-                    sums[row] = emit_on_vectors(self.nest.body, arguments, self.lanes)
-            self._store(sums, position, number)
+                    arguments.append(accumulators[row])
+                    accumulators[row] = emit_on_vectors(self.nest.body, arguments, self.lanes)
+            self._store(accumulators, position, number)
 
-    def _scalar(self, access: Access, place: Position, row: int) -> ir.Value | None:
+    def _scalar(self, access: BufferOperand, place: Position, row: int) -> ir.Value | None:
         """A vector of an input that does not move with the columns; None for the matrix."""
         if access.is_scalar:
             return broadcast(access.value, self.lanes)
@@ -240,16 +240,16 @@ class StreamedProduct:
             return None
         return broadcast(load(access, self._place(access, place, row)), self.lanes)
 
-    def _vector(self, access: Access, place: Position, number: ir.Value) -> ir.Value | None:
+    def _vector(self, access: BufferOperand, place: Position, number: ir.Value) -> ir.Value | None:
         if access.is_scalar or not access.strides[self.column]:
             return None
         return self._load(access, place, number, 0)
 
-    def _place(self, access: Access, place: Position, row: int) -> ir.Value:
+    def _place(self, access: BufferOperand, place: Position, row: int) -> ir.Value:
         distance = 0 if self.row is None else row * access.strides[self.row]
         return plus(offset(access, place), index(distance))
 
-    def _load(self, access: Access, place: Position, number: ir.Value, row: int) -> ir.Value:
+    def _load(self, access: BufferOperand, place: Position, number: ir.Value, row: int) -> ir.Value:
         element = access.element_type
         start = plus(self._place(access, place, row), integers.muli(number, index(self.lanes)))
         return emit("vector.load", [access.value, start], ir.VectorType.get([self.lanes], element))
@@ -258,15 +258,17 @@ class StreamedProduct:
         output = self.nest.outputs[0]
         return [self._load(output, position, number, row) for row in range(self._rows)]
 
-    def _store(self, sums: Sequence[ir.Value], position: Position, number: ir.Value) -> None:
+    def _store(
+        self, accumulators: Sequence[ir.Value], position: Position, number: ir.Value
+    ) -> None:
         output = self.nest.outputs[0]
-        for row, value in enumerate(sums):
+        for row, value in enumerate(accumulators):
             start = self._place(output, position, row)
             start = plus(start, integers.muli(number, index(self.lanes)))
             ir.Operation.create("vector.store", operands=[value, output.value, start])
 
     def _single(self, position: Position, initial: ir.Value) -> None:
-        """Emit the sums of one column."""
+        """Emit the accumulators of one column."""
         output = self.nest.outputs[0]
         for row in range(self._rows):
             place = position if self.row is None else position | {self.row: index(row)}
@@ -277,7 +279,7 @@ class StreamedProduct:
             store(built.results[0], output, offset(output, place))
 
 
-class StreamedProducts(Emitter):
+class StreamedProducts(NestEmitter):
     """Emits the products whose speed is that of reading a matrix."""
 
     name = "streamed-product"

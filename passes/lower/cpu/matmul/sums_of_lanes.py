@@ -41,7 +41,7 @@ def sums_of_lanes(combine: Combine, vectors: Sequence[ir.Value]) -> ir.Value:
 
 
 def _paired(combine: Combine, first: ir.Value, second: ir.Value, own: int) -> ir.Value:
-    """Return a vector in which `own` sums of `first` alternate with as many of `second`."""
+    """Return a vector in which `own` accumulators of `first` alternate with as many of `second`."""
     lanes = ir.VectorType(first.type).shape[0]
     low = [
         group + part + lane

@@ -65,8 +65,8 @@ def choose_blocking(nest: LinearNest, plan: TilePlan, item_bytes: int) -> Blocki
     depth = length if steps is None else steps * length // extents[0]
     rows_in_cache = max(_MIN_REUSE, _ROWS_BYTES // (depth * plan.rows * item_bytes))
     height = _even(row_tiles, rows_in_cache)
-    sums = height * plan.rows * plan.columns * item_bytes
-    width = min(_MAX_WIDTH, max(1, _SUMS_BYTES // sums))
+    accumulators = height * plan.rows * plan.columns * item_bytes
+    width = min(_MAX_WIDTH, max(1, _SUMS_BYTES // accumulators))
     if plan.packed:
         packed = length * plan.columns * item_bytes * len(plan.packed)
         width = 1 if len(plan.column_loops) > 1 else max(1, min(width, _PACKED_BYTES // packed))

@@ -4,9 +4,9 @@
 Around the tile go the loops over rows and columns, in blocks that stay in a cache; further parallel
 loops go outside. At an edge the last tile moves back to where it fits and computes some elements a
 second time, which needs no masks and no second copy of the code. That is right because a tile
-starts from a constant, or from sums of its own, not from what the output holds. What the columns of
-one tile read may be packed into a panel first, so that the reduction walks through it in order. A
-long reduction is cut into parts, and the sums wait in memory meanwhile.
+starts from a constant, or from accumulators of its own, not from what the output holds. What the
+columns of one tile read may be packed into a panel first, so that the reduction walks through it in
+order. A long reduction is cut into parts, and the accumulators wait in memory meanwhile.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from torch_mlir.dialects import arith, scf
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.matmul.constant_panels import ConstantPanels
-from xyntra.passes.lower.cpu.matmul.micro_kernel import MicroKernel, Operand, Steps
+from xyntra.passes.lower.cpu.matmul.micro_kernel import MicroKernel, Steps, TileOperand
 from xyntra.passes.lower.cpu.matmul.panel_prefetch import PanelPrefetch
 from xyntra.passes.lower.cpu.matmul.panels import Block, Panels, block_of, even_block
 from xyntra.passes.lower.cpu.matmul.partial_sums import PartialSums
 from xyntra.passes.lower.cpu.matmul.tile_blocking import Blocking
 from xyntra.passes.lower.cpu.matmul.tile_epilogue import TileEpilogue
 from xyntra.passes.lower.cpu.matmul.tile_plan import TilePlan
-from xyntra.passes.lower.cpu.matmul.tile_writer import Tile, TileWriter
+from xyntra.passes.lower.cpu.matmul.tile_writer import RegisterTile, TileWriter
 from xyntra.passes.lower.kernels.epilogue import Epilogue
 from xyntra.passes.lower.loops import integers
 from xyntra.passes.lower.loops.linear_nest import LinearNest
@@ -118,7 +118,7 @@ class _Column:
     position: Position
     first: ir.Value
     number: ir.Value
-    operands: Sequence[Operand]
+    operands: Sequence[TileOperand]
     part: _Part | None
     ahead: Sequence[PanelPrefetch]
 
@@ -185,7 +185,7 @@ class _Blocks:
             self._columns(position, columns, rows, part)
 
     def _columns(self, position: Position, columns: Block, rows: Block, part: _Part | None) -> None:
-        # Sums that wait in memory do so in the memory of one thread.
+        # Accumulators that wait in memory do so in the memory of one thread.
         with loop(columns.count, parallel=part is None) as number:
             tile = integers.addi(columns.first, number)
             first = tile_start(tile, self.plan.columns, self.plan.extent(self.nest))
@@ -212,16 +212,18 @@ class _Blocks:
             found.append(PanelPrefetch.planned(whole.first, start, size, self.blocking.rows))
         return [each for each in found if each is not None]
 
-    def _operand(self, number: int, panel: ir.Value, tile: ir.Value, first: ir.Value) -> Operand:
+    def _operand(
+        self, number: int, panel: ir.Value, tile: ir.Value, first: ir.Value
+    ) -> TileOperand:
         if number in self.packed:
             panels = self.packed[number]
-            return Operand(panels.first, panels.start(panel), 1)
+            return TileOperand(panels.first, panels.start(panel), 1)
         if number in self.prepared:
             whole = self.prepared[number]
-            return Operand(whole.first, integers.muli(tile, index(whole.size)), 1)
+            return TileOperand(whole.first, integers.muli(tile, index(whole.size)), 1)
         access = self.nest.inputs[number]
         column = access.strides[self.plan.column_loops[-1]]
-        return Operand(access, integers.muli(first, index(column)), column)
+        return TileOperand(access, integers.muli(first, index(column)), column)
 
     def _strips(self, column: _Column, rows: Block) -> None:
         """Emit the tiles below each other, in strips of as many as the writer takes."""
@@ -243,18 +245,18 @@ class _Blocks:
         row = tile_start(integers.addi(rows.first, number), self.plan.rows, self._row_extent)
         place = self._at_row(column.position, row)
         kernel = MicroKernel(self.nest, self.plan)
-        tile = Tile(place, column.first, integers.subi(row, strip))
+        tile = RegisterTile(place, column.first, integers.subi(row, strip))
         with _where(column.part):
             self.writer.epilogue.prefetch(place, column.first)
         for each in column.ahead:
             each.ask(number)
         if column.part is None or self.waiting is None:
             initial = [broadcast(self.initial, self.plan.lanes)] * kernel.accumulators
-            self.writer.write(tile, kernel.sums(place, column.operands, initial))
+            self.writer.write(tile, kernel.emit(place, column.operands, initial))
             return
         part, start = column.part, self.waiting.start(column.number, number)
         initial = self.waiting.resume(part.is_first, self.initial, start)
-        values = kernel.sums(place, column.operands, initial, part.steps)
+        values = kernel.emit(place, column.operands, initial, part.steps)
         branch = scf.IfOp(part.is_last, has_else=True)
         with ir.InsertionPoint(branch.then_block):
             self.writer.write(tile, values)

@@ -12,7 +12,7 @@ from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.matmul.tile_plan import TilePlan
 from xyntra.passes.lower.kernels.epilogue import Epilogue
 from xyntra.passes.lower.loops import integers
-from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.loop_builder import Position, index, load, offset, plus, store
 from xyntra.passes.lower.loops.vector_body import broadcast, emit_results_on_vectors
 
@@ -31,11 +31,11 @@ class TileEpilogue:
     """
 
     plan: TilePlan
-    targets: tuple[Access, ...]
+    targets: tuple[BufferOperand, ...]
     code: Epilogue | None
 
     @classmethod
-    def of(cls, plan: TilePlan, output: Access, code: Epilogue | None) -> TileEpilogue:
+    def of(cls, plan: TilePlan, output: BufferOperand, code: Epilogue | None) -> TileEpilogue:
         """Return what follows a tile of `output`, which `code`, if given, has places for."""
         if code is None:
             return cls(plan, (output,), None)
@@ -86,7 +86,7 @@ class TileEpilogue:
         results = emit_results_on_vectors(self.code.body, arguments, self.plan.lanes)
         return results if self.code.result is None else [*results, value]
 
-    def _reader(self, access: Access, position: Position, column: ir.Value) -> _Reader:
+    def _reader(self, access: BufferOperand, position: Position, column: ir.Value) -> _Reader:
         """Return a function that loads the vector for a row and vector of the tile."""
         lanes = self.plan.lanes
         if access.is_scalar:
@@ -99,20 +99,20 @@ class TileEpilogue:
         step = self._column(access)
         return read
 
-    def _column(self, access: Access) -> int:
+    def _column(self, access: BufferOperand) -> int:
         return access.strides[self.plan.column_loops[-1]]
 
-    def _start(self, access: Access, position: Position, column: ir.Value) -> ir.Value:
+    def _start(self, access: BufferOperand, position: Position, column: ir.Value) -> ir.Value:
         return plus(offset(access, position), integers.muli(column, index(self._column(access))))
 
-    def _place(self, access: Access, start: ir.Value, row: Row, vector: int) -> ir.Value:
+    def _place(self, access: BufferOperand, start: ir.Value, row: Row, vector: int) -> ir.Value:
         distance = vector * self.plan.lanes * self._column(access)
         stride = self.plan.row_stride(access)
         if isinstance(row, int):
             return _moved(start, distance + row * stride)
         return _moved(integers.addi(start, integers.muli(row, index(stride))), distance)
 
-    def _store(self, value: ir.Value, access: Access, place: ir.Value) -> None:
+    def _store(self, value: ir.Value, access: BufferOperand, place: ir.Value) -> None:
         column = self._column(access)
         if column == 1 and _is_byte_wise(access):
             ir.Operation.create("vector.store", operands=[value, access.value, place])
@@ -124,7 +124,7 @@ class TileEpilogue:
             store(scalar, access, _moved(place, lane * column))
 
 
-def _is_byte_wise(access: Access) -> bool:
+def _is_byte_wise(access: BufferOperand) -> bool:
     """Tell whether a vector of elements lies in memory as the elements do."""
     return str(access.element_type) != "i1"
 
@@ -133,7 +133,7 @@ def _moved(start: ir.Value, distance: int) -> ir.Value:
     return integers.addi(start, index(distance)) if distance else start
 
 
-def _load(access: Access, place: ir.Value, lanes: int, column: int) -> ir.Value:
+def _load(access: BufferOperand, place: ir.Value, lanes: int, column: int) -> ir.Value:
     if column == 0:
         return broadcast(load(access, place), lanes)
     kind = ir.VectorType.get([lanes], access.element_type)
@@ -143,7 +143,7 @@ def _load(access: Access, place: ir.Value, lanes: int, column: int) -> ir.Value:
     return emit("vector.from_elements", elements, kind)
 
 
-def _prefetch(access: Access, place: ir.Value, *, is_write: bool) -> None:
+def _prefetch(access: BufferOperand, place: ir.Value, *, is_write: bool) -> None:
     ir.Operation.create(
         "memref.prefetch",
         operands=[access.value, place],

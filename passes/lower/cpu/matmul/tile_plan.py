@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import gcd, prod
 
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 
 _LATENCY_CYCLES = 5.2  # of one multiply-add that waits for the one before
 _PACK_CYCLES = 2.0  # to copy one element into a panel
@@ -58,7 +58,7 @@ class TilePlan:
         """Return the number of columns in all."""
         return prod(nest.loops[loop].extent for loop in self.column_loops)
 
-    def row_stride(self, access: Access) -> int:
+    def row_stride(self, access: BufferOperand) -> int:
         """Return how far apart the rows of the tile are in `access`."""
         return 0 if self.row_loop is None else access.strides[self.row_loop]
 
@@ -86,7 +86,7 @@ class Tiling:
 
     nest: LinearNest
     item_bytes: int
-    companions: Sequence[Access] = ()
+    companions: Sequence[BufferOperand] = ()
     exact: bool = False
     fixed: int = 0
     constant: frozenset[int] = frozenset()
@@ -141,7 +141,7 @@ class Tiling:
 
 
 def _companion_cycles(
-    nest: LinearNest, plan: TilePlan, companions: Sequence[Access], item_bytes: int
+    nest: LinearNest, plan: TilePlan, companions: Sequence[BufferOperand], item_bytes: int
 ) -> float:
     """Estimate the cycles to load or store, lane by lane, what lies far apart."""
     size = prod(loop.extent for loop in nest.loops if not loop.is_reduction)
@@ -156,7 +156,7 @@ def _scatter_cycles(distance: int, columns: int) -> float:
     return _CROWDED_CYCLES if columns > _WAYS * sets else _SCATTER_CYCLES
 
 
-def _is_one_walk(nest: LinearNest, column_loops: tuple[int, ...], access: Access) -> bool:
+def _is_one_walk(nest: LinearNest, column_loops: tuple[int, ...], access: BufferOperand) -> bool:
     """Tell whether the columns, taken as one long loop, walk through `access` in equal steps."""
     return all(
         access.strides[outer] == nest.loops[inner].extent * access.strides[inner]
@@ -223,7 +223,7 @@ def _plans(
 
 
 def _pack_cycles(
-    nest: LinearNest, access: Access, column_loops: tuple[int, ...], lanes: int
+    nest: LinearNest, access: BufferOperand, column_loops: tuple[int, ...], lanes: int
 ) -> float:
     """Estimate the cycles to copy one element into a panel."""
     if transposed_loop(nest, access, column_loops, lanes) is not None:
@@ -232,9 +232,9 @@ def _pack_cycles(
 
 
 def transposed_loop(
-    nest: LinearNest, access: Access, column_loops: tuple[int, ...], lanes: int
+    nest: LinearNest, access: BufferOperand, column_loops: tuple[int, ...], lanes: int
 ) -> int | None:
-    """Return the reduction whose steps are neighbours in `access`, where columns are not.
+    """Return the reduction whose steps are contiguous in `access`, where columns are not.
 
     Squares of it and of the columns are transposed in registers. None where there are none.
     """
@@ -246,8 +246,10 @@ def transposed_loop(
     return None
 
 
-def column_run(nest: LinearNest, access: Access, column_loops: tuple[int, ...], lanes: int) -> int:
-    """Return how many columns at a time are neighbours in `access`, whatever tile they are in.
+def column_run(
+    nest: LinearNest, access: BufferOperand, column_loops: tuple[int, ...], lanes: int
+) -> int:
+    """Return how many columns at a time are contiguous in `access`, whatever tile they are in.
 
     A power of two, at most `lanes`, which divides the columns of every tile.
     """
@@ -301,7 +303,7 @@ def _packed_inputs(
     return frozenset(packed)
 
 
-def _steps_far(nest: LinearNest, access: Access, item_bytes: int) -> bool:
+def _steps_far(nest: LinearNest, access: BufferOperand, item_bytes: int) -> bool:
     """Tell whether every step of the innermost reduction leaves the cache line's neighbourhood."""
     steps = [
         abs(access.strides[number]) * item_bytes

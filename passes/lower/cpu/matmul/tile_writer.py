@@ -18,7 +18,7 @@ _STRIP_BYTES = 16 << 10  # half of a usual first-level cache
 
 
 @dataclass(frozen=True)
-class Tile:
+class RegisterTile:
     """Where a tile is.
 
     Attributes:
@@ -70,7 +70,7 @@ class TileWriter:
         tiles = max(1, min(tiles, _STRIP_BYTES // (size * item_bytes)))
         return cls(epilogue, allocate(size * (tiles + 1), element), tiles)
 
-    def write(self, tile: Tile, values: Sequence[ir.Value]) -> None:
+    def write(self, tile: RegisterTile, values: Sequence[ir.Value]) -> None:
         """Take a tile, given as its registers row by row."""
         plan = self.epilogue.plan
         if self.strip is None:

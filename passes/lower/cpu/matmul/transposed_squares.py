@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.loops import integers
-from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.loop_builder import index
 
 __all__ = ["copy_square"]
 
 
 def copy_square(
-    source: Access,
-    target: Access,
+    source: BufferOperand,
+    target: BufferOperand,
     places: tuple[ir.Value, ir.Value],
     steps: tuple[int, int],
     lanes: int,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Emits a product of narrow integers as register tiles of 32-bit sums.
+"""Emits a product of narrow integers as register tiles of 32-bit accumulators.
 
 One factor is packed whole, the other in blocks that stay in the second-level cache while they are
 multiplied. At an edge the last tile moves back to where it fits. Where a processor multiplies
@@ -17,10 +17,10 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.matmul.tile_epilogue import TileEpilogue
 from xyntra.passes.lower.cpu.matmul.tile_plan import TilePlan
-from xyntra.passes.lower.cpu.matmul.tile_writer import Tile, TileWriter
+from xyntra.passes.lower.cpu.matmul.tile_writer import RegisterTile, TileWriter
 from xyntra.passes.lower.cpu.matmul_int8.dot_products import DotProduct
-from xyntra.passes.lower.cpu.matmul_int8.panels import ColumnPanels, Copy, RowPanel
-from xyntra.passes.lower.cpu.matmul_int8.product import Product
+from xyntra.passes.lower.cpu.matmul_int8.panels import ColumnPanels, PanelCopy, RowPanel
+from xyntra.passes.lower.cpu.matmul_int8.product import IntegerMatmul
 from xyntra.passes.lower.cpu.matmul_int8.shape import Shape
 from xyntra.passes.lower.kernels.epilogue import Epilogue
 from xyntra.passes.lower.loops import integers
@@ -54,7 +54,7 @@ class IntegerEmitter:
         epilogue: what happens to each sum before it is stored, over the product's loops.
     """
 
-    product: Product
+    product: IntegerMatmul
     shape: Shape
     dot: DotProduct
     initial: ir.Value
@@ -108,8 +108,8 @@ class IntegerEmitter:
         rows = blocks.size if blocks.of_rows else self.product.rows.extent
         tiles = self._column_tiles if blocks.of_rows else blocks.size
         flip = self._flips_rows
-        row_copy = Copy(self.product, self.product.rows, self.dot, flip)
-        column_copy = Copy(self.product, self.product.columns, self.dot)
+        row_copy = PanelCopy(self.product, self.product.rows, self.dot, flip)
+        column_copy = PanelCopy(self.product, self.product.columns, self.dot)
         return RowPanel.made(row_copy, rows), ColumnPanels.made(
             column_copy, self.shape.columns, tiles, with_sums=flip
         )
@@ -165,8 +165,10 @@ class IntegerEmitter:
                     row = integers.minsi(row, integers.subi(part.rows, index(self.shape.rows)))
                     in_all = plus(part.first_row, row)
                     place = position | {row_key: in_all}
-                    sums = self._sums(state, in_all if state.rows.is_whole else row, panel)
-                    writer.write(Tile(place, column, integers.subi(row, start)), sums)
+                    accumulators = self._sums(state, in_all if state.rows.is_whole else row, panel)
+                    writer.write(
+                        RegisterTile(place, column, integers.subi(row, start)), accumulators
+                    )
                 at = position | {row_key: plus(part.first_row, start)}
                 writer.finish(at, column, size)
 
@@ -183,13 +185,13 @@ class IntegerEmitter:
                 for vector in range(shape.vectors)
             ]
             factors = [state.rows.read(each, group, shape.lanes) for each in rows]
-            sums = [
+            accumulators = [
                 self._accumulate(
                     total, factors[number // shape.vectors], columns[number % shape.vectors]
                 )
                 for number, total in enumerate(built.inner_iter_args)
             ]
-            scf.YieldOp(sums)
+            scf.YieldOp(accumulators)
         return list(built.results)
 
     def _accumulate(self, total: ir.Value, row: ir.Value, columns: ir.Value) -> ir.Value:
@@ -200,7 +202,7 @@ class IntegerEmitter:
     def _first_sums(self, columns: ColumnPanels, tile: ir.Value) -> list[ir.Value]:
         shape = self.shape
         start = broadcast(self.initial, shape.lanes)
-        if columns.sums is None:
+        if columns.accumulators is None:
             return [start] * shape.vectors
         first = integers.muli(tile, index(shape.columns))
         # Flipping added 128 to signed rows, and took it from unsigned ones.
@@ -210,8 +212,10 @@ class IntegerEmitter:
         found = []
         for vector in range(shape.vectors):
             place = plus(first, index(vector * shape.lanes))
-            sums = emit("vector.load", [columns.sums.value, place], start.type)
-            found.append(integers.addi(start, integers.muli(sums, broadcast(by, shape.lanes))))
+            accumulators = emit("vector.load", [columns.accumulators.value, place], start.type)
+            found.append(
+                integers.addi(start, integers.muli(accumulators, broadcast(by, shape.lanes)))
+            )
         return found
 
 

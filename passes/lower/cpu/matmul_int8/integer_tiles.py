@@ -10,12 +10,17 @@ from typing import ClassVar
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.machine import LoweringOptions
 from xyntra.passes.lower.cpu.matmul_int8.dot_products import KINDS, dot_product
-from xyntra.passes.lower.cpu.matmul_int8.product import Narrow, Product, factor_types, product_of
+from xyntra.passes.lower.cpu.matmul_int8.product import (
+    IntegerMatmul,
+    Narrow,
+    factor_types,
+    product_of,
+)
 from xyntra.passes.lower.cpu.matmul_int8.shape import Shape
 from xyntra.passes.lower.cpu.rows.filled_reductions import Filled, Reduction, filled
 from xyntra.passes.lower.cpu.schedule.emitter import (
-    Emitter,
-    Stage,
+    EmitterSweep,
+    NestEmitter,
     TileChoices,
     check_tile,
     emit_scheduled,
@@ -43,7 +48,7 @@ class IntegerChoices(TileChoices):
     dot: str = "none"
 
 
-class _IntegerTiles(Emitter):
+class _IntegerTiles(NestEmitter):
     name = "integer-tiles"
     choices = IntegerChoices
 
@@ -107,18 +112,18 @@ def _told(shape: Shape, machine: LoweringOptions, *, epilogue: bool) -> IntegerC
     return IntegerChoices(tile, shape.lanes, epilogue, machine.dot_products)
 
 
-def _product(place: Filled, reduction: Reduction) -> Product | None:
+def _product(place: Filled, reduction: Reduction) -> IntegerMatmul | None:
     types = _factor_types(place.op)
     companions = () if reduction.code is None else reduction.code.accesses
     found = None if types is None else product_of(reduction.nest, types, companions)
     return found if found is not None and found.depth >= _MIN_DEPTH else None
 
 
-def _pays(product: Product) -> bool:
+def _pays(product: IntegerMatmul) -> bool:
     return product.rows.extent >= _MIN_ROWS or is_constant(product.columns.access)
 
 
-def _shapes(product: Product, machine: LoweringOptions, *, exact: bool) -> Iterator[Shape]:
+def _shapes(product: IntegerMatmul, machine: LoweringOptions, *, exact: bool) -> Iterator[Shape]:
     """Yield the tiles that fit the registers; with `exact`, no column may be in two of them."""
     rows, columns = product.rows.extent, product.columns.extent
     lanes = machine.vector_bits // 32
@@ -134,8 +139,8 @@ def _shapes(product: Product, machine: LoweringOptions, *, exact: bool) -> Itera
 
 def _cycles(shape: Shape, rows: int, columns: int) -> float:
     """Estimate the cycles of one group of steps: two products and four additions a cycle."""
-    sums = shape.rows * shape.vectors
-    work = max(sums / 2, 0.5 * (shape.rows + shape.vectors), 4.0)
+    accumulators = shape.rows * shape.vectors
+    work = max(accumulators / 2, 0.5 * (shape.rows + shape.vectors), 4.0)
     return -(-rows // shape.rows) * -(-columns // shape.columns) * (work + 0.5)
 
 
@@ -151,7 +156,7 @@ def _factor_types(generic: ir.Operation) -> tuple[Narrow, Narrow] | None:
     return factor_types(generic.regions[0].blocks[0])
 
 
-STAGE = Stage("integer-tiles", filled(_is_wanted), (_IntegerTiles(),))
+STAGE = EmitterSweep("integer-tiles", filled(_is_wanted), (_IntegerTiles(),))
 
 
 @register_pass
@@ -159,9 +164,9 @@ STAGE = Stage("integer-tiles", filled(_is_wanted), (_IntegerTiles(),))
 class IntegerTiles:
     """Rewrite products and convolutions of 8- and 16-bit integers on memrefs as register tiles.
 
-    Applies to a linalg.generic that sums products of two inputs, extended to 32 bits, into an
-    output that is filled with one value right before; what follows element by element is done to
-    the sums before they are stored. Both factors are copied into panels.
+    Applies to a linalg.generic that accumulators products of two inputs, extended to 32 bits, into
+    an output that is filled with one value right before; what follows element by element is done to
+    the accumulators before they are stored. Both factors are copied into panels.
     """
 
     name: ClassVar[str] = "integer-tiles"

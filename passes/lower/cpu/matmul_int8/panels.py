@@ -14,10 +14,10 @@ from math import gcd
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.matmul_int8.dot_products import DotProduct
-from xyntra.passes.lower.cpu.matmul_int8.product import Factor, Product
+from xyntra.passes.lower.cpu.matmul_int8.product import IntegerMatmul, IntegerOperand
 from xyntra.passes.lower.kernels.prepared_operands import is_constant, prepared
 from xyntra.passes.lower.loops import integers
-from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.loop_builder import (
     Position,
     index,
@@ -31,14 +31,14 @@ from xyntra.passes.lower.loops.loop_builder import (
 )
 from xyntra.passes.lower.loops.memrefs import allocate
 
-__all__ = ["ColumnPanels", "Copy", "RowPanel"]
+__all__ = ["ColumnPanels", "PanelCopy", "RowPanel"]
 
 _LINE_BYTES = 64
-_CHUNK = 16  # elements that are copied at once where they are neighbours
+_CHUNK = 16  # elements that are copied at once where they are contiguous
 
 
 @dataclass(frozen=True)
-class Copy:
+class PanelCopy:
     """How elements get from a factor into a panel.
 
     Attributes:
@@ -48,8 +48,8 @@ class Copy:
         flip: change the sign of 8-bit elements by 128, which makes signed ones of unsigned ones.
     """
 
-    product: Product
-    factor: Factor
+    product: IntegerMatmul
+    factor: IntegerOperand
     dot: DotProduct
     flip: bool = False
 
@@ -60,7 +60,7 @@ class Copy:
         moves = any(access.strides[number] for number in self.product.outer)
         return not moves and is_constant(access)
 
-    def reading(self, source: Access) -> Copy:
+    def reading(self, source: BufferOperand) -> PanelCopy:
         """Return the copy of another factor of the same form."""
         return replace(self, factor=replace(self.factor, access=source))
 
@@ -125,13 +125,13 @@ class RowPanel:
         is_whole: all rows are there.
     """
 
-    copy: Copy
-    memory: Access
+    copy: PanelCopy
+    memory: BufferOperand
     stride: int
     is_whole: bool
 
     @classmethod
-    def made(cls, copy: Copy, rows: int) -> RowPanel:
+    def made(cls, copy: PanelCopy, rows: int) -> RowPanel:
         """Return a panel for `rows` rows, allocated at the insertion point, or a prepared one."""
         line = _LINE_BYTES * 8 // copy.dot.bits
         stride = -(-copy.depth // line) * line
@@ -206,25 +206,25 @@ class ColumnPanels:
         copy: what is copied.
         memory: a flat buffer.
         columns: columns of a tile.
-        sums: for every column the sum over the reduction, where that is needed.
+        accumulators: for every column the sum over the reduction, where that is needed.
         is_whole: all tiles are there.
     """
 
-    copy: Copy
-    memory: Access
+    copy: PanelCopy
+    memory: BufferOperand
     columns: int
-    sums: Access | None
+    accumulators: BufferOperand | None
     is_whole: bool
 
     @classmethod
-    def made(cls, copy: Copy, columns: int, tiles: int, *, with_sums: bool) -> ColumnPanels:
+    def made(cls, copy: PanelCopy, columns: int, tiles: int, *, with_sums: bool) -> ColumnPanels:
         """Return panels for `tiles` tiles, allocated at the insertion point, or prepared ones."""
         extent, word = copy.factor.extent, ir.IntegerType.get_signless(32)
         whole = -(-extent // columns)
         if not copy.is_prepared:
             memory = _flat(allocate(tiles * columns * copy.depth, copy.element))
-            sums = _flat(allocate(tiles * columns, word)) if with_sums else None
-            return cls(copy, memory, columns, sums, tiles == whole)
+            accumulators = _flat(allocate(tiles * columns, word)) if with_sums else None
+            return cls(copy, memory, columns, accumulators, tiles == whole)
         access, size = copy.factor.access, whole * columns
         place = prepared(access, size * copy.depth, copy.element)
         totals = prepared(access, size, word) if with_sums else None
@@ -237,8 +237,8 @@ class ColumnPanels:
                 is_whole=True,
             )
             target.fill({}, whole, lambda tile: tile_start(tile, columns, extent))
-        sums = None if totals is None else _flat(totals.memory)
-        return cls(copy, _flat(place.memory), columns, sums, is_whole=True)
+        accumulators = None if totals is None else _flat(totals.memory)
+        return cls(copy, _flat(place.memory), columns, accumulators, is_whole=True)
 
     @property
     def size(self) -> int:
@@ -271,11 +271,11 @@ class ColumnPanels:
                 self._copy_groups([plus(start, self.copy.place(n)) for n in firsts], run, target)
             else:
                 self._copy_columns(start, first, target)
-            if self.sums is not None:
-                self._add_up(self.sums, tile)
+            if self.accumulators is not None:
+                self._add_up(self.accumulators, tile)
 
     def _run(self) -> int:
-        """How many columns are neighbours wherever a tile starts; 1 where groups are not regular.
+        """How many columns are contiguous wherever a tile starts; 1 where groups are not regular.
 
         Groups are where their steps are those of one loop.
         """
@@ -328,23 +328,23 @@ class ColumnPanels:
             for step in range(copy.product.depth, copy.depth):
                 store(_zero(copy.element), self.memory, place_of(index(step)))
 
-    def _add_up(self, sums: Access, tile: ir.Value) -> None:
+    def _add_up(self, accumulators: BufferOperand, tile: ir.Value) -> None:
         """Sum the elements of every column of a tile."""
         word = ir.IntegerType.get_signless(32)
         is_unsigned = self.copy.factor.narrow.is_unsigned
         start, group = self.start(tile), self.copy.dot.group
         with loop(self.columns) as column:
             place = plus(integers.muli(tile, index(self.columns)), column)
-            store(_zero(word), sums, place)
+            store(_zero(word), accumulators, place)
             with loop(self.copy.depth // group) as number:
                 at = integers.muli(integers.muli(number, index(self.columns)), index(group))
                 at = plus(start, at, integers.muli(column, index(group)))
-                total = load(sums, place)
+                total = load(accumulators, place)
                 for step in range(group):
                     value = load(self.memory, plus(at, index(step)))
                     name = "arith.extui" if is_unsigned else "arith.extsi"
                     total = integers.addi(total, emit(name, [value], word))
-                store(total, sums, place)
+                store(total, accumulators, place)
 
     def read(self, start: ir.Value, group: ir.Value, first: int, lanes: int) -> ir.Value:
         """Return one group of each of `lanes` columns from number `first` of a tile on."""
@@ -354,11 +354,11 @@ class ColumnPanels:
         return emit("vector.load", [self.memory.value, place], kind)
 
 
-def _flat(memory: ir.Value) -> Access:
-    return Access(memory, 0, ())
+def _flat(memory: ir.Value) -> BufferOperand:
+    return BufferOperand(memory, 0, ())
 
 
-def _moved(access: Access, steps: Position) -> ir.Value:
+def _moved(access: BufferOperand, steps: Position) -> ir.Value:
     total = index(0)
     for number, step in steps.items():
         total = plus(total, integers.muli(step, index(access.strides[number])))
@@ -381,7 +381,7 @@ def _pairs(first: ir.Value, second: ir.Value) -> ir.Value:
     return emit("vector.shuffle", [first, second], double, mask=ir.DenseI64ArrayAttr.get(mask))
 
 
-def _store_vector(values: ir.Value, access: Access, place: ir.Value) -> None:
+def _store_vector(values: ir.Value, access: BufferOperand, place: ir.Value) -> None:
     ir.Operation.create("vector.store", operands=[values, access.value, place])
 
 

@@ -16,9 +16,9 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.kernel_function import terminator
 from xyntra.passes.lower.kernels.epilogue import Epilogue
 from xyntra.passes.lower.kernels.prepared_operands import is_constant
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 
-__all__ = ["Factor", "Product", "factor_types", "product_of"]
+__all__ = ["IntegerMatmul", "IntegerOperand", "factor_types", "product_of"]
 
 _FAR = 1 << 62
 _GROUP = 4  # steps of a reduction that the largest group has
@@ -34,7 +34,7 @@ class Narrow:
 
 
 @dataclass(frozen=True)
-class Factor:
+class IntegerOperand:
     """One factor of a product.
 
     Attributes:
@@ -44,7 +44,7 @@ class Factor:
         narrow: how it is stored.
     """
 
-    access: Access
+    access: BufferOperand
     loops: tuple[int, ...]
     extents: tuple[int, ...]
     narrow: Narrow
@@ -56,7 +56,7 @@ class Factor:
 
 
 @dataclass(frozen=True)
-class Product:
+class IntegerMatmul:
     """The result at (outer, row, column) is the sum of rows[row, k] * columns[column, k] over k.
 
     Attributes:
@@ -69,8 +69,8 @@ class Product:
     """
 
     nest: LinearNest
-    rows: Factor
-    columns: Factor
+    rows: IntegerOperand
+    columns: IntegerOperand
     outer: tuple[int, ...]
     reductions: tuple[int, ...]
 
@@ -79,7 +79,7 @@ class Product:
         """How many products are summed."""
         return prod(self.nest.loops[number].extent for number in self.reductions)
 
-    def merged(self, access: Access) -> Access:
+    def merged(self, access: BufferOperand) -> BufferOperand:
         """Return the result, or what moves like it, over the loops (*outer, rows, columns)."""
         ends = [factor.loops[-1:] for factor in (self.rows, self.columns)]
         steps = [access.strides[number] for number in self.outer]
@@ -97,7 +97,7 @@ class Product:
 
 
 def factor_types(body: ir.Block) -> tuple[Narrow, Narrow] | None:
-    """Return how both factors are stored, if `body` adds their product to 32-bit sums."""
+    """Return how both factors are stored, if `body` adds their product to 32-bit accumulators."""
     if len(body.arguments) != 3 or str(body.arguments[2].type) != "i32":
         return None
     total = _defining(terminator(body).operands[0], "arith.addi")
@@ -130,8 +130,8 @@ def _defining(value: ir.Value, *names: str) -> ir.Operation | None:
 
 
 def product_of(
-    nest: LinearNest, types: tuple[Narrow, Narrow], companions: Sequence[Access]
-) -> Product | None:
+    nest: LinearNest, types: tuple[Narrow, Narrow], companions: Sequence[BufferOperand]
+) -> IntegerMatmul | None:
     """Return `nest` as a product; None where a factor has no loop of its own.
 
     A constant matrix times one vector counts: it is packed when the model is loaded.
@@ -158,13 +158,15 @@ def product_of(
     for number in (1 - columns, columns):
         loops = _one_walk(nest, own[number], alongside)
         extents = tuple(nest.loops[each].extent for each in loops)
-        factors.append(Factor(nest.inputs[number], loops, extents, types[number]))
+        factors.append(IntegerOperand(nest.inputs[number], loops, extents, types[number]))
     taken = {*factors[0].loops, *factors[1].loops}
     outer = tuple(number for number in parallel if number not in taken)
-    return Product(nest, factors[0], factors[1], outer, _in_order(nest, factors[0].access))
+    return IntegerMatmul(nest, factors[0], factors[1], outer, _in_order(nest, factors[0].access))
 
 
-def _one_walk(nest: LinearNest, own: list[int], alongside: Sequence[Access]) -> tuple[int, ...]:
+def _one_walk(
+    nest: LinearNest, own: list[int], alongside: Sequence[BufferOperand]
+) -> tuple[int, ...]:
     """Return as many of `own` loops as move everything in `alongside` in equal steps."""
     output = alongside[0]
     rest = sorted(own, key=lambda number: output.strides[number])
@@ -179,7 +181,7 @@ def _one_walk(nest: LinearNest, own: list[int], alongside: Sequence[Access]) -> 
     return tuple(group)
 
 
-def _in_order(nest: LinearNest, access: Access) -> tuple[int, ...]:
+def _in_order(nest: LinearNest, access: BufferOperand) -> tuple[int, ...]:
     """The reductions by the distance that `access` moves; whole groups of steps come last."""
     order = sorted(nest.reductions, key=lambda number: -abs(access.strides[number]))
     whole = [number for number in order if nest.loops[number].extent % _GROUP == 0]

@@ -10,7 +10,7 @@ __all__ = ["Shape"]
 
 @dataclass(frozen=True)
 class Shape:
-    """A tile: `rows` by `vectors` vectors of `lanes` sums."""
+    """A tile: `rows` by `vectors` vectors of `lanes` accumulators."""
 
     rows: int
     vectors: int
@@ -18,5 +18,5 @@ class Shape:
 
     @property
     def columns(self) -> int:
-        """Sums in one row."""
+        """Accumulators in one row."""
         return self.vectors * self.lanes

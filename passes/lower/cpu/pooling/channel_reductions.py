@@ -17,8 +17,8 @@ from xyntra.passes.lower.cpu.matmul.tile_epilogue import TileEpilogue
 from xyntra.passes.lower.cpu.matmul.tile_plan import TilePlan
 from xyntra.passes.lower.cpu.rows.filled_reductions import Filled, filled
 from xyntra.passes.lower.cpu.schedule.emitter import (
-    Emitter,
-    Stage,
+    EmitterSweep,
+    NestEmitter,
     TileChoices,
     check_tile,
     emit_scheduled,
@@ -41,7 +41,7 @@ _MOST_VECTORS = 8
 _COLUMNS = -1  # key of a `Position` beside the numbers of the nest's loops
 
 
-class _ChannelReductions(Emitter):
+class _ChannelReductions(NestEmitter):
     name = "channel-reductions"
     choices = TileChoices
 
@@ -170,7 +170,7 @@ def _has_one_input(generic: ir.Operation) -> bool:
     return is_candidate(generic) and bool(generic.attributes["operandSegmentSizes"][0] == 1)
 
 
-STAGE = Stage("channel-reductions", filled(_has_one_input), (_ChannelReductions(),))
+STAGE = EmitterSweep("channel-reductions", filled(_has_one_input), (_ChannelReductions(),))
 
 
 @register_pass
@@ -178,7 +178,7 @@ STAGE = Stage("channel-reductions", filled(_has_one_input), (_ChannelReductions(
 class ChannelReductions:
     """Rewrite reductions on memrefs whose parallel dimension is innermost: a global pooling.
 
-    Applies to a linalg.generic of one input, in which neighbouring elements belong to neighbouring
+    Applies to a linalg.generic of one input, in which contiguous elements belong to neighbouring
     elements of the output, which is filled with one value right before. Accumulators stay in vector
     registers; what comes next element by element is done before they are stored.
     """

@@ -16,10 +16,10 @@ from torch_mlir.dialects import scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.conv.window_plan import Slide, Window
+from xyntra.passes.lower.cpu.conv.window_plan import Slide, WindowReduction
 from xyntra.passes.lower.cpu.matmul.tile_epilogue import TileEpilogue
 from xyntra.passes.lower.loops import integers
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.loop_builder import (
     Position,
     index,
@@ -48,8 +48,8 @@ class WindowEmitter:
     """
 
     nest: LinearNest
-    window: Window
-    weights: Access | None
+    window: WindowReduction
+    weights: BufferOperand | None
     initial: ir.Value
     epilogue: TileEpilogue
 
@@ -168,7 +168,7 @@ class WindowEmitter:
         start = plus(offset(self.weights, {each: position[each] for each in taps}), column)
         return self._vectors(self.weights, start, tap * self.weights.strides[self._slide.tap])
 
-    def _vectors(self, access: Access, start: ir.Value, distance: int) -> list[ir.Value]:
+    def _vectors(self, access: BufferOperand, start: ir.Value, distance: int) -> list[ir.Value]:
         tile = self.epilogue.plan
         element = access.element_type
         kind = ir.VectorType.get([tile.lanes], element)

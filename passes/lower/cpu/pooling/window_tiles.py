@@ -10,14 +10,14 @@ from typing import ClassVar
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.conv.convolution_tiles import is_candidate
 from xyntra.passes.lower.cpu.conv.padding_left_out import padding_of
-from xyntra.passes.lower.cpu.conv.window_plan import Padding, Window, read_window
+from xyntra.passes.lower.cpu.conv.window_plan import FramedInput, WindowReduction, read_window
 from xyntra.passes.lower.cpu.machine import LoweringOptions
 from xyntra.passes.lower.cpu.matmul.tile_epilogue import TileEpilogue
 from xyntra.passes.lower.cpu.matmul.tile_plan import TilePlan
 from xyntra.passes.lower.cpu.rows.filled_reductions import Filled, filled
 from xyntra.passes.lower.cpu.schedule.emitter import (
-    Emitter,
-    Stage,
+    EmitterSweep,
+    NestEmitter,
     TileChoices,
     check_tile,
     emit_scheduled,
@@ -26,7 +26,7 @@ from xyntra.passes.lower.cpu.schedule.emitter import (
 from xyntra.passes.lower.cpu.schedule.told import bad_schedule
 from xyntra.passes.lower.kernels.epilogue import Epilogue
 from xyntra.passes.lower.kernels.prepared_operands import is_constant, prepared
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest, linear_nest, with_loops
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest, linear_nest, with_loops
 from xyntra.passes.lower.loops.loop_builder import Position, load, nested_loops, offset, store
 from xyntra.passes.lower.loops.memrefs import allocate
 from xyntra.passes.registry import register_pass
@@ -37,7 +37,7 @@ _MAX_CLONED = 160  # operations that the copies of an epilogue's body may amount
 
 
 @dataclass(frozen=True)
-class WindowChoices(TileChoices):
+class WindowTileChoices(TileChoices):
     """What the emitter can be told.
 
     Attributes:
@@ -59,7 +59,7 @@ class _Form:
 
     nest: LinearNest
     code: Epilogue | None
-    window: Window
+    window: WindowReduction
     exact: bool
 
     @property
@@ -72,20 +72,20 @@ class _Form:
         return max(1, len(self.window.slides[-1].inner))
 
 
-class _WindowTiles(Emitter):
+class _WindowTiles(NestEmitter):
     name = "window-tiles"
-    choices = WindowChoices
+    choices = WindowTileChoices
 
-    def choose(self, place: Filled, machine: LoweringOptions) -> WindowChoices | None:
+    def choose(self, place: Filled, machine: LoweringOptions) -> WindowTileChoices | None:
         padding = padding_of(place)
         for epilogue in (True, False):
             form = _form(place, padding, epilogue=epilogue)
             tile = None if form is None else _tile(form, machine)
             if tile is not None:
-                return WindowChoices(*tile, epilogue, padding is not None)
+                return WindowTileChoices(*tile, epilogue, padding is not None)
         return None
 
-    def check(self, place: Filled, choices: WindowChoices) -> None:
+    def check(self, place: Filled, choices: WindowTileChoices) -> None:
         place.checked(epilogue=choices.epilogue)
         padding = padding_of(place) if choices.padding else None
         found = padding is not None or not choices.padding
@@ -95,12 +95,12 @@ class _WindowTiles(Emitter):
             raise bad_schedule(place.op, f"{self.name} makes no code of this")
         check_tile(place, choices, form.rows, form.channels, exact=form.exact)
 
-    def group(self, place: Filled, choices: WindowChoices) -> list[ir.Operation]:
+    def group(self, place: Filled, choices: WindowTileChoices) -> list[ir.Operation]:
         padding = padding_of(place) if choices.padding else None
         around = () if padding is None else padding.operations
         return [*around, *place.group(epilogue=choices.epilogue)]
 
-    def emit(self, place: Filled, choices: WindowChoices) -> None:
+    def emit(self, place: Filled, choices: WindowTileChoices) -> None:
         padding = padding_of(place) if choices.padding else None
         form = _form(place, padding, epilogue=choices.epilogue, flat=True)
         if form is None:
@@ -115,7 +115,7 @@ class _WindowTiles(Emitter):
         emitter = WindowEmitter(nest, window, _weights(nest, window), place.initial, epilogue)
         emitter.emit(overlap=not form.exact)
 
-    def space(self, place: Filled, machine: LoweringOptions) -> Iterator[WindowChoices]:
+    def space(self, place: Filled, machine: LoweringOptions) -> Iterator[WindowTileChoices]:
         padding = padding_of(place)
         for epilogue in (True, False):
             form = _form(place, padding, epilogue=epilogue)
@@ -124,11 +124,11 @@ class _WindowTiles(Emitter):
             for vectors, lanes in _vectors(form, machine):
                 for rows in (1, 2, 4, 8):
                     tile = (rows, vectors * lanes)
-                    yield WindowChoices(tile, lanes, epilogue, padding is not None)
+                    yield WindowTileChoices(tile, lanes, epilogue, padding is not None)
 
 
 def _form(
-    place: Filled, padding: Padding | None, *, epilogue: bool, flat: bool = False
+    place: Filled, padding: FramedInput | None, *, epilogue: bool, flat: bool = False
 ) -> _Form | None:
     found = place.reduction(epilogue=epilogue, flat=flat)
     if found is None:
@@ -172,7 +172,7 @@ def _has_two_inputs(generic: ir.Operation) -> bool:
     return is_candidate(generic) and bool(generic.attributes["operandSegmentSizes"][0] == 2)
 
 
-def _weights_are_shared(nest: LinearNest, window: Window) -> bool:
+def _weights_are_shared(nest: LinearNest, window: WindowReduction) -> bool:
     """Tell whether there is one weight for every tap and channel, or none, at all positions."""
     if not list(nest.body.arguments[1].uses):
         return True
@@ -180,7 +180,7 @@ def _weights_are_shared(nest: LinearNest, window: Window) -> bool:
     return not any(step for loop, step in enumerate(nest.inputs[1].strides) if loop not in used)
 
 
-def _weights(nest: LinearNest, window: Window) -> Access | None:
+def _weights(nest: LinearNest, window: WindowReduction) -> BufferOperand | None:
     """The weights with channels innermost, copied if they are not; None if there are none."""
     if not list(nest.body.arguments[1].uses):
         return None
@@ -194,7 +194,7 @@ def _weights(nest: LinearNest, window: Window) -> Access | None:
     loops = [(slide.tap, slide.taps) for slide in window.slides]
     loops.append((window.channel, nest.loops[window.channel].extent))
 
-    def copy(read: Access, write: Access) -> None:
+    def copy(read: BufferOperand, write: BufferOperand) -> None:
         def one(position: Position) -> None:
             store(load(read, offset(read, position)), write, offset(write, position))
 
@@ -203,14 +203,14 @@ def _weights(nest: LinearNest, window: Window) -> Access | None:
     if is_constant(source):
         memory = prepared(source, size)
         with memory.filling():
-            copy(memory.source, Access(memory.copy, 0, tuple(strides)))
-        return Access(memory.memory, 0, tuple(strides))
-    made = Access(allocate(size, source.element_type), 0, tuple(strides))
+            copy(memory.source, BufferOperand(memory.copy, 0, tuple(strides)))
+        return BufferOperand(memory.memory, 0, tuple(strides))
+    made = BufferOperand(allocate(size, source.element_type), 0, tuple(strides))
     copy(source, made)
     return made
 
 
-STAGE = Stage("window-tiles", filled(_has_two_inputs), (_WindowTiles(),))
+STAGE = EmitterSweep("window-tiles", filled(_has_two_inputs), (_WindowTiles(),))
 
 
 @register_pass

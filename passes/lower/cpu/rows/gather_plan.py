@@ -19,10 +19,10 @@ from math import prod
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.kernel_function import terminator
 from xyntra.passes.lower.cpu.schedule.emitter import Choices
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.memrefs import has_static_layout, root, span
 
-__all__ = ["GatherChoices", "GatherPlan", "Kind", "Reuse", "Separable", "plan_gathers"]
+__all__ = ["GatherChoices", "GatherPlan", "Reuse", "Separable", "Variation", "plan_gathers"]
 
 _LOAD = "memref.load"
 _MAX_TERMS = 64
@@ -34,7 +34,7 @@ _MAX_COPIES = 4  # of one element, side by side; more are copied by a loop of th
 _ROW_COST = 0.2  # to add one element to a row, in gathered elements
 
 
-class Kind(Enum):
+class Variation(Enum):
     """How a value varies along the innermost loop."""
 
     UNIFORM = auto()
@@ -51,7 +51,7 @@ class GatherChoices(Choices):
         past_caches: whether the result is stored past the caches.
         separable: whether the rows of a sum over rows and columns are added first.
         reused: whether a loop along which places are the same goes inside the one over vectors.
-        runs: whether columns that are neighbours, as a table of them says, are read as such.
+        runs: whether columns that are contiguous, as a table of them says, are read as such.
     """
 
     vector: int = 0
@@ -111,7 +111,7 @@ class GatherPlan:
     outer: tuple[int, ...]
     lane: int
     element: int | None
-    kinds: dict[ir.Value, Kind]
+    kinds: dict[ir.Value, Variation]
     separable: Separable | None
     reuse: Reuse | None
     table: int | None
@@ -129,12 +129,12 @@ class GatherPlan:
 
     @property
     def gathers(self) -> bool:
-        """Whether lanes look up elements that need not be neighbours."""
+        """Whether lanes look up elements that need not be contiguous."""
         loads = (view for view in self.nest.body.operations if view.operation.name == _LOAD)
         places = (place for load in loads for place in list(load.operation.operands)[1:])
-        return any(self.kinds.get(place) is Kind.LANES for place in places)
+        return any(self.kinds.get(place) is Variation.LANES for place in places)
 
-    def is_repeated(self, access: Access) -> bool:
+    def is_repeated(self, access: BufferOperand) -> bool:
         """Tell whether `access`, which has lanes, reads elements that are repeated."""
         return self.element is not None and not access.strides[self.lane]
 
@@ -165,7 +165,9 @@ def plan_gathers(nest: LinearNest) -> GatherPlan | None:
     return found if found.extent >= _LEAST else None
 
 
-def _reuse(nest: LinearNest, outer: Sequence[int], kinds: dict[ir.Value, Kind]) -> Reuse | None:
+def _reuse(
+    nest: LinearNest, outer: Sequence[int], kinds: dict[ir.Value, Variation]
+) -> Reuse | None:
     """Return the outer loop along which most operations on vectors are the same."""
     best, most = None, _LEAST_REUSED - 1
     for number in outer:
@@ -176,7 +178,7 @@ def _reuse(nest: LinearNest, outer: Sequence[int], kinds: dict[ir.Value, Kind]) 
     return best
 
 
-def _table(nest: LinearNest, lane: int, kinds: dict[ir.Value, Kind]) -> int | None:
+def _table(nest: LinearNest, lane: int, kinds: dict[ir.Value, Variation]) -> int | None:
     """Return the input from which all columns come that are looked up; None where there is none."""
     rows = prod(loop.extent for number, loop in enumerate(nest.loops) if number != lane)
     if rows < _MANY_ROWS:
@@ -187,7 +189,7 @@ def _table(nest: LinearNest, lane: int, kinds: dict[ir.Value, Kind]) -> int | No
         if op.name != _LOAD:
             continue
         places = list(op.operands)[1:]
-        found = [place for place in places if kinds.get(place) is Kind.LANES]
+        found = [place for place in places if kinds.get(place) is Variation.LANES]
         if not found:
             continue
         if not _looks_up_a_column(op, kinds) or isinstance(found[0].owner, ir.Block):
@@ -216,16 +218,16 @@ def _moving(nest: LinearNest, loop: int) -> frozenset[ir.Value]:
     return frozenset(found)
 
 
-def _work(nest: LinearNest, kinds: dict[ir.Value, Kind], moving: frozenset[ir.Value]) -> int:
+def _work(nest: LinearNest, kinds: dict[ir.Value, Variation], moving: frozenset[ir.Value]) -> int:
     """Count the operations on vectors whose results are not among `moving`."""
     results = [
         view.operation.result for view in nest.body.operations if len(view.operation.results)
     ]
-    return sum(kinds.get(each) is Kind.LANES and each not in moving for each in results)
+    return sum(kinds.get(each) is Variation.LANES and each not in moving for each in results)
 
 
 def _takes_apart(
-    nest: LinearNest, lane: int, kinds: dict[ir.Value, Kind], reuse: Reuse | None
+    nest: LinearNest, lane: int, kinds: dict[ir.Value, Variation], reuse: Reuse | None
 ) -> bool:
     """Tell whether the operands whose lanes lie apart are few beside the work that follows."""
     apart = [
@@ -253,8 +255,8 @@ def _has_bits(nest: LinearNest) -> bool:
     return any(not each.is_scalar and str(each.element_type) == "i1" for each in nest.accesses)
 
 
-def _kinds(nest: LinearNest, lane: int, element: int | None) -> dict[ir.Value, Kind] | None:
-    kinds: dict[ir.Value, Kind] = {}
+def _kinds(nest: LinearNest, lane: int, element: int | None) -> dict[ir.Value, Variation] | None:
+    kinds: dict[ir.Value, Variation] = {}
     for argument, access in zip(nest.body.arguments, nest.inputs, strict=False):
         kind = _of_access(access, lane, element, nest.loops[lane].extent)
         if kind is None:
@@ -272,47 +274,51 @@ def _kinds(nest: LinearNest, lane: int, element: int | None) -> dict[ir.Value, K
     return kinds
 
 
-def _of_access(access: Access, lane: int, element: int | None, copies: int) -> Kind | None:
+def _of_access(
+    access: BufferOperand, lane: int, element: int | None, copies: int
+) -> Variation | None:
     if access.is_scalar:
-        return Kind.UNIFORM
+        return Variation.UNIFORM
     if element is None:
-        return Kind.LANES if access.strides[lane] else Kind.UNIFORM
+        return Variation.LANES if access.strides[lane] else Variation.UNIFORM
     steps = access.strides[element], access.strides[lane]
-    return {(0, 0): Kind.UNIFORM, (1, 0): Kind.LANES, (copies, 1): Kind.LANES}.get(steps)
+    return {(0, 0): Variation.UNIFORM, (1, 0): Variation.LANES, (copies, 1): Variation.LANES}.get(
+        steps
+    )
 
 
 def _of_result(
-    op: ir.Operation, nest: LinearNest, lane: int, kinds: dict[ir.Value, Kind]
-) -> Kind | None:
+    op: ir.Operation, nest: LinearNest, lane: int, kinds: dict[ir.Value, Variation]
+) -> Variation | None:
     if op.name == "linalg.index":
         steps = nest.indices[ir.IntegerAttr(op.attributes["dim"]).value]
-        return {0: Kind.UNIFORM, 1: Kind.STEP}.get(steps[lane])
-    operands = [kinds.get(value, Kind.UNIFORM) for value in op.operands]
+        return {0: Variation.UNIFORM, 1: Variation.STEP}.get(steps[lane])
+    operands = [kinds.get(value, Variation.UNIFORM) for value in op.operands]
     if op.name == _LOAD:
         return _of_load(op, operands[1:])
     if not op.name.startswith(("arith.", "math.")) or len(op.results) != 1:
         return None
-    if all(kind is Kind.UNIFORM for kind in operands):
-        return Kind.UNIFORM
+    if all(kind is Variation.UNIFORM for kind in operands):
+        return Variation.UNIFORM
     indexed = [str(value.type) == "index" for value in (*op.operands, *op.results)]
-    if Kind.STEP in operands:
-        is_sum = op.name == "arith.addi" and operands.count(Kind.STEP) == 1
-        return Kind.STEP if is_sum and Kind.LANES not in operands else None
+    if Variation.STEP in operands:
+        is_sum = op.name == "arith.addi" and operands.count(Variation.STEP) == 1
+        return Variation.STEP if is_sum and Variation.LANES not in operands else None
     is_place = op.name == "arith.index_cast" and str(op.operands[0].type) in ("i32", "i64")
-    return Kind.LANES if is_place or not any(indexed) else None
+    return Variation.LANES if is_place or not any(indexed) else None
 
 
-def _of_load(op: ir.Operation, places: Sequence[Kind]) -> Kind | None:
+def _of_load(op: ir.Operation, places: Sequence[Variation]) -> Variation | None:
     memory = op.operands[0]
     if not has_static_layout(memory) or str(ir.MemRefType(memory.type).element_type) == "i1":
         return None
-    if Kind.STEP in places:
+    if Variation.STEP in places:
         steps, _ = ir.MemRefType(memory.type).get_strides_and_offset()
-        moves = [step for step, kind in zip(steps, places, strict=True) if kind is Kind.STEP]
-        return Kind.LANES if moves == [1] and Kind.LANES not in places else None
-    if Kind.LANES not in places:
-        return Kind.UNIFORM
-    return Kind.LANES if span(memory) < _MAX_SPAN else None
+        moves = [step for step, kind in zip(steps, places, strict=True) if kind is Variation.STEP]
+        return Variation.LANES if moves == [1] and Variation.LANES not in places else None
+    if Variation.LANES not in places:
+        return Variation.UNIFORM
+    return Variation.LANES if span(memory) < _MAX_SPAN else None
 
 
 @dataclass(frozen=True)
@@ -324,7 +330,7 @@ class _Term:
     element: ir.Operation | None = None
 
 
-def _separable(nest: LinearNest, lane: int, kinds: dict[ir.Value, Kind]) -> Separable | None:
+def _separable(nest: LinearNest, lane: int, kinds: dict[ir.Value, Variation]) -> Separable | None:
     yielded = terminator(nest.body).operands
     terms = _terms(yielded[0], kinds)
     if terms is None or any(term.element is None for term in terms):
@@ -356,12 +362,12 @@ def _separable(nest: LinearNest, lane: int, kinds: dict[ir.Value, Kind]) -> Sepa
     )
 
 
-def _looks_up_a_column(op: ir.Operation, kinds: dict[ir.Value, Kind]) -> bool:
+def _looks_up_a_column(op: ir.Operation, kinds: dict[ir.Value, Variation]) -> bool:
     """Tell whether lanes of a load differ in their place along the last dimension alone."""
     steps, _ = ir.MemRefType(op.operands[0].type).get_strides_and_offset()
     *places, column = list(op.operands)[1:]
-    uniform = all(kinds.get(each, Kind.UNIFORM) is Kind.UNIFORM for each in places)
-    return uniform and kinds.get(column) is Kind.LANES and list(steps)[-1:] == [1]
+    uniform = all(kinds.get(each, Variation.UNIFORM) is Variation.UNIFORM for each in places)
+    return uniform and kinds.get(column) is Variation.LANES and list(steps)[-1:] == [1]
 
 
 def _pays(extent: int, rows: int, columns: int, term: _Term) -> bool:
@@ -373,9 +379,9 @@ def _pays(extent: int, rows: int, columns: int, term: _Term) -> bool:
     )
 
 
-def _terms(value: ir.Value, kinds: dict[ir.Value, Kind]) -> list[_Term] | None:
+def _terms(value: ir.Value, kinds: dict[ir.Value, Variation]) -> list[_Term] | None:
     """Return `value` as a sum of products; None where it is something else."""
-    if kinds.get(value, Kind.UNIFORM) is Kind.UNIFORM:
+    if kinds.get(value, Variation.UNIFORM) is Variation.UNIFORM:
         return [_Term(uniform=(value,))]
     if isinstance(value.owner, ir.Block):
         return [_Term(lanes=(value,))]

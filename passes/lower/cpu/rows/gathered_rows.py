@@ -24,14 +24,14 @@ from xyntra.passes.analysis.kernel_function import terminator
 from xyntra.passes.lower.cpu.rows.gather_plan import (
     GatherChoices,
     GatherPlan,
-    Kind,
     Reuse,
     Separable,
+    Variation,
 )
 from xyntra.passes.lower.cpu.rows.streams import Streams
 from xyntra.passes.lower.cpu.rows.table_runs import longest_run
 from xyntra.passes.lower.loops import integers
-from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.loop_builder import (
     Position,
     index,
@@ -63,7 +63,7 @@ class GatheredRows:
         reuse: the loop to put inside the one over vectors; None to leave it outside.
         flat: flat views of the memory in which the body looks elements up.
         table: the columns, where runs of neighbours are looked for.
-        ahead: how far columns are ahead of lanes, where they are neighbours.
+        ahead: how far columns are ahead of lanes, where they are contiguous.
     """
 
     plan: GatherPlan
@@ -72,7 +72,7 @@ class GatheredRows:
     separable: Separable | None
     reuse: Reuse | None
     flat: dict[ir.Value, ir.Value]
-    table: Access | None = None
+    table: BufferOperand | None = None
     ahead: ir.Value | None = None
 
     @classmethod
@@ -189,14 +189,14 @@ class GatheredRows:
         nest, kinds = self.plan.nest, self.plan.kinds
         values = dict(known)
         for argument, access in zip(nest.body.arguments, nest.inputs, strict=False):
-            if kinds[argument] is Kind.UNIFORM and list(argument.uses) and is_wanted(argument):
+            if kinds[argument] is Variation.UNIFORM and list(argument.uses) and is_wanted(argument):
                 value = access.value
                 values[argument] = (
                     value if access.is_scalar else load(access, offset(access, position))
                 )
         for view in nest.body.operations:
             op = view.operation
-            if op.name == "linalg.yield" or kinds[op.result] is Kind.LANES:
+            if op.name == "linalg.yield" or kinds[op.result] is Variation.LANES:
                 continue
             if not is_wanted(op.result):
                 continue
@@ -214,7 +214,7 @@ class GatheredRows:
         return values
 
     def _vector(
-        self, position: Position, start: ir.Value, uniform: Values, summed: Access | None
+        self, position: Position, start: ir.Value, uniform: Values, summed: BufferOperand | None
     ) -> ir.Value:
         """Compute the lanes from `start` on."""
         values = self._arguments(position, start, _all)
@@ -229,14 +229,14 @@ class GatheredRows:
         return {
             argument: self._argument(access, offset(access, position), start)
             for argument, access in zip(nest.body.arguments, nest.inputs, strict=False)
-            if kinds[argument] is Kind.LANES and list(argument.uses) and is_wanted(argument)
+            if kinds[argument] is Variation.LANES and list(argument.uses) and is_wanted(argument)
         }
 
     def _compute(self, values: Values, start: ir.Value, uniform: Values, is_wanted: _Which) -> None:
         """Add the results that have lanes and are wanted to `values`."""
         for view in self.plan.nest.body.operations:
             op = view.operation
-            if op.name == "linalg.yield" or self.plan.kinds[op.result] is not Kind.LANES:
+            if op.name == "linalg.yield" or self.plan.kinds[op.result] is not Variation.LANES:
                 continue
             if is_wanted(op.result):
                 self._on_lanes(op, values, start, uniform)
@@ -244,7 +244,7 @@ class GatheredRows:
     def _yielded(self, values: Values, uniform: Values) -> ir.Value:
         return self._lanes_of(terminator(self.plan.nest.body).operands[0], values, uniform)
 
-    def _argument(self, access: Access, row: ir.Value, start: ir.Value) -> ir.Value:
+    def _argument(self, access: BufferOperand, row: ir.Value, start: ir.Value) -> ir.Value:
         """Load the lanes of an operand from `start` on, given where its row starts."""
         if not self.plan.is_repeated(access):
             step = access.strides[self.plan.lane]
@@ -278,36 +278,36 @@ class GatheredRows:
 
     def _load(self, op: ir.Operation, values: Values, start: ir.Value, uniform: Values) -> ir.Value:
         memory, *places = op.operands
-        kinds = [self.plan.kinds.get(place, Kind.UNIFORM) for place in places]
+        kinds = [self.plan.kinds.get(place, Variation.UNIFORM) for place in places]
         flat = self.flat[memory]
         steps, _ = ir.MemRefType(memory.type).get_strides_and_offset()
         known = [
             integers.muli(uniform.get(place, place), index(step))
             for place, step, kind in zip(places, steps, kinds, strict=True)
-            if kind is not Kind.LANES
+            if kind is not Variation.LANES
         ]
         base = plus(index(0), *known)
-        if Kind.LANES not in kinds:
+        if Variation.LANES not in kinds:
             return _load(flat, plus(base, start), self.lanes)
         if self.ahead is not None:
             return _load(flat, plus(base, start, self.ahead), self.lanes)
         parts = [
             _scaled(values[place], step, self.lanes)
             for place, step, kind in zip(places, steps, kinds, strict=True)
-            if kind is Kind.LANES
+            if kind is Variation.LANES
         ]
         found = reduce(_added, parts)
         if self.reuse is not None and op.result in self.reuse.moving:
             base, found = _near(base, found, self.lanes)
         return _gather(flat, base, found, self.lanes)
 
-    def _sum_rows(self, found: Separable, uniform: Values) -> Access:
+    def _sum_rows(self, found: Separable, uniform: Values) -> BufferOperand:
         """Add the rows, each with its weights, into memory of their length."""
         first, _ = found.rows[0]
         kind = ir.MemRefType(first.operands[0].type)
         width = kind.shape[-1]
         lanes = min(self.lanes, 1 << (width.bit_length() - 1))
-        target = Access(allocate(width, kind.element_type), 0, ())
+        target = BufferOperand(allocate(width, kind.element_type), 0, ())
         multiply, add = _operation(found.multiply, lanes), _operation(found.add, lanes)
         rows = [(self._start_of(op, uniform), weights) for op, weights in found.rows]
         flats = [self.flat[op.operands[0]] for op, _ in found.rows]
@@ -339,7 +339,7 @@ class GatheredRows:
         values: Values,
         start: ir.Value,
         uniform: Values,
-        summed: Access,
+        summed: BufferOperand,
     ) -> ir.Value:
         """Look the columns up in the sum of the rows, and add them with their weights."""
         wanted = {each for column, weights in found.columns for each in (column, *weights)}
@@ -384,7 +384,7 @@ def _load(memory: ir.Value, place: ir.Value, lanes: int) -> ir.Value:
     return emit("vector.load", [memory, place], kind)
 
 
-def _store(value: ir.Value, access: Access, place: ir.Value, past_caches: bool) -> None:
+def _store(value: ir.Value, access: BufferOperand, place: ir.Value, past_caches: bool) -> None:
     attributes = {}
     if past_caches:
         attributes["nontemporal"] = ir.BoolAttr.get(True)

@@ -24,8 +24,8 @@ from xyntra.passes.lower.cpu.rows.vector_nests import (
 )
 from xyntra.passes.lower.cpu.schedule.emitter import (
     Choices,
-    Emitter,
-    Stage,
+    EmitterSweep,
+    NestEmitter,
     emit_scheduled,
     require,
 )
@@ -165,7 +165,7 @@ def _sharing(nests: Sequence[LinearNest]) -> _Shared:
     return _Shared(found, shared_loops(found))
 
 
-class _Loops(Emitter):
+class _Loops(NestEmitter):
     def group(self, place: _Run, choices: Any) -> list[ir.Operation]:
         return place.operations[: getattr(choices, "nests", 1)]
 
@@ -335,7 +335,7 @@ def _find(op: ir.Operation, taken: Taken) -> _Run | None:
     return _Run(op, taken) if is_suitable(op) else None
 
 
-STAGE = Stage(
+STAGE = EmitterSweep(
     "nest-loops", _find, (_VectorRows(), _TransposedTiles(), _GatheredRows(), _ScalarLoops())
 )
 

@@ -19,7 +19,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.rows.vector_rows import Key, RowPass, key
 from xyntra.passes.lower.loops import integers
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.loop_builder import Position, index, offset, plus
 from xyntra.passes.lower.loops.memrefs import root
 
@@ -40,7 +40,7 @@ class Streams:
     """
 
     through: frozenset[Key] = frozenset()
-    early: tuple[Access, ...] = ()
+    early: tuple[BufferOperand, ...] = ()
     rows: tuple[int, int] = (0, 1)
 
     @staticmethod
@@ -49,7 +49,7 @@ class Streams:
         vector = ir.VectorType(kind)
         return bool(prod(vector.shape) * _bytes(vector.element_type) >= _ALIGNMENT)
 
-    def aligned(self, accesses: Sequence[Access], position: Position) -> ir.Value:
+    def aligned(self, accesses: Sequence[BufferOperand], position: Position) -> ir.Value:
         """Return whether the rows of all `accesses` start where such stores can."""
         total = None
         kind = ir.IndexType.get()
@@ -63,7 +63,7 @@ class Streams:
         low = integers.andi(total, index(_ALIGNMENT - 1))
         return arith.cmpi(arith.CmpIPredicate.eq, low, index(0))
 
-    def next_row(self, access: Access, position: Position) -> ir.Value:
+    def next_row(self, access: BufferOperand, position: Position) -> ir.Value:
         """Return where the next row starts, or the last one."""
         number, extent = self.rows
         later = integers.minui(plus(position[number], index(1)), index(extent - 1))
@@ -120,11 +120,11 @@ def moved_bytes(nests: Sequence[LinearNest], private: Callable[[ir.Value], bool]
 
 def _early(
     passes: Sequence[RowPass], count: int, private: set[ir.Value], through: frozenset[Key]
-) -> tuple[Access, ...]:
+) -> tuple[BufferOperand, ...]:
     walks = [row_pass for row_pass in passes if row_pass.length]
     if not count or len(walks) < 2:
         return ()
-    found: dict[Key, Access] = {}
+    found: dict[Key, BufferOperand] = {}
     for walk in walks:
         for nest in walk.nests:
             for each in nest.accesses:

@@ -6,13 +6,13 @@ from __future__ import annotations
 from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.loop_builder import carrying_loop, index, load, plus
 
 __all__ = ["longest_run"]
 
 
-def longest_run(table: Access, extent: int) -> tuple[ir.Value, ir.Value]:
+def longest_run(table: BufferOperand, extent: int) -> tuple[ir.Value, ir.Value]:
     """Emit a search for the run around the middle of a table, in which each entry is one more.
 
     Args:
@@ -28,7 +28,7 @@ def longest_run(table: Access, extent: int) -> tuple[ir.Value, ir.Value]:
     return arith.subi(index(middle), below), plus(index(middle + 1), above)
 
 
-def _reach(table: Access, middle: int, most: int, direction: int) -> ir.Value:
+def _reach(table: BufferOperand, middle: int, most: int, direction: int) -> ir.Value:
     """How many entries on one side of the middle continue the run, at most `most`."""
     true = arith.constant(ir.IntegerType.get_signless(1), 1)
     built = carrying_loop(most, [index(0), true])

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.loops import integers
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest, part
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest, part
 from xyntra.passes.lower.loops.loop_builder import (
     Position,
     index,
@@ -111,7 +111,7 @@ def _tiles(nest: LinearNest, edge: int) -> _Tiles | None:
     return None
 
 
-def _unit_loops(nest: LinearNest, accesses: Sequence[Access]) -> list[int]:
+def _unit_loops(nest: LinearNest, accesses: Sequence[BufferOperand]) -> list[int]:
     """The loops along which all of `accesses` are in sequence."""
     loops = range(len(nest.loops))
     return [number for number in loops if all(each.strides[number] == 1 for each in accesses)]
@@ -172,7 +172,7 @@ def _emit_tile(tiles: _Tiles, position: Position) -> None:
             ir.Operation.create("vector.store", operands=[value, access.value, place])
 
 
-def _operand(access: Access, along: int, position: Position, edge: int) -> ir.Value:
+def _operand(access: BufferOperand, along: int, position: Position, edge: int) -> ir.Value:
     """Return one vector of an operand that is not turned."""
     if access.is_scalar:
         return broadcast(access.value, edge)
@@ -181,13 +181,13 @@ def _operand(access: Access, along: int, position: Position, edge: int) -> ir.Va
     return _vector(access, position, edge)
 
 
-def _vectors(access: Access, along: int, position: Position, edge: int) -> list[ir.Value]:
+def _vectors(access: BufferOperand, along: int, position: Position, edge: int) -> list[ir.Value]:
     """Load a square tile, one vector for each step along."""
     places = (plus(position[along], index(number)) for number in range(edge))
     return [_vector(access, position | {along: place}, edge) for place in places]
 
 
-def _vector(access: Access, position: Position, edge: int) -> ir.Value:
+def _vector(access: BufferOperand, position: Position, edge: int) -> ir.Value:
     kind = ir.VectorType.get([edge], access.element_type)
     return emit("vector.load", [access.value, offset(access, position)], kind)
 

@@ -11,7 +11,7 @@ from xyntra.passes.lower.cpu.rows.streams import streams_of
 from xyntra.passes.lower.cpu.rows.vector_rows import Key, RowPass, key, row_passes
 from xyntra.passes.lower.cpu.rows.vector_walk import Row, emit_row
 from xyntra.passes.lower.cpu.schedule.emitter import Choices
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest, part, reordered, split
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest, part, reordered, split
 from xyntra.passes.lower.loops.loop_builder import Position, loop
 from xyntra.passes.lower.loops.memrefs import root
 from xyntra.passes.lower.loops.scalar_nest import emit_nest, order_of
@@ -92,7 +92,7 @@ def emit_vector_nest(nest: LinearNest, told: RowChoices) -> None:
         emit_nest(rest, {})
 
 
-def _is_new(access: Access) -> bool:
+def _is_new(access: BufferOperand) -> bool:
     memory = access.value
     is_allocated = not isinstance(memory.owner, ir.Block) and memory.owner.name == "memref.alloc"
     return is_allocated and not list(memory.uses)

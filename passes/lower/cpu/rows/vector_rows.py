@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.kernel_function import terminator
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.memrefs import root
 from xyntra.passes.lower.loops.vector_body import is_vectorizable
 
@@ -76,7 +76,7 @@ def row_passes(nests: Sequence[LinearNest], count: int) -> list[RowPass] | None:
     return passes
 
 
-def key(access: Access) -> Key:
+def key(access: BufferOperand) -> Key:
     """Return what tells equal accesses, with whichever loops they do not move."""
     steps = access.strides
     while steps and steps[-1] == 0:
@@ -113,7 +113,7 @@ def _is_suitable(nest: LinearNest, count: int) -> bool:
     )
 
 
-def _memory(accesses: Sequence[Access]) -> Iterator[Access]:
+def _memory(accesses: Sequence[BufferOperand]) -> Iterator[BufferOperand]:
     return (each for each in accesses if not each.is_scalar)
 
 

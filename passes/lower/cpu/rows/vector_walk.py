@@ -20,7 +20,7 @@ from xyntra.passes.lower.cpu.rows.streams import Streams
 from xyntra.passes.lower.cpu.rows.vector_reduction import combine, identity, narrowed, only_lane
 from xyntra.passes.lower.cpu.rows.vector_rows import Key, RowPass, combiner, key
 from xyntra.passes.lower.loops import integers
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.loop_builder import (
     Position,
     carrying_loop,
@@ -53,14 +53,14 @@ class Row:
     unread: set[Key]
     values: dict[Key, ir.Value] = field(default_factory=dict)
 
-    def read(self, access: Access) -> ir.Value:
+    def read(self, access: BufferOperand) -> ir.Value:
         """Return a scalar of the row."""
         if access.is_scalar:
             return access.value
         known = self.values.get(key(access))
         return known if known is not None else load(access, offset(access, self.position))
 
-    def write(self, access: Access, value: ir.Value) -> None:
+    def write(self, access: BufferOperand, value: ir.Value) -> None:
         """Set a scalar of the row."""
         self.values[key(access)] = value
         if key(access) not in self.unread:
@@ -116,7 +116,7 @@ def _has_reduction(row_pass: RowPass) -> bool:
     return any(nest.loops[-1].is_reduction for nest in row_pass.nests)
 
 
-def _streamed(row_pass: RowPass, row: Row) -> list[Access]:
+def _streamed(row_pass: RowPass, row: Row) -> list[BufferOperand]:
     outputs = [each for nest in row_pass.nests for each in nest.outputs]
     return [each for each in outputs if key(each) in row.streams.through]
 
@@ -125,7 +125,7 @@ class _Walk:
     """The loop of a pass."""
 
     def __init__(
-        self, row_pass: RowPass, row: Row, early: Sequence[Access], through: frozenset[Key]
+        self, row_pass: RowPass, row: Row, early: Sequence[BufferOperand], through: frozenset[Key]
     ) -> None:
         self.nests, self.length = row_pass.nests, row_pass.length
         self.row, self.through = row, through
@@ -244,7 +244,7 @@ class _Walk:
             operands = [value, access.value, self._at(access, place)]
             ir.Operation.create("vector.store", operands=operands, attributes=attributes)
 
-    def _at(self, access: Access, place: ir.Value) -> ir.Value:
+    def _at(self, access: BufferOperand, place: ir.Value) -> ir.Value:
         return plus(self.starts[key(access)], place)
 
     def _uniform(self, nest: LinearNest) -> dict[ir.Value, ir.Value]:

@@ -30,9 +30,9 @@ from xyntra.passes.lower.loops.taken import NOTHING_TAKEN, Taken
 
 __all__ = [
     "Choices",
-    "Emitter",
-    "Place",
-    "Stage",
+    "EmitterSweep",
+    "NestEmitter",
+    "ScheduledNest",
     "TileChoices",
     "check_tile",
     "checked_choices",
@@ -47,7 +47,7 @@ _TOP = ("func.func", "builtin.module")
 _MOST_HELD = 64  # vectors of a tile, twice the registers of any processor
 
 
-class Place(Protocol):
+class ScheduledNest(Protocol):
     """A nest that a schedule can stand on, with the neighbours that can be computed with it."""
 
     @property
@@ -55,7 +55,7 @@ class Place(Protocol):
         """The linalg.generic that the schedule stands on."""
 
 
-class Emitter:
+class NestEmitter:
     """Makes code of some nests; subclasses say of which, and what they can be told.
 
     Attributes:
@@ -88,7 +88,7 @@ class Emitter:
 
 
 @dataclass(frozen=True)
-class Stage:
+class EmitterSweep:
     """Emitters that work in one sweep over a kernel, each nest going to the first that takes it.
 
     Attributes:
@@ -100,9 +100,9 @@ class Stage:
 
     name: str
     find: Callable[[ir.Operation, Taken], Any | None]
-    emitters: tuple[Emitter, ...]
+    emitters: tuple[NestEmitter, ...]
 
-    def named(self, name: str) -> Emitter | None:
+    def named(self, name: str) -> NestEmitter | None:
         """Return the emitter of that name, if it is one of these."""
         return next((each for each in self.emitters if each.name == name), None)
 
@@ -136,7 +136,7 @@ class TileChoices(Choices):
     epilogue: bool = False
 
 
-def checked_choices(place: Place, schedule: Schedule, emitter: Emitter) -> Any:
+def checked_choices(place: ScheduledNest, schedule: Schedule, emitter: NestEmitter) -> Any:
     """Return what the schedule of `place` tells `emitter`; raises `bad-schedule` as those do."""
     choices = read_choices(place.op, schedule, emitter.choices)
     for name, least in (("shared", ESTIMATED), ("grain", 0)):
@@ -146,7 +146,9 @@ def checked_choices(place: Place, schedule: Schedule, emitter: Emitter) -> Any:
     return choices
 
 
-def require(condition: object, place: Place, field: str, value: object, allowed: str) -> None:
+def require(
+    condition: object, place: ScheduledNest, field: str, value: object, allowed: str
+) -> None:
     """Raise `bad-schedule` unless `condition`, naming the field, its value and what is allowed."""
     if not condition:
         shown = list(value) if isinstance(value, tuple) else str(value).lower()
@@ -154,7 +156,7 @@ def require(condition: object, place: Place, field: str, value: object, allowed:
 
 
 def check_tile(
-    place: Place, choices: TileChoices, rows: int, columns: int, *, exact: bool = False
+    place: ScheduledNest, choices: TileChoices, rows: int, columns: int, *, exact: bool = False
 ) -> None:
     """Check a tile of an output of `rows` by `columns` elements.
 
@@ -186,7 +188,7 @@ def checked_schedules() -> Iterator[None]:
         _are_checked.reset(token)
 
 
-def emit_scheduled(module: ir.Operation, stage: Stage) -> None:
+def emit_scheduled(module: ir.Operation, stage: EmitterSweep) -> None:
     """Replace the nests below `module` whose schedule names an emitter of `stage`.
 
     Raises:

@@ -16,15 +16,15 @@ from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.conv.emitter import prefetch
-from xyntra.passes.lower.cpu.matmul.micro_kernel import MicroKernel, Operand
-from xyntra.passes.lower.cpu.winograd.image import Image, PaddedTiles
+from xyntra.passes.lower.cpu.matmul.micro_kernel import MicroKernel, TileOperand
+from xyntra.passes.lower.cpu.winograd.image import PaddedImage, PaddedTiles
 from xyntra.passes.lower.cpu.winograd.plan import WinogradPlan
 from xyntra.passes.lower.cpu.winograd.results import WinogradResults
 from xyntra.passes.lower.cpu.winograd.transforms import OUTPUTS, POINTS, transformed_inputs
 from xyntra.passes.lower.cpu.winograd.weights import WinogradWeights
 from xyntra.passes.lower.kernels.epilogue import Epilogue
 from xyntra.passes.lower.loops import integers
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest, Loop
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest, Loop
 from xyntra.passes.lower.loops.loop_builder import (
     Position,
     index,
@@ -81,7 +81,7 @@ class WinogradEmitter:
     """
 
     plan: WinogradPlan
-    source: Image
+    source: PaddedImage
     initial: ir.Value
     code: Epilogue | None
 
@@ -170,7 +170,7 @@ class WinogradEmitter:
                 self._prefetch(
                     weights, plus(integers.muli(point, index(weights.point)), start), strip
                 )
-                values = kernel.sums(
+                values = kernel.emit(
                     {0: point, 1: row},
                     operands(start),
                     [broadcast(zero, tile.lanes)] * kernel.accumulators,
@@ -199,25 +199,25 @@ class WinogradEmitter:
         first = plus(panel, index(weights.panel), integers.muli(strip, index(share * line)))
         with loop(share) as number:
             place = integers.addi(first, integers.muli(number, index(line)))
-            prefetch(Access(weights.memory, 0, ()), integers.minsi(place, index(size - 1)))
+            prefetch(BufferOperand(weights.memory, 0, ()), integers.minsi(place, index(size - 1)))
 
     def _kernel(
         self, weights: WinogradWeights, image: Matrices
-    ) -> tuple[MicroKernel, Callable[[ir.Value], list[Operand]]]:
+    ) -> tuple[MicroKernel, Callable[[ir.Value], list[TileOperand]]]:
         """The products of all points as one contraction, and its operands for a panel."""
         plan, tile = self.plan, self.plan.tile
         extents = (_SQUARE, plan.block, tile.columns, plan.channels)
         loops = tuple(
             Loop(extent, is_reduction=number == 3) for number, extent in enumerate(extents)
         )
-        rows = Access(image.memory, 0, (image.point, image.columns, 0, 1))
-        columns = Access(weights.memory, 0, (weights.point, 0, 1, tile.columns))
+        rows = BufferOperand(image.memory, 0, (image.point, image.columns, 0, 1))
+        columns = BufferOperand(weights.memory, 0, (weights.point, 0, 1, tile.columns))
         inputs = (rows, columns) if plan.image == 0 else (columns, rows)
         nest = LinearNest(loops, inputs, (), plan.nest.body)
 
-        def operands(start: ir.Value) -> list[Operand]:
+        def operands(start: ir.Value) -> list[TileOperand]:
             return [
-                Operand(each, start, 1) if each is columns else Operand(each, index(0), 0)
+                TileOperand(each, start, 1) if each is columns else TileOperand(each, index(0), 0)
                 for each in inputs
             ]
 

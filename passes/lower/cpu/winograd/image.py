@@ -14,7 +14,7 @@ from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.winograd.plan import WinogradPlan
 from xyntra.passes.lower.cpu.winograd.transforms import OUTPUTS, POINTS
 from xyntra.passes.lower.loops import integers
-from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.loop_builder import (
     Position,
     index,
@@ -34,7 +34,7 @@ _I, _J = -1, -2  # keys of a `Position` beside the numbers of the nest's loops
 
 
 @dataclass(frozen=True)
-class Image:
+class PaddedImage:
     """What a convolution reads, and the padding around it.
 
     Attributes:
@@ -45,7 +45,7 @@ class Image:
         value: the scalar that the padding is made of.
     """
 
-    access: Access
+    access: BufferOperand
     padding: tuple[int, int]
     size: tuple[int, int]
     value: ir.Value
@@ -56,7 +56,7 @@ class PaddedTiles:
     """The tiles of one image."""
 
     plan: WinogradPlan
-    image: Image
+    image: PaddedImage
 
     def visit(self, position: Position, visitor: Visitor) -> None:
         """Let `visitor` emit what reads the tile at `position`, in the image or in a copy.

@@ -9,10 +9,10 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.analysis.kernel_function import terminator
 from xyntra.passes.lower.cpu.schedule.told import own_schedule
-from xyntra.passes.lower.cpu.winograd.image import Image
-from xyntra.passes.lower.cpu.winograd.plan import Filter
+from xyntra.passes.lower.cpu.winograd.image import PaddedImage
+from xyntra.passes.lower.cpu.winograd.plan import WinogradLoops
 from xyntra.passes.lower.kernels.fills import initial_of, is_fill
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest, is_linear, linear_nest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest, is_linear, linear_nest
 from xyntra.passes.lower.loops.memrefs import VIEWS, root, view_offset
 from xyntra.passes.lower.loops.taken import NOTHING_TAKEN, Taken
 from xyntra.passes.winograd import TAPS
@@ -27,7 +27,7 @@ class PaddedCopy:
 
 
 def padded_copy(
-    found: Filter, convolution: ir.Operation, taken: Taken = NOTHING_TAKEN
+    found: WinogradLoops, convolution: ir.Operation, taken: Taken = NOTHING_TAKEN
 ) -> PaddedCopy | None:
     """Return the copy that `convolution` reads, and has no need of; None where there is none.
 
@@ -42,7 +42,7 @@ def padded_copy(
     return copied
 
 
-def image_of(found: Filter, copied: PaddedCopy | None) -> Image:
+def image_of(found: WinogradLoops, copied: PaddedCopy | None) -> PaddedImage:
     """Return the image that is read, which is that behind `copied` where that is given."""
     if copied is not None:
         with copied.copy.location:
@@ -53,10 +53,12 @@ def image_of(found: Filter, copied: PaddedCopy | None) -> Image:
     element = access.element_type
     zero = emit("arith.constant", [], element, value=ir.FloatAttr.get(element, 0.0))
     rows, columns = (extent + TAPS - 1 for extent in found.size)
-    return Image(access, (0, 0), (rows, columns), zero)
+    return PaddedImage(access, (0, 0), (rows, columns), zero)
 
 
-def _padded_copy(convolution: ir.Operation, access: Access, taken: Taken) -> PaddedCopy | None:
+def _padded_copy(
+    convolution: ir.Operation, access: BufferOperand, taken: Taken
+) -> PaddedCopy | None:
     memory = root(access.value)
     if isinstance(memory.owner, ir.Block) or memory.owner.name != "memref.alloc":
         return None
@@ -125,7 +127,7 @@ def _is_never_written(memory: ir.Value, taken: Taken) -> bool:
     return True
 
 
-def _behind(copied: PaddedCopy, found: Filter, *, flat: bool) -> Image | None:
+def _behind(copied: PaddedCopy, found: WinogradLoops, *, flat: bool) -> PaddedImage | None:
     """The image that was copied, seen by the loops in `found`; None where these differ."""
     nest = linear_nest(copied.copy, flat=flat)
     source, target = nest.inputs[0], nest.outputs[0]
@@ -155,7 +157,9 @@ def _behind(copied: PaddedCopy, found: Filter, *, flat: bool) -> Image | None:
     for loop, number in known.items():
         strides[loop] = source.strides[number]
     access = replace(source, strides=tuple(strides))
-    return Image(access, (top, left), (extents[down], extents[along]), initial_of(copied.fill))
+    return PaddedImage(
+        access, (top, left), (extents[down], extents[along]), initial_of(copied.fill)
+    )
 
 
 def _units(nest: LinearNest) -> int:

@@ -12,7 +12,7 @@ from xyntra.passes.lower.cpu.conv.plan import step_cycles, tile_shape
 from xyntra.passes.lower.cpu.matmul.tile_plan import Registers, TilePlan
 from xyntra.passes.lower.cpu.winograd.transforms import OUTPUTS, POINTS
 from xyntra.passes.lower.kernels.prepared_operands import is_constant
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.winograd import MIN_CHANNELS, TAPS
 
 _NEAR_BYTES = 384 << 10  # of a usual second-level cache
@@ -26,7 +26,7 @@ _GAIN = 0.9  # of the time of the direct kernel, above which that one is kept
 
 
 @dataclass(frozen=True)
-class Filter:
+class WinogradLoops:
     """The loops of a convolution of 3 x 3 taps, by what they are for.
 
     Attributes:
@@ -48,7 +48,7 @@ class Filter:
     channel: int
 
     @property
-    def weights(self) -> Access:
+    def weights(self) -> BufferOperand:
         """The other input."""
         return self.nest.inputs[1 - self.image]
 
@@ -81,7 +81,7 @@ class Filter:
 
 
 @dataclass(frozen=True)
-class WinogradPlan(Filter):
+class WinogradPlan(WinogradLoops):
     """How a convolution is computed in tiles of 2 x 2 outputs.
 
     Attributes:
@@ -98,7 +98,9 @@ class WinogradPlan(Filter):
         return -(-self.columns // self.tile.columns)
 
 
-def find_filter(nest: LinearNest, companions: Sequence[Access], lanes: int) -> Filter | None:
+def find_filter(
+    nest: LinearNest, companions: Sequence[BufferOperand], lanes: int
+) -> WinogradLoops | None:
     """Return `nest` as a convolution of 3 x 3 taps, or None where it is none.
 
     Args:
@@ -119,7 +121,7 @@ def find_filter(nest: LinearNest, companions: Sequence[Access], lanes: int) -> F
 
 
 def plan_winograd(
-    found: Filter, registers: Registers, item_bytes: int, *, exact: bool
+    found: WinogradLoops, registers: Registers, item_bytes: int, *, exact: bool
 ) -> WinogradPlan | None:
     """Return the tiles of `found`, or None where a direct convolution does as well.
 
@@ -156,7 +158,7 @@ def _sums_products(nest: LinearNest) -> bool:
     )
 
 
-def _filter(nest: LinearNest, image: int, lanes: int) -> Filter | None:
+def _filter(nest: LinearNest, image: int, lanes: int) -> WinogradLoops | None:
     x, out = nest.inputs[image], nest.outputs[0]
     parallel = [number for number, loop in enumerate(nest.loops) if not loop.is_reduction]
     columns = [i for i in parallel if out.strides[i] == 1 and not x.strides[i]]
@@ -168,7 +170,7 @@ def _filter(nest: LinearNest, image: int, lanes: int) -> Filter | None:
     if len(positions) != 2 or x.strides[channel] != 1:
         return None
     outer = [i for i in parallel if i not in positions and i not in columns]
-    found = Filter(
+    found = WinogradLoops(
         nest,
         image,
         tuple(sorted(outer, key=lambda i: -out.strides[i])),
@@ -180,7 +182,7 @@ def _filter(nest: LinearNest, image: int, lanes: int) -> Filter | None:
     return found if _is_regular(found, lanes) else None
 
 
-def _is_regular(found: Filter, lanes: int) -> bool:
+def _is_regular(found: WinogradLoops, lanes: int) -> bool:
     """Tell whether loops move as they should, and channels are enough for whole vectors."""
     x, weights = found.nest.inputs[found.image], found.weights
     if any(found.nest.loops[i].extent != TAPS for i in found.taps):
@@ -195,7 +197,7 @@ def _is_regular(found: Filter, lanes: int) -> bool:
     return all(x.strides[i] > 0 for i in found.outer)
 
 
-def winograd_plans(found: Filter, registers: Registers) -> list[WinogradPlan]:
+def winograd_plans(found: WinogradLoops, registers: Registers) -> list[WinogradPlan]:
     """Return the plans with the best tile, by the size of their blocks."""
     shape = tile_shape(found.tiles, found.columns, registers, exact=False)
     if shape is None:
@@ -228,7 +230,7 @@ def _cycles(plan: WinogradPlan, item_bytes: int) -> float:
     return work + transforms + _FAR_CYCLES * _far_bytes(plan, item_bytes)
 
 
-def _direct_cycles(found: Filter, registers: Registers) -> float:
+def _direct_cycles(found: WinogradLoops, registers: Registers) -> float:
     rows = prod(found.size) * prod(found.nest.loops[i].extent for i in found.outer)
     shape = tile_shape(rows, found.columns, registers, exact=False)
     if shape is None:

@@ -24,7 +24,7 @@ from xyntra.passes.lower.cpu.winograd.plan import WinogradPlan
 from xyntra.passes.lower.cpu.winograd.transforms import OUTPUTS, POINTS, outputs_of
 from xyntra.passes.lower.kernels.epilogue import Epilogue
 from xyntra.passes.lower.loops import integers
-from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.loop_builder import (
     Position,
     carrying_loop,
@@ -142,14 +142,14 @@ class WinogradResults:
         place = plus(integers.muli(down, index(POINTS)), along, corner)
         place = integers.addi(integers.muli(place, index(plan.channels)), at[plan.channel])
         factors = [
-            broadcast(load(Access(inputs, 0, ()), place), plan.tile.lanes),
+            broadcast(load(BufferOperand(inputs, 0, ()), place), plan.tile.lanes),
             self._weights(at),
         ]
         ordered = factors if plan.image == 0 else factors[::-1]
         return emit_on_vectors(plan.nest.body, [*ordered, total], plan.tile.lanes)
 
     def _weights(self, at: Position) -> ir.Value:
-        """The weights of neighbouring output channels, which need not be neighbours in memory."""
+        """The weights of neighbouring output channels, which need not be contiguous in memory."""
         access = self.plan.weights
         start, step = offset(access, at), access.strides[self.plan.column]
         lanes = [

@@ -14,7 +14,7 @@ from xyntra.passes.lower.cpu.winograd.plan import WinogradPlan
 from xyntra.passes.lower.cpu.winograd.transforms import POINTS, transformed_taps
 from xyntra.passes.lower.kernels.prepared_operands import prepared
 from xyntra.passes.lower.loops import integers
-from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.loop_builder import (
     Position,
     index,
@@ -51,7 +51,7 @@ class WinogradWeights:
         memory = prepared(plan.weights, POINTS * POINTS * point)
         with memory.filling():
             loops = [(_PANEL, plan.panels), (plan.channel, plan.channels), (_COLUMN, columns)]
-            filler = _Filler(plan, memory.source, Access(memory.copy, 0, ()), point)
+            filler = _Filler(plan, memory.source, BufferOperand(memory.copy, 0, ()), point)
             nested_loops(loops, {}, filler.fill)
         return cls(memory.memory, point, panel)
 
@@ -59,8 +59,8 @@ class WinogradWeights:
 @dataclass(frozen=True)
 class _Filler:
     plan: WinogradPlan
-    source: Access
-    target: Access
+    source: BufferOperand
+    target: BufferOperand
     point: int
 
     def fill(self, position: Position) -> None:

@@ -14,8 +14,8 @@ from xyntra.passes.lower.cpu.machine import LoweringOptions
 from xyntra.passes.lower.cpu.matmul.tile_plan import TilePlan
 from xyntra.passes.lower.cpu.rows.filled_reductions import Filled, Reduction, filled
 from xyntra.passes.lower.cpu.schedule.emitter import (
-    Emitter,
-    Stage,
+    EmitterSweep,
+    NestEmitter,
     TileChoices,
     check_tile,
     emit_scheduled,
@@ -24,7 +24,7 @@ from xyntra.passes.lower.cpu.schedule.emitter import (
 from xyntra.passes.lower.cpu.schedule.told import bad_schedule
 from xyntra.passes.lower.cpu.winograd.padded_image import PaddedCopy, image_of, padded_copy
 from xyntra.passes.lower.cpu.winograd.plan import (
-    Filter,
+    WinogradLoops,
     WinogradPlan,
     find_filter,
     plan_winograd,
@@ -46,7 +46,7 @@ class WinogradChoices(TileChoices):
     padding: bool = False
 
 
-class _WinogradTiles(Emitter):
+class _WinogradTiles(NestEmitter):
     name = "winograd-tiles"
     choices = WinogradChoices
 
@@ -109,14 +109,14 @@ def _told(place: Filled, plan: WinogradPlan) -> WinogradChoices:
     return WinogradChoices(shape, tile.lanes, has_epilogue, plan.block, has_padding)
 
 
-def _filter(reduction: Reduction | None, lanes: int) -> Filter | None:
+def _filter(reduction: Reduction | None, lanes: int) -> WinogradLoops | None:
     if reduction is None:
         return None
     nest, code = reduction.nest, reduction.code
     return find_filter(nest, nest.outputs if code is None else code.accesses, lanes)
 
 
-def _copied(place: Filled, found: Filter) -> PaddedCopy | None:
+def _copied(place: Filled, found: WinogradLoops) -> PaddedCopy | None:
     return padded_copy(found, place.op, place.taken)
 
 
@@ -125,7 +125,7 @@ def _has_taps(generic: ir.Operation) -> bool:
     return reductions == 3 and is_candidate(generic)
 
 
-STAGE = Stage("winograd-tiles", filled(_has_taps), (_WinogradTiles(),))
+STAGE = EmitterSweep("winograd-tiles", filled(_has_taps), (_WinogradTiles(),))
 
 
 @register_pass

@@ -8,7 +8,7 @@ from dataclasses import replace
 from xyntra.dialects.attention_layout import BATCH, HEAD, QUERY
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.positions import Digit, Position
-from xyntra.passes.lower.cuda.attention.problem import Located, Problem, Term
+from xyntra.passes.lower.cuda.attention.problem import Located, MaskTerm, Problem
 
 _MEMBER = 6  # the loop over the heads of a group, beside the six of an attention
 
@@ -100,7 +100,7 @@ class _Fold:
         strides = {**each.matrix.strides, QUERY: step if self._queries == 1 else down}
         return replace(each, matrix=replace(each.matrix, outer=outer, strides=strides))
 
-    def term(self, term: Term | None) -> Term | None:
+    def term(self, term: MaskTerm | None) -> MaskTerm | None:
         """A mask or bias; None where there is none, or one of its inputs is not evenly apart."""
         if term is None:
             return None
@@ -110,4 +110,4 @@ class _Fold:
             if found is None:
                 return None
             inputs.append(found)
-        return Term(tuple(inputs), term.body)
+        return MaskTerm(tuple(inputs), term.body)

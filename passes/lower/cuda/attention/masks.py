@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, emit
-from xyntra.passes.lower.cuda.attention.flash.fragments import Layout, Matrix
+from xyntra.passes.lower.cuda.attention.flash.fragments import FragmentLayout, Matrix
 from xyntra.passes.lower.cuda.attention.machine import bounded, fused, number, real, replaced_when
-from xyntra.passes.lower.cuda.attention.problem import Located, Outer, Problem, Term
+from xyntra.passes.lower.cuda.attention.problem import Located, MaskTerm, Outer, Problem
 from xyntra.passes.lower.gpu.emit.scalar_body import emit_on_scalars
 
 LOG2_E = 1.4426950408889634
@@ -19,7 +19,7 @@ Flags = list[list[Scalar]]
 
 
 @dataclass(frozen=True)
-class Read:
+class MaskLoads:
     """What masks a step needs, in registers: loads go ahead of the products."""
 
     keep: Flags | None
@@ -27,7 +27,7 @@ class Read:
 
 
 @dataclass(frozen=True)
-class Masks:
+class WarpMasks:
     """All that happens to the products of a warp before the softmax.
 
     Attributes:
@@ -41,20 +41,20 @@ class Masks:
 
     problem: Problem
     outer: Outer
-    layout: Layout
+    layout: FragmentLayout
     row: Scalar
     warp_keys: int
     is_ragged: bool
 
-    def read(self, first: Scalar) -> Read:
+    def read(self, first: Scalar) -> MaskLoads:
         """Load the masks of a step from the thread's first key, an int32, on."""
         keep, bias = self.problem.keep, self.problem.bias
-        return Read(
+        return MaskLoads(
             None if keep is None else self._values(keep, first, "bool"),
             None if bias is None else self._values(bias, first, "float32"),
         )
 
-    def _values(self, term: Term, first: Scalar, dtype: str) -> Matrix:
+    def _values(self, term: MaskTerm, first: Scalar, dtype: str) -> Matrix:
         queries = self.problem.sizes[2]
         found: Matrix = []
         for distance in self.layout.rows:
@@ -67,7 +67,7 @@ class Masks:
         return found
 
     def _line(
-        self, term: Term, starts: list[Scalar | None], first: Scalar, dtype: str
+        self, term: MaskTerm, starts: list[Scalar | None], first: Scalar, dtype: str
     ) -> list[Scalar]:
         """A term for all keys of the thread; neighbours are read at once where they can be."""
         ahead, keys = self.layout.keys, self.problem.sizes[3]
@@ -81,7 +81,7 @@ class Masks:
             line += _elements(term, starts, (key, distance), count, dtype)
         return line
 
-    def apply(self, products: Matrix, read: Read, first: Scalar, warp_first: Scalar) -> Matrix:
+    def apply(self, products: Matrix, read: MaskLoads, first: Scalar, warp_first: Scalar) -> Matrix:
         """The scores of a step; as products, if `Problem.is_raw`, else in natural units.
 
         Args:
@@ -189,7 +189,7 @@ def _start(each: Located | ir.Value, outer: Outer, row: Scalar) -> Scalar | None
 
 
 def _elements(
-    term: Term,
+    term: MaskTerm,
     starts: list[Scalar | None],
     key: tuple[Scalar, int],
     count: int,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xyntra.passes.lower.cuda.attention.problem import Problem
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import GpuDevice
 
 ROWS = 16
 """Queries of a warp."""
@@ -110,7 +110,7 @@ class FlashPlan:
         return max(self.own_start + self.warps * self.own_bytes, results)
 
 
-def plan_flash(problem: Problem, device: Device) -> FlashPlan:
+def plan_flash(problem: Problem, device: GpuDevice) -> FlashPlan:
     """Choose blocks, of which there should be at least one for every multiprocessor.
 
     With few of them, warps share the keys of sixteen queries.
@@ -118,7 +118,7 @@ def plan_flash(problem: Problem, device: Device) -> FlashPlan:
     return flash_plans(problem, device)[0]
 
 
-def flash_plans(problem: Problem, device: Device) -> list[FlashPlan]:
+def flash_plans(problem: Problem, device: GpuDevice) -> list[FlashPlan]:
     """Return every plan by which this kernel computes an attention, the best first."""
     most = min(_SHARED, device.block_shared_bytes)
     found = dict.fromkeys([*_candidates(problem, device), *_others(problem)])
@@ -133,7 +133,7 @@ def _others(problem: Problem) -> Iterator[FlashPlan]:
                 yield _plan(problem, row_warps, key_warps, keys, stages)
 
 
-def _candidates(problem: Problem, device: Device) -> Iterator[FlashPlan]:
+def _candidates(problem: Problem, device: GpuDevice) -> Iterator[FlashPlan]:
     for row_warps, key_warps in _warps(problem, device):
         widest = _warp_keys(problem, key_warps)
         for stages in _stages(problem, key_warps * widest):
@@ -144,7 +144,7 @@ def _candidates(problem: Problem, device: Device) -> Iterator[FlashPlan]:
         yield _plan(problem, 1, 1, keys, 1)
 
 
-def _warps(problem: Problem, device: Device) -> list[tuple[int, int]]:
+def _warps(problem: Problem, device: GpuDevice) -> list[tuple[int, int]]:
     b, h, s, t, _, _ = problem.sizes
     shared_keys = (1, 4 if t <= _FEW_KEYS else 8)
     choices = [shared_keys, (1, 4), (1, 2)]

@@ -17,7 +17,7 @@ from xyntra.passes.lower.cuda.attention.machine import global_address, number
 from xyntra.passes.lower.gpu.attention.group import AttentionGroup
 from xyntra.passes.lower.kernels.attention_carrier import attention_of
 from xyntra.passes.lower.kernels.attention_operands import Matrix, locate
-from xyntra.passes.lower.loops.linear_nest import Access as NestAccess
+from xyntra.passes.lower.loops.linear_nest import BufferOperand as NestAccess
 from xyntra.passes.lower.loops.linear_nest import LinearNest, linear_nest
 from xyntra.passes.lower.loops.memrefs import view_offset
 
@@ -88,7 +88,7 @@ class Located:
 
 
 @dataclass(frozen=True)
-class Term:
+class MaskTerm:
     """A mask or bias: an operand, or what `body` computes from several.
 
     Attributes:
@@ -136,8 +136,8 @@ class Problem:
     key: Located
     value: Located
     result: Located
-    keep: Term | None
-    bias: Term | None
+    keep: MaskTerm | None
+    bias: MaskTerm | None
     queries: int = 0
 
     @property
@@ -169,7 +169,9 @@ class Problem:
         return self.op.causal_offset is not None
 
 
-def describe(op: Attention, written: ir.Value, keep: Term | None, bias: Term | None) -> Problem:
+def describe(
+    op: Attention, written: ir.Value, keep: MaskTerm | None, bias: MaskTerm | None
+) -> Problem:
     """Locate the operands of an attention on memrefs, at the insertion point.
 
     Args:
@@ -189,8 +191,8 @@ def describe(op: Attention, written: ir.Value, keep: Term | None, bias: Term | N
     )
 
 
-def _read(operand: Operand | None) -> Term | None:
-    return None if operand is None else Term((Located(locate(operand), QUERY, KEY),))
+def _read(operand: Operand | None) -> MaskTerm | None:
+    return None if operand is None else MaskTerm((Located(locate(operand), QUERY, KEY),))
 
 
 def outer_of(batch: Scalar, head: Scalar) -> Outer:
@@ -207,11 +209,11 @@ def problem_of(group: AttentionGroup) -> Problem:
     return describe(op, written, keep, bias)
 
 
-def _term(maker: ir.Operation | None, mask: Operand) -> Term | None:
+def _term(maker: ir.Operation | None, mask: Operand) -> MaskTerm | None:
     if maker is None:
         return None
     nest = linear_nest(maker)
-    return Term(tuple(_input(each, nest, mask.positions) for each in nest.inputs), nest.body)
+    return MaskTerm(tuple(_input(each, nest, mask.positions) for each in nest.inputs), nest.body)
 
 
 def _input(

@@ -15,8 +15,8 @@ from xyntra.passes.lower.cuda.attention.hopper.hopper import emit_hopper
 from xyntra.passes.lower.cuda.attention.hopper.plan import HopperPlan, hopper_plans, plan_hopper
 from xyntra.passes.lower.cuda.attention.plan import FlashPlan, flash_plans, plan_flash
 from xyntra.passes.lower.cuda.attention.problem import Problem, problem_of
-from xyntra.passes.lower.gpu.device import Device
-from xyntra.passes.lower.gpu.emitters.emitter import Code, Emitter, Family, Impossible
+from xyntra.passes.lower.gpu.device import GpuDevice
+from xyntra.passes.lower.gpu.emitters.emitter import Code, Family, Impossible, StageEmitter
 from xyntra.passes.lower.gpu.stages.stage import Stage
 
 
@@ -70,7 +70,7 @@ def _read(stage: Stage) -> Problem | None:
         return problem_of(group)
 
 
-def _choose(problem: Problem, device: Device) -> Schedule:
+def _choose(problem: Problem, device: GpuDevice) -> Schedule:
     groups = plan_hopper(problem, device)
     if groups is not None:
         return Schedule.told("flash-warpgroups", _of_hopper(groups))
@@ -92,14 +92,14 @@ def _of_decode(plan: DecodePlan) -> DecodeChoices:
     return DecodeChoices(plan.tiles.key_warps, plan.cluster)
 
 
-def _plan_flash(problem: Problem, choices: FlashChoices, device: Device) -> Code:
+def _plan_flash(problem: Problem, choices: FlashChoices, device: GpuDevice) -> Code:
     plan = {_of_flash(each): each for each in flash_plans(problem, device)}.get(choices)
     if plan is None:
         raise Impossible("has no such division of warps, keys and stages")
     return lambda shared: emit_flash(problem, plan, shared)
 
 
-def _plan_hopper(problem: Problem, choices: WarpgroupChoices, device: Device) -> Code:
+def _plan_hopper(problem: Problem, choices: WarpgroupChoices, device: GpuDevice) -> Code:
     allowed = {_of_hopper(each): each for each in hopper_plans(problem, device)}
     if not allowed:
         raise Impossible("cannot compute this attention on this device")
@@ -110,22 +110,22 @@ def _plan_hopper(problem: Problem, choices: WarpgroupChoices, device: Device) ->
     return lambda shared: emit_hopper(problem, plan, shared, device)
 
 
-def _plan_decode(problem: Problem, choices: DecodeChoices, device: Device) -> Code:
+def _plan_decode(problem: Problem, choices: DecodeChoices, device: GpuDevice) -> Code:
     plan = {_of_decode(each): each for each in decode_plans(problem, device)}.get(choices)
     if plan is None:
         raise Impossible("has no such warps and clusters for this attention")
     return lambda shared: emit_decode(plan, shared)
 
 
-def _flash_candidates(problem: Problem, device: Device) -> Iterator[FlashChoices]:
+def _flash_candidates(problem: Problem, device: GpuDevice) -> Iterator[FlashChoices]:
     yield from dict.fromkeys(map(_of_flash, flash_plans(problem, device)))
 
 
-def _hopper_candidates(problem: Problem, device: Device) -> Iterator[WarpgroupChoices]:
+def _hopper_candidates(problem: Problem, device: GpuDevice) -> Iterator[WarpgroupChoices]:
     yield from map(_of_hopper, hopper_plans(problem, device))
 
 
-def _decode_candidates(problem: Problem, device: Device) -> Iterator[DecodeChoices]:
+def _decode_candidates(problem: Problem, device: GpuDevice) -> Iterator[DecodeChoices]:
     yield from map(_of_decode, decode_plans(problem, device))
 
 
@@ -133,8 +133,8 @@ ATTENTIONS = Family(
     _read,
     _choose,
     (
-        Emitter("flash-warpgroups", WarpgroupChoices, _plan_hopper, _hopper_candidates),
-        Emitter("flash-decode", DecodeChoices, _plan_decode, _decode_candidates),
-        Emitter("flash", FlashChoices, _plan_flash, _flash_candidates),
+        StageEmitter("flash-warpgroups", WarpgroupChoices, _plan_hopper, _hopper_candidates),
+        StageEmitter("flash-decode", DecodeChoices, _plan_decode, _decode_candidates),
+        StageEmitter("flash", FlashChoices, _plan_flash, _flash_candidates),
     ),
 )

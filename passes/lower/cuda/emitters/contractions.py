@@ -22,7 +22,7 @@ from xyntra.passes.lower.cuda.matmul.select import (
 )
 from xyntra.passes.lower.gpu.contraction.group import ContractionGroup
 from xyntra.passes.lower.gpu.conv.pooling import pooling_of
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.emitters.contractions import (
     SIMT,
     WINDOW_TILES,
@@ -32,7 +32,14 @@ from xyntra.passes.lower.gpu.emitters.contractions import (
     refuse_rows,
     told_windows,
 )
-from xyntra.passes.lower.gpu.emitters.emitter import Code, Emitter, Family, Impossible, pair, unless
+from xyntra.passes.lower.gpu.emitters.emitter import (
+    Code,
+    Family,
+    Impossible,
+    StageEmitter,
+    pair,
+    unless,
+)
 
 _SURE = 0.8  # of another emitter's time, by estimates of which one was not fitted to measurements
 
@@ -56,7 +63,7 @@ class FmaChoices:
     split_k: int = 1
 
 
-def _choose(group: ContractionGroup, device: Device) -> Schedule:
+def _choose(group: ContractionGroup, device: GpuDevice) -> Schedule:
     windows = told_windows(group, device)
     if windows is not None and pooling_of(group) is not None:
         return windows[0]
@@ -79,7 +86,7 @@ def _of_fma(tile: FmaTile) -> FmaChoices:
     return FmaChoices((tile.rows, tile.columns), own, tile.lane_rows, tile.stages, tile.split)
 
 
-def _plan_fma(group: ContractionGroup, choices: FmaChoices, device: Device) -> Code:
+def _plan_fma(group: ContractionGroup, choices: FmaChoices, device: GpuDevice) -> Code:
     refuse_rows(group)
     whole = plan_on_cores(group, device)
     if whole is None:
@@ -93,7 +100,7 @@ def _plan_fma(group: ContractionGroup, choices: FmaChoices, device: Device) -> C
     return lambda shared: emit_fma(plan, group.initial, group.epilogue, shared)
 
 
-def _fma_candidates(group: ContractionGroup, device: Device) -> Iterator[FmaChoices]:
+def _fma_candidates(group: ContractionGroup, device: GpuDevice) -> Iterator[FmaChoices]:
     whole = plan_on_cores(group, device)
     if whole is not None:
         yield from map(_of_fma, fma_choices(device, whole.parts))
@@ -106,7 +113,7 @@ CONTRACTIONS = Family(
         WGMMA,
         GATHER,
         MMA,
-        Emitter("fma", FmaChoices, _plan_fma, _fma_candidates),
+        StageEmitter("fma", FmaChoices, _plan_fma, _fma_candidates),
         SIMT,
         WINDOWS,
         WINDOW_TILES,

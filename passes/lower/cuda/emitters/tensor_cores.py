@@ -17,7 +17,7 @@ from xyntra.passes.lower.cuda.matmul.select import (
     plan_of_rows,
     plan_on_warps,
 )
-from xyntra.passes.lower.cuda.matmul.wgmma.conv_factors import Image
+from xyntra.passes.lower.cuda.matmul.wgmma.conv_factors import GatheredImage
 from xyntra.passes.lower.cuda.matmul.wgmma.plan import WgmmaPlan
 from xyntra.passes.lower.cuda.matmul.wgmma.tiles import (
     Tile,
@@ -26,8 +26,8 @@ from xyntra.passes.lower.cuda.matmul.wgmma.tiles import (
 )
 from xyntra.passes.lower.cuda.matmul.wgmma.wgmma import emit_wgmma
 from xyntra.passes.lower.gpu.contraction.group import ContractionGroup
-from xyntra.passes.lower.gpu.device import Device, Feature
-from xyntra.passes.lower.gpu.emitters.emitter import Code, Emitter, Impossible, pair, unless
+from xyntra.passes.lower.gpu.device import Feature, GpuDevice
+from xyntra.passes.lower.gpu.emitters.emitter import Code, Impossible, StageEmitter, pair, unless
 
 OVERLAPS = True
 """Whether products on warps with folded norms bring weights before the launch ahead has ended.
@@ -74,11 +74,11 @@ class WgmmaChoices:
 
 
 def told_tensor_cores(
-    plan: WgmmaPlan | MmaPlan, group: ContractionGroup, device: Device
+    plan: WgmmaPlan | MmaPlan, group: ContractionGroup, device: GpuDevice
 ) -> Schedule:
     """Return the schedule that stands for a plan."""
     if isinstance(plan, WgmmaPlan):
-        name = "wgmma-gather" if isinstance(plan.left, Image) else "wgmma"
+        name = "wgmma-gather" if isinstance(plan.left, GatheredImage) else "wgmma"
         return Schedule.told(name, _of_wgmma(plan.order.tile))
     early = OVERLAPS and group.computes_rows and device.has(Feature.DEPENDENT_LAUNCH)
     return Schedule.told("mma", replace(_of_mma(plan.tile), early_weights=early))
@@ -93,7 +93,7 @@ def _of_wgmma(tile: Tile) -> WgmmaChoices:
     return WgmmaChoices((tile.rows, tile.columns), tile.group, tile.split, tile.turns)
 
 
-def _plan_mma(group: ContractionGroup, choices: MmaChoices, device: Device) -> Code:
+def _plan_mma(group: ContractionGroup, choices: MmaChoices, device: GpuDevice) -> Code:
     whole = plan_on_warps(group, device)
     if whole is None or group.slices or group.pairing:
         raise Impossible("cannot compute this contraction")
@@ -111,16 +111,16 @@ def _plan_mma(group: ContractionGroup, choices: MmaChoices, device: Device) -> C
     return lambda shared: emit_mma(plan, group, shared, overlaps=choices.early_weights)
 
 
-def _plan_wgmma(group: ContractionGroup, choices: WgmmaChoices, device: Device) -> Code:
+def _plan_wgmma(group: ContractionGroup, choices: WgmmaChoices, device: GpuDevice) -> Code:
     return _on_warpgroups(group, choices, device, gathers=False)
 
 
-def _plan_gather(group: ContractionGroup, choices: WgmmaChoices, device: Device) -> Code:
+def _plan_gather(group: ContractionGroup, choices: WgmmaChoices, device: GpuDevice) -> Code:
     return _on_warpgroups(group, choices, device, gathers=True)
 
 
 def _on_warpgroups(
-    group: ContractionGroup, choices: WgmmaChoices, device: Device, *, gathers: bool
+    group: ContractionGroup, choices: WgmmaChoices, device: GpuDevice, *, gathers: bool
 ) -> Code:
     rows, columns = pair(choices.tile, "tile")
     tile = Tile(rows, columns, choices.group, choices.split_k, choices.turns)
@@ -137,7 +137,7 @@ def _on_warpgroups(
     return lambda shared: emit_wgmma(whole, shared)
 
 
-def _mma_candidates(group: ContractionGroup, device: Device) -> Iterator[MmaChoices]:
+def _mma_candidates(group: ContractionGroup, device: GpuDevice) -> Iterator[MmaChoices]:
     whole = plan_on_warps(group, device)
     if whole is not None and not group.slices and not group.pairing:
         flags = (False, True) if group.computes_rows else (False,)
@@ -145,11 +145,11 @@ def _mma_candidates(group: ContractionGroup, device: Device) -> Iterator[MmaChoi
             yield replace(_of_mma(tile), early_weights=early)
 
 
-def _wgmma_candidates(group: ContractionGroup, device: Device) -> Iterator[WgmmaChoices]:
+def _wgmma_candidates(group: ContractionGroup, device: GpuDevice) -> Iterator[WgmmaChoices]:
     if device.has(Feature.WGMMA):
         yield from map(_of_wgmma, wgmma_choices())
 
 
-MMA = Emitter("mma", MmaChoices, _plan_mma, _mma_candidates)
-WGMMA = Emitter("wgmma", WgmmaChoices, _plan_wgmma, _wgmma_candidates)
-GATHER = Emitter("wgmma-gather", WgmmaChoices, _plan_gather, _wgmma_candidates)
+MMA = StageEmitter("mma", MmaChoices, _plan_mma, _mma_candidates)
+WGMMA = StageEmitter("wgmma", WgmmaChoices, _plan_wgmma, _wgmma_candidates)
+GATHER = StageEmitter("wgmma-gather", WgmmaChoices, _plan_gather, _wgmma_candidates)

@@ -11,17 +11,17 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.ptx.memory import global_address, prefetch_global_l2
-from xyntra.passes.lower.gpu.contraction.product import Product
+from xyntra.passes.lower.gpu.contraction.product import BatchedMatmul
 from xyntra.passes.lower.gpu.emit.thread_grid import i32, i64
 from xyntra.passes.lower.kernels.epilogue import Epilogue
 from xyntra.passes.lower.kernels.prepared_operands import is_constant
-from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import BufferOperand
 
 _LINE = 128  # bytes that come together
 
 
 def prefetch_constants(
-    product: Product, epilogue: Epilogue | None, column: ir.Value, columns: int
+    product: BatchedMatmul, epilogue: Epilogue | None, column: ir.Value, columns: int
 ) -> None:
     """Bring what an epilogue reads of some columns to the cache L2, where it is constant.
 
@@ -36,14 +36,14 @@ def prefetch_constants(
             _prefetch(access, product.size(product.columns), column, columns)
 
 
-def _is_row(product: Product, access: Access) -> bool:
+def _is_row(product: BatchedMatmul, access: BufferOperand) -> bool:
     """Tell whether an operand is constant and has an element for each column alone."""
     others = [access.strides[loop] for loop in (*product.rows, *product.batch)]
     wide = product.dimensions(access, product.columns)
     return is_constant(access) and not any(others) and len(wide) == 1 and wide[0].stride == 1
 
 
-def _prefetch(access: Access, extent: int, column: ir.Value, columns: int) -> None:
+def _prefetch(access: BufferOperand, extent: int, column: ir.Value, columns: int) -> None:
     kind = access.element_type
     nbytes = ITEM_BYTES[str(kind)]
     wide = ir.IntegerType.get_signless(64)

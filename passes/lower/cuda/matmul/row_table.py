@@ -11,7 +11,7 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.ptx.memory import ld_shared, st_shared
 from xyntra.passes.lower.cuda.ptx.warps import WARP
-from xyntra.passes.lower.gpu.contraction.row_values import WORD, Lanes, RowValues
+from xyntra.passes.lower.gpu.contraction.row_values import WORD, Lanes, RowValueLoops
 from xyntra.passes.lower.gpu.emit.thread_grid import as_index, i32, thread_number, when
 
 _MOST_LANES = 8  # threads of a row
@@ -27,7 +27,7 @@ class RowTable:
         rows: of the table.
     """
 
-    values: RowValues
+    values: RowValueLoops
     start: ir.Value
     rows: int
 

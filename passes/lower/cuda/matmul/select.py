@@ -8,7 +8,7 @@ from xyntra.passes.lower.cuda.matmul.fma.tiles import FmaTile
 from xyntra.passes.lower.cuda.matmul.mma.plan import MmaPlan, plan_mma
 from xyntra.passes.lower.cuda.matmul.mma.result import neighbours
 from xyntra.passes.lower.cuda.matmul.mma.tiles import MmaTile
-from xyntra.passes.lower.cuda.matmul.wgmma.conv_factors import Image
+from xyntra.passes.lower.cuda.matmul.wgmma.conv_factors import GatheredImage
 from xyntra.passes.lower.cuda.matmul.wgmma.conv_wgmma import plan_convolution
 from xyntra.passes.lower.cuda.matmul.wgmma.plan import WgmmaPlan, plan_paired, plan_wgmma
 from xyntra.passes.lower.cuda.matmul.wgmma.tiles import Tile
@@ -17,7 +17,7 @@ from xyntra.passes.lower.gpu.contraction.group import ContractionGroup
 from xyntra.passes.lower.gpu.contraction.product import convolution_of, product_of
 from xyntra.passes.lower.gpu.contraction.row_partials import PARTIAL_COLUMNS
 from xyntra.passes.lower.gpu.conv.pooling import pooling_of
-from xyntra.passes.lower.gpu.device import Device, Feature
+from xyntra.passes.lower.gpu.device import Feature, GpuDevice
 
 GATHERS_PIXELS = True
 """Whether warpgroups compute convolutions from images that TMA gathers."""
@@ -26,7 +26,7 @@ _SINGLE_ELEMENTS = 3.5  # times the estimate for the rest of it, that warps took
 _FOLLOWED = 1.12  # times the estimate for warps, by which the faster is chosen in most of ResNet-50
 
 
-def plan_on_tensor_cores(group: ContractionGroup, device: Device) -> WgmmaPlan | MmaPlan | None:
+def plan_on_tensor_cores(group: ContractionGroup, device: GpuDevice) -> WgmmaPlan | MmaPlan | None:
     """Return how tensor cores compute a contraction; None where they do not."""
     plan = plan_on_warps(group, device)
     warpgroups = plan_on_warpgroups(group, device)
@@ -35,7 +35,7 @@ def plan_on_tensor_cores(group: ContractionGroup, device: Device) -> WgmmaPlan |
     return warpgroups if _is_faster(warpgroups, plan) else plan
 
 
-def takes_rows(group: ContractionGroup, device: Device) -> bool:
+def takes_rows(group: ContractionGroup, device: GpuDevice) -> bool:
     """Tell whether a launch of a contraction computes what belongs to its rows as well."""
     plan = plan_on_tensor_cores(group, device)
     return plan is not None and fits_rows(group, plan)
@@ -46,7 +46,7 @@ def fits_rows(group: ContractionGroup, plan: WgmmaPlan | MmaPlan) -> bool:
     if group.windows or pooling_of(group) is not None:
         return False
     if isinstance(plan, WgmmaPlan) and plan.order.tile.split == 1:
-        return not isinstance(plan.left, Image) and not plan.order.product.batch
+        return not isinstance(plan.left, GatheredImage) and not plan.order.product.batch
     tile = plan.order.tile if isinstance(plan, WgmmaPlan) else plan.tile
     if isinstance(plan, MmaPlan) and not plan.has_room_for(group.values):
         return False
@@ -54,13 +54,13 @@ def fits_rows(group: ContractionGroup, plan: WgmmaPlan | MmaPlan) -> bool:
     return tile.columns % PARTIAL_COLUMNS == 0 and lanes > 1
 
 
-def takes_slices(group: ContractionGroup, device: Device) -> bool:
+def takes_slices(group: ContractionGroup, device: GpuDevice) -> bool:
     """Tell whether what follows a contraction may differ by columns, or take two at a time."""
     on_warps = plan_on_warps(group, device) if group.windows else None
     return on_warps is None and plan_on_warpgroups(group, device) is not None
 
 
-def plan_on_warpgroups(group: ContractionGroup, device: Device) -> WgmmaPlan | None:
+def plan_on_warpgroups(group: ContractionGroup, device: GpuDevice) -> WgmmaPlan | None:
     """Return how warpgroups compute a contraction; None where they do not."""
     if not device.has(Feature.WGMMA):
         return None
@@ -73,7 +73,7 @@ def plan_on_warpgroups(group: ContractionGroup, device: Device) -> WgmmaPlan | N
 
 def _is_faster(warpgroups: WgmmaPlan, warps: MmaPlan) -> bool:
     # The estimate for warps leaves out what follows the contraction.
-    rest = _FOLLOWED if isinstance(warpgroups.left, Image) else 1.0
+    rest = _FOLLOWED if isinstance(warpgroups.left, GatheredImage) else 1.0
     return warpgroups.microseconds <= rest * time_on_warps(warps)
 
 
@@ -89,7 +89,7 @@ def time_on_tensor_cores(plan: WgmmaPlan | MmaPlan) -> float:
 
 
 def plan_of_rows(
-    group: ContractionGroup, device: Device, tile: Tile | None = None
+    group: ContractionGroup, device: GpuDevice, tile: Tile | None = None
 ) -> WgmmaPlan | None:
     """Return how warpgroups compute a product whose factors TMA copies by rows; None for others."""
     if group.windows or not group.roles.columns:
@@ -104,7 +104,7 @@ def plan_of_rows(
 
 
 def plan_of_pixels(
-    group: ContractionGroup, device: Device, tile: Tile | None = None
+    group: ContractionGroup, device: GpuDevice, tile: Tile | None = None
 ) -> WgmmaPlan | None:
     """Return how warpgroups compute a convolution whose image TMA gathers; None for others."""
     if not GATHERS_PIXELS or group.slices or group.pairing:
@@ -119,7 +119,7 @@ def plan_of_pixels(
 
 
 def plan_on_warps(
-    group: ContractionGroup, device: Device, tile: MmaTile | None = None
+    group: ContractionGroup, device: GpuDevice, tile: MmaTile | None = None
 ) -> MmaPlan | None:
     """Return how warps compute a contraction on tensor cores; None where they do not.
 
@@ -133,7 +133,7 @@ def plan_on_warps(
 
 
 def plan_on_cores(
-    group: ContractionGroup, device: Device, tile: FmaTile | None = None
+    group: ContractionGroup, device: GpuDevice, tile: FmaTile | None = None
 ) -> FmaPlan | None:
     """Return how every thread computes its part of a contraction in f32; None for others."""
     if not group.roles.columns:

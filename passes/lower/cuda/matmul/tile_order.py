@@ -9,9 +9,9 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.matmul.wgmma.tiles import Tile
-from xyntra.passes.lower.gpu.contraction.product import Product
+from xyntra.passes.lower.gpu.contraction.product import BatchedMatmul
 from xyntra.passes.lower.gpu.emit.thread_grid import delinearize, i32
-from xyntra.passes.lower.gpu.matmul.place import Place
+from xyntra.passes.lower.gpu.matmul.place import TilePosition
 from xyntra.passes.lower.gpu.matmul.roles import extents
 from xyntra.passes.lower.loops.loop_builder import Position
 
@@ -26,7 +26,7 @@ class TileOrder:
         parts: of which a tile has as many, side by side, for equal columns of the output.
     """
 
-    product: Product
+    product: BatchedMatmul
     tile: Tile
     parts: int = 1
 
@@ -50,7 +50,7 @@ class TileOrder:
         """Tiles in all."""
         return self.down * self.across * self.product.size(self.product.batch)
 
-    def place(self, number: ir.Value) -> Place:
+    def place(self, number: ir.Value) -> TilePosition:
         """Return where the tile `number`, an i32, lies.
 
         Tiles that are near in this order use the same columns, or rows that are near, so that L2
@@ -72,4 +72,4 @@ class TileOrder:
         row = arith.addi(first, arith.remui(number, height))
         column = arith.divui(number, height)
         rows, columns = i32(self.tile.rows), i32(self.columns)
-        return Place(batch, arith.muli(row, rows), arith.muli(column, columns))
+        return TilePosition(batch, arith.muli(row, rows), arith.muli(column, columns))

@@ -13,7 +13,7 @@ from xyntra.passes.lower.cuda.launch_shape import CudaLaunch
 from xyntra.passes.lower.cuda.matmul.fma.tiles import FmaTile
 from xyntra.passes.lower.cuda.matmul.mma.tiles import MmaTile
 from xyntra.passes.lower.gpu.emit.thread_grid import block_number, delinearize, i32
-from xyntra.passes.lower.gpu.matmul.place import Place
+from xyntra.passes.lower.gpu.matmul.place import TilePosition
 from xyntra.passes.lower.gpu.matmul.roles import Roles, extents, outputs, size
 from xyntra.passes.lower.loops.linear_nest import LinearNest
 
@@ -31,7 +31,7 @@ def launch_of(
 
 def place_of_block(
     nest: LinearNest, roles: Roles, tile: MmaTile | FmaTile
-) -> tuple[Place, ir.Value]:
+) -> tuple[TilePosition, ir.Value]:
     """Return where the block's tile lies, and the number of the output that it is of, an i32."""
     number, rank = block_number(), None
     if tile.split > 1:
@@ -41,7 +41,7 @@ def place_of_block(
     batch, row, column = _tile_number(number, tile, sizes)
     row, column = arith.muli(row, i32(tile.rows)), arith.muli(column, i32(tile.columns))
     position = delinearize(batch, extents(nest, roles.batch))
-    return Place(position, row, column, rank), batch
+    return TilePosition(position, row, column, rank), batch
 
 
 def _tile_number(

@@ -38,7 +38,7 @@ def wgmma_descriptor(address: ir.Value, leading: int) -> ir.Value:
 
     Args:
         address: an i32; advanced within a row by steps of 32 bytes.
-        leading: bytes from 64 columns to the next, where columns of the result are neighbours.
+        leading: bytes from 64 columns to the next, where columns of the result are contiguous.
     """
     low = arith.shrui(arith.andi(address, i32(_ADDRESS_BITS)), i32(_UNIT))
     fixed = _SWIZZLE_128 | ((_EIGHT_ROWS >> _UNIT) << 32) | ((leading >> _UNIT) << 16)

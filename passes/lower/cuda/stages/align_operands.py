@@ -23,10 +23,10 @@ from xyntra.passes.lower.cuda.matmul.select import (
     time_on_warps,
 )
 from xyntra.passes.lower.gpu.contraction.group import ANCHOR
-from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
+from xyntra.passes.lower.gpu.device import DEFAULT, GpuDevice, device_of
 from xyntra.passes.lower.gpu.stages.generalize_copies import copying
 from xyntra.passes.lower.gpu.stages.stage import Stage, stages_of, tidy
-from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.memrefs import allocate, is_contiguous
 from xyntra.passes.registry import register_pass
 
@@ -55,7 +55,7 @@ class AlignOperands:
         tidy(function)
 
 
-def _worth_copying(stage: Stage, device: Device) -> list[int]:
+def _worth_copying(stage: Stage, device: GpuDevice) -> list[int]:
     """Return the numbers of the inputs of a stage's contraction that should be copied."""
     group = stage.contraction
     if group is None or group.windows:
@@ -96,7 +96,7 @@ def _is_short_of(value: ir.Value) -> bool:
     return bool(kind.shape[-1] % _lanes(kind))
 
 
-def _with_longer_rows(access: Access, value: ir.Value) -> Access | None:
+def _with_longer_rows(access: BufferOperand, value: ir.Value) -> BufferOperand | None:
     """Return `access` to a copy of `value` with longer rows; None where rows are not walked so."""
     row = ir.MemRefType(value.type).shape[-1]
     if any(step > 1 and step % row for step in access.strides) or access.offset:

@@ -18,7 +18,7 @@ from xyntra.passes.lower.gpu.contraction.unpadded import reading
 from xyntra.passes.lower.gpu.conv.choice import is_windowed
 from xyntra.passes.lower.gpu.conv.pooling import pooling_of
 from xyntra.passes.lower.gpu.conv.sliding import sliding_windows
-from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
+from xyntra.passes.lower.gpu.device import DEFAULT, GpuDevice, device_of
 from xyntra.passes.lower.gpu.stages.generalize_copies import copying
 from xyntra.passes.lower.gpu.stages.stage import Stage, stages_of, tidy
 from xyntra.passes.lower.loops.memrefs import allocate, written_by
@@ -75,7 +75,7 @@ def _brought_in_order(padding: Padding, stage: Stage) -> tuple[ir.Operation, ir.
 
 
 def _foldable(
-    stage: Stage, work: Sequence[ir.Operation], device: Device, *, in_order: bool = False
+    stage: Stage, work: Sequence[ir.Operation], device: GpuDevice, *, in_order: bool = False
 ) -> Padding | None:
     """Return what pads a factor of the stage's contraction, if that can read around it.
 
@@ -125,6 +125,6 @@ def _in_order(padding: Padding) -> Padding:
     return replace(padding, image=image)
 
 
-def _plan(group: ContractionGroup, device: Device) -> MmaPlan | FmaPlan | None:
+def _plan(group: ContractionGroup, device: GpuDevice) -> MmaPlan | FmaPlan | None:
     """Return how a contraction is computed, if by something that can read around padding."""
     return plan_on_warps(group, device) or plan_on_cores(group, device)

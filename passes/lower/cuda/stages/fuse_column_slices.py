@@ -22,7 +22,7 @@ from xyntra.passes.lower.cuda.matmul.select import (
 )
 from xyntra.passes.lower.gpu.contraction.group import ContractionGroup, Slice
 from xyntra.passes.lower.gpu.contraction.slices import pairing_of, slice_of
-from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
+from xyntra.passes.lower.gpu.device import DEFAULT, GpuDevice, device_of
 from xyntra.passes.lower.gpu.stages.launch_groups import is_nest
 from xyntra.passes.lower.gpu.stages.stage import Stage, merge_stages, stages_of, tidy
 from xyntra.passes.lower.loops.linear_nest import linear_nest
@@ -105,7 +105,7 @@ def _inputs(op: ir.Operation) -> list[ir.Value]:
     return [value for value in values if isinstance(value.type, ir.MemRefType)]
 
 
-def _fit(group: ContractionGroup, followers: Sequence[Stage], device: Device) -> bool:
+def _fit(group: ContractionGroup, followers: Sequence[Stage], device: GpuDevice) -> bool:
     """Tell whether a contraction can be followed by `followers`, each for columns of its own."""
     if group.epilogue is not None or not takes_slices(group, device):
         return False
@@ -116,7 +116,7 @@ def _fit(group: ContractionGroup, followers: Sequence[Stage], device: Device) ->
     return takes_slices(replace(group, slices=known), device)
 
 
-def _is_paired(group: ContractionGroup, followers: Sequence[Stage], device: Device) -> bool:
+def _is_paired(group: ContractionGroup, followers: Sequence[Stage], device: GpuDevice) -> bool:
     """Tell whether a contraction can be followed by what takes two of its columns at a time."""
     if len(followers) != 1:
         return False

@@ -18,7 +18,7 @@ from xyntra.passes.lower.cuda.matmul.select import takes_rows
 from xyntra.passes.lower.gpu.contraction.group import ContractionGroup
 from xyntra.passes.lower.gpu.contraction.row_shapes import find_partials, find_values
 from xyntra.passes.lower.gpu.contraction.row_values import accesses_of
-from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
+from xyntra.passes.lower.gpu.device import DEFAULT, GpuDevice, device_of
 from xyntra.passes.lower.gpu.stages.stage import Stage, merge_stages, stages_of, tidy
 from xyntra.passes.lower.loops.linear_nest import linear_nest
 from xyntra.passes.lower.loops.memrefs import is_private, is_touched_by, root, written_by
@@ -46,7 +46,7 @@ class FuseRowStatistics:
 
 
 def _with_partials(
-    stage: Stage, group: ContractionGroup, stages: Sequence[Stage], device: Device
+    stage: Stage, group: ContractionGroup, stages: Sequence[Stage], device: GpuDevice
 ) -> Stage:
     """Return the stage of a contraction joined with the sums behind it."""
     if group.slices or group.pairing:
@@ -62,7 +62,7 @@ def _with_partials(
     return stage
 
 
-def _take_values(stage: Stage, stages: Sequence[Stage], device: Device) -> None:
+def _take_values(stage: Stage, stages: Sequence[Stage], device: GpuDevice) -> None:
     """Join the stage of a contraction with what gives its epilogues values of rows."""
     group = stage.contraction
     if group is None:

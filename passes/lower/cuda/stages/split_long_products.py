@@ -18,10 +18,10 @@ from xyntra.passes.lower.cuda.matmul.select import (
 )
 from xyntra.passes.lower.cuda.matmul.wgmma.tiles import Tile, microseconds
 from xyntra.passes.lower.gpu.contraction.group import ContractionGroup
-from xyntra.passes.lower.gpu.contraction.product import Product, product_of
-from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
+from xyntra.passes.lower.gpu.contraction.product import BatchedMatmul, product_of
+from xyntra.passes.lower.gpu.device import DEFAULT, GpuDevice, device_of
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
-from xyntra.passes.lower.gpu.stages.long_reductions import Cut, has_plain_maps, split
+from xyntra.passes.lower.gpu.stages.long_reductions import ReductionSplit, has_plain_maps, split
 from xyntra.passes.lower.gpu.stages.stage import Work, tidy
 from xyntra.passes.lower.kernels.fills import is_arithmetic_reduction
 from xyntra.passes.lower.loops.linear_nest import Loop, linear_nest
@@ -57,7 +57,9 @@ class SplitLongProducts:
         tidy(function)
 
 
-def _cut_of(group: ContractionGroup, device: Device) -> tuple[ir.Operation, Cut] | None:
+def _cut_of(
+    group: ContractionGroup, device: GpuDevice
+) -> tuple[ir.Operation, ReductionSplit] | None:
     """Return a contraction and how its reduction is cut; None where it takes less time whole."""
     if group.windows or len(group.roles.reductions) != 1:
         return None
@@ -80,15 +82,15 @@ def _cut_of(group: ContractionGroup, device: Device) -> tuple[ir.Operation, Cut]
         now = min(now, time_on_warps(warps))
     if not parts or _in_parts(product, parts[-1], device) > _GAIN * now:
         return None
-    return generic, Cut(loop, parts[-1], last=False, combiner=combiner)
+    return generic, ReductionSplit(loop, parts[-1], last=False, combiner=combiner)
 
 
-def _tiles(product: Product) -> int:
+def _tiles(product: BatchedMatmul) -> int:
     rows, columns = product.size(product.rows), product.size(product.columns)
     return -(-rows // _TILE.rows) * -(-columns // _TILE.columns)
 
 
-def _in_parts(product: Product, parts: int, device: Device) -> float:
+def _in_parts(product: BatchedMatmul, parts: int, device: GpuDevice) -> float:
     """Return about how many microseconds a product takes whose parts are computed at once."""
     loops = list(product.nest.loops)
     (deep,) = product.depth

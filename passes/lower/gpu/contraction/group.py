@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.reductions import BY_ROWS
 from xyntra.passes.lower.gpu.contraction.row_partials import RowPartials
-from xyntra.passes.lower.gpu.contraction.row_values import RowValues
+from xyntra.passes.lower.gpu.contraction.row_values import RowValueLoops
 from xyntra.passes.lower.gpu.conv.choice import is_windowed
 from xyntra.passes.lower.gpu.conv.image import image_of
-from xyntra.passes.lower.gpu.conv.window import Window
+from xyntra.passes.lower.gpu.conv.window import ImagePosition
 from xyntra.passes.lower.gpu.matmul.roles import Roles, size
 from xyntra.passes.lower.kernels.epilogue import Epilogue, joined
 from xyntra.passes.lower.kernels.fills import initial_of, is_arithmetic_reduction, is_fill
@@ -84,11 +84,11 @@ class ContractionGroup:
     initial: ir.Value
     epilogue: Epilogue | None
     image: int | None = None
-    windows: tuple[Window, ...] = ()
+    windows: tuple[ImagePosition, ...] = ()
     outside: ir.Value | None = None
     slices: tuple[Slice, ...] = ()
     pairing: Pairing | None = None
-    values: RowValues | None = None
+    values: RowValueLoops | None = None
     partials: RowPartials | None = None
 
     @property

@@ -14,9 +14,15 @@ from dataclasses import dataclass, replace
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.kernel_function import terminator
 from xyntra.passes.analysis.owners import constant_number
-from xyntra.passes.lower.gpu.conv.window import Window
+from xyntra.passes.lower.gpu.conv.window import ImagePosition
 from xyntra.passes.lower.kernels.fills import initial_of, is_fill
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest, is_linear, linear_nest, split
+from xyntra.passes.lower.loops.linear_nest import (
+    BufferOperand,
+    LinearNest,
+    is_linear,
+    linear_nest,
+    split,
+)
 from xyntra.passes.lower.loops.memrefs import flattened, is_private, root, written_by
 from xyntra.passes.lower.tensor.row_major import row_major_steps
 
@@ -37,7 +43,7 @@ class Padding:
     operations: tuple[ir.Operation, ir.Operation]
     shape: tuple[int, ...]
     low: tuple[int, ...]
-    image: Access
+    image: BufferOperand
     sizes: tuple[int, ...]
     value: ir.Value
 
@@ -59,7 +65,7 @@ class Unpadded:
 
     nest: LinearNest
     splits: tuple[tuple[int, int], ...]
-    windows: tuple[Window, ...]
+    windows: tuple[ImagePosition, ...]
 
 
 def padding_of(
@@ -127,9 +133,9 @@ def unpadded(nest: LinearNest, number: int, padding: Padding) -> Unpadded | None
         for loop, count in own:
             strides[loop] += count * step
         if padding.sizes[dimension] < size:
-            windows.append(Window(own, ahead, padding.sizes[dimension]))
+            windows.append(ImagePosition(own, ahead, padding.sizes[dimension]))
     inputs = list(nest.inputs)
-    inputs[number] = Access(padding.image.value, start, tuple(strides))
+    inputs[number] = BufferOperand(padding.image.value, start, tuple(strides))
     return Unpadded(replace(nest, inputs=tuple(inputs)), tuple(splits), tuple(windows))
 
 

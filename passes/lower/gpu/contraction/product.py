@@ -11,7 +11,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.kernel_function import terminator
 from xyntra.passes.analysis.owners import constant_attribute
 from xyntra.passes.lower.gpu.matmul.roles import Roles
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest, Loop
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest, Loop
 
 _NARROW = ("f16", "bf16")
 _ITEM_BYTES = {"f16": 2, "bf16": 2, "tf32": 4}
@@ -31,7 +31,7 @@ class Dimension:
 
 
 @dataclass(frozen=True)
-class Product:
+class BatchedMatmul:
     """A contraction as a batch of matrix products.
 
     Loops are given by number, outermost first. Those of one axis walk through the factor that has
@@ -49,8 +49,8 @@ class Product:
     """
 
     nest: LinearNest
-    left: Access
-    right: Access
+    left: BufferOperand
+    right: BufferOperand
     batch: tuple[int, ...]
     rows: tuple[int, ...]
     columns: tuple[int, ...]
@@ -66,18 +66,18 @@ class Product:
         """Return how many iterations `loops` have together."""
         return prod(self.nest.loops[number].extent for number in loops)
 
-    def narrowed(self, columns: int) -> Product:
+    def narrowed(self, columns: int) -> BatchedMatmul:
         """Return the product for `columns` of the columns, which are one loop."""
         loops = list(self.nest.loops)
         loops[self.columns[-1]] = Loop(columns, is_reduction=False)
         return replace(self, nest=replace(self.nest, loops=tuple(loops)))
 
-    def dimensions(self, access: Access, loops: Sequence[int]) -> list[Dimension]:
+    def dimensions(self, access: BufferOperand, loops: Sequence[int]) -> list[Dimension]:
         """Return how `loops` walk through `access`, innermost first, in as few as possible."""
         return dimensions_of(self.nest, access, loops)
 
 
-def dimensions_of(nest: LinearNest, access: Access, loops: Sequence[int]) -> list[Dimension]:
+def dimensions_of(nest: LinearNest, access: BufferOperand, loops: Sequence[int]) -> list[Dimension]:
     """Return how `loops` of `nest` walk through `access`, as `Product.dimensions` does."""
     found: list[Dimension] = []
     for number in reversed(loops):
@@ -91,7 +91,7 @@ def dimensions_of(nest: LinearNest, access: Access, loops: Sequence[int]) -> lis
 
 def product_of(
     nest: LinearNest, roles: Roles, initial: ir.Value, *, tf32: bool = False
-) -> Product | None:
+) -> BatchedMatmul | None:
     """Return `nest` as matrix products; None where it is something else.
 
     Args:
@@ -109,12 +109,12 @@ def product_of(
     if any(_continued(nest, each, roles.reductions)[0] for each in (left, right)):
         return None
     batch = (*roles.batch, *outer_rows, *outer_columns)
-    return Product(nest, left, right, batch, rows, columns, roles.reductions, element)
+    return BatchedMatmul(nest, left, right, batch, rows, columns, roles.reductions, element)
 
 
 def convolution_of(
     nest: LinearNest, roles: Roles, initial: ir.Value, *, tf32: bool = False
-) -> Product | None:
+) -> BatchedMatmul | None:
     """Return `nest` as one product whose factors need not have rows and steps in one loop each.
 
     Args:
@@ -128,12 +128,12 @@ def convolution_of(
         return None
     left, right, element = known
     loops = (roles.batch, roles.rows, roles.columns, roles.reductions)
-    return Product(nest, left, right, *loops, element)
+    return BatchedMatmul(nest, left, right, *loops, element)
 
 
 def _factors(
     nest: LinearNest, roles: Roles, initial: ir.Value, *, tf32: bool
-) -> tuple[Access, Access, str] | None:
+) -> tuple[BufferOperand, BufferOperand, str] | None:
     """Return both factors and their type; None where `nest` does not sum their products."""
     left, right = nest.inputs[roles.left], nest.inputs[roles.right]
     kinds = {str(each.element_type) for each in (left, right)}
@@ -146,7 +146,7 @@ def _factors(
 
 
 def _continued(
-    nest: LinearNest, access: Access, loops: tuple[int, ...]
+    nest: LinearNest, access: BufferOperand, loops: tuple[int, ...]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Split `loops` into those before, and those that walk through `access` as one."""
     start = len(loops) - 1

@@ -20,7 +20,7 @@ from xyntra.passes.lower.gpu.emit.block_reduce import butterfly
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.emit.scalar_body import emit_on_scalars
 from xyntra.passes.lower.gpu.emit.thread_grid import as_index, i32, thread_number, when
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.loop_builder import index, plus, store
 from xyntra.passes.lower.loops.memrefs import root
 
@@ -44,7 +44,7 @@ class Partial:
     nest: LinearNest
     combiner: Combiner
     initial: ir.Value
-    output: Access
+    output: BufferOperand
     row_step: int
     column_step: int
 
@@ -61,7 +61,7 @@ class RowPartials:
     memory: ir.Value
     partials: tuple[Partial, ...]
 
-    def number(self, outputs: Sequence[Access]) -> int:
+    def number(self, outputs: Sequence[BufferOperand]) -> int:
         """Return which of `outputs` is the result that is read."""
         return [root(each.value) for each in outputs].index(self.memory)
 

@@ -13,16 +13,18 @@ from xyntra.passes.lower.gpu.contraction.row_partials import (
     Partial,
     RowPartials,
 )
-from xyntra.passes.lower.gpu.contraction.row_values import RowValues
+from xyntra.passes.lower.gpu.contraction.row_values import RowValueLoops
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.matmul.roles import size
 from xyntra.passes.lower.kernels.fills import initial_of, is_fill
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest, collapsed, linear_nest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest, collapsed, linear_nest
 from xyntra.passes.lower.loops.memrefs import root
 from xyntra.passes.lower.loops.vector_body import is_vectorizable
 
 
-def find_values(group: ContractionGroup, operations: Sequence[ir.Operation]) -> RowValues | None:
+def find_values(
+    group: ContractionGroup, operations: Sequence[ir.Operation]
+) -> RowValueLoops | None:
     """Return the values that `operations` give the epilogues of a contraction.
 
     None where they compute something else, or where the epilogues read it otherwise.
@@ -49,10 +51,10 @@ def find_values(group: ContractionGroup, operations: Sequence[ir.Operation]) -> 
     written = {root(each.value): each for each in outputs if _is_result(each)}
     if not written.keys() <= set(read):
         return None
-    return RowValues(tuple(nests), tuple(read), rows, tuple(map(written.get, read)))
+    return RowValueLoops(tuple(nests), tuple(read), rows, tuple(map(written.get, read)))
 
 
-def _is_result(access: Access) -> bool:
+def _is_result(access: BufferOperand) -> bool:
     return isinstance(root(access.value).owner, ir.Block)
 
 
@@ -82,17 +84,17 @@ def _is_of_rows(nest: LinearNest, rows: int, held: set[ir.Value]) -> bool:
     return all(_is_at(each, own) for each in memory if root(each.value) in held)
 
 
-def _is_at(access: Access, strides: Sequence[int]) -> bool:
+def _is_at(access: BufferOperand, strides: Sequence[int]) -> bool:
     return access.strides == tuple(strides) and access.start == 0
 
 
-def _epilogue_inputs(group: ContractionGroup) -> list[Access]:
+def _epilogue_inputs(group: ContractionGroup) -> list[BufferOperand]:
     inputs = [each for epilogue in group.followers for each in epilogue.inputs]
     return [each for each in inputs if each is not None and not each.is_scalar]
 
 
 def _walks_along_rows(
-    group: ContractionGroup, access: Access, rows: Dimension, columns: Dimension
+    group: ContractionGroup, access: BufferOperand, rows: Dimension, columns: Dimension
 ) -> bool:
     """Tell whether `access` starts its memory, and moves so with the rows and the columns."""
     found = dimensions_of(group.nest, access, group.roles.rows)
@@ -132,8 +134,10 @@ def find_partials(
     return RowPartials(root(result.value), tuple(found)) if found and not initials else None
 
 
-def _read_result(group: ContractionGroup, operations: Sequence[ir.Operation]) -> Access | None:
-    """Return the only result that `operations` read, where its rows are neighbours."""
+def _read_result(
+    group: ContractionGroup, operations: Sequence[ir.Operation]
+) -> BufferOperand | None:
+    """Return the only result that `operations` read, where its rows are contiguous."""
     kept = group.epilogue
     results = list(group.nest.outputs[:1] if kept is None else kept.outputs)
     read = [
@@ -153,7 +157,7 @@ def _read_result(group: ContractionGroup, operations: Sequence[ir.Operation]) ->
 
 def _partial(
     group: ContractionGroup,
-    result: Access,
+    result: BufferOperand,
     nest: LinearNest,
     initial: ir.Value,
     earlier: Sequence[Partial],
@@ -189,7 +193,7 @@ def _partial(
     return Partial(nest, combiner, initial, output, moved.get(columns, 0), across)
 
 
-def _is_same(access: Access, output: Access, known: Sequence[Access]) -> bool:
+def _is_same(access: BufferOperand, output: BufferOperand, known: Sequence[BufferOperand]) -> bool:
     """Tell whether `access` reads, where `output` is written, what an earlier partial wrote."""
     if access.strides != output.strides:
         return False

@@ -18,7 +18,7 @@ from xyntra.passes.lower.gpu.emit.block_reduce import butterfly
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.emit.scalar_body import emit_on_scalars
 from xyntra.passes.lower.gpu.emit.thread_grid import as_index, i32
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.loop_builder import (
     Position,
     carrying_loop,
@@ -54,7 +54,7 @@ class Lanes:
 
 
 @dataclass(frozen=True)
-class RowValues:
+class RowValueLoops:
     """Loops that compute one f32 for each row of an output, and for that read others.
 
     Attributes:
@@ -68,13 +68,13 @@ class RowValues:
     nests: tuple[LinearNest, ...]
     buffers: tuple[ir.Value, ...]
     rows: int
-    results: tuple[Access | None, ...]
+    results: tuple[BufferOperand | None, ...]
 
     def table_bytes(self, rows: int) -> int:
         """Return how much shared memory the values of `rows` rows take."""
         return rows * len(self.buffers) * WORD
 
-    def slot(self, access: Access) -> int | None:
+    def slot(self, access: BufferOperand) -> int | None:
         """Return which of the values `access` is; None for other operands."""
         if access.is_scalar:
             return None
@@ -151,14 +151,14 @@ def _reduce(
     return [c.combine(a, b) for c, a, b in zip(combiners, carried, totals, strict=True)]
 
 
-def _input(access: Access, position: Position, held: Held) -> ir.Value:
+def _input(access: BufferOperand, position: Position, held: Held) -> ir.Value:
     if access.is_scalar:
         return access.value
     memory = root(access.value)
     return held[memory] if memory in held else load(access, offset(access, position))
 
 
-def accesses_of(nests: Sequence[LinearNest]) -> Iterator[Access]:
+def accesses_of(nests: Sequence[LinearNest]) -> Iterator[BufferOperand]:
     """Yield the operands of all nests that lie in memory."""
     for nest in nests:
         for access in nest.accesses:

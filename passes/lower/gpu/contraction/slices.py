@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from xyntra.passes.lower.gpu.contraction.group import ContractionGroup, Pairing, Slice
 from xyntra.passes.lower.gpu.matmul.roles import Roles
 from xyntra.passes.lower.kernels.epilogue import Epilogue
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest, Loop
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest, Loop
 from xyntra.passes.lower.loops.memrefs import root, view_offset
 
 
@@ -99,7 +99,7 @@ def _followed(group: ContractionGroup, after: LinearNest) -> _Followed | None:
 
 
 def _pieces(
-    nest: LinearNest, roles: Roles, read: Access, loops: Sequence[Loop]
+    nest: LinearNest, roles: Roles, read: BufferOperand, loops: Sequence[Loop]
 ) -> list[list[_Piece]] | None:
     """Return the loops of a follower that each loop of the contraction consists of.
 
@@ -124,7 +124,7 @@ def _pieces(
     return found if not left else None
 
 
-def _on_loops(access: Access, pieces: Sequence[Sequence[_Piece]]) -> Access | None:
+def _on_loops(access: BufferOperand, pieces: Sequence[Sequence[_Piece]]) -> BufferOperand | None:
     """Return `access` with strides for the loops of the contraction; None where it has none."""
     if access.is_scalar:
         return replace(access, strides=(0,) * len(pieces))

@@ -9,7 +9,7 @@ from xyntra.passes.lower.gpu.contraction.group import ContractionGroup
 from xyntra.passes.lower.gpu.contraction.implicit_padding import Padding, unpadded
 from xyntra.passes.lower.gpu.matmul.roles import Roles
 from xyntra.passes.lower.kernels.epilogue import Epilogue
-from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import BufferOperand
 
 
 def reading(group: ContractionGroup, factor: int, padding: Padding) -> ContractionGroup | None:
@@ -37,7 +37,7 @@ def _split(epilogue: Epilogue | None, loop: int, inner: int) -> Epilogue | None:
     if epilogue is None:
         return None
 
-    def cut(access: Access) -> Access:
+    def cut(access: BufferOperand) -> BufferOperand:
         own = access.strides[loop]
         strides = (*access.strides[:loop], own * inner, own, *access.strides[loop + 1 :])
         return replace(access, strides=strides)

@@ -11,7 +11,7 @@ from xyntra.passes.lower.gpu.conv.sliding import sliding_windows
 from xyntra.passes.lower.gpu.conv.window_group import WindowGroup
 from xyntra.passes.lower.gpu.conv.window_tile import WindowTile, has_room
 from xyntra.passes.lower.gpu.conv.window_time import best_tile
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.emit.vectors import item_bytes
 
 # What the estimate knows of threads that read windows from the cache, from an H100's rates.
@@ -38,7 +38,7 @@ class WindowChoice:
     microseconds: float
 
 
-def choose_windows(group: WindowGroup, device: Device) -> WindowChoice | None:
+def choose_windows(group: WindowGroup, device: GpuDevice) -> WindowChoice | None:
     """Return how to compute `group`; None where it is no reduction over windows."""
     pooling, windows = pooling_of(group), sliding_windows(group)
     if windows is not None and not has_room(windows):
@@ -67,7 +67,7 @@ def is_windowed(group: WindowGroup) -> bool:
     return windows is not None and has_room(windows)
 
 
-def _microseconds(pooling: Pooling, device: Device) -> float:
+def _microseconds(pooling: Pooling, device: GpuDevice) -> float:
     """Estimate how long it takes where threads read their windows from memory, or the cache."""
     nest, lanes = pooling.nest, pooling.lanes
     image = nest.inputs[pooling.image]

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import gcd
 
-from xyntra.passes.lower.gpu.conv.window import Window
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.gpu.conv.window import ImagePosition
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ class ImageAxis:
 
 def image_axes(
     nest: LinearNest,
-    access: Access,
+    access: BufferOperand,
     rows: Sequence[int],
     taps: Sequence[int],
-    windows: Sequence[Window],
+    windows: Sequence[ImagePosition],
 ) -> list[ImageAxis] | None:
     """Return the dimensions of an image, those of rows in their order, innermost first.
 
@@ -97,7 +97,7 @@ def image_axes(
 
 
 def _shifting(
-    nest: LinearNest, access: Access, known: Sequence[int], windows: Sequence[Window]
+    nest: LinearNest, access: BufferOperand, known: Sequence[int], windows: Sequence[ImagePosition]
 ) -> list[int]:
     """Return the loops of the output that move the image, and are not known yet."""
     found = [*known, *(loop for window in windows for loop, _ in window.steps)]
@@ -108,7 +108,7 @@ def _shifting(
 
 
 def _with_shift(
-    nest: LinearNest, access: Access, axes: Sequence[ImageAxis], loop: int
+    nest: LinearNest, access: BufferOperand, axes: Sequence[ImageAxis], loop: int
 ) -> list[ImageAxis] | None:
     """Return dimensions without padding with one more loop that shifts one of them."""
     stride = access.strides[loop]
@@ -122,10 +122,10 @@ def _with_shift(
 
 def _windowed(
     nest: LinearNest,
-    access: Access,
+    access: BufferOperand,
     rows: Sequence[int],
     known: Sequence[int],
-    window: Window,
+    window: ImagePosition,
 ) -> ImageAxis | None:
     steps = dict(window.steps)
     outputs = [loop for loop in steps if loop in rows]
@@ -151,7 +151,7 @@ def _windowed(
 
 
 def _pairs(
-    access: Access, rows: Sequence[int], left: Sequence[int]
+    access: BufferOperand, rows: Sequence[int], left: Sequence[int]
 ) -> list[tuple[int | None, int | None]]:
     """Join each tap with the outputs that move along the same dimension, if any."""
     waiting: list[int] = [loop for loop in left if loop in rows]
@@ -164,14 +164,14 @@ def _pairs(
     return pairs + [(row, None) for row in waiting]
 
 
-def _ratio(access: Access, row: int, tap: int) -> int | None:
+def _ratio(access: BufferOperand, row: int, tap: int) -> int | None:
     """Return how much farther one loop moves than the other; None where neither divides."""
     one, other = sorted((access.strides[row], access.strides[tap]))
     return None if one <= 0 or other % one else other // one
 
 
 def _inside(
-    nest: LinearNest, access: Access, pairs: Sequence[tuple[int | None, int | None]]
+    nest: LinearNest, access: BufferOperand, pairs: Sequence[tuple[int | None, int | None]]
 ) -> Iterator[ImageAxis]:
     """Yield dimensions that outputs and taps do not leave."""
     for row, tap in pairs:

@@ -18,7 +18,7 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.gpu.conv.image import image_of, used_inputs
-from xyntra.passes.lower.gpu.conv.window import Window
+from xyntra.passes.lower.gpu.conv.window import ImagePosition
 from xyntra.passes.lower.gpu.conv.window_group import WindowGroup
 from xyntra.passes.lower.gpu.emit.thread_grid import (
     LaunchShape,
@@ -34,7 +34,7 @@ from xyntra.passes.lower.gpu.emit.vectors import (
     store_vector,
     vector_of,
 )
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.loop_builder import Position, index, offset
 from xyntra.passes.lower.loops.memrefs import view_offset
 from xyntra.passes.lower.loops.vector_body import broadcast, emit_results_on_vectors
@@ -133,7 +133,7 @@ def _values(pooling: Pooling, position: Position) -> list[ir.Value]:
     ]
 
 
-def _load(pooling: Pooling, access: Access, position: Position) -> ir.Value:
+def _load(pooling: Pooling, access: BufferOperand, position: Position) -> ir.Value:
     place = offset(access, position)
     conditions = [_is_within(window, position) for window in pooling.group.windows]
     if not conditions or pooling.group.outside is None:
@@ -144,7 +144,7 @@ def _load(pooling: Pooling, access: Access, position: Position) -> ir.Value:
     return arith.select(is_inside, found, broadcast(pooling.group.outside, pooling.lanes))
 
 
-def _is_within(window: Window, position: Position) -> ir.Value:
+def _is_within(window: ImagePosition, position: Position) -> ir.Value:
     place = index(window.first)
     for loop, step in window.steps:
         place = arith.addi(place, arith.muli(position[loop], index(step)))

@@ -16,7 +16,7 @@ from xyntra.passes.lower.gpu.conv.image import used_inputs
 from xyntra.passes.lower.gpu.conv.image_axes import ImageAxis, image_axes
 from xyntra.passes.lower.gpu.conv.window_group import WindowGroup
 from xyntra.passes.lower.gpu.emit.vectors import coalesced_order, item_bytes, lanes_along
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.vector_body import is_vectorizable
 
 _NOTHING = ImageAxis(None, 1, None, 1, 1, 1, 0, 1, 0)
@@ -34,7 +34,7 @@ class SlidingWindows:
         group: the reduction and what follows.
         image: number of the input that is the image.
         weights: number of the input that the image is combined with; None for none.
-        inner: the loop along which outputs are neighbours in memory.
+        inner: the loop along which outputs are contiguous in memory.
         across: the dimension of the image along which a tile has columns.
         down: the one along which it has rows.
         outer: further dimensions with taps or padding; for each of their taps, a tile of the image
@@ -42,9 +42,9 @@ class SlidingWindows:
         planes: the other loops of the output, outermost first.
         lanes: neighbouring outputs that can be stored at once.
         groups: the loop over groups of channels, each with windows of its own; `inner` where every
-            channel is by itself; None where columns are neighbours in memory.
+            channel is by itself; None where columns are contiguous in memory.
         depth: the loop over the channels of a group, which are summed over; None where a group has
-            one, or where columns are neighbours in memory.
+            one, or where columns are contiguous in memory.
     """
 
     group: WindowGroup
@@ -65,7 +65,7 @@ class SlidingWindows:
         return self.group.nest
 
     @property
-    def access(self) -> Access:
+    def access(self) -> BufferOperand:
         """The image."""
         return self.nest.inputs[self.image]
 
@@ -101,12 +101,12 @@ class SlidingWindows:
 
     @property
     def outputs(self) -> int:
-        """Channels of the result; 1 where columns are neighbours in memory."""
+        """Channels of the result; 1 where columns are contiguous in memory."""
         return 1 if self.groups is None else self.extent(self.groups) * self.shared
 
     @property
     def channels(self) -> int:
-        """Channels of the image; 1 where columns are neighbours in memory."""
+        """Channels of the image; 1 where columns are contiguous in memory."""
         return 1 if self.groups is None else self.extent(self.groups) * self.inputs
 
     @property
@@ -187,7 +187,7 @@ def sliding_windows(group: WindowGroup) -> SlidingWindows | None:
 
 
 def _channels(
-    group: WindowGroup, image: Access, weights: Access | None, inner: int
+    group: WindowGroup, image: BufferOperand, weights: BufferOperand | None, inner: int
 ) -> tuple[int, int | None]:
     """Return the loop over groups of channels, and the one over the channels of a group, if any.
 
@@ -239,7 +239,7 @@ def _factors(group: WindowGroup) -> tuple[int, int | None] | None:
 def _lanes(group: WindowGroup, inner: int) -> int:
     """Return how many neighbouring outputs can be stored at once; 0 for none, not even one."""
     nest, epilogue = group.nest, group.epilogue
-    inputs: list[Access] = []
+    inputs: list[BufferOperand] = []
     outputs = list(nest.outputs)
     if epilogue is not None:
         if not is_vectorizable(epilogue.body):
@@ -261,7 +261,7 @@ def _chosen(
 
     Args:
         axes: of the image.
-        groups: the loop over groups of channels, or the one along which outputs are neighbours.
+        groups: the loop over groups of channels, or the one along which outputs are contiguous.
         mixes: whether groups have several outputs, and sum over channels: also without taps.
     """
     own = next((axis for axis in axes if axis.row == groups), None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Window:
+class ImagePosition:
     """A position in one dimension of an image, which may lie outside of it.
 
     Attributes:

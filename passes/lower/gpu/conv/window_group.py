@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.gpu.conv.window import Window
+from xyntra.passes.lower.gpu.conv.window import ImagePosition
 from xyntra.passes.lower.kernels.epilogue import Epilogue
 from xyntra.passes.lower.loops.linear_nest import LinearNest
 
@@ -32,7 +32,7 @@ class WindowGroup(Protocol):
         """Number of the input that is read in place of a padded buffer; None for none."""
 
     @property
-    def windows(self) -> tuple[Window, ...]:
+    def windows(self) -> tuple[ImagePosition, ...]:
         """The dimensions in which the image may be read outside of its memory."""
 
     @property

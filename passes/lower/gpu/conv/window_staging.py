@@ -21,7 +21,7 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
 )
 from xyntra.passes.lower.gpu.emit.vectors import load_vector
 from xyntra.passes.lower.loops.integers import addi, divui, muli, select
-from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.loop_builder import Position, index, offset
 from xyntra.passes.lower.loops.vector_body import broadcast, lane_of
 
@@ -96,7 +96,7 @@ class WindowStaging:
         planes, inside = self._plane(own[_GROUP])
         rows = [axis.row for axis in windows.outer]  # positions along these are added with taps
         others = {loop: number for loop, number in planes.items() if loop not in rows}
-        place = offset(Access(access.value, windows.base, access.strides), others)
+        place = offset(BufferOperand(access.value, windows.base, access.strides), others)
         for axis in windows.outer:
             at = _position(axis, planes, taps)
             inside += _within(axis, at, *_outer_reach(axis))

@@ -11,7 +11,7 @@ from torch_mlir.dialects import scf
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.gpu.conv.window_tile import TiledWindows
-from xyntra.passes.lower.gpu.conv.window_weights import Argument, Weights
+from xyntra.passes.lower.gpu.conv.window_weights import Argument, ThreadWeights
 from xyntra.passes.lower.gpu.emit.thread_grid import as_index, rolled_loop
 from xyntra.passes.lower.loops.integers import addi, divui, muli
 from xyntra.passes.lower.loops.loop_builder import Position, index
@@ -57,7 +57,7 @@ class WindowSums:
         """Emit what is added to the sums; return them.
 
         Args:
-            sums: vectors, for every row the columns; where columns are neighbours in memory, a
+            sums: vectors, for every row the columns; where columns are contiguous in memory, a
                 vector for every row.
             position: of the loops that the weights move with, but for those of a tile.
         """
@@ -93,12 +93,12 @@ class WindowSums:
                     totals[number] = self._combined(value, weight, totals[number])
         return totals
 
-    def _weights_at(self, position: Position) -> Weights | None:
+    def _weights_at(self, position: Position) -> ThreadWeights | None:
         windows = self.found.windows
         if self.weights is None or windows.weights is None:
             return None
         access = windows.nest.inputs[windows.weights]
-        return Weights(windows, access, self.weights, self.lanes, position)
+        return ThreadWeights(windows, access, self.weights, self.lanes, position)
 
     def _rows(self, taps: range | None) -> Iterator[tuple[int, list[tuple[int, int | None]]]]:
         """Yield every row of the tile that is read, with the outputs and taps that meet there."""

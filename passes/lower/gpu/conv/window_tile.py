@@ -10,7 +10,7 @@ from math import gcd, prod
 
 from xyntra.passes.lower.gpu.conv.image_axes import ImageAxis
 from xyntra.passes.lower.gpu.conv.sliding import SlidingWindows
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.loops.memrefs import view_offset
 
 _VECTOR_BYTES = 16
@@ -31,7 +31,7 @@ class WindowTile:
     Attributes:
         rows: of outputs, of one thread.
         columns: likewise.
-        vector: neighbouring channels of the result of one thread; 1 where columns are neighbours
+        vector: neighbouring channels of the result of one thread; 1 where columns are contiguous
             in memory.
         threads: above each other, side by side, and for the channels of a position.
         planes: of which a block computes a tile each.
@@ -60,7 +60,7 @@ class WindowTile:
 
     @property
     def outputs(self) -> int:
-        """Channels of the result that a block has; 1 where columns are neighbours in memory."""
+        """Channels of the result that a block has; 1 where columns are contiguous in memory."""
         return self.threads[2] * self.vector
 
 
@@ -89,7 +89,7 @@ class TiledWindows:
 
     @property
     def cell(self) -> int:
-        """Channels of the image that a block needs; 1 where columns are neighbours in memory."""
+        """Channels of the image that a block needs; 1 where columns are contiguous in memory."""
         return max(1, self.tile.outputs // self.windows.shared) * self.windows.inputs
 
     @property
@@ -191,14 +191,14 @@ def _is_aligned(found: TiledWindows) -> bool:
     return not any(place % piece for place in places)
 
 
-def window_tile_refusal(windows: SlidingWindows, tile: WindowTile, device: Device) -> str | None:
+def window_tile_refusal(windows: SlidingWindows, tile: WindowTile, device: GpuDevice) -> str | None:
     """Return what is wrong with a tile; None for nothing."""
     numbers = [tile.rows, tile.columns, tile.vector, tile.planes, *tile.threads]
     if min(numbers) < 1:
         return "needs positive numbers"
     if windows.slides_inside:
         if tile.vector != 1 or tile.threads[2] != 1:
-            return "has no vectors of channels where columns are neighbours in memory"
+            return "has no vectors of channels where columns are contiguous in memory"
         if tile.columns & (tile.columns - 1):
             return f"has powers of two as columns of a thread here, not {tile.columns}"
     elif windows.lanes % tile.vector:
@@ -213,7 +213,7 @@ def window_tile_refusal(windows: SlidingWindows, tile: WindowTile, device: Devic
     return None
 
 
-def window_tiles(windows: SlidingWindows, device: Device) -> Iterator[WindowTile]:
+def window_tiles(windows: SlidingWindows, device: GpuDevice) -> Iterator[WindowTile]:
     """Yield the tiles that are worth a try; the smallest one where no other has room."""
     found = False
     for tile in _tiles(windows):

@@ -13,7 +13,7 @@ from xyntra.passes.lower.gpu.conv.window_tile import (
     touched,
     window_tiles,
 )
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import GpuDevice
 
 # What the estimate knows of one multiprocessor of an H100: from its rates, not fitted.
 _CLOCK = 1700.0  # cycles in a microsecond
@@ -28,7 +28,7 @@ _LAUNCH = 2.0  # microseconds
 _TOGETHER = 0.2  # of the shorter of memory's and threads' time, that the longer one does not hide
 
 
-def best_tile(windows: SlidingWindows, device: Device) -> tuple[WindowTile, float]:
+def best_tile(windows: SlidingWindows, device: GpuDevice) -> tuple[WindowTile, float]:
     """Return the tile with the shortest estimate, and that, in microseconds."""
     times = {
         tile: microseconds(tiled(windows, tile), device) for tile in window_tiles(windows, device)
@@ -37,7 +37,7 @@ def best_tile(windows: SlidingWindows, device: Device) -> tuple[WindowTile, floa
     return best, times[best]
 
 
-def microseconds(found: TiledWindows, device: Device) -> float:
+def microseconds(found: TiledWindows, device: GpuDevice) -> float:
     """Estimate how long a reduction over windows takes in given tiles."""
     windows, tile = found.windows, found.tile
     nest = windows.nest

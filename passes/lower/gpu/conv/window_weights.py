@@ -10,7 +10,7 @@ from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.gpu.conv.sliding import SlidingWindows
 from xyntra.passes.lower.gpu.emit.vectors import lanes_in_memory, load_vector, vector_of
 from xyntra.passes.lower.loops.integers import addi
-from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.loop_builder import Position, index, load, offset
 from xyntra.passes.lower.loops.vector_body import broadcast, lane_of
 
@@ -38,7 +38,7 @@ class Argument:
 
 
 @dataclass(frozen=True)
-class Weights:
+class ThreadWeights:
     """The weights of one thread, loaded as they are asked for.
 
     Attributes:
@@ -50,7 +50,7 @@ class Weights:
     """
 
     windows: SlidingWindows
-    access: Access
+    access: BufferOperand
     argument: Argument
     lanes: int
     position: Position
@@ -89,7 +89,7 @@ class Weights:
         return lanes_in_memory(alone, loop)
 
     def _vectors_of(self, run: int, position: Position) -> list[ir.Value]:
-        """Return a vector for each of `run` channels that are neighbours in memory."""
+        """Return a vector for each of `run` channels that are contiguous in memory."""
         access, first = self.access, offset(self.access, position)
         step = access.strides[self.windows.inner]
         loaded = [

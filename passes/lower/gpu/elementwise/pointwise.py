@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Nests without reductions: every thread computes one vector of neighbouring elements."""
+"""Nests without reductions: every thread computes one vector of contiguous elements."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from math import prod
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.elementwise.gathered_rows import (
     emit_gathers,
     gathered_lanes,
@@ -94,7 +94,7 @@ def pointwise_tile(nest: LinearNest, beside: int = 0) -> PointwiseTile:
     return PointwiseTile(steps=_steps(nest, count + beside))
 
 
-def pointwise_refusal(nest: LinearNest, tile: PointwiseTile, device: Device) -> str | None:
+def pointwise_refusal(nest: LinearNest, tile: PointwiseTile, device: GpuDevice) -> str | None:
     """Return why threads cannot share `nest` so; None where they can."""
     nest = collapsed(nest)
     order = coalesced_order(nest)

@@ -9,7 +9,7 @@ from math import prod
 
 from torch_mlir.dialects import arith
 
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.elementwise.pointwise import (
     PointwiseTile,
     emit_pointwise,
@@ -60,7 +60,7 @@ class SideBySideTiles:
         return [PointwiseTile(self.threads, *numbers) for numbers in each]
 
 
-def side_by_side_length(nests: Sequence[LinearNest], device: Device) -> int:
+def side_by_side_length(nests: Sequence[LinearNest], device: GpuDevice) -> int:
     """Return how many of the first nests one launch can compute in any order; at least 1."""
     length = 0
     for nest in nests[:_MOST_NESTS]:
@@ -75,7 +75,7 @@ def side_by_side_length(nests: Sequence[LinearNest], device: Device) -> int:
 
 
 def side_by_side_refusal(
-    nests: Sequence[LinearNest], tiles: SideBySideTiles, device: Device
+    nests: Sequence[LinearNest], tiles: SideBySideTiles, device: GpuDevice
 ) -> str | None:
     """Return why blocks cannot share `nests` so; None where they can."""
     if len(nests) < 2 or side_by_side_length(nests, device) < len(nests):

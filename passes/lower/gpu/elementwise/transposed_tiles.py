@@ -18,7 +18,7 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.emit.scalar_body import emit_on_scalars
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 from xyntra.passes.lower.gpu.emit.thread_grid import (
@@ -34,7 +34,7 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
 )
 from xyntra.passes.lower.gpu.emit.vectors import coalesced_order, item_bytes
 from xyntra.passes.lower.gpu.emit.windows import window_lanes
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest, collapsed
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest, collapsed
 from xyntra.passes.lower.loops.loop_builder import Position, index, load, offset, store
 from xyntra.passes.lower.loops.vector_body import is_vectorizable
 
@@ -66,7 +66,7 @@ class Transposed:
     size: int
 
     @property
-    def access(self) -> Access:
+    def access(self) -> BufferOperand:
         """The input that lies across."""
         return self.nest.inputs[self.number]
 
@@ -100,7 +100,7 @@ class Transposed:
         return prod(extent for _, extent in self.blocks_of_loops)
 
 
-def transposed_of(nest: LinearNest, device: Device) -> Transposed | None:
+def transposed_of(nest: LinearNest, device: GpuDevice) -> Transposed | None:
     """Return what is known of `nest`; None where no single input lies across, or it is small.
 
     Args:
@@ -113,7 +113,7 @@ def transposed_of(nest: LinearNest, device: Device) -> Transposed | None:
     return None if found is None or found.blocks > device.grid else found
 
 
-def transposed_refusal(found: Transposed, size: int, device: Device) -> str | None:
+def transposed_refusal(found: Transposed, size: int, device: GpuDevice) -> str | None:
     """Return why tiles of `size` cannot compute a nest; None where they can."""
     most = min(found.extent(*found.along), found.extent(*found.inner))
     known = [each for each in (_SMALL_TILE, _TILE) if each <= most]
@@ -262,7 +262,7 @@ def _guarded(
         store(result, output, offset(output, position))
 
 
-def _value(access: Access, position: Position) -> ir.Value:
+def _value(access: BufferOperand, position: Position) -> ir.Value:
     return access.value if access.is_scalar else load(access, offset(access, position))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import GpuDevice
 
 ALIGNMENT = 16
 """Bytes of what `SharedMemory.allocate` returns: of the widest access."""
@@ -27,7 +27,7 @@ class SharedMemory:
 
     module: ir.Operation
     name: str
-    device: Device
+    device: GpuDevice
     used: int = 0
 
     def allocate(self, size: int, element: ir.Type) -> ir.Value:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Neighbouring elements that a thread loads and stores at once."""
+"""Contiguous elements that a thread loads and stores at once."""
 
 from __future__ import annotations
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.loop_builder import Position, load, offset, store
 from xyntra.passes.lower.loops.vector_body import broadcast, is_vectorizable
 
@@ -25,7 +25,7 @@ def coalesced_order(nest: LinearNest) -> list[int]:
     return sorted(parallel, key=distance)
 
 
-def item_bytes(access: Access) -> int:
+def item_bytes(access: BufferOperand) -> int:
     """Return the bytes of an element, 0 for what has no vectors in memory."""
     kind = str(access.element_type)
     # In memory a boolean is a byte, in a vector a bit.
@@ -56,7 +56,7 @@ def _is_fixed(nest: LinearNest, inner: int) -> bool:
     return any(each.strides[inner] != 1 for each in nest.outputs)
 
 
-def _is_aligned(nest: LinearNest, access: Access, inner: int, lanes: int) -> bool:
+def _is_aligned(nest: LinearNest, access: BufferOperand, inner: int, lanes: int) -> bool:
     step = access.strides[inner]
     if step == 0:
         return True
@@ -69,7 +69,7 @@ def _is_aligned(nest: LinearNest, access: Access, inner: int, lanes: int) -> boo
     )
 
 
-def vector_of(access: Access, inner: int, lanes: int, position: Position) -> ir.Value:
+def vector_of(access: BufferOperand, inner: int, lanes: int, position: Position) -> ir.Value:
     """Return `lanes` neighbours of an operand along loop `inner`, from `position` on."""
     if access.is_scalar:
         return broadcast(access.value, lanes)
@@ -79,7 +79,7 @@ def vector_of(access: Access, inner: int, lanes: int, position: Position) -> ir.
     return load_vector(access, lanes, place)
 
 
-def load_vector(access: Access, lanes: int, place: ir.Value) -> ir.Value:
+def load_vector(access: BufferOperand, lanes: int, place: ir.Value) -> ir.Value:
     """Return `lanes` neighbours; the first one's address is a multiple of their size.
 
     What has no vectors in memory is one element.
@@ -91,7 +91,7 @@ def load_vector(access: Access, lanes: int, place: ir.Value) -> ir.Value:
     return emit("vector.load", [access.value, place], kind, alignment=_alignment(access, lanes))
 
 
-def store_vector(value: ir.Value, access: Access, lanes: int, place: ir.Value) -> None:
+def store_vector(value: ir.Value, access: BufferOperand, lanes: int, place: ir.Value) -> None:
     """Write a vector; its address is a multiple of its size.
 
     What has no vectors in memory is one element.
@@ -107,6 +107,6 @@ def store_vector(value: ir.Value, access: Access, lanes: int, place: ir.Value) -
     )
 
 
-def _alignment(access: Access, lanes: int) -> ir.Attribute:
+def _alignment(access: BufferOperand, lanes: int) -> ir.Attribute:
     i64 = ir.IntegerType.get_signless(64)
     return ir.IntegerAttr.get(i64, lanes * item_bytes(access))

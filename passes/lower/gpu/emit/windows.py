@@ -25,7 +25,7 @@ from xyntra.passes.lower.gpu.emit.vectors import (
     store_vector,
     vector_of,
 )
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest, collapsed, part
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest, collapsed, part
 from xyntra.passes.lower.loops.loop_builder import Position, index, offset
 from xyntra.passes.lower.loops.memrefs import flattened, root
 from xyntra.passes.lower.loops.vector_body import is_vectorizable, lane_of
@@ -36,7 +36,7 @@ _NARROWEST = 2  # elements of a part of a vector
 
 
 @dataclass(frozen=True)
-class Window:
+class AlignedWindow:
     """The aligned vectors that hold the elements of one that is not.
 
     Attributes:
@@ -111,7 +111,7 @@ def parts_lanes(parts: Sequence[LinearNest]) -> int:
     return 1
 
 
-def windowed_vector(access: Access, inner: int, lanes: int, position: Position) -> ir.Value:
+def windowed_vector(access: BufferOperand, inner: int, lanes: int, position: Position) -> ir.Value:
     """Return `lanes` elements of an operand along loop `inner`, from `position` on."""
     if access.is_scalar or access.strides[inner] == 0 or _alignment(access, inner, lanes) == lanes:
         return vector_of(access, inner, lanes, position)
@@ -131,7 +131,7 @@ def windowed_vector(access: Access, inner: int, lanes: int, position: Position) 
 
 def store_windowed(
     values: Sequence[ir.Value],
-    outputs: Sequence[Access],
+    outputs: Sequence[BufferOperand],
     inner: int,
     lanes: int,
     position: Position,
@@ -163,13 +163,13 @@ def _can_have(nest: LinearNest, inner: int, lanes: int) -> bool:
     )
 
 
-def _can_load(access: Access, inner: int, lanes: int) -> bool:
+def _can_load(access: BufferOperand, inner: int, lanes: int) -> bool:
     if access.strides[inner] == 0 or _window(access, inner, lanes) is not None:
         return True
     return _alignment(access, inner, lanes) >= _NARROWEST
 
 
-def _can_store(outputs: Sequence[Access], number: int, inner: int, lanes: int) -> bool:
+def _can_store(outputs: Sequence[BufferOperand], number: int, inner: int, lanes: int) -> bool:
     access = outputs[number]
     if access.strides[inner] == 1:
         return _alignment(access, inner, lanes) >= _NARROWEST
@@ -180,11 +180,11 @@ def _can_store(outputs: Sequence[Access], number: int, inner: int, lanes: int) -
     )
 
 
-def _outer(access: Access, inner: int) -> list[int]:
+def _outer(access: BufferOperand, inner: int) -> list[int]:
     return [step for number, step in enumerate(access.strides) if number != inner]
 
 
-def _alignment(access: Access, inner: int, lanes: int) -> int:
+def _alignment(access: BufferOperand, inner: int, lanes: int) -> int:
     """Return how many neighbours can be touched at once, up to `lanes`; 1 where they lie apart."""
     width = lanes if access.strides[inner] == 1 else 1
     while any(each % width for each in (access.start, *_outer(access, inner))):
@@ -192,7 +192,7 @@ def _alignment(access: Access, inner: int, lanes: int) -> int:
     return width
 
 
-def _window(access: Access, inner: int, lanes: int) -> Window | None:
+def _window(access: BufferOperand, inner: int, lanes: int) -> AlignedWindow | None:
     step = access.strides[inner]
     size = prod(ir.MemRefType(root(access.value).type).shape)
     if not 0 < abs(step) <= _MOST_APART or size % lanes:
@@ -200,16 +200,16 @@ def _window(access: Access, inner: int, lanes: int) -> Window | None:
     if any(each % lanes for each in _outer(access, inner)):
         return None
     first = (access.start + min(step, 0) * (lanes - 1)) % lanes
-    return Window(first, -(-(first + abs(step) * (lanes - 1) + 1) // lanes), step)
+    return AlignedWindow(first, -(-(first + abs(step) * (lanes - 1) + 1) // lanes), step)
 
 
-def _whole(access: Access) -> Access:
+def _whole(access: BufferOperand) -> BufferOperand:
     """Return an access in the whole of its memory, before the start of which nothing is touched."""
     memory = root(access.value)
-    return Access(flattened(memory), access.start, access.strides)
+    return BufferOperand(flattened(memory), access.start, access.strides)
 
 
-def _in_parts(access: Access, inner: int, lanes: int, position: Position) -> ir.Value:
+def _in_parts(access: BufferOperand, inner: int, lanes: int, position: Position) -> ir.Value:
     width = _alignment(access, inner, lanes)
     place = offset(access, position)
     parts = [
@@ -219,7 +219,7 @@ def _in_parts(access: Access, inner: int, lanes: int, position: Position) -> ir.
     return _of_lanes([lane_of(part, lane) for part in parts for lane in range(width)])
 
 
-def _interleaved(outputs: Sequence[Access], number: int, inner: int) -> list[int]:
+def _interleaved(outputs: Sequence[BufferOperand], number: int, inner: int) -> list[int]:
     """Return the outputs that fill, with one of them, all of the memory along a loop, in order."""
     access = outputs[number]
     step = access.strides[inner]
@@ -237,7 +237,7 @@ def _interleaved(outputs: Sequence[Access], number: int, inner: int) -> list[int
 
 
 def _store_interleaved(
-    values: Sequence[ir.Value], first: Access, lanes: int, position: Position
+    values: Sequence[ir.Value], first: BufferOperand, lanes: int, position: Position
 ) -> None:
     place, count = offset(first, position), len(values)
     for number in range(count):

@@ -18,12 +18,12 @@ from xyntra.passes.lower.gpu.conv.window_tile import (
     window_tiles,
 )
 from xyntra.passes.lower.gpu.conv.window_tiles import emit_window_tiles
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.emitters.emitter import (
     Code,
-    Emitter,
     Family,
     Impossible,
+    StageEmitter,
     pair,
     unless,
 )
@@ -65,7 +65,7 @@ class WindowTileChoices:
     Attributes:
         own: rows and columns of outputs of one thread.
         threads: of a block above each other, side by side, and for the channels of a position.
-        vector: channels of one thread; 1 where columns are neighbours in memory.
+        vector: channels of one thread; 1 where columns are contiguous in memory.
         planes: of which a block computes a tile each.
     """
 
@@ -80,7 +80,7 @@ def read_contraction(stage: Stage) -> ContractionGroup | None:
     return stage.contraction
 
 
-def choose_on_cores(group: ContractionGroup, device: Device) -> Schedule:
+def choose_on_cores(group: ContractionGroup, device: GpuDevice) -> Schedule:
     """Return the schedule by which threads compute a contraction on cores that every GPU has."""
     windows = told_windows(group, device)
     if windows is not None:
@@ -89,7 +89,7 @@ def choose_on_cores(group: ContractionGroup, device: Device) -> Schedule:
     return Schedule.told("simt", _of_simt(shape))
 
 
-def told_windows(group: ContractionGroup, device: Device) -> tuple[Schedule, float] | None:
+def told_windows(group: ContractionGroup, device: GpuDevice) -> tuple[Schedule, float] | None:
     """Return the best schedule of a reduction over windows with an estimate of its microseconds.
 
     None for anything else.
@@ -111,7 +111,7 @@ def _of_simt(shape: TileShape) -> SimtChoices:
     return SimtChoices((shape.rows, shape.columns, shape.depth), own, shape.teams)
 
 
-def _plan_simt(group: ContractionGroup, choices: SimtChoices, device: Device) -> Code:
+def _plan_simt(group: ContractionGroup, choices: SimtChoices, device: GpuDevice) -> Code:
     refuse_rows(group)
     if not group.roles.columns:
         raise Impossible("cannot compute products without columns")
@@ -127,7 +127,7 @@ def _plan_simt(group: ContractionGroup, choices: SimtChoices, device: Device) ->
     )
 
 
-def _plan_windows(group: ContractionGroup, choices: WindowChoices, device: Device) -> Code:
+def _plan_windows(group: ContractionGroup, choices: WindowChoices, device: GpuDevice) -> Code:
     pooling = pooling_of(group)
     if pooling is None:
         raise Impossible("cannot compute what is no reduction over windows of an image")
@@ -136,7 +136,9 @@ def _plan_windows(group: ContractionGroup, choices: WindowChoices, device: Devic
     return lambda _: emit_pooling(pooling.with_lanes(choices.vector))
 
 
-def _plan_window_tiles(group: ContractionGroup, choices: WindowTileChoices, device: Device) -> Code:
+def _plan_window_tiles(
+    group: ContractionGroup, choices: WindowTileChoices, device: GpuDevice
+) -> Code:
     windows = sliding_windows(group)
     if windows is None:
         raise Impossible("cannot compute what is no reduction over windows of an image")
@@ -159,27 +161,29 @@ def refuse_rows(group: ContractionGroup) -> None:
         raise Impossible("computes nothing by columns or rows that belongs to the contraction")
 
 
-def _simt_candidates(group: ContractionGroup, device: Device) -> Iterator[SimtChoices]:
+def _simt_candidates(group: ContractionGroup, device: GpuDevice) -> Iterator[SimtChoices]:
     if not group.roles.columns:
         return
     yield from map(_of_simt, simt_shapes(group.nest, group.roles, group.initial, device))
 
 
-def _window_candidates(group: ContractionGroup, device: Device) -> Iterator[WindowChoices]:
+def _window_candidates(group: ContractionGroup, device: GpuDevice) -> Iterator[WindowChoices]:
     pooling = pooling_of(group)
     lanes = 0 if pooling is None else pooling.lanes
     yield from (WindowChoices(each) for each in range(1, lanes + 1) if lanes % each == 0)
 
 
-def _window_tile_candidates(group: ContractionGroup, device: Device) -> Iterator[WindowTileChoices]:
+def _window_tile_candidates(
+    group: ContractionGroup, device: GpuDevice
+) -> Iterator[WindowTileChoices]:
     windows = sliding_windows(group)
     if windows is not None:
         yield from map(_of_tile, window_tiles(windows, device))
 
 
-SIMT = Emitter("simt", SimtChoices, _plan_simt, _simt_candidates)
-WINDOWS = Emitter("windows", WindowChoices, _plan_windows, _window_candidates)
-WINDOW_TILES = Emitter(
+SIMT = StageEmitter("simt", SimtChoices, _plan_simt, _simt_candidates)
+WINDOWS = StageEmitter("windows", WindowChoices, _plan_windows, _window_candidates)
+WINDOW_TILES = StageEmitter(
     "window-tiles", WindowTileChoices, _plan_window_tiles, _window_tile_candidates
 )
 CONTRACTIONS = Family(read_contraction, choose_on_cores, (SIMT, WINDOWS, WINDOW_TILES))

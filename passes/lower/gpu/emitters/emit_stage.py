@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from xyntra.dialects.mlir import ir
 from xyntra.errors import CompileError
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.elementwise.general import emit_general, is_general
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape
@@ -18,7 +18,9 @@ from xyntra.passes.lower.loops.shared_constants import shared_constants
 _SINGLE = LaunchShape(1, 1)
 
 
-def emit_stage(stage: Stage, module: ir.Operation, name: str, device: Device) -> LaunchShape | None:
+def emit_stage(
+    stage: Stage, module: ir.Operation, name: str, device: GpuDevice
+) -> LaunchShape | None:
     """Emit the code of one thread behind the operations of `stage`, as its schedule says.
 
     What it replaces is left to be erased by `erase_emitted`, once no more code is made.
@@ -43,7 +45,7 @@ def emit_stage(stage: Stage, module: ir.Operation, name: str, device: Device) ->
             return _checked(code(SharedMemory(module, name, device)), device)
 
 
-def emit_plain_stage(stage: Stage, device: Device) -> LaunchShape | None:
+def emit_plain_stage(stage: Stage, device: GpuDevice) -> LaunchShape | None:
     """Emit a stage of one operation as `emit_stage` does, with one thread for each element.
 
     What no thread can compute alone is left to a single one.
@@ -64,7 +66,7 @@ def erase_emitted(stage: Stage) -> None:
             op.erase()
 
 
-def _checked(shape: LaunchShape | None, device: Device) -> LaunchShape | None:
+def _checked(shape: LaunchShape | None, device: GpuDevice) -> LaunchShape | None:
     if shape is None:
         return None
     if shape.grid > device.grid:

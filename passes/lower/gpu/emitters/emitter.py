@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.errors import CompileError
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape
 from xyntra.passes.lower.gpu.stages.stage import Stage
@@ -34,7 +34,7 @@ class NoChoices:
 
 
 @dataclass(frozen=True)
-class Emitter(Generic[Subject]):
+class StageEmitter(Generic[Subject]):
     """Makes code for some subjects of a family.
 
     Attributes:
@@ -46,8 +46,8 @@ class Emitter(Generic[Subject]):
 
     name: str
     choices: type[Any]
-    plan: Callable[[Subject, Any, Device], Code]
-    candidates: Callable[[Subject, Device], Iterable[Any]]
+    plan: Callable[[Subject, Any, GpuDevice], Code]
+    candidates: Callable[[Subject, GpuDevice], Iterable[Any]]
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,10 @@ class Family(Generic[Subject]):
     """
 
     read: Callable[[Stage], Subject | None]
-    choose: Callable[[Subject, Device], Schedule]
-    emitters: tuple[Emitter[Subject], ...]
+    choose: Callable[[Subject, GpuDevice], Schedule]
+    emitters: tuple[StageEmitter[Subject], ...]
 
-    def code(self, subject: Subject, schedule: Schedule, device: Device) -> Code:
+    def code(self, subject: Subject, schedule: Schedule, device: GpuDevice) -> Code:
         """Return what makes the code of `subject` as `schedule` says.
 
         Raises:
@@ -86,12 +86,14 @@ class Family(Generic[Subject]):
             hint = self._legal_words(emitter, subject, device)
             raise CompileError("illegal-schedule", message, cause=cause, hint=hint) from reason
 
-    def legal(self, subject: Subject, device: Device) -> Iterator[Schedule]:
+    def legal(self, subject: Subject, device: GpuDevice) -> Iterator[Schedule]:
         """Yield the schedules that a tuner may try."""
         for emitter in self.emitters:
             yield from _legal(emitter, subject, device)
 
-    def _legal_words(self, emitter: Emitter[Subject], subject: Subject, device: Device) -> str:
+    def _legal_words(
+        self, emitter: StageEmitter[Subject], subject: Subject, device: GpuDevice
+    ) -> str:
         """Return some legal schedules, of the same emitter if it has any, for a message."""
         found = list(islice(_legal(emitter, subject, device), _SHOWN))
         if found:
@@ -100,7 +102,9 @@ class Family(Generic[Subject]):
         return f"another emitter: {', '.join(names)}"
 
 
-def _legal(emitter: Emitter[Subject], subject: Subject, device: Device) -> Iterator[Schedule]:
+def _legal(
+    emitter: StageEmitter[Subject], subject: Subject, device: GpuDevice
+) -> Iterator[Schedule]:
     for choices in emitter.candidates(subject, device):
         try:
             emitter.plan(subject, choices, device)
@@ -109,7 +113,7 @@ def _legal(emitter: Emitter[Subject], subject: Subject, device: Device) -> Itera
         yield Schedule.told(emitter.name, choices)
 
 
-def _read(schedule: Schedule, emitter: Emitter[Any]) -> Any:
+def _read(schedule: Schedule, emitter: StageEmitter[Any]) -> Any:
     try:
         return schedule.read(emitter.choices)
     except CompileError as error:
@@ -138,13 +142,13 @@ def unless(refusal: str | None) -> None:
         raise Impossible(refusal)
 
 
-def block_sizes(device: Device) -> list[int]:
+def block_sizes(device: GpuDevice) -> list[int]:
     """Return how many threads a block may have: powers of two, from those of a warp on."""
     sizes = [device.subgroup << bit for bit in range(device.block_threads.bit_length())]
     return [each for each in sizes if each <= device.block_threads]
 
 
-def check_threads(threads: int, device: Device) -> None:
+def check_threads(threads: int, device: GpuDevice) -> None:
     """Refuse blocks of another size than `block_sizes`.
 
     Raises:
@@ -154,6 +158,6 @@ def check_threads(threads: int, device: Device) -> None:
         raise Impossible(f"has blocks of {block_sizes(device)} threads, not {threads}")
 
 
-def no_choices(_subject: object, _device: Device) -> Iterable[NoChoices]:
+def no_choices(_subject: object, _device: GpuDevice) -> Iterable[NoChoices]:
     """Return the candidates of an emitter that leaves nothing to be chosen."""
     return (NoChoices(),)

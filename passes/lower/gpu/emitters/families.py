@@ -12,7 +12,7 @@ from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.ops.stage import schedule_of
 from xyntra.errors import CompileError
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.emitters.emitter import Code, Family
 from xyntra.passes.lower.gpu.stages.stage import Stage
 
@@ -21,13 +21,13 @@ Families = Sequence[Family[Any]]
 _HINT = "the pass choose-schedules decides it"
 
 
-def families_of(device: Device) -> Families:
+def families_of(device: GpuDevice) -> Families:
     """Return the families of the target that a device belongs to."""
     found: Families = table_of(device).FAMILIES
     return found
 
 
-def table_of(device: Device) -> Any:
+def table_of(device: GpuDevice) -> Any:
     """Return the module that says what the target of a device has: `FAMILIES`, and `LAUNCHING`.
 
     The latter is a `Launching`, where the target does more with launches than any GPU needs.
@@ -35,7 +35,7 @@ def table_of(device: Device) -> Any:
     return import_module(f"xyntra.passes.lower.{device.target}.emitters.table")
 
 
-def choose_schedule(stage: Stage, families: Families, device: Device) -> Schedule:
+def choose_schedule(stage: Stage, families: Families, device: GpuDevice) -> Schedule:
     """Return the schedule of a stage: its own, if it has one that is legal, or the best known.
 
     Raises:
@@ -50,7 +50,7 @@ def choose_schedule(stage: Stage, families: Families, device: Device) -> Schedul
     return own
 
 
-def code_of(stage: Stage, families: Families, device: Device) -> Code:
+def code_of(stage: Stage, families: Families, device: GpuDevice) -> Code:
     """Return what makes the code of a stage as its schedule says.
 
     Raises:
@@ -64,7 +64,7 @@ def code_of(stage: Stage, families: Families, device: Device) -> Code:
         return family.code(subject, schedule, device)
 
 
-def legal_schedules(stage: Stage, families: Families, device: Device) -> Iterator[Schedule]:
+def legal_schedules(stage: Stage, families: Families, device: GpuDevice) -> Iterator[Schedule]:
     """Yield every schedule of a stage that a tuner may try, the chosen one among them."""
     family, subject = _family(stage, families)
     yield from family.legal(subject, device)

@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 
 from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.elementwise.general import emit_general, is_general, neighbours_of
 from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape
 from xyntra.passes.lower.gpu.emitters.emitter import (
     Code,
-    Emitter,
     Family,
     Impossible,
     NoChoices,
+    StageEmitter,
     block_sizes,
     check_threads,
     no_choices,
@@ -45,7 +45,7 @@ def _read(stage: Stage) -> ir.Operation | None:
     return stage.operations[-1] if len(stage.operations) == 1 else None
 
 
-def _choose(op: ir.Operation, device: Device) -> Schedule:
+def _choose(op: ir.Operation, device: GpuDevice) -> Schedule:
     if _is_empty(op):
         return Schedule("nothing")
     if is_general(op):
@@ -64,13 +64,13 @@ def _is_empty(op: ir.Operation) -> bool:
     return op.name == "linalg.generic" and 0 in loop_extents(op)
 
 
-def _plan_nothing(op: ir.Operation, _: NoChoices, device: Device) -> Code:
+def _plan_nothing(op: ir.Operation, _: NoChoices, device: GpuDevice) -> Code:
     if not _is_empty(op):
         raise Impossible("is for loops without iterations")
     return lambda _: None
 
 
-def _plan_outputs(op: ir.Operation, choices: OutputChoices, device: Device) -> Code:
+def _plan_outputs(op: ir.Operation, choices: OutputChoices, device: GpuDevice) -> Code:
     if not is_general(op) or _is_empty(op):
         raise Impossible("computes loops around scalar code")
     most = neighbours_of(op)
@@ -79,12 +79,12 @@ def _plan_outputs(op: ir.Operation, choices: OutputChoices, device: Device) -> C
     return lambda _: emit_general(op, choices.own)
 
 
-def _output_candidates(op: ir.Operation, device: Device) -> Iterable[OutputChoices]:
+def _output_candidates(op: ir.Operation, device: GpuDevice) -> Iterable[OutputChoices]:
     most = neighbours_of(op) if is_general(op) and not _is_empty(op) else 1
     return [OutputChoices(own) for own in (1, 2, 4, 8, 16) if most % own == 0]
 
 
-def _plan_scan(op: ir.Operation, choices: BlockChoices, device: Device) -> Code:
+def _plan_scan(op: ir.Operation, choices: BlockChoices, device: GpuDevice) -> Code:
     found = plan_scan(op, device) if op.name == "scf.for" else None
     if found is None:
         raise Impossible("computes running values along rows that are long enough")
@@ -93,7 +93,7 @@ def _plan_scan(op: ir.Operation, choices: BlockChoices, device: Device) -> Code:
     return lambda shared: emit_scan(sized, shared)
 
 
-def _plan_loops(op: ir.Operation, choices: BlockChoices, device: Device) -> Code:
+def _plan_loops(op: ir.Operation, choices: BlockChoices, device: GpuDevice) -> Code:
     found = plan_loops(op, device) if op.name == "scf.for" else None
     if found is None:
         raise Impossible("needs a loop whose iterations may run at once")
@@ -104,11 +104,11 @@ def _plan_loops(op: ir.Operation, choices: BlockChoices, device: Device) -> Code
     return lambda _: emit_loops(sized)
 
 
-def _block_candidates(_op: ir.Operation, device: Device) -> Iterable[BlockChoices]:
+def _block_candidates(_op: ir.Operation, device: GpuDevice) -> Iterable[BlockChoices]:
     return map(BlockChoices, block_sizes(device))
 
 
-def _plan_single(op: ir.Operation, _: NoChoices, device: Device) -> Code:
+def _plan_single(op: ir.Operation, _: NoChoices, device: GpuDevice) -> Code:
     if op.name == "linalg.generic":
         raise Impossible("leaves loops as they are, and these must be written first")
     return lambda _: LaunchShape(1, 1)
@@ -118,10 +118,10 @@ LOOPS = Family(
     _read,
     _choose,
     (
-        Emitter("nothing", NoChoices, _plan_nothing, no_choices),
-        Emitter("outputs", OutputChoices, _plan_outputs, _output_candidates),
-        Emitter("scan", BlockChoices, _plan_scan, _block_candidates),
-        Emitter("loops", BlockChoices, _plan_loops, _block_candidates),
-        Emitter("single-thread", NoChoices, _plan_single, no_choices),
+        StageEmitter("nothing", NoChoices, _plan_nothing, no_choices),
+        StageEmitter("outputs", OutputChoices, _plan_outputs, _output_candidates),
+        StageEmitter("scan", BlockChoices, _plan_scan, _block_candidates),
+        StageEmitter("loops", BlockChoices, _plan_loops, _block_candidates),
+        StageEmitter("single-thread", NoChoices, _plan_single, no_choices),
     ),
 )

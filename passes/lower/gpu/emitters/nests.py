@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.elementwise.pointwise import (
     PointwiseTile,
     emit_pointwise,
@@ -29,9 +29,9 @@ from xyntra.passes.lower.gpu.elementwise.transposed_tiles import (
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.emitters.emitter import (
     Code,
-    Emitter,
     Family,
     Impossible,
+    StageEmitter,
     block_sizes,
     check_threads,
     unless,
@@ -91,13 +91,13 @@ class RegisterRowChoices:
     Attributes:
         threads: of a block that share a row.
         cluster: blocks that share a row.
-        parked: vectors of a thread that wait in shared memory.
+        staged: vectors of a thread that wait in shared memory.
         beside: rows that neighbouring threads take.
     """
 
     threads: int = 32
     cluster: int = 1
-    parked: int = 0
+    staged: int = 0
     beside: int = 0
 
 
@@ -109,7 +109,7 @@ class ThreadChoices:
 
 
 @dataclass(frozen=True)
-class TransposedChoices:
+class TransposedTileChoices:
     """How many elements a side tiles in shared memory have."""
 
     tile: int = 64
@@ -121,7 +121,7 @@ def _read(stage: Stage) -> Nests | None:
     return Nests(tuple(map(linear_nest, stage.operations)), stage.operations)
 
 
-def _choose(subject: Nests, device: Device) -> Schedule:
+def _choose(subject: Nests, device: GpuDevice) -> Schedule:
     group = column_group(subject.nests)
     if group is not None:
         strips = column_strips(group, device)
@@ -138,11 +138,11 @@ def _choose(subject: Nests, device: Device) -> Schedule:
         return Schedule.told("reduction", ThreadChoices(reduction_threads(nest, device)))
     across = transposed_of(nest, device)
     if across is not None:
-        return Schedule.told("transposed", TransposedChoices(across.size))
+        return Schedule.told("transposed", TransposedTileChoices(across.size))
     return Schedule.told("pointwise", pointwise_tile(nest))
 
 
-def _plan_columns(subject: Nests, choices: ColumnChoices, device: Device) -> Code:
+def _plan_columns(subject: Nests, choices: ColumnChoices, device: GpuDevice) -> Code:
     group = column_group(subject.nests)
     if group is None:
         raise Impossible("cannot compute what does not reduce along columns")
@@ -151,23 +151,23 @@ def _plan_columns(subject: Nests, choices: ColumnChoices, device: Device) -> Cod
     return lambda shared: emit_columns(group, subject.generics, strips, shared)
 
 
-def _register_rows(subject: Nests, device: Device) -> Iterator[RegisterRows]:
+def _register_rows(subject: Nests, device: GpuDevice) -> Iterator[RegisterRows]:
     return register_rows(subject.nests, subject.generics, device)
 
 
 def _of_rows(found: RegisterRows) -> RegisterRowChoices:
     plan = found.plan
-    return RegisterRowChoices(plan.threads, plan.cluster, plan.parked, plan.beside)
+    return RegisterRowChoices(plan.threads, plan.cluster, plan.staged, plan.beside)
 
 
-def _plan_rows(subject: Nests, choices: ThreadChoices, device: Device) -> Code:
+def _plan_rows(subject: Nests, choices: ThreadChoices, device: GpuDevice) -> Code:
     if subject.only is not None or not row_threads(subject.nests, device):
         raise Impossible("computes several nests that share rows, and these do not")
     check_threads(choices.threads, device)
     return lambda shared: emit_rows(subject.nests, subject.generics, choices.threads, shared)
 
 
-def _plan_reduction(subject: Nests, choices: ThreadChoices, device: Device) -> Code:
+def _plan_reduction(subject: Nests, choices: ThreadChoices, device: GpuDevice) -> Code:
     nest = subject.only
     if nest is None or not nest.reductions:
         raise Impossible("computes one nest that reduces")
@@ -178,7 +178,7 @@ def _plan_reduction(subject: Nests, choices: ThreadChoices, device: Device) -> C
     return lambda shared: emit_reduction(nest, choices.threads, shared)
 
 
-def _plan_transposed(subject: Nests, choices: TransposedChoices, device: Device) -> Code:
+def _plan_transposed(subject: Nests, choices: TransposedTileChoices, device: GpuDevice) -> Code:
     nest = subject.only
     found = None if nest is None or nest.reductions else transposed_of(nest, device)
     if found is None:
@@ -188,7 +188,7 @@ def _plan_transposed(subject: Nests, choices: TransposedChoices, device: Device)
     return lambda shared: emit_transposed(sized, shared)
 
 
-def _plan_pointwise(subject: Nests, choices: PointwiseTile, device: Device) -> Code:
+def _plan_pointwise(subject: Nests, choices: PointwiseTile, device: GpuDevice) -> Code:
     nest = subject.only
     if nest is None or nest.reductions:
         raise Impossible("computes one nest that does not reduce")
@@ -196,39 +196,39 @@ def _plan_pointwise(subject: Nests, choices: PointwiseTile, device: Device) -> C
     return lambda _: emit_pointwise(nest, choices)
 
 
-def _plan_side_by_side(subject: Nests, choices: SideBySideTiles, device: Device) -> Code:
+def _plan_side_by_side(subject: Nests, choices: SideBySideTiles, device: GpuDevice) -> Code:
     unless(side_by_side_refusal(subject.nests, choices, device))
     return lambda _: emit_side_by_side(subject.nests, choices)
 
 
-def _column_candidates(subject: Nests, device: Device) -> Iterable[ColumnChoices]:
+def _column_candidates(subject: Nests, device: GpuDevice) -> Iterable[ColumnChoices]:
     return (ColumnChoices(lanes, 1 << bit) for lanes in _LANES for bit in range(6))
 
 
-def _register_row_candidates(subject: Nests, device: Device) -> Iterable[RegisterRowChoices]:
+def _register_row_candidates(subject: Nests, device: GpuDevice) -> Iterable[RegisterRowChoices]:
     return map(_of_rows, _register_rows(subject, device))
 
 
-def _block_candidates(subject: Nests, device: Device) -> Iterable[ThreadChoices]:
+def _block_candidates(subject: Nests, device: GpuDevice) -> Iterable[ThreadChoices]:
     return map(ThreadChoices, block_sizes(device))
 
 
-def _reduction_candidates(subject: Nests, device: Device) -> Iterable[ThreadChoices]:
+def _reduction_candidates(subject: Nests, device: GpuDevice) -> Iterable[ThreadChoices]:
     return map(ThreadChoices, (1, *block_sizes(device)))
 
 
-def _transposed_candidates(subject: Nests, device: Device) -> Iterable[TransposedChoices]:
-    return map(TransposedChoices, (32, 64))
+def _transposed_candidates(subject: Nests, device: GpuDevice) -> Iterable[TransposedTileChoices]:
+    return map(TransposedTileChoices, (32, 64))
 
 
-def _pointwise_candidates(subject: Nests, device: Device) -> Iterator[PointwiseTile]:
+def _pointwise_candidates(subject: Nests, device: GpuDevice) -> Iterator[PointwiseTile]:
     if subject.only is not None and not subject.only.reductions:
         yield pointwise_tile(subject.only)
         for threads in block_sizes(device):
             yield from (PointwiseTile(threads, v, 1, s) for v in _LANES for s in _STEPS)
 
 
-def _side_by_side_candidates(subject: Nests, device: Device) -> Iterator[SideBySideTiles]:
+def _side_by_side_candidates(subject: Nests, device: GpuDevice) -> Iterator[SideBySideTiles]:
     nests = subject.nests
     if len(nests) < 2 or any(nest.reductions for nest in nests):
         return
@@ -240,17 +240,17 @@ def _side_by_side_candidates(subject: Nests, device: Device) -> Iterator[SideByS
         yield replace(found, threads=threads)
 
 
-def _emitter_of_register_rows(extras: RowExtras | None) -> Emitter[Nests]:
+def _emitter_of_register_rows(extras: RowExtras | None) -> StageEmitter[Nests]:
     """Return the emitter of rows in registers, with what a target has for long ones."""
 
-    def plan(subject: Nests, choices: RegisterRowChoices, device: Device) -> Code:
+    def plan(subject: Nests, choices: RegisterRowChoices, device: GpuDevice) -> Code:
         known = {_of_rows(each): each for each in _register_rows(subject, device)}
         if choices not in known:
             raise Impossible("cannot hold these rows in registers so")
         found = known[choices]
         return lambda shared: emit_register_rows(found, subject.generics, shared, extras)
 
-    return Emitter("register-rows", RegisterRowChoices, plan, _register_row_candidates)
+    return StageEmitter("register-rows", RegisterRowChoices, plan, _register_row_candidates)
 
 
 def nests_family(extras: RowExtras | None = None) -> Family[Nests]:
@@ -259,12 +259,16 @@ def nests_family(extras: RowExtras | None = None) -> Family[Nests]:
         _read,
         _choose,
         (
-            Emitter("columns", ColumnChoices, _plan_columns, _column_candidates),
+            StageEmitter("columns", ColumnChoices, _plan_columns, _column_candidates),
             _emitter_of_register_rows(extras),
-            Emitter("rows", ThreadChoices, _plan_rows, _block_candidates),
-            Emitter("side-by-side", SideBySideTiles, _plan_side_by_side, _side_by_side_candidates),
-            Emitter("reduction", ThreadChoices, _plan_reduction, _reduction_candidates),
-            Emitter("transposed", TransposedChoices, _plan_transposed, _transposed_candidates),
-            Emitter("pointwise", PointwiseTile, _plan_pointwise, _pointwise_candidates),
+            StageEmitter("rows", ThreadChoices, _plan_rows, _block_candidates),
+            StageEmitter(
+                "side-by-side", SideBySideTiles, _plan_side_by_side, _side_by_side_candidates
+            ),
+            StageEmitter("reduction", ThreadChoices, _plan_reduction, _reduction_candidates),
+            StageEmitter(
+                "transposed", TransposedTileChoices, _plan_transposed, _transposed_candidates
+            ),
+            StageEmitter("pointwise", PointwiseTile, _plan_pointwise, _pointwise_candidates),
         ),
     )

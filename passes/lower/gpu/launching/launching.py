@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape
 from xyntra.passes.lower.gpu.stages.stage import Stage
 
@@ -15,7 +15,7 @@ class Launching:
     """Nothing; a target overrides what it needs."""
 
     def decided(
-        self, emitted: Sequence[tuple[Stage, LaunchShape | None]], device: Device
+        self, emitted: Sequence[tuple[Stage, LaunchShape | None]], device: GpuDevice
     ) -> list[LaunchShape | None]:
         """Return the launches of stages that hold their code, in which more may be put."""
         return [shape for _, shape in emitted]

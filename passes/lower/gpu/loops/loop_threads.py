@@ -18,7 +18,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.kernel_function import operations_named
 from xyntra.passes.analysis.loop_bounds import constant_trips, number_of
 from xyntra.passes.analysis.walking import nested_operations
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.emit.thread_grid import (
     LaunchShape,
     as_index,
@@ -75,7 +75,7 @@ class SharedLoops:
     by_blocks: bool = False
 
 
-def plan_loops(loop: ir.Operation, device: Device) -> SharedLoops | None:
+def plan_loops(loop: ir.Operation, device: GpuDevice) -> SharedLoops | None:
     """Return how threads share the iterations of `loop`; None where no loop may be shared.
 
     Args:

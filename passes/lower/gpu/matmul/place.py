@@ -10,7 +10,7 @@ from xyntra.passes.lower.loops.loop_builder import Position
 
 
 @dataclass(frozen=True)
-class Place:
+class TilePosition:
     """Where a tile lies.
 
     Attributes:

@@ -21,11 +21,11 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
     strided_loop,
     when,
 )
-from xyntra.passes.lower.gpu.matmul.place import Place
+from xyntra.passes.lower.gpu.matmul.place import TilePosition
 from xyntra.passes.lower.gpu.matmul.roles import Roles, extents, size
 from xyntra.passes.lower.gpu.matmul.tile_shape import VECTOR, TileShape
 from xyntra.passes.lower.kernels.epilogue import Epilogue
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.loop_builder import Position, load, offset, store
 
 
@@ -34,7 +34,7 @@ class Result:
     """Where the elements of a contraction go.
 
     Values pass through shared memory, one row of every thread at a time: neighbouring threads then
-    write neighbouring elements, and the code of the epilogue is there once a row of a thread. What
+    write contiguous elements, and the code of the epilogue is there once a row of a thread. What
     several teams have computed meets there, always in the same order.
 
     Attributes:
@@ -60,7 +60,7 @@ class Result:
         """Return how many elements `buffer` has."""
         return shape.thread_grid[0] * shape.columns * shape.teams
 
-    def write(self, tile: Place, values: Sequence[Sequence[ir.Value]]) -> None:
+    def write(self, tile: TilePosition, values: Sequence[Sequence[ir.Value]]) -> None:
         """Store what the threads have computed, where it is inside of the output.
 
         Args:
@@ -87,7 +87,7 @@ class Result:
             target = as_index(arith.addi(own, i32(place)))
             ir.Operation.create("memref.store", operands=[value, self.buffer, target])
 
-    def _write_row(self, tile: Place, first: ir.Value) -> None:
+    def _write_row(self, tile: TilePosition, first: ir.Value) -> None:
         """Write the exchanged rows, which lie apart by as many as a thread takes at once."""
         columns = i32(self.shape.columns)
 
@@ -121,7 +121,7 @@ class Result:
 
 
 def store_element(
-    value: ir.Value, output: Access, epilogue: Epilogue | None, position: Position
+    value: ir.Value, output: BufferOperand, epilogue: Epilogue | None, position: Position
 ) -> None:
     """Store one element of a contraction, after what follows.
 
@@ -142,7 +142,7 @@ def store_element(
         store(result, target, offset(target, position))
 
 
-def _operand(access: Access | None, value: ir.Value, position: Position) -> ir.Value:
+def _operand(access: BufferOperand | None, value: ir.Value, position: Position) -> ir.Value:
     if access is None:
         return value
     return access.value if access.is_scalar else load(access, offset(access, position))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def outputs(roles: Roles) -> tuple[tuple[int, ...], ...]:
     return roles.rows, roles.columns, roles.batch
 
 
-def _moves(nest: LinearNest, access: Access) -> bool:
+def _moves(nest: LinearNest, access: BufferOperand) -> bool:
     return not access.is_scalar and any(access.strides[number] for number in nest.reductions)
 
 

@@ -15,7 +15,7 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.emit.scalar_body import emit_on_scalars
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
@@ -29,7 +29,7 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
     rolled_loop,
     thread_number,
 )
-from xyntra.passes.lower.gpu.matmul.place import Place
+from xyntra.passes.lower.gpu.matmul.place import TilePosition
 from xyntra.passes.lower.gpu.matmul.result import Result
 from xyntra.passes.lower.gpu.matmul.roles import Roles, extents, size
 from xyntra.passes.lower.gpu.matmul.staging import Staging
@@ -68,21 +68,21 @@ def emit_simt(
     """
     sizes = _sizes(nest, roles)
     tile = _Tile.placed(nest, roles, shape, shared)
-    sums = tile.sums(initial)
+    accumulators = tile.accumulators(initial)
     buffer = shared.allocate(Result.elements(shape), initial.type)
-    corner = Place(tile.position, tile.first_row, tile.first_column)
-    Result(nest, roles, epilogue, shape, tile.team, tile.thread, buffer).write(corner, sums)
+    corner = TilePosition(tile.position, tile.first_row, tile.first_column)
+    Result(nest, roles, epilogue, shape, tile.team, tile.thread, buffer).write(corner, accumulators)
     return LaunchShape(shape.blocks(*sizes), shape.block)
 
 
-def simt_shape(nest: LinearNest, roles: Roles, initial: ir.Value, device: Device) -> TileShape:
+def simt_shape(nest: LinearNest, roles: Roles, initial: ir.Value, device: GpuDevice) -> TileShape:
     """Return the shape of tiles that suits a contraction."""
     shape = choose_shape(device, *_sizes(nest, roles))
     return _in_teams(nest, roles, initial, shape, device)[-1]
 
 
 def simt_shapes(
-    nest: LinearNest, roles: Roles, initial: ir.Value, device: Device
+    nest: LinearNest, roles: Roles, initial: ir.Value, device: GpuDevice
 ) -> list[TileShape]:
     """Return every shape of tiles that can compute a contraction."""
     found = [_in_teams(nest, roles, initial, shape, device) for shape in SHAPES]
@@ -94,7 +94,7 @@ def _sizes(nest: LinearNest, roles: Roles) -> list[int]:
 
 
 def _in_teams(
-    nest: LinearNest, roles: Roles, initial: ir.Value, shape: TileShape, device: Device
+    nest: LinearNest, roles: Roles, initial: ir.Value, shape: TileShape, device: GpuDevice
 ) -> list[TileShape]:
     """Return a shape with one team, and with as many as there is room for."""
     if Combiner.of(nest) is None:
@@ -153,7 +153,7 @@ class _Tile:
             arith.muli(arith.remui(thread, threads), i32(VECTOR)),
         )
 
-    def sums(self, initial: ir.Value) -> list[list[ir.Value]]:
+    def accumulators(self, initial: ir.Value) -> list[list[ir.Value]]:
         """Emit the reduction and return the thread's results by row and column."""
         limit, depth = size(self.nest, self.roles.reductions), self.shape.depth
         starts = [
@@ -181,7 +181,7 @@ class _Tile:
         return [carried[start : start + width] for start in range(0, own, width)]
 
     def _start(self, initial: ir.Value) -> ir.Value:
-        """Return what the sums of the thread's team start from: only the first has `initial`."""
+        """Return what the team's accumulators start from: only the first team has `initial`."""
         combiner = Combiner.of(self.nest)
         if self.shape.teams == 1 or combiner is None:
             return initial
@@ -200,9 +200,9 @@ class _Tile:
         self.right.keep(loaded[self.left.count :])
         barrier()
 
-    def _multiply(self, sums: Sequence[ir.Value]) -> list[ir.Value]:
+    def _multiply(self, accumulators: Sequence[ir.Value]) -> list[ir.Value]:
         # Unrolled further, the reads of all steps come first and fill the registers.
-        loop = rolled_loop(self.shape.depth, _UNROLLED, sums)
+        loop = rolled_loop(self.shape.depth, _UNROLLED, accumulators)
         with ir.InsertionPoint(loop.body):
             inside: Sequence[ir.Value] = list(loop.inner_iter_args)
             for step in range(_UNROLLED):
@@ -210,16 +210,16 @@ class _Tile:
             scf.YieldOp(inside)
         return list(loop.results)
 
-    def _last(self, sums: Sequence[ir.Value], count: int) -> list[ir.Value]:
+    def _last(self, accumulators: Sequence[ir.Value], count: int) -> list[ir.Value]:
         if count == self.shape.depth:
-            return self._multiply(sums)
-        loop = scf.ForOp(i32(0), i32(count), i32(1), list(sums))
+            return self._multiply(accumulators)
+        loop = scf.ForOp(i32(0), i32(count), i32(1), list(accumulators))
         with ir.InsertionPoint(loop.body):
             scf.YieldOp(self._step(loop.induction_variable, list(loop.inner_iter_args)))
         return list(loop.results)
 
-    def _step(self, step: ir.Value, sums: Sequence[ir.Value]) -> list[ir.Value]:
-        """Combine the sums with one step of the reduction."""
+    def _step(self, step: ir.Value, accumulators: Sequence[ir.Value]) -> list[ir.Value]:
+        """Combine the accumulators with one step of the reduction."""
         lefts = [
             value
             for start in self.shape.offsets(columns=False)
@@ -233,7 +233,7 @@ class _Tile:
         pairs = [(left, right) for left in lefts for right in rights]
         return [
             self._combine(left, right, total)
-            for (left, right), total in zip(pairs, sums, strict=True)
+            for (left, right), total in zip(pairs, accumulators, strict=True)
         ]
 
     def _combine(self, left: ir.Value, right: ir.Value, total: ir.Value) -> ir.Value:

@@ -13,7 +13,7 @@ from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.gpu.emit.thread_grid import as_index, delinearize, i32
 from xyntra.passes.lower.gpu.matmul.roles import extents, size
 from xyntra.passes.lower.gpu.matmul.tile_shape import VECTOR
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.loop_builder import Position, load, offset, plus
 from xyntra.passes.lower.loops.memrefs import view_offset
 
@@ -41,7 +41,7 @@ class Staging:
     """
 
     nest: LinearNest
-    access: Access
+    access: BufferOperand
     loops: tuple[int, ...]
     reductions: tuple[int, ...]
     width: int
@@ -178,9 +178,9 @@ def _divided(thread: ir.Value, ahead: int, inner: int) -> tuple[ir.Value, ir.Val
     return arith.remui(flat, size), arith.divui(flat, size)
 
 
-def _moved(access: Access, position: Position) -> ir.Value:
+def _moved(access: BufferOperand, position: Position) -> ir.Value:
     """Return how far `position` moves `access` from its first element."""
-    return offset(Access(access.value, 0, access.strides), position)
+    return offset(BufferOperand(access.value, 0, access.strides), position)
 
 
 def _lane(vector: ir.Value, number: int) -> ir.Value:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import GpuDevice
 
 # Blocks of each multiprocessor: 120 and 200 of an H100.
 _ENOUGH_BLOCKS, _MANY_BLOCKS = Fraction(10, 11), Fraction(50, 33)
@@ -74,7 +74,7 @@ SHAPES = (_LARGE, _MIDDLE, _SMALL)
 """Every shape that is chosen from, in one team."""
 
 
-def choose_shape(device: Device, rows: int, columns: int, batch: int) -> TileShape:
+def choose_shape(device: GpuDevice, rows: int, columns: int, batch: int) -> TileShape:
     """Return the largest tile of which there are enough to occupy the device.
 
     Of seventeen shapes these three were within 5 % of the fastest on ten products from
@@ -87,7 +87,9 @@ def choose_shape(device: Device, rows: int, columns: int, batch: int) -> TileSha
     return _SMALL
 
 
-def with_teams(shape: TileShape, blocks: int, steps: int, nbytes: int, device: Device) -> TileShape:
+def with_teams(
+    shape: TileShape, blocks: int, steps: int, nbytes: int, device: GpuDevice
+) -> TileShape:
     """Return `shape` with as many teams as the device has room for where blocks are few.
 
     Args:

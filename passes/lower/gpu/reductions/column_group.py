@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""A reduction whose outputs are neighbours in memory, with what is done to single outputs."""
+"""A reduction whose outputs are contiguous in memory, with what is done to single outputs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from math import prod
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.kernels.row_group import aligned
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest, collapsed, reordered
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest, collapsed, reordered
 from xyntra.passes.lower.loops.memrefs import root
 from xyntra.passes.lower.loops.vector_body import is_vectorizable, takes_indices
 
@@ -126,7 +126,7 @@ def _is_legal(nests: Sequence[LinearNest], place: int, outputs: int) -> bool:
     return all(_are_apart(found.pop(), nests[place]) for found in touched.values())
 
 
-def _where(access: Access, outputs: int) -> _Where:
+def _where(access: BufferOperand, outputs: int) -> _Where:
     return access.start, access.strides[:outputs]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Reductions whose outputs are neighbours in memory: threads side by side take columns.
+"""Reductions whose outputs are contiguous in memory: threads side by side take columns.
 
 A block covers a strip of columns. Threads above one another take every so-many-th element of the
 reduction, several on their way together; what they have meets in shared memory, in a fixed order.
@@ -17,7 +17,7 @@ from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.emit.scalar_body import emit_on_scalars
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 from xyntra.passes.lower.gpu.emit.thread_grid import (
@@ -33,7 +33,7 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
 from xyntra.passes.lower.gpu.emit.vectors import lanes_in_memory, vector_of
 from xyntra.passes.lower.gpu.reductions.column_group import ColumnGroup
 from xyntra.passes.lower.loops.index_vectors import index_vectors
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.loop_builder import Position, index, load, offset, store
 from xyntra.passes.lower.loops.memrefs import is_private, root
 from xyntra.passes.lower.loops.vector_body import broadcast, lane_of, side_by_side
@@ -104,7 +104,7 @@ def emit_columns(
     return LaunchShape(-(-strips.vectors // strips.beside), _THREADS)
 
 
-def column_strips(group: ColumnGroup, device: Device) -> Strips:
+def column_strips(group: ColumnGroup, device: GpuDevice) -> Strips:
     """Return how threads should share the columns of `group`."""
     lanes, length = _most_lanes(group), prod(extent for _, extent in group.rows)
     outputs = prod(extent for _, extent in group.columns)
@@ -247,14 +247,14 @@ class _Output:
         for access, result in zip(nest.outputs, results, strict=True):
             self._keep(access, result)
 
-    def _value(self, access: Access) -> ir.Value:
+    def _value(self, access: BufferOperand) -> ir.Value:
         if access.is_scalar:
             return access.value
         if root(access.value) in self._known:
             return self._known[root(access.value)]
         return load(access, offset(access, self._position))
 
-    def _keep(self, access: Access, value: ir.Value) -> None:
+    def _keep(self, access: BufferOperand, value: ir.Value) -> None:
         self._known[root(access.value)] = value
         if not is_private(root(access.value), self._generics):
             store(value, access, offset(access, self._position))

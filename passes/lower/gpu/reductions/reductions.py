@@ -10,7 +10,7 @@ from math import prod
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.emit.block_reduce import block_reduce
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
@@ -42,7 +42,7 @@ _MIN_SHARED = 32  # shorter reductions do not occupy a warp
 _MANY_OUTPUTS = 1 << 16  # enough threads for a whole device
 
 
-def reduction_threads(nest: LinearNest, device: Device) -> int:
+def reduction_threads(nest: LinearNest, device: GpuDevice) -> int:
     """Return how many threads should compute an output of `nest` together: 1, or a block."""
     nest = collapsed(nest)
     order = coalesced_order(nest)
@@ -71,7 +71,7 @@ def emit_reduction(nest: LinearNest, threads: int, shared: SharedMemory) -> Laun
     return LaunchShape(outputs, threads)
 
 
-def block_threads(length: int, device: Device) -> int:
+def block_threads(length: int, device: GpuDevice) -> int:
     """Return how many threads take a row of `length` elements together."""
     threads, most = device.subgroup, min(_THREADS * 2, device.block_threads)
     while threads < most and threads * 8 <= length:

@@ -16,7 +16,7 @@ from functools import reduce
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.emit.block_reduce import block_reduce, column_reduce, warp_reduce
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.emit.scalar_body import emit_on_scalars
@@ -31,12 +31,12 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
     when,
 )
 from xyntra.passes.lower.gpu.rows.row_accesses import first_reads, is_recomputed
-from xyntra.passes.lower.gpu.rows.row_extras import BlockCluster, ParkedRows, RowExtras
+from xyntra.passes.lower.gpu.rows.row_extras import BlockCluster, RowExtras, StagedRows
 from xyntra.passes.lower.gpu.rows.row_order import in_single_rows
 from xyntra.passes.lower.gpu.rows.row_plan import RowPlan, row_plans
-from xyntra.passes.lower.gpu.rows.row_values import Row, RowValues
+from xyntra.passes.lower.gpu.rows.row_values import Row, ThreadRowValues
 from xyntra.passes.lower.gpu.rows.shifted_sums import ShiftedSum, shifted_sum
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.loop_builder import offset, store
 from xyntra.passes.lower.loops.memrefs import is_private, root
 from xyntra.passes.lower.loops.vector_body import broadcast, lane_of
@@ -58,7 +58,7 @@ class RegisterRows:
 
 
 def register_rows(
-    nests: Sequence[LinearNest], generics: Sequence[ir.Operation], device: Device
+    nests: Sequence[LinearNest], generics: Sequence[ir.Operation], device: GpuDevice
 ) -> Iterator[RegisterRows]:
     """Yield the ways in which threads hold the rows that `nests` share, the best first.
 
@@ -98,14 +98,14 @@ def emit_register_rows(
         row = arith.minui(row, last)
     with below(row, plan.rows, always=always):
         position = delinearize(row, list(enumerate(plan.outer)))
-        parking = extras.park(plan.threads, shared) if extras is not None and plan.parked else None
-        values = RowValues(plan, count, position, thread, parking, is_there)
-        rows = _Rows(plan, values, thread, generics, shared, parking, cluster)
+        staging = extras.stage(plan.threads, shared) if extras is not None and plan.staged else None
+        values = ThreadRowValues(plan, count, position, thread, staging, is_there)
+        rows = _Rows(plan, values, thread, generics, shared, staging, cluster)
         if plan.cluster > 1 and plan.sharing % shared.device.subgroup**2 == 0:
             rows.shifted = shifted_sum(nests, count, generics)
         rows.emit(nests, count)
     blocks = -(-plan.rows // plan.side_by_side) * plan.cluster
-    nbytes = parking.used if parking else 0
+    nbytes = staging.used if staging else 0
     threads = plan.side_by_side * plan.threads
     return LaunchShape(blocks, threads, shared=nbytes, cluster=plan.cluster)
 
@@ -144,22 +144,22 @@ class _Rows:
         thread: number of the thread among those of the row, an i32.
         generics: the operations that will be removed.
         shared: for reductions of a block.
-        parking: where rows wait, None where they are in registers.
+        staging: where rows wait, None where they are in registers.
         cluster: the blocks that share the row, None for a single one.
     """
 
     def __init__(
         self,
         plan: RowPlan,
-        values: RowValues,
+        values: ThreadRowValues,
         thread: ir.Value,
         generics: Sequence[ir.Operation],
         shared: SharedMemory,
-        parking: ParkedRows | None,
+        staging: StagedRows | None,
         cluster: BlockCluster | None,
     ) -> None:
         self._cluster = cluster
-        self._parking = parking
+        self._staging = staging
         self._plan = plan
         self._values = values
         self._thread = thread
@@ -175,8 +175,8 @@ class _Rows:
         # All loads come first, so that they are on their way together.
         for nest, access in first_reads(nests, count):
             self._values.load_ahead(nest, access)
-        if self._parking is not None:
-            self._parking.arrive()
+        if self._staging is not None:
+            self._staging.arrive()
         for nest in nests:
             if self.shifted is not None and nest is self.shifted.largest:
                 self._own_largest(self.shifted)
@@ -193,7 +193,7 @@ class _Rows:
     def _elements(self, nest: LinearNest) -> None:
         accesses = nest.accesses if nest.reads_outputs else nest.inputs
         operands = [self._values.operand(nest, each) for each in accesses]
-        if self._plan.parked and is_recomputed(nest, len(self._plan.outer), self._generics):
+        if self._plan.staged and is_recomputed(nest, len(self._plan.outer), self._generics):
             self._recompute(nest, operands)
             return
         rows: list[Row] = [[] for _ in nest.outputs]
@@ -245,8 +245,8 @@ class _Rows:
         own = warp_reduce(single, combiner, self._lanes)
         self._largest = present, own
         self._values.keep_scalar(nest, nest.outputs[0], shifted.bounded(own))
-        if self._parking is not None:
-            self._parking.forget()
+        if self._staging is not None:
+            self._staging.forget()
 
     def _shifted_total(self, shifted: ShiftedSum) -> None:
         """Find the largest element and the sum from those of all warps."""
@@ -296,7 +296,7 @@ class _Rows:
         for value, access in zip(results, nest.outputs, strict=True):
             self._keep(nest, access, value)
 
-    def _keep(self, nest: LinearNest, access: Access, value: ir.Value) -> None:
+    def _keep(self, nest: LinearNest, access: BufferOperand, value: ir.Value) -> None:
         """Remember what all elements of a row share; one thread writes it if others may read it."""
         self._values.keep_scalar(nest, access, value)
         if is_private(root(access.value), self._generics):

@@ -8,7 +8,7 @@ from math import prod
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.gpu.emit.vectors import item_bytes
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.memrefs import is_private, root
 
 _FEW_OPERATIONS = 24
@@ -16,20 +16,20 @@ _SECTOR = 32  # bytes of memory that are moved together
 _WASTE = 1 << 21  # bytes: moving less takes no longer than another launch
 
 
-def row_accesses(nest: LinearNest, count: int) -> Iterator[Access]:
+def row_accesses(nest: LinearNest, count: int) -> Iterator[BufferOperand]:
     """Yield the accesses to memory that move along a row, element by element."""
     for access in nest.accesses:
         if is_row(nest, access, count) and access.every == 1:
             yield access
 
 
-def stepped_accesses(nests: Sequence[LinearNest]) -> Iterator[Access]:
+def stepped_accesses(nests: Sequence[LinearNest]) -> Iterator[BufferOperand]:
     """Yield the accesses that move on once in several elements of a row."""
     for nest in nests:
         yield from (each for each in nest.accesses if each.every > 1)
 
 
-def first_reads(nests: Sequence[LinearNest], count: int) -> list[tuple[LinearNest, Access]]:
+def first_reads(nests: Sequence[LinearNest], count: int) -> list[tuple[LinearNest, BufferOperand]]:
     """Return where arrays that move along a row are read before one of `nests` has written them."""
     written: set[ir.Value] = set()
     found = []
@@ -42,7 +42,7 @@ def first_reads(nests: Sequence[LinearNest], count: int) -> list[tuple[LinearNes
     return found
 
 
-def is_row(nest: LinearNest, access: Access, count: int) -> bool:
+def is_row(nest: LinearNest, access: BufferOperand, count: int) -> bool:
     """Tell whether an access moves along a row."""
     return not access.is_scalar and len(nest.loops) > count and access.strides[count] != 0
 
@@ -57,12 +57,14 @@ def is_recomputed(nest: LinearNest, count: int, generics: Sequence[ir.Operation]
     return len(operations) <= _FEW_OPERATIONS and "memref.load" not in operations
 
 
-def is_common(access: Access, count: int) -> bool:
+def is_common(access: BufferOperand, count: int) -> bool:
     """Tell whether an access along a row touches the same elements in every row."""
     return count > 0 and not any(access.strides[:count])
 
 
-def place_of(nest: LinearNest, access: Access, count: int) -> tuple[int, tuple[int, ...], int]:
+def place_of(
+    nest: LinearNest, access: BufferOperand, count: int
+) -> tuple[int, tuple[int, ...], int]:
     """Return what tells apart the elements of one buffer that two accesses touch."""
     start = access.start
     along = access.strides[count] if is_row(nest, access, count) else 0
@@ -83,7 +85,7 @@ def wastes_sectors(nests: Sequence[LinearNest], count: int) -> bool:
     )
 
 
-def _wasted(nest: LinearNest, access: Access, count: int) -> int:
+def _wasted(nest: LinearNest, access: BufferOperand, count: int) -> int:
     """Return how many bytes are moved with those of an access that other rows ask for."""
     item = item_bytes(access) or 1
     steps = sorted(

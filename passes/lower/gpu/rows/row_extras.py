@@ -10,10 +10,10 @@ from typing import Protocol
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
-from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import BufferOperand
 
 
-class ParkedRows(Protocol):
+class StagedRows(Protocol):
     """Rows that wait in shared memory; every thread uses a part of its own."""
 
     @property
@@ -21,7 +21,7 @@ class ParkedRows(Protocol):
         """Bytes of the block."""
 
     def copy(
-        self, access: Access, lanes: int, places: Sequence[ir.Value]
+        self, access: BufferOperand, lanes: int, places: Sequence[ir.Value]
     ) -> Callable[[int], ir.Value]:
         """Begin to copy vectors of a thread; returns what gives them by number, once arrived."""
 
@@ -58,9 +58,9 @@ class RowExtras:
     """Makers of these for a launch.
 
     Attributes:
-        park: for a device with `Feature.ASYNC_COPIES`; takes the threads of a block.
+        stage: for a device with `Feature.ASYNC_COPIES`; takes the threads of a block.
         cluster: for a device with `Feature.CLUSTERS`.
     """
 
-    park: Callable[[int, SharedMemory], ParkedRows]
+    stage: Callable[[int, SharedMemory], StagedRows]
     cluster: Callable[[SharedMemory], BlockCluster]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.gpu.device import Device, Feature
+from xyntra.passes.lower.gpu.device import Feature, GpuDevice
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.emit.vectors import item_bytes
 from xyntra.passes.lower.gpu.rows.row_accesses import (
@@ -21,7 +21,7 @@ from xyntra.passes.lower.gpu.rows.row_accesses import (
     stepped_accesses,
 )
 from xyntra.passes.lower.gpu.rows.row_gathers import RowGathers, row_gathers
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.memrefs import is_private, root
 from xyntra.passes.lower.loops.vector_body import is_vectorizable, takes_indices
 
@@ -73,12 +73,12 @@ class RowPlan:
         cluster: blocks that share a row.
         item: bytes of the widest element in memory.
         ahead: whether arrays that all rows share are loaded before anything is computed, too.
-        parked: vectors of a thread that wait in shared memory, the first ones of each of its rows.
-        beside: rows that neighbouring threads take, where those are neighbours in memory; 0 where
+        staged: vectors of a thread that wait in shared memory, the first ones of each of its rows.
+        beside: rows that neighbouring threads take, where those are contiguous in memory; 0 where
             they are not.
     """
 
-    device: Device
+    device: GpuDevice
     outer: tuple[int, ...]
     length: int
     lanes: int
@@ -86,7 +86,7 @@ class RowPlan:
     cluster: int
     item: int
     ahead: bool = False
-    parked: int = 0
+    staged: int = 0
     beside: int = 0
 
     @property
@@ -139,7 +139,7 @@ class RowPlan:
 
 
 def row_plan(
-    nests: Sequence[LinearNest], count: int, generics: Sequence[ir.Operation], device: Device
+    nests: Sequence[LinearNest], count: int, generics: Sequence[ir.Operation], device: GpuDevice
 ) -> RowPlan | None:
     """Return how threads should share the rows of `nests`; None where rows must lie in memory.
 
@@ -149,7 +149,7 @@ def row_plan(
 
 
 def row_plans(
-    nests: Sequence[LinearNest], count: int, generics: Sequence[ir.Operation], device: Device
+    nests: Sequence[LinearNest], count: int, generics: Sequence[ir.Operation], device: GpuDevice
 ) -> Iterator[RowPlan]:
     """Yield every way in which threads may share the rows of `nests`, the best first.
 
@@ -280,17 +280,17 @@ def _parked_plans(
         if threads > plan.device.block_threads:
             continue
         found = replace(plan, threads=threads, cluster=cluster)
-        parked = min(found.steps, nbytes // (own * plan.lanes))
-        rest = (found.steps - parked) * plan.lanes
-        if rest * live + parked * plan.lanes * kept > registers * _REGISTER:
+        staged = min(found.steps, nbytes // (own * plan.lanes))
+        rest = (found.steps - staged) * plan.lanes
+        if rest * live + staged * plan.lanes * kept > registers * _REGISTER:
             continue
         if cluster > 1 and not plan.device.has(Feature.CLUSTERS):
             return
-        if threads * parked * plan.lanes * own + _WORDS > plan.device.block_shared_bytes:
+        if threads * staged * plan.lanes * own + _WORDS > plan.device.block_shared_bytes:
             continue
         enough = 1 if rest else _MANY_BLOCKS * plan.device.multiprocessors
         if enough <= plan.rows * cluster <= plan.device.grid:
-            yield replace(found, parked=parked)
+            yield replace(found, staged=staged)
 
 
 def _writes_rows(nests: Sequence[LinearNest], count: int, generics: Sequence[ir.Operation]) -> bool:
@@ -299,7 +299,9 @@ def _writes_rows(nests: Sequence[LinearNest], count: int, generics: Sequence[ir.
     return any(not is_private(root(each.value), generics) for _, each in written)
 
 
-def _are_read_again(reads: Sequence[Access], nests: Sequence[LinearNest], count: int) -> bool:
+def _are_read_again(
+    reads: Sequence[BufferOperand], nests: Sequence[LinearNest], count: int
+) -> bool:
     """Tell whether several of `nests` look at one of `reads`."""
     seen = [{root(each.value) for each in row_accesses(nest, count)} for nest in nests]
     return any(sum(root(each.value) in one for one in seen) > 1 for each in reads)
@@ -321,7 +323,7 @@ def _is_simple(nest: LinearNest, count: int, *, across: bool) -> bool:
     )
 
 
-def _walks(access: Access, count: int) -> bool:
+def _walks(access: BufferOperand, count: int) -> bool:
     return access.strides[count] in (0, 1) or access.every > 1
 
 
@@ -335,7 +337,7 @@ def _takes_vectors(nest: LinearNest, count: int, *, has_row: bool) -> bool:
 
 
 def _lanes(
-    accesses: Sequence[Access], gathers: Sequence[RowGathers], count: int, length: int
+    accesses: Sequence[BufferOperand], gathers: Sequence[RowGathers], count: int, length: int
 ) -> int:
     """Return how many neighbours one thread can load and store at once."""
     lanes = _VECTOR_BYTES // max(map(item_bytes, accesses), default=_VECTOR_BYTES)
@@ -348,7 +350,7 @@ def _lanes(
     return lanes
 
 
-def _fits(access: Access, count: int, lanes: int) -> bool:
+def _fits(access: BufferOperand, count: int, lanes: int) -> bool:
     first = access.start
     return all(place % lanes == 0 for place in (first, *access.strides[:count]))
 

@@ -14,11 +14,11 @@ from xyntra.passes.analysis.cloning import repeat
 from xyntra.passes.lower.gpu.emit.thread_grid import as_index, i32, when
 from xyntra.passes.lower.gpu.emit.vectors import load_vector, store_vector
 from xyntra.passes.lower.gpu.rows.row_accesses import is_common, is_row, place_of
-from xyntra.passes.lower.gpu.rows.row_extras import ParkedRows
+from xyntra.passes.lower.gpu.rows.row_extras import StagedRows
 from xyntra.passes.lower.gpu.rows.row_gathers import RowGathers, gathered_vector, row_gathers
 from xyntra.passes.lower.gpu.rows.row_plan import RowPlan
 from xyntra.passes.lower.loops.index_vectors import index_vectors
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.loop_builder import Position, index, load, offset
 from xyntra.passes.lower.loops.memrefs import root
 from xyntra.passes.lower.loops.vector_body import broadcast, side_by_side
@@ -28,7 +28,7 @@ Row = list[ir.Value]
 _Key = tuple[ir.Value, tuple[int, tuple[int, ...], int]]
 
 
-class RowValues:
+class ThreadRowValues:
     """The part of one thread in one row.
 
     Args:
@@ -36,7 +36,7 @@ class RowValues:
         count: loops over rows.
         position: the row.
         thread: number of the thread among those of the row, an i32.
-        parking: where rows wait, None where they are loaded into registers.
+        staging: where rows wait, None where they are loaded into registers.
         is_there: whether results are written; None where they always are.
     """
 
@@ -46,14 +46,14 @@ class RowValues:
         count: int,
         position: Position,
         thread: ir.Value,
-        parking: ParkedRows | None = None,
+        staging: StagedRows | None = None,
         is_there: ir.Value | None = None,
     ) -> None:
         self._plan = plan
         self._count = count
         self._position = position
         self._thread = thread
-        self._parking = parking
+        self._staging = staging
         self.is_there = is_there
         self._rows: dict[_Key, Callable[[int], ir.Value]] = {}
         self._scalars: dict[_Key, ir.Value] = {}
@@ -66,7 +66,7 @@ class RowValues:
         """The row."""
         return self._position
 
-    def operand(self, nest: LinearNest, access: Access) -> Callable[[int], ir.Value]:
+    def operand(self, nest: LinearNest, access: BufferOperand) -> Callable[[int], ir.Value]:
         """Return what gives the vector of a step."""
         lanes = self._plan.lanes
         if not is_row(nest, access, self._count):
@@ -80,7 +80,7 @@ class RowValues:
         self.load_ahead(nest, access)
         return self._rows[key]
 
-    def _stepped(self, access: Access, step: int) -> ir.Value:
+    def _stepped(self, access: BufferOperand, step: int) -> ir.Value:
         """Return a vector of elements of which several neighbours have one in common."""
         lanes = self._plan.lanes
         firsts = range(1 if access.every % lanes == 0 else lanes)
@@ -95,40 +95,40 @@ class RowValues:
         kind = ir.VectorType.get([lanes], access.element_type)
         return emit("vector.from_elements", found, kind)
 
-    def load_ahead(self, nest: LinearNest, access: Access) -> None:
+    def load_ahead(self, nest: LinearNest, access: BufferOperand) -> None:
         """Load a row, if it is not there and should be loaded before it is used."""
         key = self._key(nest, access)
         if key in self._rows or not self._is_ahead(access):
             return
-        if self._parking is None or is_common(access, self._count):
+        if self._staging is None or is_common(access, self._count):
             row = [self._loaded(access, step) for step in range(self._plan.steps)]
             self._rows[key] = row.__getitem__
         else:
-            self._rows[key] = self._park(access, self._parking)
+            self._rows[key] = self._stage(access, self._staging)
 
-    def _park(self, access: Access, parking: ParkedRows) -> Callable[[int], ir.Value]:
+    def _stage(self, access: BufferOperand, staging: StagedRows) -> Callable[[int], ir.Value]:
         """Send a row, or most of it, to shared memory; return what gives a step's vector."""
-        parked, lanes = self._plan.parked, self._plan.lanes
-        places = [offset(access, self._at(step)) for step in range(parked)]
-        vectors = parking.copy(access, lanes, places)
-        rest = [self._loaded(access, step) for step in range(parked, self._plan.steps)]
-        return lambda step: vectors(step) if step < parked else rest[step - parked]
+        staged, lanes = self._plan.staged, self._plan.lanes
+        places = [offset(access, self._at(step)) for step in range(staged)]
+        vectors = staging.copy(access, lanes, places)
+        rest = [self._loaded(access, step) for step in range(staged, self._plan.steps)]
+        return lambda step: vectors(step) if step < staged else rest[step - staged]
 
-    def _is_ahead(self, access: Access) -> bool:
+    def _is_ahead(self, access: BufferOperand) -> bool:
         # What all rows share comes from a cache, and may wait for registers.
         return self._plan.ahead or not is_common(access, self._count)
 
-    def keep_row(self, nest: LinearNest, access: Access, row: Row) -> None:
+    def keep_row(self, nest: LinearNest, access: BufferOperand, row: Row) -> None:
         """Remember what `nest` has written."""
         self._rows[self._key(nest, access)] = row.__getitem__
 
     def keep_rule(
-        self, nest: LinearNest, access: Access, vector: Callable[[int], ir.Value]
+        self, nest: LinearNest, access: BufferOperand, vector: Callable[[int], ir.Value]
     ) -> None:
         """Remember how what `nest` computes is computed anew, for every step."""
         self._rows[self._key(nest, access)] = vector
 
-    def scalar(self, nest: LinearNest, access: Access) -> ir.Value:
+    def scalar(self, nest: LinearNest, access: BufferOperand) -> ir.Value:
         """Return what all elements of a row share."""
         if access.is_scalar:
             return access.value
@@ -137,11 +137,11 @@ class RowValues:
             self._scalars[key] = load(access, offset(access, self._position))
         return self._scalars[key]
 
-    def keep_scalar(self, nest: LinearNest, access: Access, value: ir.Value) -> None:
+    def keep_scalar(self, nest: LinearNest, access: BufferOperand, value: ir.Value) -> None:
         """Remember what `nest` has written for all elements of a row."""
         self._scalars[self._key(nest, access)] = value
 
-    def store(self, access: Access, step: int, vector: ir.Value) -> None:
+    def store(self, access: BufferOperand, step: int, vector: ir.Value) -> None:
         """Write a vector, where it is not behind the row."""
         place = offset(access, self._at(step))
         conditions = [self._inside] if self._is_partial(step) else []
@@ -211,8 +211,8 @@ class RowValues:
     def _at(self, step: int) -> Position:
         return self._position | {self._count: self._places[step]}
 
-    def _key(self, nest: LinearNest, access: Access) -> _Key:
+    def _key(self, nest: LinearNest, access: BufferOperand) -> _Key:
         return root(access.value), place_of(nest, access, self._count)
 
-    def _loaded(self, access: Access, step: int) -> ir.Value:
+    def _loaded(self, access: BufferOperand, step: int) -> ir.Value:
         return load_vector(access, self._plan.lanes, offset(access, self._at(step)))

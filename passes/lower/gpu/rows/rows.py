@@ -9,7 +9,7 @@ from math import prod
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.elementwise.pointwise import emit_element, emit_vectors
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
@@ -32,7 +32,7 @@ from xyntra.passes.lower.loops.linear_nest import LinearNest, collapsed
 from xyntra.passes.lower.loops.loop_builder import Position, index
 
 
-def row_threads(nests: Sequence[LinearNest], device: Device) -> int:
+def row_threads(nests: Sequence[LinearNest], device: GpuDevice) -> int:
     """Return how many threads should share a row of `nests`; 0 where they share no loops."""
     ordered, count = in_rows(nests)
     lengths = [_row_length(collapsed(nest, fixed=count), count) for nest in ordered]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Running sums and their like along columns: threads side by side take columns.
 
-Threads above one another take neighbouring elements of a column, exchange what these come to in
+Threads above one another take adjacent elements of a column, exchange what these come to in
 shared memory, and go on to the next tile. Where columns are few, blocks share them: a first launch
 combines the elements of each part, a second one starts each part from what the parts before it have
 (G. Blelloch, "Prefix sums and their applications", 1990). The order depends on the sizes alone.
@@ -19,7 +19,7 @@ from torch_mlir.dialects import arith, scf
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.analysis.loop_bounds import constant_trips, number_of
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 from xyntra.passes.lower.gpu.emit.thread_grid import (
@@ -98,7 +98,7 @@ class ColumnPlan:
         return self.above * _EACH
 
 
-def plan_columns(count: int, length: int, device: Device) -> ColumnPlan:
+def plan_columns(count: int, length: int, device: GpuDevice) -> ColumnPlan:
     """Return how threads should share `count` columns of `length` elements."""
     beside = min(_MOST_BESIDE, _power(count))
     above = min(_MOST_ABOVE, _THREADS // beside, _power(-(-length // _EACH)))

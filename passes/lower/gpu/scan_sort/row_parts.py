@@ -16,7 +16,7 @@ from torch_mlir.dialects import arith, scf
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.analysis.loop_bounds import constant_trips, number_of
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.emit.block_reduce import block_reduce
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
@@ -29,7 +29,7 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
 )
 from xyntra.passes.lower.gpu.loops.loop_copies import computed_again
 from xyntra.passes.lower.gpu.loops.loop_threads import block_loop, loops_of
-from xyntra.passes.lower.gpu.scan_sort.scans import EACH, RowScan, Team
+from xyntra.passes.lower.gpu.scan_sort.scans import EACH, RowScan, ThreadTeam
 from xyntra.passes.lower.loops.loop_builder import index
 from xyntra.passes.lower.loops.memrefs import allocate
 
@@ -55,7 +55,7 @@ class RowParts:
     part: int
 
 
-def plan_parts(found: RowScan, device: Device) -> RowParts | None:
+def plan_parts(found: RowScan, device: GpuDevice) -> RowParts | None:
     """Return how blocks should share the rows of a scan; None where each is for a single one."""
     length = found.scan.length
     if length < _MIN_LENGTH or 2 * found.count > device.multiprocessors:
@@ -124,7 +124,7 @@ class _Part:
     def store(self) -> None:
         """Store what there is at every element of the part."""
         before = self._before()
-        team = Team(self._combiner, _THREADS, self._shared)
+        team = ThreadTeam(self._combiner, _THREADS, self._shared)
         own = arith.muli(as_index(self._thread), index(EACH))
 
         def tile(first: ir.Value, carried: ir.Value) -> ir.Value:

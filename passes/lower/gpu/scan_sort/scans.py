@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Running sums and their like along rows: threads share a row, from one tile of it to the next.
 
-A thread combines neighbouring elements, threads of a warp exchange what they have (butterflies: the
+A thread combines contiguous elements, threads of a warp exchange what they have (butterflies: the
 lower half of a group gives to the upper one), warps through shared memory (Blelloch, "Prefix Sums
 and Their Applications", 1990). Short rows share a block. The order depends on the row's length
 alone.
@@ -22,7 +22,7 @@ from xyntra.dialects.scalar import emit
 from xyntra.passes.analysis.cloning import repeat
 from xyntra.passes.analysis.kernel_function import terminator
 from xyntra.passes.analysis.loop_bounds import constant_trips
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.emit.block_reduce import butterfly
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
@@ -82,7 +82,7 @@ def row_team(length: int) -> int:
     return 1 << (-(-length // EACH) - 1).bit_length()
 
 
-def plan_scan(whole: ir.Operation, device: Device) -> RowScan | None:
+def plan_scan(whole: ir.Operation, device: GpuDevice) -> RowScan | None:
     """Return what is known of `whole`, loops on buffers; None where it is no scan of rows."""
     loops = loops_of(whole)
     rows = shared_loops(whole)
@@ -120,13 +120,13 @@ def emit_scan(found: RowScan, shared: SharedMemory) -> LaunchShape:
 
     give_each(found.rows, found.whole, number)
     with scan.loop.location, ir.InsertionPoint(scan.loop):
-        team = Team(Combiner(scan.combine, scan.neutral), found.team, shared)
+        team = ThreadTeam(Combiner(scan.combine, scan.neutral), found.team, shared)
         _Block(scan, team, inside[0] if inside else None).emit()
     scan.loop.operands[1] = scan.loop.operands[0]  # it runs no more
     return LaunchShape(-(-found.count // found.side_by_side), found.threads)
 
 
-class Team:
+class ThreadTeam:
     """Threads that share a row, a power of two: of a warp, or all of a block.
 
     Args:
@@ -212,7 +212,7 @@ class Team:
 class _Block:
     """The code of one thread for one row."""
 
-    def __init__(self, scan: Scan, team: Team, is_there: ir.Value | None) -> None:
+    def __init__(self, scan: Scan, team: ThreadTeam, is_there: ir.Value | None) -> None:
         self._scan = scan
         self._team = team
         self._is_there = is_there

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.kernel_function import operations_named
-from xyntra.passes.lower.gpu.device import WEBGPU, Device, device_of
+from xyntra.passes.lower.gpu.device import WEBGPU, GpuDevice, device_of
 from xyntra.passes.lower.gpu.spirv.allocate_workgroup_memory import AllocateWorkgroupMemory
 from xyntra.passes.lower.gpu.spirv.bf16_as_integers import Bf16AsIntegers
 from xyntra.passes.lower.gpu.spirv.flatten_memory import FlattenMemory
@@ -71,7 +71,7 @@ def _order_buffers(module: ir.Operation) -> None:
         op.attributes["memory_semantics"] = ir.Attribute.parse(f"#spirv.memory_semantics<{whole}>")
 
 
-def _describe(module: ir.Operation, device: Device) -> None:
+def _describe(module: ir.Operation, device: GpuDevice) -> None:
     """Say what MLIR wants to know of the target, and of each entry point."""
     limits = f"#spirv.resource_limits<subgroup_size = {device.subgroup}>"
     types = _types(module)

@@ -15,7 +15,7 @@ from xyntra.passes.lower.gpu.emit.vectors import item_bytes
 from xyntra.passes.lower.gpu.stages.stage import tidy, working
 from xyntra.passes.lower.kernels.element_nests import elementwise_nest, identity_of, repeated
 from xyntra.passes.lower.kernels.pieces import Box, Digits, Part, moved, parts_of
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.memrefs import root, touched_by, written_by
 from xyntra.passes.lower.loops.nest_generic import generic_of
 from xyntra.passes.registry import register_pass
@@ -199,7 +199,7 @@ class _Pieces:
     boxes: list[Box]
 
 
-def _moves(access: Access) -> bool:
+def _moves(access: BufferOperand) -> bool:
     return not access.is_scalar
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.kernel_function import kernel_function
-from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
+from xyntra.passes.lower.gpu.device import DEFAULT, GpuDevice, device_of
 from xyntra.passes.lower.gpu.elementwise.side_by_side import side_by_side_length
 from xyntra.passes.lower.gpu.stages.launch_groups import is_nest
 from xyntra.passes.lower.gpu.stages.stage import Stage, merge_stages, stages_of, tidy
@@ -95,5 +95,5 @@ def _elementwise(stage: Stage) -> list[LinearNest]:
     return [linear_nest(op) for op in stage.operations]
 
 
-def _are_independent(nests: list[LinearNest], device: Device) -> bool:
+def _are_independent(nests: list[LinearNest], device: GpuDevice) -> bool:
     return side_by_side_length(nests, device) == len(nests)

@@ -8,7 +8,7 @@ from itertools import product, takewhile
 from math import prod
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.elementwise.side_by_side import side_by_side_length
 from xyntra.passes.lower.gpu.reductions.column_group import column_group
 from xyntra.passes.lower.gpu.rows.row_accesses import wastes_sectors
@@ -27,7 +27,7 @@ _BEFORE = 3  # operations before a reduction that it takes along at most
 
 
 def launch_groups(
-    work: Sequence[ir.Operation], device: Device, *, side_by_side: bool = True
+    work: Sequence[ir.Operation], device: GpuDevice, *, side_by_side: bool = True
 ) -> Iterator[list[ir.Operation]]:
     """Yield the operations of `work` in order, those that one launch computes together.
 
@@ -80,7 +80,7 @@ def _column_length(nests: Sequence[LinearNest]) -> int:
 
 
 def _shared_length(
-    nests: Sequence[LinearNest], work: Sequence[ir.Operation], device: Device
+    nests: Sequence[LinearNest], work: Sequence[ir.Operation], device: GpuDevice
 ) -> int:
     """Return how many of the first operations can run row by row."""
     if not _exchange(nests):
@@ -92,7 +92,7 @@ def _shared_length(
 
 
 def _longer(
-    nests: Sequence[LinearNest], work: Sequence[ir.Operation], length: int, device: Device
+    nests: Sequence[LinearNest], work: Sequence[ir.Operation], length: int, device: GpuDevice
 ) -> int:
     """Return how many of the first operations share rows if more than `length` do; 0 if none do.
 
@@ -113,7 +113,7 @@ def _loses_registers(
     work: Sequence[ir.Operation],
     length: int,
     end: int,
-    device: Device,
+    device: GpuDevice,
 ) -> bool:
     """Tell whether rows would leave registers for operations that have nothing to do with them."""
     if not all(are_independent(*each) for each in product(nests[:length], nests[length:end])):
@@ -128,7 +128,7 @@ def _loses_registers(
 
 
 def _share_rows(
-    nests: Sequence[LinearNest], generics: Sequence[ir.Operation], device: Device
+    nests: Sequence[LinearNest], generics: Sequence[ir.Operation], device: GpuDevice
 ) -> bool:
     """Tell whether `nests` have rows in common, or all of them one row that threads can hold."""
     same, count = in_rows(nests)
@@ -141,7 +141,7 @@ def _share_rows(
     return reduces and row_plan(*in_single_rows(nests), generics, device) is not None
 
 
-def _starves(nests: Sequence[LinearNest], count: int, device: Device) -> bool:
+def _starves(nests: Sequence[LinearNest], count: int, device: GpuDevice) -> bool:
     """Tell whether a block for each row would leave most of the device idle for long.
 
     Where a single nest goes along the rows, blocks share it out in the same way by itself.

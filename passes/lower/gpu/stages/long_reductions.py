@@ -23,7 +23,7 @@ def reduces(generic: ir.Operation) -> bool:
 
 
 @dataclass(frozen=True)
-class Cut:
+class ReductionSplit:
     """How a reduction is split.
 
     Attributes:
@@ -41,7 +41,7 @@ class Cut:
     rest: int = 0
 
 
-def split(generic: ir.Operation, cut: Cut) -> None:
+def split(generic: ir.Operation, cut: ReductionSplit) -> None:
     """Put a launch that reduces parts, and one that combines them, in the place of `generic`."""
     output = list(generic.operands)[-1]
     kind = ir.MemRefType(output.type)
@@ -85,7 +85,7 @@ def _fill(memory: ir.Value, combiner: Combiner) -> ir.Operation:
     return generic
 
 
-def _partial(generic: ir.Operation, memory: ir.Value, cut: Cut) -> ir.Operation:
+def _partial(generic: ir.Operation, memory: ir.Value, cut: ReductionSplit) -> ir.Operation:
     """Return `generic` with results for every part, the number of which is a new loop."""
     kinds = list(generic.attributes["iterator_types"])
     count = len(kinds)
@@ -142,7 +142,7 @@ def _positions(indexing: ir.AffineMap, cut: int, part: int) -> list[int | None]:
     return [each for loop in loops for each in ((part, loop) if loop == cut else (loop,))]
 
 
-def _cut_view(value: ir.Value, indexing: ir.AffineMap, cut: Cut, inner: int) -> ir.Value:
+def _cut_view(value: ir.Value, indexing: ir.AffineMap, cut: ReductionSplit, inner: int) -> ir.Value:
     """Return a view with the dimension of a loop as two, the second of `inner` elements."""
     if not isinstance(value.type, ir.MemRefType):
         return value
@@ -156,7 +156,7 @@ def _cut_view(value: ir.Value, indexing: ir.AffineMap, cut: Cut, inner: int) -> 
     return view_of(value, offset, sizes, strides)
 
 
-def _add_rest(generic: ir.Operation, cut: Cut) -> None:
+def _add_rest(generic: ir.Operation, cut: ReductionSplit) -> None:
     """Reduce what is behind the parts as well."""
     if not cut.rest:
         return
@@ -171,7 +171,7 @@ def _add_rest(generic: ir.Operation, cut: Cut) -> None:
             _move(index, None, loop_extents(generic)[cut.loop] - cut.rest)
 
 
-def _rest_view(value: ir.Value, indexing: ir.AffineMap, cut: Cut) -> ir.Value:
+def _rest_view(value: ir.Value, indexing: ir.AffineMap, cut: ReductionSplit) -> ir.Value:
     if not isinstance(value.type, ir.MemRefType):
         return value
     kind = ir.MemRefType(value.type)
@@ -226,7 +226,7 @@ def _index_of(order: list[int], loop: int | None) -> ir.AffineExpr:
     return ir.AffineDimExpr.get(order.index(loop))
 
 
-def _combine(memory: ir.Value, output: ir.Value, cut: Cut) -> None:
+def _combine(memory: ir.Value, output: ir.Value, cut: ReductionSplit) -> None:
     rank = ir.MemRefType(memory.type).rank
     outputs = range(rank - 1) if cut.last else range(1, rank)
     kept = [ir.AffineDimExpr.get(number) for number in outputs]

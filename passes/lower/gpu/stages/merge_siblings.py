@@ -19,7 +19,7 @@ from xyntra.passes.lower.kernels.element_nests import (
     repeated,
 )
 from xyntra.passes.lower.loops.linear_nest import (
-    Access,
+    BufferOperand,
     LinearNest,
     collapsed,
     part,
@@ -127,11 +127,11 @@ def _fit(nests: Sequence[LinearNest]) -> bool:
     return len(inputs) <= _MOST_INPUTS and outputs <= _MOST_OUTPUTS
 
 
-def _moves(access: Access) -> bool:
+def _moves(access: BufferOperand) -> bool:
     return not access.is_scalar and any(access.strides)
 
 
-def _is_whole(access: Access, nest: LinearNest) -> bool:
+def _is_whole(access: BufferOperand, nest: LinearNest) -> bool:
     """Tell whether every iteration reads an element of its own: others are cached."""
     pairs = zip(access.strides, nest.loops, strict=True)
     return not access.is_scalar and all(step or loop.extent == 1 for step, loop in pairs)
@@ -146,7 +146,7 @@ def _interleaves(nests: Sequence[LinearNest]) -> bool:
     )
 
 
-def _interleave(first: Access, second: Access) -> bool:
+def _interleave(first: BufferOperand, second: BufferOperand) -> bool:
     """Tell whether elements of one output lie between neighbours of another one."""
     steps = [step for step in first.strides if step]
     is_same = root(first.value) == root(second.value) and first.strides == second.strides
@@ -191,8 +191,8 @@ def _without(nest: LinearNest, loop: int) -> LinearNest:
     """Return a nest without a loop of one iteration."""
     others = [number for number in range(len(nest.loops)) if number != loop]
 
-    def kept(access: Access) -> Access:
-        return Access(access.value, access.offset, tuple(access.strides[n] for n in others))
+    def kept(access: BufferOperand) -> BufferOperand:
+        return BufferOperand(access.value, access.offset, tuple(access.strides[n] for n in others))
 
     loops = tuple(nest.loops[number] for number in others)
     inputs, outputs = tuple(map(kept, nest.inputs)), tuple(map(kept, nest.outputs))

@@ -11,11 +11,16 @@ from typing import ClassVar
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.kernel_function import kernel_function, operations_named
-from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
+from xyntra.passes.lower.gpu.device import DEFAULT, GpuDevice, device_of
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.reductions.reductions import farthest_stride
 from xyntra.passes.lower.gpu.stages.collapsed_loops import with_joined_reductions
-from xyntra.passes.lower.gpu.stages.long_reductions import Cut, has_plain_maps, reduces, split
+from xyntra.passes.lower.gpu.stages.long_reductions import (
+    ReductionSplit,
+    has_plain_maps,
+    reduces,
+    split,
+)
 from xyntra.passes.lower.gpu.stages.stage import Work, tidy
 from xyntra.passes.lower.loops.access_strides import loop_extents
 from xyntra.passes.lower.loops.linear_nest import LinearNest, is_linear, linear_nest
@@ -24,7 +29,7 @@ from xyntra.passes.lower.loops.scalar_nest import is_scalar_code
 from xyntra.passes.registry import register_pass
 
 _MOST_BLOCKS = 2  # for each multiprocessor
-_COLUMN_BYTES = 128  # of a block, where outputs are neighbours in memory
+_COLUMN_BYTES = 128  # of a block, where outputs are contiguous in memory
 _MIN_ELEMENTS = 1 << 18
 _MIN_PART = 256  # elements that are left to reduce to one
 _LANES = 8  # of the longest vector
@@ -65,7 +70,7 @@ class SplitLongReductions:
         tidy(function)
 
 
-def _is_long(generic: ir.Operation, device: Device, generics: Sequence[ir.Operation]) -> bool:
+def _is_long(generic: ir.Operation, device: GpuDevice, generics: Sequence[ir.Operation]) -> bool:
     """Tell whether a reduction would leave most of the device idle, and has its rows to itself."""
     if not is_linear(generic) or not is_scalar_code(generic.regions[0].blocks[0]):
         return False
@@ -82,7 +87,7 @@ def _is_long(generic: ir.Operation, device: Device, generics: Sequence[ir.Operat
 
 
 def _sizes(nest: LinearNest) -> tuple[int, int, bool]:
-    """Return how many outputs and elements of each there are, and if these are neighbours."""
+    """Return how many outputs and elements of each there are, and if these are contiguous."""
     outputs = prod(loop.extent for loop in nest.loops if not loop.is_reduction)
     length = prod(nest.loops[number].extent for number in nest.reductions)
     of_rows = min(farthest_stride(nest, number) for number in nest.reductions) == 1
@@ -121,7 +126,7 @@ def _memory(op: ir.Operation) -> list[ir.Value]:
     return [value for value in op.operands if isinstance(value.type, ir.MemRefType)]
 
 
-def _cut(generic: ir.Operation, device: Device) -> Cut | None:
+def _cut(generic: ir.Operation, device: GpuDevice) -> ReductionSplit | None:
     """Return how to split a long reduction; None where it has no parts that can be combined."""
     nest = linear_nest(generic)
     combiner = Combiner.of(nest)
@@ -131,7 +136,7 @@ def _cut(generic: ir.Operation, device: Device) -> Cut | None:
     most = min(_MOST_BLOCKS * device.multiprocessors // _blocks(nest), length // _MIN_PART)
     cuts = [_parts(nest.loops[number].extent, most) for number in nest.reductions]
     (parts, rest), loop = max(zip(cuts, nest.reductions, strict=True), key=lambda cut: cut[0])
-    return Cut(loop, parts, of_rows, combiner, rest) if parts > 1 else None
+    return ReductionSplit(loop, parts, of_rows, combiner, rest) if parts > 1 else None
 
 
 def _parts(extent: int, most: int) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from xyntra.passes.analysis.kernel_function import (
     operations_named,
 )
 from xyntra.passes.analysis.loop_bounds import constant_trips, number_of
-from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
+from xyntra.passes.lower.gpu.device import DEFAULT, GpuDevice, device_of
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 from xyntra.passes.lower.gpu.loops.loop_threads import loops_of, shared_loops
 from xyntra.passes.lower.gpu.scan_sort.column_scans import (
@@ -63,7 +63,7 @@ class SplitScans:
                 op.erase()
 
 
-def _share_columns(op: ir.Operation, device: Device, shared: Callable[[], SharedMemory]) -> bool:
+def _share_columns(op: ir.Operation, device: GpuDevice, shared: Callable[[], SharedMemory]) -> bool:
     """Emit what stands for a scan along columns; tell whether it is one."""
     found = _columns(op)
     if found is None:
@@ -75,7 +75,7 @@ def _share_columns(op: ir.Operation, device: Device, shared: Callable[[], Shared
     return True
 
 
-def _share_rows(op: ir.Operation, device: Device, shared: Callable[[], SharedMemory]) -> bool:
+def _share_rows(op: ir.Operation, device: GpuDevice, shared: Callable[[], SharedMemory]) -> bool:
     """Emit what stands for a scan along few long rows; tell whether it is one."""
     found = plan_scan(op, device)
     plan = None if found is None else plan_parts(found, device)

@@ -24,7 +24,7 @@ from xyntra.frontends.onnx.importer import import_model
 from xyntra.passes.lower.cpu import lower_kernel
 from xyntra.passes.lower.tensor.decompose_named_ops import DecomposeNamedOps
 from xyntra.targets.cpu.codegen import compile_object
-from xyntra.targets.cpu.loader import Library
+from xyntra.targets.cpu.loader import ObjectLibrary
 from xyntra.targets.cpu.pool import team
 
 Arrays = Mapping[str, np.ndarray]
@@ -180,7 +180,7 @@ def run(model: onnx.ModelProto, feeds: Arrays) -> list[np.ndarray]:
         DecomposeNamedOps().run(module.operation)
         PassManager.parse("builtin.module(canonicalize,cse)").run(module.operation)
         kernel = lower_kernel(module)
-    library = Library({"main": compile_object(kernel.llvm_ir, opt_level=0)})
+    library = ObjectLibrary({"main": compile_object(kernel.llvm_ir, opt_level=0)})
     arrays = [np.ascontiguousarray(feeds[name]) for name in inputs]
     arrays += [np.empty(shape, np.dtype(dtype)) for dtype, shape in results]
     scratch = np.empty(kernel.scratch_bytes + kernel.private_bytes + _ALIGNMENT, np.uint8)

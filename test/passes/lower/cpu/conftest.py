@@ -18,8 +18,8 @@ from torch_mlir import ir
 
 from xyntra.passes.lower.cpu import LoweredKernel, LoweringOptions, lower_kernel
 from xyntra.targets.cpu.codegen import compile_object
-from xyntra.targets.cpu.loader import Library
-from xyntra.targets.cpu.pool import Team, team
+from xyntra.targets.cpu.loader import ObjectLibrary
+from xyntra.targets.cpu.pool import WorkerTeam, team
 
 DTYPES = {
     "f64": np.dtype(np.float64),
@@ -59,7 +59,7 @@ class Buffer:
         assert (rest == _GARBAGE).all(), "a kernel wrote outside its buffers"
 
 
-def _team() -> Team:
+def _team() -> WorkerTeam:
     found = team(2)
     found.assemble()
     return found
@@ -102,7 +102,7 @@ class Kernel:
             is_tiled=self.lowered.is_tiled,
         )
         others = [f"{self.name}.prepare"] if self.lowered.prepared_bytes else []
-        self.library = Library({self.name: code}, others)
+        self.library = ObjectLibrary({self.name: code}, others)
 
     def __call__(self, *arrays: object, is_aligned: bool = False) -> list[np.ndarray]:
         inputs = [

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xyntra.dialects import Kernel, make_context
+from xyntra.dialects import KernelFacts, make_context
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.tensor.decompose_named_ops import DecomposeNamedOps
@@ -50,7 +50,7 @@ def fused_kernel(
         ir.Operation.create("func.return", operands=results, ip=ir.InsertionPoint(block))
         signature = ir.FunctionType.get(kinds, [value.type for value in results])
         function.attributes["function_type"] = ir.TypeAttr.get(signature)
-        Kernel("generic").mark(function)
+        KernelFacts("generic").mark(function)
         DecomposeNamedOps().run(module.operation)
         if merge:
             MergeElementwise().run(module.operation)

@@ -10,7 +10,7 @@ import pytest
 from xyntra.dialects import make_context
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.gpu.contraction.implicit_padding import Padding, Unpadded, unpadded
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest, Loop
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest, Loop
 
 SHAPE = (2, 8, 9, 4)  # n, h, w, c
 LOW = (0, 2, 1, 0)
@@ -28,9 +28,9 @@ def found(loops: list[Loop], strides: list[int], start: int = 0) -> Unpadded | N
         function = module.body.operations[0]
         block = function.regions[0].blocks[0]
         buffer, image, zero = block.arguments
-        nest = LinearNest(tuple(loops), (Access(buffer, start, tuple(strides)),), (), block)
+        nest = LinearNest(tuple(loops), (BufferOperand(buffer, start, tuple(strides)),), (), block)
         operations = (function.operation, function.operation)
-        identity = Access(image, 0, IMAGE_STEPS)
+        identity = BufferOperand(image, 0, IMAGE_STEPS)
         return unpadded(nest, 0, Padding(operations, SHAPE, LOW, identity, SIZES, zero))
 
 

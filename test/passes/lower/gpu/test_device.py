@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from new_process import printed_by
 
-from xyntra.passes.lower.gpu.device import DEVICES, Device, Feature, device_of
+from xyntra.passes.lower.gpu.device import DEVICES, Feature, GpuDevice, device_of
 from xyntra.targets.cuda.code.architecture import (
     CudaTarget,
     architecture_of,
@@ -28,7 +28,7 @@ each_device = pytest.mark.parametrize("device", DEVICES.values(), ids=DEVICES)
 
 
 @each_device
-def test_every_name_is_a_target(device: Device) -> None:
+def test_every_name_is_a_target(device: GpuDevice) -> None:
     assert parse_target(f"cuda:{device.name}") == CudaTarget(0, device.name)
     assert ptx_feature(device.name) == device.ptx
     assert re.fullmatch(r"ptx\d\d", device.ptx)
@@ -36,7 +36,7 @@ def test_every_name_is_a_target(device: Device) -> None:
 
 
 @each_device
-def test_every_capability_has_one_architecture(device: Device) -> None:
+def test_every_capability_has_one_architecture(device: GpuDevice) -> None:
     assert {architecture_of(each) for each in device.capabilities} <= {device.name}
     for major, minor in device.capabilities:
         number = int(re.sub(r"\D", "", device.name))
@@ -49,7 +49,7 @@ def test_all_gpus_of_the_data_centre_have_code() -> None:
 
 
 @each_device
-def test_features_agree(device: Device) -> None:
+def test_features_agree(device: GpuDevice) -> None:
     number = int(re.sub(r"\D", "", device.name))
     assert device.has(Feature.MMA)
     assert device.has(Feature.CLUSTERS) == device.has(Feature.DEPENDENT_LAUNCH) == (number >= 90)
@@ -60,7 +60,7 @@ def test_features_agree(device: Device) -> None:
 
 
 @each_device
-def test_numbers_agree(device: Device) -> None:
+def test_numbers_agree(device: GpuDevice) -> None:
     assert device.block_shared_bytes + device.reserved_bytes <= device.shared_bytes
     assert device.threads % device.subgroup == 0
     assert device.blocks * device.subgroup <= device.threads
@@ -100,7 +100,7 @@ def test_the_table_loads_no_mlir() -> None:
 
 
 @each_device
-def test_the_documentation_has_the_same_table(device: Device, root: Path) -> None:
+def test_the_documentation_has_the_same_table(device: GpuDevice, root: Path) -> None:
     features = (Feature.MMA, Feature.CLUSTERS, Feature.WGMMA)
     numbers = f"{device.multiprocessors} | {device.block_shared_bytes >> 10} KiB"
     row = "".join(" yes |" if device.has(each) else " |" for each in features)

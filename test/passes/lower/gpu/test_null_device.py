@@ -16,11 +16,11 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.ops.stage import schedule_of
 from xyntra.errors import CompileError
 from xyntra.passes.analysis.kernel_function import kernel_function, operations_named
-from xyntra.passes.lower.gpu.device import DEVICES, Device
+from xyntra.passes.lower.gpu.device import DEVICES, GpuDevice
 from xyntra.passes.lower.gpu.elementwise.pointwise import PointwiseTile, emit_pointwise
 from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape
 from xyntra.passes.lower.gpu.emitters.contractions import CONTRACTIONS
-from xyntra.passes.lower.gpu.emitters.emitter import Code, Emitter, Family, Impossible
+from xyntra.passes.lower.gpu.emitters.emitter import Code, Family, Impossible, StageEmitter
 from xyntra.passes.lower.gpu.emitters.loops import LOOPS
 from xyntra.passes.lower.gpu.emitters.nests import Nests, nests_family
 from xyntra.passes.lower.gpu.stages.stage import stages_of
@@ -28,7 +28,7 @@ from xyntra.passes.lower.gpu.to_gpu import to_gpu
 from xyntra.passes.lower.gpu.to_stages import to_stages
 
 ROOT = Path(__file__).resolve().parents[4]
-NULL = Device(
+NULL = GpuDevice(
     name="null",
     target="null",
     multiprocessors=7,
@@ -73,13 +73,13 @@ class OneByOneChoices:
     threads: int = 16
 
 
-def _choose(subject: Nests, device: Device) -> Schedule:
+def _choose(subject: Nests, device: GpuDevice) -> Schedule:
     if subject.only is not None and not subject.only.reductions:
         return Schedule.told("one-by-one", OneByOneChoices(device.subgroup))
     return nests_family().choose(subject, device)
 
 
-def _plan(subject: Nests, choices: OneByOneChoices, device: Device) -> Code:
+def _plan(subject: Nests, choices: OneByOneChoices, device: GpuDevice) -> Code:
     nest = subject.only
     if nest is None or nest.reductions or choices.threads != device.subgroup:
         raise Impossible("computes one nest without reductions, by a subgroup")
@@ -90,7 +90,7 @@ def _plan(subject: Nests, choices: OneByOneChoices, device: Device) -> Code:
     return emit
 
 
-def _candidates(_subject: Nests, device: Device) -> Iterable[OneByOneChoices]:
+def _candidates(_subject: Nests, device: GpuDevice) -> Iterable[OneByOneChoices]:
     return (OneByOneChoices(device.subgroup),)
 
 
@@ -99,7 +99,7 @@ def _null_target(monkeypatch: pytest.MonkeyPatch) -> None:
     """Steps 1 and 2: the device in the table, and its emitters beside those of any GPU."""
     monkeypatch.setitem(DEVICES, NULL.name, NULL)
     nests = nests_family()
-    own = Emitter("one-by-one", OneByOneChoices, _plan, _candidates)
+    own = StageEmitter("one-by-one", OneByOneChoices, _plan, _candidates)
     table = ModuleType("table")
     table.FAMILIES = (  # type: ignore[attr-defined]
         CONTRACTIONS,

@@ -12,14 +12,14 @@ from xyntra.passes.recognize.egraph.rules.conditions import EXPRESSION_RELATIONS
 from xyntra.passes.recognize.egraph.rules.rule import Call, Constant, Literal, Pattern, Rule
 from xyntra.passes.recognize.egraph.rules.triggers import Triggers
 from xyntra.passes.recognize.egraph.rules.vocabulary import OPERATIONS, TYPES
-from xyntra.passes.recognize.egraph.saturation import Limits, Refused, Saturation
+from xyntra.passes.recognize.egraph.saturation import Refused, Saturation, SaturationLimits
 from xyntra.passes.recognize.egraph.terms import Terms, is_leaf, opcode, type_of
 
 pytest.importorskip("egglog")
 
 RULES = [rule for group in ALL_RULES.values() for rule in group]
 _F32 = TYPES["f32"]
-_LIMITS = Limits(8, 2000)
+_LIMITS = SaturationLimits(8, 2000)
 
 
 class _Instance:
@@ -68,7 +68,7 @@ class _Instance:
         return self.terms.add((letter, code, *types, *operands))
 
 
-def _saturation(terms: Terms, rules: list[Rule], limits: Limits = _LIMITS) -> Saturation:
+def _saturation(terms: Terms, rules: list[Rule], limits: SaturationLimits = _LIMITS) -> Saturation:
     codes = {opcode(node) for node in terms.nodes if not is_leaf(node)}
     return Saturation(rules, codes, set(map(type_of, terms.nodes)), limits)
 
@@ -125,7 +125,7 @@ def test_growth_is_capped() -> None:
     for leaf in range(1, 9):
         number = _sum(terms, number, terms.add(("V", _F32, leaf)))
     reassociate = Rule("any-order", "(addf (addf a b) c)", "(addf a (addf b c))")
-    classes = _saturation(terms, [reassociate], Limits(50, 100)).classes(terms)
+    classes = _saturation(terms, [reassociate], SaturationLimits(50, 100)).classes(terms)
     # Without the cap there are thousands.
     assert 17 < sum(map(len, classes.members.values())) <= 400
 

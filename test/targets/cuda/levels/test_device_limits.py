@@ -25,17 +25,17 @@ from verify.random_models.compile import compile_case
 from verify.random_models.reference import expected
 from xyntra.dialects import make_context
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.cuda import Launch, LoweredCudaKernel, lower_kernel
+from xyntra.passes.lower.cuda import LaunchCode, LoweredCudaKernel, lower_kernel
 from xyntra.passes.lower.cuda.matmul.fma.tiles import choose_fma_tile
 from xyntra.passes.lower.cuda.matmul.mma.tiles import choose_mma_tile
-from xyntra.passes.lower.gpu.device import DEVICES, Device, Feature
+from xyntra.passes.lower.gpu.device import DEVICES, Feature, GpuDevice
 
 each_device = pytest.mark.parametrize("device", DEVICES.values(), ids=DEVICES)
 STATIC = re.compile(r"^@__wg_(\w+)_\d+ = .*addrspace\(3\) global \[(\d+) x (\w+)\]", re.MULTILINE)
 ITEMS = {"half": 2, "bfloat": 2, "float": 4, "double": 8, "i8": 1, "i16": 2, "i32": 4, "i64": 8}
 
 
-def static_bytes(lowered: LoweredCudaKernel, launch: Launch) -> int:
+def static_bytes(lowered: LoweredCudaKernel, launch: LaunchCode) -> int:
     """Shared memory that the code of a launch has without asking for it."""
     found = STATIC.findall(lowered.llvm_ir)
     return sum(int(n) * ITEMS[kind] for name, n, kind in found if name == launch.entry)
@@ -75,7 +75,7 @@ def context() -> ir.Context:
 
 @each_device
 @pytest.mark.parametrize("name", KERNELS)
-def test_launches_fit(name: str, device: Device, context: ir.Context) -> None:
+def test_launches_fit(name: str, device: GpuDevice, context: ir.Context) -> None:
     with context:
         lowered = lower_kernel(ir.Module.parse(KERNELS[name]), device.name)
     assert lowered.launches
@@ -92,7 +92,7 @@ def test_launches_fit(name: str, device: Device, context: ir.Context) -> None:
 
 @each_device
 @pytest.mark.parametrize("kind", ["row", "contraction", "attention", "convolution"])
-def test_results(kind: str, device: Device, context: ir.Context) -> None:
+def test_results(kind: str, device: GpuDevice, context: ir.Context) -> None:
     """Small random models, of which each architecture is given others."""
     first = 1000 * list(DEVICES).index(device.name)
     cases = (draw(kind, seed) for seed in range(first, first + 1000))
@@ -106,7 +106,7 @@ def test_results(kind: str, device: Device, context: ir.Context) -> None:
 
 
 @each_device
-def test_tiles_fit(device: Device) -> None:
+def test_tiles_fit(device: GpuDevice) -> None:
     draw = random.Random(3)
     for _ in range(300):
         rows, columns, parts = (draw.randint(1, 1 << draw.randint(1, 13)) for _ in range(3))
@@ -130,7 +130,7 @@ def test_less_shared_memory_leaves_smaller_tiles(choose) -> None:
         assert (small is None) == (nbytes == 1)
 
 
-def with_memory(device: Device, nbytes: int) -> Device:
+def with_memory(device: GpuDevice, nbytes: int) -> GpuDevice:
     return replace(device, block_shared_bytes=nbytes, shared_bytes=nbytes + device.reserved_bytes)
 
 

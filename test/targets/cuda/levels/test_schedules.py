@@ -22,13 +22,13 @@ from xyntra.dialects.ops.stage import schedule_of, set_schedule
 from xyntra.errors import CompileError
 from xyntra.passes.analysis.kernel_function import kernel_function
 from xyntra.passes.lower.cuda import pipeline
-from xyntra.passes.lower.gpu.device import Device, device_of
+from xyntra.passes.lower.gpu.device import GpuDevice, device_of
 from xyntra.passes.lower.gpu.emitters.families import families_of, legal_schedules, schedule_text
 from xyntra.passes.lower.gpu.stages.stage import Stage, stages_of, tidy
 from xyntra.targets.cuda.code.kernel_image import KernelImage
 
 _EACH = 3  # schedules of an emitter: the first, the last, and one between
-Change = Callable[[Stage, Device], None]
+Change = Callable[[Stage, GpuDevice], None]
 
 
 def convolution() -> Case:
@@ -152,7 +152,7 @@ def changed(monkeypatch: pytest.MonkeyPatch) -> Callable[[Change], None]:
     original = pipeline.to_stages
 
     def change(stage_by_stage: Change) -> None:
-        def to_stages(module: ir.Operation, device: Device) -> ir.Operation:
+        def to_stages(module: ir.Operation, device: GpuDevice) -> ir.Operation:
             lowered = original(module, device)
             function = kernel_function(lowered)
             for stage in stages_of(function):
@@ -184,7 +184,7 @@ def test_every_legal_schedule_gives_right_numbers(
     case = CASES[name]
     spaces: list[list[Schedule]] = []
 
-    def look(stage: Stage, device: Device) -> None:
+    def look(stage: Stage, device: GpuDevice) -> None:
         spaces.append(_spread(list(legal_schedules(stage, families_of(device), device))))
         assert schedule_of(stage.op) in list(legal_schedules(stage, families_of(device), device))
 
@@ -194,7 +194,9 @@ def test_every_legal_schedule_gives_right_numbers(
     for number in range(max(map(len, spaces))):
         count = iter(range(len(spaces)))
 
-        def choose(stage: Stage, _device: Device, number: int = number, count: Any = count) -> None:
+        def choose(
+            stage: Stage, _device: GpuDevice, number: int = number, count: Any = count
+        ) -> None:
             space = spaces[next(count)]
             set_schedule(stage.op, space[number % len(space)])
 

@@ -15,11 +15,11 @@ from torch_mlir import ir
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.requires import REQUIRES, requires_attribute
 
-__all__ = ["Requirement", "Requirements", "erase_unused"]
+__all__ = ["ImportRequirement", "Requirements", "erase_unused"]
 
 
 @dataclass(frozen=True)
-class Requirement:
+class ImportRequirement:
     """One requirement.
 
     Attributes:
@@ -46,7 +46,7 @@ class Requirements:
 
     def __init__(self, builder: TensorBuilder) -> None:
         self._b = builder
-        self._found: list[Requirement] = []
+        self._found: list[ImportRequirement] = []
         self.is_partial = False
 
     @property
@@ -56,7 +56,7 @@ class Requirements:
 
     def add(self, flag: Tensor, texts: Mapping[str, str]) -> None:
         """Require `flag`, a boolean of rank 0."""
-        self._found.append(Requirement(flag, texts))
+        self._found.append(ImportRequirement(flag, texts))
 
     def drop(self, first: int) -> None:
         """Forget those from `first` on: their nodes are given up."""
@@ -70,9 +70,9 @@ class Requirements:
             flag = self._b.map(lambda x, y: x | y, unless, each.flag, dtype="bool")
             self._found[number] = replace(each, flag=flag)
 
-    def merged(self) -> list[Requirement]:
+    def merged(self) -> list[ImportRequirement]:
         """All of them; those of one text, such as of the steps of a loop, are one."""
-        merged: dict[tuple[tuple[str, str], ...], Requirement] = {}
+        merged: dict[tuple[tuple[str, str], ...], ImportRequirement] = {}
         for each in self._found:
             key = tuple(sorted(each.texts.items()))
             if key in merged:

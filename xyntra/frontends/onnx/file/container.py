@@ -24,7 +24,7 @@ from xyntra.frontends.onnx.file import foreign
 from xyntra.frontends.onnx.file.external import ExternalFiles
 from xyntra.frontends.onnx.file.graphs import INLINE_BYTES, Cutter
 from xyntra.frontends.onnx.file.tensors import MARKER_KEY
-from xyntra.frontends.onnx.file.wire import BYTES, VARINT, Field, Reader, splice
+from xyntra.frontends.onnx.file.wire import BYTES, VARINT, Field, WireReader, splice
 from xyntra.frontends.weights import MappedFile, WeightRef, WeightSource
 
 __all__ = ["INLINE_BYTES", "MARKER_KEY", "ScannedModel", "scan"]
@@ -75,7 +75,7 @@ class _Outline:
         """Whether anything of an ONNX model was seen."""
         return bool(self.ir_version or self.opsets or self.graphs)
 
-    def add(self, reader: Reader, item: Field) -> None:
+    def add(self, reader: WireReader, item: Field) -> None:
         """Takes up field `item`."""
         number, _, _, value, end = item
         if number == _GRAPH:
@@ -91,7 +91,7 @@ class _Outline:
             reader.expect(item, BYTES, "operator set")
             self._add_opset(reader, value, end)
 
-    def _add_opset(self, reader: Reader, start: int, end: int) -> None:
+    def _add_opset(self, reader: WireReader, start: int, end: int) -> None:
         domain, version = "", 0
         for item in reader.fields(start, end):
             if item[0] == _OPSET_DOMAIN:
@@ -157,7 +157,7 @@ def _scan(
 ) -> ScannedModel:
     if not data:
         raise ModelError("model-empty", "the model has no bytes", place=label)
-    reader = Reader(data, label)
+    reader = WireReader(data, label)
     outline = _read_outline(reader)
     file = (mapped.path, mapped.fingerprint) if mapped else (None, None)
     cutter = Cutter(reader, ExternalFiles(directory), file)
@@ -176,7 +176,7 @@ def _scan(
     )
 
 
-def _read_outline(reader: Reader) -> _Outline:
+def _read_outline(reader: WireReader) -> _Outline:
     """The fields of the ModelProto that fills `reader`.
 
     Raises:
@@ -204,7 +204,7 @@ def _read_outline(reader: Reader) -> _Outline:
     return outline
 
 
-def _not_onnx(reader: Reader, other: tuple[str, str] | None, cause: str) -> ModelError:
+def _not_onnx(reader: WireReader, other: tuple[str, str] | None, cause: str) -> ModelError:
     what, hint = other or (None, "the file may be incomplete or of another format")
     message = "the file is not an ONNX model" + (f" but {what}" if what else "")
     return ModelError("model-not-onnx", message, place=reader.label, cause=cause, hint=hint)

@@ -19,7 +19,7 @@ from xyntra.frontends.onnx.file.tensors import (
     marked,
     read_tensor,
 )
-from xyntra.frontends.onnx.file.wire import BYTES, Field, Patch, Reader, enclose, splice
+from xyntra.frontends.onnx.file.wire import BYTES, Field, Patch, WireReader, enclose, splice
 from xyntra.frontends.weight_types import DTYPE_BITS
 from xyntra.frontends.weights import Fingerprint, WeightRef
 
@@ -70,7 +70,7 @@ class Cutter:
 
     def __init__(
         self,
-        reader: Reader,
+        reader: WireReader,
         externals: ExternalFiles,
         file: tuple[str | None, Fingerprint | None],
     ) -> None:

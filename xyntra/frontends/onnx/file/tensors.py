@@ -19,7 +19,7 @@ from xyntra.frontends.onnx.file.wire import (
     Chunk,
     Field,
     Patch,
-    Reader,
+    WireReader,
     encode_bytes,
     encode_varint,
     splice,
@@ -110,7 +110,7 @@ class TensorFields:
         return f"shape {'x'.join(map(str, self.dims)) or '()'} and dtype {self.dtype}"
 
 
-def read_tensor(reader: Reader, start: int, end: int) -> TensorFields:
+def read_tensor(reader: WireReader, start: int, end: int) -> TensorFields:
     """Reads the TensorProto in bytes `start` to `end`, without its data.
 
     Raises:
@@ -173,7 +173,7 @@ def element_count(tensor: TensorFields, place: str) -> int:
 
 
 def locate(
-    reader: Reader,
+    reader: WireReader,
     tensor: TensorFields,
     name: str,
     count: int,
@@ -205,7 +205,7 @@ def locate(
     return WeightRef(name, dtype, shape, file[0], data.start, size, encoding, file[1])
 
 
-def marked(reader: Reader, tensor: TensorFields, name: str) -> list[Chunk]:
+def marked(reader: WireReader, tensor: TensorFields, name: str) -> list[Chunk]:
     """The TensorProto's bytes with a marker for weight `name` in place of data or its old place."""
     entry = encode_bytes(1, MARKER_KEY.encode()) + encode_bytes(2, name.encode())
     location = encode_varint(_DATA_LOCATION << 3) + encode_varint(_EXTERNAL)
@@ -213,7 +213,7 @@ def marked(reader: Reader, tensor: TensorFields, name: str) -> list[Chunk]:
     return [*chunks, encode_bytes(_EXTERNAL_DATA, entry), location]
 
 
-def _add_dims(reader: Reader, tensor: TensorFields, item: Field) -> None:
+def _add_dims(reader: WireReader, tensor: TensorFields, item: Field) -> None:
     _, wire_type, _, value, stop = item
     if wire_type == VARINT:
         tensor.dims.append(reader.signed(value, stop))
@@ -224,7 +224,7 @@ def _add_dims(reader: Reader, tensor: TensorFields, item: Field) -> None:
         value = reader.varint(value, stop)[1]
 
 
-def _entry(reader: Reader, start: int, end: int) -> tuple[str, str]:
+def _entry(reader: WireReader, start: int, end: int) -> tuple[str, str]:
     pair = {1: "", 2: ""}
     for item in reader.fields(start, end):
         if item[0] in pair:
@@ -233,7 +233,7 @@ def _entry(reader: Reader, start: int, end: int) -> tuple[str, str]:
     return pair[1], pair[2]
 
 
-def _add_data(reader: Reader, tensor: TensorFields, item: Field) -> None:
+def _add_data(reader: WireReader, tensor: TensorFields, item: Field) -> None:
     number, wire_type, at, value, stop = item
     tagged = number != _RAW and wire_type == _ELEMENT_WIRE_TYPES[number]
     if not tagged:
@@ -282,7 +282,7 @@ def _only_data(tensor: TensorFields, place: str) -> tuple[int, DataSpan]:
 
 
 def _check_size(
-    reader: Reader, tensor: TensorFields, count: int, place: str, number: int, span: DataSpan
+    reader: WireReader, tensor: TensorFields, count: int, place: str, number: int, span: DataSpan
 ) -> str:
     """The encoding of the data, once its size is known to be right."""
     expected = stored_bytes(tensor.dtype, count)
@@ -303,7 +303,7 @@ def _check_size(
     return encoding
 
 
-def _numbers(reader: Reader, span: DataSpan) -> int:
+def _numbers(reader: WireReader, span: DataSpan) -> int:
     """How many varints the span holds: each ends with the one byte whose high bit is clear."""
     if span.end > span.start and reader.data[span.end - 1] >= 0x80:
         raise reader.error("model-malformed", "a tensor's last number has no end", span.end)

@@ -28,7 +28,7 @@ Field = tuple[int, int, int, int, int]
 Chunk = bytes | memoryview
 
 
-class Reader:
+class WireReader:
     """Reads one buffer of protobuf wire format; every offset is checked before it is used.
 
     `label` names the file in messages. Errors are `ModelError`s whose place gives the byte offset:

@@ -16,7 +16,7 @@ from xyntra.targets.cuda.arrays.device_array import DeviceArray
 from xyntra.targets.cuda.arrays.dlpack import CUDA, CUDA_MANAGED, LEGACY_STREAM, describe
 
 
-class Given(NamedTuple):
+class GivenArray(NamedTuple):
     """An array of a call.
 
     Attributes:
@@ -29,7 +29,7 @@ class Given(NamedTuple):
     keep: Any
 
 
-class Library(Protocol):
+class ArrayLibrary(Protocol):
     """How to use the arrays of one library."""
 
     def ordinal(self, array: Any) -> int | None:
@@ -38,7 +38,7 @@ class Library(Protocol):
     def stream(self, array: Any, ordinal: int) -> int | None:
         """Return the stream that the caller uses now, None where the library does not say."""
 
-    def read(self, array: Any, port: Port, stream: int, *, is_output: bool = False) -> Given:
+    def read(self, array: Any, port: Port, stream: int, *, is_output: bool = False) -> GivenArray:
         """Return where an array lies, for use on a stream.
 
         Raises:
@@ -60,7 +60,7 @@ class _Torch:
     def stream(self, array: Any, ordinal: int) -> int | None:
         return None if self._current is None else int(self._current(ordinal))
 
-    def read(self, array: Any, port: Port, stream: int, *, is_output: bool = False) -> Given:
+    def read(self, array: Any, port: Port, stream: int, *, is_output: bool = False) -> GivenArray:
         name = self._names.get(array.dtype)
         if name is None:
             name = self._names[array.dtype] = str(array.dtype).removeprefix("torch.")
@@ -70,8 +70,8 @@ class _Torch:
             if is_output:
                 raise _gaps(port)
             array = array.contiguous().resolve_neg()
-            return Given(array.data_ptr(), array)
-        return Given(array.data_ptr(), None)
+            return GivenArray(array.data_ptr(), array)
+        return GivenArray(array.data_ptr(), None)
 
 
 class _Own:
@@ -85,11 +85,11 @@ class _Own:
 
     def read(
         self, array: DeviceArray, port: Port, stream: int, *, is_output: bool = False
-    ) -> Given:
+    ) -> GivenArray:
         if array.shape != port.shape or array.dtype != numpy_dtype(port.dtype):
             raise _wrong(port, array.dtype.name, array.shape)
         array.make_visible(stream)
-        return Given(array.address, None if stream == array.stream else array)
+        return GivenArray(array.address, None if stream == array.stream else array)
 
 
 class _Dlpack:
@@ -104,7 +104,7 @@ class _Dlpack:
             return int(sys.modules["cupy"].cuda.get_current_stream().ptr)
         return None
 
-    def read(self, array: Any, port: Port, stream: int, *, is_output: bool = False) -> Given:
+    def read(self, array: Any, port: Port, stream: int, *, is_output: bool = False) -> GivenArray:
         try:
             capsule = array.__dlpack__(stream=stream or LEGACY_STREAM)
             found = describe(capsule)
@@ -118,14 +118,14 @@ class _Dlpack:
             raise _wrong(port, found.dtype, found.shape)
         if not found.is_contiguous:
             raise _gaps(port)
-        return Given(found.address, capsule)
+        return GivenArray(found.address, capsule)
 
 
 _OWN, _DLPACK = _Own(), _Dlpack()
-_known: dict[type, Library | None] = {np.ndarray: None, DeviceArray: _OWN}
+_known: dict[type, ArrayLibrary | None] = {np.ndarray: None, DeviceArray: _OWN}
 
 
-def library_of(value: Any) -> Library | None:
+def library_of(value: Any) -> ArrayLibrary | None:
     """Return how to use an array; None for numpy's and for what is no array of a GPU's library."""
     kind = type(value)
     try:
@@ -135,7 +135,7 @@ def library_of(value: Any) -> Library | None:
         return found
 
 
-def usable_torch(libraries: Sequence[Library | None]) -> Any:
+def usable_torch(libraries: Sequence[ArrayLibrary | None]) -> Any:
     """Return PyTorch's module if it is among some libraries and can use a GPU, else None."""
     if not any(isinstance(each, _Torch) for each in libraries):
         return None
@@ -143,7 +143,7 @@ def usable_torch(libraries: Sequence[Library | None]) -> Any:
     return torch if torch.cuda.is_available() else None
 
 
-def _find(value: Any) -> Library | None:
+def _find(value: Any) -> ArrayLibrary | None:
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
         for kind, library in _known.items():

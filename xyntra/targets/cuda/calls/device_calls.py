@@ -13,7 +13,7 @@ from xyntra.errors import InputError
 from xyntra.plan.arguments import check_output, to_array
 from xyntra.plan.plan import Plan, Port, numpy_dtype
 from xyntra.targets.cuda.arrays.device_array import DeviceArray
-from xyntra.targets.cuda.arrays.foreign_arrays import Library, check_apart, library_of
+from xyntra.targets.cuda.arrays.foreign_arrays import ArrayLibrary, check_apart, library_of
 from xyntra.targets.cuda.driver.gpu import Gpu
 from xyntra.targets.cuda.driver.memory import Event
 from xyntra.targets.cuda.driver.stream_order import StreamOrder
@@ -23,7 +23,7 @@ from xyntra.targets.cuda.graphs.replays import Replays
 
 Array = np.ndarray[Any, Any]
 _ALIGNMENT = 16  # bytes: what kernels rely on
-_Libraries = Sequence[Library | None]
+_Libraries = Sequence[ArrayLibrary | None]
 
 
 class DeviceCalls:
@@ -119,7 +119,7 @@ class DeviceCalls:
 
     def _on_this_gpu(
         self, arrays: Sequence[Any], libraries: _Libraries
-    ) -> list[tuple[Any, Library]]:
+    ) -> list[tuple[Any, ArrayLibrary]]:
         """Return the arrays on the GPU; none may be on another one."""
         found = []
         for array, library in zip(arrays, libraries, strict=True):
@@ -134,7 +134,7 @@ class DeviceCalls:
             found.append((array, library))
         return found
 
-    def _input(self, array: Any, library: Library | None, port: Port, keep: list[Any]) -> int:
+    def _input(self, array: Any, library: ArrayLibrary | None, port: Port, keep: list[Any]) -> int:
         own = self._buffers.address
         if library is None or library.ordinal(array) is None:
             place = own(port.buffer)

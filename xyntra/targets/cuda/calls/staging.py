@@ -13,7 +13,7 @@ from xyntra.targets.cpu.memory import address_of
 from xyntra.targets.cuda.driver.gpu import Gpu
 from xyntra.targets.cuda.driver.memory import Event, PinnedMemory
 from xyntra.targets.cuda.driver.prepared_launch import PreparedLaunch
-from xyntra.targets.cuda.driver.small_copies import Copy
+from xyntra.targets.cuda.driver.small_copies import ByteCopy
 from xyntra.targets.cuda.graphs.graph import LaunchGraph
 
 Array = np.ndarray[Any, Any]
@@ -78,13 +78,13 @@ class Slot:
         self.event = Event()
         copies_in = gpu.small_copies.launches(
             [
-                Copy(place, address_of(array), array.nbytes)
+                ByteCopy(place, address_of(array), array.nbytes)
                 for array, place in _staged(self.inputs, self.input_places)
             ]
         )
         copies_out = gpu.small_copies.launches(
             [
-                Copy(address_of(array), place, array.nbytes)
+                ByteCopy(address_of(array), place, array.nbytes)
                 for array, place in _staged(self.outputs, self.output_places)
             ],
             self._memory.address,

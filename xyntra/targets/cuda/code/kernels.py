@@ -12,7 +12,7 @@ from xyntra.targets.cuda.code.ptx import to_ptx
 
 if TYPE_CHECKING:
     from xyntra.dialects.mlir import ir
-    from xyntra.passes.lower.cuda import Launch, LoweredCudaKernel
+    from xyntra.passes.lower.cuda import LaunchCode, LoweredCudaKernel
 
 __all__ = ["LEVELS", "compile_image", "kernel_text"]
 
@@ -85,13 +85,13 @@ def _text(module: ir.Operation) -> str:
     return text
 
 
-def _image_launches(launches: tuple[Launch, ...]) -> tuple[ImageLaunch, ...]:
+def _image_launches(launches: tuple[LaunchCode, ...]) -> tuple[ImageLaunch, ...]:
     return tuple(
         ImageLaunch.from_fields({"entry": each.entry, **asdict(each.shape)}) for each in launches
     )
 
 
-def _check_entries(launches: tuple[Launch, ...], ptx: str) -> None:
+def _check_entries(launches: tuple[LaunchCode, ...], ptx: str) -> None:
     for launch in launches:
         if f".entry {launch.entry}(" not in ptx:
             message = f"the PTX of a kernel has no entry point '{launch.entry}'"

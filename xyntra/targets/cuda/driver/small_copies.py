@@ -85,7 +85,7 @@ done:
 block, or null."""
 
 
-class Copy(NamedTuple):
+class ByteCopy(NamedTuple):
     """Bytes to be copied; both addresses are multiples of 16, and whole vectors may be touched."""
 
     target: int
@@ -105,7 +105,7 @@ class SmallCopies:
         found = cuda.cuModuleGetFunction(self._module, _WHAT.encode())
         self._function = int(checked(found, "loading a kernel", _WHAT))
 
-    def launches(self, copies: Sequence[Copy], flags: int = 0) -> list[CopyLaunch]:
+    def launches(self, copies: Sequence[ByteCopy], flags: int = 0) -> list[CopyLaunch]:
         """Return launches that copy arrays, one after the other.
 
         Args:
@@ -129,7 +129,9 @@ class CopyLaunch(PreparedLaunch):
         blocks: of its grid.
     """
 
-    def __init__(self, direct: Direct, function: int, copies: Sequence[Copy], flags: int) -> None:
+    def __init__(
+        self, direct: Direct, function: int, copies: Sequence[ByteCopy], flags: int
+    ) -> None:
         rows = [(each.target, each.source, -(-each.nbytes // _VECTOR)) for each in copies]
         words = [word for row in rows for word in row]
         self._table = (ctypes.c_uint64 * (3 * MOST_COPIES))(*words)

@@ -63,7 +63,7 @@ class ClusterMerge(Merge):
         barrier_cluster()  # shared memory must be there until all have read it
 
     def _add(self, row: Scalar, number_: Scalar) -> None:
-        """Add up neighbouring elements of all warps of the block, in the place of the first's."""
+        """Add up contiguous elements of all warps of the block, in the place of the first's."""
         factors, top, total = self.factors(row)
         values = self.added(row, number_ * self.chunk, factors)
         start = self.line(row, number_ * self.chunk)
@@ -73,7 +73,7 @@ class ClusterMerge(Merge):
             store_shared(self.shared + self.parts_start + row * (2 * _ITEM), [top, total])
 
     def combined(self, row: Scalar, column: Scalar) -> Registers:
-        """Neighbouring elements of a row of the result, from all blocks."""
+        """Contiguous elements of a row of the result, from all blocks."""
         ranks = [number(rank, "uint32") for rank in range(self.cluster)]
         place = self.shared + self.parts_start + row * (2 * _ITEM)
         parts = [load_cluster(place, rank, 2) for rank in ranks]

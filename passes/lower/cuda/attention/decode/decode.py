@@ -17,10 +17,10 @@ from xyntra.passes.lower.cuda.attention.decode.plan import DecodePlan
 from xyntra.passes.lower.cuda.attention.flash.cores import LANES, multiplier
 from xyntra.passes.lower.cuda.attention.flash.fragments import Multiplier
 from xyntra.passes.lower.cuda.attention.flash.merge import Merge
-from xyntra.passes.lower.cuda.attention.flash.softmax import RowState, renewed
-from xyntra.passes.lower.cuda.attention.flash.staging import Staging
+from xyntra.passes.lower.cuda.attention.flash.softmax import ThreadRowState, renewed
+from xyntra.passes.lower.cuda.attention.flash.staging import RowStaging
 from xyntra.passes.lower.cuda.attention.machine import Registers, loop, number, shared_address, when
-from xyntra.passes.lower.cuda.attention.masks import Masks
+from xyntra.passes.lower.cuda.attention.masks import WarpMasks
 from xyntra.passes.lower.cuda.attention.plan import ROWS
 from xyntra.passes.lower.cuda.attention.problem import Located, Outer, outer_of
 from xyntra.passes.lower.cuda.dynamic_memory import dynamic_memory
@@ -103,14 +103,14 @@ class _Block:
         tiles, dtype = self.plan.tiles, self.plan.problem.dtype
         return multiplier(tiles, dtype, self.thread, self.lane, self.shared, self.shared)
 
-    def staging(self, operand: Located) -> Staging:
+    def staging(self, operand: Located) -> RowStaging:
         """Copies of rows of an operand: of queries by the block, of others by a warp."""
         tiles, problem = self.plan.tiles, self.plan.problem
         if operand is problem.query:
             share = ROWS, self.thread, tiles.threads
         else:
             share = tiles.warp_keys, self.lane, LANES
-        return Staging.of(problem, tiles, operand, self.outer, *share, lines=True)
+        return RowStaging.of(problem, tiles, operand, self.outer, *share, lines=True)
 
 
 class _Walk:
@@ -124,11 +124,11 @@ class _Walk:
         first = block.first + cores.layout.row
         keys = plan.tiles.warp_keys
         is_ragged = problem.sizes[3] % keys != 0
-        self._masks = Masks(problem, block.outer, cores.layout, first, keys, is_ragged)
+        self._masks = WarpMasks(problem, block.outer, cores.layout, first, keys, is_ragged)
         self._warps = plan.warps
         self._own = block.rank * plan.tiles.key_warps + block.warp
 
-    def run(self) -> RowState:
+    def run(self) -> ThreadRowState:
         """Emit all steps and return what they leave in registers."""
         block, ahead = self._block, self._tiles.stages - 1
         block.staging(self._problem.query).begin(block.shared, block.first)
@@ -140,7 +140,7 @@ class _Walk:
         cp_async_wait_group(ahead)
         barrier()
         self._cores.keep_queries()
-        state = RowState.empty(self._cores.layout)
+        state = ThreadRowState.empty(self._cores.layout)
 
         def step(turn: Scalar, carried: Registers) -> Registers:
             first = self._first(turn)

@@ -9,7 +9,7 @@ from xyntra.passes.lower.cuda.attention.folded_heads import with_folded_heads
 from xyntra.passes.lower.cuda.attention.plan import ROWS, FlashPlan, sized
 from xyntra.passes.lower.cuda.attention.problem import Problem
 from xyntra.passes.lower.gpu.attention.carrier import LARGEST_SIZE
-from xyntra.passes.lower.gpu.device import Device, Feature
+from xyntra.passes.lower.gpu.device import Feature, GpuDevice
 
 _FEW_QUERIES = 16  # of a head: more pay where there are few heads
 _MOST_QUERIES = 128
@@ -70,7 +70,7 @@ class DecodePlan:
         return max(self.tiles.shared, self.parts_start + 8 * ROWS)
 
 
-def plan_decode(problem: Problem, device: Device) -> DecodePlan | None:
+def plan_decode(problem: Problem, device: GpuDevice) -> DecodePlan | None:
     """Choose a plan; None where this kernel does not fit, or is not worth it."""
     b, h, s, t, _, _ = problem.sizes
     if t < _FEWEST_KEYS or s >= _MOST_QUERIES:
@@ -83,7 +83,7 @@ def plan_decode(problem: Problem, device: Device) -> DecodePlan | None:
     return next((plan for plan in useful if plan.blocks >= _ENOUGH), useful[-1])
 
 
-def decode_plans(problem: Problem, device: Device) -> list[DecodePlan]:
+def decode_plans(problem: Problem, device: GpuDevice) -> list[DecodePlan]:
     """Return every plan by which this kernel computes an attention."""
     d, e = problem.sizes[4:]
     if not device.has(Feature.CLUSTERS) or max(d, e) > LARGEST_SIZE:

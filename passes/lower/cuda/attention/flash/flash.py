@@ -14,10 +14,10 @@ from xyntra.dialects.scalar import Scalar
 from xyntra.passes.lower.cuda.attention.flash.cores import LANES, multiplier
 from xyntra.passes.lower.cuda.attention.flash.fragments import Matrix, Multiplier
 from xyntra.passes.lower.cuda.attention.flash.merge import Merge
-from xyntra.passes.lower.cuda.attention.flash.softmax import RowState, renewed
-from xyntra.passes.lower.cuda.attention.flash.staging import Staging
+from xyntra.passes.lower.cuda.attention.flash.softmax import ThreadRowState, renewed
+from xyntra.passes.lower.cuda.attention.flash.staging import RowStaging
 from xyntra.passes.lower.cuda.attention.machine import Registers, loop, number, shared_address, when
-from xyntra.passes.lower.cuda.attention.masks import Masks, Read
+from xyntra.passes.lower.cuda.attention.masks import MaskLoads, WarpMasks
 from xyntra.passes.lower.cuda.attention.plan import ROWS, FlashPlan
 from xyntra.passes.lower.cuda.attention.problem import Located, Outer, Problem, outer_of
 from xyntra.passes.lower.cuda.dynamic_memory import dynamic_memory
@@ -82,7 +82,7 @@ class _Block:
         first = self.first + row.cast("int32")
         plan = self.plan
         is_ragged = self.problem.sizes[3] % plan.keys != 0
-        masks = Masks(self.problem, self.outer, cores.layout, first, plan.warp_keys, is_ragged)
+        masks = WarpMasks(self.problem, self.outer, cores.layout, first, plan.warp_keys, is_ragged)
         state = _Walk(self, cores, masks).run()
         cp_async_wait_group(0)
         barrier()  # shared memory is used anew
@@ -95,10 +95,12 @@ class _Block:
         queries = self.shared + self.row_warp * (ROWS * plan.key_pitch)
         return multiplier(plan, self.problem.dtype, self.thread, lane, self.shared, queries)
 
-    def staging(self, operand: Located, rows: int) -> Staging:
+    def staging(self, operand: Located, rows: int) -> RowStaging:
         """Copies of `rows` rows of an operand."""
         plan = self.plan
-        return Staging.of(self.problem, plan, operand, self.outer, rows, self.thread, plan.threads)
+        return RowStaging.of(
+            self.problem, plan, operand, self.outer, rows, self.thread, plan.threads
+        )
 
     def steps(self) -> Scalar:
         """How many tiles of keys there are for the block, an int32."""
@@ -112,7 +114,7 @@ class _Block:
 class _Walk:
     """Takes a block over its keys, one tile after the other."""
 
-    def __init__(self, block: _Block, cores: Multiplier, masks: Masks) -> None:
+    def __init__(self, block: _Block, cores: Multiplier, masks: WarpMasks) -> None:
         problem, plan = block.problem, block.plan
         self._block, self._cores, self._masks, self._plan = block, cores, masks, plan
         self._keys = block.staging(problem.key, plan.keys)
@@ -120,7 +122,7 @@ class _Walk:
         self._is_single = problem.sizes[3] <= plan.keys
         self._has_lead = plan.stages == 2 or self._is_single
 
-    def run(self) -> RowState:
+    def run(self) -> ThreadRowState:
         """Emit all steps and return what they leave in registers."""
         block, zero = self._block, number(0)
         block.staging(block.problem.query, self._plan.rows).begin(block.shared, block.first)
@@ -134,7 +136,7 @@ class _Walk:
         cp_async_wait_group(int(self._has_lead))
         barrier()
         self._cores.keep_queries()
-        state = RowState.empty(self._cores.layout)
+        state = ThreadRowState.empty(self._cores.layout)
         if read is not None:
             weights, state = self._weigh(zero, read, state)
             cp_async_wait_group(0)
@@ -147,7 +149,7 @@ class _Walk:
 
         return state.restored(loop(count, state.registers, step))
 
-    def _step(self, place: Scalar, count: Scalar, state: RowState) -> RowState:
+    def _step(self, place: Scalar, count: Scalar, state: ThreadRowState) -> ThreadRowState:
         following = place + 1
         has_following = following < count
         if not self._has_lead:
@@ -172,7 +174,9 @@ class _Walk:
             cp_async_commit_group()
         return self._add(place, weights, state)
 
-    def _weigh(self, place: Scalar, read: Read, state: RowState) -> tuple[Matrix, RowState]:
+    def _weigh(
+        self, place: Scalar, read: MaskLoads, state: ThreadRowState
+    ) -> tuple[Matrix, ThreadRowState]:
         """Weights of the warp's keys of a tile, and the state brought to their maximum."""
         plan, layout = self._plan, self._cores.layout
         share = self._block.key_warp * (plan.warp_keys * plan.key_pitch)
@@ -181,13 +185,13 @@ class _Walk:
         scores = self._masks.apply(products, read, warp_first + layout.key, warp_first)
         return renewed(self._block.problem, layout, scores, state)
 
-    def _add(self, place: Scalar, weights: Matrix, state: RowState) -> RowState:
+    def _add(self, place: Scalar, weights: Matrix, state: ThreadRowState) -> ThreadRowState:
         plan = self._plan
         share = self._block.key_warp * (plan.warp_keys * plan.value_pitch)
         sums = self._cores.weighted(weights, self._value_tile(place) + share, state.sums)
         return replace(state, sums=sums)
 
-    def _read(self, place: Scalar) -> Read:
+    def _read(self, place: Scalar) -> MaskLoads:
         return self._masks.read(self._warp_first(place) + self._cores.layout.key)
 
     def _warp_first(self, place: Scalar) -> Scalar:

@@ -14,7 +14,7 @@ Matrix = list[Registers]
 
 
 @dataclass(frozen=True)
-class Layout:
+class FragmentLayout:
     """Which rows and columns of a warp's matrices a thread holds.
 
     Attributes:
@@ -41,7 +41,7 @@ class Layout:
 class Multiplier(Protocol):
     """Multiplies matrices in shared memory; one object for the code of one warp."""
 
-    layout: Layout
+    layout: FragmentLayout
 
     def keep_queries(self) -> None:
         """Called once the queries are in shared memory."""

@@ -11,8 +11,8 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
-from xyntra.passes.lower.cuda.attention.flash.fragments import Layout
-from xyntra.passes.lower.cuda.attention.flash.softmax import RowState, finite, unit
+from xyntra.passes.lower.cuda.attention.flash.fragments import FragmentLayout
+from xyntra.passes.lower.cuda.attention.flash.softmax import ThreadRowState, finite, unit
 from xyntra.passes.lower.cuda.attention.machine import (
     Registers,
     across,
@@ -53,7 +53,9 @@ class Merge:
     outer: Outer
     first: Scalar
 
-    def leave(self, layout: Layout, state: RowState, row: Scalar, key_warp: Scalar) -> None:
+    def leave(
+        self, layout: FragmentLayout, state: ThreadRowState, row: Scalar, key_warp: Scalar
+    ) -> None:
         """Put a warp's results where `collect` finds them.
 
         Args:
@@ -108,7 +110,7 @@ class Merge:
             self._store(self.combined(row, number_ * self.chunk), query, number_, self.chunk)
 
     def combined(self, row: Scalar, column: Scalar) -> Registers:
-        """Neighbouring elements of a row of the result."""
+        """Contiguous elements of a row of the result."""
         factors, _, total = self.factors(row)
         divide = Division(self.problem.op.masked_rows, total)
         return [divide(each) for each in self.added(row, column, factors)]

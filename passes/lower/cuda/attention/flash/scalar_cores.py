@@ -8,7 +8,7 @@ four columns of the result, eight groups apart. Weights go through shared memory
 from __future__ import annotations
 
 from xyntra.dialects.scalar import Scalar
-from xyntra.passes.lower.cuda.attention.flash.fragments import Layout, Matrix
+from xyntra.passes.lower.cuda.attention.flash.fragments import FragmentLayout, Matrix
 from xyntra.passes.lower.cuda.attention.machine import (
     Registers,
     fused,
@@ -50,7 +50,7 @@ class ScalarCores:
         groups = range(0, plan.value_size, _ACROSS * _GROUP)
         columns = tuple(first + e for first in groups for e in range(_GROUP))
         x = self._x.cast("int32")
-        self.layout = Layout(
+        self.layout = FragmentLayout(
             self._y.cast("int32"), rows, x, keys, x * _GROUP, columns, _GROUP, _ACROSS
         )
 

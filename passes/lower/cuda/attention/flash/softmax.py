@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from xyntra.dialects.scalar import Scalar
-from xyntra.passes.lower.cuda.attention.flash.fragments import Layout, Matrix
+from xyntra.passes.lower.cuda.attention.flash.fragments import FragmentLayout, Matrix
 from xyntra.passes.lower.cuda.attention.machine import (
     Registers,
     across,
@@ -28,7 +28,7 @@ _CHAINS = 4  # partial maxima and sums that do not wait for each other
 
 
 @dataclass(frozen=True)
-class RowState:
+class ThreadRowState:
     """What is known of a thread's rows.
 
     Attributes:
@@ -42,24 +42,24 @@ class RowState:
     sums: Matrix
 
     @staticmethod
-    def empty(layout: Layout) -> RowState:
+    def empty(layout: FragmentLayout) -> ThreadRowState:
         """Before the first key."""
         rows = len(layout.rows)
         zeros = [[real(0.0)] * len(layout.columns) for _ in range(rows)]
-        return RowState([real(float("-inf"))] * rows, [real(0.0)] * rows, zeros)
+        return ThreadRowState([real(float("-inf"))] * rows, [real(0.0)] * rows, zeros)
 
     @property
     def registers(self) -> Registers:
         """All of it, in an order that `restored` knows."""
         return [*self.top, *self.total, *(each for row in self.sums for each in row)]
 
-    def restored(self, values: Registers) -> RowState:
+    def restored(self, values: Registers) -> ThreadRowState:
         """A state of the same shape from what `registers` gave."""
         rows = len(self.top)
         width = len(self.sums[0])
         rest = values[2 * rows :]
         sums = [rest[start : start + width] for start in range(0, rows * width, width)]
-        return RowState(values[:rows], values[rows : 2 * rows], sums)
+        return ThreadRowState(values[:rows], values[rows : 2 * rows], sums)
 
 
 def unit(problem: Problem) -> float:
@@ -68,8 +68,8 @@ def unit(problem: Problem) -> float:
 
 
 def renewed(
-    problem: Problem, layout: Layout, scores: Matrix, state: RowState
-) -> tuple[Matrix, RowState]:
+    problem: Problem, layout: FragmentLayout, scores: Matrix, state: ThreadRowState
+) -> tuple[Matrix, ThreadRowState]:
     """Weights of a step, and the state with their totals, its sums brought to the new maximum."""
     weights: Matrix = []
     tops, totals, sums = [], [], []
@@ -83,7 +83,7 @@ def renewed(
         tops.append(top)
         totals.append(fused(total, factor, _folded(weight, lambda a, b: a + b)))
         sums.append([each * factor for each in line])
-    return weights, RowState(tops, totals, sums)
+    return weights, ThreadRowState(tops, totals, sums)
 
 
 def finite(top: Scalar) -> Scalar:

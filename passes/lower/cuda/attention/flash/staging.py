@@ -18,7 +18,7 @@ _SMALLEST = 4  # bytes that can be copied without passing through registers
 
 
 @dataclass(frozen=True)
-class Staging:
+class RowStaging:
     """Copies `rows` rows at a time, with zeros where the operand has none.
 
     Attributes:

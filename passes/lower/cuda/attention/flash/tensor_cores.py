@@ -10,7 +10,7 @@ as pairs of 16 bits, the left factor of the second product, so that weights stay
 from __future__ import annotations
 
 from xyntra.dialects.scalar import Scalar
-from xyntra.passes.lower.cuda.attention.flash.fragments import Layout, Matrix
+from xyntra.passes.lower.cuda.attention.flash.fragments import FragmentLayout, Matrix
 from xyntra.passes.lower.cuda.attention.machine import (
     Registers,
     load_matrices,
@@ -42,7 +42,7 @@ class TensorCores:
         pair = ((lane & 3) << 1).cast("int32")
         keys = tuple(8 * j + e for j in range(plan.warp_keys // 8) for e in (0, 1))
         columns = tuple(8 * j + e for j in range(plan.value_size // 8) for e in (0, 1))
-        self.layout = Layout(row, (0, 8), pair, keys, pair, columns, 2, 4)
+        self.layout = FragmentLayout(row, (0, 8), pair, keys, pair, columns, 2, 4)
         self._steps = plan.key_bytes // _STEP_BYTES
         self._queries = queries + (lane & 15) * plan.key_pitch + (lane >> 4) * 16
         self._kept: list[Registers] = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
-from xyntra.passes.lower.cuda.attention.hopper.order import TileOrder
+from xyntra.passes.lower.cuda.attention.hopper.order import QueryTileOrder
 from xyntra.passes.lower.cuda.attention.hopper.plan import HopperPlan
 from xyntra.passes.lower.cuda.attention.machine import Registers, number
 from xyntra.passes.lower.cuda.attention.problem import Outer, Problem, outer_of
@@ -17,7 +17,7 @@ _WARPS = 4  # of a warpgroup
 
 
 @dataclass(frozen=True)
-class Ring:
+class RingPosition:
     """The place of one side in a ring of slots.
 
     Attributes:
@@ -31,27 +31,27 @@ class Ring:
     phase: Scalar
 
     @staticmethod
-    def first(slots: int) -> Ring:
+    def first(slots: int) -> RingPosition:
         """The first slot in the first round."""
-        return Ring(slots, number(0, "uint32"), number(0, "uint32"))
+        return RingPosition(slots, number(0, "uint32"), number(0, "uint32"))
 
     @staticmethod
-    def at(slots: int, count: Scalar) -> Ring:
+    def at(slots: int, count: Scalar) -> RingPosition:
         """After `count` slots, a uint32; `slots` is a power of two."""
         shift = slots.bit_length() - 1
-        return Ring(slots, count & (slots - 1), count >> shift & 1)
+        return RingPosition(slots, count & (slots - 1), count >> shift & 1)
 
     @property
     def registers(self) -> Registers:
         """Both numbers."""
         return [self.slot, self.phase]
 
-    def next(self) -> Ring:
+    def next(self) -> RingPosition:
         """The following slot."""
         following = self.slot + 1
         wraps = following.equals(self.slots)
         slot = wraps.select(number(0, "uint32"), following)
-        return Ring(self.slots, slot, wraps.select(self.phase ^ 1, self.phase))
+        return RingPosition(self.slots, slot, wraps.select(self.phase ^ 1, self.phase))
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Barriers:
 
 
 @dataclass(frozen=True)
-class Tile:
+class QueryTile:
     """Queries of one head.
 
     Attributes:
@@ -123,7 +123,7 @@ class HopperBlock:
 
     problem: Problem
     plan: HopperPlan
-    order: TileOrder
+    order: QueryTileOrder
     shared: Scalar
     maps: tuple[ir.Value, ir.Value, ir.Value]
 
@@ -132,14 +132,14 @@ class HopperBlock:
         """The block's barriers."""
         return Barriers(self.plan, self.shared)
 
-    def tile(self, tile: Scalar) -> Tile:
-        """What a tile is, whose number `TileOrder` explains."""
+    def tile(self, tile: Scalar) -> QueryTile:
+        """What a tile is, whose number `QueryTileOrder` explains."""
         problem, plan = self.problem, self.plan
         _, h, _, t, _, _ = problem.sizes
         head, row = tile >> 16, tile & 0xFFFF
         first = (row * plan.rows).cast("int32")
         outer = outer_of((head / h).cast("int32"), (head % h).cast("int32"))
-        return Tile(outer, first, self._steps(first, -(-t // plan.keys)))
+        return QueryTile(outer, first, self._steps(first, -(-t // plan.keys)))
 
     def _steps(self, first: Scalar, whole: int) -> Scalar:
         if not self.problem.skips_keys:

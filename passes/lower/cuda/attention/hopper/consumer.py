@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from functools import partial, reduce
 
 from xyntra.dialects.scalar import Scalar
-from xyntra.passes.lower.cuda.attention.flash.fragments import Layout
+from xyntra.passes.lower.cuda.attention.flash.fragments import FragmentLayout
 from xyntra.passes.lower.cuda.attention.flash.softmax import unit
-from xyntra.passes.lower.cuda.attention.hopper.block import HopperBlock, Ring, Tile
+from xyntra.passes.lower.cuda.attention.hopper.block import HopperBlock, QueryTile, RingPosition
 from xyntra.passes.lower.cuda.attention.hopper.instructions import (
     ROW_BYTES,
     advanced,
@@ -41,7 +41,7 @@ from xyntra.passes.lower.cuda.attention.machine import (
     replaced_when,
     when,
 )
-from xyntra.passes.lower.cuda.attention.masks import Masks
+from xyntra.passes.lower.cuda.attention.masks import WarpMasks
 from xyntra.passes.lower.cuda.ptx.barriers import mbarrier_arrive_asm
 from xyntra.passes.lower.cuda.ptx.warpgroups import wgmma_commit_group_asm
 
@@ -66,8 +66,8 @@ class Flow:
 
     softmax: Softmax
     scores: Registers
-    keys: Ring
-    values: Ring
+    keys: RingPosition
+    values: RingPosition
 
     @property
     def registers(self) -> Registers:
@@ -77,7 +77,10 @@ class Flow:
 
     def restored(self, values: Registers) -> Flow:
         """From what `registers` gave."""
-        keys, others = Ring(self.keys.slots, *values[:2]), Ring(self.values.slots, *values[2:4])
+        keys, others = (
+            RingPosition(self.keys.slots, *values[:2]),
+            RingPosition(self.values.slots, *values[2:4]),
+        )
         rest, count = values[4:], len(self.scores)
         return Flow(Softmax.of(rest[count:]), rest[:count], keys, others)
 
@@ -114,7 +117,10 @@ class Consumer:
         fence([])
         scores = wait_for_products(self._products(zero, zero))
         self._release(barriers.key(zero, full=False))
-        keys, values = Ring.first(plan.key_slots).next(), Ring.first(plan.value_slots)
+        keys, values = (
+            RingPosition.first(plan.key_slots).next(),
+            RingPosition.first(plan.value_slots),
+        )
         flow = Flow(Softmax.empty(self._sums), scores, keys, values)
         order = self._block.order
         count, start = order.count(), order.start()
@@ -132,8 +138,8 @@ class Consumer:
         first = order.tile(start, zero)
         loop(count, [first, *flow.registers[: 4 + self._scores]], body)
 
-    def _all_but_first(self, tile: Tile, turn: Scalar, flow: Flow) -> Flow:
-        queries = Ring.at(self._plan.query_slots, turn.cast("uint32"))
+    def _all_but_first(self, tile: QueryTile, turn: Scalar, flow: Flow) -> Flow:
+        queries = RingPosition.at(self._plan.query_slots, turn.cast("uint32"))
         if self._has_masks:
             flow = self._masked_steps(tile, flow, queries)
         else:
@@ -141,18 +147,18 @@ class Consumer:
         self._release(self._block.barriers.query(self._group, queries.slot, full=False))
         return flow
 
-    def _first(self, tile: Tile, turn: Scalar, has_next: Scalar, flow: Flow) -> Flow:
+    def _first(self, tile: QueryTile, turn: Scalar, has_next: Scalar, flow: Flow) -> Flow:
         """The first step, which is done last, with the next tile's first products; the result."""
-        following = Ring.at(self._plan.query_slots, turn.cast("uint32") + 1)
+        following = RingPosition.at(self._plan.query_slots, turn.cast("uint32") + 1)
 
-        def wait(keys: Ring) -> None:
+        def wait(keys: RingPosition) -> None:
             with when(has_next):
                 barriers = self._block.barriers
                 full = barriers.query(self._group, following.slot, full=True)
                 wait_for_phase(full, following.phase)
                 wait_for_phase(barriers.key(keys.slot, full=True), keys.phase)
 
-        def release(keys: Ring) -> None:
+        def release(keys: RingPosition) -> None:
             with when(has_next):
                 self._release(self._block.barriers.key(keys.slot, full=False))
 
@@ -161,7 +167,7 @@ class Consumer:
         write_rows(self._block.problem, tile.outer, self._first_row(tile), self._lane, flow.softmax)
         return flow
 
-    def _plain_steps(self, tile: Tile, flow: Flow, queries: Ring) -> Flow:
+    def _plain_steps(self, tile: QueryTile, flow: Flow, queries: RingPosition) -> Flow:
         """All steps but the first; those come first whose keys are not all seen."""
         whole, has_partial = self._whole_steps(tile)
         if has_partial:
@@ -169,7 +175,7 @@ class Consumer:
             flow = self._steps((tile.steps, count), flow, queries, partial(self._hidden, tile))
         return self._steps((whole, whole - 1), flow, queries, None)
 
-    def _masked_steps(self, tile: Tile, flow: Flow, queries: Ring) -> Flow:
+    def _masked_steps(self, tile: QueryTile, flow: Flow, queries: RingPosition) -> Flow:
         """The same with masks that are read from memory; only the last may lack keys."""
         end = tile.steps
         if self._block.problem.sizes[3] % self._plan.keys:
@@ -180,15 +186,15 @@ class Consumer:
         return self._steps((end, count), flow, queries, partial(self._masked, tile, False))
 
     def _steps(
-        self, steps: tuple[Scalar, Scalar], flow: Flow, queries: Ring, hide: Hide | None
+        self, steps: tuple[Scalar, Scalar], flow: Flow, queries: RingPosition, hide: Hide | None
     ) -> Flow:
         """Steps down from one before the first number, as many as the second."""
         end, count = steps
 
-        def wait(keys: Ring) -> None:
+        def wait(keys: RingPosition) -> None:
             wait_for_phase(self._block.barriers.key(keys.slot, full=True), keys.phase)
 
-        def release(keys: Ring) -> None:
+        def release(keys: RingPosition) -> None:
             self._release(self._block.barriers.key(keys.slot, full=False))
 
         def body(done: Scalar, carried: Registers) -> Registers:
@@ -203,8 +209,8 @@ class Consumer:
         self,
         flow: Flow,
         queries: Scalar,
-        wait: Callable[[Ring], None],
-        release: Callable[[Ring], None],
+        wait: Callable[[RingPosition], None],
+        release: Callable[[RingPosition], None],
     ) -> Flow:
         """Finish a step, and compute the products of the next.
 
@@ -273,12 +279,12 @@ class Consumer:
         with when(self._lane.equals(0)):
             mbarrier_arrive_asm(barrier.value)
 
-    def _first_row(self, tile: Tile) -> Scalar:
+    def _first_row(self, tile: QueryTile) -> Scalar:
         """The thread's first query, int32; the other one is the eighth behind it."""
         inside = self._group * GROUP_ROWS + self._warp * 16 + (self._lane >> 2)
         return tile.first + inside.cast("int32")
 
-    def _whole_steps(self, tile: Tile) -> tuple[Scalar, bool]:
+    def _whole_steps(self, tile: QueryTile) -> tuple[Scalar, bool]:
         """How many steps all queries see whole, at least one; and whether there may be others.
 
         The first step is masked apart from these, where that is needed.
@@ -291,13 +297,13 @@ class Consumer:
         seen = self._fewest(tile) / step
         return seen.minimum(whole).minimum(tile.steps).maximum(1), True
 
-    def _fewest(self, tile: Tile) -> Scalar:
+    def _fewest(self, tile: QueryTile) -> Scalar:
         """Keys that the warpgroup's first query sees, not negative."""
         offset = (self._block.problem.op.causal_offset or 0) + 1
         first = tile.first + (self._group * GROUP_ROWS).cast("int32")
         return (first + offset).maximum(0)
 
-    def _masked_first(self, tile: Tile, flow: Flow) -> Flow:
+    def _masked_first(self, tile: QueryTile, flow: Flow) -> Flow:
         """Hide scores of the first step where not all of its keys are seen."""
         problem, step = self._block.problem, self._plan.keys
         zero = number(0)
@@ -315,7 +321,7 @@ class Consumer:
             return replace(flow, scores=self._hidden(tile, zero, flow.scores))
         return flow
 
-    def _hidden(self, tile: Tile, step: Scalar, scores: Registers) -> Registers:
+    def _hidden(self, tile: QueryTile, step: Scalar, scores: Registers) -> Registers:
         problem, keys = self._block.problem, self._block.problem.sizes[3]
         column = ((self._lane & 3) << 1).cast("int32") + step * self._plan.keys
         found = list(scores)
@@ -331,14 +337,18 @@ class Consumer:
                     found[i] = is_seen.select(scores[i], real(float("-inf")))
         return found
 
-    def _masked(self, tile: Tile, is_ragged: bool, step: Scalar, scores: Registers) -> Registers:
+    def _masked(
+        self, tile: QueryTile, is_ragged: bool, step: Scalar, scores: Registers
+    ) -> Registers:
         """Apply the masks of a step, which are read from memory."""
         keys = self._plan.keys
         pair = ((self._lane & 3) << 1).cast("int32")
         ahead = tuple(8 * j + e for j in range(keys // 8) for e in (0, 1))
-        layout = Layout((self._lane >> 2).cast("int32"), (0, 8), pair, ahead, pair, (), 2, 4)
+        layout = FragmentLayout(
+            (self._lane >> 2).cast("int32"), (0, 8), pair, ahead, pair, (), 2, 4
+        )
         row = self._first_row(tile)
-        masks = Masks(self._block.problem, tile.outer, layout, row, keys, is_ragged)
+        masks = WarpMasks(self._block.problem, tile.outer, layout, row, keys, is_ragged)
         first = step * keys
         rows = masks.apply(rows_of(scores), masks.read(first + pair), first + pair, first)
         return [rows[i // 2 % 2][i // 4 * 2 + i % 2] for i in range(len(scores))]

@@ -20,7 +20,7 @@ from xyntra.passes.lower.cuda.attention.hopper.plan import (
     HopperPlan,
     tensor_map,
 )
-from xyntra.passes.lower.cuda.attention.hopper.producer import Producer
+from xyntra.passes.lower.cuda.attention.hopper.producer import KeyValueProducer
 from xyntra.passes.lower.cuda.attention.machine import shared_address, when
 from xyntra.passes.lower.cuda.attention.problem import Problem
 from xyntra.passes.lower.cuda.dynamic_memory import dynamic_memory
@@ -29,7 +29,7 @@ from xyntra.passes.lower.cuda.ptx.tma import prefetch_tensormap, tensormap_addre
 from xyntra.passes.lower.cuda.ptx.warpgroups import setmaxnreg_asm
 from xyntra.passes.lower.cuda.ptx.warps import shfl_first_asm
 from xyntra.passes.lower.cuda.tensor_map import TensorMap, map_argument
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 from xyntra.passes.lower.gpu.emit.thread_grid import barrier, block_number, thread_number
 
@@ -37,7 +37,7 @@ _GROUP = 128  # threads of a warpgroup
 
 
 def emit_hopper(
-    problem: Problem, plan: HopperPlan, shared: SharedMemory, device: Device
+    problem: Problem, plan: HopperPlan, shared: SharedMemory, device: GpuDevice
 ) -> CudaLaunch:
     """Emit an attention for a launch of the returned shape."""
     b, h, s, _, _, _ = problem.sizes
@@ -72,7 +72,7 @@ def _emit(block: HopperBlock) -> None:
     with ir.InsertionPoint(branch.then_block):
         setmaxnreg_asm(copying, increase=False)
         with when(thread.equals(0)):
-            Producer(block).run()
+            KeyValueProducer(block).run()
         scf.YieldOp([])
     with ir.InsertionPoint(branch.else_block):
         setmaxnreg_asm(computing, increase=True)

@@ -28,7 +28,7 @@ _WORD = 4
 
 
 @dataclass(frozen=True)
-class TileOrder:
+class QueryTileOrder:
     """The tiles of one block.
 
     Attributes:
@@ -74,20 +74,20 @@ class TileOrder:
 
 def tile_order(
     problem: Problem, plan: HopperPlan, grid: int, block: Scalar, shared: SharedMemory
-) -> TileOrder:
+) -> QueryTileOrder:
     """The order of a launch; where tiles take different times, from a table made here."""
     b, h, s, _, _, _ = problem.sizes
     rows = -(-s // plan.rows)
     tiles = b * h * rows
     is_even = not problem.skips_keys or grid == tiles
     if is_even or tiles > _LONGEST or max(b * h, rows) >= _LIMIT:
-        return TileOrder(rows, tiles, grid, block, None)
+        return QueryTileOrder(rows, tiles, grid, block, None)
     steps = [steps_of(problem, plan, row) for row in range(rows)]
     blocks = shared_out(b * h, heads_together(problem), steps, grid)
     words = [tile for each in blocks for tile in each]
     starts = [0, *accumulate(map(len, blocks))]
     table = (_constant(shared, "tiles", [*words, 0]), _constant(shared, "starts", starts))
-    return TileOrder(rows, tiles, grid, block, table)
+    return QueryTileOrder(rows, tiles, grid, block, table)
 
 
 def shared_out(heads: int, together: int, steps: Sequence[int], grid: int) -> list[list[int]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xyntra.passes.lower.cuda.attention.hopper.instructions import ROW_BYTES
 from xyntra.passes.lower.cuda.attention.problem import Located, Problem
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
-from xyntra.passes.lower.gpu.device import Device, Feature
+from xyntra.passes.lower.gpu.device import Feature, GpuDevice
 from xyntra.passes.lower.loops.memrefs import view_offset
 
 CHUNK = 64
@@ -108,14 +108,14 @@ class HopperPlan:
         return self.barrier_start + 8 * self.barriers
 
 
-def plan_hopper(problem: Problem, device: Device) -> HopperPlan | None:
+def plan_hopper(problem: Problem, device: GpuDevice) -> HopperPlan | None:
     """Choose a plan; None where this kernel does not fit, or is not worth it."""
     fitting = hopper_plans(problem, device)
     plan = min(fitting, key=lambda each: _time(problem, each, device), default=None)
     return plan if plan is not None and _is_worth_it(problem, plan) else None
 
 
-def hopper_plans(problem: Problem, device: Device) -> list[HopperPlan]:
+def hopper_plans(problem: Problem, device: GpuDevice) -> list[HopperPlan]:
     """Return every plan by which this kernel computes an attention."""
     _, _, s, t, d, e = problem.sizes
     if not device.has(Feature.WGMMA) or problem.dtype not in _ELEMENTS or max(d, e) > _LARGEST:
@@ -140,7 +140,7 @@ def _candidates(problem: Problem) -> list[HopperPlan]:
     return [two] if _has_masks(problem) else [HopperPlan(3, 4, 3, 2, *chunks, (160, 32)), two]
 
 
-def _time(problem: Problem, plan: HopperPlan, device: Device) -> float:
+def _time(problem: Problem, plan: HopperPlan, device: GpuDevice) -> float:
     """How long the blocks take, in queries."""
     b, h, s, _, _, _ = problem.sizes
     turns = -(-b * h * -(-s // plan.rows) // device.multiprocessors)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xyntra.dialects.scalar import Scalar
-from xyntra.passes.lower.cuda.attention.hopper.block import HopperBlock, Ring, Tile
+from xyntra.passes.lower.cuda.attention.hopper.block import HopperBlock, QueryTile, RingPosition
 from xyntra.passes.lower.cuda.attention.hopper.instructions import ROW_BYTES, wait_for_phase
 from xyntra.passes.lower.cuda.attention.hopper.plan import CHUNK, GROUP_ROWS
 from xyntra.passes.lower.cuda.attention.machine import Registers, loop, number, values_of
@@ -16,7 +16,7 @@ from xyntra.passes.lower.cuda.ptx.tma import cp_async_bulk_tensor_load_asm, tens
 
 
 @dataclass(frozen=True)
-class Producer:
+class KeyValueProducer:
     """Copies ahead of the warpgroups, as far as there are empty slots."""
 
     block: HopperBlock
@@ -24,7 +24,7 @@ class Producer:
     def run(self) -> None:
         """Emit the loop over the block's tiles."""
         plan = self.block.plan
-        keys, values = Ring.first(plan.key_slots), Ring.first(plan.value_slots)
+        keys, values = RingPosition.first(plan.key_slots), RingPosition.first(plan.value_slots)
 
         order = self.block.order
         start = order.start()
@@ -32,30 +32,35 @@ class Producer:
         def body(turn: Scalar, carried: Registers) -> Registers:
             number_ = turn.cast("uint32")
             following = order.tile(start, number_ + 1)
-            rings = Ring(plan.key_slots, *carried[:2]), Ring(plan.value_slots, *carried[2:4])
+            rings = (
+                RingPosition(plan.key_slots, *carried[:2]),
+                RingPosition(plan.value_slots, *carried[2:4]),
+            )
             return [*self._tile(self.block.tile(carried[4]), number_, *rings), following]
 
         first = order.tile(start, number(0, "uint32"))
         loop(order.count(), [*keys.registers, *values.registers, first], body)
 
-    def _tile(self, tile: Tile, turn: Scalar, keys: Ring, values: Ring) -> Registers:
+    def _tile(
+        self, tile: QueryTile, turn: Scalar, keys: RingPosition, values: RingPosition
+    ) -> Registers:
         last = tile.steps - 1
         keys = self._keys(tile, last, keys)
         for group in range(self.block.plan.groups):
             self._queries(tile, turn, group)
 
         def body(step: Scalar, carried: Registers) -> Registers:
-            ring = Ring(keys.slots, *carried[:2])
+            ring = RingPosition(keys.slots, *carried[:2])
             ring = self._keys(tile, last - 1 - step, ring)
-            other = Ring(values.slots, *carried[2:])
+            other = RingPosition(values.slots, *carried[2:])
             other = self._values(tile, last - step, other)
             return [*ring.registers, *other.registers]
 
         carried = loop(last, [*keys.registers, *values.registers], body)
-        values = self._values(tile, number(0), Ring(values.slots, *carried[2:]))
+        values = self._values(tile, number(0), RingPosition(values.slots, *carried[2:]))
         return [*carried[:2], *values.registers]
 
-    def _keys(self, tile: Tile, step: Scalar, ring: Ring) -> Ring:
+    def _keys(self, tile: QueryTile, step: Scalar, ring: RingPosition) -> RingPosition:
         plan, barriers = self.block.plan, self.block.barriers
         wait_for_phase(barriers.key(ring.slot, full=False), ring.phase ^ 1)
         full = barriers.key(ring.slot, full=True)
@@ -66,7 +71,7 @@ class Producer:
         self._copy(1, tile, self.block.problem.key, box, row, full)
         return ring.next()
 
-    def _values(self, tile: Tile, step: Scalar, ring: Ring) -> Ring:
+    def _values(self, tile: QueryTile, step: Scalar, ring: RingPosition) -> RingPosition:
         plan, barriers = self.block.plan, self.block.barriers
         wait_for_phase(barriers.value(ring.slot, full=False), ring.phase ^ 1)
         full = barriers.value(ring.slot, full=True)
@@ -78,9 +83,9 @@ class Producer:
         )
         return ring.next()
 
-    def _queries(self, tile: Tile, turn: Scalar, group: int) -> None:
+    def _queries(self, tile: QueryTile, turn: Scalar, group: int) -> None:
         plan, barriers = self.block.plan, self.block.barriers
-        ring = Ring.at(plan.query_slots, turn)
+        ring = RingPosition.at(plan.query_slots, turn)
         number_ = number(group, "uint32")
         wait_for_phase(barriers.query(number_, ring.slot, full=False), ring.phase ^ 1)
         full = barriers.query(number_, ring.slot, full=True)
@@ -94,7 +99,7 @@ class Producer:
     def _copy(
         self,
         map_: int,
-        tile: Tile,
+        tile: QueryTile,
         operand: Located,
         box: tuple[Scalar, int, int],
         row: Scalar,

@@ -19,7 +19,7 @@ from xyntra.passes.lower.cuda.matmul.fma.factor import FmaFactor, Pieces
 from xyntra.passes.lower.cuda.matmul.fma.tiles import DEPTH
 from xyntra.passes.lower.cuda.ptx.copies import cp_async
 from xyntra.passes.lower.cuda.ptx.memory import global_address
-from xyntra.passes.lower.gpu.conv.window import Window
+from xyntra.passes.lower.gpu.conv.window import ImagePosition
 from xyntra.passes.lower.gpu.emit.thread_grid import i32, i64, is_below, thread_number
 from xyntra.passes.lower.gpu.matmul.roles import size
 from xyntra.passes.lower.loops.loop_builder import Position
@@ -200,7 +200,7 @@ def _rows(
 
 
 def _moved(
-    windows: Sequence[Window], starts: Sequence[ir.Value], position: Position
+    windows: Sequence[ImagePosition], starts: Sequence[ir.Value], position: Position
 ) -> tuple[ir.Value, ...]:
     """Return positions in the dimensions of `windows`, from `starts` on, i32s."""
     found = []

@@ -72,7 +72,7 @@ class FmaFactor(MmaFactor):
 
     @property
     def has_quads(self) -> bool:
-        """Whether fours of steps are neighbours in memory, and none or all of them are inside."""
+        """Whether fours of steps are contiguous in memory, and none or all of them are inside."""
         inner = self.reductions[-1]
         is_cut = any(loop == inner for window in self.windows for loop, _ in window.steps)
         return self.runs_deep and not is_cut and self._neighbours(self.reductions) == VECTOR
@@ -85,7 +85,7 @@ class FmaFactor(MmaFactor):
 
     @property
     def is_blocked(self) -> bool:
-        """Whether all steps of a part are neighbours along the last loop of the reduction."""
+        """Whether all steps of a part are contiguous along the last loop of the reduction."""
         extent = self.nest.loops[self.reductions[-1]].extent
         return len(self.reductions) == 1 or extent % DEPTH == 0
 

@@ -9,7 +9,8 @@ cycles of shared memory in place of four, half of what the multiply-adds take. A
 read while those of the step before are multiplied, also from one part to the next.
 
 A convolution is a contraction like any other here, padding is read as zeros, and where there are
-few tiles the blocks of a cluster share the reduction of each, and add their sums in a fixed order.
+few tiles the blocks of a cluster share the reduction of each, and add their accumulators in a fixed
+order.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
     barrier,
     i32,
 )
-from xyntra.passes.lower.gpu.matmul.place import Place
+from xyntra.passes.lower.gpu.matmul.place import TilePosition
 from xyntra.passes.lower.kernels.epilogue import Epilogue
 
 _COPY_STEP = 6
@@ -58,10 +59,10 @@ def emit_fma(
         shared: where parts of the factors are kept.
     """
     block = _Block.placed(plan, shared_address(dynamic_memory(shared)))
-    sums = block.sums()
+    accumulators = block.accumulators()
     start, tile = unless_zero(initial), plan.tile
     result = FmaResult(plan.nest, plan.roles, epilogue, start, tile.result, block.shared, tile)
-    result.write(block.place, block.corner, sums)
+    result.write(block.place, block.corner, accumulators)
     return launch_of(plan.nest, plan.roles, tile, plan.resident)
 
 
@@ -71,7 +72,7 @@ class _Block:
 
     plan: FmaPlan
     shared: ir.Value
-    place: Place
+    place: TilePosition
     corner: tuple[ir.Value, ir.Value]
     copies: tuple[FmaCopies, FmaCopies]
 
@@ -85,8 +86,8 @@ class _Block:
         )
         return cls(plan, shared, place, first_place(tile), copies)
 
-    def sums(self) -> list[ir.Value]:
-        """Emit the reduction; returns the thread's sums, row by row."""
+    def accumulators(self) -> list[ir.Value]:
+        """Emit the reduction; returns the thread's accumulators, row by row."""
         tile = self.plan.tile
         first, end = self._slice()
         self._begin(first, end)
@@ -163,13 +164,13 @@ class _Block:
 
     def _multiply(
         self,
-        sums: Sequence[ir.Value],
+        accumulators: Sequence[ir.Value],
         held: Sequence[list[ir.Value]],
         step: int,
         stage: ir.Value,
     ) -> list[ir.Value]:
         """Add the products of a step; fours of steps of `held` are replaced after their last."""
-        tile, totals = self.plan.tile, list(sums)
+        tile, totals = self.plan.tile, list(accumulators)
         both = [each.values(old, step) for each, old in zip(self.reads, held, strict=True)]
         following = step + 1 if (step + 1) % VECTOR == 0 and step + 1 < DEPTH else None
         places = winding(tile.own_rows, tile.own_columns)

@@ -10,13 +10,13 @@ from xyntra.passes.lower.cuda.matmul.fma.factor import FmaFactor
 from xyntra.passes.lower.cuda.matmul.fma.tiles import DEPTH, VECTOR, FmaTile, choose_fma_tile
 from xyntra.passes.lower.cuda.matmul.mma.kind import MmaKind, mma_kind
 from xyntra.passes.lower.cuda.matmul.mma.plan import order, sizes_of
-from xyntra.passes.lower.gpu.conv.window import Window
-from xyntra.passes.lower.gpu.device import Device, Feature
+from xyntra.passes.lower.gpu.conv.window import ImagePosition
+from xyntra.passes.lower.gpu.device import Feature, GpuDevice
 from xyntra.passes.lower.gpu.matmul.roles import Roles, outputs, size
 from xyntra.passes.lower.loops.linear_nest import LinearNest
 
 _PLACES = 32  # registers for where more rows lie in an image that is read around its padding
-# With more sums, four steps of a row in neighbouring registers made multiply-adds wait for each
+# With more accumulators, four steps of a row in adjacent registers made multiply-adds wait for each
 # other: on an H100, 4096 x 4096 x 4096 took 3.2 ms by them, and 2.7 without.
 _FEW_SUMS = 16  # of a thread
 _MANY_ROWS = 32  # of a tile
@@ -37,7 +37,7 @@ class FmaPlan:
         right: the right factor.
     """
 
-    device: Device
+    device: GpuDevice
     nest: LinearNest
     roles: Roles
     tile: FmaTile
@@ -70,10 +70,10 @@ class FmaPlan:
 def plan_fma(
     nest: LinearNest,
     roles: Roles,
-    device: Device,
+    device: GpuDevice,
     *,
     tile: FmaTile | None = None,
-    windows: Mapping[int, tuple[Window, ...]] | None = None,
+    windows: Mapping[int, tuple[ImagePosition, ...]] | None = None,
 ) -> FmaPlan | None:
     """Return how threads compute `nest`; None where it is no product in f32, or too small.
 
@@ -105,9 +105,9 @@ class _Wanted:
     """
 
     nest: LinearNest
-    device: Device
+    device: GpuDevice
     kind: MmaKind
-    windows: Mapping[int, tuple[Window, ...]] | None
+    windows: Mapping[int, tuple[ImagePosition, ...]] | None
 
 
 def _is_faster_turned(wanted: _Wanted, roles: Roles) -> bool:

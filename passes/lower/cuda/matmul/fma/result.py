@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Writes the sums of a tile in f32, as those of tensor cores are written."""
+"""Writes the accumulators of a tile in f32, as those of tensor cores are written."""
 
 from __future__ import annotations
 
@@ -28,20 +28,22 @@ class FmaResult(MmaResult):
 
     own: FmaTile
 
-    def exchange(self, corner: tuple[ir.Value, ir.Value], sums: Sequence[ir.Value]) -> None:
-        """Write the thread's sums, row by row, to shared memory.
+    def exchange(self, corner: tuple[ir.Value, ir.Value], accumulators: Sequence[ir.Value]) -> None:
+        """Write the thread's accumulators, row by row, to shared memory.
 
         Args:
             corner: the thread's first row and column of the tile.
-            sums: of its rows and columns, fours of which lie apart by those of all lanes.
+            accumulators: of its rows and columns, fours of which lie apart by those of all lanes.
         """
         own = self.own
         first = self.address(*corner)
-        kind = ir.VectorType.get([VECTOR], sums[0].type)
+        kind = ir.VectorType.get([VECTOR], accumulators[0].type)
         for row in range(own.own_rows):
             down = row // VECTOR * own.lane_rows * VECTOR + row % VECTOR
             for group in range(own.own_columns // VECTOR):
                 start = row * own.own_columns + group * VECTOR
                 ahead = down * self.tile.pitch + group * own.lane_columns * VECTOR
-                value = emit("vector.from_elements", list(sums[start : start + VECTOR]), kind)
+                value = emit(
+                    "vector.from_elements", list(accumulators[start : start + VECTOR]), kind
+                )
                 st_shared(arith.addi(first, i32(ahead * _WORD)), value)

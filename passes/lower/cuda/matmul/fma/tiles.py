@@ -8,7 +8,7 @@ from itertools import product
 from math import ceil
 
 from xyntra.passes.lower.cuda.matmul.mma.tiles import MmaTile, split_refusal, useful_splits
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.device import GpuDevice
 
 VECTOR = 4
 """Neighbours that a thread takes at once from shared memory, 16 bytes."""
@@ -94,11 +94,11 @@ class FmaTile:
         few = self.own_rows * self.own_columns <= _MOST_SUMS
         return _FEW_REGISTERS if few else _MANY_REGISTERS
 
-    def bound(self, device: Device, more: int = 0) -> int:
+    def bound(self, device: GpuDevice, more: int = 0) -> int:
         """Return how many blocks one multiprocessor has registers for, `more` in every thread."""
         return device.registers // (self.threads * self._allocated(more))
 
-    def resident(self, device: Device) -> int:
+    def resident(self, device: GpuDevice) -> int:
         """Return how many blocks one multiprocessor holds at once; 0 where none finds room."""
         return device.resident(self.threads, self.shared_bytes, self._allocated())
 
@@ -107,7 +107,7 @@ class FmaTile:
         return (self.registers + more + 1) & ~7
 
     def microseconds(
-        self, device: Device, rows: int, columns: int, batch: int, parts: int
+        self, device: GpuDevice, rows: int, columns: int, batch: int, parts: int
     ) -> float:
         """Estimate how long a contraction of `parts` parts takes with a tile that fits."""
         all_blocks = self.tiles(rows, columns, batch) * self.split
@@ -157,7 +157,7 @@ def fma_shapes() -> tuple[FmaTile, ...]:
     return _SHAPES
 
 
-def fma_refusal(tile: FmaTile, device: Device, parts: int) -> str | None:
+def fma_refusal(tile: FmaTile, device: GpuDevice, parts: int) -> str | None:
     """Return what is wrong with a tile, of a reduction of `parts` parts; None for nothing."""
     if replace(tile, split=1) not in _SHAPES:
         known = (
@@ -171,7 +171,7 @@ def fma_refusal(tile: FmaTile, device: Device, parts: int) -> str | None:
     )
 
 
-def fma_choices(device: Device, parts: int) -> list[FmaTile]:
+def fma_choices(device: GpuDevice, parts: int) -> list[FmaTile]:
     """Return every tile that a block has room for.
 
     Args:
@@ -186,7 +186,7 @@ def fma_choices(device: Device, parts: int) -> list[FmaTile]:
 
 
 def choose_fma_tile(
-    device: Device,
+    device: GpuDevice,
     rows: int,
     columns: int,
     batch: int,

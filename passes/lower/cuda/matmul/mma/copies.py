@@ -15,13 +15,13 @@ from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.matmul.mma.factor import MmaFactor
 from xyntra.passes.lower.cuda.ptx.copies import cp_async
 from xyntra.passes.lower.cuda.ptx.memory import global_address, st_shared
-from xyntra.passes.lower.gpu.conv.window import Window
+from xyntra.passes.lower.gpu.conv.window import ImagePosition
 from xyntra.passes.lower.gpu.emit.thread_grid import as_index, i32, is_below, thread_number, when
 from xyntra.passes.lower.gpu.matmul.roles import size
 from xyntra.passes.lower.kernels.prepared_operands import is_constant
 from xyntra.passes.lower.loops import integers
 from xyntra.passes.lower.loops.block_memo import BlockMemo
-from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.loop_builder import Position, load
 from xyntra.passes.lower.loops.memrefs import view_offset
 
@@ -141,7 +141,7 @@ class MmaCopies:
             first = i32(view_offset(access.value))  # there is always one
             offset = integers.select(inside, offset, first)
         place = as_index(integers.subi(offset, i32(view_offset(access.value))))
-        value = load(Access(access.value, 0, access.strides), place)
+        value = load(BufferOperand(access.value, 0, access.strides), place)
         bits = ir.IntegerType.get_signless(8 * self.factor.kind.item)
         word = value if value.type == bits else emit("arith.bitcast", [value], bits)
         if inside is None:
@@ -158,7 +158,7 @@ def _bytes(offset: ir.Value, item: int) -> ir.Value:
     )
 
 
-def _in_window(window: Window, position: Position) -> ir.Value:
+def _in_window(window: ImagePosition, position: Position) -> ir.Value:
     """Tell whether `position` is inside of the memory in one dimension."""
     place: ir.Value = i32(window.first)
     for loop, step in window.steps:

@@ -16,11 +16,11 @@ from typing import Self
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.matmul.mma.kind import MmaKind
 from xyntra.passes.lower.cuda.matmul.mma.tiles import ROW_BYTES
-from xyntra.passes.lower.gpu.conv.window import Window
+from xyntra.passes.lower.gpu.conv.window import ImagePosition
 from xyntra.passes.lower.gpu.emit.thread_grid import i32
 from xyntra.passes.lower.gpu.matmul.roles import Roles
 from xyntra.passes.lower.loops import integers
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.loop_builder import Position
 from xyntra.passes.lower.loops.memrefs import view_offset
 
@@ -47,13 +47,13 @@ class MmaFactor:
     """
 
     nest: LinearNest
-    access: Access
+    access: BufferOperand
     batch: tuple[int, ...]
     loops: tuple[int, ...]
     reductions: tuple[int, ...]
     width: int
     kind: MmaKind
-    windows: tuple[Window, ...] = ()
+    windows: tuple[ImagePosition, ...] = ()
 
     @classmethod
     def both(
@@ -62,7 +62,7 @@ class MmaFactor:
         roles: Roles,
         kind: MmaKind,
         widths: tuple[int, int],
-        windows: Mapping[int, tuple[Window, ...]] | None,
+        windows: Mapping[int, tuple[ImagePosition, ...]] | None,
     ) -> tuple[Self, Self] | None:
         """Return the left and the right factor; None where an i32 cannot number their elements.
 

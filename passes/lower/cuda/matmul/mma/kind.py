@@ -23,7 +23,7 @@ class MmaKind:
         shape: rows, columns and steps, as the instruction spells them.
         left: type of the left factor.
         right: type of the right factor.
-        total: type of the sums, f32 or s32.
+        total: type of the accumulators, f32 or s32.
         item: bytes of an element of a factor.
     """
 
@@ -35,12 +35,12 @@ class MmaKind:
 
     @property
     def is_integer(self) -> bool:
-        """Whether sums are integers."""
+        """Whether accumulators are integers."""
         return self.total == "s32"
 
     @property
     def types(self) -> str:
-        """Those of result, factors and sums, as the instruction spells them."""
+        """Those of result, factors and accumulators, as the instruction spells them."""
         return f"{self.total}.{self.left}.{self.right}.{self.total}"
 
 

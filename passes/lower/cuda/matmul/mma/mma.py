@@ -6,7 +6,7 @@ shared memory in a ring of stages: while warps multiply one stage, copies bring 
 (`cp.async`). A convolution on channels-last tensors is a contraction like any other here: its rows
 are output positions, its steps taps and channels, and every address is the sum of a row's and a
 step's. Where there are few tiles, the blocks of a cluster share the reduction of each, and add
-their sums in a fixed order.
+their accumulators in a fixed order.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from xyntra.passes.lower.cuda.ptx.warps import WARP
 from xyntra.passes.lower.gpu.contraction.group import ContractionGroup
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape, barrier, i32, thread_number, when
-from xyntra.passes.lower.gpu.matmul.place import Place
+from xyntra.passes.lower.gpu.matmul.place import TilePosition
 from xyntra.passes.lower.gpu.matmul.roles import size
 
 
@@ -64,7 +64,7 @@ def emit_mma(
         if table is not None:
             table.fill(block.place.row, i32(0), tile.rows, tile.threads)
 
-    sums = block.sums(fill_table, overlaps=overlaps)
+    accumulators = block.accumulators(fill_table, overlaps=overlaps)
     result = MmaResult(
         plan.nest,
         plan.roles,
@@ -75,7 +75,7 @@ def emit_mma(
         table=table,
         partials=group.partials,
     )
-    result.write(block.place, block.corner, sums)
+    result.write(block.place, block.corner, accumulators)
     launch = launch_of(plan.nest, plan.roles, tile)
     more = 0 if table is None else table.values.table_bytes(tile.rows)
     return replace(launch, shared=launch.shared + more)
@@ -87,7 +87,7 @@ class _Block:
 
     plan: MmaPlan
     shared: ir.Value
-    place: Place
+    place: TilePosition
     corner: tuple[ir.Value, ir.Value]
     copies: tuple[MmaCopies, MmaCopies]
 
@@ -106,7 +106,7 @@ class _Block:
         )
         return cls(plan, shared, place, corner, copies)
 
-    def sums(self, meanwhile: Callable[[], None], *, overlaps: bool) -> list[ir.Value]:
+    def accumulators(self, meanwhile: Callable[[], None], *, overlaps: bool) -> list[ir.Value]:
         """Emit the reduction; returns the thread's fragments.
 
         Args:
@@ -210,11 +210,11 @@ class _Block:
         left = arith.addi(self.shared, stage)
         return left, arith.addi(left, i32(self.plan.tile.rows * ROW_BYTES))
 
-    def _multiply(self, sums: Sequence[ir.Value], stage: ir.Value) -> list[ir.Value]:
+    def _multiply(self, accumulators: Sequence[ir.Value], stage: ir.Value) -> list[ir.Value]:
         tile, places = self.plan.tile, self._places(stage)
         left = MmaFragments(self.plan.left, True, self.corner[0], tile.own_rows // 16)
         right = MmaFragments(self.plan.right, False, self.corner[1], tile.own_columns // 16)
-        totals, kind = list(sums), self.plan.kind
+        totals, kind = list(accumulators), self.plan.kind
         for number in range(ROW_BYTES // STEP_BYTES):
             lefts, rights = left.read(places[0], number), right.read(places[1], number)
             pairs = [(one, other) for one in lefts for other in rights]

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from xyntra.passes.lower.cuda.matmul.mma.factor import MmaFactor
 from xyntra.passes.lower.cuda.matmul.mma.kind import MmaKind, mma_kind
 from xyntra.passes.lower.cuda.matmul.mma.tiles import ROW_BYTES, MmaTile, choose_mma_tile
-from xyntra.passes.lower.gpu.contraction.row_values import RowValues
-from xyntra.passes.lower.gpu.conv.window import Window
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.contraction.row_values import RowValueLoops
+from xyntra.passes.lower.gpu.conv.window import ImagePosition
+from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.matmul.roles import Roles, outputs, size
 from xyntra.passes.lower.loops.linear_nest import LinearNest
 
@@ -33,7 +33,7 @@ class MmaPlan:
         right: the right factor.
     """
 
-    device: Device
+    device: GpuDevice
     nest: LinearNest
     roles: Roles
     kind: MmaKind
@@ -52,7 +52,7 @@ class MmaPlan:
         rows, columns, batch = (size(self.nest, loops) for loops in outputs(self.roles))
         return self.tile.microseconds(self.device, rows, columns, batch, self.parts)
 
-    def has_room_for(self, values: RowValues | None) -> bool:
+    def has_room_for(self, values: RowValueLoops | None) -> bool:
         """Tell whether a block has shared memory for values of its rows, too."""
         more = 0 if values is None else values.table_bytes(self.tile.rows)
         return self.tile.shared_bytes + more <= self.device.block_shared_bytes
@@ -65,11 +65,11 @@ class MmaPlan:
 def plan_mma(
     nest: LinearNest,
     roles: Roles,
-    device: Device,
+    device: GpuDevice,
     *,
     tf32: bool = False,
     tile: MmaTile | None = None,
-    windows: Mapping[int, tuple[Window, ...]] | None = None,
+    windows: Mapping[int, tuple[ImagePosition, ...]] | None = None,
 ) -> MmaPlan | None:
     """Return how tensor cores compute `nest`; None where they do not, or where it is too small.
 

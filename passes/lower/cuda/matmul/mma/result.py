@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Writes a tile's sums, after what follows the contraction element by element.
+"""Writes a tile's accumulators, after what follows the contraction element by element.
 
-Sums pass through shared memory as rows, so that neighbouring threads write neighbouring vectors
-and the code of the epilogue is there once. The blocks of a cluster each write a share of their
-common tile; all add the partial sums in the order of the blocks' ranks.
+Accumulators pass through shared memory as rows, so that neighbouring threads write neighbouring
+vectors and the code of the epilogue is there once. The blocks of a cluster each write a share of
+their common tile; all add the partial sums in the order of the blocks' ranks.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from xyntra.passes.lower.gpu.contraction.row_partials import (
     elements_of,
     leads,
 )
-from xyntra.passes.lower.gpu.contraction.row_values import RowValues
+from xyntra.passes.lower.gpu.contraction.row_values import RowValueLoops
 from xyntra.passes.lower.gpu.emit.thread_grid import (
     barrier,
     delinearize,
@@ -36,11 +36,11 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
     thread_number,
     when,
 )
-from xyntra.passes.lower.gpu.matmul.place import Place
+from xyntra.passes.lower.gpu.matmul.place import TilePosition
 from xyntra.passes.lower.gpu.matmul.result import store_element
 from xyntra.passes.lower.gpu.matmul.roles import Roles, extents, size
 from xyntra.passes.lower.kernels.epilogue import Epilogue
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.loop_builder import Position, load, offset
 from xyntra.passes.lower.loops.vector_body import broadcast, emit_results_on_vectors
 
@@ -51,11 +51,11 @@ _MOST_LANES = 8
 
 @dataclass(frozen=True)
 class Shares:
-    """Sums that the blocks of a cluster have sent each other, each the rows that are another's.
+    """Accumulators that the blocks of a cluster have sent each other, each another's rows.
 
     Attributes:
         ahead: from the address of a sum of the own rows to that of the first block's, an i32.
-        step: bytes from one block's sums to the next one's.
+        step: bytes from one block's accumulators to the next one's.
     """
 
     ahead: ir.Value
@@ -75,7 +75,7 @@ class MmaResult:
         shared: where the block's shared memory begins, an i32.
         table: values of the tile's rows, which the epilogue reads.
         partials: sums over parts of the rows, which are written as well.
-        shares: where the sums of all blocks of the cluster are; None for in their own memory.
+        shares: where the accumulators of all blocks of the cluster are; None: in their memory.
     """
 
     nest: LinearNest
@@ -89,38 +89,41 @@ class MmaResult:
     shares: Shares | None = field(default=None, kw_only=True)
 
     def write(
-        self, place: Place, corner: tuple[ir.Value, ir.Value], sums: Sequence[ir.Value]
+        self,
+        place: TilePosition,
+        corner: tuple[ir.Value, ir.Value],
+        accumulators: Sequence[ir.Value],
     ) -> None:
         """Store what the threads have computed, where it is inside of the output.
 
         Args:
             place: where the tile lies.
             corner: first row and column of the warp's part of the tile.
-            sums: the thread's fragments, four words for each 16 rows of 8 columns, row by row.
+            accumulators: the thread's fragments, four words for 16 rows of 8 columns, row by row.
         """
         barrier()  # the last parts have been read by all
-        self.exchange(corner, sums)
+        self.exchange(corner, accumulators)
         if place.rank is None:
             barrier()
         else:
             barrier_cluster()
-        self.write_share(place, sums[0].type)
+        self.write_share(place, accumulators[0].type)
         if place.rank is not None:
             barrier_cluster(release=False)  # nobody reads this block's memory any more
 
-    def exchange(self, corner: tuple[ir.Value, ir.Value], sums: Sequence[ir.Value]) -> None:
+    def exchange(self, corner: tuple[ir.Value, ir.Value], accumulators: Sequence[ir.Value]) -> None:
         """Store a thread's fragments as rows in shared memory; arguments are those of `write`."""
         lane = arith.andi(thread_number(), i32(31))
         row = arith.addi(corner[0], arith.divui(lane, i32(4)))
         pair = arith.muli(arith.andi(lane, i32(3)), i32(2))
         first = self.address(row, arith.addi(corner[1], pair))
-        kind = ir.VectorType.get([2], sums[0].type)
+        kind = ir.VectorType.get([2], accumulators[0].type)
         across = self.tile.own_columns // 8
-        for number in range(0, len(sums), 2):
+        for number in range(0, len(accumulators), 2):
             fragment, half = divmod(number // 2, 2)
             down, right = divmod(fragment, across)
             ahead = (down * 16 + half * 8) * self.tile.pitch + right * 8
-            value = emit("vector.from_elements", list(sums[number : number + 2]), kind)
+            value = emit("vector.from_elements", list(accumulators[number : number + 2]), kind)
             st_shared(arith.addi(first, i32(ahead * _WORD)), value)
 
     def address(self, row: ir.Value, column: ir.Value) -> ir.Value:
@@ -128,8 +131,8 @@ class MmaResult:
         word = arith.addi(arith.muli(row, i32(self.tile.pitch)), column)
         return arith.addi(self.shared, arith.muli(word, i32(_WORD)))
 
-    def write_share(self, place: Place, element: ir.Type) -> None:
-        """Write the vectors of the tile that are this block's; sums are of type `element`."""
+    def write_share(self, place: TilePosition, element: ir.Type) -> None:
+        """Write this block's vectors of the tile; accumulators are of type `element`."""
         lanes, tile = self.lanes, self.tile
         count = tile.rows * tile.columns // lanes
         first, end = thread_number(), i32(count)
@@ -155,7 +158,7 @@ class MmaResult:
             scf.YieldOp([])
 
     def _write_vector(
-        self, place: Place, row: ir.Value, column: ir.Value, element: ir.Type
+        self, place: TilePosition, row: ir.Value, column: ir.Value, element: ir.Type
     ) -> None:
         address = self.address(row, column)
         across = arith.addi(place.row, row), arith.addi(place.column, column)
@@ -170,7 +173,7 @@ class MmaResult:
     def _write_with_partials(
         self,
         partials: RowPartials,
-        place: Place,
+        place: TilePosition,
         local: tuple[ir.Value, ir.Value],
         element: ir.Type,
         inside: ir.Value,
@@ -187,15 +190,15 @@ class MmaResult:
             self._store_vectors(results, position)
         read = results[partials.number(self._outputs)]
         threads = PARTIAL_COLUMNS // self.lanes
-        sums = partials.reduce(elements_of(read), threads, WARP)
-        partials.write(sums, row, column, arith.andi(inside, leads(threads)))
+        accumulators = partials.reduce(elements_of(read), threads, WARP)
+        partials.write(accumulators, row, column, arith.andi(inside, leads(threads)))
 
-    def _position(self, place: Place, row: ir.Value, column: ir.Value) -> Position:
+    def _position(self, place: TilePosition, row: ir.Value, column: ir.Value) -> Position:
         position = place.position | delinearize(row, extents(self.nest, self.roles.rows))
         return position | delinearize(column, extents(self.nest, self.roles.columns))
 
     def _total(self, address: ir.Value, element: ir.Type) -> ir.Value:
-        """Return the sums of all blocks of the cluster at an address, added by rank."""
+        """Return the accumulators of all blocks of the cluster at an address, added by rank."""
         add = arith.addi if isinstance(element, ir.IntegerType) else arith.addf
         total = self._sums_of(0, address, element)
         for rank in range(1, self.tile.split):
@@ -219,7 +222,7 @@ class MmaResult:
         return neighbours(self.nest, self.roles, self.epilogue, values)
 
     @property
-    def _outputs(self) -> list[Access]:
+    def _outputs(self) -> list[BufferOperand]:
         return _written(self.nest, self.epilogue)
 
     def _results(self, value: ir.Value, position: Position, row: ir.Value) -> list[ir.Value]:
@@ -235,7 +238,7 @@ class MmaResult:
             self._store_vector(result, output, position)
 
     def _vector(
-        self, access: Access | None, value: ir.Value, position: Position, row: ir.Value
+        self, access: BufferOperand | None, value: ir.Value, position: Position, row: ir.Value
     ) -> ir.Value:
         if access is None:
             return value
@@ -251,20 +254,20 @@ class MmaResult:
         alignment = self._alignment(access)
         return emit("vector.load", [access.value, place], kind, alignment=alignment)
 
-    def _store_vector(self, value: ir.Value, access: Access, position: Position) -> None:
+    def _store_vector(self, value: ir.Value, access: BufferOperand, position: Position) -> None:
         ir.Operation.create(
             "vector.store",
             operands=[value, access.value, offset(access, position)],
             attributes={"alignment": self._alignment(access)},
         )
 
-    def _alignment(self, access: Access) -> ir.Attribute:
+    def _alignment(self, access: BufferOperand) -> ir.Attribute:
         i64 = ir.IntegerType.get_signless(64)
         return ir.IntegerAttr.get(i64, self.lanes * ITEM_BYTES[str(access.element_type)])
 
 
 def neighbours(
-    nest: LinearNest, roles: Roles, epilogue: Epilogue | None, values: RowValues | None
+    nest: LinearNest, roles: Roles, epilogue: Epilogue | None, values: RowValueLoops | None
 ) -> int:
     """Return how many neighbours of a row a thread writes at once.
 
@@ -291,13 +294,13 @@ def neighbours(
     return lanes
 
 
-def _written(nest: LinearNest, epilogue: Epilogue | None) -> list[Access]:
+def _written(nest: LinearNest, epilogue: Epilogue | None) -> list[BufferOperand]:
     if epilogue is None:
         return [nest.outputs[0]]
     return [*epilogue.outputs, *([] if epilogue.result is None else [epilogue.result])]
 
 
-def _is_aligned(nest: LinearNest, access: Access, inner: int, lanes: int) -> bool:
+def _is_aligned(nest: LinearNest, access: BufferOperand, inner: int, lanes: int) -> bool:
     if access.strides[inner] == 0:
         return True
     others = [step for number, step in enumerate(access.strides) if number != inner]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import product
 
-from xyntra.passes.lower.gpu.device import Device, Feature
+from xyntra.passes.lower.gpu.device import Feature, GpuDevice
 
 ROW_BYTES = 128
 """Bytes of a row of either factor that one stage holds."""
@@ -23,7 +23,10 @@ _MULTIPLY = 3.2e6  # products of a row's byte with a column, in a microsecond
 _COPY = 56e3  # bytes in a microsecond, while all others copy as well
 _LATENCY = 0.8  # microseconds from the start of a copy to its end
 _START = 1.2  # microseconds of a launch
-_RESULT, _EXCHANGE = 3.0e-5, 3.6e-5  # microseconds a byte of sums, to write them and to add them up
+_RESULT, _EXCHANGE = (
+    3.0e-5,
+    3.6e-5,
+)  # microseconds a byte of accumulators, to write them and to add them up
 _CLUSTER, _MEMBER = 0.7, 0.2  # microseconds that a cluster waits, and more for each of its blocks
 
 
@@ -77,7 +80,7 @@ class MmaTile:
         """Bytes of shared memory: the stages, and afterwards in their place the result."""
         return max(self.stages * self.stage_bytes, self.rows * self.pitch * 4)
 
-    def resident(self, device: Device) -> int:
+    def resident(self, device: GpuDevice) -> int:
         """Return how many blocks one multiprocessor holds at once; 0 where none finds room."""
         return device.resident(self.threads, self.shared_bytes, _REGISTERS)
 
@@ -86,7 +89,7 @@ class MmaTile:
         return batch * -(-rows // self.rows) * -(-columns // self.columns)
 
     def microseconds(
-        self, device: Device, rows: int, columns: int, batch: int, parts: int
+        self, device: GpuDevice, rows: int, columns: int, batch: int, parts: int
     ) -> float:
         """Estimate how long a contraction of `parts` parts takes with a tile that fits."""
         blocks = self.tiles(rows, columns, batch) * self.split
@@ -121,7 +124,7 @@ def mma_shapes() -> tuple[MmaTile, ...]:
     return _SHAPES
 
 
-def mma_refusal(tile: MmaTile, device: Device, parts: int) -> str | None:
+def mma_refusal(tile: MmaTile, device: GpuDevice, parts: int) -> str | None:
     """Return what is wrong with a tile, of a reduction of `parts` parts; None for nothing."""
     shape = replace(tile, stages=_SHAPES[0].stages, split=1)
     if shape not in _SHAPES:
@@ -137,13 +140,13 @@ def mma_refusal(tile: MmaTile, device: Device, parts: int) -> str | None:
     )
 
 
-def split_refusal(split: int, device: Device, parts: int) -> str | None:
+def split_refusal(split: int, device: GpuDevice, parts: int) -> str | None:
     """Return why `split` blocks cannot share a reduction of `parts` parts; None where they can."""
     most = min(_SPLITS[-1], parts) if device.has(Feature.CLUSTERS) else 1
     return None if 1 <= split <= most else f"splits this reduction in 1 to {most}, not {split}"
 
 
-def mma_choices(device: Device, parts: int) -> list[MmaTile]:
+def mma_choices(device: GpuDevice, parts: int) -> list[MmaTile]:
     """Return every tile that a block has room for, with any useful number of stages.
 
     Args:
@@ -159,14 +162,14 @@ def mma_choices(device: Device, parts: int) -> list[MmaTile]:
     return [tile for tile in tiles if tile.resident(device)]
 
 
-def useful_splits(device: Device, parts: int) -> list[int]:
+def useful_splits(device: GpuDevice, parts: int) -> list[int]:
     """Return how many blocks may be worth a share of a reduction of `parts` parts."""
     known = _SPLITS if device.has(Feature.CLUSTERS) else _SPLITS[:1]
     return [split for split in known if split == 1 or parts // split >= _MIN_PARTS]
 
 
 def choose_mma_tile(
-    device: Device, rows: int, columns: int, batch: int, parts: int
+    device: GpuDevice, rows: int, columns: int, batch: int, parts: int
 ) -> MmaTile | None:
     """Return the tile with the shortest estimate; None where a block has room for none.
 
@@ -186,7 +189,7 @@ def choose_mma_tile(
     )
 
 
-def _staged(device: Device, shape: MmaTile, split: int, parts: int) -> MmaTile:
+def _staged(device: GpuDevice, shape: MmaTile, split: int, parts: int) -> MmaTile:
     """Return `shape` with as many stages as its slice of the reduction has use for."""
     room = min(_STAGES_BYTES, device.block_shared_bytes)
     most = min(_MOST_STAGES, room // shape.stage_bytes)

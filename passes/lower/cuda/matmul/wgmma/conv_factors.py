@@ -18,7 +18,7 @@ from xyntra.passes.lower.gpu.emit.thread_grid import as_i32, i32
 
 
 @dataclass(frozen=True)
-class Taps:
+class TapStages:
     """The stages of the reduction: for every tap of the filter, the channels by parts.
 
     Attributes:
@@ -52,7 +52,7 @@ class Taps:
 
 
 @dataclass(frozen=True)
-class Image:
+class GatheredImage:
     """The image as TMA gathers it.
 
     Attributes:
@@ -64,7 +64,7 @@ class Image:
 
     axes: tuple[ImageAxis, ...]
     last: ImageAxis | None
-    taps: Taps
+    taps: TapStages
     map: TensorMap
     is_deep: bool = True
 
@@ -93,11 +93,11 @@ class Image:
 
 
 @dataclass(frozen=True)
-class Weights:
+class GatheredFilter:
     """The filter as TMA copies it.
 
     Attributes:
-        is_deep: channels are neighbours in memory; else columns are.
+        is_deep: channels are contiguous in memory; else columns are.
         taps: of the filter.
         others: the dimensions of the tensor besides channels and columns: loops over taps, and of
             the batch, each with how far a step of it moves.
@@ -106,7 +106,7 @@ class Weights:
     """
 
     is_deep: bool
-    taps: Taps
+    taps: TapStages
     others: tuple[tuple[tuple[int, int], ...], ...]
     map: TensorMap
     copies: int

@@ -13,7 +13,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from xyntra.passes.lower.cuda.matmul.tile_order import TileOrder
-from xyntra.passes.lower.cuda.matmul.wgmma.conv_factors import Image, Taps, Weights
+from xyntra.passes.lower.cuda.matmul.wgmma.conv_factors import (
+    GatheredFilter,
+    GatheredImage,
+    TapStages,
+)
 from xyntra.passes.lower.cuda.matmul.wgmma.plan import WgmmaPlan
 from xyntra.passes.lower.cuda.matmul.wgmma.results import Results
 from xyntra.passes.lower.cuda.matmul.wgmma.tiles import (
@@ -26,12 +30,12 @@ from xyntra.passes.lower.cuda.matmul.wgmma.tiles import (
     shares,
     tensor_map,
 )
-from xyntra.passes.lower.gpu.contraction.product import Dimension, Product
+from xyntra.passes.lower.gpu.contraction.product import BatchedMatmul, Dimension
 from xyntra.passes.lower.gpu.conv.image_axes import ImageAxis, image_axes
-from xyntra.passes.lower.gpu.conv.window import Window
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.conv.window import ImagePosition
+from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.kernels.epilogue import Epilogue
-from xyntra.passes.lower.loops.linear_nest import Access, LinearNest
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.memrefs import view_offset
 
 _TILES = (*TILES, *(Tile(64, 64, split=split) for split in (2, 4, 8)))
@@ -52,10 +56,10 @@ _WRITE, _READ = 6.2e-5, 7.3e-5  # microseconds, of an element of a tile, and of 
 
 
 def plan_convolution(
-    product: Product,
-    device: Device,
+    product: BatchedMatmul,
+    device: GpuDevice,
     epilogue: Epilogue | None,
-    windows: Sequence[Window],
+    windows: Sequence[ImagePosition],
     tile: Tile | None = None,
 ) -> WgmmaPlan | None:
     """Return how warpgroups compute a convolution; None where TMA cannot gather its factors.
@@ -75,7 +79,7 @@ def plan_convolution(
         return None
     channels = depth(product)
     loops = tuple((axis.tap, axis.taps) for axis in axes if axis.tap is not None)
-    taps = Taps(loops, -(-nest.loops[deep[0]].extent // channels), channels)
+    taps = TapStages(loops, -(-nest.loops[deep[0]].extent // channels), channels)
     tiles = _TILES if tile is None else (tile,)
     orders = [TileOrder(product, each) for each in tiles]
     times = {
@@ -95,7 +99,9 @@ def plan_convolution(
     return WgmmaPlan(device, order, left, right, ((0, results),), taps.steps, times[tile])
 
 
-def microseconds(order: TileOrder, epilogue: Epilogue | None, taps: Taps, device: Device) -> float:
+def microseconds(
+    order: TileOrder, epilogue: Epilogue | None, taps: TapStages, device: GpuDevice
+) -> float:
     """Return about how long a convolution takes.
 
     Args:
@@ -126,8 +132,8 @@ def microseconds(order: TileOrder, epilogue: Epilogue | None, taps: Taps, device
 
 
 def _image(
-    product: Product, axes: Sequence[ImageAxis], deep: int, taps: Taps, tile: Tile
-) -> Image | None:
+    product: BatchedMatmul, axes: Sequence[ImageAxis], deep: int, taps: TapStages, tile: Tile
+) -> GatheredImage | None:
     nest, access = product.nest, product.left
     last = axes[-1] if len(axes) > 1 and axes[-1].is_plain else None
     spatial = [axis for axis in axes if axis is not last]
@@ -138,7 +144,7 @@ def _image(
     dimensions = [channels, *(Dimension(axis.size, axis.stride) for axis in axes)]
     if last is None:
         dimensions.append(Dimension(1, _ALIGNMENT))
-    moved = Access(access.value, start, access.strides)
+    moved = BufferOperand(access.value, start, access.strides)
     found = tensor_map(moved, dimensions, (taps.channels, tile.rows), product.element)
     if found is None or start + view_offset(access.value) < 0:
         return None
@@ -150,10 +156,10 @@ def _image(
         upper=tuple(high for _, high in corners),
         steps=(1, *(axis.step for axis in spatial), 1),
     )
-    return Image(tuple(spatial), last, taps, found)
+    return GatheredImage(tuple(spatial), last, taps, found)
 
 
-def _shifts_only(product: Product, axes: Sequence[ImageAxis]) -> bool:
+def _shifts_only(product: BatchedMatmul, axes: Sequence[ImageAxis]) -> bool:
     """Tell whether loops of the batch shift the image, and choose weights."""
     shifts = [loop for axis in axes for loop, _ in axis.shifts]
     return sorted(shifts) == sorted(product.batch)
@@ -178,7 +184,9 @@ def _fits(axes: Sequence[ImageAxis], nest: LinearNest) -> bool:
     )
 
 
-def _weights(product: Product, deep: int, taps: Taps, tile: Tile) -> Weights | None:
+def _weights(
+    product: BatchedMatmul, deep: int, taps: TapStages, tile: Tile
+) -> GatheredFilter | None:
     nest, access = product.nest, product.right
     columns = product.dimensions(access, product.columns)
     channels = Dimension(nest.loops[deep].extent, access.strides[deep])
@@ -189,15 +197,19 @@ def _weights(product: Product, deep: int, taps: Taps, tile: Tile) -> Weights | N
         dimensions = [channels, *others, columns[0]]
         found = tensor_map(access, dimensions, (taps.channels, 1), product.element)
         box = (taps.channels, *[1] * len(others), tile.columns)
-        return None if found is None else Weights(True, taps, loops, replace(found, box=box), 1)
+        return (
+            None if found is None else GatheredFilter(True, taps, loops, replace(found, box=box), 1)
+        )
     if product.element == "tf32":
         return None  # the hardware transposes 16-bit elements alone
     found = tensor_map(access, [columns[0], channels, *others], (BLOCK, BLOCK), product.element)
-    return None if found is None else Weights(False, taps, loops, found, tile.columns // BLOCK)
+    return (
+        None if found is None else GatheredFilter(False, taps, loops, found, tile.columns // BLOCK)
+    )
 
 
 def _besides_columns(
-    product: Product, taps: Taps
+    product: BatchedMatmul, taps: TapStages
 ) -> tuple[list[Dimension], tuple[tuple[tuple[int, int], ...], ...]]:
     """Return further dimensions of weights, and of each the loops with how far a step moves.
 

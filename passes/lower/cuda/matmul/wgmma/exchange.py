@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How the blocks of a cluster send each other the sums of a tile that they share.
+"""How the blocks of a cluster send each other the accumulators of a tile that they share.
 
-Every block writes some rows of the tile. It gets these rows of all blocks' sums, its own as well,
-into slots of its shared memory, by copies that an mbarrier counts. Reading them where they are
-would need a barrier of the cluster that publishes them, which waits for memory as a whole: on an
-H100, 128x768x3072 took 5.2 us by that, and 4.7 by copies.
+Every block writes some rows of the tile. It gets these rows of all blocks' accumulators, its own as
+well, into slots of its shared memory, by copies that an mbarrier counts. Reading them where they
+are would need a barrier of the cluster that publishes them, which waits for memory as a whole: on
+an H100, 128x768x3072 took 5.2 us by that, and 4.7 by copies.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class Exchange:
     """Places in the shared memory of every block; addresses are i32s.
 
     Attributes:
-        sums: address of the block's own sums, of all rows.
-        slots: address of the sums that it gets, those of the first block first.
+        accumulators: address of the block's own accumulators, of all rows.
+        slots: address of the accumulators that it gets, those of the first block first.
         arrived: address of the mbarrier that counts them.
         blocks: of the cluster.
         nbytes: of one block's rows.
     """
 
-    sums: ir.Value
+    accumulators: ir.Value
     slots: ir.Value
     arrived: ir.Value
     blocks: int
@@ -49,19 +49,19 @@ class Exchange:
         mbarrier_arrive_expect_tx(self.arrived, self.blocks * self.nbytes)
 
     def send(self, rank: ir.Value) -> None:
-        """Send every block its rows of the sums, which are published, as block `rank`.
+        """Send every block its rows of the accumulators, which are published, as block `rank`.
 
         All threads must call it, once all blocks have begun.
         """
         to = thread_number()
         with when(arith.cmpi(arith.CmpIPredicate.ult, to, i32(self.blocks))):
-            source = arith.addi(self.sums, arith.muli(to, i32(self.nbytes)))
+            source = arith.addi(self.accumulators, arith.muli(to, i32(self.nbytes)))
             slot = arith.addi(self.slots, arith.muli(rank, i32(self.nbytes)))
             cp_async_bulk_to_cluster(mapa(slot, to), source, self.nbytes, mapa(self.arrived, to))
 
     def receive(self, rank: ir.Value) -> Shares:
         """Wait for the rows of all blocks, and return where they are for block `rank`."""
         mbarrier_wait_parity(self.arrived, i32(0))
-        ahead = arith.subi(self.slots, self.sums)
+        ahead = arith.subi(self.slots, self.accumulators)
         ahead = arith.subi(ahead, arith.muli(rank, i32(self.nbytes)))
         return Shares(ahead, self.nbytes)

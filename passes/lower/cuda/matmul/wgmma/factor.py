@@ -41,12 +41,12 @@ class StagePlace:
     step: ir.Value
 
 
-class Factor(Protocol):
+class TmaOperand(Protocol):
     """A factor that TMA brings, stage by stage."""
 
     @property
     def is_deep(self) -> bool:
-        """Whether steps are neighbours in shared memory; else rows or columns are."""
+        """Whether steps are contiguous in shared memory; else rows or columns are."""
 
     @property
     def map(self) -> TensorMap:

@@ -14,9 +14,9 @@ from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cuda.matmul.row_table import RowTable
 from xyntra.passes.lower.cuda.matmul.wgmma.tiles import SWIZZLE, WARPGROUP, Tile
 from xyntra.passes.lower.cuda.ptx.warps import WARP
-from xyntra.passes.lower.gpu.contraction.product import Dimension, Product
+from xyntra.passes.lower.gpu.contraction.product import BatchedMatmul, Dimension
 from xyntra.passes.lower.gpu.emit.thread_grid import as_index, i32, thread_number, when
-from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.loop_builder import Position, index, load, offset, plus, store
 from xyntra.passes.lower.loops.vector_body import broadcast
 
@@ -43,7 +43,7 @@ class Fragment:
         table_row: the first of the thread's two rows, in the table.
     """
 
-    product: Product
+    product: BatchedMatmul
     tile: Tile
     batch: Position
     row: ir.Value
@@ -52,12 +52,12 @@ class Fragment:
     warp: ir.Value
     table: RowTable | None
     table_row: ir.Value
-    _known: dict[tuple[Access, int, int], ir.Value] = field(default_factory=dict)
+    _known: dict[tuple[BufferOperand, int, int], ir.Value] = field(default_factory=dict)
 
     @classmethod
     def of(
         cls,
-        product: Product,
+        product: BatchedMatmul,
         tile: Tile,
         corner: tuple[Position, ir.Value, ir.Value],
         table: RowTable | None,
@@ -110,7 +110,7 @@ class Fragment:
         """Whether no tile has columns outside of the output."""
         return self.columns % self.tile.columns == 0
 
-    def load(self, access: Access, column: int, half: int) -> ir.Value:
+    def load(self, access: BufferOperand, column: int, half: int) -> ir.Value:
         """Return a pair of neighbours of `access`; outside of the output, any others.
 
         Args:
@@ -135,7 +135,7 @@ class Fragment:
         rows = None if self.has_all_rows else _below(row, self.rows)
         return _both(rows, self._column_check(column))
 
-    def store(self, value: ir.Value, access: Access, column: int, half: int) -> None:
+    def store(self, value: ir.Value, access: BufferOperand, column: int, half: int) -> None:
         """Store a pair, where it is inside of the output."""
         row = self.row_of(half)
         first = arith.addi(self.column, i32(column))
@@ -192,7 +192,7 @@ class Fragment:
         inside = arith.muli(arith.andi(self.lane, i32(1)), i32(_CHUNK // 2))
         return arith.addi(start, arith.addi(place, inside))
 
-    def _value(self, table: RowTable, slot: int, access: Access, half: int) -> ir.Value:
+    def _value(self, table: RowTable, slot: int, access: BufferOperand, half: int) -> ir.Value:
         key = (access, -1, half)
         if key not in self._known:
             row = arith.addi(self.table_row, i32(half * _HALF_ROWS))
@@ -200,7 +200,7 @@ class Fragment:
         return self._known[key]
 
     def _load(
-        self, access: Access, columns: Sequence[Dimension], column: int, half: int
+        self, access: BufferOperand, columns: Sequence[Dimension], column: int, half: int
     ) -> ir.Value:
         row = self.row_of(half)
         if not self.has_all_rows:
@@ -237,12 +237,12 @@ class Fragment:
         """Return one of the thread's two rows, in the output."""
         return arith.addi(self.row, i32(half * _HALF_ROWS))
 
-    def row_start(self, access: Access, row: ir.Value) -> ir.Value:
+    def row_start(self, access: BufferOperand, row: ir.Value) -> ir.Value:
         """Return where a row of `access`, an i32, starts."""
         rows = self.product.dimensions(access, self.product.rows)
         return plus(offset(access, self.batch), _moved(rows, row))
 
-    def _is_pair(self, access: Access, columns: Sequence[Dimension]) -> bool:
+    def _is_pair(self, access: BufferOperand, columns: Sequence[Dimension]) -> bool:
         """Tell whether pairs of neighbours start at multiples of two elements."""
         rows = self.product.dimensions(access, self.product.rows)
         others = [each.stride for each in [*rows, *columns[1:]]]
@@ -288,7 +288,7 @@ def _both(first: ir.Value | None, second: ir.Value | None) -> ir.Value:
     return emit("arith.constant", [], bit, value=ir.IntegerAttr.get(bit, 1))
 
 
-def _store_vector(value: ir.Value, access: Access, place: ir.Value) -> None:
+def _store_vector(value: ir.Value, access: BufferOperand, place: ir.Value) -> None:
     element = access.element_type
     ir.Operation.create(
         "vector.store",

@@ -10,7 +10,7 @@ from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.matmul.mma.tiles import MmaTile
 from xyntra.passes.lower.cuda.matmul.tile_order import TileOrder
-from xyntra.passes.lower.cuda.matmul.wgmma.factor import Factor
+from xyntra.passes.lower.cuda.matmul.wgmma.factor import TmaOperand
 from xyntra.passes.lower.cuda.matmul.wgmma.results import Results
 from xyntra.passes.lower.cuda.matmul.wgmma.tiles import (
     SWIZZLE,
@@ -28,10 +28,10 @@ from xyntra.passes.lower.cuda.matmul.wgmma.tiles import (
 from xyntra.passes.lower.cuda.ptx.warps import WARP
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
 from xyntra.passes.lower.gpu.contraction.group import Pairing, Slice
-from xyntra.passes.lower.gpu.contraction.product import Product
+from xyntra.passes.lower.gpu.contraction.product import BatchedMatmul
 from xyntra.passes.lower.gpu.contraction.row_partials import RowPartials
-from xyntra.passes.lower.gpu.contraction.row_values import RowValues
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.contraction.row_values import RowValueLoops
+from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.kernels.epilogue import Epilogue
 
 
@@ -52,15 +52,15 @@ class WgmmaPlan:
         partials: sums over parts of the rows of a result, which are written along with it.
     """
 
-    device: Device
+    device: GpuDevice
     order: TileOrder
-    left: Factor
-    right: Factor
+    left: TmaOperand
+    right: TmaOperand
     results: tuple[tuple[int, Results], ...]
     steps: int
     microseconds: float
     brought: int | None = None
-    values: RowValues | None = None
+    values: RowValueLoops | None = None
     partials: RowPartials | None = None
 
     @property
@@ -72,7 +72,7 @@ class WgmmaPlan:
 
     @property
     def sends(self) -> bool:
-        """Whether blocks that share a tile send each other their sums; else they read them."""
+        """Whether blocks that share a tile send each other accumulators; else they read them."""
         tile = self.order.tile
         rows = tile.rows // tile.split
         return tile.split > 1 and rows * tile.split == tile.rows and not rows % 8
@@ -84,7 +84,7 @@ class WgmmaPlan:
         rows = tile.consumers * tile.own_rows
         return 0 if self.values is None else self.values.table_bytes(rows)
 
-    def with_rows(self, values: RowValues | None, partials: RowPartials | None) -> WgmmaPlan:
+    def with_rows(self, values: RowValueLoops | None, partials: RowPartials | None) -> WgmmaPlan:
         """Return the plan with what belongs to rows; partials are of the only results."""
         results = tuple((start, replace(each, partials=partials)) for start, each in self.results)
         return replace(self, values=values, partials=partials, results=results)
@@ -102,7 +102,7 @@ class WgmmaPlan:
         if not self.has_single_tiles:
             return found
         least = 1
-        if tile.split > 1:  # blocks leave their sums in the ring
+        if tile.split > 1:  # blocks leave their accumulators in the ring
             least = -(-sums_bytes(tile) // tile.stage_bytes)
         return min(found, max(-(-self.steps // tile.split), least))
 
@@ -116,18 +116,18 @@ class WgmmaPlan:
 
 
 def sums_tile(tile: Tile) -> MmaTile:
-    """Return how the sums of a tile lie in the shared memory of blocks that share it."""
+    """Return how the accumulators of a tile lie in the shared memory of blocks that share it."""
     return MmaTile(tile.rows, tile.columns, tile.threads // WARP, 1, split=tile.split)
 
 
 def sums_bytes(tile: Tile) -> int:
-    """Return the shared memory of a tile's sums."""
+    """Return the shared memory of a tile's accumulators."""
     return tile.rows * sums_tile(tile).pitch * ITEM_BYTES["f32"]
 
 
 def plan_wgmma(
-    product: Product,
-    device: Device,
+    product: BatchedMatmul,
+    device: GpuDevice,
     epilogue: Epilogue | None,
     slices: Sequence[Slice] = (),
     tile: Tile | None = None,
@@ -168,7 +168,7 @@ def plan_wgmma(
 
 
 def plan_paired(
-    product: Product, device: Device, pairing: Pairing, tile: Tile | None = None
+    product: BatchedMatmul, device: GpuDevice, pairing: Pairing, tile: Tile | None = None
 ) -> WgmmaPlan | None:
     """Return how a product is computed of which two columns at a time are taken.
 
@@ -203,7 +203,7 @@ def plan_paired(
     return WgmmaPlan(device, order, left, right, ((0, results),), steps, time, brought)
 
 
-def _leaves_registers(product: Product, epilogue: Epilogue | None) -> bool:
+def _leaves_registers(product: BatchedMatmul, epilogue: Epilogue | None) -> bool:
     """Tell whether what follows a product takes few registers.
 
     So does one result of 16 bits to which no other matrix belongs.

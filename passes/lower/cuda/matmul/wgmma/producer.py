@@ -24,7 +24,7 @@ from xyntra.passes.lower.cuda.ptx.barriers import mbarrier_arrive_expect_tx, mba
 from xyntra.passes.lower.cuda.ptx.launches import griddepcontrol_launch_dependents
 from xyntra.passes.lower.cuda.ptx.tma import prefetch_tensormap
 from xyntra.passes.lower.gpu.emit.thread_grid import i32, when
-from xyntra.passes.lower.gpu.matmul.place import Place
+from xyntra.passes.lower.gpu.matmul.place import TilePosition
 from xyntra.passes.lower.kernels.prepared_operands import is_constant
 
 _EARLY_STAGES = 4  # more would keep the other factor waiting behind them
@@ -46,7 +46,7 @@ class Producer:
     maps: Sequence[ir.Value]
     ring: Ring
 
-    def prepare(self, place: Place, steps: Steps) -> None:
+    def prepare(self, place: TilePosition, steps: Steps) -> None:
         """Make the ring ready; bring what is known of the first stages, those of a first tile."""
         for each in self.maps:
             prefetch_tensormap(each)
@@ -66,7 +66,9 @@ class Producer:
         most = min(self.ring.stages, _EARLY_STAGES)
         return arith.minsi(steps[1], i32(most)) if self._early else i32(0)
 
-    def bring(self, place: Place, steps: Steps, carried: Sequence[ir.Value]) -> list[ir.Value]:
+    def bring(
+        self, place: TilePosition, steps: Steps, carried: Sequence[ir.Value]
+    ) -> list[ir.Value]:
         """Copy the stages of a tile, each as soon as it is empty.
 
         Args:
@@ -94,7 +96,7 @@ class Producer:
             griddepcontrol_launch_dependents()
         return list(loop.results)
 
-    def _prefetch(self, place: Place) -> None:
+    def _prefetch(self, place: TilePosition) -> None:
         """Ask for constants that follow the product in the tile at `place`."""
         width = self.plan.order.columns
         for start, results in self.plan.results:
@@ -115,7 +117,9 @@ class Producer:
         nbytes = self.plan.brought or self.plan.order.tile.stage_bytes
         mbarrier_arrive_expect_tx(self.ring.full(stage), nbytes)
 
-    def _copy(self, numbers: Sequence[int], place: Place, stage: ir.Value, step: ir.Value) -> None:
+    def _copy(
+        self, numbers: Sequence[int], place: TilePosition, stage: ir.Value, step: ir.Value
+    ) -> None:
         """Copy what a step of the reduction takes of some factors to a stage."""
         for number in numbers:
             factor = self.plan.right if number else self.plan.left

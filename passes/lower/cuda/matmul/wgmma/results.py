@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What becomes of a tile's sums: the epilogue, in registers, and the way to memory.
+"""What becomes of a tile's accumulators: the epilogue, in registers, and the way to memory.
 
 A thread holds pairs of neighbouring columns: of each eight columns those at twice its number in a
 group of four lanes, in two rows that lie eight apart (PTX ISA, "Register fragments for wgmma").
@@ -38,7 +38,7 @@ from xyntra.passes.lower.cuda.ptx.tma import (
 )
 from xyntra.passes.lower.cuda.ptx.warps import WARP
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
-from xyntra.passes.lower.gpu.contraction.product import Product
+from xyntra.passes.lower.gpu.contraction.product import BatchedMatmul
 from xyntra.passes.lower.gpu.contraction.row_partials import (
     PARTIAL_COLUMNS,
     RowPartials,
@@ -46,9 +46,9 @@ from xyntra.passes.lower.gpu.contraction.row_partials import (
     leads,
 )
 from xyntra.passes.lower.gpu.emit.thread_grid import i32, thread_number, when
-from xyntra.passes.lower.gpu.matmul.place import Place
+from xyntra.passes.lower.gpu.matmul.place import TilePosition
 from xyntra.passes.lower.kernels.epilogue import Epilogue
-from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.vector_body import (
     broadcast,
     emit_results_on_vectors,
@@ -72,13 +72,13 @@ class Target:
         by_rows: threads write whole rows out of shared memory, else each its own elements.
     """
 
-    access: Access
+    access: BufferOperand
     element: str
     map: TensorMap | None
     by_rows: bool
 
     @classmethod
-    def of(cls, product: Product, access: Access) -> Target | None:
+    def of(cls, product: BatchedMatmul, access: BufferOperand) -> Target | None:
         """Return an output of `product`; None where its type has no code here."""
         element = str(access.element_type)
         if element not in _ITEM_BYTES:
@@ -117,12 +117,12 @@ class Results:
         product: what is computed.
         epilogue: what happens to each element before it is stored, if anything.
         tile: how the product is cut; its columns are those of an output.
-        targets: the outputs; the sums themselves last, where those are kept as well.
+        targets: the outputs; the accumulators themselves last, where those are kept as well.
         partials: sums over parts of the rows of one of them, which are written along with it.
         before: what happens to each part of a tile's columns before `epilogue`, if anything.
     """
 
-    product: Product
+    product: BatchedMatmul
     epilogue: Epilogue | None
     tile: Tile
     targets: tuple[Target, ...]
@@ -132,7 +132,7 @@ class Results:
     @classmethod
     def of(
         cls,
-        product: Product,
+        product: BatchedMatmul,
         epilogue: Epilogue | None,
         tile: Tile,
         before: Sequence[Epilogue] = (),
@@ -184,8 +184,8 @@ class Results:
 
     def write(
         self,
-        place: Place,
-        sums: Sequence[ir.Value],
+        place: TilePosition,
+        accumulators: Sequence[ir.Value],
         consumer: ir.Value,
         staging: ir.Value,
         maps: Sequence[ir.Value],
@@ -195,7 +195,7 @@ class Results:
 
         Args:
             place: where the consumer's 64 rows start.
-            sums: of this thread, for each part of a tile's columns.
+            accumulators: of this thread, for each part of a tile's columns.
             consumer: its number, an i32.
             staging: address of `staging_bytes` of shared memory, an i32.
             maps: of the outputs that TMA writes.
@@ -215,7 +215,7 @@ class Results:
             if self.parts:
                 self._wait_for_space(consumer)
             for column in range(first, first + _WIDTH, PARTIAL_COLUMNS):
-                self._store_columns(fragment, column, sums, start)
+                self._store_columns(fragment, column, accumulators, start)
             if self.parts:
                 fence_proxy_async()
                 _consumer_barrier(consumer)
@@ -236,12 +236,12 @@ class Results:
         _consumer_barrier(consumer)
 
     def _store_columns(
-        self, fragment: Fragment, first: int, sums: Sequence[ir.Value], start: ir.Value
+        self, fragment: Fragment, first: int, accumulators: Sequence[ir.Value], start: ir.Value
     ) -> None:
-        """Store 32 columns of the tile, from `first` on, and the sums over them."""
+        """Store 32 columns of the tile, from `first` on, and the accumulators over them."""
         read: list[ir.Value] = []
         for column in range(first, first + PARTIAL_COLUMNS, 2 * COLUMN_STEP):
-            values = self._store(fragment, column, sums, start)
+            values = self._store(fragment, column, accumulators, start)
             if self.partials is not None:
                 read += values[self.partials.number([each.access for each in self.targets])]
         if self.partials is None:
@@ -256,14 +256,16 @@ class Results:
             self.partials.write(found, row, column_now, inside)
 
     def _store(
-        self, fragment: Fragment, column: int, sums: Sequence[ir.Value], start: ir.Value
+        self, fragment: Fragment, column: int, accumulators: Sequence[ir.Value], start: ir.Value
     ) -> list[list[ir.Value]]:
         """Store sixteen columns of the tile, from `column` on; return them for each target."""
         values: list[list[ir.Value]] = [[] for _ in self.targets]
         for first in (column, column + COLUMN_STEP):
             for half in range(2):
                 number = first // COLUMN_STEP * 4 + half * 2
-                pairs = [_pair(each[number], each[number + 1]) for each in self._parts(sums)]
+                pairs = [
+                    _pair(each[number], each[number + 1]) for each in self._parts(accumulators)
+                ]
                 found = self._finished(fragment, first, half, pairs)
                 for each, value in zip(values, found, strict=True):
                     each.append(value)
@@ -279,10 +281,10 @@ class Results:
             part += target.parts
         return values
 
-    def _parts(self, sums: Sequence[ir.Value]) -> list[Sequence[ir.Value]]:
+    def _parts(self, accumulators: Sequence[ir.Value]) -> list[Sequence[ir.Value]]:
         """Return the thread's sums of 64 rows, for each part of the tile's columns."""
         count = self.tile.columns * WARPGROUP_ROWS // WARPGROUP
-        return [sums[start : start + count] for start in range(0, len(sums), count)]
+        return [accumulators[start : start + count] for start in range(0, len(accumulators), count)]
 
     def _finished(
         self, fragment: Fragment, column: int, half: int, pairs: Sequence[ir.Value]
@@ -298,7 +300,7 @@ class Results:
 
     def _send(
         self,
-        place: Place,
+        place: TilePosition,
         first: int,
         start: ir.Value,
         maps: Sequence[ir.Value],
@@ -316,7 +318,9 @@ class Results:
                 cp_async_bulk_tensor_store(tensor, source, self._coordinates(target, place, column))
             cp_async_bulk_commit_group()
 
-    def _send_rows(self, fragment: Fragment, place: Place, first: int, start: ir.Value) -> None:
+    def _send_rows(
+        self, fragment: Fragment, place: TilePosition, first: int, start: ir.Value
+    ) -> None:
         """Let the threads write the same of outputs that TMA cannot write."""
         for target, part, box in self._boxes():
             if target.by_rows:
@@ -332,7 +336,7 @@ class Results:
                 yield target, part, box
                 box += 1
 
-    def _coordinates(self, target: Target, place: Place, column: ir.Value) -> list[ir.Value]:
+    def _coordinates(self, target: Target, place: TilePosition, column: ir.Value) -> list[ir.Value]:
         columns = self.product.dimensions(target.access, self.product.columns)
         rows = self.product.dimensions(target.access, self.product.rows)
         across = _split(column, [each.extent for each in columns])

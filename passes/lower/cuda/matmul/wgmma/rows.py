@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Rows of a tile's results from shared memory to where TMA cannot write: at any element.
 
-A warp writes one row after the other, and its lanes neighbouring elements, so that a store covers
+A warp writes one row after the other, and its lanes contiguous elements, so that a store covers
 few sectors of 32 bytes. Threads that wrote the elements of their own fragments would touch eight
 sectors with every store, for eight bytes each.
 """
@@ -16,7 +16,7 @@ from xyntra.passes.lower.cuda.matmul.wgmma.tiles import SWIZZLE
 from xyntra.passes.lower.cuda.ptx.memory import ld_shared
 from xyntra.passes.lower.cuda.ptx.warps import WARP
 from xyntra.passes.lower.gpu.emit.thread_grid import as_index, i32, when
-from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.loop_builder import plus, store
 
 _WARP_ROWS = 16
@@ -25,13 +25,13 @@ _PATTERN = 8  # rows after which the permutation repeats
 
 
 def write_rows(
-    fragment: Fragment, access: Access, row: ir.Value, column: ir.Value, source: ir.Value
+    fragment: Fragment, access: BufferOperand, row: ir.Value, column: ir.Value, source: ir.Value
 ) -> None:
     """Write 64 rows of 128 bytes, each warp of a warpgroup sixteen.
 
     Args:
         fragment: of this thread.
-        access: the output, whose columns are neighbours.
+        access: the output, whose columns are contiguous.
         row: the first of the rows in the output, an i32.
         column: the first column in the output, an i32.
         source: address of the rows in shared memory, whose chunks are permuted.

@@ -2,8 +2,8 @@
 """Adds up what the blocks of a cluster have summed of one tile, and writes it.
 
 Where there are few tiles, the blocks of a cluster share the reduction of each: every block leaves
-its sums, as f32s, where its ring of stages was, and writes a share of the tile once it has added
-the others' to them, in the order of their ranks.
+its accumulators, as f32s, where its ring of stages was, and writes a share of the tile once it has
+added the others' to them, in the order of their ranks.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from xyntra.passes.lower.cuda.ptx.clusters import (
 )
 from xyntra.passes.lower.cuda.ptx.warps import WARP
 from xyntra.passes.lower.gpu.emit.thread_grid import barrier, i32, thread_number
-from xyntra.passes.lower.gpu.matmul.place import Place
+from xyntra.passes.lower.gpu.matmul.place import TilePosition
 from xyntra.passes.lower.gpu.matmul.roles import Roles
 
 _CONSUMERS = 1  # number of the barrier at which all consumers wait
@@ -35,15 +35,15 @@ _WARP_ROWS = 16
 
 
 def leave_sums(
-    plan: WgmmaPlan, memory: ir.Value, consumer: ir.Value, sums: Sequence[ir.Value]
+    plan: WgmmaPlan, memory: ir.Value, consumer: ir.Value, accumulators: Sequence[ir.Value]
 ) -> None:
-    """Store a consumer's sums at the start of the block's shared memory.
+    """Store a consumer's accumulators at the start of the block's shared memory.
 
     Args:
         plan: of the product.
         memory: address of the shared memory, an i32.
         consumer: its number, an i32.
-        sums: of this thread.
+        accumulators: of this thread.
     """
     threads = i32(plan.order.tile.consumers * WARPGROUP)
     bar_sync(i32(_CONSUMERS), threads)  # all have read the ring
@@ -51,7 +51,7 @@ def leave_sums(
     warp = arith.shrui(own, i32(WARP.bit_length() - 1))
     row = arith.muli(consumer, i32(WARPGROUP_ROWS))
     row = arith.addi(row, arith.muli(warp, i32(_WARP_ROWS)))
-    _result(plan, memory).exchange((row, i32(0)), sums)
+    _result(plan, memory).exchange((row, i32(0)), accumulators)
     if plan.sends:
         fence_proxy_async()
 
@@ -59,7 +59,7 @@ def leave_sums(
 def write_share(
     plan: WgmmaPlan,
     memory: ir.Value,
-    place: Place,
+    place: TilePosition,
     rank: ir.Value,
     table: RowTable | None,
     exchange: Exchange | None,
@@ -72,7 +72,7 @@ def write_share(
         place: of the tile.
         rank: of the block, an i32.
         table: values of the tile's rows.
-        exchange: how blocks send each other their sums; None where they read them.
+        exchange: how blocks send each other their accumulators; None where they read them.
     """
     barrier()  # the threads of a warp come from several branches
     result = _result(plan, memory, table)

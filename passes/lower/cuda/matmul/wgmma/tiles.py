@@ -13,10 +13,10 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.matmul.wgmma.factor import StagePlace, StageTarget
 from xyntra.passes.lower.cuda.ptx.tma import cp_async_bulk_tensor_load
 from xyntra.passes.lower.cuda.tensor_map import TensorMap
-from xyntra.passes.lower.gpu.contraction.product import Dimension, Product
-from xyntra.passes.lower.gpu.device import Device
+from xyntra.passes.lower.gpu.contraction.product import BatchedMatmul, Dimension
+from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.emit.thread_grid import i32
-from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import BufferOperand
 
 SWIZZLE = 128
 """Bytes of a row in shared memory, and of the pattern that its chunks are permuted in."""
@@ -25,7 +25,7 @@ WARPGROUP = 128
 WARPGROUP_ROWS = 64
 """Rows of one wgmma."""
 BLOCK = 64
-"""Rows or columns that one copy takes where they are neighbours, and its steps of the reduction."""
+"""Rows or columns that one copy takes where they are contiguous, and its steps of the reduction."""
 BLOCK_BYTES = BLOCK * SWIZZLE
 """Of 64 rows of either factor, or of 64 steps of 64 neighbouring ones."""
 _MAX_RANK = 5
@@ -88,13 +88,13 @@ class PairedOperand:
         half_bytes: shared memory of one.
     """
 
-    half: Operand
+    half: CopiedOperand
     starts: tuple[int, int]
     half_bytes: int
 
     @property
     def is_deep(self) -> bool:
-        """Whether steps are neighbours in shared memory; else columns are."""
+        """Whether steps are contiguous in shared memory; else columns are."""
         return self.half.is_deep
 
     @property
@@ -116,11 +116,11 @@ class PairedOperand:
 
 
 @dataclass(frozen=True)
-class Operand:
+class CopiedOperand:
     """A factor as TMA copies it.
 
     Attributes:
-        is_deep: steps of the reduction are neighbours in memory; else rows or columns are.
+        is_deep: steps of the reduction are contiguous in memory; else rows or columns are.
         batch: loops of the batch that move it, which follow the two dimensions of the matrix.
         map: of the tensor; one copy moves 128 bytes of neighbours.
         copies: of which a stage needs as many.
@@ -153,12 +153,14 @@ class Operand:
         return self.map.box[0 if self.is_deep else 1]
 
 
-def depth(product: Product) -> int:
+def depth(product: BatchedMatmul) -> int:
     """Return the steps of the reduction in one stage: a row of shared memory."""
     return SWIZZLE // product.item_bytes
 
 
-def operand(product: Product, access: Access, width: int, *, is_left: bool) -> Operand | None:
+def operand(
+    product: BatchedMatmul, access: BufferOperand, width: int, *, is_left: bool
+) -> CopiedOperand | None:
     """Return how TMA copies a factor; None where its strides do not allow it.
 
     Args:
@@ -183,11 +185,11 @@ def operand(product: Product, access: Access, width: int, *, is_left: bool) -> O
     found = tensor_map(access, [inner, outer, *others], box, product.element)
     if found is None:
         return None
-    return Operand(is_deep, batch, found, 1 if is_deep else width // BLOCK)
+    return CopiedOperand(is_deep, batch, found, 1 if is_deep else width // BLOCK)
 
 
 def tensor_map(
-    access: Access, dimensions: list[Dimension], box: tuple[int, int], element: str = ""
+    access: BufferOperand, dimensions: list[Dimension], box: tuple[int, int], element: str = ""
 ) -> TensorMap | None:
     """Return the map of a tensor; None where TMA cannot copy it.
 
@@ -210,7 +212,7 @@ def tensor_map(
     return TensorMap(element or stored, sizes, tuple(strides), full_box, SWIZZLE, offset)
 
 
-def stages(tile: Tile, staging: int, device: Device) -> int:
+def stages(tile: Tile, staging: int, device: GpuDevice) -> int:
     """Return how many stages of the reduction fit beside `staging` bytes for the results."""
     left = device.block_shared_bytes - staging - _BARRIER_BYTES
     most = _MAX_STAGES if tile.split == 1 else _MAX_SHARE_STAGES
@@ -218,8 +220,8 @@ def stages(tile: Tile, staging: int, device: Device) -> int:
 
 
 def choose_tile(
-    product: Product,
-    device: Device,
+    product: BatchedMatmul,
+    device: GpuDevice,
     work: int = 0,
     starts: Sequence[int] = (),
     leaves_registers: bool = False,
@@ -242,7 +244,7 @@ def choose_tile(
     return min(fitting, key=lambda tile: microseconds(product, tile, work, device))
 
 
-def choose_paired_tile(product: Product, device: Device, work: int) -> Tile:
+def choose_paired_tile(product: BatchedMatmul, device: GpuDevice, work: int) -> Tile:
     """Return the tile for a product of which two columns at a time are taken.
 
     Args:
@@ -278,7 +280,7 @@ def wgmma_refusal(tile: Tile) -> str | None:
     return None
 
 
-def can_split(product: Product, tile: Tile) -> bool:
+def can_split(product: BatchedMatmul, tile: Tile) -> bool:
     """Tell whether every block of a cluster has stages to bring, and all blocks run at once."""
     return shares(tile, _tiles(product, tile), _steps(product))
 
@@ -294,16 +296,16 @@ def _shared_tiles() -> list[Tile]:
     return [*(Tile(64, 64, split=split) for split in _CLUSTERS), _TALL]  # others took longer
 
 
-def _steps(product: Product) -> int:
+def _steps(product: BatchedMatmul) -> int:
     return -(-product.size(product.depth) // depth(product))
 
 
-def _tiles(product: Product, tile: Tile) -> int:
+def _tiles(product: BatchedMatmul, tile: Tile) -> int:
     rows, columns = product.size(product.rows), product.size(product.columns)
     return -(-rows // tile.rows) * -(-columns // tile.columns) * product.size(product.batch)
 
 
-def _waves(product: Product, tile: Tile, device: Device) -> int:
+def _waves(product: BatchedMatmul, tile: Tile, device: GpuDevice) -> int:
     """Return how many tiles a block takes at most."""
     return -(-_tiles(product, tile) // device.multiprocessors)
 
@@ -344,7 +346,7 @@ _CLUSTER, _MEMBER = 0.7, 0.2  # microseconds that a cluster waits, and more for 
 _EXCHANGE = 1.4e-4  # microseconds, of one element of a warpgroup that blocks add up
 
 
-def microseconds(product: Product, tile: Tile, work: int, device: Device) -> float:
+def microseconds(product: BatchedMatmul, tile: Tile, work: int, device: GpuDevice) -> float:
     """Return about how long a product takes.
 
     Args:

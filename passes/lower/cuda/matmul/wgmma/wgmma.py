@@ -26,7 +26,7 @@ from xyntra.passes.lower.cuda.launch_shape import CudaLaunch
 from xyntra.passes.lower.cuda.matmul.row_table import RowTable
 from xyntra.passes.lower.cuda.matmul.tile_order import TileOrder
 from xyntra.passes.lower.cuda.matmul.wgmma.exchange import Exchange
-from xyntra.passes.lower.cuda.matmul.wgmma.factor import Factor
+from xyntra.passes.lower.cuda.matmul.wgmma.factor import TmaOperand
 from xyntra.passes.lower.cuda.matmul.wgmma.plan import WgmmaPlan, sums_bytes
 from xyntra.passes.lower.cuda.matmul.wgmma.producer import Producer
 from xyntra.passes.lower.cuda.matmul.wgmma.ring import Ring, rolled
@@ -56,10 +56,10 @@ from xyntra.passes.lower.cuda.ptx.warpgroups import (
 )
 from xyntra.passes.lower.cuda.ptx.warps import WARP, shfl_first
 from xyntra.passes.lower.cuda.tensor_map import map_argument
-from xyntra.passes.lower.gpu.contraction.product import Product
+from xyntra.passes.lower.gpu.contraction.product import BatchedMatmul
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 from xyntra.passes.lower.gpu.emit.thread_grid import barrier, block_number, i32, thread_number, when
-from xyntra.passes.lower.gpu.matmul.place import Place
+from xyntra.passes.lower.gpu.matmul.place import TilePosition
 
 _STEP_BYTES = 32  # of the reduction, in one wgmma
 _STEPS = 16  # of 16-bit elements
@@ -116,11 +116,11 @@ class _Kernel:
         return self.plan.order
 
     @property
-    def left(self) -> Factor:
+    def left(self) -> TmaOperand:
         return self.plan.left
 
     @property
-    def right(self) -> Factor:
+    def right(self) -> TmaOperand:
         return self.plan.right
 
     @property
@@ -128,7 +128,7 @@ class _Kernel:
         return self.order.tile
 
     @property
-    def product(self) -> Product:
+    def product(self) -> BatchedMatmul:
         return self.order.product
 
     @property
@@ -158,7 +158,7 @@ class _Kernel:
 
     @property
     def exchange(self) -> Exchange | None:
-        """How blocks that share a tile send each other their sums, if they do."""
+        """How blocks that share a tile send each other their accumulators, if they do."""
         if not self.plan.sends:
             return None
         arrived = self.ring.barriers + self.ring.barrier_bytes
@@ -206,7 +206,7 @@ class _Kernel:
 
     def _tiles(
         self,
-        body: Callable[[Place, Sequence[ir.Value]], Sequence[ir.Value]],
+        body: Callable[[TilePosition, Sequence[ir.Value]], Sequence[ir.Value]],
         ring: Sequence[ir.Value],
         consumer: ir.Value | None = None,
     ) -> None:
@@ -254,16 +254,16 @@ class _Kernel:
     def _consume(self, number: ir.Value) -> None:
         """Multiply and write as consumer `number`, an i32."""
 
-        def work(place: Place, ring: Sequence[ir.Value]) -> Sequence[ir.Value]:
+        def work(place: TilePosition, ring: Sequence[ir.Value]) -> Sequence[ir.Value]:
             self._fill_table(place, number)
             turn = list(ring[2:])
             for parity in turn:
                 self.ring.wait_for_turn(number, parity)
-            sums, following = self._multiply(number, ring[:2])
+            accumulators, following = self._multiply(number, ring[:2])
             if self.tile.split > 1:
-                leave_sums(self.plan, self.memory, number, sums)
+                leave_sums(self.plan, self.memory, number, accumulators)
                 return following
-            self._write(place, sums, number)
+            self._write(place, accumulators, number)
             return [*following, *(arith.xori(parity, i32(1)) for parity in turn)]
 
         if self.tile.turns:
@@ -273,7 +273,7 @@ class _Kernel:
         if self.tile.split == 1:
             self.plan.results[0][1].finish()
 
-    def _fill_table(self, place: Place, number: ir.Value) -> None:
+    def _fill_table(self, place: TilePosition, number: ir.Value) -> None:
         """Compute values of a consumer's rows, while the first stages are on their way."""
         table = self.table
         if table is not None:
@@ -282,20 +282,26 @@ class _Kernel:
             first = arith.subi(place.row, begin) if self.tile.turns else place.row
             table.fill(first, begin, rows, WARPGROUP)
 
-    def _write(self, place: Place, sums: Sequence[ir.Value], number: ir.Value) -> None:
+    def _write(
+        self, place: TilePosition, accumulators: Sequence[ir.Value], number: ir.Value
+    ) -> None:
         """Write a consumer's rows of a tile, 64 by 64."""
         begin = arith.muli(number, i32(self.tile.own_rows))
         parts = self.tile.own_rows // WARPGROUP_ROWS
-        count = len(sums) // parts
+        count = len(accumulators) // parts
         for part in range(parts):
             ahead = i32(part * WARPGROUP_ROWS)
             own = arith.addi(begin, ahead)
             row = arith.addi(place.row, ahead if self.tile.turns else own)
-            rows = Place(place.position, row, place.column)
-            self._write_rows(rows, sums[part * count : (part + 1) * count], number, own)
+            rows = TilePosition(place.position, row, place.column)
+            self._write_rows(rows, accumulators[part * count : (part + 1) * count], number, own)
 
     def _write_rows(
-        self, place: Place, sums: Sequence[ir.Value], number: ir.Value, begin: ir.Value
+        self,
+        place: TilePosition,
+        accumulators: Sequence[ir.Value],
+        number: ir.Value,
+        begin: ir.Value,
     ) -> None:
         """Write 64 rows of a consumer, from row `begin` of its table on, to one of the slices."""
         staging = arith.addi(self.memory, i32(self.ring.nbytes))
@@ -307,33 +313,33 @@ class _Kernel:
             is_inside = arith.cmpi(arith.CmpIPredicate.ult, column, extent)
             always = len(self.plan.results) == 1
             with nullcontext() if always else when(is_inside):
-                within = Place(place.position, place.row, column)
-                results.write(within, sums, number, staging, own, (self.table, begin))
+                within = TilePosition(place.position, place.row, column)
+                results.write(within, accumulators, number, staging, own, (self.table, begin))
 
     def _multiply(
         self, number: ir.Value, ring: Sequence[ir.Value]
     ) -> tuple[list[ir.Value], list[ir.Value]]:
-        """Return a tile's sums, and stage and parity behind it."""
+        """Return a tile's accumulators, and stage and parity behind it."""
         before = ring[0]
-        # The first stage is by itself: it starts the sums.
-        sums, ring = self._stage(number, ring, None)
-        count = len(sums)
-        loop = rolled(i32(1), self._own_steps()[1], [*sums, *ring, before])
+        # The first stage is by itself: it starts the accumulators.
+        accumulators, ring = self._stage(number, ring, None)
+        count = len(accumulators)
+        loop = rolled(i32(1), self._own_steps()[1], [*accumulators, *ring, before])
         with ir.InsertionPoint(loop.body):
             inside = list(loop.inner_iter_args)
-            sums, following = self._stage(number, inside[count : count + 2], inside[:count])
+            accumulators, following = self._stage(number, inside[count : count + 2], inside[:count])
             wgmma_wait_group(1)
             self._release(inside[-1])  # its multiplications have ended
-            scf.YieldOp([*sums, *following, inside[count]])
+            scf.YieldOp([*accumulators, *following, inside[count]])
         results = list(loop.results)
         if self.tile.turns:
             self.ring.pass_turn(number, self._lane())
-        sums = wgmma_wait_group_asm(0, results[:count])
+        accumulators = wgmma_wait_group_asm(0, results[:count])
         self._release(results[-1])
-        return sums, results[count : count + 2]
+        return accumulators, results[count : count + 2]
 
     def _stage(
-        self, number: ir.Value, ring: Sequence[ir.Value], sums: Sequence[ir.Value] | None
+        self, number: ir.Value, ring: Sequence[ir.Value], accumulators: Sequence[ir.Value] | None
     ) -> tuple[list[ir.Value], list[ir.Value]]:
         stage, parity = ring
         mbarrier_wait_parity(self.ring.full(stage), parity)
@@ -344,7 +350,10 @@ class _Kernel:
         left = wgmma_descriptor(own, _blocks_apart(self.left))
         right = wgmma_descriptor(self.ring.part(1, stage), _blocks_apart(self.right))
         parts, count = self.tile.own_rows // WARPGROUP_ROWS, self.tile.columns // 2
-        found = [packed(sums[n * count : (n + 1) * count]) if sums else None for n in range(parts)]
+        found = [
+            packed(accumulators[n * count : (n + 1) * count]) if accumulators else None
+            for n in range(parts)
+        ]
         for step in range(SWIZZLE // _STEP_BYTES):
             for part in range(parts):
                 found[part] = wgmma(
@@ -367,11 +376,11 @@ class _Kernel:
         return arith.andi(thread_number(), i32(WARP - 1))
 
 
-def _blocks_apart(factor: Factor) -> int:
+def _blocks_apart(factor: TmaOperand) -> int:
     """Return how far apart blocks of 64 rows or columns are; any number if rows hold steps."""
     return _UNUSED if factor.is_deep else BLOCK_BYTES
 
 
-def _step_bytes(factor: Factor) -> int:
+def _step_bytes(factor: TmaOperand) -> int:
     """Return how far apart in shared memory the steps of two successive wgmma are."""
     return _STEP_BYTES if factor.is_deep else _STEPS * SWIZZLE

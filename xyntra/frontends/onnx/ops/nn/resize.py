@@ -17,7 +17,7 @@ from xyntra.dialects.scalar import Scalar, constant
 from xyntra.dialects.vector_maps import map_vectors
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of, cast
-from xyntra.frontends.onnx.ops.nn.resize_taps import Axis, Filter, Taps, taps_of
+from xyntra.frontends.onnx.ops.nn.resize_taps import Filter, ResizedAxis, Taps, taps_of
 
 MAX_SIZE = 2**24
 """Longest dimension of a result; float32 coordinates are exact up to here."""
@@ -61,14 +61,16 @@ def _resize_legacy(node: Node, x: Tensor, scales: Sequence[float]) -> Tensor:
     return _resize(node, x, axes, "asymmetric", how, 0.0)
 
 
-def _scaled(node: Node, size: int, scale: float, start: float = 0.0, end: float = 1.0) -> Axis:
+def _scaled(
+    node: Node, size: int, scale: float, start: float = 0.0, end: float = 1.0
+) -> ResizedAxis:
     if not 0 < scale < float("inf"):
         raise node.invalid(f"scale {scale} is not positive")
     output = floor(np.float32(size) * np.float32(end - start) * np.float32(scale))
-    return Axis(size, max(output, 0), scale, start, end)
+    return ResizedAxis(size, max(output, 0), scale, start, end)
 
 
-def _axes(node: Node, x: Tensor, transformation: str) -> list[Axis]:
+def _axes(node: Node, x: Tensor, transformation: str) -> list[ResizedAxis]:
     """What happens to every dimension of `x`."""
     chosen = node.attribute("axes")
     axes = list(range(x.rank)) if chosen is None else [node.axis(int(a), x.rank) for a in chosen]
@@ -83,7 +85,7 @@ def _axes(node: Node, x: Tensor, transformation: str) -> list[Axis]:
     if len(roi) not in (0, 2 * len(axes)):
         raise node.invalid(f"the region of interest has {len(roi)} numbers for axes {axes}")
     regions = list(zip(roi[: len(axes)], roi[len(axes) :], strict=True)) or [(0.0, 1.0)] * len(axes)
-    result = [Axis(size, size, 1.0) for size in x.shape]
+    result = [ResizedAxis(size, size, 1.0) for size in x.shape]
     wanted = [int(size) for size in sizes]
     targets = _targets(node, [x.shape[axis] for axis in axes], wanted)
     for position, axis in enumerate(axes):
@@ -92,7 +94,7 @@ def _axes(node: Node, x: Tensor, transformation: str) -> list[Axis]:
             result[axis] = _scaled(node, size, scales[position], *region)
         else:
             output, scale, exact = targets[position]
-            result[axis] = Axis(size, output, scale, *region, exact)
+            result[axis] = ResizedAxis(size, output, scale, *region, exact)
     return result
 
 
@@ -121,7 +123,7 @@ def _targets(
 def _resize(
     node: Node,
     x: Tensor,
-    axes: Sequence[Axis],
+    axes: Sequence[ResizedAxis],
     transformation: str,
     how: Filter,
     extrapolation: float,
@@ -147,7 +149,7 @@ def _resize(
     return cast(node.b, result, x.dtype)
 
 
-def _is_identity(taps: Taps, axis: Axis) -> bool:
+def _is_identity(taps: Taps, axis: ResizedAxis) -> bool:
     if axis.size != axis.output or taps.outside.any():
         return False
     dense = np.zeros((axis.output, axis.size))

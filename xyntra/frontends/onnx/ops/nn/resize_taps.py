@@ -14,7 +14,7 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Axis:
+class ResizedAxis:
     """One dimension to resize.
 
     Attributes:
@@ -67,7 +67,7 @@ class Taps:
         return int(self.indices.shape[1])
 
 
-def coordinates(axis: Axis, mode: str) -> np.ndarray:
+def coordinates(axis: ResizedAxis, mode: str) -> np.ndarray:
     """The position in the input of each output; ValueError for an unknown `mode`."""
     x = np.arange(axis.output, dtype=np.float32)
     scale, half = np.float32(axis.scale), np.float32(0.5)
@@ -98,7 +98,7 @@ def coordinates(axis: Axis, mode: str) -> np.ndarray:
     raise ValueError(f"coordinate transformation '{mode}' is not known")
 
 
-def taps_of(axis: Axis, mode: str, how: Filter) -> Taps:
+def taps_of(axis: ResizedAxis, mode: str, how: Filter) -> Taps:
     """The taps of one dimension under a coordinate transformation and a filter."""
     x = coordinates(axis, mode).astype(np.float64)
     outside = np.zeros(x.shape, bool)
@@ -127,7 +127,7 @@ def _nearest(x: np.ndarray, mode: str, shrinking: bool) -> np.ndarray:
     raise ValueError(f"nearest mode '{mode}' is not known")
 
 
-def _weighted(x: np.ndarray, axis: Axis, how: Filter) -> tuple[np.ndarray, np.ndarray]:
+def _weighted(x: np.ndarray, axis: ResizedAxis, how: Filter) -> tuple[np.ndarray, np.ndarray]:
     reach = 1 if how.mode == "linear" else 2
     shrink = min(1.0, float(np.float32(axis.scale))) if how.antialias else 1.0
     first, last = 1 - ceil(reach / shrink), ceil(reach / shrink)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""`find-best-elements`: blocks sort keys of rows, where a thread would take a row.
+"""`find-top-k`: blocks sort keys of rows, where a thread would take a row.
 
 They do it in shared memory.
 
@@ -27,7 +27,7 @@ from xyntra.passes.analysis.kernel_function import (
     kernel_function,
     operations_named,
 )
-from xyntra.passes.lower.gpu.device import DEFAULT, Device, device_of
+from xyntra.passes.lower.gpu.device import DEFAULT, GpuDevice, device_of
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 from xyntra.passes.lower.gpu.emit.thread_grid import (
     MAX_GRID,
@@ -103,10 +103,10 @@ class _Best:
 
 @register_pass
 @dataclass(frozen=True)
-class FindBestElements:
+class FindTopK:
     """Replace loops that say that they find the best elements of rows, where blocks are faster."""
 
-    name: ClassVar[str] = "find-best-elements"
+    name: ClassVar[str] = "find-top-k"
     device: str = DEFAULT
     """What the code is for, by its name in the table of devices."""
 
@@ -184,7 +184,7 @@ class _Plan:
     part: int
 
 
-def _plan(rows: int, length: int, count: int, device: Device) -> _Plan:
+def _plan(rows: int, length: int, count: int, device: GpuDevice) -> _Plan:
     """Return how blocks find the best `count` of `length` keys of each row, or of its parts."""
     if length <= min(_MOST_KEYS, max(_FEW * count, _FEWEST_KEYS)):
         keys = max(2 * device.subgroup, 1 << (length - 1).bit_length())
@@ -201,7 +201,7 @@ def _plan(rows: int, length: int, count: int, device: Device) -> _Plan:
 class _Search:
     """Emits the launches that find the best elements."""
 
-    def __init__(self, found: _Best, module: ir.Operation, name: str, device: Device) -> None:
+    def __init__(self, found: _Best, module: ir.Operation, name: str, device: GpuDevice) -> None:
         self._found = found
         self._module = module
         self._name = name

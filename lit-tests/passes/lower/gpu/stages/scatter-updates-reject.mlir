@@ -1,4 +1,4 @@
-// RUN: %xyntra-opt %s --spread-updates --split-input-file | FileCheck %s
+// RUN: %xyntra-opt %s --scatter-updates --split-input-file | FileCheck %s
 
 // Fifteen updates, one after the other, take no longer than several launches.
 // CHECK-LABEL: func.func @few(

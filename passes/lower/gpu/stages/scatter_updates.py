@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""`spread-updates`: of loops that update memory where data tells them, a thread takes each update.
+"""`scatter-updates`: of loops that update memory where data tells them, a thread takes each update.
 
 Updates of one place must keep their order, others need not. Where updates overwrite what is there,
 the last one of each place counts: threads find the highest number, and the thread that has it
@@ -75,10 +75,10 @@ class _Updates:
 
 @register_pass
 @dataclass(frozen=True)
-class SpreadUpdates:
+class ScatterUpdates:
     """Replace loops that update memory in order by loops whose iterations need no order."""
 
-    name: ClassVar[str] = "spread-updates"
+    name: ClassVar[str] = "scatter-updates"
 
     def run(self, module: ir.Operation) -> None:
         """Rewrite the kernel of `module`, on buffers."""

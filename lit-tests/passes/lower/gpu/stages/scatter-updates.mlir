@@ -1,4 +1,4 @@
-// RUN: %xyntra-opt %s --spread-updates --split-input-file | FileCheck %s
+// RUN: %xyntra-opt %s --scatter-updates --split-input-file | FileCheck %s
 
 // Rows of a table are overwritten, one after the other, at places that data tells. The last update of
 // each place counts: a first loop clears the table of last updates, a second one finds them by atomic

@@ -19,12 +19,12 @@ from xyntra.passes.lower.cuda.ptx.memory import ld_shared, shared_address
 from xyntra.passes.lower.gpu.emit.shared_memory import SharedMemory
 from xyntra.passes.lower.gpu.emit.thread_grid import i32, thread_number
 from xyntra.passes.lower.gpu.emit.vectors import item_bytes
-from xyntra.passes.lower.loops.linear_nest import Access
+from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.loop_builder import index, plus
 from xyntra.passes.lower.loops.memrefs import view_offset
 
 
-class ParkedRows:
+class SharedMemoryRows:
     """Dynamic shared memory of a block, of which every thread uses a part of its own.
 
     Args:
@@ -44,7 +44,7 @@ class ParkedRows:
         return self._used
 
     def copy(
-        self, access: Access, lanes: int, places: Sequence[ir.Value]
+        self, access: BufferOperand, lanes: int, places: Sequence[ir.Value]
     ) -> Callable[[int], ir.Value]:
         """Begin to copy vectors of a thread.
 
@@ -79,7 +79,7 @@ class ParkedRows:
         bar_warp_sync()
 
 
-def _address(access: Access, place: ir.Value) -> ir.Value:
+def _address(access: BufferOperand, place: ir.Value) -> ir.Value:
     """Return where an element of global memory lies, an i64."""
     start = emit("memref.extract_aligned_pointer_as_index", [access.value], ir.IndexType.get())
     element = plus(place, index(view_offset(access.value)))

@@ -1,5 +1,5 @@
-// RUN: %xyntra-opt %s --find-best-elements --split-input-file | FileCheck %s
-// RUN: not %xyntra-opt %s --find-best-elements=device=sm_91 --split-input-file 2>&1 | FileCheck %s --check-prefix=DEVICE
+// RUN: %xyntra-opt %s --find-top-k --split-input-file | FileCheck %s
+// RUN: not %xyntra-opt %s --find-top-k=device=sm_91 --split-input-file 2>&1 | FileCheck %s --check-prefix=DEVICE
 
 // There is no such GPU.
 // DEVICE: there is no GPU 'sm_91'

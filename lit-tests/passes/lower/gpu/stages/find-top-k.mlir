@@ -1,5 +1,5 @@
-// RUN: %xyntra-opt %s --find-best-elements --split-input-file | FileCheck %s
-// RUN: %xyntra-opt %s --find-best-elements=device=sm_80 --split-input-file | FileCheck %s
+// RUN: %xyntra-opt %s --find-top-k --split-input-file | FileCheck %s
+// RUN: %xyntra-opt %s --find-top-k=device=sm_80 --split-input-file | FileCheck %s
 
 // The loop says what it is for, so that it need not be understood: the largest element of each row and
 // where it is. Two blocks share a row of 4096 elements: each keeps the best key of its part in memory,

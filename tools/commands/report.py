@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`xyntra --report`: what somebody who looks into a problem has to know of this machine."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Any
+
+
+class ReportAction(argparse.Action):
+    """Prints the report and ends the program, as `--version` does."""
+
+    def __init__(self, option_strings: Any, dest: str, **known: Any) -> None:
+        super().__init__(option_strings, dest, nargs=0, **known)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        """Print a line for each version, device and setting."""
+        parser.exit(message="\n".join(report_lines()) + "\n")
+
+
+def report_lines() -> list[str]:
+    """Return versions, devices and what the environment sets, without private paths."""
+    from xyntra.api import devices
+    from xyntra.observe.environment import settings, versions
+    from xyntra.targets.cuda.driver.device import no_device_reason
+
+    found = devices()
+    lines = [
+        f"{'cuda:' + str(number - 1) if number else 'cpu'}: {device.summary}"
+        for number, device in enumerate(found)
+    ]
+    if len(found) == 1:
+        lines.append(f"cuda: none ({no_device_reason()})")
+    return [*versions(), *lines, *settings(os.environ)]
