@@ -16,7 +16,8 @@ class ReportAction(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         """Print a line for each version, device and setting."""
-        parser.exit(message="\n".join(report_lines()) + "\n")
+        print("\n".join(report_lines()))
+        parser.exit()
 
 
 def report_lines() -> list[str]:

@@ -52,7 +52,7 @@ class Epilogue:
 
 
 @dataclass(frozen=True)
-class JoinedNest:
+class FusedNest:
     """A contraction and what follows it, as one nest with the operands of both.
 
     Attributes:
@@ -94,7 +94,7 @@ def joined(
     following: ir.Operation | None,
     *,
     flat: bool = True,
-) -> JoinedNest | None:
+) -> FusedNest | None:
     """Return the loops of `contraction` with what `following` does to its result.
 
     None where `following` does not take the elements one by one, or where its results may not
@@ -108,7 +108,7 @@ def joined(
     """
     core = linear_nest(contraction, flat=flat)
     if following is None:
-        return JoinedNest(core, len(core.inputs))
+        return FusedNest(core, len(core.inputs))
     memory = root(contraction.operands[-1])
     after = linear_nest(following, flat=flat)
     is_result = tuple(not each.is_scalar and root(each.value) == memory for each in after.inputs)
@@ -121,7 +121,7 @@ def joined(
     writes_over = any(root(each.value) == memory for each in after.outputs)
     keeps = not writes_over and not is_private(memory, [fill, contraction, following])
     both = replace(both, outputs=both.outputs if keeps else both.outputs[1:])
-    return JoinedNest(both, len(core.inputs), is_result, after.body, keeps, in_place)
+    return FusedNest(both, len(core.inputs), is_result, after.body, keeps, in_place)
 
 
 def _reads_what_it_writes(

@@ -17,7 +17,7 @@ from xyntra.dialects.attention_layout import KEY, KEY_SIZE, QUERY, VALUE_SIZE
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.positions import Position
 from xyntra.passes.lower.cpu.attention.plan import AttentionChoices, AttentionPlan
-from xyntra.passes.lower.cpu.attention.tiles import ColumnPanels, RowOperand, Sums
+from xyntra.passes.lower.cpu.attention.tiles import KeyPanels, RowOperand, Sums
 from xyntra.passes.lower.cpu.matmul.sums_of_lanes import sums_of_lanes
 from xyntra.passes.lower.kernels.attention_operands import Outer, load_vector, locate, store_vector
 from xyntra.passes.lower.loops.loop_builder import carrying_loop, index, loop, plus
@@ -91,12 +91,12 @@ class HeadInPlace:
         """Panels of the values."""
         return self.op.sizes[VALUE_SIZE] // self.plan.panel
 
-    def values_from(self, key: ir.Value) -> ColumnPanels:
+    def values_from(self, key: ir.Value) -> KeyPanels:
         """The values from the row of `key` on."""
         value = locate(self.op.value)
         step = value.stride(KEY)
         start = plus(value.start(self.outer), arith.muli(key, index(step)))
-        return ColumnPanels(value.memory, start, self.plan.panel, step)
+        return KeyPanels(value.memory, start, self.plan.panel, step)
 
     def score(self, queries: RowOperand, key: ir.Value, count: ir.Value, out: Sums) -> None:
         """Emit the scores of all queries and the `count` keys from `key` on, scaled."""

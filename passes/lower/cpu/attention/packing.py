@@ -9,7 +9,7 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.cpu.attention.tiles import ColumnPanels
+from xyntra.passes.lower.cpu.attention.tiles import KeyPanels
 from xyntra.passes.lower.cpu.rows.streams import Streams
 from xyntra.passes.lower.kernels.attention_operands import load_vector, store_vector
 from xyntra.passes.lower.loops import integers
@@ -39,7 +39,7 @@ class MatrixSource:
 
 def pack_columns(
     source: MatrixSource,
-    target: ColumnPanels,
+    target: KeyPanels,
     depth: int,
     panel: int,
     lanes: int,
@@ -61,7 +61,7 @@ def pack_columns(
 @dataclass(frozen=True)
 class _Packing:
     source: MatrixSource
-    target: ColumnPanels
+    target: KeyPanels
     depth: int
     panel: int
     lanes: int
@@ -193,9 +193,7 @@ def zero(memory: ir.Value, lanes: int, value: float = 0.0) -> None:
     _fill(memory, index(0), ir.MemRefType(memory.type).shape[0], lanes, value)
 
 
-def clear_rest(
-    source: MatrixSource, target: ColumnPanels, depth: int, panel: int, lanes: int
-) -> None:
+def clear_rest(source: MatrixSource, target: KeyPanels, depth: int, panel: int, lanes: int) -> None:
     """Write zeros where `pack_columns` leaves panels as they are.
 
     Args:

@@ -11,7 +11,7 @@ from xyntra.dialects.attention_layout import BATCH, HEAD, KEY, KEY_SIZE, VALUE_S
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.attention.packing import MatrixSource, clear_rest, pack_columns
 from xyntra.passes.lower.cpu.attention.plan import AttentionPlan
-from xyntra.passes.lower.cpu.attention.tiles import ColumnPanels
+from xyntra.passes.lower.cpu.attention.tiles import KeyPanels
 from xyntra.passes.lower.kernels.attention_operands import locate
 from xyntra.passes.lower.loops import integers
 from xyntra.passes.lower.loops.loop_builder import index, plus
@@ -96,15 +96,15 @@ class HeadPanels:
         clear_rest(values, own.values_from(index(0)), plan.padded_keys, plan.panel, plan.lanes)
         pack_columns(values, own.values_from(index(0)), plan.padded_keys, plan.panel, plan.lanes)
 
-    def keys_from(self, key: ir.Value) -> ColumnPanels:
+    def keys_from(self, key: ir.Value) -> KeyPanels:
         """The panels of keys from `key` on, which starts one."""
         return self._panels(0, integers.muli(key, index(self.op.sizes[KEY_SIZE])))
 
-    def values_from(self, key: ir.Value) -> ColumnPanels:
+    def values_from(self, key: ir.Value) -> KeyPanels:
         """The panels of values, from the row of `key` on."""
         return self._panels(1, integers.muli(key, index(self.plan.panel)))
 
-    def _panels(self, which: int, distance: ir.Value) -> ColumnPanels:
+    def _panels(self, which: int, distance: ir.Value) -> KeyPanels:
         depth = (self.op.sizes[KEY_SIZE], self.plan.padded_keys)[which]
         start = plus(self.start[which], distance)
-        return ColumnPanels(self.memory[which], start, depth * self.plan.panel)
+        return KeyPanels(self.memory[which], start, depth * self.plan.panel)

@@ -21,7 +21,7 @@ from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.loop_builder import carrying_loop, index, load, loop, plus
 from xyntra.passes.lower.loops.vector_body import broadcast
 
-__all__ = ["STEPS", "ColumnPanels", "RowOperand", "Sums", "multiply"]
+__all__ = ["STEPS", "KeyPanels", "RowOperand", "Sums", "multiply"]
 
 STEPS = 4
 """Of a sum with few accumulators that are taken at a time."""
@@ -42,7 +42,7 @@ class RowOperand:
 
 
 @dataclass(frozen=True)
-class ColumnPanels:
+class KeyPanels:
     """The columns: a flat buffer, where panels start in it and how far apart they are.
 
     `row` is how far apart their rows are; None where they are as long as a panel is wide.
@@ -77,7 +77,7 @@ def multiply(
     plan: AttentionPlan,
     extents: tuple[int | ir.Value, int | ir.Value, int | ir.Value],
     left: RowOperand,
-    right: ColumnPanels,
+    right: KeyPanels,
     out: Sums,
 ) -> None:
     """Emit out[row][column] (+)= sum over k of left[row][k] * right[column / panel][k][column].
@@ -125,7 +125,7 @@ class _Tile:
     plan: AttentionPlan
     height: int
     left: RowOperand
-    right: ColumnPanels
+    right: KeyPanels
     out: Sums
     row: ir.Value
     column: ir.Value

@@ -33,7 +33,7 @@ from xyntra.passes.lower.cpu.schedule.emitter import (
     require,
 )
 from xyntra.passes.lower.cpu.schedule.told import bad_schedule
-from xyntra.passes.lower.kernels.epilogue import Epilogue, JoinedNest
+from xyntra.passes.lower.kernels.epilogue import Epilogue, FusedNest
 from xyntra.passes.lower.kernels.fills import is_arithmetic_reduction
 from xyntra.passes.lower.kernels.prepared_operands import is_constant
 from xyntra.passes.lower.kernels.row_group import aligned, shared_loops, with_row_buffers
@@ -89,7 +89,7 @@ class _Loops:
         code: what follows.
     """
 
-    together: JoinedNest
+    together: FusedNest
     nests: list[LinearNest]
     count: int
     nest: LinearNest

@@ -37,7 +37,7 @@ _MAX_CLONED = 160  # operations that the copies of an epilogue's body may amount
 
 
 @dataclass(frozen=True)
-class WindowTileChoices(TileChoices):
+class ChannelWindowChoices(TileChoices):
     """What the emitter can be told.
 
     Attributes:
@@ -74,18 +74,18 @@ class _Form:
 
 class _WindowTiles(NestEmitter):
     name = "window-tiles"
-    choices = WindowTileChoices
+    choices = ChannelWindowChoices
 
-    def choose(self, place: Filled, machine: LoweringOptions) -> WindowTileChoices | None:
+    def choose(self, place: Filled, machine: LoweringOptions) -> ChannelWindowChoices | None:
         padding = padding_of(place)
         for epilogue in (True, False):
             form = _form(place, padding, epilogue=epilogue)
             tile = None if form is None else _tile(form, machine)
             if tile is not None:
-                return WindowTileChoices(*tile, epilogue, padding is not None)
+                return ChannelWindowChoices(*tile, epilogue, padding is not None)
         return None
 
-    def check(self, place: Filled, choices: WindowTileChoices) -> None:
+    def check(self, place: Filled, choices: ChannelWindowChoices) -> None:
         place.checked(epilogue=choices.epilogue)
         padding = padding_of(place) if choices.padding else None
         found = padding is not None or not choices.padding
@@ -95,12 +95,12 @@ class _WindowTiles(NestEmitter):
             raise bad_schedule(place.op, f"{self.name} makes no code of this")
         check_tile(place, choices, form.rows, form.channels, exact=form.exact)
 
-    def group(self, place: Filled, choices: WindowTileChoices) -> list[ir.Operation]:
+    def group(self, place: Filled, choices: ChannelWindowChoices) -> list[ir.Operation]:
         padding = padding_of(place) if choices.padding else None
         around = () if padding is None else padding.operations
         return [*around, *place.group(epilogue=choices.epilogue)]
 
-    def emit(self, place: Filled, choices: WindowTileChoices) -> None:
+    def emit(self, place: Filled, choices: ChannelWindowChoices) -> None:
         padding = padding_of(place) if choices.padding else None
         form = _form(place, padding, epilogue=choices.epilogue, flat=True)
         if form is None:
@@ -115,7 +115,7 @@ class _WindowTiles(NestEmitter):
         emitter = WindowEmitter(nest, window, _weights(nest, window), place.initial, epilogue)
         emitter.emit(overlap=not form.exact)
 
-    def space(self, place: Filled, machine: LoweringOptions) -> Iterator[WindowTileChoices]:
+    def space(self, place: Filled, machine: LoweringOptions) -> Iterator[ChannelWindowChoices]:
         padding = padding_of(place)
         for epilogue in (True, False):
             form = _form(place, padding, epilogue=epilogue)
@@ -124,7 +124,7 @@ class _WindowTiles(NestEmitter):
             for vectors, lanes in _vectors(form, machine):
                 for rows in (1, 2, 4, 8):
                     tile = (rows, vectors * lanes)
-                    yield WindowTileChoices(tile, lanes, epilogue, padding is not None)
+                    yield ChannelWindowChoices(tile, lanes, epilogue, padding is not None)
 
 
 def _form(

@@ -10,7 +10,7 @@ from functools import cached_property
 from xyntra.dialects.attention import OP as ATTENTION
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cpu.schedule.told import bad_schedule, own_schedule
-from xyntra.passes.lower.kernels.epilogue import Epilogue, JoinedNest, joined
+from xyntra.passes.lower.kernels.epilogue import Epilogue, FusedNest, joined
 from xyntra.passes.lower.kernels.fills import fill_before, initial_of
 from xyntra.passes.lower.kernels.following_elementwise import following_elementwise
 from xyntra.passes.lower.loops.linear_nest import LinearNest, collapsed
@@ -29,7 +29,7 @@ class Reduction:
         code: what happens to each element of its result, over the same loops.
     """
 
-    together: JoinedNest
+    together: FusedNest
     nest: LinearNest
     code: Epilogue | None
 
