@@ -166,6 +166,35 @@ def cumulative_sum(node: AtenNode) -> Tensor:
     return result
 
 
+@handles("cumprod")
+def cumulative_product(node: AtenNode) -> Tensor:
+    x = cast(node.b, node.tensor("self"), node.dtype)
+    if not x.rank:
+        return x
+    axis = np.array(node.axis(node["dim"], x.rank), np.int64)
+    return node.by_onnx("CumProd", x, axis)[0] if 0 not in x.shape else x
+
+
+@handles("linalg_vector_norm")
+def vector_norm(node: AtenNode) -> Tensor:
+    """Of order 1 or 2."""
+    order = float(node["ord"])
+    if order not in (1, 2):
+        raise node.unsupported(f"norms of order {order}")
+    x, b = node.tensor("self"), node.b
+    wide, axes = accumulator_of(node.dtype), node.axes("dim", x.rank)
+    wanted = b.reduce(
+        cast(b, x, wide),
+        axes,
+        "sum",
+        keepdims=bool(node["keepdim"]),
+        element=(lambda v: v * v) if order == 2 else (lambda v: v.absolute()),
+    )
+    return b.map(
+        lambda v: (v.math("sqrt") if order == 2 else v).cast(node.dtype), wanted, dtype=node.dtype
+    )
+
+
 @handles("topk")
 def top_k(node: AtenNode) -> Sequence[Tensor]:
     x, k = node.tensor("self"), int(node["k"])
