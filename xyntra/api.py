@@ -32,11 +32,13 @@ def compile(  # noqa: A001  (the name that users expect)
     """Compile a model into an executable.
 
     Args:
-        model: path of an ONNX or MLIR file, the contents of one (bytes, or MLIR text), or an
-            `onnx.ModelProto`.
+        model: path of an ONNX or MLIR file, the contents of one (bytes, or MLIR text), an
+            `onnx.ModelProto`, a `torch.nn.Module`, a `torch.export.ExportedProgram`, or the path
+            of a .pt2 file. What is compiled from PyTorch takes and returns what the module does.
         target: where it runs: "auto", "cpu", "cuda" (the first GPU), "cuda:1", or "cuda:sm_90a",
             which is code for an architecture and needs no GPU.
-        inputs: shapes or example arrays of inputs with free dimensions, by name or in order.
+        inputs: shapes or example arrays of inputs with free dimensions, by name or in order; for a
+            `torch.nn.Module` its example inputs.
         dims: sizes of dimensions that the model names, such as {"batch": 1}; wherever a name
             stands, its size is the same.
         constants: values of inputs, such as {"sr": 16000}: numbers, lists or arrays by name. These
@@ -57,11 +59,16 @@ def compile(  # noqa: A001  (the name that users expect)
         CompileError: the compiler failed.
     """
     from xyntra.compiler.driver import compile_source
+    from xyntra.compiler.inputs.foreign_objects import is_torch_model
     from xyntra.compiler.inputs.sizes import sizes_of
     from xyntra.compiler.inputs.source import open_source
 
     given = {"target": target, "precision": precision, "threads": threads}
     settings = load_config(config, **{k: v for k, v in given.items() if v is not None})
+    if is_torch_model(model):
+        from xyntra.compiler.torch_module import compile_torch  # loads torch
+
+        return compile_torch(model, inputs, settings, {"dims": dims, "constants": constants})
     source = replace(open_source(model), trusted=trust_code)
     return compile_source(source, sizes_of(inputs, dims, constants), settings)
 

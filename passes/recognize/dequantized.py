@@ -12,7 +12,7 @@ from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.owners import constant_attribute
 
-__all__ = ["Dequantized", "Parameter", "dequantized"]
+__all__ = ["Dequantized", "DequantizedParameter", "dequantized"]
 
 _EXTENSIONS = {"arith.extsi": "int8", "arith.extui": "uint8"}
 _CONVERSIONS = {"arith.sitofp": "int8", "arith.uitofp": "uint8"}
@@ -20,7 +20,7 @@ _RESHAPES = frozenset({"tensor.collapse_shape", "tensor.expand_shape"})
 
 
 @dataclass(frozen=True)
-class Parameter:
+class DequantizedParameter:
     """A scale or a zero point: a number, or a tensor with the map by which elements read it."""
 
     number: float | None = None
@@ -51,8 +51,8 @@ class Dequantized:
     """
 
     integers: Tensor
-    zero: Parameter
-    scale: Parameter
+    zero: DequantizedParameter
+    scale: DequantizedParameter
     steps: tuple[ir.Operation, ...]
 
     @property
@@ -140,8 +140,8 @@ def _match(op: ir.Operation, steps: tuple[ir.Operation, ...]) -> Dequantized | N
     return None
 
 
-_ONE = Parameter(1.0)
-_NONE = Parameter(0.0)
+_ONE = DequantizedParameter(1.0)
+_NONE = DequantizedParameter(0.0)
 _Argument = tuple[int, str]
 
 
@@ -158,7 +158,7 @@ class _Body:
             return None
         return value.owner.operation
 
-    def centred(self, value: ir.Value) -> tuple[_Argument, Parameter | None] | None:
+    def centred(self, value: ir.Value) -> tuple[_Argument, DequantizedParameter | None] | None:
         """Return the integers and the zero point of a float; the latter None where not known."""
         conversion = self.defining(value, *_CONVERSIONS)
         if conversion is None or str(value.type) != "f32":
@@ -194,20 +194,20 @@ class _Body:
         identity = ir.AffineMap.get_identity(self.maps[-1].n_dims)
         return bool(self.maps[argument[0]] == identity and self.maps[-1] == identity)
 
-    def parameter(self, value: ir.Value, dtype: str) -> Parameter | None:
+    def parameter(self, value: ir.Value, dtype: str) -> DequantizedParameter | None:
         """Return a scale or zero point that comes from outside of the body."""
         if value not in self.arguments:
             number = constant_attribute(value)
             if not isinstance(number, (ir.FloatAttr, ir.IntegerAttr)):
                 return None
-            return Parameter(number.value)
+            return DequantizedParameter(number.value)
         position = self.arguments.index(value)
         operand, map_ = self.op.operands[position], self.maps[position]
         if not isinstance(operand.type, ir.RankedTensorType):
             return None
         attribute = constant_attribute(operand)
         if isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat:
-            return Parameter(attribute.get_splat_value().value)
+            return DequantizedParameter(attribute.get_splat_value().value)
         tensor = Tensor(operand, dtype)
         # Blocks, which scales of some formats are for, are no dimensions.
         plain = all(
@@ -217,4 +217,4 @@ class _Body:
         is_right = default_dtype(ir.RankedTensorType(operand.type).element_type).endswith(
             dtype.removeprefix("u")
         )
-        return Parameter(read=(tensor, map_)) if plain and is_right else None
+        return DequantizedParameter(read=(tensor, map_)) if plain and is_right else None

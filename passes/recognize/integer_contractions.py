@@ -17,7 +17,7 @@ from xyntra.passes.analysis.functions import function_blocks
 from xyntra.passes.analysis.reductions import Reductions
 from xyntra.passes.fusion.weights.weights import constant_of_fill
 from xyntra.passes.recognize.dead_operations import erase_unused
-from xyntra.passes.recognize.dequantized import Dequantized, Parameter, dequantized
+from xyntra.passes.recognize.dequantized import Dequantized, DequantizedParameter, dequantized
 from xyntra.passes.registry import register_pass
 
 __all__ = ["IntegerContractions"]
@@ -190,7 +190,7 @@ class _Rewriter:
 
         return self._elementwise(operands, body, "float32")
 
-    def _integers(self, factor: Dequantized) -> tuple[Tensor, Parameter]:
+    def _integers(self, factor: Dequantized) -> tuple[Tensor, DequantizedParameter]:
         """The stored integers and their zero point, or differences and no zero point."""
         zero = factor.zero
         if zero.read is None or (not zero.dims and not factor.is_padded):
@@ -204,7 +204,7 @@ class _Rewriter:
             ["parallel"] * len(shape),
             lambda value, point, _: value.cast("int16") - point.cast("int16"),
         )[0]
-        return factor.follow(self.b, centred, 0), Parameter(0.0)
+        return factor.follow(self.b, centred, 0), DequantizedParameter(0.0)
 
     def _products(self, integers: Sequence[Tensor]) -> Tensor:
         kinds: list[Iterator] = [
@@ -220,7 +220,7 @@ class _Rewriter:
         )[0]
 
     def _corrections(
-        self, integers: Sequence[Tensor], zeros: Sequence[Parameter]
+        self, integers: Sequence[Tensor], zeros: Sequence[DequantizedParameter]
     ) -> list[tuple[Tensor, ir.AffineMap]]:
         """What to subtract from the sum of products, each with its map from the result."""
         found = []
@@ -230,12 +230,17 @@ class _Rewriter:
                 continue
             other = 1 - number
             # The first of two zero points takes the product of both into account.
-            both = zeros[other] if number == 0 else Parameter(0.0)
+            both = zeros[other] if number == 0 else DequantizedParameter(0.0)
             found.append(self._correction(integers[other], self.it.maps[other], zero, both, steps))
         return found
 
     def _correction(
-        self, other: Tensor, map_: ir.AffineMap, zero: Parameter, both: Parameter, steps: int
+        self,
+        other: Tensor,
+        map_: ir.AffineMap,
+        zero: DequantizedParameter,
+        both: DequantizedParameter,
+        steps: int,
     ) -> tuple[Tensor, ir.AffineMap]:
         """Zero point times the sum of the other factor, less steps times the other zero point."""
         loops = sorted({loop for expression in map_.results for loop in _loops(expression)})

@@ -55,6 +55,14 @@ def import_module(request: Request) -> ir.Module:
             dims=request.dims,
             constants=request.constants,
         )
+    if request.kind == "torch":
+        from xyntra.frontends.torch.importer import import_program
+
+        return import_program(
+            request.model,
+            context=ir.Context.current,
+            max_tensor_bytes=request.max_tensor_bytes,
+        )
     if request.dims:
         raise InputError(
             "unknown-dimension",
@@ -80,7 +88,7 @@ def started_import(request: Request, *, apart: bool) -> Iterator[ModelImport]:
     Args:
         apart: whether a child may do it. If the child crashes, so does this process.
     """
-    if not apart or request.kind != "onnx" or not can_fork():
+    if not apart or request.kind == "mlir" or not can_fork():
         yield _ImportHere(request)
         return
     child = _ImportApart(request)
@@ -98,6 +106,10 @@ class _ImportHere:
         return import_module(self._request)
 
     def op_types(self) -> dict[str, str]:
+        if self._request.kind == "torch":
+            from xyntra.frontends.torch.program import call_operators
+
+            return call_operators(self._request.model)
         if self._request.kind != "onnx":
             return {}
         from xyntra.compiler.node_types import onnx_op_types

@@ -6,12 +6,13 @@ Nothing is imported to recognise them: what an object is, its classes' names and
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
 from xyntra.errors import InputError, UnsupportedError, XyntraError
 
-__all__ = ["refused"]
+__all__ = ["is_torch_model", "refused"]
 
 _COMPILE = 'exe = xyntra.compile("model.onnx")'
 _EXPORT = f'torch.onnx.export(model, (example_input,), "model.onnx", dynamo=True)\n{_COMPILE}'
@@ -73,6 +74,15 @@ def refused(model: Any) -> XyntraError:
             )
     known, advice = _known(model)
     return InputError("model-type", f"a model cannot be {known or kind}", hint=advice or _GENERAL)
+
+
+def is_torch_model(model: Any) -> bool:
+    """Whether a model is a PyTorch module, an exported program, or the path of a saved one."""
+    if isinstance(model, (str, os.PathLike)):
+        return os.fspath(model).endswith(".pt2") and os.path.isfile(model)
+    if isinstance(model, type) or _is(model, "torch.jit", "ScriptModule"):
+        return False
+    return _is(model, "torch.nn", "Module") or _is(model, "torch.export", "ExportedProgram")
 
 
 def _is(model: Any, module: str, name: str) -> bool:

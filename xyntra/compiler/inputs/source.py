@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -38,20 +38,22 @@ class ModelSource:
     """A model to compile.
 
     Attributes:
-        kind: "onnx" (`model` is a skeleton without weights) or "mlir".
+        kind: "onnx" (`model` is a skeleton without weights), "mlir" or "torch" (an `AtenProgram`).
         model: what the compiler reads.
         path: the file that the model came from.
         references: where each weight is.
         reader: reads them.
         trusted: whether the author of MLIR text may run code here.
+        arrays: weights that lie in memory.
     """
 
-    kind: Literal["onnx", "mlir"]
+    kind: Literal["onnx", "mlir", "torch"]
     model: bytes
     path: Path | None
     references: dict[str, WeightRef]
     reader: WeightSource | None
     trusted: bool = False
+    arrays: Mapping[str, np.ndarray[Any, Any]] = field(default_factory=dict)
 
     @property
     def target(self) -> str:
@@ -67,6 +69,9 @@ class ModelSource:
         """
         arrays = {}
         for name in names:
+            if name in self.arrays:
+                arrays[name] = self.arrays[name]
+                continue
             if name not in self.references or self.reader is None:
                 raise ModelError(
                     "weight-missing",

@@ -23,7 +23,8 @@ class Request:
     """One model to compile, and how far.
 
     Attributes:
-        kind: "onnx" (`model` is a scanned skeleton) or "mlir" (`model` is its text).
+        kind: "onnx" (`model` is a scanned skeleton), "mlir" (`model` is its text) or "torch"
+            (`model` is a `Program`).
         model: the model.
         parameters: path of the model file, to be named in emitted text as the home of the weights.
         shapes: shapes of inputs with free dimensions, by name or by `#position`.
@@ -48,7 +49,7 @@ class Request:
         kernel: the name of the only kernel whose text is wanted; "" for all of the model.
     """
 
-    kind: Literal["onnx", "mlir"]
+    kind: Literal["onnx", "mlir", "torch"]
     model: bytes
     parameters: str
     shapes: dict[str, tuple[int, ...]]

@@ -46,7 +46,8 @@ def failure_of_import(node: Node, error: Exception) -> XyntraError:
         f"{node.op_type}: Xyntra's importer of this operator failed",
         place=f"node '{node.label}' with inputs {shapes}",
         cause=f"{type(error).__name__}: {error}\nin {where}",
-        hint="this is a defect of Xyntra, not of the model: please report it with this message",
+        hint="this is a defect of Xyntra, not of the model: please report it with this message\n"
+        "and what `xyntra --report` prints; `compile MODEL --reproduce DIR` cuts the model down",
     )
 
 

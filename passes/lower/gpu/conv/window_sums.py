@@ -11,7 +11,7 @@ from torch_mlir.dialects import scf
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.gpu.conv.window_tile import TiledWindows
-from xyntra.passes.lower.gpu.conv.window_weights import Argument, ThreadWeights
+from xyntra.passes.lower.gpu.conv.window_weights import ThreadWeights, WeightArgument
 from xyntra.passes.lower.gpu.emit.thread_grid import as_index, rolled_loop
 from xyntra.passes.lower.loops.integers import addi, divui, muli
 from xyntra.passes.lower.loops.loop_builder import Position, index
@@ -36,8 +36,10 @@ class WindowSums:
         self.lanes = tile.columns if windows.slides_inside else tile.vector
         self.count = tile.rows * (1 if windows.slides_inside else tile.columns)
         arguments = list(windows.nest.body.arguments)
-        self.image = Argument(arguments[windows.image])
-        self.weights = None if windows.weights is None else Argument(arguments[windows.weights])
+        self.image = WeightArgument(arguments[windows.image])
+        self.weights = (
+            None if windows.weights is None else WeightArgument(arguments[windows.weights])
+        )
         self.running = arguments[len(windows.nest.inputs)]
         rows = muli(thread[_DOWN], index(tile.rows * windows.down.step))
         row = addi(muli(thread[_GROUP], index(found.staged_rows)), rows)

@@ -17,7 +17,7 @@ from xyntra.passes.lower.loops.vector_body import broadcast, lane_of
 _WIDENING = ("arith.extf", "arith.extsi", "arith.extui")
 
 
-class Argument:
+class WeightArgument:
     """An argument of the body, and what it is widened to before anything else, if it is.
 
     Values are widened where they are loaded, once for all that they are combined with.
@@ -51,7 +51,7 @@ class ThreadWeights:
 
     windows: SlidingWindows
     access: BufferOperand
-    argument: Argument
+    argument: WeightArgument
     lanes: int
     position: Position
     _loaded: dict[tuple[int | None, int, int], ir.Value] = field(default_factory=dict)

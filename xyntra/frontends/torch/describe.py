@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Writes a decomposed PyTorch program as plain data, its weights apart."""
+
+from __future__ import annotations
+
+import base64
+import operator
+from typing import Any
+
+import numpy as np
+import torch
+from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind, TensorArgument
+
+from xyntra.errors import UnsupportedError
+from xyntra.frontends.torch.arrays import array_of, dtype_name
+from xyntra.frontends.torch.program import (
+    AtenCall,
+    AtenInput,
+    AtenParameter,
+    AtenProgram,
+    AtenTensor,
+)
+
+__all__ = ["INLINE_BYTES", "Described", "describe"]
+
+INLINE_BYTES = 1024
+"""Tensors up to this size are part of the program, as in models of ONNX."""
+
+Described = tuple[AtenProgram, dict[str, "np.ndarray[Any, Any]"], list[Any]]
+"""A program, its weights by name, and its outputs: positions of results, or ("constant", value)."""
+
+
+def describe(exported: torch.export.ExportedProgram) -> Described:
+    """Return a program as data, with its weights as arrays that share the module's memory.
+
+    Raises:
+        UnsupportedError: a shape is not static, a dtype is not supported, an output is no tensor,
+            the program changes its state, or it has control flow.
+    """
+    return _Describer(exported).run()
+
+
+class _Describer:
+    def __init__(self, exported: torch.export.ExportedProgram) -> None:
+        self.exported = exported
+        self.nodes = {node.name: node for node in exported.graph.nodes}
+        self.weights: dict[str, np.ndarray[Any, Any]] = {}
+        self.storages: dict[tuple[Any, ...], str] = {}
+        self.inputs: list[AtenInput] = []
+        self.parameters: list[AtenParameter] = []
+
+    def run(self) -> Described:
+        for spec in self.exported.graph_signature.input_specs:
+            self._input(spec)
+        calls = [self._call(n) for n in self.exported.graph.nodes if n.op == "call_function"]
+        outputs, layout = self._outputs()
+        program = AtenProgram(
+            tuple(self.inputs), tuple(self.parameters), tuple(calls), tuple(outputs)
+        )
+        return program, self.weights, layout
+
+    def _input(self, spec: Any) -> None:
+        if isinstance(spec.arg, ConstantArgument):
+            return
+        if not isinstance(spec.arg, TensorArgument):
+            raise _unsupported(
+                "torch-input", f"input '{spec.arg.name}' is no tensor", "give tensors as inputs"
+            )
+        name = spec.arg.name
+        if spec.kind == InputKind.USER_INPUT:
+            type_ = self._type(self.nodes[name].meta["val"], f"input '{name}'")
+            self.inputs.append(AtenInput(name, type_))
+        elif self.nodes[name].users:
+            self._parameter(name, spec.target)
+
+    def _parameter(self, name: str, target: str) -> None:
+        constants = self.exported.constants
+        value = self.exported.state_dict.get(target, constants.get(target))
+        if not isinstance(value, torch.Tensor):
+            raise _unsupported("torch-constant", f"'{target}' is no tensor", "make it a buffer")
+        if value.device.type != "cpu":
+            raise _unsupported(
+                "torch-device",
+                f"the weight '{target}' is on {value.device}",
+                "module.cpu() before compiling; the target decides where the model runs",
+            )
+        type_ = self._type(value, f"weight '{target}'")
+        if value.numel() * value.element_size() <= INLINE_BYTES:
+            data = base64.b64encode(array_of(value).tobytes()).decode()
+            self.parameters.append(AtenParameter(name, target, type_, data))
+            return
+        storage = (value.data_ptr(), value.shape, value.stride(), value.dtype)
+        weight = self.storages.setdefault(storage, target)
+        if weight not in self.weights:
+            self.weights[weight] = _read_only(array_of(value))
+        self.parameters.append(AtenParameter(name, weight, type_))
+
+    def _call(self, node: torch.fx.Node) -> AtenCall:
+        place = label = _label(node)
+        if node.target is operator.getitem:
+            source, index = node.args
+            arguments = {"source": _value(source, place), "index": index}
+            return AtenCall(node.name, "getitem", label, arguments, (self._result(node, place),))
+        if not isinstance(node.target, torch._ops.OpOverload):
+            raise UnsupportedError(
+                "operator-unsupported",
+                f"{node.target}: control flow and calls of Python are not supported",
+                place=f"node '{place}'",
+                hint="write the choice with torch.where, or unroll the loop",
+            )
+        schema = node.target._schema
+        given = dict(zip((each.name for each in schema.arguments), node.args, strict=False))
+        defaults = {a.name: a.default_value for a in schema.arguments if a.has_default_value()}
+        arguments = {k: _value(v, place) for k, v in {**defaults, **given, **node.kwargs}.items()}
+        operator_ = str(node.target)
+        return AtenCall(node.name, operator_, label, arguments, self._results(node, place))
+
+    def _result(self, node: torch.fx.Node, place: str) -> AtenTensor | None:
+        value = node.meta.get("val")
+        return self._type(value, f"node '{place}'") if isinstance(value, torch.Tensor) else None
+
+    def _results(self, node: torch.fx.Node, place: str) -> tuple[AtenTensor | None, ...]:
+        value = node.meta.get("val")
+        values = value if isinstance(value, (tuple, list)) else [value]
+        at = f"node '{place}'"
+        return tuple(self._type(v, at) if isinstance(v, torch.Tensor) else None for v in values)
+
+    def _type(self, value: torch.Tensor, place: str) -> AtenTensor:
+        if not all(type(size) is int for size in value.shape):
+            raise UnsupportedError(
+                "dimension-range",
+                f"a shape is not static: {list(value.shape)}",
+                place=place,
+                hint="export without dynamic_shapes; values that decide shapes are not supported",
+            )
+        name = dtype_name(value.dtype)
+        if name is None or value.layout != torch.strided:
+            raise UnsupportedError(
+                "dtype-unsupported",
+                f"tensors of {value.dtype} ({value.layout}) are not supported",
+                place=place,
+            )
+        return AtenTensor(name, tuple(value.shape))
+
+    def _outputs(self) -> tuple[list[str], list[Any]]:
+        names: list[str] = []
+        layout: list[Any] = []
+        for spec in self.exported.graph_signature.output_specs:
+            if spec.kind != OutputKind.USER_OUTPUT:
+                raise _unsupported(
+                    "torch-mutation",
+                    f"the module changes its state: '{spec.target}'",
+                    "module.eval() before compiling, where it is a statistic of training; else"
+                    " return the new value as an output",
+                )
+            if isinstance(spec.arg, TensorArgument):
+                layout.append(len(names))
+                names.append(spec.arg.name)
+            elif isinstance(spec.arg, ConstantArgument):
+                layout.append(("constant", spec.arg.value))
+            else:
+                raise _unsupported(
+                    "torch-output",
+                    f"output '{spec.arg.name}' is no tensor",
+                    "return a tensor, such as torch.tensor(value)",
+                )
+        if not names:
+            raise _unsupported("torch-output", "no output is a tensor", "return a tensor")
+        return names, layout
+
+
+def _read_only(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _label(node: torch.fx.Node) -> str:
+    """Return the part of the module that a node belongs to, and its name."""
+    stack = list((node.meta.get("nn_module_stack") or {}).values())
+    path = str(stack[-1][0]) if stack else ""
+    return f"{path}/{node.name}" if path else node.name
+
+
+def _value(value: Any, place: str) -> Any:
+    """Return an argument of a node as JSON."""
+    if isinstance(value, torch.fx.Node):
+        return {"value": value.name}
+    if isinstance(value, (tuple, list)):
+        return [_value(each, place) for each in value]
+    if isinstance(value, torch.dtype):
+        return {"dtype": dtype_name(value) or str(value)}
+    if isinstance(value, (torch.device, torch.layout, torch.memory_format)):
+        return None
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise UnsupportedError(
+        "operator-unsupported",
+        f"an argument of type {type(value).__name__} is not supported",
+        place=f"node '{place}'",
+    )
+
+
+def _unsupported(code: str, message: str, hint: str) -> UnsupportedError:
+    return UnsupportedError(code, message, hint=hint)

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Exports PyTorch modules with torch.export and decomposes them to core ATen operators."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from xyntra.errors import InputError, ModelError, UnsupportedError
+
+__all__ = ["decomposed", "export_module", "load_program"]
+
+_KEPT = ("scaled_dot_product_attention", "linear", "silu", "hardswish", "hardsigmoid", "softplus")
+"""Operators that are imported as they are, although PyTorch would decompose them."""
+
+
+def export_module(
+    module: torch.nn.Module, inputs: Mapping[str, Any] | Sequence[Any] | None
+) -> torch.export.ExportedProgram:
+    """Return a module exported for example inputs.
+
+    Args:
+        module: the module, in the mode (training or not) that it is to run in.
+        inputs: tensors, numpy arrays or shapes (of float32), in order or by name.
+
+    Raises:
+        InputError: there are no example inputs, or the module does not take them.
+        UnsupportedError: PyTorch cannot export the module, for which `cause` has its reason.
+    """
+    if inputs is None:
+        raise InputError(
+            "inputs-missing",
+            "a PyTorch module is exported by running it, which needs example inputs",
+            hint="xyntra.compile(module, inputs=(torch.randn(1, 3, 224, 224),))",
+        )
+    named = isinstance(inputs, Mapping)
+    arguments = () if named else tuple(_example(each) for each in inputs)
+    keywords = {k: _example(v) for k, v in inputs.items()} if isinstance(inputs, Mapping) else {}
+    try:
+        with torch.no_grad(), _quietly():
+            return torch.export.export(module, arguments, keywords, strict=False)
+    except Exception as error:  # torch.export raises whatever the module and the tracer raise
+        raise _failure(error) from error
+
+
+def load_program(path: str | os.PathLike[str]) -> torch.export.ExportedProgram:
+    """Return the program that `torch.export.save` wrote.
+
+    Raises:
+        ModelError: the file is missing or holds none.
+    """
+    try:
+        with _quietly():
+            return torch.export.load(path)
+    except Exception as error:  # of many kinds, by what the file holds instead
+        raise ModelError(
+            "model-not-torch",
+            "the file holds no exported PyTorch program",
+            place=str(path),
+            cause=str(error),
+            hint="torch.export.save(torch.export.export(module, inputs), path)",
+        ) from error
+
+
+def decomposed(program: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
+    """Return a program in core ATen operators, and in those that are imported as they are.
+
+    Raises:
+        UnsupportedError: PyTorch cannot decompose it.
+    """
+    table = torch.export.default_decompositions()
+    for name in _KEPT:
+        table.pop(getattr(torch.ops.aten, name).default, None)
+    try:
+        with torch.no_grad(), _quietly():
+            return program.run_decompositions(table)
+    except Exception as error:  # as for the export
+        raise _failure(error) from error
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Leave out what PyTorch warns of in its own code: its users cannot act on it."""
+    with warnings.catch_warnings():
+        for kind in (FutureWarning, DeprecationWarning):
+            warnings.simplefilter("ignore", kind)
+        yield
+
+
+def _example(value: Any) -> Any:
+    if isinstance(value, (tuple, list)) and value and all(type(each) is int for each in value):
+        return torch.zeros(value)
+    if type(value).__module__.partition(".")[0] == "numpy" and hasattr(value, "dtype"):
+        return torch.as_tensor(value)
+    return value
+
+
+def _failure(error: Exception) -> UnsupportedError:
+    text = str(error)
+    if "data-dependent" in text or "GuardOnDataDependent" in type(error).__name__:
+        return UnsupportedError(
+            "torch-data-dependent",
+            "the module's control flow or shapes depend on the values of tensors",
+            cause=text,
+            hint="write the choice with torch.where, or leave that part outside of the module",
+        )
+    return UnsupportedError(
+        "torch-export",
+        "PyTorch cannot export the module",
+        cause=f"{type(error).__name__}: {text}",
+        hint="torch.export.export(module, inputs) raises the same; its documentation says what"
+        " can be exported",
+    )

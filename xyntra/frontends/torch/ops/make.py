@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Tensors that are computed from no other tensor."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from xyntra.dialects.builder import Operand, Tensor
+from xyntra.frontends.torch.node import AtenNode, handles
+from xyntra.frontends.weight_types import dtype_of
+
+
+@handles("full", "full_like", "new_full")
+def full(node: AtenNode) -> Operand:
+    return _filled(node, node["fill_value"])
+
+
+@handles("zeros", "zeros_like", "new_zeros")
+def zeros(node: AtenNode) -> Operand:
+    return _filled(node, 0)
+
+
+@handles("ones", "ones_like", "new_ones")
+def ones(node: AtenNode) -> Operand:
+    return _filled(node, 1)
+
+
+@handles("scalar_tensor")
+def scalar_tensor(node: AtenNode) -> Operand:
+    return _filled(node, node["s"])
+
+
+def _filled(node: AtenNode, value: float) -> Operand:
+    with np.errstate(all="ignore"):
+        element = np.array(value).astype(dtype_of(node.dtype))
+    if not node.shape:
+        return element
+    return Tensor(node.b.fill(node.shape, node.dtype, element.item()), node.dtype)
+
+
+@handles("arange")
+def arange(node: AtenNode) -> Operand:
+    """Computed here in the wider type and rounded, as PyTorch does."""
+    start = node["start"] if node.has("start") else 0
+    step = node["step"] if node.has("step") else 1
+    wide = np.float64 if any(isinstance(each, float) for each in (start, step)) else np.int64
+    counted = np.arange(node.shape[0], dtype=wide)
+    return (start + counted * step).astype(dtype_of(node.dtype))

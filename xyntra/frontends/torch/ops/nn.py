@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Convolutions, poolings, norms and attention, by the importers of their ONNX operators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from xyntra.dialects import named
+from xyntra.dialects.builder import Tensor
+from xyntra.dialects.dtypes import is_float
+from xyntra.dialects.scalar import Scalar
+from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of, cast
+from xyntra.frontends.torch.node import AtenNode, Result, handles
+from xyntra.frontends.weight_types import dtype_of
+
+
+def _spatial(values: Any, rank: int) -> list[int]:
+    """Return an argument of one integer a dimension; one alone counts for all."""
+    given = [int(each) for each in (values if isinstance(values, list) else [values])]
+    return given * rank if len(given) == 1 else given
+
+
+@handles("convolution")
+def convolution(node: AtenNode) -> Result:
+    """Input [N, C, *spatial]; weight [M, C / groups, *kernel], or [C, M / groups, *kernel]."""
+    x, weight = node.tensor("input"), node.tensor("weight")
+    bias = node.tensor("bias") if node.has("bias") else None
+    if not is_float(x.dtype):
+        raise node.unsupported(f"convolutions of {x.dtype}")
+    if 0 in x.shape or 0 in weight.shape:
+        raise node.unsupported("a convolution without elements")
+    rank = weight.rank - 2
+    transposed = bool(node["transposed"])
+    pads = _spatial(node["padding"], rank)
+    extra = _spatial(node["output_padding"], rank) if transposed else None
+    return node.by_onnx(
+        "ConvTranspose" if transposed else "Conv",
+        x,
+        weight,
+        bias,
+        strides=_spatial(node["stride"], rank),
+        dilations=_spatial(node["dilation"], rank),
+        pads=[*pads, *pads],
+        group=int(node["groups"]),
+        output_padding=extra,
+    )[0]
+
+
+def _window(node: AtenNode, rank: int) -> dict[str, Any]:
+    kernel = _spatial(node["kernel_size"], rank)
+    pads = _spatial(node["padding"], rank)
+    return {
+        "kernel_shape": kernel,
+        "strides": _spatial(node["stride"], rank) if node["stride"] else kernel,
+        "pads": [*pads, *pads],
+        "ceil_mode": int(bool(node["ceil_mode"])),
+    }
+
+
+def _batched(node: AtenNode, rank: int) -> Tensor:
+    """The image with a batch: PyTorch takes one alone as well."""
+    x = node.tensor("self")
+    if not is_float(x.dtype) or 0 in x.shape:
+        raise node.unsupported(f"a pooling of {x.dtype} {list(x.shape)}")
+    return x if x.rank == rank + 2 else node.b.reshape(x, [1, *x.shape])
+
+
+@handles("max_pool2d_with_indices", "max_pool3d_with_indices")
+def max_pool(node: AtenNode) -> Sequence[Result]:
+    """The second result, the places of the maxima, is not computed."""
+    rank = 3 if "3d" in node.call.operator else 2
+    window = _window(node, rank)
+    x = _batched(node, rank)
+    found = node.by_onnx("MaxPool", x, dilations=_spatial(node["dilation"], rank), **window)[0]
+    return [node.b.reshape(found, node.shape), None]
+
+
+@handles("avg_pool1d", "avg_pool2d", "avg_pool3d")
+def average_pool(node: AtenNode) -> Tensor:
+    rank = int(node.call.operator.split("avg_pool")[1][0])
+    if node.has("divisor_override"):
+        raise node.unsupported("divisor_override")
+    window = _window(node, rank)
+    if window["ceil_mode"] and any(window["pads"]) and node["count_include_pad"]:
+        raise node.unsupported("ceil_mode with padding that counts")
+    include = int(bool(node["count_include_pad"]))
+    x = _batched(node, rank)
+    found = node.by_onnx("AveragePool", x, count_include_pad=include, **window)[0]
+    return node.b.reshape(found, node.shape)
+
+
+@handles("_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "adaptive_avg_pool1d")
+def adaptive_average_pool(node: AtenNode) -> Tensor:
+    """Sizes that divide the input's; others have windows of several sizes."""
+    size = node["output_size"]
+    x = _batched(node, len(size))
+    if any(n % int(want) for n, want in zip(x.shape[2:], size, strict=True)):
+        raise node.unsupported(
+            f"the spatial shape {list(x.shape[2:])} does not split into {size} equal windows"
+        )
+    kernel = [n // int(want) for n, want in zip(x.shape[2:], size, strict=True)]
+    found = node.by_onnx("AveragePool", x, kernel_shape=kernel, strides=kernel)[0]
+    return node.b.reshape(found, node.shape)
+
+
+@handles("_native_batch_norm_legit_no_training")
+def batch_norm(node: AtenNode) -> Sequence[Result]:
+    x = node.tensor("input")
+    names = ("weight", "bias", "running_mean", "running_var")
+    size = x.shape[1]
+    defaults = (1, 0, 0, 1)
+    operands = [
+        node.operand(name) if node.has(name) else np.full(size, default, dtype_of(x.dtype))
+        for name, default in zip(names, defaults, strict=True)
+    ]
+    return [*node.by_onnx("BatchNormalization", x, *operands, epsilon=node["eps"])[:1], None, None]
+
+
+@handles("native_layer_norm")
+def layer_norm(node: AtenNode) -> Sequence[Result]:
+    """The second and third result, mean and deviation for a gradient, are not computed."""
+    x, b = node.tensor("input"), node.b
+    axis = x.rank - len(node["normalized_shape"])
+    scale, bias = (
+        cast(b, node.tensor(name), x.dtype) if node.has(name) else None
+        for name in ("weight", "bias")
+    )
+    return [named.layer_norm(b, x, axis, float(node["eps"]), scale, bias), None, None]
+
+
+@handles("native_group_norm")
+def group_norm(node: AtenNode) -> Sequence[Result]:
+    """Rows of one group each are normalized; scale and bias are of channels."""
+    x, b, groups = node.tensor("input"), node.b, int(node["group"])
+    if 0 in x.shape:
+        raise node.unsupported("a norm without elements")
+    rows = b.reshape(x, [x.shape[0], groups, -(-int(np.prod(x.shape[1:])) // groups)])
+    result = b.reshape(named.layer_norm(b, rows, 2, float(node["eps"])), x.shape)
+    channels = [x.shape[1], *[1] * (x.rank - 2)]
+    names = [name for name in ("weight", "bias") if node.has(name)]
+    vectors = [b.reshape(node.tensor(name), channels) for name in names]
+    wide = accumulator_of(x.dtype)
+
+    def body(v: Scalar, *given: Scalar) -> Scalar:
+        v = v.cast(wide)
+        for name, each in zip(names, given, strict=True):
+            v = v * each.cast(wide) if name == "weight" else v + each.cast(wide)
+        return v.cast(x.dtype)
+
+    found = b.map(body, result, *vectors, dtype=x.dtype) if names else result
+    return [found, None, None]
+
+
+@handles("scaled_dot_product_attention")
+def attention(node: AtenNode) -> Result:
+    """Leading dimensions are batch and heads; PyTorch allows any number of them."""
+    if node["dropout_p"]:
+        raise node.unsupported("dropout", hint="module.eval() before compiling")
+    b = node.b
+    query, key, value = (node.tensor(name) for name in ("query", "key", "value"))
+    mask = node.operand("attn_mask") if node.has("attn_mask") else None
+    if query.rank == 3:
+        query, key, value = (
+            b.reshape(t, [t.shape[0], 1, *t.shape[1:]]) for t in (query, key, value)
+        )
+        if mask is not None and len(mask.shape) == 3:
+            mask = b.reshape(b.tensor(mask), [mask.shape[0], 1, *mask.shape[1:]])
+    if query.rank != 4 or 0 in query.shape or 0 in key.shape:
+        raise node.unsupported(f"a query of shape {list(query.shape)}")
+    if query.shape[0] != key.shape[0] or key.shape[:2] != value.shape[:2]:
+        raise node.unsupported("heads or batches that broadcast")
+    found = node.by_onnx(
+        "Attention",
+        query,
+        key,
+        value,
+        mask,
+        is_causal=int(bool(node["is_causal"])),
+        scale=None if node["scale"] is None else float(node["scale"]),
+    )[0]
+    return b.reshape(found, node.shape)
+
+
+@handles("upsample_nearest2d", "upsample_nearest1d", "upsample_nearest3d")
+def upsample_nearest(node: AtenNode) -> Result:
+    """Only by whole factors, where all definitions of the nearest pixel agree."""
+    x = node.tensor("input") if "input" in node.arguments else node.tensor("self")
+    if any(want % n for n, want in zip(x.shape[2:], node.shape[2:], strict=True) if n):
+        raise node.unsupported(f"from {list(x.shape[2:])} to {list(node.shape[2:])}")
+    sizes = np.array(node.shape, np.int64)
+    return node.by_onnx(
+        "Resize",
+        x,
+        None,
+        None,
+        sizes,
+        mode="nearest",
+        coordinate_transformation_mode="asymmetric",
+        nearest_mode="floor",
+    )[0]
+
+
+@handles("upsample_bilinear2d")
+def upsample_bilinear(node: AtenNode) -> Result:
+    x = node.tensor("input") if "input" in node.arguments else node.tensor("self")
+    sizes = np.array(node.shape, np.int64)
+    factors = node["scale_factors"]
+    if factors and any(int(f) != f for f in factors):
+        raise node.unsupported(f"scale factors {factors}, which are no integers")
+    mode = "align_corners" if node["align_corners"] else "half_pixel"
+    return node.by_onnx(
+        "Resize", x, None, None, sizes, mode="linear", coordinate_transformation_mode=mode
+    )[0]

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""An exported program as plain data: what the exporting process writes and the worker reads.
+
+Arguments of nodes are JSON values; what JSON lacks is an object of one key: `{"value": name}` is a
+value of the program, `{"dtype": name}` an element type.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from xyntra.frontends.weight_types import dtype_of
+
+__all__ = ["AtenCall", "AtenInput", "AtenParameter", "AtenProgram", "AtenTensor", "call_operators"]
+
+
+@dataclass(frozen=True)
+class AtenTensor:
+    """The dtype (numpy's name) and the static shape of a value."""
+
+    dtype: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class AtenInput:
+    """An input of the program: its name and its type."""
+
+    name: str
+    type: AtenTensor
+
+
+@dataclass(frozen=True)
+class AtenParameter:
+    """A weight, a buffer or a constant tensor.
+
+    Attributes:
+        name: of the value in the program.
+        weight: its qualified name in the module; tied weights share one.
+        type: its type.
+        data: its elements in base64, where it is small enough to be part of the program.
+    """
+
+    name: str
+    weight: str
+    type: AtenTensor
+    data: str | None = None
+
+    def array(self) -> np.ndarray | None:
+        """Return the elements of a small one; None for one that is handed over apart."""
+        if self.data is None:
+            return None
+        elements = np.frombuffer(base64.b64decode(self.data), dtype_of(self.type.dtype))
+        return elements.reshape(self.type.shape)
+
+
+@dataclass(frozen=True)
+class AtenCall:
+    """One node: an operator applied to arguments.
+
+    Attributes:
+        name: of its value.
+        operator: such as `aten.add.Tensor`, or `getitem`.
+        label: the part of the module that it belongs to, and its name.
+        arguments: every argument of the operator's schema by name, defaults included.
+        results: the types of its results; None for one that is no tensor.
+    """
+
+    name: str
+    operator: str
+    label: str
+    arguments: dict[str, Any]
+    results: tuple[AtenTensor | None, ...]
+
+
+@dataclass(frozen=True)
+class AtenProgram:
+    """A program without the elements of its larger weights.
+
+    Attributes:
+        inputs: in order.
+        parameters: in order.
+        calls: in an order in which each follows what it reads.
+        outputs: names of values.
+    """
+
+    inputs: tuple[AtenInput, ...]
+    parameters: tuple[AtenParameter, ...]
+    calls: tuple[AtenCall, ...]
+    outputs: tuple[str, ...]
+
+    def to_bytes(self) -> bytes:
+        """Return the program as JSON."""
+        return json.dumps(asdict(self)).encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> AtenProgram:
+        """Return the program that `to_bytes` wrote."""
+        fields = json.loads(data)
+        return cls(
+            tuple(AtenInput(each["name"], _type(each["type"])) for each in fields["inputs"]),
+            tuple(
+                AtenParameter(each["name"], each["weight"], _type(each["type"]), each["data"])
+                for each in fields["parameters"]
+            ),
+            tuple(
+                AtenCall(
+                    each["name"],
+                    each["operator"],
+                    each["label"],
+                    each["arguments"],
+                    tuple(None if t is None else _type(t) for t in each["results"]),
+                )
+                for each in fields["calls"]
+            ),
+            tuple(fields["outputs"]),
+        )
+
+
+def call_operators(data: bytes) -> dict[str, str]:
+    """Return the operator of each node of a program by its label."""
+    return {call.label: call.operator for call in AtenProgram.from_bytes(data).calls}
+
+
+def _type(fields: dict[str, Any]) -> AtenTensor:
+    return AtenTensor(fields["dtype"], tuple(fields["shape"]))
