@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from torch_mlir import ir
 
-from xyntra.dialects.positions import Position, parse_map, to_map
+from xyntra.dialects.tensors.positions import Position, parse_map, to_map
 
 __all__ = ["OP", "Access", "Attention", "MaskedRows", "attention_flops"]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xyntra.dialects.base import ir
-from xyntra.dialects.positions import Digit, Position, parse_map
+from xyntra.dialects.tensors.positions import Digit, Position, parse_map
 from xyntra.dialects.verify import Rejected
 
 __all__ = ["BATCH", "HEAD", "KEY", "KEY_SIZE", "LOOPS", "QUERY", "VALUE_SIZE", "check_layout"]

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Literal, TypeGuard, Union
 from torch_mlir import ir
 
 from xyntra.dialects.dtypes import mlir_type
-from xyntra.dialects.reassociation import corresponding_groups
-from xyntra.dialects.reductions import Reduction, combine, identity_of
 from xyntra.dialects.scalar import Scalar, constant
+from xyntra.dialects.tensors.reassociation import corresponding_groups
+from xyntra.dialects.tensors.reductions import Reduction, combine, identity_of
 
 if TYPE_CHECKING:
     import numpy as np

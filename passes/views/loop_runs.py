@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import prod
 
-from xyntra.dialects.reassociation import corresponding_groups
+from xyntra.dialects.tensors.reassociation import corresponding_groups
 from xyntra.passes.views.structured import Item, Map
 
 Shape = tuple[int, ...]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.reassociation import corresponding_groups
+from xyntra.dialects.tensors.reassociation import corresponding_groups
 from xyntra.passes.views.layout import Layout, strides
 
 

@@ -7,8 +7,8 @@ import numpy as np
 from evaluate import build_module, evaluate
 
 from xyntra.dialects.builder import Tensor, TensorBuilder
-from xyntra.dialects.loops import for_each, insert, when
 from xyntra.dialects.scalar import Scalar, constant
+from xyntra.dialects.tensors.loops import for_each, insert, when
 
 
 def test_loops_run_in_row_major_order() -> None:

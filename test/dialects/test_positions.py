@@ -8,7 +8,7 @@ import pytest
 from evaluate import context
 
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.positions import Digit, Position, compose, parse_map, to_map
+from xyntra.dialects.tensors.positions import Digit, Position, compose, parse_map, to_map
 
 EXTENTS = (4, 6, 5)
 COUNTERS = np.indices(EXTENTS).reshape(len(EXTENTS), -1)

@@ -7,7 +7,7 @@ from math import prod
 
 import pytest
 
-from xyntra.dialects.reassociation import Groups, corresponding_groups
+from xyntra.dialects.tensors.reassociation import Groups, corresponding_groups
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from evaluate import evaluate
 
 from xyntra.dialects.builder import Tensor, TensorBuilder
-from xyntra.dialects.slices import concatenate, insert_slice
+from xyntra.dialects.tensors.slices import concatenate, insert_slice
 
 
 @pytest.mark.parametrize("axis", [0, 1])

@@ -16,10 +16,10 @@ from verify.fusion.scalars import BINARY, COMPARISONS, UNARY, cast, compare, sel
 from verify.fusion.values import Known, exact
 from xyntra.dialects import named
 from xyntra.dialects.builder import Tensor, TensorBuilder
-from xyntra.dialects.convolution import convolve
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.pooling import Windows, slide
-from xyntra.dialects.slices import concatenate
+from xyntra.dialects.tensors.convolution import convolve
+from xyntra.dialects.tensors.pooling import Windows, slide
+from xyntra.dialects.tensors.slices import concatenate
 from xyntra.frontends.onnx.ops.reductions.arg_extreme import arg_extreme
 from xyntra.frontends.onnx.ops.tensors.gather import take
 

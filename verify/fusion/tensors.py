@@ -12,7 +12,7 @@ import numpy as np
 from verify.fusion.scalars import BINARY, UNARY, cast, wide
 from verify.fusion.values import Known, accumulated, exact, rounded, total
 from xyntra.dialects.dtypes import is_float
-from xyntra.dialects.reductions import identity_of
+from xyntra.dialects.tensors.reductions import identity_of
 
 __all__ = ["arg_max", "contract", "convolve", "named", "pool", "reduce"]
 

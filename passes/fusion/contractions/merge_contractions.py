@@ -11,7 +11,7 @@ from xyntra.dialects import FusedOp
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.slices import concatenate
+from xyntra.dialects.tensors.slices import concatenate
 from xyntra.passes.analysis.functions import function_blocks
 from xyntra.passes.fusion.contractions.gates import find_gates
 from xyntra.passes.fusion.contractions.parallel_contractions import Bias, Sibling, find_siblings

@@ -12,7 +12,7 @@ from xyntra.dialects.builder import Iterator, Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
-from xyntra.dialects.vector_maps import map_channels
+from xyntra.dialects.tensors.vector_maps import map_channels
 from xyntra.passes.analysis.functions import function_blocks
 from xyntra.passes.fusion.weights.affine_chains import (
     Chain,

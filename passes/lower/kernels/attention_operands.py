@@ -10,8 +10,8 @@ from math import gcd
 from xyntra.dialects.attention import Access as Operand
 from xyntra.dialects.attention_layout import QUERY
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.positions import Digit, Position
 from xyntra.dialects.scalar import emit
+from xyntra.dialects.tensors.positions import Digit, Position
 from xyntra.passes.lower.loops import integers
 from xyntra.passes.lower.loops.linear_nest import BufferOperand
 from xyntra.passes.lower.loops.loop_builder import index, plus

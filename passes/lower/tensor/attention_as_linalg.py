@@ -14,8 +14,8 @@ from xyntra.dialects.attention import Access, Attention
 from xyntra.dialects.attention_layout import BATCH, HEAD, KEY, KEY_SIZE, QUERY, VALUE_SIZE
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
-from xyntra.dialects.positions import Position, to_map
 from xyntra.dialects.scalar import Scalar, constant
+from xyntra.dialects.tensors.positions import Position, to_map
 
 __all__ = ["decompose_attention"]
 

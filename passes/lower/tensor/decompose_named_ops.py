@@ -16,8 +16,8 @@ from xyntra.dialects.attention import OP as ATTENTION
 from xyntra.dialects.builder import Tensor, TensorBuilder, broadcast_map
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.reductions import Reduction
 from xyntra.dialects.scalar import Scalar, constant
+from xyntra.dialects.tensors.reductions import Reduction
 from xyntra.passes.analysis.walking import outside_bodies
 from xyntra.passes.diagnostics import PassFailure
 from xyntra.passes.lower.tensor.attention_as_linalg import decompose_attention

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.positions import Position
+from xyntra.dialects.tensors.positions import Position
 from xyntra.passes.analysis.owners import constant_attribute
 from xyntra.passes.recognize.attention.index_values import index_values
 from xyntra.passes.recognize.attention.places import Place, through_cast, through_view

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from xyntra.dialects.attention import Access, Attention
 from xyntra.dialects.attention_layout import BATCH, HEAD, KEY, KEY_SIZE, QUERY, VALUE_SIZE
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.positions import Position, compose
+from xyntra.dialects.tensors.positions import Position, compose
 from xyntra.passes.recognize.attention.places import Place, Root, root, tensor
 from xyntra.passes.recognize.attention.scores import (
     Probabilities,

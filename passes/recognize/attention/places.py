@@ -2,7 +2,7 @@
 """Expressions and the positions at which loops read them, followed up through views.
 
 `ExpressionGraph` folds transposes and broadcasts into reads; reshapes and slices are expressions of
-its own. Here they are folded too, by composing positions (see `xyntra.dialects.positions`).
+its own. Here they are folded too, by composing positions (see `xyntra.dialects.tensors.positions`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.positions import Position
+from xyntra.dialects.tensors.positions import Position
 from xyntra.passes.recognize.matching.expressions import UNIT, Expression, ExpressionGraph, Read
 
 __all__ = [

@@ -13,8 +13,8 @@ from xyntra.dialects.attention import Access, Attention
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.positions import Position, compose, to_map
 from xyntra.dialects.scalar import Scalar
+from xyntra.dialects.tensors.positions import Position, compose, to_map
 from xyntra.passes.analysis.locations import fused_location
 from xyntra.passes.analysis.reductions import Reductions
 from xyntra.passes.recognize.attention.match import AttentionMatch, match_attention

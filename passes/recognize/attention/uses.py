@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from xyntra.dialects.attention import Attention
 from xyntra.dialects.attention_layout import QUERY, VALUE_SIZE
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.positions import Position
+from xyntra.dialects.tensors.positions import Position
 from xyntra.passes.analysis.reductions import Reductions
 from xyntra.passes.recognize.attention.places import are_whole, linear, unflatten
 

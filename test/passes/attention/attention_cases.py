@@ -16,7 +16,7 @@ from xyntra.dialects.attention import Access, Attention, MaskedRows
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype, mlir_type
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.positions import Position, parse_map
+from xyntra.dialects.tensors.positions import Position, parse_map
 from xyntra.passes.lower.cpu import LoweredKernel, LoweringOptions, lower_kernel
 from xyntra.passes.manager import run_pipeline
 from xyntra.targets.cpu.codegen import compile_object

@@ -14,9 +14,9 @@ from torch_mlir import ir
 
 from xyntra.dialects import make_context
 from xyntra.dialects.builder import Tensor, TensorBuilder, broadcast_shapes
-from xyntra.dialects.convolution import convolve
 from xyntra.dialects.named import gelu, layer_norm, rms_norm, softmax
-from xyntra.dialects.slices import concatenate, insert_slice
+from xyntra.dialects.tensors.convolution import convolve
+from xyntra.dialects.tensors.slices import concatenate, insert_slice
 from xyntra.passes.manager import run_pipeline
 from xyntra.passes.pipelines import fusion_pipeline, kernel_pipeline
 from xyntra.plan.build import build_plan

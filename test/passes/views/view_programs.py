@@ -15,7 +15,7 @@ from torch_mlir import ir
 from xyntra.dialects import make_context
 from xyntra.dialects.builder import Tensor, TensorBuilder, broadcast_shapes
 from xyntra.dialects.scalar import Scalar
-from xyntra.dialects.slices import concatenate
+from xyntra.dialects.tensors.slices import concatenate
 from xyntra.passes.manager import run_pipeline
 from xyntra.passes.views.movers import moving_map
 from xyntra.passes.views.structured import Interned

@@ -8,7 +8,7 @@ from math import gcd
 
 from xyntra.dialects.attention import Access, Attention
 from xyntra.dialects.attention_layout import HEAD, KEY, QUERY
-from xyntra.dialects.positions import Position, compose
+from xyntra.dialects.tensors.positions import Position, compose
 
 __all__ = ["heads_as_queries"]
 

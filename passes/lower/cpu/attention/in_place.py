@@ -15,7 +15,7 @@ from xyntra.dialects.attention import Access as Operand
 from xyntra.dialects.attention import Attention
 from xyntra.dialects.attention_layout import KEY, KEY_SIZE, QUERY, VALUE_SIZE
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.positions import Position
+from xyntra.dialects.tensors.positions import Position
 from xyntra.passes.lower.cpu.attention.plan import AttentionChoices, AttentionPlan
 from xyntra.passes.lower.cpu.attention.tiles import KeyPanels, RowOperand, Sums
 from xyntra.passes.lower.cpu.matmul.sums_of_lanes import sums_of_lanes

@@ -3,8 +3,9 @@
 
 Where the taps of its kernel are no multiple of its stride, or lie apart, some outputs sum fewer of
 them than others. One loop over taps serves all: the weights of those that are missing are negative
-zeros (`dialects/convolution.py`), which are looked for when the model is loaded. What they would
-be multiplied with changes nothing, unless it is an infinity or NaN, which must not reach the sum.
+zeros (`dialects/tensors/convolution.py`), which are looked for when the model is loaded. What they
+would be multiplied with changes nothing, unless it is an infinity or NaN, which must not reach the
+sum.
 """
 
 from __future__ import annotations

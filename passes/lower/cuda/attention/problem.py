@@ -11,8 +11,8 @@ from xyntra.dialects.attention import Attention
 from xyntra.dialects.attention_layout import BATCH, HEAD, KEY, KEY_SIZE, QUERY, VALUE_SIZE
 from xyntra.dialects.dtypes import ITEM_BYTES, default_dtype
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.positions import Position
 from xyntra.dialects.scalar import Scalar
+from xyntra.dialects.tensors.positions import Position
 from xyntra.passes.lower.cuda.attention.machine import global_address, number
 from xyntra.passes.lower.gpu.attention.group import AttentionGroup
 from xyntra.passes.lower.kernels.attention_carrier import attention_of

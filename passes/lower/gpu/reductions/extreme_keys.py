@@ -16,7 +16,7 @@ from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import bit_width, default_dtype, is_float
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
-from xyntra.dialects.sorting import rank_of
+from xyntra.dialects.tensors.sorting import rank_of
 from xyntra.passes.analysis.cloning import repeat
 from xyntra.passes.analysis.kernel_function import operations_named, terminator
 from xyntra.passes.analysis.owners import constant_number, owner_of, sources_of

@@ -20,7 +20,7 @@ from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, emit
-from xyntra.dialects.sorting import BEST, rank_of
+from xyntra.dialects.tensors.sorting import BEST, rank_of
 from xyntra.passes.analysis.kernel_function import (
     direct_operations_named,
     function_name,

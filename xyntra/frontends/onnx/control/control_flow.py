@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 
 from xyntra.dialects.builder import Operand, Tensor
-from xyntra.dialects.slices import concatenate
+from xyntra.dialects.tensors.slices import concatenate
 from xyntra.frontends.onnx.control.branches import RunGraph, import_if
 from xyntra.frontends.onnx.control.conditions import Conditions
 from xyntra.frontends.onnx.control.requirements import Requirements

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 
 from xyntra.dialects.builder import broadcast_shapes
-from xyntra.dialects.reductions import Reduction, identity_of
+from xyntra.dialects.tensors.reductions import Reduction, identity_of
 from xyntra.frontends.onnx.folding.fold import bounded, folds
 from xyntra.frontends.onnx.node import Node
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of

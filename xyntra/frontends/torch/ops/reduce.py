@@ -11,7 +11,7 @@ import numpy as np
 from xyntra.dialects import named
 from xyntra.dialects.builder import Tensor
 from xyntra.dialects.dtypes import is_float
-from xyntra.dialects.reductions import Reduction
+from xyntra.dialects.tensors.reductions import Reduction
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of, cast
 from xyntra.frontends.onnx.ops.reductions.arg_extreme import arg_extreme
 from xyntra.frontends.torch.node import AtenNode, handles

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.scalar import Scalar
-from xyntra.dialects.vector_maps import map_channels
+from xyntra.dialects.tensors.vector_maps import map_channels
 from xyntra.frontends.onnx.node import Node
 
 

@@ -14,7 +14,7 @@ from math import sqrt
 from xyntra.dialects import named
 from xyntra.dialects.builder import Operand, Tensor, broadcast_shapes
 from xyntra.dialects.scalar import Scalar, constant
-from xyntra.dialects.slices import concatenate
+from xyntra.dialects.tensors.slices import concatenate
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of, cast, check_vectors
 from xyntra.frontends.onnx.ops.nn.matmul import matrix_product

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from xyntra.dialects import named
 from xyntra.dialects.builder import Operand, Tensor
 from xyntra.dialects.scalar import Scalar
-from xyntra.dialects.slices import concatenate
+from xyntra.dialects.tensors.slices import concatenate
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.precision import check_vectors, map_float
 from xyntra.frontends.onnx.ops.quantized.quantize import MICROSOFT

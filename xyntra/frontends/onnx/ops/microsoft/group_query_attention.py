@@ -18,7 +18,7 @@ import numpy as np
 from xyntra.dialects import named
 from xyntra.dialects.builder import Operand, Tensor
 from xyntra.dialects.scalar import Scalar, constant
-from xyntra.dialects.slices import concatenate
+from xyntra.dialects.tensors.slices import concatenate
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of, cast
 from xyntra.frontends.onnx.ops.microsoft.embedding import angles, rotated

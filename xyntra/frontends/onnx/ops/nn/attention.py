@@ -13,7 +13,7 @@ from math import sqrt
 from xyntra.dialects import named
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.scalar import Scalar, constant
-from xyntra.dialects.slices import concatenate
+from xyntra.dialects.tensors.slices import concatenate
 from xyntra.frontends.onnx.inputs.interface import dtype_name
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of, cast

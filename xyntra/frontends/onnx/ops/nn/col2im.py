@@ -8,8 +8,8 @@ from math import prod
 from torch_mlir import ir
 
 from xyntra.dialects.builder import Iterator, Tensor
-from xyntra.dialects.loops import for_each, insert
 from xyntra.dialects.scalar import Scalar, constant
+from xyntra.dialects.tensors.loops import for_each, insert
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of, cast
 from xyntra.frontends.onnx.ops.nn.window import Window, read_window, spatial_attribute

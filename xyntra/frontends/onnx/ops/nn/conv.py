@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xyntra.dialects.builder import Tensor
-from xyntra.dialects.convolution import convolve, convolve_transposed
+from xyntra.dialects.tensors.convolution import convolve, convolve_transposed
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of, add_channel_bias
 from xyntra.frontends.onnx.ops.nn.window import (

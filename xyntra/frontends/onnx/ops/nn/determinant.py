@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from xyntra.dialects.builder import Tensor, TensorBuilder
-from xyntra.dialects.loops import for_each, for_range, insert, when
 from xyntra.dialects.scalar import Scalar, constant
+from xyntra.dialects.tensors.loops import for_each, for_range, insert, when
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of, cast
 

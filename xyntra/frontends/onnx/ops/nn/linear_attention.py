@@ -8,7 +8,7 @@ from math import sqrt
 
 from xyntra.dialects.builder import Tensor
 from xyntra.dialects.scalar import Scalar
-from xyntra.dialects.slices import concatenate
+from xyntra.dialects.tensors.slices import concatenate
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.precision import cast
 from xyntra.frontends.onnx.ops.recurrent.layer import MAX_STEPS

@@ -9,9 +9,9 @@ from math import prod
 from xyntra.dialects import named
 from xyntra.dialects.builder import Tensor, broadcast_shapes
 from xyntra.dialects.dense import only_element
-from xyntra.dialects.pooling import Windows, slide
 from xyntra.dialects.scalar import Scalar, constant
-from xyntra.dialects.vector_maps import map_channels
+from xyntra.dialects.tensors.pooling import Windows, slide
+from xyntra.dialects.tensors.vector_maps import map_channels
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.precision import (
     accumulator_of,

@@ -9,9 +9,9 @@ from math import prod
 import numpy as np
 
 from xyntra.dialects.builder import Operand, Tensor
-from xyntra.dialects.pooling import Windows, slide
-from xyntra.dialects.reductions import Reduction, identity_of
 from xyntra.dialects.scalar import Scalar, constant
+from xyntra.dialects.tensors.pooling import Windows, slide
+from xyntra.dialects.tensors.reductions import Reduction, identity_of
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of, cast
 from xyntra.frontends.onnx.ops.nn.window import Window, read_window, spatial_attribute

@@ -14,7 +14,7 @@ from xyntra.dialects.builder import Iterator as Kind
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import is_float
 from xyntra.dialects.scalar import Scalar, constant
-from xyntra.dialects.vector_maps import map_vectors
+from xyntra.dialects.tensors.vector_maps import map_vectors
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of, cast
 from xyntra.frontends.onnx.ops.nn.resize_taps import Filter, ResizedAxis, Taps, taps_of

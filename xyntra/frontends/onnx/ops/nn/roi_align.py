@@ -11,8 +11,8 @@ from torch_mlir import ir
 
 from xyntra.dialects.builder import Iterator as Kind
 from xyntra.dialects.builder import Tensor
-from xyntra.dialects.reductions import Reduction, combine, identity_of
 from xyntra.dialects.scalar import Scalar, constant
+from xyntra.dialects.tensors.reductions import Reduction, combine, identity_of
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of, add_channel_bias, cast
 from xyntra.frontends.onnx.ops.nn.window import Window, kernel_of_weight, read_window

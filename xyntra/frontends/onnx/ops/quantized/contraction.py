@@ -13,8 +13,8 @@ from math import prod
 import numpy as np
 
 from xyntra.dialects.builder import Operand, Tensor, broadcast_shapes
-from xyntra.dialects.convolution import convolve
 from xyntra.dialects.scalar import Scalar
+from xyntra.dialects.tensors.convolution import convolve
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.simple import dtype_of
 from xyntra.frontends.onnx.ops.nn.conv import check_operands

@@ -14,7 +14,7 @@ import numpy as np
 
 from xyntra.dialects.builder import Operand, Tensor, broadcast_shapes
 from xyntra.dialects.scalar import Scalar
-from xyntra.dialects.slices import concatenate
+from xyntra.dialects.tensors.slices import concatenate
 from xyntra.frontends.onnx.node import Handler, Node, handles
 from xyntra.frontends.onnx.ops.elementwise.activation import leaky_relu
 from xyntra.frontends.onnx.ops.elementwise.logic import where

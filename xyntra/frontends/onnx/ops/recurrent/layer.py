@@ -16,8 +16,8 @@ from torch_mlir import ir
 
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.scalar import Scalar
-from xyntra.dialects.slices import concatenate
-from xyntra.dialects.vector_maps import map_vectors
+from xyntra.dialects.tensors.slices import concatenate
+from xyntra.dialects.tensors.vector_maps import map_vectors
 from xyntra.frontends.onnx.node import Node
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of, cast
 from xyntra.frontends.onnx.ops.recurrent.activations import Activation, read_activations

@@ -9,8 +9,8 @@ from torch_mlir import ir
 
 from xyntra.dialects.builder import Iterator, Tensor, TensorBuilder
 from xyntra.dialects.dtypes import is_float
-from xyntra.dialects.reductions import identity_of
 from xyntra.dialects.scalar import Scalar
+from xyntra.dialects.tensors.reductions import identity_of
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.precision import cast
 

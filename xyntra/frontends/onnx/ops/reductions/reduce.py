@@ -11,8 +11,8 @@ from math import prod
 
 from xyntra.dialects.builder import Tensor
 from xyntra.dialects.dtypes import is_float
-from xyntra.dialects.reductions import Reduction
 from xyntra.dialects.scalar import Scalar, constant
+from xyntra.dialects.tensors.reductions import Reduction
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.arithmetic import divide
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of, cast

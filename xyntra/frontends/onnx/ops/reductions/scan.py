@@ -8,9 +8,9 @@ from math import prod
 import numpy as np
 
 from xyntra.dialects.builder import Tensor
-from xyntra.dialects.loops import Carried, carry_range, for_each, insert
-from xyntra.dialects.reductions import Reduction, combine
 from xyntra.dialects.scalar import Scalar, constant
+from xyntra.dialects.tensors.loops import Carried, carry_range, for_each, insert
+from xyntra.dialects.tensors.reductions import Reduction, combine
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of, cast
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from xyntra.dialects.builder import Tensor
 from xyntra.dialects.dtypes import is_float
-from xyntra.dialects.loops import for_each, for_range, insert, when
 from xyntra.dialects.scalar import Scalar, constant
-from xyntra.dialects.sorting import best_along, has_keys
+from xyntra.dialects.tensors.loops import for_each, for_range, insert, when
+from xyntra.dialects.tensors.sorting import best_along, has_keys
 from xyntra.frontends.onnx.node import Node, handles
 
 

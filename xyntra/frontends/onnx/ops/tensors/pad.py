@@ -8,7 +8,7 @@ from torch_mlir import ir
 
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.scalar import Scalar
-from xyntra.dialects.slices import insert_slice
+from xyntra.dialects.tensors.slices import insert_slice
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.simple import dtype_of
 from xyntra.frontends.onnx.ops.tensors.gather import read_at

@@ -12,9 +12,9 @@ from math import prod
 import numpy as np
 
 from xyntra.dialects.builder import Tensor
-from xyntra.dialects.loops import for_each, insert, nested, when
-from xyntra.dialects.reductions import combine
 from xyntra.dialects.scalar import Scalar, constant
+from xyntra.dialects.tensors.loops import for_each, insert, nested, when
+from xyntra.dialects.tensors.reductions import combine
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.arithmetic import floor_remainder
 from xyntra.frontends.onnx.ops.tensors.indices import address, checked_indices

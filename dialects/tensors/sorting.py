@@ -21,8 +21,8 @@ from torch_mlir import ir
 
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import bit_width, is_float, is_unsigned
-from xyntra.dialects.loops import Carried, carry_range, for_each, for_range, insert, when
 from xyntra.dialects.scalar import Scalar, constant, emit
+from xyntra.dialects.tensors.loops import Carried, carry_range, for_each, for_range, insert, when
 
 __all__ = ["BEST", "best_along", "has_keys", "rank_of"]
 

@@ -11,8 +11,8 @@ from torch_mlir import ir
 
 from xyntra.dialects.builder import Body, Iterator, Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
-from xyntra.dialects.reductions import Reduction, combine, identity_of
 from xyntra.dialects.scalar import Scalar
+from xyntra.dialects.tensors.reductions import Reduction, combine, identity_of
 
 __all__ = ["Windows", "slide"]
 
