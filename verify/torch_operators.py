@@ -80,8 +80,31 @@ def verdict(module: torch.nn.Module, tensors: Sequence[torch.Tensor]) -> tuple[s
                 b, a, rtol=rtol, atol=atol, equal_nan=True, check_stride=False
             )
         except (AssertionError, TypeError) as error:
-            return "wrong", str(error).replace("\n", " ")[:300]
+            if not _is_no_worse(module, tensors, pytree.tree_leaves(found)):
+                return "wrong", str(error).replace("\n", " ")[:300]
     return "right", ""
+
+
+def _is_no_worse(
+    module: torch.nn.Module, tensors: Sequence[torch.Tensor], found: Sequence[Any]
+) -> bool:
+    """Whether results of 16 bits are as near to those of float64 as PyTorch's own are.
+
+    PyTorch rounds sums of 16 bits on the way, where Xyntra rounds once.
+    """
+    if not any(each.dtype in (torch.float16, torch.bfloat16) for each in tensors):
+        return False
+    try:
+        exact = module(*(each.double() if each.is_floating_point() else each for each in tensors))
+    except Exception:
+        return False
+    theirs = pytree.tree_leaves(module(*(tensor.clone() for tensor in tensors)))
+    for reference, a, b in zip(pytree.tree_leaves(exact), theirs, found, strict=True):
+        if not torch.is_floating_point(reference) or not torch.isfinite(reference).all():
+            return False
+        if (b.double() - reference).abs().max() > (a.double() - reference).abs().max():
+            return False
+    return True
 
 
 def main() -> int:
