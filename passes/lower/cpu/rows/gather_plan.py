@@ -128,6 +128,21 @@ class GatherPlan:
         return self.nest.loops[self.lane].extent * elements
 
     @property
+    def is_in_place(self) -> bool:
+        """Whether the result is written over an input, so that no element may be computed twice."""
+        written = root(self.nest.outputs[0].value)
+        read = (root(each.value) for each in self.nest.inputs if not each.is_scalar)
+        return any(each == written for each in read)
+
+    def widest(self, lanes: int) -> int:
+        """Return the longest legal vector of at most `lanes`; less than 2 where there is none.
+
+        The last vector of a row moves back to where it fits, over elements that are done.
+        """
+        most = min(lanes, 1 << (self.extent.bit_length() - 1))
+        return min(most, self.extent & -self.extent) if self.is_in_place else most
+
+    @property
     def gathers(self) -> bool:
         """Whether lanes look up elements that need not be contiguous."""
         loads = (view for view in self.nest.body.operations if view.operation.name == _LOAD)

@@ -253,13 +253,14 @@ class _GatheredRows(_Loops):
 
     def choose(self, place: _Run, machine: LoweringOptions) -> GatherChoices | None:
         found = plan_gathers(place.shared(1).nests[0]) if place.longest == 1 else None
-        widest = machine.vector_bits // _BITS
-        if found is None or widest < 2:
+        if found is None:
             return None
-        lanes = min(widest, 1 << (found.extent.bit_length() - 1))
+        lanes = found.widest(machine.vector_bits // _BITS)
+        if lanes < max(2, found.repeats):
+            return None
         moved = moved_bytes([found.nest], lambda memory: is_private(memory, place.operations[:1]))
         reused = found.reuse is not None
-        runs = found.table is not None
+        runs = found.table is not None and not found.is_in_place
         past_caches = moved >= machine.cache_bytes and not (reused or runs)
         return GatherChoices(lanes, past_caches, found.separable is not None, reused, runs)
 
@@ -272,11 +273,14 @@ class _GatheredRows(_Loops):
         is_legal = least <= vector <= found.extent and vector & (vector - 1) == 0
         allowed = f"allowed are powers of two from {least} to {found.extent}"
         require(is_legal, place, "vector", vector, allowed)
+        is_legal = vector <= found.widest(vector)
+        allowed = "the result is written over an input: whole vectors have to make a row"
+        require(is_legal, place, "vector", vector, allowed)
         is_legal = found.separable is not None or not choices.separable
         require(is_legal, place, "separable", choices.separable, "it is no sum of rows")
         is_legal = found.reuse is not None or not choices.reused
         require(is_legal, place, "reused", choices.reused, "no loop can go inside")
-        is_legal = found.table is not None or not choices.runs
+        is_legal = (found.table is not None and not found.is_in_place) or not choices.runs
         require(is_legal, place, "runs", choices.runs, "no table of many rows holds the columns")
         is_legal = not (choices.past_caches and (choices.reused or choices.runs))
         allowed = "reused or runs = true stores no rows from end to end"
