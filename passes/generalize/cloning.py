@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Copies the operations of a body to where the body runs."""
+"""Inlines the operations of a body at the place where it is called."""
 
 from __future__ import annotations
 

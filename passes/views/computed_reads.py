@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Bodies of `linalg.generic` that compute where they read, as resizing and sampling do.
+"""`linalg.generic` bodies that compute their read positions, as resizing and sampling do.
 
 Such a body asks for the counters of its loops by `linalg.index` and reads tensors of the block
 around it by `tensor.extract`. Both can be put into another order, as indexing maps can.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""In which order of dimensions the readers of a tensor would have it stored."""
+"""Finds the memory layout that the readers of a tensor prefer."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Finds two contractions whose results meet element by element: a gate and what it multiplies."""
+"""Finds gated contractions (SwiGLU, GEGLU): two whose results are multiplied element by element."""
 
 from __future__ import annotations
 

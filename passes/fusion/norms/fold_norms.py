@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""`fold-norms`: products take factors as they are, and normalise what they give."""
+"""`fold-norms`: a contraction reads its operand unnormalised and normalises in its epilogue."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Finds norms behind products whose readers can do without the normalised tensor."""
+"""Finds norms after contractions that can be folded into the contractions that read them."""
 
 from __future__ import annotations
 

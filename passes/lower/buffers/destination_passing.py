@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""`destination-passing`: results of a kernel become memory that the caller passes."""
+"""`destination-passing`: a kernel writes its results to buffers that the caller passes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""`split-quotients`: loops whose number is divided become several, so that accesses are linear."""
+"""`split-quotients`: splits loops whose counter is divided, so that accesses become affine."""
 
 from __future__ import annotations
 

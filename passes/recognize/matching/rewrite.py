@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Puts replacements in the place of matches."""
+"""Replaces what a pattern matched by what its builder returns."""
 
 from __future__ import annotations
 

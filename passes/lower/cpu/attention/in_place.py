@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Keys and values of an attention of a few queries, read where they lie.
+"""Attention of few queries without packing: keys and values are read in place.
 
 Packing them into panels takes longer than all that few queries compute with them. The lanes of
 vectors run along keys, for scores, and along values, for the result; both are read once, in order.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Rows of scores become exponentials, with a running maximum and a running sum.
+"""The online softmax of a block: exponentials of scores, with a running maximum and sum.
 
 Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018): when a chunk of keys
 raises the maximum of a row, what was summed up before is scaled by exp(old - new). As long as it

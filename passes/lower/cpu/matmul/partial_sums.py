@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Accumulators that wait in memory between two parts of a reduction."""
+"""Saves the accumulators of a tile to memory between two blocks of K."""
 
 from __future__ import annotations
 

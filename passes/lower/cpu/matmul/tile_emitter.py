@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Emits a contraction as tiles that stay in vector registers during a reduction.
+"""Emits a contraction as register tiles: accumulators stay in vector registers along K.
 
 Around the tile go the loops over rows and columns, in blocks that stay in a cache; further parallel
 loops go outside. At an edge the last tile moves back to where it fits and computes some elements a

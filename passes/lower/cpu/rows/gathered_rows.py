@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Emits elementwise code that looks elements up, on vectors along the innermost loop.
+"""Emits vectorised elementwise code with operands gathered or repeated along the innermost loop.
 
 What is the same for a whole row is computed before it: LLVM cannot move loads out of a loop that
 stores, as it does not know that they are of other memory. Places that differ from lane to lane are

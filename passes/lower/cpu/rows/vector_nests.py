@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Nests as loops over rows, each row in vectors."""
+"""Vectorises loop nests along rows: loops over rows, vectors along each."""
 
 from __future__ import annotations
 

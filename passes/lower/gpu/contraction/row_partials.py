@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Sums over 32 neighbouring columns of a result, which a product writes along with it.
+"""Partial row statistics that a contraction's epilogue writes: sums over 32 contiguous columns.
 
 Whoever reads the result can put the parts of a row together instead of reading all of it: a layer
 norm needs sums and sums of squared deviations (Chan, Golub and LeVeque, "Updating formulae and a

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Tells pooling, and products of each channel by itself, from products of rows and columns."""
+"""Tells poolings and depthwise convolutions from contractions that have rows and columns."""
 
 from __future__ import annotations
 

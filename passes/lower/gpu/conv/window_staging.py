@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Brings the tile of an image that a block needs into shared memory."""
+"""Stages a block's tile of the image, with its halo, in shared memory."""
 
 from __future__ import annotations
 

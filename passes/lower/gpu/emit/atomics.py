@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Words in memory that many threads change."""
+"""Atomic operations on words of global memory."""
 
 from __future__ import annotations
 

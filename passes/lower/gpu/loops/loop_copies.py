@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Computes a value of a loop's body again elsewhere, for other iterations."""
+"""Recomputes a value of a loop body elsewhere, for other iterations."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Brings a part of a factor into shared memory, by way of every thread's registers."""
+"""Stages one K-step of an operand in shared memory, through the registers of all threads."""
 
 from __future__ import annotations
 

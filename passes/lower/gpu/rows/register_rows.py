@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Nests that exchange rows: a warp, a block or a cluster a row, which stays in registers.
+"""Row kernels (softmax, norms): a warp, a block or a cluster keeps each row in registers.
 
 Every thread holds the same elements of every row, so that what one nest writes and another reads
 never leaves the thread. Each array is read once and each result written once, 16 bytes at a time;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Running sums and their like along rows: threads share a row, from one tile of it to the next.
+"""Scans (cumulative sums, products …) along rows: threads share a row, tile after tile.
 
 A thread combines contiguous elements, threads of a warp exchange what they have (butterflies: the
 lower half of a group gives to the upper one), warps through shared memory (Blelloch, "Prefix Sums

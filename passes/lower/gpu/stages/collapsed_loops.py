@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Makes one loop of neighbouring loops that a linalg.generic on buffers reduces over."""
+"""Collapses adjacent reduction loops of a linalg.generic on buffers into one."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""`split-long-reductions`: those with few outputs are done in two, the first by the whole GPU."""
+"""`split-long-reductions`: reduces in two launches where outputs are too few to fill the GPU."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Which attention is that of few queries with many keys, and how its keys are shared out."""
+"""Recognises decode attention (few queries, many keys) and splits its keys over blocks, warps."""
 
 from __future__ import annotations
 

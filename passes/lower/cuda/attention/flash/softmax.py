@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The running softmax of a thread's rows.
+"""The online softmax of the rows whose scores a thread holds.
 
 Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018).
 """

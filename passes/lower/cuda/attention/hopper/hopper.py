@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Attention on Hopper: one warpgroup's thread copies, the others multiply (`wgmma`).
+"""Warp-specialised attention for Hopper: a producer thread copies by TMA, consumers run wgmma.
 
 Blocks stay on their multiprocessors and take several tiles of queries; the next tile's first
 product is issued behind this one's last. The division of work among warpgroups follows Shah et al.,

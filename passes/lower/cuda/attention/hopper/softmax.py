@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The running softmax of a warpgroup's rows, between the two products of a step.
+"""The online softmax of a consumer warpgroup, between the two matmuls of a step.
 
 A row's reference follows its maximum only when that has grown by more than 2^8: sums and weights
 stay far from overflow, and mostly nothing needs to be scaled. Whether a row has grown is seen from

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Whether tiles of fused multiply-adds compute a contraction in f32, and which."""
+"""Chooses the tile of an f32 contraction by fused multiply-adds, or refuses the contraction."""
 
 from __future__ import annotations
 

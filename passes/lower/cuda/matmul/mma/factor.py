@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Where parts of one factor lie, in global memory and in shared memory.
+"""Addresses of one operand's tiles, in global memory and in shared memory.
 
 A part is `width` rows (or columns) of the output by the steps of one stage. In shared memory it is
 *deep*, [width][128 bytes of steps], or, where neighbours in global memory are rows and elements

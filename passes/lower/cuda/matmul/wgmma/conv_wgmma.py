@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Convolutions on Hopper's tensor cores: products whose left factor TMA gathers from an image.
+"""Implicit-GEMM convolutions by wgmma: TMA gathers the left operand from the image (im2col mode).
 
 Rows are output positions, one behind the other through rows and images; a stage holds some channels
 of one tap of the filter. TMA finds the pixels of a tile itself, with zeros for those outside of the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What becomes of a tile's accumulators: the epilogue, in registers, and the way to memory.
+"""The epilogue of a wgmma tile: from accumulators in registers to global memory.
 
 A thread holds pairs of neighbouring columns: of each eight columns those at twice its number in a
 group of four lanes, in two rows that lie eight apart (PTX ISA, "Register fragments for wgmma").
