@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.multiply_add import is_multiply_add
 from xyntra.passes.fusion.weights.weights import starts_from_zero
 
 __all__ = [
@@ -19,7 +20,6 @@ __all__ = [
 ]
 
 NARROW = ("f16", "bf16")
-_BODY = ["arith.extf", "arith.extf", "arith.mulf", "arith.addf", "linalg.yield"]
 
 
 @dataclass(frozen=True)
@@ -68,18 +68,7 @@ def _sums_products(op: ir.Operation) -> bool:
         return False
     if not starts_from_zero(op):
         return False
-    block = op.regions[0].blocks[0]
-    body = [view.operation for view in block.operations]
-    if [inner.name for inner in body] != _BODY:
-        return False
-    x, y, running = block.arguments
-    left, right, product, total, end = body
-    return (
-        {left.operands[0], right.operands[0]} == {x, y}
-        and set(product.operands) == {left.results[0], right.results[0]}
-        and set(total.operands) == {running, product.results[0]}
-        and end.operands[0] == total.results[0]
-    )
+    return is_multiply_add(op.regions[0].blocks[0], widened=True)
 
 
 def is_elementwise(op: ir.Operation, position: int) -> bool:

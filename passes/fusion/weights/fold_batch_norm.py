@@ -14,6 +14,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
 from xyntra.dialects.tensors.vector_maps import map_channels
 from xyntra.passes.analysis.functions import function_blocks
+from xyntra.passes.analysis.multiply_add import is_multiply_add
 from xyntra.passes.fusion.weights.affine_chains import (
     Chain,
     Expression,
@@ -120,17 +121,7 @@ def _sums_products(op: ir.Operation) -> bool:
         return False
     if not starts_from_zero(op):
         return False
-    block = op.regions[0].blocks[0]
-    body = [view.operation for view in block.operations]
-    if [inner.name for inner in body] != ["arith.mulf", "arith.addf", "linalg.yield"]:
-        return False
-    x, y, running = block.arguments
-    product, total, end = body
-    return (
-        set(product.operands) == {x, y}
-        and set(total.operands) == {running, product.results[0]}
-        and end.operands[0] == total.results[0]
-    )
+    return is_multiply_add(op.regions[0].blocks[0])
 
 
 def _foldable(op: ir.Operation, weight: int, static: StaticValues) -> _Folding | None:

@@ -13,6 +13,7 @@ from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.passes.analysis.functions import function_blocks
+from xyntra.passes.analysis.multiply_add import is_multiply_add
 from xyntra.passes.fusion.weights.weights import (
     StaticValues,
     erase_with_unused,
@@ -129,10 +130,7 @@ def _sums_products(op: ir.Operation) -> bool:
     """Tell whether `op` adds products of its operands, from zero on."""
     if not starts_from_zero(op):
         return False
-    names = [view.operation.name for view in op.regions[0].blocks[0].operations]
-    return sorted(names) == sorted(
-        ["arith.extf", "arith.extf", "arith.mulf", "arith.addf", "linalg.yield"]
-    )
+    return is_multiply_add(op.regions[0].blocks[0], widened=True)
 
 
 def _loop(expression: ir.AffineExpr) -> int | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xyntra.passes.analysis.kernel_function import terminator
+from xyntra.passes.analysis.multiply_add import is_multiply_add
 from xyntra.passes.lower.cpu.conv.plan import step_cycles, tile_shape
 from xyntra.passes.lower.cpu.matmul.tile_plan import Registers, TilePlan
 from xyntra.passes.lower.cpu.winograd.transforms import OUTPUTS, POINTS
@@ -110,7 +110,7 @@ def find_filter(
     """
     if len(nest.inputs) != 2 or any(access.is_scalar for access in nest.inputs):
         return None
-    if not _sums_products(nest):
+    if not is_multiply_add(nest.body):
         return None
     for image in (0, 1):
         if is_constant(nest.inputs[1 - image]):
@@ -140,22 +140,6 @@ def plan_winograd(
         return None
     gains = _cycles(plan, item_bytes) < _GAIN * _direct_cycles(found, registers)
     return plan if gains else None
-
-
-def _sums_products(nest: LinearNest) -> bool:
-    """Tell whether the body adds the product of both inputs to the output."""
-    operations = [view.operation for view in nest.body.operations]
-    if [op.name for op in operations] != ["arith.mulf", "arith.addf", "linalg.yield"]:
-        return False
-    first, second, running = nest.body.arguments
-    factors, terms = list(operations[0].operands), list(operations[1].operands)
-    return (
-        first in factors
-        and second in factors
-        and running in terms
-        and operations[0].result in terms
-        and terminator(nest.body).operands[0] == operations[1].result
-    )
 
 
 def _filter(nest: LinearNest, image: int, lanes: int) -> WinogradLoops | None:
