@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Literal, TypeGuard, Union
 
 from torch_mlir import ir
 
-from xyntra.dialects.dtypes import mlir_type
+from xyntra.dialects.dtypes import default_dtype, mlir_type
 from xyntra.dialects.scalar import Scalar, constant
+from xyntra.dialects.tensors.broadcasting import ShapeError, broadcast_map, broadcast_shapes
 from xyntra.dialects.tensors.reassociation import corresponding_groups
 from xyntra.dialects.tensors.reductions import Reduction, combine, identity_of
 
@@ -35,6 +36,11 @@ class Tensor:
     value: ir.Value
     dtype: str
 
+    @classmethod
+    def of(cls, value: ir.Value) -> Tensor:
+        """Return a value of the IR as a tensor whose integers, if any, are signed."""
+        return cls(value, default_dtype(ir.RankedTensorType(value.type).element_type))
+
     @property
     def shape(self) -> tuple[int, ...]:
         """The sizes of the dimensions."""
@@ -46,34 +52,8 @@ class Tensor:
         return len(self.shape)
 
 
-class ShapeError(ValueError):
-    """Sizes that were given do not fit each other."""
-
-
 Operand = Union[Tensor, "np.ndarray"]  # numpy itself is loaded by those who hold arrays
 """A tensor of the program, or an array known at compile time."""
-
-
-def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """The common shape by numpy's rule; ShapeError when there is none."""
-    rank = max((len(shape) for shape in shapes), default=0)
-    result = [1] * rank
-    for shape in shapes:
-        for position, size in enumerate(shape, rank - len(shape)):
-            if size != 1 and result[position] not in (1, size):
-                raise ShapeError(f"shapes {', '.join(map(str, shapes))} do not broadcast")
-            result[position] = size if size != 1 else result[position]
-    return tuple(result)
-
-
-def broadcast_map(shape: Sequence[int], domain: Sequence[int]) -> ir.AffineMap:
-    """The indexing map that reads a tensor of `shape` over the iteration space `domain`."""
-    offset = len(domain) - len(shape)
-    expressions = [
-        ir.AffineDimExpr.get(d) if size == domain[d] else ir.AffineConstantExpr.get(0)
-        for d, size in enumerate(shape, offset)
-    ]
-    return ir.AffineMap.get(len(domain), 0, expressions)
 
 
 class TensorBuilder:

@@ -11,12 +11,12 @@ from xyntra.dialects.requires import read_requirement, requirements_of
 from xyntra.errors import UnsupportedError
 from xyntra.passes.analysis.functions import functions
 from xyntra.passes.analysis.owners import constant_attribute, owner_of
-from xyntra.passes.fusion.graph.nodes import VIEWS
+from xyntra.passes.analysis.views import TENSOR_VIEWS
 from xyntra.passes.registry import register_pass
 
 __all__ = ["SettleRequirements"]
 
-_PASSED_ON = VIEWS | {"linalg.fill", "tensor.from_elements", "tensor.splat"}
+_PASSED_ON = TENSOR_VIEWS | {"linalg.fill", "tensor.from_elements", "tensor.splat"}
 
 
 @register_pass

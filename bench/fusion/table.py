@@ -138,13 +138,13 @@ def count_compute(module: ir.Module) -> int:
     Fills of accumulators, views and constants are left out: they come with what uses them.
     """
     from xyntra.passes.analysis.functions import function_blocks
-    from xyntra.passes.fusion.graph.block_graph import is_fill
+    from xyntra.passes.fusion.graph.block_graph import reads_no_tensor
 
     count = 0
     for block in function_blocks(module.operation):
         for view in block.operations:
             op = view.operation
-            computes = op.name.startswith("linalg.") and not is_fill(op)
+            computes = op.name.startswith("linalg.") and not reads_no_tensor(op)
             count += computes or op.name in _MOVES or op.name.startswith("scf.")
     return count
 

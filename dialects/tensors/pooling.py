@@ -10,7 +10,6 @@ from math import prod
 from torch_mlir import ir
 
 from xyntra.dialects.builder import Body, Iterator, Tensor, TensorBuilder
-from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.scalar import Scalar
 from xyntra.dialects.tensors.reductions import Reduction, combine, identity_of
 
@@ -149,4 +148,4 @@ def before_widening(x: Tensor) -> Tensor:
     maps = list(op.attributes["indexing_maps"])
     if maps[0] != maps[1] or op.operands[0].type.shape != x.value.type.shape:
         return x
-    return Tensor(op.operands[0], default_dtype(op.operands[0].type.element_type))
+    return Tensor.of(op.operands[0])

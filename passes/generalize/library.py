@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xyntra.dialects.builder import Tensor
-from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.owners import constant_number
 from xyntra.passes.generalize.rewriter import Rewriter
@@ -24,7 +23,7 @@ def _softmax(rewriter: Rewriter, op: ir.Operation) -> None:
 def _pack(rewriter: Rewriter, op: ir.Operation) -> None:
     """Tiles of a matrix one after the other: a padding, a reshape and a transpose."""
     builder = rewriter.builder(op)
-    source = _tensor(op.operands[0])
+    source = Tensor.of(op.operands[0])
     tiles, order = _tiles(op), _outer_order(op, source.rank)
     high = [-size % tiles.get(d, 1) for d, size in enumerate(source.shape)]
     number = constant_number(op.operands[2]) if len(op.operands) > 2 else 0
@@ -37,7 +36,7 @@ def _pack(rewriter: Rewriter, op: ir.Operation) -> None:
 
 def _unpack(rewriter: Rewriter, op: ir.Operation) -> None:
     """What was packed: a transpose, a reshape and a slice."""
-    builder, source = rewriter.builder(op), _tensor(op.operands[0])
+    builder, source = rewriter.builder(op), Tensor.of(op.operands[0])
     result = ir.RankedTensorType(op.results[0].type)
     tiles, order = _tiles(op), _outer_order(op, result.rank)
     padded = [0] * result.rank
@@ -49,10 +48,6 @@ def _unpack(rewriter: Rewriter, op: ir.Operation) -> None:
     whole = builder.reshape(whole, padded)
     zeros, ones = [0] * result.rank, [1] * result.rank
     rewriter.replace(op, [builder.slice(whole, zeros, list(result.shape), ones).value])
-
-
-def _tensor(value: ir.Value) -> Tensor:
-    return Tensor(value, default_dtype(ir.RankedTensorType(value.type).element_type))
 
 
 def _tiles(op: ir.Operation) -> dict[int, int]:

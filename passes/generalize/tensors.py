@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xyntra.dialects.builder import Tensor, TensorBuilder
-from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.owners import constant_attribute, constant_number
 from xyntra.passes.generalize.positions import (
@@ -89,25 +88,21 @@ def _from_elements(rewriter: Rewriter, op: ir.Operation) -> None:
     scalars = [rewriter.held(op, value) for value in elements]
     shape = _shape(result)
     if len(scalars) == 1:
-        rewriter.replace(op, [builder.reshape(_tensor(scalars[0]), shape).value])
+        rewriter.replace(op, [builder.reshape(Tensor.of(scalars[0]), shape).value])
         return
     whole = builder.emit(
         "tensor.empty", [], [_like(scalars[0] if scalars else result, [len(scalars)])]
     ).results[0]
     for position, scalar in enumerate(scalars):
-        one = builder.reshape(_tensor(scalar), [1])
+        one = builder.reshape(Tensor.of(scalar), [1])
         whole = _inserted(builder, one.value, whole, [position], [1])
-    rewriter.replace(op, [builder.reshape(_tensor(whole), shape).value])
+    rewriter.replace(op, [builder.reshape(Tensor.of(whole), shape).value])
 
 
 def _like(value: ir.Value, shape: Sequence[int]) -> ir.RankedTensorType:
     return ir.RankedTensorType.get(
         list(shape), _element(value), loc=ir.Location.unknown(value.context)
     )
-
-
-def _tensor(value: ir.Value) -> Tensor:
-    return Tensor(value, default_dtype(_element(value)))
 
 
 def _inserted(
@@ -138,7 +133,7 @@ def _extract(rewriter: Rewriter, op: ir.Operation) -> None:
     if len(places) == len(shape) and all(0 <= i < n for i, n in zip(places, shape, strict=True)):
         ones = [1] * len(shape)
         builder = rewriter.builder(op)
-        one = builder.slice(_tensor(rewriter.holder(source)), places, ones, ones)
+        one = builder.slice(Tensor.of(rewriter.holder(source)), places, ones, ones)
         rewriter.replace(op, [builder.reshape(one, []).value])
         return
     identity = ir.AffineMap.get_identity(0, op.context)
@@ -196,7 +191,7 @@ def _reshape(rewriter: Rewriter, op: ir.Operation) -> None:
     source = rewriter.holder(op.operands[0])
     if op.name != "tensor.reshape" and source == op.operands[0]:
         return
-    result = rewriter.builder(op).reshape(_tensor(source), _shape(op.results[0]))
+    result = rewriter.builder(op).reshape(Tensor.of(source), _shape(op.results[0]))
     rewriter.replace(op, [result.value])
 
 

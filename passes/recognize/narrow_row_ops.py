@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from xyntra.dialects import named
 from xyntra.dialects.builder import Tensor, TensorBuilder
-from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.functions import function_blocks
 from xyntra.passes.analysis.locations import fused_location
@@ -67,7 +66,7 @@ def _narrowed(op: ir.Operation) -> ir.Operation | None:
             place = ir.InsertionPoint(last)
     chain = dict.fromkeys([op.location, narrowing.location, last.location])
     builder = TensorBuilder(place, fused_location(list(chain)))
-    new = _built(builder, op, [_tensor(value) for value in values])
+    new = _built(builder, op, [Tensor.of(value) for value in values])
     last.results[0].replace_all_uses_with(new.value)
     return last
 
@@ -142,7 +141,3 @@ def _segments(op: ir.Operation) -> list[int]:
 
 def _element(value: ir.Value) -> str:
     return str(ir.RankedTensorType(value.type).element_type)
-
-
-def _tensor(value: ir.Value) -> Tensor:
-    return Tensor(value, default_dtype(ir.RankedTensorType(value.type).element_type))

@@ -10,8 +10,9 @@ from typing import ClassVar
 from xyntra.dialects import KernelFacts
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.functions import functions
+from xyntra.passes.analysis.views import RESHAPES
 from xyntra.passes.fusion.graph.access import Loops, Shape, loops_of
-from xyntra.passes.fusion.graph.block_graph import VIEWS, is_source
+from xyntra.passes.fusion.graph.block_graph import is_source
 from xyntra.passes.fusion.graph.nodes import TensorTypes
 from xyntra.passes.registry import register_pass
 
@@ -83,7 +84,7 @@ class _Lives:
             self.last_read[origin] = index
             if op.name == "func.return":
                 self.fixed.add(origin)
-        if op.name in VIEWS:
+        if op.name in RESHAPES:
             self.origin[op.results[0]] = self.origin.get(op.operands[0], op.operands[0])
         elif op.name == "func.call":
             self.calls.append((index, op))

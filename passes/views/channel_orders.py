@@ -15,6 +15,7 @@ from math import inf, prod
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes import winograd
+from xyntra.passes.analysis.views import RESHAPES
 from xyntra.passes.fusion.weights.weights import StaticValues
 from xyntra.passes.views.computed_reads import user_in
 from xyntra.passes.views.layout import Layout
@@ -26,7 +27,7 @@ from xyntra.passes.views.sliding_windows import (
     slid_dimensions,
 )
 from xyntra.passes.views.structured import Interned, loops_in
-from xyntra.passes.views.ties import RESHAPES, Ties
+from xyntra.passes.views.ties import Ties
 
 Order = tuple[int, ...]
 """Dimension i of the stored tensor is dimension `order[i]` of the tensor."""

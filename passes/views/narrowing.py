@@ -10,12 +10,11 @@ from __future__ import annotations
 from math import prod
 
 from xyntra.dialects.builder import Tensor, TensorBuilder
-from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.views import RESHAPES, TENSOR_VIEWS
 from xyntra.passes.views.slicing import Spans, slice_of_insertion, slice_of_reshape
 from xyntra.passes.views.structured import Interned, Item, Structured, body_uses
 from xyntra.passes.views.tensors import MadeOperations, retyped
-from xyntra.passes.views.wants import RESHAPES
 
 _NORMS = frozenset({"xyntra.layer_norm", "xyntra.rms_norm"})
 _SOFTMAX = frozenset({"xyntra.softmax", "xyntra.log_softmax"})
@@ -28,9 +27,6 @@ _MAX_DEPTH = 8
 Shape = tuple[int, ...]
 Parts = dict[int, Spans]
 """What an operation needs of its operands, by position, where that is not all."""
-
-
-_VIEWS = RESHAPES | {"tensor.extract_slice"}
 
 
 class Narrowing:
@@ -173,7 +169,7 @@ class Narrowing:
             first = next(iter(self.block.operations)).operation
             before = first if is_argument else value.owner.operation
             builder = TensorBuilder(ir.InsertionPoint(before), reader.location)
-            tensor = Tensor(value, default_dtype(value.type.element_type))
+            tensor = Tensor.of(value)
             op = builder.slice(tensor, spans.starts, spans.sizes, spans.steps).value.owner.operation
             if not is_argument:
                 op.move_after(before)
@@ -189,7 +185,7 @@ class Narrowing:
         views = [source]
         while views:
             owner = views.pop().owner
-            if isinstance(owner, ir.Block) or owner.operation.name not in _VIEWS:
+            if isinstance(owner, ir.Block) or owner.operation.name not in TENSOR_VIEWS:
                 continue
             readers = {use.owner.operation for use in owner.operation.results[0].uses}
             if owner.operation not in self.dead and readers <= self.dead.keys():

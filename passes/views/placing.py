@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xyntra.dialects.mlir import ir
-from xyntra.passes.fusion.graph.block_graph import is_fill
+from xyntra.passes.fusion.graph.block_graph import reads_no_tensor
 from xyntra.passes.views.structured import body_uses
 
 __all__ = ["ENLARGING", "PLACING", "is_destination", "permute", "placed"]
@@ -32,7 +32,7 @@ def is_destination(value: ir.Value) -> bool:
     op = value.owner.operation
     if op.name == "tensor.empty":
         return not len(op.operands)
-    return is_fill(op) and len(op.results) == 1 and not body_uses(op, "linalg.index")
+    return reads_no_tensor(op) and len(op.results) == 1 and not body_uses(op, "linalg.index")
 
 
 def placed(op: ir.Operation) -> list[ir.Value]:

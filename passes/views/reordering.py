@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.views import RESHAPES
 from xyntra.passes.views.channel_orders import Order, stored_layout
 from xyntra.passes.views.computed_reads import (
     extracts_in,
@@ -17,7 +18,7 @@ from xyntra.passes.views.layout import Layout
 from xyntra.passes.views.placing import is_destination, permute
 from xyntra.passes.views.structured import Interned, Item, Map, affine_map, identity
 from xyntra.passes.views.tensors import MadeOperations, retyped
-from xyntra.passes.views.ties import RESHAPES, Ties
+from xyntra.passes.views.ties import Ties
 
 
 class Reordering:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from math import prod
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.views import RESHAPES
 from xyntra.passes.views.layout import Layout, reading
 from xyntra.passes.views.loop_runs import (
     JoinedNest,
@@ -25,7 +26,6 @@ from xyntra.passes.views.loop_runs import (
 )
 from xyntra.passes.views.structured import Interned, Structured, body_uses
 from xyntra.passes.views.tensors import MadeOperations, retyped
-from xyntra.passes.views.wants import RESHAPES
 
 _SOFTMAX = frozenset({"xyntra.softmax", "xyntra.log_softmax"})
 _NORMS = frozenset({"xyntra.layer_norm", "xyntra.rms_norm"})

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
-from xyntra.passes.fusion.graph.block_graph import is_fill
+from xyntra.passes.fusion.graph.block_graph import reads_no_tensor
 from xyntra.passes.views.layout import Layout, reading_of_strides
 from xyntra.passes.views.slicing import Spans
 from xyntra.passes.views.structured import affine_map, body_uses, identity, reads_output
@@ -42,14 +42,14 @@ class MadeOperations:
         """`source` in row-major order under another shape; free."""
         key = (source, tuple(shape))
         if key not in self._reshaped:
-            tensor = Tensor(source, default_dtype(source.type.element_type))
+            tensor = Tensor.of(source)
             builder = TensorBuilder(ir.InsertionPoint(before), before.location)
             self._reshaped[key] = builder.reshape(tensor, key[1]).value
         return self._reshaped[key]
 
     def slice(self, source: ir.Value, spans: Spans, before: ir.Operation) -> ir.Value:
         """A part of `source`; free."""
-        tensor = Tensor(source, default_dtype(source.type.element_type))
+        tensor = Tensor.of(source)
         builder = TensorBuilder(ir.InsertionPoint(before), before.location)
         return builder.slice(tensor, spans.starts, spans.sizes, spans.steps).value
 
@@ -96,7 +96,7 @@ class MadeOperations:
             type_ = retyped(old.type, shape)
             if op.name == "tensor.empty":
                 return ir.Operation.create("tensor.empty", results=[type_]).results[0]
-            if not is_fill(op) or len(op.results) != 1:
+            if not reads_no_tensor(op) or len(op.results) != 1:
                 return None
             if op.name == "linalg.generic" and not _is_uniform(op):
                 return None

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.views import RESHAPES
 from xyntra.passes.views.computed_reads import extracts_in, own_loops
 from xyntra.passes.views.placing import PLACING, is_destination, placed
 from xyntra.passes.views.sliding_windows import SlidingWindow, window_of
 from xyntra.passes.views.structured import Interned, body_uses, identity, is_aligned
-from xyntra.passes.views.wants import RESHAPES
 
-__all__ = ["RESHAPES", "Ties"]
+__all__ = ["Ties"]
 
 _DEPTH = 6  # operations that follow a resize, and are looked at
 

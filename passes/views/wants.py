@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.views import RESHAPES
 from xyntra.passes.views.computed_reads import extract_of, own_loops
 from xyntra.passes.views.movers import Sources
 from xyntra.passes.views.placing import ENLARGING, placed
 from xyntra.passes.views.structured import Interned, has_free_loops, identity, is_aligned
 
-RESHAPES = frozenset({"tensor.collapse_shape", "tensor.expand_shape"})
 _POINTWISE = frozenset({"xyntra.gelu", "xyntra.silu"})
 _SOFTMAX = frozenset({"xyntra.softmax", "xyntra.log_softmax"})
 ANY_ORDER = _POINTWISE | _SOFTMAX

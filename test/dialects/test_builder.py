@@ -9,8 +9,9 @@ import pytest
 from evaluate import build_module, context, evaluate
 from torch_mlir import ir
 
-from xyntra.dialects.builder import Tensor, TensorBuilder, broadcast_map, broadcast_shapes
+from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.scalar import Scalar
+from xyntra.dialects.tensors.broadcasting import broadcast_map, broadcast_shapes
 
 
 def numbers(*shape: int, dtype: str = "float32") -> np.ndarray:

@@ -19,8 +19,8 @@ from xyntra.dialects.requires import read_requirement, requirements_of
 from xyntra.errors import CompileError, UnsupportedError
 from xyntra.passes.analysis.kernel_function import constant_arguments
 from xyntra.passes.analysis.locations import source_nodes
+from xyntra.passes.analysis.views import RESHAPES
 from xyntra.passes.fallbacks import fallbacks_of
-from xyntra.passes.fusion.graph.block_graph import VIEWS
 from xyntra.plan.cost_attributes import boundaries_of, cost_of, unfused_of
 from xyntra.plan.flops import count_flops
 from xyntra.plan.plan import (
@@ -178,7 +178,7 @@ class _PlanBuilder:
     def _operation(self, op: ir.Operation, main: ir.Operation) -> None:
         if op.name == "func.call":
             self._call(op)
-        elif op.name in VIEWS:
+        elif op.name in RESHAPES:
             self.homes[op.results[0]] = self.homes[op.operands[0]]
         elif op.name == "arith.constant":
             data = constant_bytes(op.attributes["value"])
@@ -249,7 +249,7 @@ def _returned(block: ir.Block) -> set[ir.Value]:
     """Values whose buffers the caller provides: what is returned, looking through views."""
     found = set()
     for value in list(block.operations)[-1].operands:
-        while not isinstance(value.owner, ir.Block) and value.owner.name in VIEWS:
+        while not isinstance(value.owner, ir.Block) and value.owner.name in RESHAPES:
             value = value.owner.operands[0]
         found.add(value)
     return found

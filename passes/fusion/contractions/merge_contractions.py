@@ -141,7 +141,7 @@ def _concatenated(
         fused = FusedOp.build(types, "data", ip=ir.InsertionPoint(first.op))
         builder = TensorBuilder(ir.InsertionPoint(fused.block), location)
         results = [
-            concatenate(builder, [_tensor(value) for value in values], axis).value
+            concatenate(builder, [Tensor.of(value) for value in values], axis).value
             for values, axis in parts
         ]
         fused.finish(results)
@@ -155,10 +155,6 @@ def _concatenated_type(values: Sequence[ir.Value], axis: int) -> ir.Type:
     shape = list(types[0].shape)
     shape[axis] = sum(kind.shape[axis] for kind in types)
     return ir.RankedTensorType.get(shape, types[0].element_type)
-
-
-def _tensor(value: ir.Value) -> Tensor:
-    return Tensor(value, default_dtype(ir.RankedTensorType(value.type).element_type))
 
 
 def _widened(siblings: Sequence[Sibling], result: ir.Value) -> tuple[list[int], str]:
@@ -186,7 +182,7 @@ def _give_slices(siblings: Sequence[Sibling], result: ir.Value, with_bias: bool)
         builder = TensorBuilder(ir.InsertionPoint(siblings[0].op), old.location)
         shape = list(ir.RankedTensorType(old.results[0].type).shape)
         starts = [0] * (len(shape) - 1) + [offset]
-        part = builder.slice(_tensor(result), starts, shape, [1] * len(shape))
+        part = builder.slice(Tensor.of(result), starts, shape, [1] * len(shape))
         old.results[0].replace_all_uses_with(part.value)
         offset += sibling.columns
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 
 from xyntra.dialects.mlir import ir
 
-VIEWS = frozenset({"tensor.collapse_shape", "tensor.expand_shape"})
-"""Operations that only give a buffer another shape."""
-
 
 def is_source(op: ir.Operation) -> bool:
     """Whether `op` is a destination without contents, a scalar or a splat constant."""
@@ -19,8 +16,8 @@ def is_source(op: ir.Operation) -> bool:
     return not isinstance(value, ir.DenseElementsAttr) or value.is_splat
 
 
-def is_fill(op: ir.Operation) -> bool:
-    """Whether `op` writes one value everywhere and reads no tensor."""
+def reads_no_tensor(op: ir.Operation) -> bool:
+    """Whether `op` computes its elements from scalars and indices alone, as fills do."""
     if op.name != "linalg.generic":
         return bool(op.name == "linalg.fill")
     return int(op.attributes["operandSegmentSizes"][0]) == 0

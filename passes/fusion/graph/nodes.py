@@ -12,6 +12,7 @@ from math import prod
 from xyntra.dialects.attention import attention_flops
 from xyntra.dialects.dtypes import default_dtype, item_bytes
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.views import TENSOR_VIEWS
 from xyntra.passes.cost.work import scalar_cost
 from xyntra.passes.fusion.graph.access import (
     LoopCache,
@@ -26,7 +27,6 @@ __all__ = [
     "ANCHORS",
     "OPAQUE",
     "PASSIVE",
-    "VIEWS",
     "Description",
     "FusionNode",
     "KernelRole",
@@ -59,7 +59,6 @@ class KernelRole(Enum):
 ANCHORS = frozenset({KernelRole.CONTRACTION, KernelRole.WINDOW, KernelRole.ATTENTION})
 PASSIVE = frozenset({KernelRole.SOURCE, KernelRole.VIEW, KernelRole.CONSTANT})
 
-VIEWS = frozenset({"tensor.collapse_shape", "tensor.expand_shape", "tensor.extract_slice"})
 _ALONG_AXIS = frozenset(
     {"xyntra.softmax", "xyntra.log_softmax", "xyntra.layer_norm", "xyntra.rms_norm"}
 )
@@ -201,7 +200,7 @@ OPAQUE = Description(KernelRole.OPAQUE)
 
 def describe(op: ir.Operation, name: str, shape: Shape) -> Description:
     """Describe `op`, no linalg.generic, which is called `name` and first gives a `shape`."""
-    if name in VIEWS:
+    if name in TENSOR_VIEWS:
         return Description(KernelRole.VIEW) if _has_static_offsets(op) else OPAQUE
     if name in _ALONG_AXIS:
         axis = ir.IntegerAttr(op.attributes["axis"]).value

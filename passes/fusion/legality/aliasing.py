@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from xyntra.dialects.kinds import Kind
 from xyntra.dialects.mlir import ir
-from xyntra.passes.fusion.graph.block_graph import is_fill, is_source
+from xyntra.passes.fusion.graph.block_graph import is_source, reads_no_tensor
 from xyntra.passes.fusion.legality.members import Contents
 from xyntra.passes.fusion.legality.violation import Violation
 
@@ -25,7 +25,7 @@ def check_destinations(kind: Kind, contents: Contents) -> Iterator[Violation]:
         return
     for op, value in contents.written:
         owner = value.owner
-        if not isinstance(owner, ir.Block) and (is_source(owner) or is_fill(owner)):
+        if not isinstance(owner, ir.Block) and (is_source(owner) or reads_no_tensor(owner)):
             continue
         readers = [
             (member.op, "reads it") for member in contents.members if _reads(member.op, value, op)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from xyntra.passes.analysis.views import TENSOR_VIEWS
 from xyntra.passes.fusion.legality.facts import BodyFacts, LoopFacts
 
 __all__ = ["ALONG_AXIS", "ANCHORS", "NOTHING", "Role", "role_of"]
@@ -35,7 +36,6 @@ NOTHING = frozenset({"arith.constant", "tensor.empty"})
 ALONG_AXIS = frozenset(
     {"xyntra.softmax", "xyntra.log_softmax", "xyntra.layer_norm", "xyntra.rms_norm"}
 )
-_VIEWS = frozenset({"tensor.expand_shape", "tensor.collapse_shape", "tensor.extract_slice"})
 _NAMED = {
     "linalg.copy": Role.MOVES,
     "linalg.fill": Role.FILL,
@@ -44,7 +44,7 @@ _NAMED = {
     "xyntra.gelu": Role.POINTWISE,
     "xyntra.silu": Role.POINTWISE,
     **dict.fromkeys(ALONG_AXIS, Role.ROW),
-    **dict.fromkeys(_VIEWS, Role.VIEW),
+    **dict.fromkeys(TENSOR_VIEWS, Role.VIEW),
 }
 
 

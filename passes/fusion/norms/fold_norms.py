@@ -9,7 +9,6 @@ from functools import cmp_to_key
 from typing import ClassVar
 
 from xyntra.dialects.builder import Tensor, TensorBuilder
-from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.segments import SEGMENTS
 from xyntra.passes.analysis.functions import function_blocks
@@ -135,7 +134,7 @@ class _Folding:
         for old, result in zip(fused.results, new[:count], strict=True):
             old.replace_all_uses_with(result)
         self.replaced.append((fused, new[0].owner.operation))
-        *mean, factor = map(_tensor, new[count:])
+        *mean, factor = map(Tensor.of, new[count:])
         return RowStatistics(mean[0] if mean else None, factor)
 
 
@@ -195,7 +194,7 @@ class _Folded:
         """Let a product take what is not normalised, and normalise what it gives."""
         op, location = reader.op, self.norm.op.location
         outer = TensorBuilder(ir.InsertionPoint(reader.fused), op.location)
-        matrix = _tensor(op.operands[product.columns])
+        matrix = Tensor.of(op.operands[product.columns])
         results = slices_of_columns(op.results[0])
         weights, columns = norm_weights(
             outer,
@@ -209,7 +208,7 @@ class _Folded:
         op.operands[product.columns] = weights.value
         for (sums, _), vectors in zip(results, columns, strict=True):
             builder = TensorBuilder(ir.InsertionPoint.after(sums.owner), location)
-            found = normalize_product(builder, _tensor(sums), self.rows, vectors).value
+            found = normalize_product(builder, Tensor.of(sums), self.rows, vectors).value
             sums.replace_all_uses_except(found, [found.owner.operation])
 
 
@@ -220,7 +219,7 @@ def _outside(vector: ir.Value | None, norm: Norm) -> Tensor | None:
     owner = vector.owner
     if not isinstance(owner, ir.Block) and owner.operation.parent == norm.fused:
         owner.operation.move_before(norm.fused)
-    return _tensor(vector)
+    return Tensor.of(vector)
 
 
 def _give_parts(norm: Norm) -> tuple[Tensor, list[Tensor], ir.Operation]:
@@ -229,7 +228,7 @@ def _give_parts(norm: Norm) -> tuple[Tensor, list[Tensor], ir.Operation]:
     block = old.regions[0].blocks[0]
     end = block.operations[len(block.operations) - 1].operation
     builder = TensorBuilder(ir.InsertionPoint(end), norm.op.location)
-    parts = write_parts(builder, _tensor(norm.x), centred=norm.centred)
+    parts = write_parts(builder, Tensor.of(norm.x), centred=norm.centred)
     values = {number: value for number, value in enumerate(end.operands) if number != norm.result}
     place = next((number for number, value in values.items() if value == norm.x), norm.result)
     values[place] = norm.x
@@ -238,8 +237,8 @@ def _give_parts(norm: Norm) -> tuple[Tensor, list[Tensor], ir.Operation]:
     for number, result in given.items():
         if number != norm.result:
             old.results[number].replace_all_uses_with(result)
-    statistics = [_tensor(result) for result in new[len(values) :]]
-    return _tensor(given[place]), statistics, new[0].owner.operation
+    statistics = [Tensor.of(result) for result in new[len(values) :]]
+    return Tensor.of(given[place]), statistics, new[0].owner.operation
 
 
 def _record(fused: ir.Operation, norm: ir.Operation) -> None:
@@ -256,7 +255,3 @@ def _record(fused: ir.Operation, norm: ir.Operation) -> None:
         for entry in entries
     ]
     fused.attributes[_BOUNDARIES] = ir.ArrayAttr.get(changed, norm.context)
-
-
-def _tensor(value: ir.Value) -> Tensor:
-    return Tensor(value, default_dtype(ir.RankedTensorType(value.type).element_type))

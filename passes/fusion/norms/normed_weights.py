@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from xyntra.dialects import FusedOp
 from xyntra.dialects.builder import Tensor, TensorBuilder
-from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, constant, emit
 
@@ -76,7 +75,7 @@ def norm_weights(
         given = [made["weights"]] if scale is not None else []
         given += [_slice(inner, made[name], part) for name in names for part in parts]
         fused.finish([each.value for each in given])
-    results = list(map(_tensor, fused.results))
+    results = list(map(Tensor.of, fused.results))
     new = results.pop(0) if scale is not None else weights
     found = {name: results[i * len(parts) :] for i, name in enumerate(names)}
     return new, [
@@ -158,7 +157,3 @@ def _as_bits(value: Scalar) -> Scalar:
 
 def _as_float(bits: Scalar) -> Scalar:
     return Scalar(emit("arith.bitcast", [bits.value], ir.F32Type.get()), _WIDE)
-
-
-def _tensor(value: ir.Value) -> Tensor:
-    return Tensor(value, default_dtype(ir.RankedTensorType(value.type).element_type))

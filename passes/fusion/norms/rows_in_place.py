@@ -9,7 +9,6 @@ from math import prod
 from typing import ClassVar
 
 from xyntra.dialects.builder import Tensor, TensorBuilder
-from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.passes.analysis.functions import function_blocks
@@ -100,7 +99,7 @@ def _found(op: ir.Operation) -> _Rows | None:
     beside = prod(kind.shape[axes[-1] + 1 :])
     if beside < _LEAST or 0 in kind.shape:
         return None
-    return _Rows(op, Tensor(value, default_dtype(kind.element_type)), order, axes)
+    return _Rows(op, Tensor.of(value), order, axes)
 
 
 def _rewrite(rows: _Rows, block: ir.Block) -> list[ir.Operation]:

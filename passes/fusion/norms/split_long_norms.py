@@ -8,7 +8,7 @@ from math import prod
 from typing import ClassVar
 
 from xyntra.dialects.builder import Tensor, TensorBuilder
-from xyntra.dialects.dtypes import ITEM_BYTES, default_dtype
+from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.functions import function_blocks
 from xyntra.passes.cost.machine import MACHINES
@@ -63,11 +63,11 @@ class SplitLongNorms:
 
 def _split(op: ir.Operation, block: ir.Block, target: Target) -> list[ir.Operation]:
     """Build what takes the place of a norm, and return what it replaces."""
-    kind = ir.RankedTensorType(op.operands[0].type)
+    ir.RankedTensorType(op.operands[0].type)
     if not all(ir.RankedTensorType(value.type).has_static_shape for value in op.operands):
         return []
     builder = TensorBuilder(ir.InsertionPoint(op), op.location)
-    x = Tensor(op.operands[0], default_dtype(kind.element_type))
+    x = Tensor.of(op.operands[0])
     norm = _norm_in_parts(op, builder, x, target)
     if norm is None:
         return []

@@ -13,8 +13,8 @@ from xyntra.passes.analysis.cloning import repeat
 from xyntra.passes.analysis.functions import function_blocks
 from xyntra.passes.analysis.locations import fused_location
 from xyntra.passes.analysis.owners import owner_of
+from xyntra.passes.analysis.views import TENSOR_VIEWS
 from xyntra.passes.fusion.graph.factors import composed_map
-from xyntra.passes.fusion.graph.nodes import VIEWS
 from xyntra.passes.fusion.reductions.equal_reductions import reduction_key
 from xyntra.passes.fusion.reductions.reduced_reads import ReducedReads
 from xyntra.passes.registry import register_pass
@@ -93,7 +93,7 @@ def _merge_equal(
 def _may_be_returned(value: ir.Value) -> bool:
     """Tell whether a result, or a view of it, needs memory of its own."""
     readers = {use.owner.operation.name for use in value.uses}
-    return not readers.isdisjoint({"func.return", *VIEWS})
+    return not readers.isdisjoint({"func.return", *TENSOR_VIEWS})
 
 
 def _with_producer(op: ir.Operation, position: int, producer: ir.Operation) -> ir.Operation:

@@ -15,11 +15,11 @@ from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.functions import weight_positions
 from xyntra.passes.analysis.owners import constant_number, member_of, owner_of
+from xyntra.passes.analysis.views import TENSOR_VIEWS
 from xyntra.passes.analysis.walking import nested_operations
 from xyntra.passes.cost.work import scalar_cost
 from xyntra.passes.fusion.graph.access import LoopCache, loops_of
 from xyntra.passes.fusion.graph.factors import Inputs, composed_map, inputs_of, map_of, reads_of
-from xyntra.passes.fusion.graph.nodes import VIEWS
 
 __all__ = ["ReducedReads"]
 
@@ -182,7 +182,7 @@ def _executions(op: ir.Operation, whole: ir.Operation) -> int | None:
 
 def _origin(value: ir.Value) -> ir.Value:
     owner = owner_of(value)
-    while owner is not None and owner.name in VIEWS:
+    while owner is not None and owner.name in TENSOR_VIEWS:
         value = owner.operands[0]
         owner = owner_of(value)
     return value

@@ -10,8 +10,8 @@ from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.functions import function_blocks
-from xyntra.passes.fusion.graph.block_graph import is_fill
-from xyntra.passes.fusion.graph.nodes import VIEWS
+from xyntra.passes.analysis.views import TENSOR_VIEWS
+from xyntra.passes.fusion.graph.block_graph import reads_no_tensor
 from xyntra.passes.registry import register_pass
 
 
@@ -49,13 +49,13 @@ def _copy_results(terminator: ir.Operation) -> None:
 
 
 def _holds_constant(value: ir.Value) -> bool:
-    return value.owner.name in ("arith.constant", "tensor.empty") or is_fill(value.owner)
+    return value.owner.name in ("arith.constant", "tensor.empty") or reads_no_tensor(value.owner)
 
 
 def _origin(value: ir.Value) -> tuple[ir.Value, bool]:
     """The value that `value` is a view of, and whether it is a view of a part only."""
     is_part = False
-    while not isinstance(value.owner, ir.Block) and value.owner.name in VIEWS:
+    while not isinstance(value.owner, ir.Block) and value.owner.name in TENSOR_VIEWS:
         is_part = is_part or value.owner.name == "tensor.extract_slice"
         value = value.owner.operands[0]
     return value, is_part

@@ -10,15 +10,16 @@ from typing import ClassVar
 from xyntra.dialects.mlir import ir
 from xyntra.errors import UnsupportedError
 from xyntra.passes.analysis.functions import function_blocks
+from xyntra.passes.analysis.views import TENSOR_VIEWS
 from xyntra.passes.fusion.graph.classify import classify
 from xyntra.passes.fusion.graph.fusion_graph import FusionGraph
-from xyntra.passes.fusion.graph.nodes import PASSIVE, VIEWS
+from xyntra.passes.fusion.graph.nodes import PASSIVE
 from xyntra.passes.fusion.regions.inlined_views import inline_views_of_block
 from xyntra.passes.fusion.regions.materialize import Region, build_regions
 from xyntra.passes.registry import register_pass
 
 _OUTSIDE = frozenset({"xyntra.fused", "func.call", "arith.constant", "tensor.empty"})
-_NEEDLESS = _OUTSIDE | VIEWS | {"func.return"}
+_NEEDLESS = _OUTSIDE | TENSOR_VIEWS | {"func.return"}
 
 
 @register_pass

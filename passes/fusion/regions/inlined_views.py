@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xyntra.dialects.builder import Tensor, TensorBuilder
-from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.owners import member_of
+from xyntra.passes.analysis.views import RESHAPES
 from xyntra.passes.analysis.walking import nested_operations
-from xyntra.passes.fusion.graph.block_graph import VIEWS, is_fill
+from xyntra.passes.fusion.graph.block_graph import reads_no_tensor
 
 __all__ = ["inline_views", "inline_views_of_block"]
 
@@ -54,14 +54,14 @@ def _is_inlined(op: ir.Operation) -> bool:
     """Whether `op` gives a tensor that only exists where it is read."""
     if op.name == "tensor.extract_slice":
         return len(op.operands) == 1
-    return is_fill(op) and len(op.results) == 1
+    return reads_no_tensor(op) and len(op.results) == 1
 
 
 def _readers(op: ir.Operation) -> Iterator[tuple[ir.Operation, int]]:
     """Who reads the result of `op`, straight or through reshapes."""
     for use in op.results[0].uses:
         reader = use.owner.operation
-        if reader.block == op.block and (reader.name in VIEWS or _is_inlined(reader)):
+        if reader.block == op.block and (reader.name in RESHAPES or _is_inlined(reader)):
             yield from _readers(reader)
         else:
             yield reader, use.operand_number
@@ -73,7 +73,7 @@ def _shows_part(value: ir.Value, block: ir.Block) -> bool:
         op = value.owner.operation
         if _is_inlined(op):
             return True
-        if op.name not in VIEWS:
+        if op.name not in RESHAPES:
             break
         value = op.operands[0]
     return False
@@ -107,7 +107,7 @@ def _copy_operand(op: ir.Operation, position: int) -> None:
     value = op.operands[position]
     kind = ir.RankedTensorType(value.type)
     builder = TensorBuilder(ir.InsertionPoint(op), op.location)
-    source = Tensor(value, default_dtype(kind.element_type))
+    source = Tensor.of(value)
     copy = builder.view(source, list(kind.shape), lambda *dimensions: list(dimensions))
     op.operands[position] = copy.value
 
@@ -116,7 +116,7 @@ def _erase_unused(op: ir.Operation) -> None:
     """Erase `op`, of one result, with the reshapes of it that nothing reads."""
     for use in list(op.results[0].uses):
         reader = use.owner.operation
-        if reader.block == op.block and reader.name in VIEWS:
+        if reader.block == op.block and reader.name in RESHAPES:
             _erase_unused(reader)
     if next(iter(op.results[0].uses), None) is None:
         op.erase()

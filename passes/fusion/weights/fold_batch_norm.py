@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 
 from xyntra.dialects.builder import Iterator, Tensor, TensorBuilder
-from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
 from xyntra.dialects.tensors.vector_maps import map_channels
@@ -168,7 +167,7 @@ def _fold(op: ir.Operation, found: _Folding) -> None:
     if chain.shift is not None:
         shift = _by_channel(builder, found, chain.shift, channels)
         after = TensorBuilder(ir.InsertionPoint(last), last.location)
-        result = map_channels(after, _add, _tensor(result), shift, axis=found.channel).value
+        result = map_channels(after, _add, Tensor.of(result), shift, axis=found.channel).value
     last.results[0].replace_all_uses_with(result)
 
 
@@ -180,7 +179,7 @@ def _scaled(
     builder: TensorBuilder, weight: ir.Value, scale: Tensor, axes: tuple[int, ...]
 ) -> ir.Value:
     """The weight times the scale, which varies along `axes`."""
-    tensor, factors = _tensor(weight), constant_array(scale.value)
+    tensor, factors = Tensor.of(weight), constant_array(scale.value)
     extents = [tensor.shape[axis] for axis in axes]
     elements = None if factors is None else constant_array(weight)
     if elements is not None and factors is not None:
@@ -204,11 +203,11 @@ def _by_channel(
     """The value of an expression for every channel, as a vector."""
     chain = found.chain
     if found.arrays is not None:
-        array = compute(value, found.arrays, np.dtype(_tensor(found.start).dtype).type)
+        array = compute(value, found.arrays, np.dtype(Tensor.of(found.start).dtype).type)
         return builder.constant(np.array(np.broadcast_to(array, [channels])))
     if isinstance(value, Vector) and shape_of(chain.vectors[value.number]) == (channels,):
-        return _tensor(chain.vectors[value.number])
-    tensors = [_tensor(vector) for vector in chain.vectors]
+        return Tensor.of(chain.vectors[value.number])
+    tensors = [Tensor.of(vector) for vector in chain.vectors]
     dtype = tensors[0].dtype
     with builder.location:
         inputs = [
@@ -227,7 +226,3 @@ def _along(axis: int | None, rank: int) -> ir.AffineMap:
     """Reads a tensor of one vector, along dimension `axis`, in a loop over its elements."""
     zero, loop = ir.AffineConstantExpr.get(0), ir.AffineDimExpr.get(0)
     return ir.AffineMap.get(1, 0, [loop if d == axis else zero for d in range(rank)])
-
-
-def _tensor(value: ir.Value) -> Tensor:
-    return Tensor(value, default_dtype(ir.RankedTensorType(value.type).element_type))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.functions import weight_positions
-from xyntra.passes.fusion.graph.block_graph import VIEWS
+from xyntra.passes.analysis.views import RESHAPES
 
 CONSTANT = "xyntra.constant"
 """Unit attribute of a kernel's argument that is known at load wherever the kernel is called."""
@@ -35,7 +35,7 @@ class KnownAtLoad:
 
     def follow(self, op: ir.Operation) -> None:
         """Add the results of `op`, the next operation, if its operands are all known."""
-        if op.name not in VIEWS and op.name not in ("func.call", "arith.constant"):
+        if op.name not in RESHAPES and op.name not in ("func.call", "arith.constant"):
             return
         if self.values.issuperset(op.operands) and not _are_returned(op.results):
             self.values.update(op.results)
@@ -67,6 +67,6 @@ def _are_returned(values: Iterable[ir.Value]) -> bool:
             reader = use.owner.operation
             if reader.name == "func.return":
                 return True
-            if reader.name in VIEWS and _are_returned(reader.results):
+            if reader.name in RESHAPES and _are_returned(reader.results):
                 return True
     return False

@@ -9,7 +9,6 @@ from functools import reduce
 from typing import ClassVar
 
 from xyntra.dialects.builder import Tensor, TensorBuilder
-from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.passes.analysis.functions import function_blocks
@@ -166,7 +165,7 @@ def _term(expression: ir.AffineExpr) -> tuple[int, int] | None:
 def _pack(op: ir.Operation, packing: _Packing) -> None:
     """Build `op` anew on packed factors, in place of its result."""
     builder = TensorBuilder(ir.InsertionPoint(op), op.location)
-    factors = [_tensor(value) for value in list(op.operands)[:2]]
+    factors = [Tensor.of(value) for value in list(op.operands)[:2]]
     image = _packed_image(builder, factors[packing.image], packing)
     weights = _packed_weights(builder, factors[1 - packing.image], packing)
     with ir.InsertionPoint(op):
@@ -187,10 +186,6 @@ def _pack(op: ir.Operation, packing: _Packing) -> None:
             maps[number] = ir.AffineMapAttr.get(moved)
     clone.attributes["indexing_maps"] = ir.ArrayAttr.get(maps, op.context)
     op.results[0].replace_all_uses_with(clone.results[0])
-
-
-def _tensor(value: ir.Value) -> Tensor:
-    return Tensor(value, default_dtype(ir.RankedTensorType(value.type).element_type))
 
 
 def _last(tensor: Tensor, *dimensions: int) -> list[int]:
@@ -244,7 +239,7 @@ def _unpadded(image: Tensor) -> tuple[Tensor, list[int]]:
     )
     if not is_zero or min([*low, *high]) < 0:
         return nothing
-    return _tensor(pad.operands[0]), low
+    return Tensor.of(pad.operands[0]), low
 
 
 def _missing(packing: _Packing, size: int) -> int:

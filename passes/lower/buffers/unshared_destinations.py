@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.kernel_function import operations_named
-from xyntra.passes.fusion.graph.block_graph import is_fill
+from xyntra.passes.fusion.graph.block_graph import reads_no_tensor
 from xyntra.passes.registry import register_pass
 
 __all__ = ["UnsharedDestinations"]
@@ -40,7 +40,7 @@ class UnsharedDestinations:
         for op in reversed(operations_named(module, "tensor.insert_slice")):
             _repeat_insertion(op)
         for op in operations_named(module, "linalg.fill", "linalg.generic"):
-            if len(op.results) == 1 and is_fill(op):
+            if len(op.results) == 1 and reads_no_tensor(op):
                 _repeat(op)
         for op in operations_named(module, "tensor.empty"):
             _repeat(op)

@@ -12,6 +12,7 @@ from xyntra.passes.analysis.kernel_function import (
     function_name,
     kernel_function,
 )
+from xyntra.passes.analysis.views import MEMREF_VIEWS
 from xyntra.passes.fallbacks import is_generic
 from xyntra.passes.lower.buffers.scratch_allocation import ScratchAllocation
 from xyntra.passes.lower.gpu.device import GpuDevice
@@ -22,7 +23,6 @@ from xyntra.passes.lower.gpu.launching.launching import Launching
 from xyntra.passes.lower.gpu.launching.outline import number_regions, outline
 from xyntra.passes.lower.gpu.math.waves import expand_waves
 from xyntra.passes.lower.gpu.stages.stage import Stage, stages_of
-from xyntra.passes.lower.loops.memrefs import VIEWS
 from xyntra.passes.lower.upstream import run_upstream
 
 
@@ -79,7 +79,7 @@ def _emit(
 
 def _erase_unused_memory(function: ir.Operation) -> None:
     """Erase allocations that nothing uses any more, but for views that nothing uses."""
-    for op in reversed(direct_operations_named(function, "memref.alloc", *VIEWS)):
+    for op in reversed(direct_operations_named(function, "memref.alloc", *MEMREF_VIEWS)):
         _erase_unused(op)
 
 
@@ -87,7 +87,7 @@ def _erase_unused(op: ir.Operation) -> None:
     """Erase an allocation or view if nothing but such views uses it, and these."""
     users = {use.owner.operation for use in op.results[0].uses}
     for user in users:
-        if user.name in VIEWS:
+        if user.name in MEMREF_VIEWS:
             _erase_unused(user)
     if not list(op.results[0].uses):
         op.erase()

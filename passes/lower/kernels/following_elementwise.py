@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.kernel_function import operations_named
+from xyntra.passes.analysis.views import MEMREF_VIEWS
 from xyntra.passes.lower.loops.linear_nest import is_linear
-from xyntra.passes.lower.loops.memrefs import VIEWS, root
+from xyntra.passes.lower.loops.memrefs import root
 from xyntra.passes.lower.loops.taken import NOTHING_TAKEN, Taken
 from xyntra.passes.lower.loops.vector_body import is_vectorizable
 
-_PASSIVE = VIEWS | {"arith.constant", "memref.alloc"}
+_PASSIVE = MEMREF_VIEWS | {"arith.constant", "memref.alloc"}
 
 
 def following_elementwise(

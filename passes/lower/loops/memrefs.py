@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from math import prod
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.views import MEMREF_VIEWS
 from xyntra.passes.analysis.walking import nested_operations, outside_bodies
 
 
@@ -102,7 +103,7 @@ def allocate(size: int | Sequence[int], element: ir.Type) -> ir.Value:
 
 def root(value: ir.Value) -> ir.Value:
     """Return the memory that a memref is a view of: an argument, an allocation or a global."""
-    while not isinstance(owner := value.owner, ir.Block) and owner.name in VIEWS:
+    while not isinstance(owner := value.owner, ir.Block) and owner.name in MEMREF_VIEWS:
         value = owner.operands[0]
     return value
 
@@ -127,7 +128,7 @@ def written_by(op: ir.Operation) -> list[ir.Value]:
 def _written(op: ir.Operation) -> list[ir.Value]:
     if op.name.startswith("linalg."):
         return _memory(list(op.operands)[op.attributes["operandSegmentSizes"][0] :])
-    only_reads = op.name in VIEWS or op.name == "memref.load"
+    only_reads = op.name in MEMREF_VIEWS or op.name == "memref.load"
     return [] if only_reads else _memory(op.operands)
 
 
@@ -156,20 +157,7 @@ def is_touched_by(whole: ir.Value, users: Sequence[ir.Operation]) -> bool:
             user = use.owner.operation
             if user in users:
                 continue
-            if user.name not in VIEWS:
+            if user.name not in MEMREF_VIEWS:
                 return False
             waiting.extend(user.results)
     return True
-
-
-VIEWS = frozenset(
-    [
-        "memref.cast",
-        "memref.collapse_shape",
-        "memref.expand_shape",
-        "memref.reinterpret_cast",
-        "memref.subview",
-        "memref.view",
-    ]
-)
-"""Operations whose result shares the memory of their first operand."""

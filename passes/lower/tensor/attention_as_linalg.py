@@ -52,8 +52,7 @@ class _Parts:
 
     def load(self, access: Access, loops: tuple[int, ...]) -> Tensor:
         """The operand with one dimension for each of `loops`."""
-        element = ir.RankedTensorType(access.value.type).element_type
-        source = Tensor(access.value, default_dtype(element))
+        source = Tensor.of(access.value)
         places = {loop: Position.of_loop(i, self.op.sizes[loop]) for i, loop in enumerate(loops)}
         found = [position.substitute(places) for position in access.positions]
         shape = [self.op.sizes[loop] for loop in loops]

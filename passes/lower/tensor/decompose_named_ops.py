@@ -13,10 +13,10 @@ from math import pi, prod, sqrt
 from typing import ClassVar
 
 from xyntra.dialects.attention import OP as ATTENTION
-from xyntra.dialects.builder import Tensor, TensorBuilder, broadcast_map
-from xyntra.dialects.dtypes import default_dtype
+from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, constant
+from xyntra.dialects.tensors.broadcasting import broadcast_map
 from xyntra.dialects.tensors.reductions import Reduction
 from xyntra.passes.analysis.walking import outside_bodies
 from xyntra.passes.diagnostics import PassFailure
@@ -133,15 +133,11 @@ def _rewrite(operation: ir.Operation) -> None:
     if operation.name == ATTENTION:
         result = decompose_attention(operation, builder)
     else:
-        x, *others = map(_tensor, operation.operands)
+        x, *others = map(Tensor.of, operation.operands)
         named = _Named(operation, builder, x, *_in_place(operation, others))
         result = _RULES[operation.name](named)
     operation.results[0].replace_all_uses_with(result.value)
     operation.erase()
-
-
-def _tensor(value: ir.Value) -> Tensor:
-    return Tensor(value, default_dtype(value.type.element_type))
 
 
 def _in_place(operation: ir.Operation, present: list[Tensor]) -> Iterator[Tensor | None]:

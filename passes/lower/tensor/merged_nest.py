@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from xyntra.dialects.builder import Tensor, TensorBuilder
-from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.tensor.pointwise_groups import RESHAPES, origin
 from xyntra.passes.lower.tensor.row_major import Shape, refine_loops
@@ -48,7 +47,7 @@ class MergedNest:
         pairs = []
         for old, new in zip(self.results, self.op.results, strict=True):
             kind = ir.RankedTensorType(old.type)
-            tensor = Tensor(new, default_dtype(kind.element_type))
+            tensor = Tensor.of(new)
             pairs.append((old, builder.reshape(tensor, list(kind.shape)).value))
         return pairs
 

@@ -11,7 +11,8 @@ from torch_mlir import ir
 
 import xyntra
 from xyntra.dialects import make_context
-from xyntra.dialects.builder import ShapeError, TensorBuilder
+from xyntra.dialects.builder import TensorBuilder
+from xyntra.dialects.tensors.broadcasting import ShapeError
 from xyntra.errors import CompileError, ModelError, XyntraError
 from xyntra.frontends.onnx import importer
 from xyntra.frontends.onnx.import_failures import failure_of_import

@@ -13,8 +13,9 @@ from random import Random
 from torch_mlir import ir
 
 from xyntra.dialects import make_context
-from xyntra.dialects.builder import Tensor, TensorBuilder, broadcast_shapes
+from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.named import gelu, layer_norm, rms_norm, softmax
+from xyntra.dialects.tensors.broadcasting import broadcast_shapes
 from xyntra.dialects.tensors.convolution import convolve
 from xyntra.dialects.tensors.slices import concatenate, insert_slice
 from xyntra.passes.manager import run_pipeline

@@ -13,8 +13,9 @@ from linalg_interpreter import run
 from torch_mlir import ir
 
 from xyntra.dialects import make_context
-from xyntra.dialects.builder import Tensor, TensorBuilder, broadcast_shapes
+from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.scalar import Scalar
+from xyntra.dialects.tensors.broadcasting import broadcast_shapes
 from xyntra.dialects.tensors.slices import concatenate
 from xyntra.passes.manager import run_pipeline
 from xyntra.passes.views.movers import moving_map

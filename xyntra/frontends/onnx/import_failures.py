@@ -15,7 +15,8 @@ import numpy as np
 import onnx
 from onnx.shape_inference import InferenceError, infer_node_outputs
 
-from xyntra.dialects.builder import Operand, ShapeError, Tensor
+from xyntra.dialects.builder import Operand, Tensor
+from xyntra.dialects.tensors.broadcasting import ShapeError
 from xyntra.errors import CompileError, ModelError, XyntraError
 from xyntra.frontends.onnx.functions import type_of
 from xyntra.frontends.onnx.node import Node

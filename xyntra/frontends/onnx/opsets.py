@@ -7,9 +7,12 @@ import onnx
 
 from xyntra.errors import UnsupportedError
 
-__all__ = ["MIN_OPSET", "domain_of", "opsets_of"]
+__all__ = ["MICROSOFT", "MIN_OPSET", "domain_of", "opsets_of"]
 
 MIN_OPSET = 7
+MICROSOFT = "com.microsoft"
+"""The domain of ONNX Runtime's contributed operators."""
+
 _DOMAINS = {"ai.onnx": ""}
 
 

@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.views import MEMREF_VIEWS
 from xyntra.passes.lower.cpu.schedule.told import own_schedule
 from xyntra.passes.lower.kernels.row_group import aligned, shared_loops
 from xyntra.passes.lower.loops.linear_nest import is_linear, linear_nest
-from xyntra.passes.lower.loops.memrefs import VIEWS, root
+from xyntra.passes.lower.loops.memrefs import root
 from xyntra.passes.lower.loops.scalar_nest import is_scalar_code
 from xyntra.passes.lower.loops.taken import NOTHING_TAKEN, Taken
 
-_PASSIVE = VIEWS | {"arith.constant", "memref.alloc"}
+_PASSIVE = MEMREF_VIEWS | {"arith.constant", "memref.alloc"}
 _MOST = 6  # operations
 
 

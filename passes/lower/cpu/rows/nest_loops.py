@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from xyntra.dialects.attention import OP as ATTENTION
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.views import MEMREF_VIEWS
 from xyntra.passes.lower.cpu.machine import LoweringOptions
 from xyntra.passes.lower.cpu.rows.gather_plan import GatherChoices, plan_gathers
 from xyntra.passes.lower.cpu.rows.streams import moved_bytes
@@ -38,14 +39,14 @@ from xyntra.passes.lower.kernels.row_group import (
 )
 from xyntra.passes.lower.loops.linear_nest import LinearNest, collapsed, is_linear, linear_nest
 from xyntra.passes.lower.loops.loop_builder import Position, loop
-from xyntra.passes.lower.loops.memrefs import VIEWS, is_private
+from xyntra.passes.lower.loops.memrefs import is_private
 from xyntra.passes.lower.loops.scalar_nest import emit_nest, is_scalar_code
 from xyntra.passes.lower.loops.taken import Taken
 from xyntra.passes.registry import register_pass
 
 SCALAR_LOOPS = "scalar-loops"
 """The emitter whose loops LLVM is to vectorise."""
-_BETWEEN = VIEWS | {"arith.constant", "memref.alloc"}
+_BETWEEN = MEMREF_VIEWS | {"arith.constant", "memref.alloc"}
 _BITS = 32
 _LONG_RUN = 4
 _BLOCKS = (512, 1024, 2048, 4096, 8192)

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.kernel_function import entry_block
-from xyntra.passes.lower.loops.memrefs import VIEWS
+from xyntra.passes.analysis.views import MEMREF_VIEWS
 
 __all__ = ["can_move", "capture_values", "move_private_buffers"]
 
-_COPIED = VIEWS | {"arith.constant", "memref.get_global"}
+_COPIED = MEMREF_VIEWS | {"arith.constant", "memref.get_global"}
 _READS = frozenset(["vector.load", "vector.gather", "vector.maskedload", "vector.transfer_read"])
 _FUNCTION = "func.func"
 
@@ -144,7 +144,7 @@ def _with_views(buffer: ir.Operation, loop: ir.Operation) -> list[ir.Operation]:
             user = use.owner.operation
             if _is_inside(user, loop):
                 is_used = True
-            elif user.name not in VIEWS:
+            elif user.name not in MEMREF_VIEWS:
                 return []
             elif user not in found:
                 found.append(user)

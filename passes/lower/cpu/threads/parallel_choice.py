@@ -15,6 +15,7 @@ from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.kernel_function import terminator
 from xyntra.passes.analysis.loop_bounds import constant_trips
+from xyntra.passes.analysis.views import MEMREF_VIEWS
 from xyntra.passes.lower.cpu.schedule.told import (
     PARALLEL_LOOPS,
     LoopChoices,
@@ -26,7 +27,6 @@ from xyntra.passes.lower.cpu.schedule.told import (
 from xyntra.passes.lower.cpu.threads.captures import can_move
 from xyntra.passes.lower.cpu.threads.loop_work import LoopWork, trips
 from xyntra.passes.lower.loops.loop_builder import PARALLEL
-from xyntra.passes.lower.loops.memrefs import VIEWS
 
 __all__ = ["Choice", "choose_loops"]
 
@@ -176,7 +176,7 @@ def _only_loop(loop: ir.Operation) -> ir.Operation | None:
 
 
 def _is_repeatable(op: ir.Operation) -> bool:
-    if op.name in VIEWS:
+    if op.name in MEMREF_VIEWS:
         return True
     return op.name.startswith("arith.") and not any(
         isinstance(result.type, ir.VectorType) for result in op.results

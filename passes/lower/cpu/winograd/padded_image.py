@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.analysis.kernel_function import terminator
+from xyntra.passes.analysis.views import MEMREF_VIEWS
 from xyntra.passes.lower.cpu.schedule.told import own_schedule
 from xyntra.passes.lower.cpu.winograd.image import PaddedImage
 from xyntra.passes.lower.cpu.winograd.plan import WinogradLoops
 from xyntra.passes.lower.kernels.fills import initial_of, is_fill
 from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest, is_linear, linear_nest
-from xyntra.passes.lower.loops.memrefs import VIEWS, root, view_offset
+from xyntra.passes.lower.loops.memrefs import root, view_offset
 from xyntra.passes.lower.loops.taken import NOTHING_TAKEN, Taken
 from xyntra.passes.winograd import TAPS
 
@@ -93,7 +94,7 @@ def _users(memory: ir.Value) -> list[ir.Operation]:
     while waiting:
         for use in waiting.pop().uses:
             user = use.owner.operation
-            if user.name in VIEWS:
+            if user.name in MEMREF_VIEWS:
                 waiting.extend(user.results)
             elif user not in found:
                 found.append(user)

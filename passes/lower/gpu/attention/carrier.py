@@ -6,7 +6,6 @@ from __future__ import annotations
 from xyntra.dialects.attention import OP
 from xyntra.dialects.attention_layout import KEY_SIZE, VALUE_SIZE
 from xyntra.dialects.builder import Iterator, Tensor, TensorBuilder
-from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.passes.analysis.kernel_function import operations_named
@@ -38,11 +37,7 @@ def carry_attention(module: ir.Operation, *, plain: bool = False) -> None:
 def _has_kernel(op: ir.Operation) -> bool:
     sizes = list(op.attributes["sizes"])
     largest = max(sizes[KEY_SIZE], sizes[VALUE_SIZE])
-    return _tensor(op.results[0]).dtype in _DTYPES and largest <= LARGEST_SIZE
-
-
-def _tensor(value: ir.Value) -> Tensor:
-    return Tensor(value, default_dtype(ir.RankedTensorType(value.type).element_type))
+    return Tensor.of(op.results[0]).dtype in _DTYPES and largest <= LARGEST_SIZE
 
 
 def _carrier(op: ir.Operation, b: TensorBuilder) -> Tensor:
@@ -50,8 +45,8 @@ def _carrier(op: ir.Operation, b: TensorBuilder) -> Tensor:
 
     Every dimension of every operand is a loop of its own, so that nothing moves or merges them.
     """
-    inputs = [_tensor(value) for value in op.operands]
-    result = _tensor(op.results[0])
+    inputs = [Tensor.of(value) for value in op.operands]
+    result = Tensor.of(op.results[0])
     ranks = [tensor.rank for tensor in (result, *inputs)]
     starts = [sum(ranks[:number]) for number in range(len(ranks))]
     written, *read = (

@@ -177,7 +177,7 @@ def _by_keys(found: _Extreme) -> ir.Value:
     dtype = default_dtype(ir.RankedTensorType(position.type).element_type)
     maps = [ir.AffineMapAttr(each).value for each in op.attributes["indexing_maps"]]
     values = list(op.operands)[:-2]
-    tensors = [Tensor(each, default_dtype(_element(each))) for each in values]
+    tensors = [Tensor.of(each) for each in values]
     kinds: list[Kind] = [
         "reduction" if "reduction" in str(kind) else "parallel"
         for kind in op.attributes["iterator_types"]

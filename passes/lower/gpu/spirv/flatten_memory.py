@@ -18,7 +18,8 @@ from xyntra.passes.analysis.kernel_function import (
     function_name,
     operations_named,
 )
-from xyntra.passes.lower.loops.memrefs import VIEWS, flattened, root
+from xyntra.passes.analysis.views import MEMREF_VIEWS
+from xyntra.passes.lower.loops.memrefs import flattened, root
 from xyntra.passes.registry import register_pass
 
 _FUNCTION, _LAUNCH = "gpu.func", "gpu.launch_func"
@@ -63,7 +64,7 @@ def _check(function: ir.Operation) -> None:
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         memory = [each for each in op.operands if isinstance(each.type, ir.MemRefType)]
-        if memory and op.name not in _ACCESSES and op.name not in VIEWS:
+        if memory and op.name not in _ACCESSES and op.name not in MEMREF_VIEWS:
             problems.append(f"{op.name} touches memory")
         if memory and op.name == "memref.view":
             problems.append("a buffer has elements of several types")
@@ -104,7 +105,7 @@ def _flatten(function: ir.Operation) -> None:
             )
         for old, result in zip(op.results, new.results, strict=True):
             old.replace_all_uses_with(result)
-    views = operations_named(function, *VIEWS)
+    views = operations_named(function, *MEMREF_VIEWS)
     for op in [*accesses, *reversed(views)]:
         op.erase()
     with function.location:

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.ops.stage import STAGE
 from xyntra.passes.analysis.kernel_function import entry_block
+from xyntra.passes.analysis.views import MEMREF_VIEWS
 from xyntra.passes.lower.gpu.attention.group import AttentionGroup, attention_group, is_attention
 from xyntra.passes.lower.gpu.contraction.group import ANCHOR, ContractionGroup, contraction_group
 from xyntra.passes.lower.gpu.contraction.in_stage import contraction_in
 from xyntra.passes.lower.gpu.stages.launch_groups import is_nest
-from xyntra.passes.lower.loops.memrefs import VIEWS
 
-_PASSIVE = VIEWS | {
+_PASSIVE = MEMREF_VIEWS | {
     "func.return",
     "memref.alloc",
     "memref.get_global",
@@ -132,7 +132,7 @@ def tidy(function: ir.Operation) -> None:
 def _erase_unused_views(block: ir.Block) -> None:
     for view in reversed(list(block.operations)):
         op = view.operation
-        if op.name in VIEWS and not list(op.results[0].uses):
+        if op.name in MEMREF_VIEWS and not list(op.results[0].uses):
             op.erase()
 
 

@@ -8,7 +8,7 @@ from functools import reduce
 
 import numpy as np
 
-from xyntra.dialects.builder import broadcast_shapes
+from xyntra.dialects.tensors.broadcasting import broadcast_shapes
 from xyntra.frontends.onnx.folding.fold import bounded, folds
 from xyntra.frontends.onnx.inputs.interface import dtype_name
 from xyntra.frontends.onnx.node import Node

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import onnx
 
-from xyntra.dialects.builder import broadcast_shapes
+from xyntra.dialects.tensors.broadcasting import broadcast_shapes
 from xyntra.dialects.tensors.reductions import Reduction, identity_of
 from xyntra.frontends.onnx.folding.fold import bounded, folds
 from xyntra.frontends.onnx.node import Node

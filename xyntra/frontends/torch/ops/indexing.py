@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 from torch_mlir import ir
 
-from xyntra.dialects.builder import Operand, Tensor, broadcast_shapes
+from xyntra.dialects.builder import Operand, Tensor
 from xyntra.dialects.scalar import Scalar
+from xyntra.dialects.tensors.broadcasting import broadcast_shapes
 from xyntra.frontends.onnx.ops.elementwise.precision import cast
 from xyntra.frontends.onnx.ops.tensors.gather import read_at, take
 from xyntra.frontends.onnx.ops.tensors.indices import address

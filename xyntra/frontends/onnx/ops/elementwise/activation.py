@@ -9,9 +9,10 @@ from __future__ import annotations
 import ml_dtypes
 
 from xyntra.dialects import named
-from xyntra.dialects.builder import Tensor, broadcast_shapes
+from xyntra.dialects.builder import Tensor
 from xyntra.dialects.dtypes import is_float
 from xyntra.dialects.scalar import Scalar, constant
+from xyntra.dialects.tensors.broadcasting import broadcast_shapes
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.precision import map_float
 from xyntra.frontends.onnx.ops.elementwise.simple import dtype_of

@@ -12,15 +12,16 @@ from dataclasses import dataclass
 from math import sqrt
 
 from xyntra.dialects import named
-from xyntra.dialects.builder import Operand, Tensor, broadcast_shapes
+from xyntra.dialects.builder import Operand, Tensor
 from xyntra.dialects.scalar import Scalar, constant
+from xyntra.dialects.tensors.broadcasting import broadcast_shapes
 from xyntra.dialects.tensors.slices import concatenate
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of, cast, check_vectors
 from xyntra.frontends.onnx.ops.nn.matmul import matrix_product
 from xyntra.frontends.onnx.ops.quantized.contraction import integer_product
 from xyntra.frontends.onnx.ops.quantized.fused import scaled_sums
-from xyntra.frontends.onnx.ops.quantized.quantize import MICROSOFT
+from xyntra.frontends.onnx.opsets import MICROSOFT
 
 _MASK_FILTER = -10000.0
 _BY_POSITION, _BY_HEAD = "bkg", "bgk"

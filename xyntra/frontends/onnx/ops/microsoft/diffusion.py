@@ -9,17 +9,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from xyntra.dialects import named
-from xyntra.dialects.builder import Tensor, broadcast_shapes
+from xyntra.dialects.builder import Tensor
 from xyntra.dialects.scalar import Scalar
+from xyntra.dialects.tensors.broadcasting import broadcast_shapes
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.precision import check_vectors, map_float
 from xyntra.frontends.onnx.ops.nn.conv import convolution
 from xyntra.frontends.onnx.ops.nn.norm import normalise_groups
+from xyntra.frontends.onnx.opsets import MICROSOFT
 
-DOMAIN = "com.microsoft"
 
-
-@handles("BiasSplitGelu", domain=DOMAIN)
+@handles("BiasSplitGelu", domain=MICROSOFT)
 def bias_split_gelu(node: Node) -> Tensor:
     """The first half of the biased channels times the gelu of the second."""
     x, b = node.tensor(0), node.b
@@ -35,12 +35,12 @@ def bias_split_gelu(node: Node) -> Tensor:
     return map_float(b, lambda v, g: v * g, left, named.gelu(b, right))
 
 
-@handles("GroupNorm", domain=DOMAIN)
+@handles("GroupNorm", domain=MICROSOFT)
 def group_norm(node: Node) -> Tensor:
     return _group_norm(node, node.tensor(0))
 
 
-@handles("SkipGroupNorm", domain=DOMAIN)
+@handles("SkipGroupNorm", domain=MICROSOFT)
 def skip_group_norm(node: Node) -> list[Tensor]:
     """Also gives the sum of the input, of what skips a layer and of an optional bias."""
     x, skip = node.tensor(0), node.tensor(3)
@@ -75,7 +75,7 @@ def _group_norm(node: Node, x: Tensor) -> Tensor:
     return b.transpose(result, [0, 2, 3, 1]) if last else result
 
 
-@handles("NhwcConv", domain=DOMAIN)
+@handles("NhwcConv", domain=MICROSOFT)
 def nhwc_conv(node: Node) -> Tensor:
     """Input [N, H, W, C] and weight [M, kernel height, kernel width, C / groups]."""
     images = [node.tensor(i) for i in range(2)]

@@ -11,9 +11,9 @@ from xyntra.dialects.scalar import Scalar
 from xyntra.dialects.tensors.slices import concatenate
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.precision import check_vectors, map_float
-from xyntra.frontends.onnx.ops.quantized.quantize import MICROSOFT
 from xyntra.frontends.onnx.ops.tensors.gather import take
 from xyntra.frontends.onnx.ops.tensors.indices import checked_indices
+from xyntra.frontends.onnx.opsets import MICROSOFT
 
 
 @handles("EmbedLayerNormalization", domain=MICROSOFT)

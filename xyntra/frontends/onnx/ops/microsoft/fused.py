@@ -13,7 +13,7 @@ from xyntra.frontends.onnx.ops.elementwise.simple import logistic
 from xyntra.frontends.onnx.ops.microsoft.transformer import fused_matmul
 from xyntra.frontends.onnx.ops.nn.conv import conv
 from xyntra.frontends.onnx.ops.nn.matmul import gemm
-from xyntra.frontends.onnx.ops.quantized.quantize import MICROSOFT
+from xyntra.frontends.onnx.opsets import MICROSOFT
 
 _LARGEST = 3.4028234663852886e38
 _Activation = Callable[[Scalar, list[float]], Scalar]

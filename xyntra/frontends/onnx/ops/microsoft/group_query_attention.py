@@ -23,7 +23,7 @@ from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of, cast
 from xyntra.frontends.onnx.ops.microsoft.embedding import angles, rotated
 from xyntra.frontends.onnx.ops.nn.attention import soft_cap
-from xyntra.frontends.onnx.ops.quantized.quantize import MICROSOFT
+from xyntra.frontends.onnx.opsets import MICROSOFT
 
 _PAST, _LENGTHS, _TOTAL, _COSINE, _SINE, _PLACES, _BIAS, _SINK = 3, 5, 6, 7, 8, 9, 10, 11
 

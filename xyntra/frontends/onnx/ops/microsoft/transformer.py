@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xyntra.dialects import named
-from xyntra.dialects.builder import Tensor, broadcast_shapes
+from xyntra.dialects.builder import Tensor
 from xyntra.dialects.scalar import Scalar
+from xyntra.dialects.tensors.broadcasting import broadcast_shapes
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.activation import swish_of
 from xyntra.frontends.onnx.ops.elementwise.precision import (
@@ -20,21 +21,20 @@ from xyntra.frontends.onnx.ops.elementwise.precision import (
     map_float,
 )
 from xyntra.frontends.onnx.ops.nn.matmul import matrix_product
+from xyntra.frontends.onnx.opsets import MICROSOFT
 
-DOMAIN = "com.microsoft"
 
-
-@handles("Gelu", domain=DOMAIN)
+@handles("Gelu", domain=MICROSOFT)
 def gelu(node: Node) -> Tensor:
     return named.gelu(node.b, node.tensor(0))
 
 
-@handles("BiasGelu", domain=DOMAIN)
+@handles("BiasGelu", domain=MICROSOFT)
 def bias_gelu(node: Node) -> Tensor:
     return named.gelu(node.b, _with_bias(node, 1))
 
 
-@handles("FastGelu", domain=DOMAIN)
+@handles("FastGelu", domain=MICROSOFT)
 def fast_gelu(node: Node) -> Tensor:
     return named.gelu(node.b, _with_bias(node, 1), "tanh")
 
@@ -48,13 +48,13 @@ def _with_bias(node: Node, position: int) -> Tensor:
     return node.b.map(lambda v, c: v + c, x, bias, dtype=x.dtype)
 
 
-@handles("QuickGelu", domain=DOMAIN)
+@handles("QuickGelu", domain=MICROSOFT)
 def quick_gelu(node: Node) -> Tensor:
     alpha = float(node.attribute("alpha", 1.702))
     return map_float(node.b, lambda x: swish_of(x, alpha), node.tensor(0))
 
 
-@handles("FusedMatMul", domain=DOMAIN)
+@handles("FusedMatMul", domain=MICROSOFT)
 def fused_matmul(node: Node) -> Tensor:
     if node.attribute("transBatchA", 0) or node.attribute("transBatchB", 0):
         raise node.unsupported("transposed batch dimensions")
@@ -76,7 +76,7 @@ def _transposed(node: Node, position: int, swap: bool) -> Tensor:
     return node.b.transpose(x, [*range(x.rank - 2), x.rank - 1, x.rank - 2])
 
 
-@handles("SkipLayerNormalization", domain=DOMAIN)
+@handles("SkipLayerNormalization", domain=MICROSOFT)
 def skip_layer_norm(node: Node) -> Sequence[Tensor | None]:
     total = _with_skip(node, bias=4)
     scale = check_vectors(node, [2], total.shape[-1])[0]
@@ -86,7 +86,7 @@ def skip_layer_norm(node: Node) -> Sequence[Tensor | None]:
     return [result, None, None, total]
 
 
-@handles("SkipSimplifiedLayerNormalization", domain=DOMAIN)
+@handles("SkipSimplifiedLayerNormalization", domain=MICROSOFT)
 def skip_rms_norm(node: Node) -> Sequence[Tensor | None]:
     total = _with_skip(node, bias=3)
     scale = check_vectors(node, [2], total.shape[-1])[0]

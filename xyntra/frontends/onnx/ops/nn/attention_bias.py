@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xyntra.dialects.builder import Operand, Tensor, TensorBuilder, broadcast_shapes
+from xyntra.dialects.builder import Operand, Tensor, TensorBuilder
 from xyntra.dialects.scalar import Scalar, constant
+from xyntra.dialects.tensors.broadcasting import broadcast_shapes
 from xyntra.frontends.onnx.node import Node
 
 MASK, PAST_KEY, LENGTHS = 3, 4, 6

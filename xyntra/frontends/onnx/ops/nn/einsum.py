@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from string import ascii_letters, digits, punctuation
 
-from xyntra.dialects.builder import Tensor, TensorBuilder, broadcast_shapes
+from xyntra.dialects.builder import Tensor, TensorBuilder
+from xyntra.dialects.tensors.broadcasting import broadcast_shapes
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of, cast
 

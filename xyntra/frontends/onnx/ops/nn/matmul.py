@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from xyntra.dialects.builder import Operand, Tensor, broadcast_shapes
+from xyntra.dialects.builder import Operand, Tensor
 from xyntra.dialects.dtypes import is_float
 from xyntra.dialects.scalar import Scalar
+from xyntra.dialects.tensors.broadcasting import broadcast_shapes
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of, cast
 

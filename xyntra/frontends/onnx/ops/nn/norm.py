@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from math import prod
 
 from xyntra.dialects import named
-from xyntra.dialects.builder import Tensor, broadcast_shapes
+from xyntra.dialects.builder import Tensor
 from xyntra.dialects.dense import only_element
 from xyntra.dialects.scalar import Scalar, constant
+from xyntra.dialects.tensors.broadcasting import broadcast_shapes
 from xyntra.dialects.tensors.pooling import Windows, slide
 from xyntra.dialects.tensors.vector_maps import map_channels
 from xyntra.frontends.onnx.node import Node, handles

@@ -7,14 +7,16 @@ from math import prod
 
 import numpy as np
 
-from xyntra.dialects.builder import Operand, Tensor, broadcast_shapes
+from xyntra.dialects.builder import Operand, Tensor
 from xyntra.dialects.scalar import Scalar
+from xyntra.dialects.tensors.broadcasting import broadcast_shapes
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of
 from xyntra.frontends.onnx.ops.elementwise.simple import dtype_of
 from xyntra.frontends.onnx.ops.nn.matmul import matrix_product
 from xyntra.frontends.onnx.ops.quantized.contraction import integer_product, row_parameter
-from xyntra.frontends.onnx.ops.quantized.quantize import MICROSOFT, quantize_dynamically, saturate
+from xyntra.frontends.onnx.ops.quantized.quantize import quantize_dynamically, saturate
+from xyntra.frontends.onnx.opsets import MICROSOFT
 
 
 def scaled_sums(

@@ -12,8 +12,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from xyntra.dialects.builder import Operand, Tensor, broadcast_shapes
+from xyntra.dialects.builder import Operand, Tensor
 from xyntra.dialects.scalar import Scalar
+from xyntra.dialects.tensors.broadcasting import broadcast_shapes
 from xyntra.dialects.tensors.slices import concatenate
 from xyntra.frontends.onnx.node import Handler, Node, handles
 from xyntra.frontends.onnx.ops.elementwise.activation import leaky_relu
@@ -21,8 +22,9 @@ from xyntra.frontends.onnx.ops.elementwise.logic import where
 from xyntra.frontends.onnx.ops.elementwise.simple import dtype_of, sigmoid
 from xyntra.frontends.onnx.ops.nn.pool import average_pool, global_average_pool
 from xyntra.frontends.onnx.ops.nn.softmax import softmax
-from xyntra.frontends.onnx.ops.quantized.quantize import MICROSOFT, saturate
+from xyntra.frontends.onnx.ops.quantized.quantize import saturate
 from xyntra.frontends.onnx.ops.tensors.joins import concat_axis
+from xyntra.frontends.onnx.opsets import MICROSOFT
 
 
 def _real(node: Node, position: int) -> Tensor:

@@ -14,8 +14,8 @@ from xyntra.dialects.scalar import Scalar, constant
 from xyntra.frontends.onnx.inputs.interface import dtype_name
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.elementwise.simple import dtype_of
+from xyntra.frontends.onnx.opsets import MICROSOFT
 
-MICROSOFT = "com.microsoft"
 """Domain of the operators that onnxruntime adds; its quantizer writes them."""
 
 

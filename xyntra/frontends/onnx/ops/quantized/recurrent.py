@@ -7,9 +7,10 @@ from xyntra.dialects.builder import Tensor
 from xyntra.dialects.scalar import Scalar
 from xyntra.frontends.onnx.node import Node, handles
 from xyntra.frontends.onnx.ops.quantized.contraction import integer_product
-from xyntra.frontends.onnx.ops.quantized.quantize import MICROSOFT, quantize_dynamically
+from xyntra.frontends.onnx.ops.quantized.quantize import quantize_dynamically
 from xyntra.frontends.onnx.ops.recurrent.layer import Product
 from xyntra.frontends.onnx.ops.recurrent.recurrent import lstm_layer
+from xyntra.frontends.onnx.opsets import MICROSOFT
 
 _SCALES = 8
 """Position of the first scale; the zero point of W, scale and zero point of R follow."""

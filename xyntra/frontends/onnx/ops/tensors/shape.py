@@ -7,7 +7,8 @@ from math import prod
 
 import numpy as np
 
-from xyntra.dialects.builder import Tensor, broadcast_shapes
+from xyntra.dialects.builder import Tensor
+from xyntra.dialects.tensors.broadcasting import broadcast_shapes
 from xyntra.frontends.onnx.node import Node, Result, handles
 
 
