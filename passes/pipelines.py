@@ -7,12 +7,22 @@ lists such as `func.func(canonicalize)`, and the names of other pipelines.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xyntra.errors import ConfigError
 from xyntra.passes.suggest import did_you_mean
+from xyntra.passes.targets.table import DEFAULT, TARGETS, TargetName
+from xyntra.passes.targets.target import ITSELF, Target
 
-__all__ = ["PIPELINES", "SIMPLIFY", "Pipeline", "expand", "fusion_pipeline", "kernel_pipeline"]
+__all__ = [
+    "PIPELINES",
+    "Pipeline",
+    "expand",
+    "fusion_pipeline",
+    "kernel_pipeline",
+    "name_of_element",
+]
 
 
 @dataclass(frozen=True)
@@ -23,13 +33,8 @@ class Pipeline:
     elements: tuple[str, ...]
 
 
-SIMPLIFY = "simplify-expressions{optional=true}"
-_ATTENTION = "recognize-attention"
-_CHANNELS = "channels-last"
-_LAST_VIEW = "fold-transposes"
-_FUSION = "fuse-operations"
-_MERGE = "merge-contractions"
-_NORMS = "split-long-norms"
+_EGRAPH = "simplify-expressions"
+_TOLD_TARGET = ("channels-last", "fold-transposes", "fuse-operations")
 _CHECK = "check-fusion"
 _ELEMENTWISE = "decompose-named-ops{only=gelu,silu}"  # for fusion these are arithmetic
 
@@ -68,18 +73,18 @@ PIPELINES: dict[str, Pipeline] = {
         (
             "integer-contractions",
             "recognize-patterns",
-            _ATTENTION,
-            SIMPLIFY,
+            "recognize-attention",
+            f"{_EGRAPH}{{optional=true}}",
             _ELEMENTWISE,
         ),
     ),
     "weights": Pipeline(
         "work on weights that is done once, when the model is loaded",
-        ("widen-contractions", "fold-batch-norm", _MERGE),
+        ("widen-contractions", "fold-batch-norm", "merge-contractions"),
     ),
     "views": Pipeline(
         "slices, reshapes, transposes and copies folded into what reads or writes them",
-        ("fold-slices", "move-reshapes", _CHANNELS, _LAST_VIEW),
+        ("fold-slices", "move-reshapes", "channels-last", "fold-transposes"),
     ),
     "fuse": Pipeline(
         "linalg on tensors to xyntra.fused regions",
@@ -88,7 +93,7 @@ PIPELINES: dict[str, Pipeline] = {
             "weights",
             "views",
             "copy-results",
-            _FUSION,
+            "fuse-operations",
             "form-kernels",
         ),
     ),
@@ -164,50 +169,61 @@ def fusion_pipeline(
     *,
     egraph: bool,
     fast_math: bool,
-    target: str = "cpu",
+    target: TargetName = DEFAULT,
     fold_norms: bool = True,
     precision: str = "f32",
     merge_gates: bool = False,
 ) -> tuple[str, ...]:
-    """Return the elements of `fuse`, with the e-graph stage as the settings want it.
+    """Return the elements of `fuse` for a target, with the e-graph stage as the settings want it.
 
     Args:
         egraph: whether there is such a stage.
         fast_math: whether it may change the results' rounding.
-        target: "cpu" or "cuda". Factors of 16-bit floats become f32 where nothing narrower is
-            multiplied; for tensor cores, which take them as they are, weights are stored in order
-            and images of few channels packed.
-        fold_norms: whether norms are folded into products, where launches cost more than they do.
+        target: has steps of its own.
+        fold_norms: whether norms are folded into products, on targets that do it.
         precision: what contractions of f32 compute in: "f32", or "tf32" on tensor cores.
         merge_gates: whether launches can compute pairs of columns of a contraction, so that a gate
             and what it multiplies should be one.
     """
-    simplify = SIMPLIFY.replace("}", " math=fast}") if fast_math else SIMPLIFY
-    stages: dict[str, tuple[str, ...]] = {SIMPLIFY: (simplify,) if egraph else ()}
-    if target == "cpu":
-        stages[_LAST_VIEW] = ("rows-in-place", _LAST_VIEW)
-    else:
-        order = "order-weights" if precision == "f32" else f"order-weights{{precision={precision}}}"
-        stages |= {
-            _CHANNELS: (f"{_CHANNELS}{{target={target}}}",),
-            "widen-contractions": (),
-            _ATTENTION: (_ATTENTION, "narrow-row-ops"),
-            _MERGE: (f"{_MERGE}{{gates=true}}" if merge_gates else _MERGE,),
-            _LAST_VIEW: (f"{_LAST_VIEW}{{target={target}}}", "split-gates", "pack-channels", order),
-            _FUSION: (
-                "inline-into-reductions",
-                f"{_FUSION}{{target={target}}}",
-                *(("fold-norms",) if fold_norms else ()),
-            ),
-        }
-    if target in ("cpu", "cuda"):
-        stages[_ELEMENTWISE] = (_ELEMENTWISE, f"{_NORMS}{{target={target}}}")
-    if target == "cuda":
-        stages[_CHANNELS] = (*stages[_CHANNELS], f"{_NORMS}{{target={target}}}")
-    return tuple(each for name in expand("fuse") for each in stages.get(name, (name,)))
+    elements = [name for name in expand("fuse") if egraph or name_of_element(name) != _EGRAPH]
+    without = () if fold_norms else ("fold-norms",)
+    options: dict[str, list[str]] = {}
+    if fast_math:
+        options[_EGRAPH] = ["math=fast"]
+    if precision != "f32":
+        options["order-weights"] = [f"precision={precision}"]
+    if merge_gates:
+        options["merge-contractions"] = ["gates=true"]
+    if target != DEFAULT:
+        options |= {name: [f"target={target}"] for name in _TOLD_TARGET}
+    return tuple(
+        _with_options(element, options.get(name_of_element(element), []))
+        for element in _for_target(elements, TARGETS[target], without)
+    )
 
 
-def kernel_pipeline(target: str) -> tuple[str, ...]:
+def kernel_pipeline(target: TargetName) -> tuple[str, ...]:
     """Return the elements of `kernels`, which checks them by the limits of `target`."""
     check = {_CHECK: f"{_CHECK}{{target={target}}}"}
     return tuple(check.get(name, name) for name in expand("kernels"))
+
+
+def _for_target(elements: Sequence[str], target: Target, without: Sequence[str]) -> Iterator[str]:
+    """Yield the elements of `fuse`, with the steps of a target, but some, in the place of some."""
+    for element in elements:
+        for step in target.fuse_steps.get(name_of_element(element), (ITSELF,)):
+            if step not in without:
+                yield element if step == ITSELF else step
+
+
+def name_of_element(element: str) -> str:
+    """Return the name of the pass that an element of a pipeline runs."""
+    return element.partition("{")[0]
+
+
+def _with_options(element: str, options: Sequence[str]) -> str:
+    """Return an element of a pipeline with options added to those that it has."""
+    if not options:
+        return element
+    name, _, given = element.partition("{")
+    return f"{name}{{{' '.join([*given.removesuffix('}').split(), *options])}}}"

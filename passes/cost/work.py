@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from xyntra.passes.cost.machine import Machine
+from xyntra.passes.targets.target import Machine
 
 __all__ = ["Bound", "Prediction", "launch_time", "predict", "scalar_cost"]
 

@@ -10,13 +10,14 @@ cannot be stored so: arguments, results, and what operations without indexing ma
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import inf, prod
+from math import prod
 
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes import winograd
 from xyntra.passes.analysis.views import RESHAPES
 from xyntra.passes.fusion.weights.weights import StaticValues
+from xyntra.passes.targets.target import Target
 from xyntra.passes.views.computed_reads import user_in
 from xyntra.passes.views.layout import Layout
 from xyntra.passes.views.sliding_windows import (
@@ -39,53 +40,6 @@ _PLANE, _VOLUME = 2, 3  # dimensions
 _MOST_TAPS = 16  # of a row, for which there are vectors of channels
 
 
-@dataclass(frozen=True)
-class _Rates:
-    """What a target gains and loses.
-
-    Attributes:
-        copies: bytes that a transposing copy reads or writes in a nanosecond, by the bytes of the
-            largest tensors that are copied at that rate.
-        gain: part of its time that a convolution gains from each of its two tensors.
-        line: the same of one tap, along one dimension, or where channels are in groups.
-        steps: the same where its positions are not neighbours.
-        volume: the same where it slides along three dimensions.
-        winograd: the same where Winograd's algorithm takes over.
-        phases: the same where channels first mean that lanes are stored one by one.
-        outputs: fewest output channels, of each group, for which a convolution gains anything.
-        taps: nanoseconds that a depthwise convolution or a pooling gains from each of its two
-            tensors for every tap of every output, without steps between outputs and with them;
-            None for `window`.
-        window: bytes of a tensor for which these gain a nanosecond.
-    """
-
-    copies: tuple[tuple[float, float], ...]
-    gain: float = 0.1
-    line: float = 0.1
-    steps: float = 0.1
-    volume: float = 0.1
-    winograd: float = 0.25
-    phases: float = 0.1
-    outputs: int = 1
-    taps: tuple[float, float] | None = None
-    window: float = 8.0
-
-    def copy(self, size: int) -> float:
-        """Return the nanoseconds that a copy of a tensor of `size` bytes takes."""
-        return 2 * size / next(rate for most, rate in self.copies if size <= most)
-
-
-_CPU = _Rates(
-    copies=((512 << 10, 45.0), (2 << 20, 20.0), (inf, 6.0)),
-    line=0.01,
-    steps=0.25,
-    volume=0.2,
-    phases=1.0,
-    outputs=_VECTOR,
-    taps=(0.018, 0.04),
-    window=90.0,
-)
-_GPU = _Rates(copies=((inf, 4.0),))
 _TILE_COLUMNS = 128  # of a product, that share what is loaded
 # Of a GPU, in the nanoseconds of the processor that the rates above are of, whose memory is a
 # thousand times slower: on an H200, a thousand single loads took 2.9 to 5.3 ns more than copies.
@@ -119,15 +73,15 @@ class ChannelOrders:
 
     Args:
         block: the body of a function.
-        target: what the code is for. On NVIDIA GPUs tiles of a product are brought by copies, which
-            need neighbours of four bytes: where windows slide along the innermost dimension, 16-bit
-            floats are loaded one by one.
+        target: what the code is for. Where tiles of a matmul are brought by asynchronous copies,
+            these need some contiguous bytes: where windows slide along the innermost dimension,
+            16-bit floats are loaded one by one.
     """
 
-    def __init__(self, block: ir.Block, target: str = "cpu") -> None:
+    def __init__(self, block: ir.Block, target: Target) -> None:
         self.block = block
-        self.rates = _CPU if target == "cpu" else _GPU
-        self.loads_singles = target == "cuda"
+        self.rates = target.layouts
+        self.copies_tiles = target.copies_tiles
         self.interned = Interned()
         self.ties = Ties(block, self.interned)
         self.static = StaticValues(block)
@@ -244,7 +198,7 @@ class ChannelOrders:
         steps = prod(op.operands[1].type.shape) // prod(written[1 : 1 + window.outputs])
         flops: int = 2 * prod(written) * steps
         gain = flops / _FLOPS_PER_NS * self._share(op, window)
-        if self.loads_singles and value == op.operands[0]:
+        if self.copies_tiles and value == op.operands[0]:
             gain += self._loads_gain(op, window, steps)
         return gain
 

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.functions import function_blocks
 from xyntra.passes.registry import register_pass
+from xyntra.passes.targets.table import DEFAULT, TARGETS, TargetName
 from xyntra.passes.views.channel_orders import ChannelOrders
 from xyntra.passes.views.reordering import Reordering
 
@@ -27,12 +28,12 @@ class ChannelsLast:
     """
 
     name: ClassVar[str] = "channels-last"
-    target: Literal["cpu", "cuda", "webgpu"] = "cpu"
+    target: TargetName = DEFAULT
     """What copies and convolutions take there decides."""
 
     def run(self, module: ir.Operation) -> None:
         """Rewrite every function of `module`."""
         for block in function_blocks(module):
-            orders = ChannelOrders(block, self.target).found()
+            orders = ChannelOrders(block, TARGETS[self.target]).found()
             if orders:
                 Reordering(block, orders).run()

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.functions import function_blocks
 from xyntra.passes.registry import register_pass
+from xyntra.passes.targets.table import DEFAULT, TARGETS, TargetName
 from xyntra.passes.views.folding import Folding
 
 
@@ -25,10 +26,10 @@ class FoldTransposes:
     """
 
     name: ClassVar[str] = "fold-transposes"
-    target: Literal["cpu", "cuda", "webgpu"] = "cpu"
+    target: TargetName = DEFAULT
     """On CPUs more of what has its channels innermost is copied rather than written elsewhere."""
 
     def run(self, module: ir.Operation) -> None:
         """Rewrite every function of `module`."""
         for block in function_blocks(module):
-            Folding(block, self.target).run()
+            Folding(block, TARGETS[self.target]).run()

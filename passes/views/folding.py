@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.views import RESHAPES
+from xyntra.passes.targets.target import Target
 from xyntra.passes.views.computed_reads import extract_of, extracts_in, loop_of, read_through
 from xyntra.passes.views.layout import Layout, Reading, reading
 from xyntra.passes.views.movers import Sources, is_copy, move_of
@@ -47,7 +48,7 @@ class View:
 class Folding:
     """The rewriting of one block."""
 
-    def __init__(self, block: ir.Block, target: str = "cpu") -> None:
+    def __init__(self, block: ir.Block, target: Target) -> None:
         self.block = block
         self.target = target
         self.interned = Interned()
@@ -125,7 +126,7 @@ class Folding:
         if op.name != "linalg.generic":
             return False
         if any(self.interned.reductions_of(op)):
-            by_channel = self.target == "cpu" and writes_channel_vectors(op, self.interned)
+            by_channel = not self.target.is_simt and writes_channel_vectors(op, self.interned)
             return by_channel or mixes_channels_last(op, self.interned)
         maps = self.interned.maps_of(op)
         plain, size = identity(maps.loops), self.interned.shape_of(op.results[0])

@@ -25,7 +25,7 @@ from xyntra.passes.lower.buffers.forward_copies import ForwardCopies
 from xyntra.passes.lower.cpu.matmul.register_tiles import RegisterTiles
 from xyntra.passes.lower.cpu.rows.nest_loops import NestLoops
 from xyntra.passes.lower.tensor import merge_elementwise
-from xyntra.passes.target_limits import LIMITS
+from xyntra.passes.targets.table import TARGETS
 from xyntra.passes.views.fold_transposes import FoldTransposes
 
 SETTINGS: dict[str, object] = {"isolate": False, "jobs": 1, "cache": False, "strict": False}
@@ -98,12 +98,17 @@ def test_nothing_falls_back_where_nothing_fails() -> None:
     assert_right(exe)
 
 
+def limit_operations(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    limits = replace(TARGETS["cpu"].limits, max_operations=most)
+    monkeypatch.setitem(TARGETS, "cpu", replace(TARGETS["cpu"], limits=limits))
+
+
 @pytest.mark.parametrize("most", [1, 2])
 def test_regions_that_are_refused_are_split(
     most: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     usual = len(compiled().kernels)
-    monkeypatch.setitem(LIMITS, "cpu", replace(LIMITS["cpu"], max_operations=most))
+    limit_operations(monkeypatch, most)
     with caplog.at_level(logging.WARNING, "xyntra"):
         exe = compiled()
     assert len(exe.kernels) > usual
@@ -114,7 +119,7 @@ def test_regions_that_are_refused_are_split(
 
 
 def test_a_refused_region_is_the_fault_of_fusion(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(LIMITS, "cpu", replace(LIMITS["cpu"], max_operations=1))
+    limit_operations(monkeypatch, 1)
     with pytest.raises(CompileError) as caught:
         compiled(strict=True)
     assert caught.value.code == "illegal-fusion"

@@ -22,6 +22,7 @@ from xyntra.passes.lower.cuda.matmul import select
 from xyntra.passes.lower.gpu.device import DEVICES, Feature
 from xyntra.passes.manager import run_pipeline
 from xyntra.passes.pipelines import fusion_pipeline, kernel_pipeline
+from xyntra.passes.targets.table import TargetName
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.build import build_plan
 
@@ -46,7 +47,7 @@ def compile_case(case: Case, architecture: str, context: ir.Context) -> Artifact
     skeleton = scan(to_onnx(case).SerializeToString()).skeleton
     with context, ir.Location.unknown():
         module = import_model(skeleton, {}, context=context, max_tensor_bytes=_LARGEST)
-        target = "cuda" if architecture else "cpu"
+        target: TargetName = "cuda" if architecture else "cpu"
         fuse = fusion_pipeline(
             egraph=True, fast_math=False, target=target, precision=case.precision
         )

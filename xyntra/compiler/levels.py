@@ -23,6 +23,7 @@ from xyntra.passes.generalize.rewriter import is_static
 from xyntra.passes.lower.gpu.device import Feature, device_of
 from xyntra.passes.manager import resolve
 from xyntra.passes.pipelines import expand, fusion_pipeline, kernel_pipeline
+from xyntra.passes.targets.table import TargetName
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.build import PARAMETERS, build_plan
 from xyntra.plan.build_source import build_source_graph
@@ -141,7 +142,7 @@ def _plan(module: ir.Operation, operations: int, request: Request) -> Plan:
     return plan
 
 
-def _target(request: Request) -> str:
+def _target(request: Request) -> TargetName:
     return "cuda" if request.architecture else "cpu"
 
 

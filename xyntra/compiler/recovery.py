@@ -20,7 +20,9 @@ from xyntra.errors import CompileError, XyntraError
 from xyntra.passes.fallbacks import note_fallback
 from xyntra.passes.manager import Runnable, resolve, run_steps
 from xyntra.passes.optional import OPTIONAL_PASSES
+from xyntra.passes.pipelines import name_of_element
 from xyntra.passes.safety.refusal import refusal_of
+from xyntra.passes.targets.table import DEFAULT, TargetName
 
 __all__ = ["Compilation", "Lowered", "compile_levels", "defect", "reason", "without_passes"]
 
@@ -41,14 +43,14 @@ class Compilation(Generic[Result]):
         imported: the module as it came from the frontend; stays as it is.
         elements: the pipeline that leads to the level that is wanted.
         finish: makes what is wanted of the module at that level.
-        target: whose limits regions have to keep: "cpu" or "cuda".
+        target: whose limits regions have to keep.
         sentences: what to note of passes that `elements` are already without.
     """
 
     imported: ir.Operation
     elements: tuple[str, ...]
     finish: Callable[[ir.Operation], Result]
-    target: str = "cpu"
+    target: TargetName = DEFAULT
     sentences: tuple[str, ...] = ()
 
 
@@ -73,7 +75,7 @@ class _Remedy:
         kept = without_passes(compilation.elements, self.without)
         if not self.split:
             return kept
-        place = max(i for i, each in enumerate(kept) if _name(each) == _FORMS) + 1
+        place = max(i for i, each in enumerate(kept) if name_of_element(each) == _FORMS) + 1
         return [*kept[:place], f"{_SPLIT}{{target={compilation.target}}}", *kept[place:]]
 
     def with_(self, other: _Remedy) -> _Remedy:
@@ -149,7 +151,7 @@ def _recover(compilation: Compilation[Result], *, strict: bool) -> Lowered[Resul
         outcome = _attempt(compilation, _without_all(compilation, first))
     if isinstance(outcome, Lowered):
         return outcome
-    raise defect(first, _name(first.during))
+    raise defect(first, name_of_element(first.during))
 
 
 def _attempt(
@@ -192,11 +194,11 @@ def _remedies(
         yield _Remedy(split=True)  # says itself what it splits
     optional = [
         name
-        for name in map(_name, compilation.elements)
+        for name in map(name_of_element, compilation.elements)
         if name in OPTIONAL_PASSES - applied.without
     ]
     optional = list(dict.fromkeys(reversed(optional)))
-    guilty = _name(failure.during)
+    guilty = name_of_element(failure.during)
     if guilty in optional:
         optional.remove(guilty)
         optional.insert(0, guilty)
@@ -218,7 +220,7 @@ def _has_regions(module: ir.Operation) -> bool:
 
 
 def _without_all(compilation: Compilation[Result], failure: CompileError) -> _Remedy:
-    names = frozenset(map(_name, compilation.elements)) & OPTIONAL_PASSES
+    names = frozenset(map(name_of_element, compilation.elements)) & OPTIONAL_PASSES
     return _Remedy(names, sentences=(_sentence(_FUSION, failure),))
 
 
@@ -236,12 +238,7 @@ def reason(failure: CompileError) -> str:
 
 def without_passes(elements: Sequence[str], names: Collection[str]) -> list[str]:
     """Return the elements of a pipeline without passes of these names."""
-    return [each for each in elements if _name(each) not in names]
-
-
-def _name(element: str) -> str:
-    """Return the pass of a pipeline's element, without its options."""
-    return element.partition("{")[0]
+    return [each for each in elements if name_of_element(each) not in names]
 
 
 def _signature(failure: CompileError) -> tuple[str, str, str]:

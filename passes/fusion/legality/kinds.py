@@ -10,7 +10,7 @@ from xyntra.passes.fusion.legality.members import Contents, Member, ValueOrigin
 from xyntra.passes.fusion.legality.roles import ANCHORS, Role
 from xyntra.passes.fusion.legality.rows import check_rows, check_space, summands_of
 from xyntra.passes.fusion.legality.violation import Violation
-from xyntra.passes.target_limits import KernelLimits
+from xyntra.passes.targets.target import KernelLimits
 
 __all__ = ["check_kind", "prologue_of"]
 

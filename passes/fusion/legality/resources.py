@@ -9,7 +9,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.fusion.graph.block_graph import is_source
 from xyntra.passes.fusion.legality.members import Contents
 from xyntra.passes.fusion.legality.violation import Violation
-from xyntra.passes.target_limits import KernelLimits
+from xyntra.passes.targets.target import KernelLimits
 
 __all__ = ["check_resources"]
 

@@ -11,7 +11,7 @@ from xyntra.passes.fusion.legality.members import Contents, Member
 from xyntra.passes.fusion.legality.placing import stores
 from xyntra.passes.fusion.legality.roles import Role
 from xyntra.passes.fusion.legality.violation import Violation
-from xyntra.passes.target_limits import KernelLimits
+from xyntra.passes.targets.target import KernelLimits
 
 __all__ = ["check_rows", "check_space", "summands_of"]
 

@@ -11,7 +11,6 @@ from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.functions import function_blocks
-from xyntra.passes.cost.machine import MACHINES
 from xyntra.passes.fusion.norms.interleaved_norms import (
     InterleavedNorm,
     column_length,
@@ -23,7 +22,8 @@ from xyntra.passes.fusion.norms.rows_of_views import row_source
 from xyntra.passes.fusion.partition.group import SMALL_BYTES
 from xyntra.passes.recognize.dead_operations import erase_unused
 from xyntra.passes.registry import register_pass
-from xyntra.passes.target_limits import Target
+from xyntra.passes.targets.table import TARGETS, TargetName
+from xyntra.passes.targets.target import Machine, Target
 
 __all__ = ["SplitLongNorms"]
 
@@ -49,7 +49,7 @@ class SplitLongNorms:
     """
 
     name: ClassVar[str] = "split-long-norms"
-    target: Target = "cuda"
+    target: TargetName = "cuda"
 
     def run(self, module: ir.Operation) -> None:
         """Rewrite every function of `module`."""
@@ -57,7 +57,7 @@ class SplitLongNorms:
         for block in function_blocks(module):
             norms = [v.operation for v in block.operations if v.name in (LAYER_NORM, RMS_NORM)]
             for op in norms:
-                replaced += _split(op, block, self.target)
+                replaced += _split(op, block, TARGETS[self.target])
         erase_unused(replaced)
 
 
@@ -88,24 +88,24 @@ def _norm_in_parts(
     """Return a norm with the parts that suit it; None where whole rows are faster."""
     axis = ir.IntegerAttr(op.attributes["axis"]).value
     rows, length = prod(x.shape[:axis]), prod(x.shape[axis:])
-    found = interleaved_rows(x, rows) if target != "cpu" else None
+    found = interleaved_rows(x, rows) if target.is_simt else None
     if found is not None:
         column = column_length(found)
         if column:
             return InterleavedNorm.of(op, builder, found, column)
     part = _part(rows, length)
     kind = ir.RankedTensorType(op.operands[0].type)
-    pays = _pays_on_cpu if target == "cpu" else _pays
-    if not part or not pays(rows, length, ITEM_BYTES.get(str(kind.element_type), 4)):
+    pays = _pays_for_threads if target.is_simt else _pays_for_cores
+    item = ITEM_BYTES.get(str(kind.element_type), 4)
+    if not part or not pays(target.machine, rows, length, item):
         return None
     return NormInParts(op, builder, row_source(x, rows), rows, length, part)
 
 
-def _pays(rows: int, length: int, item: int) -> bool:
+def _pays_for_threads(machine: Machine, rows: int, length: int, item: int) -> bool:
     """Tell whether blocks for whole rows take longer than more launches with blocks for parts."""
     if length > _HELD_ROW:
         return True
-    machine = MACHINES["cuda"]
     nanoseconds = 2 * rows * length * item / machine.bytes_per_ns
     blocks = rows * (_CLUSTER if length > _HELD_BY_BLOCK else 1)
     # One multiprocessor by itself has about twice its share of the bandwidth.
@@ -113,9 +113,9 @@ def _pays(rows: int, length: int, item: int) -> bool:
     return nanoseconds / share > 1.5 * nanoseconds + _LAUNCHES * machine.launch_ns
 
 
-def _pays_on_cpu(rows: int, length: int, item: int) -> bool:
+def _pays_for_cores(machine: Machine, rows: int, length: int, item: int) -> bool:
     """Tell whether one kernel would not compute whole rows with what follows them."""
-    return length * item > (MACHINES["cpu"].max_row_bytes if rows > 1 else SMALL_BYTES)
+    return length * item > (machine.max_row_bytes if rows > 1 else SMALL_BYTES)
 
 
 def _part(rows: int, length: int) -> int:

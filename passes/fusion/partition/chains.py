@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xyntra.passes.cost.machine import Machine
 from xyntra.passes.cost.work import launch_time
 from xyntra.passes.fusion.graph.fusion_graph import FusionGraph
 from xyntra.passes.fusion.graph.nodes import PASSIVE, FusionNode, KernelRole, TensorRead
 from xyntra.passes.fusion.partition.group import Group, Outside, both, single
+from xyntra.passes.targets.target import Machine
 
 __all__ = ["Chains", "chains_of"]
 

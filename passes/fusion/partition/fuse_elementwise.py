@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.functions import function_blocks
-from xyntra.passes.cost.machine import MACHINES
 from xyntra.passes.diagnostics import remark_at
 from xyntra.passes.fusion.graph.fusion_graph import FusionGraph
 from xyntra.passes.fusion.graph.nodes import PASSIVE, KernelRole
@@ -29,6 +28,7 @@ from xyntra.passes.fusion.partition.unfusible import (
 from xyntra.passes.fusion.regions.materialize import Region, build_regions
 from xyntra.passes.generalize.elementwise import generalize_elementwise
 from xyntra.passes.registry import register_pass
+from xyntra.passes.targets.table import DEFAULT, TARGETS, TargetName
 
 __all__ = ["FuseElementwise"]
 
@@ -47,7 +47,7 @@ class FuseElementwise:
 
     name: ClassVar[str] = "fuse-elementwise"
 
-    target: Literal["cpu", "cuda", "webgpu"] = "cpu"
+    target: TargetName = DEFAULT
     """Whose launch cost, bandwidth and peak rates decide."""
 
     max_ops: int = 256
@@ -69,7 +69,9 @@ class FuseElementwise:
             remark_dynamic(graph)
             remark_nested(graph)
             _set_others_apart(graph)
-            partition = best_partition(_PointwiseRules(graph, MACHINES[self.target], self.max_ops))
+            partition = best_partition(
+                _PointwiseRules(graph, TARGETS[self.target].machine, self.max_ops)
+            )
             merge_remaining(partition)
             merge_siblings(partition)
             build_regions(graph, list(self._regions(partition)))

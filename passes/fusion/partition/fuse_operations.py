@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from xyntra.dialects import Kind
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.functions import function_blocks
-from xyntra.passes.cost.machine import MACHINES
 from xyntra.passes.fusion.graph.classify import classify
 from xyntra.passes.fusion.graph.fusion_graph import FusionGraph
 from xyntra.passes.fusion.graph.nodes import KernelRole
@@ -23,6 +22,7 @@ from xyntra.passes.fusion.partition.siblings import merge_remaining, merge_sibli
 from xyntra.passes.fusion.partition.unfusible import remark_dynamic
 from xyntra.passes.fusion.regions.materialize import Region, build_regions
 from xyntra.passes.registry import register_pass
+from xyntra.passes.targets.table import DEFAULT, TARGETS, TargetName
 
 
 @register_pass
@@ -37,7 +37,7 @@ class FuseOperations:
 
     name: ClassVar[str] = "fuse-operations"
 
-    target: Literal["cpu", "cuda", "webgpu"] = "cpu"
+    target: TargetName = DEFAULT
     """Whose launch cost, bandwidth and peak rates decide."""
 
     max_ops: int = 256
@@ -49,7 +49,7 @@ class FuseOperations:
             graph = FusionGraph.of(block)
             remark_dynamic(graph)
             recompute_cheap(graph)
-            rules = Rules(graph, MACHINES[self.target], self.max_ops)
+            rules = Rules(graph, TARGETS[self.target].machine, self.max_ops)
             mark_unfused(module, rules)
             partition = best_partition(rules)
             merge_remaining(partition)

@@ -9,10 +9,10 @@ from math import prod
 
 from xyntra.dialects import Kind
 from xyntra.dialects.segments import SEGMENTS
-from xyntra.passes.cost.machine import Machine
 from xyntra.passes.fusion.graph.fusion_graph import FusionGraph
 from xyntra.passes.fusion.graph.nodes import ANCHORS, KernelRole, TensorRead
 from xyntra.passes.fusion.partition.reasons import Reason
+from xyntra.passes.targets.target import Machine
 
 __all__ = [
     "LARGEST_ITEM",

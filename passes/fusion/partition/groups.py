@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xyntra.passes.cost.machine import Machine
 from xyntra.passes.cost.work import launch_time
 from xyntra.passes.fusion.graph.access import common_rows
 from xyntra.passes.fusion.graph.fusion_graph import FusionGraph
@@ -13,6 +12,7 @@ from xyntra.passes.fusion.graph.nodes import KernelRole
 from xyntra.passes.fusion.partition.chains import chains_of
 from xyntra.passes.fusion.partition.group import LARGEST_ITEM, Group, Outside, both, refuse_shape
 from xyntra.passes.fusion.partition.reasons import Reason
+from xyntra.passes.targets.target import Machine
 
 __all__ = ["Rules"]
 

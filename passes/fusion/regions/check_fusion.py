@@ -18,7 +18,8 @@ from xyntra.passes.fusion.legality.members import Contents, read_block
 from xyntra.passes.fusion.legality.resources import check_resources
 from xyntra.passes.fusion.legality.violation import IllegalFusion, Violation
 from xyntra.passes.registry import register_pass
-from xyntra.passes.target_limits import LIMITS, KernelLimits, Target
+from xyntra.passes.targets.table import DEFAULT, TARGETS, TargetName
+from xyntra.passes.targets.target import KernelLimits
 
 __all__ = ["CheckFusion", "violations"]
 
@@ -38,7 +39,7 @@ class CheckFusion:
 
     name: ClassVar[str] = "check-fusion"
 
-    target: Target = "cpu"
+    target: TargetName = DEFAULT
     """Whose limits apply."""
     max_buffers: int | None = None
     """Largest number of tensors that a kernel reads and writes."""
@@ -59,7 +60,7 @@ class CheckFusion:
             raise IllegalFusion.because(found)
 
     def _limits(self) -> KernelLimits:
-        defaults = LIMITS[self.target]
+        defaults = TARGETS[self.target].limits
         given = {entry.name: getattr(self, entry.name) for entry in fields(KernelLimits)}
         return KernelLimits(
             **{
@@ -69,9 +70,9 @@ class CheckFusion:
         )
 
 
-def violations(module: ir.Operation, target: Target) -> Found:
+def violations(module: ir.Operation, target: TargetName) -> Found:
     """Yield every kernel of `module` that breaks a rule of `target`, with the rule."""
-    return _Checker(LIMITS[target]).check(module.regions[0].blocks[0])
+    return _Checker(TARGETS[target].limits).check(module.regions[0].blocks[0])
 
 
 class _Checker:

@@ -21,7 +21,7 @@ from xyntra.passes.fusion.legality.violation import Violation
 from xyntra.passes.fusion.regions.check_fusion import violations
 from xyntra.passes.fusion.regions.materialize import Region, build_regions
 from xyntra.passes.registry import register_pass
-from xyntra.passes.target_limits import Target
+from xyntra.passes.targets.table import DEFAULT, TargetName
 
 __all__ = ["SplitRegions"]
 
@@ -50,7 +50,7 @@ class SplitRegions:
 
     name: ClassVar[str] = "split-regions"
 
-    target: Target = "cpu"
+    target: TargetName = DEFAULT
     """Whose limits apply."""
 
     def run(self, module: ir.Operation) -> None:
@@ -62,7 +62,7 @@ class SplitRegions:
                 _build_parts(block)
 
 
-def _take_apart(module: ir.Operation, target: Target, *, singly: bool) -> bool:
+def _take_apart(module: ir.Operation, target: TargetName, *, singly: bool) -> bool:
     """Move what refused regions hold to the block around them, marked with the part it is for.
 
     No Python object that stands for an erased region outlives this function: the bindings would

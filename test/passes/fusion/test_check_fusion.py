@@ -14,7 +14,6 @@ from torch_mlir import ir
 
 from xyntra.dialects import make_context
 from xyntra.errors import CompileError, ConfigError
-from xyntra.passes.cost.machine import MACHINES
 from xyntra.passes.fusion.legality.acyclic import find_cycle, regions_are_acyclic
 from xyntra.passes.fusion.legality.alignment import OTHER, compare
 from xyntra.passes.fusion.legality.violation import IllegalFusion
@@ -22,7 +21,7 @@ from xyntra.passes.fusion.regions.check_fusion import CheckFusion
 from xyntra.passes.manager import run_pipeline
 from xyntra.passes.options import make_pass
 from xyntra.passes.pipelines import kernel_pipeline
-from xyntra.passes.target_limits import LIMITS, Target
+from xyntra.passes.targets.table import TARGETS, TargetName
 
 ONE = "operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>"
 GIVES = "resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>"
@@ -194,9 +193,9 @@ def test_regions_in_control_flow_are_checked() -> None:
 
 
 @pytest.mark.parametrize("target", ["cpu", "cuda", "webgpu"])
-def test_rows_are_as_long_as_the_engine_makes_them(target: Target) -> None:
+def test_rows_are_as_long_as_the_engine_makes_them(target: TargetName) -> None:
     """Two operations may share a row of the limit, and none that is longer."""
-    limit = MACHINES[target].max_row_bytes
+    limit = TARGETS[target].machine.max_row_bytes
     tensor = "tensor<3x{0}xf16>"
     text = f"""func.func @rows(%x: {tensor}) -> {tensor} {{{{
       %0 = "xyntra.fused"() ({{{{
@@ -216,7 +215,7 @@ def test_rows_are_as_long_as_the_engine_makes_them(target: Target) -> None:
 
 
 def test_targets_have_their_limits() -> None:
-    assert LIMITS["webgpu"].max_buffers == 8
+    assert TARGETS["webgpu"].limits.max_buffers == 8
     with pytest.raises(ConfigError, match="target"):
         make_pass(CheckFusion, "target=tpu")
 
