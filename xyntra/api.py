@@ -106,7 +106,6 @@ def load(
 
 def devices() -> list[Device]:
     """The devices that models can run on here."""
-    from xyntra.targets.cpu.device import host_device
-    from xyntra.targets.cuda.driver.device import cuda_devices
+    from xyntra.targets.table import backends
 
-    return [host_device(), *cuda_devices()]
+    return [device for backend in backends() for device in backend.devices().values()]

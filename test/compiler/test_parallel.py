@@ -15,9 +15,10 @@ import pytest
 
 from xyntra.cache import DiskCache
 from xyntra.compiler.kernels import parallel
-from xyntra.compiler.kernels.kernel import CompiledKernel, KernelSource, kernel_key
+from xyntra.compiler.kernels.kernel import kernel_key
 from xyntra.compiler.kernels.parallel import compile_kernels
 from xyntra.errors import CompileError, WorkerError
+from xyntra.targets.kernel import CompiledKernel, KernelSource
 
 FORKED = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from xyntra.compiler.kernels.kernel import KernelSource, compile_kernel
+from xyntra.compiler.kernels.kernel import compile_kernel
 from xyntra.passes.lower.gpu.device import DEVICES, Feature
 from xyntra.targets.cuda.code.kernel_image import KernelImage
+from xyntra.targets.kernel import KernelSource
 
 _DEVICES = dict(DEVICES)
 

@@ -8,6 +8,8 @@ import os
 import sys
 from typing import Any
 
+from xyntra.compiler.worker.request import LEVELS
+from xyntra.targets.table import TARGETS
 from xyntra.tools.commands.model import (
     add_model_arguments,
     executable_of,
@@ -18,9 +20,9 @@ from xyntra.tools.commands.model import (
 )
 from xyntra.tools.commands.standard_input import is_saved, label_of, stem_of
 
-_LEVELS = ("linalg", "fused", "kernels", "stages", "gpu", "nvvm", "ptx", "llvm")
 _GRAPHS = ("dot", "json")
-_EMITTED = (*_LEVELS, *_GRAPHS, "onnx")
+_ASSEMBLIES = tuple(each.assembly for each in TARGETS.values() if each.assembly)
+_EMITTED = (*LEVELS, *_GRAPHS, "onnx")
 
 
 def add_parser(commands: Any, name: str) -> None:
@@ -31,8 +33,8 @@ def add_parser(commands: Any, name: str) -> None:
         "-o",
         "--output",
         metavar="FILE",
-        help="where to write; MODEL.xyn here, or standard output. A folder gets a file of ptx for"
-        " each kernel",
+        help="where to write; MODEL.xyn here, or standard output. A folder gets a file of"
+        f" {' or '.join(_ASSEMBLIES)} for each kernel",
     )
     parser.add_argument(
         "--emit",
@@ -63,17 +65,17 @@ def run(options: argparse.Namespace) -> int:
     """Write what was asked for."""
     if options.reproduce is not None:
         return _reproduce(options)
-    if options.emit in _LEVELS and not _wants_files(options):
+    if options.emit in LEVELS and not _wants_files(options):
         _write(_level_text(options), options.output)
         return 0
     executable = executable_of(options)
     if options.emit is None:
         executable.save(options.output or f"{stem_of(options)}.xyn")
         return 0
-    if options.emit == "ptx":
-        from xyntra.tools.commands.ptx_files import write_ptx
+    if options.emit in _ASSEMBLIES:
+        from xyntra.tools.commands.assembly_files import write_assembly
 
-        write_ptx(executable, options.output)
+        write_assembly(executable, options.emit, options.output)
         return 0
     if options.emit == "onnx":
         from xyntra.tools.commands.reduced import write_reduced
@@ -89,8 +91,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _wants_files(options: argparse.Namespace) -> bool:
-    """Tell whether PTX goes into a file for each kernel."""
-    if options.emit != "ptx":
+    """Tell whether assembly goes into a file for each kernel."""
+    if options.emit not in _ASSEMBLIES:
         return False
     folder = options.output is not None and (
         options.output.endswith(os.sep) or os.path.isdir(options.output)

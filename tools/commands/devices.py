@@ -17,15 +17,14 @@ def add_parser(commands: Any, name: str) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print a line for every device, or all that the compiler knows of it."""
-    from xyntra.api import devices
-    from xyntra.targets.cuda.driver.device import no_device_reason
+    from xyntra.targets.table import backends
 
-    found = devices()
-    for number, device in enumerate(found):
-        known = vars(device)
-        print("cuda:{ordinal}: ".format(**known) if number else "cpu: ", device.summary, sep="")
-        for name, value in known.items() if options.verbose else ():
-            print(f"  {name}: {value}")
-    if len(found) == 1:
-        print(f"cuda: none ({no_device_reason()})")
+    for backend in backends():
+        found = backend.devices()
+        for name, device in found.items():
+            print(f"{name}: {device.summary}")
+            for attribute, value in vars(device).items() if options.verbose else ():
+                print(f"  {attribute}: {value}")
+        if not found:
+            print(f"{backend.name}: none ({backend.no_device_reason()})")
     return 0

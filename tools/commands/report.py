@@ -22,15 +22,13 @@ class ReportAction(argparse.Action):
 
 def report_lines() -> list[str]:
     """Return versions, devices and what the environment sets, without private paths."""
-    from xyntra.api import devices
     from xyntra.observe.environment import settings, versions
-    from xyntra.targets.cuda.driver.device import no_device_reason
+    from xyntra.targets.table import backends
 
-    found = devices()
-    lines = [
-        f"{'cuda:' + str(number - 1) if number else 'cpu'}: {device.summary}"
-        for number, device in enumerate(found)
-    ]
-    if len(found) == 1:
-        lines.append(f"cuda: none ({no_device_reason()})")
+    lines = []
+    for backend in backends():
+        found = backend.devices()
+        lines += [f"{name}: {device.summary}" for name, device in found.items()]
+        if not found:
+            lines.append(f"{backend.name}: none ({backend.no_device_reason()})")
     return [*versions(), *lines, *settings(os.environ)]

@@ -10,7 +10,7 @@ import numpy as np
 
 from verify.fusion.graphs import Graph, build, evaluate
 from verify.fusion.values import Known, mismatches, widened
-from xyntra.compiler.kernels.kernel import CompiledKernel, KernelSource, compile_kernel
+from xyntra.compiler.kernels.kernel import compile_kernel
 from xyntra.compiler.kernels.module import kernel_sources, with_code
 from xyntra.dialects.mlir import ir
 from xyntra.executable import Executable
@@ -21,6 +21,7 @@ from xyntra.plan.artifact import Artifact
 from xyntra.plan.build import build_plan
 from xyntra.targets.cpu.codegen import host_key
 from xyntra.targets.cpu.program import CpuProgram
+from xyntra.targets.kernel import CompiledKernel, KernelSource
 
 __all__ = ["Checker", "Finding", "Outcome", "check_order", "failure", "mismatches"]
 

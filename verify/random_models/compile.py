@@ -12,7 +12,7 @@ import onnx
 
 from verify.random_models.case import Case, Leaf, Step
 from xyntra.compiler.code_target import CodeTarget
-from xyntra.compiler.kernels.kernel import CompiledKernel, compile_kernel
+from xyntra.compiler.kernels.kernel import compile_kernel
 from xyntra.compiler.kernels.module import kernel_sources, with_code
 from xyntra.dialects.mlir import ir
 from xyntra.frontends.onnx.file.container import scan
@@ -25,6 +25,7 @@ from xyntra.passes.pipelines import fusion_pipeline, kernel_pipeline
 from xyntra.passes.targets.table import TargetName
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.build import build_plan
+from xyntra.targets.kernel import CompiledKernel
 
 __all__ = ["compile_case", "to_onnx"]
 

@@ -9,15 +9,10 @@ from dataclasses import replace
 from torch_mlir import ir
 
 from xyntra.compiler.code_text import Code, CodeText, declare_kernels, read_code, write_code
-from xyntra.compiler.kernels.kernel import (
-    CompiledKernel,
-    KernelSource,
-    host_options,
-    parse_kernel,
-)
+from xyntra.compiler.kernels.kernel import parse_kernel
 from xyntra.compiler.kernels.module import compile_sources, with_code
 from xyntra.compiler.worker.fork_server import ForkServer
-from xyntra.compiler.worker.request import Request, code_levels
+from xyntra.compiler.worker.request import Request
 from xyntra.dialects import KernelFacts
 from xyntra.errors import CompileError, InputError, ModelError
 from xyntra.frontends.mlir_text import check_entry
@@ -25,6 +20,8 @@ from xyntra.plan.build import build_plan, nodes_of
 from xyntra.plan.check_plan import PlanError, check_plan
 from xyntra.plan.container import MALFORMED
 from xyntra.plan.plan import Plan
+from xyntra.targets.kernel import CompiledKernel, KernelSource
+from xyntra.targets.table import backend_for, entry_for
 
 __all__ = ["CodeModel", "code_target", "only_kernel", "read_model", "text_below", "texts_of"]
 
@@ -70,9 +67,10 @@ class CodeModel:
         Raises:
             InputError: `level-above`.
         """
-        levels = list(code_levels(architecture))
-        below: list[str] = [*levels[levels.index(self.text.level) :]]  # type: ignore[arg-type]
-        below += ["llvm"] if self.text.level != "ptx" else []
+        entry = entry_for(architecture)
+        below = [*entry.levels[entry.levels.index(self.text.level) :]]
+        if entry.has_llvm and self.text.level != entry.assembly:
+            below.append("llvm")
         if level not in below:
             raise InputError(
                 "level-above",
@@ -107,7 +105,7 @@ def read_model(request: Request) -> CodeModel | None:
 
 def code_target(request: Request) -> str:
     """Return the target of a request as texts have it."""
-    return f"cuda:{request.architecture}" if request.architecture else "cpu"
+    return backend_for(request.architecture).text_name(request.architecture)
 
 
 def text_below(
@@ -144,15 +142,8 @@ def texts_of(sources: list[KernelSource], request: Request) -> dict[str, Code]:
 
 
 def _code_at(source: KernelSource, level: str) -> Code:
-    module = parse_kernel(source)
-    if source.architecture:
-        from xyntra.targets.cuda.code.kernels import kernel_text
-
-        return Code(*kernel_text(module, source.architecture, source.level, level, source.ptx))
-    from xyntra.passes.lower.cpu import to_nests
-
-    lowered = module if source.level == level else to_nests(module, host_options())
-    return Code(lowered.operation.get_asm(use_local_scope=True))
+    backend = backend_for(source.architecture)
+    return Code(*backend.text_at(parse_kernel(source), source, level))
 
 
 def only_kernel(sources: Sequence[KernelSource], name: str) -> list[KernelSource]:
@@ -172,7 +163,7 @@ def only_kernel(sources: Sequence[KernelSource], name: str) -> list[KernelSource
 
 def _alone(codes: Mapping[str, Code], kernel: str) -> bytes:
     code = codes[kernel]
-    return (code.ptx or code.mlir.rstrip("\n") + "\n").encode()
+    return (code.assembly or code.mlir.rstrip("\n") + "\n").encode()
 
 
 def _plan(text: CodeText, request: Request) -> Plan:
@@ -197,4 +188,4 @@ def _plan(text: CodeText, request: Request) -> Plan:
 def _source(plan: Plan, name: str, code: Code, level: str, request: Request) -> KernelSource:
     nodes = tuple(nodes_of(plan.steps, name))
     source = KernelSource(name, code.mlir, nodes, request.opt_level, request.architecture)
-    return replace(source, level=level, ptx=code.ptx, lines=code.lines)
+    return replace(source, level=level, assembly=code.assembly, lines=code.lines)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The targets, as far as compiling and loading have to tell them apart."""
+"""Finds the target of a setting or of a saved model, and loads artifacts there."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from xyntra.errors import ArchiveError, UnsupportedError
-from xyntra.targets.base import Program
-from xyntra.targets.cuda.code.architecture import CudaTarget, is_cuda, parse_target
+from xyntra.errors import ArchiveError
+from xyntra.targets.base import Backend, Program, WrongMachine
+from xyntra.targets.table import backend_for, backend_named, backend_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,50 +39,33 @@ class CodeTarget:
             UnsupportedError: there is no such target.
             DeviceError: the GPU that is meant does not exist.
         """
-        if target in ("auto", "cpu"):
-            return cls()
-        if not is_cuda(target):
-            raise UnsupportedError(
-                "target-unsupported",
-                f"target '{target}' is not supported",
-                hint="the targets are auto, cpu and cuda",
-            )
-        named = parse_target(target)
-        if named.architecture:
-            return cls(named.architecture, named.ordinal)
-        from xyntra.targets.cuda.driver.device import cuda_device
+        return cls(*backend_named(target).locate(target))
 
-        return cls(cuda_device(named.ordinal).architecture, named.ordinal)
+    @property
+    def backend(self) -> Backend:
+        """What generates the code, and loads it."""
+        return backend_for(self.architecture)
 
     @property
     def name(self) -> str:
         """What `xyntra.load` calls it."""
-        return f"cuda:{self.ordinal}" if self.architecture else "cpu"
+        return self.backend.device_name(self.ordinal)
 
     @property
     def code_key(self) -> str:
         """What generates the code, and for what, as one line for cache keys."""
-        from xyntra.targets.cpu.codegen import compiler_key, target_key
-
-        return f"{compiler_key()};{self.machine_key}" if self.architecture else target_key()
+        return self.backend.code_key(self.architecture)
 
     @property
     def machine_key(self) -> str:
         """What a machine must have to run the code, as one line."""
-        if self.architecture:
-            return f"cuda;abi=1;{self.architecture}"
-        from xyntra.targets.cpu.codegen import host_key
-
-        return host_key()
+        return self.backend.machine_key(self.architecture)
 
     def prepare(self, threads: int | None = None) -> None:
         """Load what `program` needs whatever the artifact: while that is being compiled."""
         from xyntra import executable  # noqa: F401  (most of all numpy)
 
-        if not self.architecture:
-            from xyntra.targets.cpu.program import load_native_code
-
-            load_native_code(threads)
+        self.backend.prepare(threads)
 
     def program(
         self, artifact: Artifact, weights: Mapping[str, Array], threads: int | None = None
@@ -97,13 +80,7 @@ class CodeTarget:
         Raises:
             CompileError: the code is damaged, or a weight is missing.
         """
-        if self.architecture:
-            from xyntra.targets.cuda.program import CudaProgram
-
-            return CudaProgram(artifact, weights, self.ordinal)
-        from xyntra.targets.cpu.program import CpuProgram
-
-        return CpuProgram(artifact, weights, threads)
+        return self.backend.program(artifact, weights, self.ordinal, threads)
 
 
 def target_of(artifact: Artifact, place: str, wanted: str = "auto") -> CodeTarget:
@@ -118,18 +95,13 @@ def target_of(artifact: Artifact, place: str, wanted: str = "auto") -> CodeTarge
         ArchiveError: it is for another machine, or for another kind of device than is wanted.
         UnsupportedError: there is no such target.
     """
-    if artifact.target.startswith("cuda;"):
-        architecture = artifact.target.rpartition(";")[2]
-        named = parse_target(wanted) if wanted not in ("auto", "cpu") else CudaTarget()
-        if wanted == "cpu" or named.architecture not in ("", architecture):
-            raise _wrong_target(artifact, place, f"{wanted} was asked for")
-        return CodeTarget(architecture, named.ordinal)
-    here = CodeTarget()
-    if artifact.target != here.machine_key:
-        raise _wrong_target(artifact, place, f"this is {here.machine_key}")
-    if CodeTarget.of(wanted).architecture:
+    backend = backend_of(artifact.target)
+    if wanted != "auto" and backend_named(wanted) is not backend:
         raise _wrong_target(artifact, place, f"{wanted} was asked for")
-    return here
+    try:
+        return CodeTarget(*backend.locate_saved(artifact.target, wanted))
+    except WrongMachine as error:
+        raise _wrong_target(artifact, place, str(error)) from None
 
 
 def _wrong_target(artifact: Artifact, place: str, instead: str) -> ArchiveError:

@@ -10,8 +10,9 @@ the plan needs of it, and the code of kernel `NAME` as a module `NAME.code` of i
       module @row_1.code { … }
     }
 
-At the level `ptx` these modules hold the launches alone, and PTX follows behind all MLIR, in a
-section for each kernel that begins with the line `// ptx NAME`. Locations are those of `main`: the
+At a level whose code is no MLIR, such as `ptx`, these modules hold the launches alone, and the code
+follows behind all MLIR, in a section for each kernel that begins with the line `// ptx NAME`.
+Locations are those of `main`: the
 code of kernels has none, so that messages can name lines of the text.
 """
 
@@ -23,8 +24,6 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from xyntra.compiler.kernels.kernel import SCHEDULED
-from xyntra.compiler.worker.request import CODE_LEVELS
 from xyntra.dialects import KernelFacts
 from xyntra.errors import CompileError, ModelError
 from xyntra.passes.analysis.kernel_function import (
@@ -37,6 +36,7 @@ from xyntra.passes.analysis.kernel_function import (
 )
 from xyntra.plan.build import FLOPS, SOURCE, source_of
 from xyntra.plan.flops import count_flops
+from xyntra.targets.table import CODE_LEVELS, TARGETS, backend_named
 
 __all__ = ["Code", "CodeText", "declare_kernels", "erase_code", "read_code", "write_code"]
 
@@ -44,7 +44,9 @@ LEVEL = "xyntra.level"
 TARGET = "xyntra.target"
 OPERATIONS = "xyntra.operations"
 _CODE = ".code"
-_SECTION = re.compile(r"^// ptx ([\w.$-]+)\n", re.MULTILINE)
+_ASSEMBLY = "|".join(filter(None, (entry.assembly for entry in TARGETS.values())))
+_SECTION = re.compile(rf"^// (?:{_ASSEMBLY}) ([\w.$-]+)\n", re.MULTILINE)
+_FIRST_SECTION = re.compile(rb"^// (?:" + _ASSEMBLY.encode() + rb") ", re.MULTILINE)
 _END = re.compile(r"^\}", re.MULTILINE)
 
 
@@ -54,12 +56,12 @@ class Code:
 
     Attributes:
         mlir: a module.
-        ptx: at the level `ptx`.
+        assembly: at a level whose code is no MLIR, such as PTX.
         lines: of its stages, at the level `stages`; 0 where that is not known.
     """
 
     mlir: str
-    ptx: str = ""
+    assembly: str = ""
     lines: tuple[int, ...] = ()
 
 
@@ -129,7 +131,7 @@ def write_code(
     text = str(module.get_asm(enable_debug_info=True)).rstrip("\n") + "\n"
     end = next(_END.finditer(text)).start()
     parts = [text[:end], *(_module(name, code) for name, code in kernels.items()), text[end:]]
-    parts += [f"\n// ptx {name}\n{code.ptx}" for name, code in kernels.items() if code.ptx]
+    parts += [f"\n// {level} {name}\n{e.assembly}" for name, e in kernels.items() if e.assembly]
     return "".join(parts).encode()
 
 
@@ -144,7 +146,7 @@ def read_code(text: bytes, *, trusted: bool, target: str) -> CodeText | None:
     """Read what `write_code` has written, in the current context; None for any other text.
 
     Args:
-        text: MLIR, with sections of PTX.
+        text: MLIR, with sections of assembly.
         trusted: whether its author may run code here.
         target: what is compiled for.
 
@@ -168,23 +170,24 @@ def read_code(text: bytes, *, trusted: bool, target: str) -> CodeText | None:
     made_for = _text_of(module, TARGET) or ""
     if made_for != target:
         raise _other_target(made_for, target)
-    scheduled = SCHEDULED[target != "cpu"]
+    scheduled = backend_named(target).target.scheduled
     operations = module.attributes.get(OPERATIONS, None)
     count = int(operations.value) if isinstance(operations, ir.IntegerAttr) else 0
     return CodeText(module, level, target, count, _kernels(module, sections, level, scheduled))
 
 
 def _split(text: bytes) -> tuple[bytes, dict[str, str]]:
-    """Return the MLIR, and the PTX of every kernel."""
-    first = text.find(b"\n// ptx ")
-    if first < 0:
+    """Return the MLIR, and the assembly of every kernel."""
+    found = _FIRST_SECTION.search(text)
+    if found is None:
         return text, {}
+    first = found.start()
     try:
-        rest = text[first + 1 :].decode()
+        rest = text[first:].decode()
     except UnicodeDecodeError:
-        raise _invalid("the PTX is no text") from None
+        raise _invalid("the assembly is no text") from None
     _, *parts = _SECTION.split(rest)
-    return text[: first + 1], dict(zip(parts[::2], parts[1::2], strict=True))
+    return text[:first], dict(zip(parts[::2], parts[1::2], strict=True))
 
 
 def _kernels(
@@ -200,8 +203,8 @@ def _kernels(
                 raise _invalid(f"no kernel is declared for the module '{name}{_CODE}'")
             _check_pointers(declared[name], op)
             lines = _stage_lines(op, scheduled) if level == "stages" else ()
-            ptx = _own(sections.get(name, ""), last=name == last)
-            found[name] = Code(op.get_asm(use_local_scope=True), ptx, lines)
+            assembly = _own(sections.get(name, ""), last=name == last)
+            found[name] = Code(op.get_asm(use_local_scope=True), assembly, lines)
         elif op.name != "func.func":
             raise _invalid(f"'{op.name}' at the top level is not supported")
     for name in declared:
@@ -240,7 +243,7 @@ def _check_pointers(declared: ir.Operation, code: ir.Operation) -> None:
 
 
 def _own(section: str, *, last: bool) -> str:
-    """Return the PTX of a section without the empty line ahead of the next one."""
+    """Return the text of a section without the empty line ahead of the next one."""
     return section if last else section.removesuffix("\n")
 
 

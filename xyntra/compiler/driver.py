@@ -20,7 +20,7 @@ from xyntra.compiler.inputs.sizes import Sizes
 from xyntra.compiler.inputs.source import ModelSource, open_onnx
 from xyntra.compiler.worker.answers import unexpected
 from xyntra.compiler.worker.exclusive import in_process
-from xyntra.compiler.worker.request import CODE_LEVELS, Level, Request, code_levels
+from xyntra.compiler.worker.request import Level, Request
 from xyntra.config import Config
 from xyntra.errors import (
     ArchiveError,
@@ -32,6 +32,7 @@ from xyntra.errors import (
     XyntraError,
 )
 from xyntra.passes.optional import OPTIONAL_PASSES
+from xyntra.targets.table import CODE_LEVELS, TARGETS, entry_for
 
 if TYPE_CHECKING:
     from xyntra.executable import Executable
@@ -101,12 +102,13 @@ def check_level(level: Level, target: CodeTarget, kernel: str = "") -> None:
             f"there are no kernels yet at the level '{level}'",
             hint="a level from 'kernels' down",
         )
-    if level not in CODE_LEVELS or level in code_levels(target.architecture):
+    if level not in (*CODE_LEVELS, "llvm") or level in entry_for(target.architecture).texts:
         return
+    others = [each for each in TARGETS.values() if level in each.texts]
     raise UnsupportedError(
         "level-target",
-        f"only kernels for NVIDIA GPUs have the level '{level}'",
-        hint="--target cuda, or --target cuda:sm_90a where there is no GPU",
+        f"only kernels for {' and '.join(each.title for each in others)} have the level '{level}'",
+        hint=", or ".join(each.usage for each in others),
     )
 
 
@@ -160,15 +162,17 @@ def check_supported(config: Config, target: CodeTarget) -> None:
     Raises:
         UnsupportedError: `precision-unsupported`.
     """
-    known = ("f32", "tf32") if target.architecture else ("f32",)
+    known = entry_for(target.architecture).precisions
     if config.precision in known:
         return
-    if config.precision == "tf32":
+    others = [name for name, each in TARGETS.items() if config.precision in each.precisions]
+    if others:
+        titles = " and ".join(TARGETS[name].title for name in others)
         raise UnsupportedError(
             "precision-unsupported",
-            "precision 'tf32' is for NVIDIA GPUs",
-            cause="on the CPU, contractions of f32 are computed in f32",
-            hint="leave out precision, or give target='cuda'",
+            f"precision '{config.precision}' is for {titles}",
+            cause=f"on this target, contractions of f32 are computed in {' or '.join(known)}",
+            hint=f"leave out precision, or give {' or '.join(f'target={n!r}' for n in others)}",
         )
     torch_type = {"f16": "half", "bf16": "bfloat16"}[config.precision]
     raise UnsupportedError(

@@ -10,17 +10,16 @@ from torch_mlir import ir
 from xyntra.compiler.code_model import CodeModel, only_kernel, read_model, text_below
 from xyntra.compiler.code_target import CodeTarget
 from xyntra.compiler.code_text import erase_code
-from xyntra.compiler.kernels.kernel import CompiledKernel, KernelSource
 from xyntra.compiler.kernels.module import compile_module, sources_of
 from xyntra.compiler.model_import import ModelImport, import_module
 from xyntra.compiler.recovery import Compilation, compile_levels, without_passes
 from xyntra.compiler.worker.fork_server import ForkServer
-from xyntra.compiler.worker.request import CODE_LEVELS, Request
+from xyntra.compiler.worker.request import Request
 from xyntra.dialects import make_context
 from xyntra.errors import ModelError, UnsupportedError
 from xyntra.passes.generalize.elementwise import is_elementwise
 from xyntra.passes.generalize.rewriter import is_static
-from xyntra.passes.lower.gpu.device import Feature, device_of
+from xyntra.passes.lower.gpu.device import Feature
 from xyntra.passes.manager import resolve
 from xyntra.passes.pipelines import expand, fusion_pipeline, kernel_pipeline
 from xyntra.passes.targets.table import TargetName
@@ -28,7 +27,9 @@ from xyntra.plan.artifact import Artifact
 from xyntra.plan.build import PARAMETERS, build_plan
 from xyntra.plan.build_source import build_source_graph
 from xyntra.plan.plan import Plan
-from xyntra.targets.cuda.native import CALLS
+from xyntra.targets.base import CALLS
+from xyntra.targets.kernel import CompiledKernel, KernelSource
+from xyntra.targets.table import CODE_LEVELS, backend_for
 
 _COUNTED = ("linalg.", "xyntra.", "tensor.", "scf.")
 _UNCOUNTED = frozenset(
@@ -143,23 +144,20 @@ def _plan(module: ir.Operation, operations: int, request: Request) -> Plan:
 
 
 def _target(request: Request) -> TargetName:
-    return "cuda" if request.architecture else "cpu"
-
-
-def _has(request: Request, feature: Feature) -> bool:
-    return bool(request.architecture) and device_of(request.architecture).has(feature)
+    return backend_for(request.architecture).name
 
 
 def _pipelines(request: Request) -> tuple[str, ...]:
     """What leads from a frontend's output to the level of `request`, or to kernel functions."""
     form = expand("form")
+    features = backend_for(request.architecture).features(request.architecture)
     fuse = fusion_pipeline(
         egraph=request.egraph,
         fast_math=request.fast_math,
-        fold_norms=request.fold_norms and _has(request, Feature.MMA),
+        fold_norms=request.fold_norms and Feature.MMA in features,
         target=_target(request),
         precision=request.precision,
-        merge_gates=_has(request, Feature.WGMMA),
+        merge_gates=Feature.WGMMA in features,
     )
     prepare = expand("prepare")
     if request.kind == "mlir":
@@ -215,13 +213,7 @@ def _artifact(
 
 
 def _kernel_llvm(source: KernelSource) -> str:
-    from xyntra.passes.lower import cpu, cuda
-
-    module = ir.Module.parse(source.mlir)
-    if source.architecture:
-        return cuda.lower_kernel(module, source.architecture, source.level).llvm_ir
-    lower = cpu.lower_kernel if source.level == "kernels" else cpu.from_nests
-    return lower(module).llvm_ir
+    return backend_for(source.architecture).llvm_ir(ir.Module.parse(source.mlir), source)
 
 
 def _llvm_text(sources: list[KernelSource]) -> bytes:

@@ -10,7 +10,7 @@ from xyntra.observe.text import UNKNOWN, aligned, count, duration
 from xyntra.plan.kernel import Kernel
 
 if TYPE_CHECKING:
-    from xyntra.targets.cuda.graphs.resources import LaunchResources
+    from xyntra.targets.launch_resources import LaunchResources
 
 
 _HEADER = [

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.plan import Port
+from xyntra.targets.table import backend_of
 
 __all__ = ["summary"]
 
@@ -31,7 +32,7 @@ def summary(artifact: Artifact) -> str:
         ("outputs", _ports(plan.outputs)),
         ("kernels", [kernels + (f"; {at_load} at load" if at_load else "")]),
         ("weights", [f"{len(weights)}, {_size(sum(weights))}"] if weights else ["none"]),
-        ("target", [_target(artifact.target)]),
+        ("target", [backend_of(artifact.target).summary_of(artifact.target)]),
     ]
     lines = ["<xyntra.Executable"]
     for label, values in entries:
@@ -57,11 +58,3 @@ def _size(count: int) -> str:
         if count >= size:
             return f"{count / size:.1f} {unit}"
     return f"{count} bytes"
-
-
-def _target(key: str) -> str:
-    """The target of an artifact without what only the loader has to know."""
-    if key.startswith("cuda;"):
-        return f"cuda ({key.rpartition(';')[2]})"
-    names = dict(part.partition("=")[::2] for part in key.split(";"))
-    return f"cpu ({names.get('cpu', 'unknown')})"

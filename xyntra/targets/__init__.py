@@ -1,2 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What turns lowered kernels into code that runs, one folder a target."""
+"""Turns lowered kernels into code that runs: a folder for each target, and the table of targets.
+
+`table.py` lists the targets. Each has a `backend.py`, which answers what the levels above ask of it
+(`base.py` has the questions): these go through the table, and know no target by its name.
+"""

@@ -1,10 +1,23 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What the levels above know of a target."""
+"""Defines what the levels above ask of a target: its backend, its devices and its programs."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+
+from xyntra.passes.targets.table import TARGETS, TargetName
+from xyntra.passes.targets.target import Target
+from xyntra.targets.kernel import CompiledKernel, KernelSource
+
+if TYPE_CHECKING:
+    from xyntra.dialects.mlir import ir
+    from xyntra.passes.lower.gpu.device import Feature
+    from xyntra.plan.artifact import Artifact
+
+CALLS = "xyntra.calls"
+"""The name of the code that starts calls, among the compiled kernels."""
 
 
 class Device(Protocol):
@@ -81,3 +94,134 @@ class DeviceProgram(Program, Protocol):
 
     def launch_resources(self) -> Sequence[Any]:
         """Return what every launch of a call occupies of the device, in order."""
+
+
+class Backend(ABC):
+    """What compiling, loading and running models asks of a target."""
+
+    name: ClassVar[TargetName]
+
+    @property
+    def target(self) -> Target:
+        """What passes know of the target."""
+        return TARGETS[self.name]
+
+    @abstractmethod
+    def locate(self, target: str) -> tuple[str, int]:
+        """Read "cuda", "cuda:1" or "cuda:sm_90a": an architecture, and the number of a device.
+
+        Raises:
+            UnsupportedError: the target has no such device.
+            DeviceError: the machine has no such device.
+        """
+
+    @abstractmethod
+    def locate_saved(self, machine_key: str, target: str) -> tuple[str, int]:
+        """Return where saved code runs, as `locate` does; no device is looked for.
+
+        Args:
+            machine_key: of the code.
+            target: "auto", or what a user has named of this target.
+
+        Raises:
+            WrongMachine: the code does not run there.
+        """
+
+    def device_name(self, ordinal: int) -> str:
+        """Return what users call a device by its number."""
+        return self.name
+
+    def text_name(self, architecture: str) -> str:
+        """Return what texts of code name as their target; `locate` reads it."""
+        return f"{self.name}:{architecture}" if architecture else self.name
+
+    def features(self, architecture: str) -> frozenset[Feature]:
+        """Return what code may use on some devices of the target only."""
+        return frozenset()
+
+    @abstractmethod
+    def machine_key(self, architecture: str) -> str:
+        """Return what a machine must have to run the code, as one line."""
+
+    @abstractmethod
+    def code_key(self, architecture: str) -> str:
+        """Return what generates the code, and for what, as one line for cache keys."""
+
+    @abstractmethod
+    def summary_of(self, machine_key: str) -> str:
+        """Return a machine key without what only the loader has to know."""
+
+    @abstractmethod
+    def compile(self, module: ir.Module, kernel: KernelSource) -> CompiledKernel:
+        """Compile a kernel in this process, in the current context.
+
+        Args:
+            module: the kernel's, parsed; it is changed.
+            kernel: tells the level of the module, and how to compile.
+
+        Raises:
+            CompileError: the module is not a kernel, or a library below failed on it.
+        """
+
+    @abstractmethod
+    def text_at(self, module: ir.Module, kernel: KernelSource, level: str) -> tuple[str, str]:
+        """Return a kernel at a level of the target: its module, and its text below MLIR, if any.
+
+        Raises:
+            CompileError: as `compile`.
+        """
+
+    @abstractmethod
+    def llvm_ir(self, module: ir.Module, kernel: KernelSource) -> str:
+        """Return the LLVM IR of a kernel, for a target that has it.
+
+        Raises:
+            CompileError: as `compile`.
+        """
+
+    def assembly_files(self, objects: Mapping[str, bytes | memoryview]) -> Mapping[str, str]:
+        """Return the text of the target's assembly for every compiled kernel that has some."""
+        return {}
+
+    def call_code(self) -> str:
+        """Return the source of native code that starts calls; "" where there is none."""
+        return ""
+
+    def compile_call_code(self) -> bytes:
+        """Compile what `call_code` returns."""
+        return b""
+
+    def late_modules(self) -> Sequence[str]:
+        """Return the names of modules that only some kernels need, to be loaded ahead of them."""
+        return ()
+
+    def prepare(self, threads: int | None) -> None:  # noqa: B027  (few have anything to load)
+        """Load what `program` needs whatever the artifact: while that is being compiled."""
+
+    @abstractmethod
+    def program(
+        self, artifact: Artifact, weights: Mapping[str, Any], ordinal: int, threads: int | None
+    ) -> Program:
+        """Load an artifact; a device is not touched before the first run.
+
+        Args:
+            artifact: what to run.
+            weights: the plan's parameters by name.
+            ordinal: the number of the device.
+            threads: how many threads of the processor work on one call; None for one a core.
+
+        Raises:
+            CompileError: the code is damaged, or a weight is missing.
+        """
+
+    @abstractmethod
+    def devices(self) -> Mapping[str, Device]:
+        """Return the devices of this machine that models can run on, by name."""
+
+    def no_device_reason(self) -> str:
+        """Return why `devices` returns none."""
+        return "none was found"
+
+
+class WrongMachine(Exception):
+    """Saved code does not run where it should; says what is there, or was asked for, instead."""

@@ -19,10 +19,10 @@ from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import BinaryIO
 
-from xyntra.compiler.kernels.kernel import CompiledKernel, KernelSource
 from xyntra.compiler.worker.answers import answer, result
 from xyntra.compiler.worker.fork_server import ForkServer
 from xyntra.errors import CompileError, WorkerError
+from xyntra.targets.kernel import CompiledKernel, KernelSource
 
 _STDERR_LINES = 12
 

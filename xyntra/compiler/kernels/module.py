@@ -13,7 +13,6 @@ from dataclasses import replace
 from torch_mlir import ir
 
 from xyntra.cache import DiskCache
-from xyntra.compiler.kernels.kernel import CompiledKernel, KernelSource
 from xyntra.compiler.kernels.parallel import Outcome, compile_each
 from xyntra.compiler.recovery import Lowered, defect, reason
 from xyntra.compiler.worker.fork_server import ForkServer
@@ -27,7 +26,9 @@ from xyntra.passes.manager import run_pipeline
 from xyntra.passes.pipelines import expand
 from xyntra.plan.build import nodes_of
 from xyntra.plan.plan import Plan
-from xyntra.targets.cuda.native import CALLS
+from xyntra.targets.base import CALLS
+from xyntra.targets.kernel import CompiledKernel, KernelSource
+from xyntra.targets.table import backend_for
 
 __all__ = ["compile_module", "compile_sources", "kernel_sources", "sources_of", "with_code"]
 
@@ -102,10 +103,9 @@ def compile_sources(
         CompileError: a kernel cannot be compiled, and `stop` is set.
     """
     wanted = list(sources)
-    if request.architecture and wanted:
-        from xyntra.targets.cuda.native.call_code import CALL_CODE
-
-        wanted.append(KernelSource(CALLS, CALL_CODE, architecture=request.architecture))
+    code = backend_for(request.architecture).call_code() if wanted else ""
+    if code:
+        wanted.append(KernelSource(CALLS, code, architecture=request.architecture))
     outcomes = compile_each(
         wanted,
         jobs=request.jobs,
@@ -158,7 +158,7 @@ def kernel_sources(
 
 def _with_merged_loops(module: ir.Operation, architecture: str, *, strict: bool) -> ir.Operation:
     """Return a copy of `module` with kernels that are ready for the lowering of a target."""
-    elements = list(expand("gpu-kernel-loops" if architecture else "kernel-loops"))
+    elements = list(expand(backend_for(architecture).target.kernel_loops))
     careful = False
     while True:
         copy = module.clone()

@@ -17,8 +17,6 @@ from xyntra.cache import DiskCache
 from xyntra.compiler.kernels import kept_servers
 from xyntra.compiler.kernels.child_processes import child_processes, ready, serve_kernels
 from xyntra.compiler.kernels.kernel import (
-    CompiledKernel,
-    KernelSource,
     code_key,
     compile_kernel,
     kernel_key,
@@ -29,6 +27,7 @@ from xyntra.compiler.kernels.kernel import (
 from xyntra.compiler.worker.fork_server import ForkServer, can_fork
 from xyntra.errors import CompileError, XyntraError
 from xyntra.passes.tracebacks import innermost
+from xyntra.targets.kernel import CompiledKernel, KernelSource
 
 _MORE_CODE = {"attention": 6500, "contraction": 7000, "conv": 7500}
 """Characters of text that take as long as what such kernels take besides, whatever they hold: code
@@ -150,7 +149,7 @@ def compile_each(
 
 
 def _job_count(jobs: int | None, kernels: int) -> int:
-    from xyntra.targets.cpu.device import allowed_processors
+    from xyntra.targets.host import allowed_processors
 
     return max(1, min(jobs or allowed_processors(), kernels))
 

@@ -7,15 +7,14 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-Level = Literal["linalg", "fused", "kernels", "stages", "gpu", "nvvm", "ptx", "llvm", "artifact"]
+from xyntra.targets.table import CODE_LEVELS
 
-CODE_LEVELS: tuple[Level, ...] = ("stages", "gpu", "nvvm", "ptx")
-"""Levels below kernel functions, whose text is code, from the top down, on GPUs."""
+__all__ = ["LEVELS", "Level", "Request"]
 
-
-def code_levels(architecture: str) -> tuple[Level, ...]:
-    """Return those that code goes through for a GPU, or for this processor."""
-    return CODE_LEVELS if architecture else CODE_LEVELS[:1]
+LEVELS = ("linalg", "fused", "kernels", *CODE_LEVELS, "llvm")
+"""The levels that a model has text at, from the top down."""
+Level = str
+"""One of `LEVELS`, or "artifact", which is all the way."""
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
 import re
 from functools import lru_cache
 from typing import Any
 
-from xyntra.build_id import build_id
 from xyntra.errors import CompileError
+from xyntra.targets.compiler_key import compiler_key
 from xyntra.targets.cpu.device import host_device
 from xyntra.targets.cpu.object_symbols import check_imports
 from xyntra.targets.llvm_backend import llvm
@@ -84,18 +82,6 @@ def host_key() -> str:
 def target_key() -> str:
     """Return, as one line for cache keys, `host_key` and `compiler_key`."""
     return f"{host_key()};{compiler_key()}"
-
-
-@lru_cache(maxsize=1)
-def compiler_key() -> str:
-    """Return, as one line for cache keys, what generates code; LLVM is not loaded for it."""
-    return f"llvm={_stamp('llvmlite')};mlir={_stamp('torch_mlir')};xyntra={build_id()}"
-
-
-def _stamp(package: str) -> int:
-    """When a package was installed: reading its version would cost more than the rest of a key."""
-    spec = importlib.util.find_spec(package)
-    return os.stat(spec.origin).st_mtime_ns if spec is not None and spec.origin else 0
 
 
 @lru_cache(maxsize=4)

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from xyntra.targets.host import allowed_processors
 from xyntra.targets.llvm_backend import llvm
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
@@ -94,13 +94,6 @@ def _dot_products(features: dict[str, bool]) -> str:
         return "vnni"
     # With AVX alone, vectors of integers have half the width of those of floats.
     return "pmaddwd" if features.get("avx2" if features.get("avx") else "sse2") else "none"
-
-
-def allowed_processors() -> int:
-    """How many processors this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _cache_sizes() -> dict[int, int]:

@@ -24,9 +24,10 @@ from xyntra.targets.cuda.driver.stream_order import StreamOrder
 from xyntra.targets.cuda.graphs.device_buffers import DeviceBuffers
 from xyntra.targets.cuda.graphs.launches import BoundLaunch, load_kernels
 from xyntra.targets.cuda.graphs.replays import Replays
-from xyntra.targets.cuda.graphs.resources import LaunchResources, launch_resources
+from xyntra.targets.cuda.graphs.resources import launch_resources
 from xyntra.targets.cuda.native.call_code import loaded_code
 from xyntra.targets.cuda.native.tensor_calls import NativeTensorCalls, exchange_functions
+from xyntra.targets.launch_resources import LaunchResources
 
 Array = np.ndarray[Any, Any]
 

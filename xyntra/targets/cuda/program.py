@@ -17,8 +17,8 @@ from xyntra.targets.cuda.code.kernel_image import KernelImage
 from xyntra.targets.cuda.driver.device import cuda_device
 from xyntra.targets.cuda.driver.gpu import Gpu, gpu
 from xyntra.targets.cuda.graphs.launches import BoundLaunch
-from xyntra.targets.cuda.graphs.resources import LaunchResources
 from xyntra.targets.cuda.loaded_model import LoadedModel
+from xyntra.targets.launch_resources import LaunchResources
 
 Array = np.ndarray[Any, Any]
 

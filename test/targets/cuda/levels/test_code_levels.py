@@ -21,13 +21,14 @@ from verify.random_models.compile import to_onnx
 from xyntra.compiler.driver import emit_level
 from xyntra.compiler.inputs.sizes import Sizes
 from xyntra.compiler.inputs.source import open_source
-from xyntra.compiler.worker.request import CODE_LEVELS
 from xyntra.config import load_config
 from xyntra.errors import CompileError, InputError, ModelError, UnsupportedError, XyntraError
 from xyntra.executable import Executable
 from xyntra.plan.artifact import Artifact
+from xyntra.targets.table import TARGETS
 
 TARGET = "cuda:sm_90a"
+CODE_LEVELS = TARGETS["cuda"].levels
 
 
 def weights() -> dict[str, np.ndarray]:
@@ -67,7 +68,7 @@ def path(tmp_path: Path) -> Path:
 def emitted(model: object, level: str, kernel: str = "", *, target: str = TARGET) -> str:
     source = replace(open_source(model), trusted=True)
     config = load_config(target=target)
-    return emit_level(source, Sizes(), config, level, kernel).decode()  # type: ignore[arg-type]
+    return emit_level(source, Sizes(), config, level, kernel).decode()
 
 
 def trusted(text: str, folder: Path) -> Executable:
@@ -172,7 +173,7 @@ def test_code_is_refused_unless_it_is_trusted(level: str, path: Path) -> None:
     assert "trust_code=True" in str(info.value.hint)
     for wanted in ("kernels", *CODE_LEVELS):
         with pytest.raises(ModelError, match="machine-level code"):
-            emit_level(open_source(text), Sizes(), load_config(), wanted)  # type: ignore[arg-type]
+            emit_level(open_source(text), Sizes(), load_config(), wanted)
 
 
 def test_without_its_level_code_is_no_model(path: Path) -> None:

@@ -28,11 +28,6 @@ class CudaTarget:
     architecture: str = ""
 
 
-def is_cuda(target: str) -> bool:
-    """Tell whether `target` begins as those of this package do."""
-    return target.partition(":")[0] == "cuda"
-
-
 def parse_target(target: str) -> CudaTarget:
     """Read "cuda", "cuda:1" or "cuda:sm_90a".
 

@@ -1,51 +1,18 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a launch occupies of a multiprocessor."""
+"""Asks the driver what the launches of a call occupy of a multiprocessor."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from xyntra.plan.plan import Step
 from xyntra.targets.cuda.code.kernel_image import ImageLaunch
 from xyntra.targets.cuda.driver.driver import checked, driver
 from xyntra.targets.cuda.graphs.launches import LoadedKernel
+from xyntra.targets.launch_resources import LaunchResources
 
 _WARP = 32
-
-
-@dataclass(frozen=True)
-class LaunchResources:
-    """One launch of a call.
-
-    Attributes:
-        kernel: number of its kernel among those of a call.
-        entry: symbol of its code.
-        grid: blocks.
-        block: threads of a block.
-        cluster: blocks of a cluster; 1 for none.
-        registers: of a thread.
-        shared: bytes of shared memory of a block, static and dynamic.
-        spilled: bytes of a thread's registers that are kept in memory.
-        resident: blocks that a multiprocessor holds at once.
-        occupancy: warps that it then holds, as a share of those that it could.
-        waves: how often the GPU is filled with blocks.
-        overlaps: it may begin before the launch ahead of it has ended.
-    """
-
-    kernel: int
-    entry: str
-    grid: int
-    block: int
-    cluster: int
-    registers: int
-    shared: int
-    spilled: int
-    resident: int
-    occupancy: float
-    waves: float
-    overlaps: bool
 
 
 def launch_resources(

@@ -62,8 +62,8 @@ _ITEM_BYTES = {"f16": 2, "bf16": 2, "f32": 4}
 
 
 @dataclass(frozen=True)
-class Target:
-    """An output.
+class ResultBuffer:
+    """An output in memory.
 
     Attributes:
         access: where it lies.
@@ -78,7 +78,7 @@ class Target:
     by_rows: bool
 
     @classmethod
-    def of(cls, product: BatchedMatmul, access: BufferOperand) -> Target | None:
+    def of(cls, product: BatchedMatmul, access: BufferOperand) -> ResultBuffer | None:
         """Return an output of `product`; None where its type has no code here."""
         element = str(access.element_type)
         if element not in _ITEM_BYTES:
@@ -125,7 +125,7 @@ class Results:
     product: BatchedMatmul
     epilogue: Epilogue | None
     tile: Tile
-    targets: tuple[Target, ...]
+    targets: tuple[ResultBuffer, ...]
     partials: RowPartials | None = None
     before: tuple[Epilogue, ...] = ()
 
@@ -147,7 +147,7 @@ class Results:
             accesses = [*epilogue.outputs, *kept]
             if not is_vectorizable(epilogue.body):
                 return None
-        targets = [Target.of(product, each) for each in accesses]
+        targets = [ResultBuffer.of(product, each) for each in accesses]
         found = [each for each in targets if each is not None]
         if len(found) < len(targets):
             return None
@@ -328,7 +328,7 @@ class Results:
                 source = arith.addi(start, i32(box * _PART_BYTES))
                 write_rows(fragment, target.access, place.row, column, source)
 
-    def _boxes(self) -> Iterator[tuple[Target, int, int]]:
+    def _boxes(self) -> Iterator[tuple[ResultBuffer, int, int]]:
         """Yield the output, number and place of every part of 64 columns in shared memory."""
         box = 0
         for target in self.targets:
@@ -336,7 +336,9 @@ class Results:
                 yield target, part, box
                 box += 1
 
-    def _coordinates(self, target: Target, place: TilePosition, column: ir.Value) -> list[ir.Value]:
+    def _coordinates(
+        self, target: ResultBuffer, place: TilePosition, column: ir.Value
+    ) -> list[ir.Value]:
         columns = self.product.dimensions(target.access, self.product.columns)
         rows = self.product.dimensions(target.access, self.product.rows)
         across = _split(column, [each.extent for each in columns])
@@ -395,7 +397,7 @@ def _store_part(
 
 
 def _store_directly(
-    fragment: Fragment, target: Target, column: int, values: Sequence[ir.Value]
+    fragment: Fragment, target: ResultBuffer, column: int, values: Sequence[ir.Value]
 ) -> None:
     for number, value in enumerate(values):
         first = column + number // 2 * COLUMN_STEP

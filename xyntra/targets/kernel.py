@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Defines a kernel before and after its target's code generation."""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import dataclass
+
+__all__ = ["CompiledKernel", "KernelSource"]
+
+_HEADER = struct.Struct("<QQQQ")
+
+
+@dataclass(frozen=True)
+class KernelSource:
+    """A kernel before lowering.
+
+    Attributes:
+        name: the name of its function, which becomes its symbol.
+        mlir: the module that holds the function, as text.
+        nodes: what it computes in the words of the model, for messages.
+        opt_level: LLVM's, 0 to 3.
+        architecture: of the GPU to generate code for; "" for this processor.
+        level: the level that `mlir` is at.
+        assembly: the kernel's text below MLIR, such as PTX, at the level that has one.
+        lines: of its stages, or nests, in the user's text, in order, for messages; at the level
+            "stages".
+    """
+
+    name: str
+    mlir: str
+    nodes: tuple[str, ...] = ()
+    opt_level: int = 2
+    architecture: str = ""
+    level: str = "kernels"
+    assembly: str = ""
+    lines: tuple[int, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """The kernel and its nodes as the `place` of an error."""
+        lines = [f"kernel '{self.name}'"]
+        if self.nodes:
+            lines.append("from " + ", ".join(self.nodes))
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class CompiledKernel:
+    """Object code of one kernel.
+
+    Attributes:
+        code: defines one entry point, and with prepared constants a second one, `NAME.prepare`.
+        scratch_bytes: the scratch memory that the threads of a call share.
+        private_bytes: the scratch memory that each of them needs beside.
+        prepared_bytes: the memory of what `NAME.prepare` makes of the kernel's constants.
+        schedules: what the emitters of its launches, or nests, were told, in order and in words.
+    """
+
+    code: bytes
+    scratch_bytes: int
+    private_bytes: int = 0
+    prepared_bytes: int = 0
+    schedules: tuple[str, ...] = ()
+
+    def to_bytes(self) -> bytes:
+        """Return what `from_bytes` reads."""
+        sizes = self.scratch_bytes, self.private_bytes, self.prepared_bytes
+        schedules = json.dumps(self.schedules).encode()
+        return _HEADER.pack(*sizes, len(schedules)) + schedules + self.code
+
+    @classmethod
+    def from_bytes(cls, data: bytes | memoryview) -> CompiledKernel:
+        """Rebuild the kernel that `to_bytes` described."""
+        scratch, private, prepared, length = _HEADER.unpack_from(data)
+        start = _HEADER.size + length
+        schedules = json.loads(bytes(data[_HEADER.size : start]))
+        return cls(bytes(data[start:]), scratch, private, prepared, tuple(schedules))
