@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,6 +12,7 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import AT_MOST_ZERO
 from xyntra.errors import ConfigError
+from xyntra.passes.math.double.table import EXPANSIONS_OF_F64
 from xyntra.passes.math.exp import exp_at_most_zero
 from xyntra.passes.math.integer_power import exponent_operand
 from xyntra.passes.math.table import EXPANSIONS, OTHER_TYPES
@@ -29,26 +30,30 @@ _FLOATS = (ir.F32Type, ir.F16Type, ir.BF16Type)
 class ExpandMath:
     """Replace math functions of f32, f16 and bf16 by polynomials that every target can run.
 
-    `keep` names operations to leave alone, such as those a target has instructions for.
+    `keep` names operations to leave alone, such as those a target has instructions for. `f64` says
+    whether those of f64 are replaced as well, for targets that have no C library to call.
     """
 
     name: ClassVar[str] = "expand-math"
     keep: tuple[str, ...] = ()
+    f64: bool = False
 
     def run(self, module: ir.Operation) -> None:
         """Rewrite `module` in place; see `expand_math`."""
-        expand_math(module, self.keep)
+        expand_math(module, self.keep, f64=self.f64)
 
 
-def expand_math(op: ir.Operation, keep: Collection[str] = ()) -> None:
+def expand_math(op: ir.Operation, keep: Collection[str] = (), *, f64: bool = False) -> None:
     """Expand the operations of `table` on f32, f16, bf16 and integers inside `op`.
 
     f16 and bf16 are computed in f32 and rounded once. Vectors keep their shape. What is not
-    expanded stays for libm and LLVM: f64, tensors, and operations that are not in the table.
+    expanded stays for libm and LLVM: f64 unless it is asked for, tensors, and operations that are
+    not in the table.
 
     Args:
         op: an operation with regions, usually a module or a function; rewritten in place.
         keep: names of operations to leave alone.
+        f64: whether functions of f64 are expanded, too.
 
     Raises:
         ConfigError: `keep` names an operation that has no expansion.
@@ -61,12 +66,10 @@ def expand_math(op: ir.Operation, keep: Collection[str] = ()) -> None:
             f"expand-math has no expansion of '{unknown[0]}' to keep",
             hint="leave it out, or correct its name: the pass touches no such operation",
         )
-    for candidate in _candidates(op, known - set(keep)):
-        with candidate.context, candidate.location, ir.InsertionPoint(candidate):
-            values = _expand(candidate)
-        for result, value in zip(candidate.results, values, strict=True):
-            result.replace_all_uses_with(value)
-        candidate.erase()
+    names = known - set(keep)
+    _replace(_candidates(op, lambda each: each.name in names and _is_supported(each)))
+    if f64:  # afterwards, since an integer power of f64 is written by one of these
+        _replace(_candidates(op, _is_function_of_f64))
 
 
 def expand_classes(op: ir.Operation) -> None:
@@ -78,11 +81,20 @@ def expand_classes(op: ir.Operation) -> None:
     expand_math(op, (EXPANSIONS.keys() | {name for name, _ in OTHER_TYPES}) - {"math.isnormal"})
 
 
-def _candidates(op: ir.Operation, names: Collection[str]) -> list[ir.Operation]:
+def _replace(candidates: Iterable[ir.Operation]) -> None:
+    for candidate in candidates:
+        with candidate.context, candidate.location, ir.InsertionPoint(candidate):
+            values = _expand(candidate)
+        for result, value in zip(candidate.results, values, strict=True):
+            result.replace_all_uses_with(value)
+        candidate.erase()
+
+
+def _candidates(op: ir.Operation, is_wanted: Callable[[ir.Operation], bool]) -> list[ir.Operation]:
     found: list[ir.Operation] = []
 
     def visit(candidate: ir.Operation) -> ir.WalkResult:
-        if candidate.name in names and _is_supported(candidate):
+        if is_wanted(candidate):
             found.append(candidate)
         return ir.WalkResult.ADVANCE
 
@@ -97,6 +109,10 @@ def _is_supported(op: ir.Operation) -> bool:
     return (op.name, type(element)) in OTHER_TYPES
 
 
+def _is_function_of_f64(op: ir.Operation) -> bool:
+    return op.name in EXPANSIONS_OF_F64 and isinstance(_element(op.results[0].type), ir.F64Type)
+
+
 def _expand(op: ir.Operation) -> list[ir.Value]:
     type_ = op.results[0].type
     rewrite = OTHER_TYPES.get((op.name, type(_element(type_))))
@@ -109,6 +125,8 @@ def _expand(op: ir.Operation) -> list[ir.Value]:
 
 
 def _emitter(op: ir.Operation) -> Callable[..., Float | tuple[Float, ...]]:
+    if _is_function_of_f64(op):
+        return EXPANSIONS_OF_F64[op.name].emit
     if op.name == "math.exp" and AT_MOST_ZERO in op.attributes:
         return exp_at_most_zero
     return EXPANSIONS[op.name].emit

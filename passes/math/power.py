@@ -17,7 +17,7 @@ from xyntra.passes.math.exponent import scale, split_near_one
 from xyntra.passes.math.simple_power import simple_power
 from xyntra.passes.math.values import Bool, Float, fma, polynomial
 
-__all__ = ["magnitude_of_power", "powf"]
+__all__ = ["magnitude_of_power", "over_two_plus", "pair", "powf", "with_signs_of_pow"]
 
 _LEAST_NORMAL = 2.0**-126
 # Beyond +-_SATURATED a power of two is inf or 0, whatever its last bits are.
@@ -38,9 +38,12 @@ def powf(x: Float, y: Float) -> Float:
     constant = constant_float(y.value)
     if constant is not None and (simple := simple_power(x, constant)) is not None:
         return simple
-    magnitude = abs(x)
-    result = magnitude_of_power(magnitude, DoubleFloat(y, y.build.float(0.0)))
-    result = magnitude.equals(1.0).select(1.0, result)
+    return with_signs_of_pow(x, y, magnitude_of_power(abs(x), DoubleFloat(y, y.build.float(0.0))))
+
+
+def with_signs_of_pow(x: Float, y: Float, magnitude: Float) -> Float:
+    """Return x**y, given |x|**y where that has no special value."""
+    result = abs(x).equals(1.0).select(1.0, magnitude)
     is_integer = y.round_even().equals(y)
     half = y * 0.5
     is_odd = is_integer & half.round_even().differs(half)
@@ -69,15 +72,15 @@ def _log2(x: Float) -> DoubleFloat:
     is_tiny = x < _LEAST_NORMAL
     n, mantissa = split_near_one(is_tiny.select(x * 2.0**23, x))
     whole = (n - is_tiny.select_int(23, 0)).to_float()
-    s = _over_two_plus(mantissa - 1.0)
+    s = over_two_plus(mantissa - 1.0)
     series = s.plus_smaller(s * (s * s * _third_and_tail(s)))
-    scaled = series * _pair(x, _TWO_OVER_LN2)
+    scaled = series * pair(x, _TWO_OVER_LN2)
     total = fast_two_sum(whole, scaled.high)
     total = fast_two_sum(total.high, total.low + scaled.low)
     return _with_special_values(x, total)
 
 
-def _over_two_plus(f: Float) -> DoubleFloat:
+def over_two_plus(f: Float) -> DoubleFloat:
     """Return f / (2 + f)."""
     divisor = fast_two_sum(f.build.float(2.0), f)
     inverse = 1.0 / divisor.high
@@ -89,11 +92,12 @@ def _over_two_plus(f: Float) -> DoubleFloat:
 def _third_and_tail(s: DoubleFloat) -> DoubleFloat:
     square = fma(s.high, s.high, 0.0)
     tail = fma(square, polynomial(square, _TAIL), 0.0)
-    third = _pair(tail, _THIRD)
+    third = pair(tail, _THIRD)
     return third.plus_smaller(DoubleFloat(tail, tail.build.float(0.0)))
 
 
-def _pair(like: Float, parts: tuple[float, float]) -> DoubleFloat:
+def pair(like: Float, parts: tuple[float, float]) -> DoubleFloat:
+    """Return two constants as one number, of the type of `like`."""
     high, low = parts
     return DoubleFloat(like.build.float(high), like.build.float(low))
 

@@ -5,7 +5,8 @@ Left to the passes `convert-math-to-llvm` and `convert-math-to-libm`:
 
 * operations that LLVM has instructions or short sequences for: absf, absi, ceil, copysign, ctlz,
   ctpop, cttz, floor, fma (but of f16), isfinite, isnan, round, roundeven, sqrt, trunc;
-* all of f64, which becomes calls into libm, but for rsqrt (1 / sqrt) and fpowi (pow).
+* all of f64, which becomes calls into libm, but for rsqrt (1 / sqrt) and fpowi (pow); for targets
+  that have no libm, `double/table.py` lists expansions.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Typed wrappers over MLIR values, so that an expansion reads like the formula it implements.
 
-An expansion sees `Float`, `Int` and `Bool`: f32, i32 and i1 values, all scalars or all vectors of
-one shape. Arithmetic on them emits one `arith` or `math` operation at the current insertion point,
-without fast-math flags; Python numbers become constants, splat where the values are vectors.
+An expansion sees `Float`, `Int` and `Bool`: f32, i32 and i1 values, or f64, i64 and i1, all scalars
+or all vectors of one shape. Arithmetic on them emits one `arith` or `math` operation at the current
+insertion point, without fast-math flags; Python numbers become constants, splat where the values
+are vectors.
 """
 
 from __future__ import annotations
@@ -23,10 +24,14 @@ class Builder:
     """Makes constants and result types for one shape: a scalar, or a vector's sizes."""
 
     def __init__(self, like: ir.Type) -> None:
-        """`like` is f32, i32 or a vector of either; its shape is taken."""
+        """Take the shape of `like`, and 64 bits if its elements are f64, else 32."""
         self._shape = ir.VectorType(like) if isinstance(like, ir.VectorType) else None
-        self.float_type = self.shaped(ir.F32Type.get())
-        self.int_type = self.shaped(ir.IntegerType.get_signless(32))
+        element = like if self._shape is None else self._shape.element_type
+        self._width = 64 if isinstance(element, ir.F64Type) else 32
+        self._float = ir.F64Type.get() if self._width == 64 else ir.F32Type.get()
+        self._int = ir.IntegerType.get_signless(self._width)
+        self.float_type = self.shaped(self._float)
+        self.int_type = self.shaped(self._int)
         self._floats: dict[str, Float] = {}
         self._ints: dict[int, Int] = {}
 
@@ -38,18 +43,19 @@ class Builder:
         return ir.VectorType.get(self._shape.shape, element, scalable=scalable)
 
     def float(self, value: _Number) -> Float:
-        """Return the f32 constant nearest to `value`."""
+        """Return the constant nearest to `value`."""
         key = float(value).hex()
         if key not in self._floats:
-            attribute = ir.FloatAttr.get(ir.F32Type.get(), float(value))
+            attribute = ir.FloatAttr.get(self._float, float(value))
             self._floats[key] = Float(self, self._constant(self.float_type, attribute))
         return self._floats[key]
 
     def int(self, value: int) -> Int:
-        """Return an i32 constant; `value` may be given signed or unsigned."""
-        signed = (value + 2**31) % 2**32 - 2**31
+        """Return an integer constant; `value` may be given signed or unsigned."""
+        half = 2 ** (self._width - 1)
+        signed = (value + half) % (2 * half) - half
         if signed not in self._ints:
-            attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), signed)
+            attribute = ir.IntegerAttr.get(self._int, signed)
             self._ints[signed] = Int(self, self._constant(self.int_type, attribute))
         return self._ints[signed]
 
@@ -89,7 +95,7 @@ class Bool:
 
 
 class Float:
-    """An f32 value, or a vector of them. Comparisons with NaN are false."""
+    """An f32 or f64 value, or a vector of them. Comparisons with NaN are false."""
 
     __slots__ = ("build", "value")
 
@@ -187,7 +193,7 @@ class Float:
 
 
 class Int:
-    """An i32 value, or a vector of them. Arithmetic wraps; comparisons and `>>` are signed."""
+    """An i32 or i64 value, or a vector of them. Arithmetic wraps; `<` and `>>` are signed."""
 
     __slots__ = ("build", "value")
 
@@ -242,16 +248,16 @@ class Int:
         return Int(self.build, arith.divui(self.value, self._other(other)))
 
     def times_unsigned(self, other: Int | int) -> tuple[Int, Int]:
-        """Return the low and the high word of the unsigned 64-bit product."""
+        """Return the low and the high word of the unsigned product of twice the width."""
         low, high = arith.mului_extended(self.value, self._other(other))
         return Int(self.build, low), Int(self.build, high)
 
     def to_float(self) -> Float:
-        """Return the nearest f32."""
+        """Return the nearest float."""
         return Float(self.build, arith.sitofp(self.build.float_type, self.value))
 
     def as_float(self) -> Float:
-        """Return the f32 that this encodes."""
+        """Return the float that this encodes."""
         return Float(self.build, arith.bitcast(self.build.float_type, self.value))
 
     def _other(self, other: Int | int) -> ir.Value:

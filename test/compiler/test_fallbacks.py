@@ -24,6 +24,7 @@ from xyntra.passes.fusion.partition.fuse_operations import FuseOperations
 from xyntra.passes.lower.buffers.forward_copies import ForwardCopies
 from xyntra.passes.lower.cpu.matmul.register_tiles import RegisterTiles
 from xyntra.passes.lower.cpu.rows.nest_loops import NestLoops
+from xyntra.passes.lower.gpu.math import device_math
 from xyntra.passes.lower.tensor import merge_elementwise
 from xyntra.passes.targets.table import TARGETS
 from xyntra.passes.views.fold_transposes import FoldTransposes
@@ -285,12 +286,12 @@ def test_a_saved_model_remembers_what_fell_back(
     assert_right(loaded)
 
 
-CRASHING = """
+CHANGED_MODULE = """
 import importlib.abc, importlib.util, os, sys
 
 class Finder(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path, target=None):
-        if name != "xyntra.passes.views.fold_transposes":
+        if name != "{name}":
             return None
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
@@ -298,13 +299,21 @@ class Finder(importlib.abc.MetaPathFinder):
 
         def exec_module(module):
             load(module)
-            module.FoldTransposes.run = lambda *_: os.abort()
+            {change}
 
         spec.loader.exec_module = exec_module
         return spec
 
 sys.meta_path.insert(0, Finder())
 """
+"""A sitecustomize.py that changes a module as soon as it is loaded."""
+CRASHING = CHANGED_MODULE.format(
+    name="xyntra.passes.views.fold_transposes",
+    change="module.FoldTransposes.run = lambda *_: os.abort()",
+)
+REFUSING = CHANGED_MODULE.format(
+    name="xyntra.passes.lower.gpu.math.device_math", change="module._NATIVE = frozenset()"
+)
 
 
 def test_a_pass_that_crashes_its_process_is_left_out(
@@ -320,12 +329,17 @@ def test_a_pass_that_crashes_its_process_is_left_out(
         compiled(isolate=True, strict=True)
 
 
-def test_a_kernel_that_fails_is_tried_again_in_a_worker() -> None:
+def test_a_kernel_that_fails_is_tried_again_in_a_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # The operators of nodes are asked for with every try, of the process that reads the model.
-    nodes = [helper.make_node("Add", ["x", "x"], ["s"]), helper.make_node("Tan", ["s"], ["y"])]
-    ports = [helper.make_tensor_value_info(n, TensorProto.DOUBLE, [8]) for n in ("x", "y")]
-    graph = helper.make_graph(nodes, "tangents", ports[:1], ports[1:])
+    nodes = [helper.make_node("Add", ["x", "x"], ["s"]), helper.make_node("Floor", ["s"], ["y"])]
+    ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [8]) for n in ("x", "y")]
+    graph = helper.make_graph(nodes, "floors", ports[:1], ports[1:])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
+    (tmp_path / "sitecustomize.py").write_text(REFUSING)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(device_math, "_NATIVE", frozenset())
     for isolate in (False, True):
         config = {**SETTINGS, "isolate": isolate}
         with pytest.raises(CompileError) as raised:

@@ -1,6 +1,8 @@
 // RUN: %xyntra-opt %s --expand-math | FileCheck %s
 // RUN: %xyntra-opt %s --expand-math=keep=math.exp,math.tanh | FileCheck %s --check-prefix=KEEP
 
+// RUN: %xyntra-opt %s --expand-math=f64=true | FileCheck %s --check-prefix=DOUBLE
+
 // CHECK-LABEL: func.func @scalar
 // CHECK-SAME: ([[X:%.+]]: f32)
 // CHECK-NOT: math.exp
@@ -107,6 +109,10 @@ func.func @integer_power(%x: i32) -> i32 {
 // An f64 stays for libm, and so do primitives and tensors.
 // CHECK-LABEL: func.func @unchanged
 // CHECK-NEXT: math.exp {{%.+}} : f64
+// Unless there is none.
+// DOUBLE-LABEL: func.func @unchanged
+// DOUBLE-NOT: math.exp {{%.+}} : f64
+// DOUBLE: arith.mulf {{%.+}}, {{%.+}} : f64
 // CHECK-NEXT: math.sqrt {{%.+}} : f32
 // CHECK-NEXT: math.log {{%.+}} : tensor<4xf32>
 // CHECK-NEXT: return
@@ -121,6 +127,9 @@ func.func @unchanged(%x: f64, %y: f32, %z: tensor<4xf32>) -> (f64, f32, tensor<4
 // CHECK-LABEL: func.func @f64_to_an_integer
 // CHECK-NOT: math.fpowi
 // CHECK: math.powf {{%.+}}, {{%.+}} : f64
+// DOUBLE-LABEL: func.func @f64_to_an_integer
+// DOUBLE-NOT: math.powf
+// DOUBLE: return
 func.func @f64_to_an_integer(%x: f64, %n: i32) -> f64 {
   %0 = math.fpowi %x, %n : f64, i32
   return %0 : f64

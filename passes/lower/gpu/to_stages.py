@@ -94,7 +94,7 @@ def to_buffers(module: ir.Operation, device: GpuDevice) -> ir.Operation:
     shorten_divisions(module)
     hide_narrow(module)
     hide_erf(module)
-    expand_math(module, keep=LATE)
+    expand_math(module, keep=LATE, f64=True)
     check_math(module)
     expand_erf(module)
     expand_narrow(module)

@@ -67,6 +67,14 @@ def test_arithmetic(dtype: str, shape: tuple[int, ...], context: ir.Context) -> 
     _check(m.finish(m.step("Max", [z, y], shape), z, label=""), context)
 
 
+def test_functions_of_f64(context: ir.Context) -> None:
+    m = _maker("elementwise", special=True)
+    x, y = m.leaf("float64", (3, 37)), m.leaf("float64", (37,))
+    wave = m.step("Cos", [m.step("Mul", [x, y], (3, 37))], (3, 37))
+    power = m.step("Log", [m.step("Exp", [m.step("Tanh", [x], (3, 37))], (3, 37))], (3, 37))
+    _check(m.finish(m.step("Add", [wave, power], (3, 37)), label=""), context, "fma.rn.f64")
+
+
 def test_a_transposed_copy(context: ir.Context) -> None:
     m = _maker("elementwise")
     x = m.leaf("float32", (37, 70))

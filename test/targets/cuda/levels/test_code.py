@@ -8,7 +8,6 @@ import re
 import pytest
 from gpu_code import assemble, compiled
 
-from xyntra.errors import CompileError
 from xyntra.passes.lower.gpu.device import DEVICES
 from xyntra.targets.cuda.code.kernel_image import ImageLaunch, ImageMap, KernelImage
 
@@ -200,11 +199,10 @@ def test_nothing_is_launched_for_empty_results():
     assert image.ptx == ""
 
 
-def test_functions_of_f64_are_refused_by_name():
-    text = POINTWISE.format(shape="3x8", last="8").replace("f32", "f64")
-    with pytest.raises(CompileError, match="erf") as caught:
-        compiled(text)
-    assert caught.value.code == "gpu-function"
+def test_functions_of_f64_are_arithmetic(tmp_path):
+    image = compiled(POINTWISE.format(shape="3x8", last="8").replace("f32", "f64"))
+    assert "fma.rn.f64" in image.ptx
+    assemble(image, "sm_90a", tmp_path)
 
 
 @pytest.mark.parametrize(("architecture", "waits"), [("sm_90a", True), ("sm_80", False)])
