@@ -18,7 +18,7 @@ CHECKS = {
     "style": [*PYTHON, "-m", "ruff", "check", "."],
     "format": [*PYTHON, "-m", "ruff", "format", "--check", "."],
     "limits": [*PYTHON, str(HERE / "limits.py")],
-    "types": [*PYTHON, str(HERE / "types_tree.py")],
+    "types": [*PYTHON, "-m", "mypy", "--package", "xyntra"],
     "lit": [str(Path(sys.executable).with_name("lit")), "-sv", "lit-tests"],
     "pytest": [*PYTHON, str(HERE / "pytest_shards.py")],
 }

@@ -8,6 +8,8 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
+from module_imports import syntax_tree
+
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("dialects", "passes", "tools", "xyntra")
 GLOSSARY = ROOT / "docs" / "glossary.md"
@@ -25,7 +27,7 @@ def sources() -> list[Path]:
 def test_a_class_has_a_name_of_its_own() -> None:
     homes: dict[str, list[str]] = defaultdict(list)
     for path in sources():
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in syntax_tree(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes[node.name].append(path.relative_to(ROOT).as_posix())
     assert {name: found for name, found in homes.items() if len(found) > 1} == {}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from module_imports import imports, modules
+from module_imports import imports, modules, syntax_tree
 
 # From top to bottom; a module may import from its own layer and from those below.
 LAYERS: tuple[tuple[str, ...], ...] = (
@@ -67,7 +67,7 @@ def violations(root: Path) -> Iterator[str]:
         if own is None:
             yield f"{path}:1: {name} is in no layer"
             continue
-        for module, line in imports((root / path).read_text(encoding="utf-8"), name, known):
+        for module, line in imports(syntax_tree(root / path), name, known):
             if module.split(".")[0] != "xyntra":
                 continue
             other = layer_of(module)

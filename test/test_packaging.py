@@ -37,7 +37,7 @@ def copy_project(root: Path, target: Path) -> Path:
     for name in PROJECT_FILES:
         shutil.copy(root / name, target)
     for folder in FOLDERS:
-        shutil.copytree(root / folder, target / folder, ignore=JUNK)
+        shutil.copytree(root / folder, target / folder, symlinks=True, ignore=JUNK)
     return target
 
 
@@ -103,6 +103,40 @@ def test_the_wheel_imports_from_anywhere(wheel: Path, tmp_path: Path) -> None:
     )
     assert done.stderr == ""
     assert Path(done.stdout.strip()) == tmp_path / "xyntra" / "tools" / "__init__.py"
+
+
+def test_a_checkout_is_whole_beside_an_installation(
+    project: Path, wheel: Path, tmp_path: Path
+) -> None:
+    """`python -m bench.…` finds the folder `xyntra` of the checkout first, and all below it."""
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path)
+    script = "import xyntra.dialects, xyntra.passes, xyntra.tools as t; print(t.__file__)"
+    start = f"import sys; sys.path[1:1] = [{str(tmp_path)!r}]\n"
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", start + script],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert Path(done.stdout.strip()).resolve() == project / "tools" / "__init__.py"
+
+
+def test_links_are_no_packages_twice(project: Path) -> None:
+    links = {path.name for path in (project / "xyntra").iterdir() if path.is_symlink()}
+    assert links == {"dialects", "passes", "tools"}
+    text = (project / "setup.py").read_text(encoding="utf-8").partition("\nsetup(")[0]
+    done = subprocess.run(
+        [sys.executable, "-c", f"{text}\nprint(*packages(), sep=chr(10))"],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = done.stdout.split()
+    assert len(found) == len(set(found))
 
 
 def test_the_sdist_builds_the_same_wheel(project: Path, wheel: Path, tmp_path: Path) -> None:

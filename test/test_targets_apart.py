@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from module_imports import imports, modules
+from module_imports import imports, modules, syntax_tree
 
 from xyntra.passes.targets.table import TARGETS as DESCRIPTIONS
 from xyntra.targets.table import TARGETS, backend_for, backend_named, backend_of, backends
@@ -19,14 +19,14 @@ TORCH_DEVICES = "xyntra.frontends.torch.describe"
 """It asks PyTorch where a tensor is, which has names of its own for that."""
 
 
-def questions(text: str, name: str, known: set[str]) -> Iterator[str]:
+def questions(tree: ast.Module, name: str, known: set[str]) -> Iterator[str]:
     """Yield what a module asks of one target: by comparing a name, or importing its code."""
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Compare):
             for part in ast.walk(node):
                 if isinstance(part, ast.Constant) and part.value in NAMES:
                     yield f"line {node.lineno}: compares with '{part.value}'"
-    for module, line in imports(text, name, known):
+    for module, line in imports(tree, name, known):
         if any(module.startswith(f"xyntra.targets.{each}") for each in NAMES):
             yield f"line {line}: imports {module}"
 
@@ -38,7 +38,7 @@ def test_nothing_else_asks_which_target_it_is(root: Path) -> None:
         f"{path}: {question}"
         for path, name in found
         if not name.startswith(APART) and name != TORCH_DEVICES
-        for question in questions((root / path).read_text(encoding="utf-8"), name, known)
+        for question in questions(syntax_tree(root / path), name, known)
     ]
     assert not asked, "\n".join(asked)
 
@@ -54,7 +54,7 @@ def test_nothing_else_asks_which_target_it_is(root: Path) -> None:
 )
 def test_questions_are_found(text: str) -> None:
     known = {"xyntra.targets.cuda.program", "xyntra.targets.cpu.device"}
-    assert list(questions(text, "xyntra.compiler.levels", known))
+    assert list(questions(ast.parse(text), "xyntra.compiler.levels", known))
 
 
 def test_every_target_is_described_to_passes_and_found_again() -> None:

@@ -38,7 +38,7 @@ def _folders() -> Iterator[str]:
 def _sources(folder: str) -> Iterator[os.DirEntry[str]]:
     with os.scandir(folder) as entries:
         for entry in entries:
-            if entry.is_dir() and entry.name != "__pycache__":
+            if entry.is_dir(follow_symlinks=False) and entry.name != "__pycache__":
                 yield from _sources(entry.path)
             elif entry.name.endswith(".py"):
                 yield entry

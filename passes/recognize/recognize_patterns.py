@@ -10,10 +10,10 @@ from typing import ClassVar
 from xyntra.dialects.mlir import ir
 from xyntra.errors import ConfigError
 from xyntra.passes.analysis.functions import function_blocks
-from xyntra.passes.recognize.matching.library import load_library, patterns_of_file
 from xyntra.passes.recognize.matching.pattern import Pattern, registered_patterns
 from xyntra.passes.recognize.matching.rewrite import replace_all
 from xyntra.passes.recognize.matching.search import Index, Search
+from xyntra.passes.recognize.pattern_library import load_library, patterns_of_file
 from xyntra.passes.registry import register_pass
 from xyntra.passes.suggest import did_you_mean
 

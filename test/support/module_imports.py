@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Import", "imports", "modules"]
+__all__ = ["Import", "imports", "modules", "syntax_tree"]
 
 ROOTS = {
     "xyntra": "xyntra",
@@ -31,10 +32,16 @@ def modules(root: Path) -> Iterator[tuple[Path, str]]:
             yield path.relative_to(root), ".".join((package, *parts))
 
 
-def imports(text: str, module: str, known: set[str]) -> Iterator[Import]:
+@cache
+def syntax_tree(path: Path) -> ast.Module:
+    """Return the syntax of a file, which several tests look into."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imports(tree: ast.Module, module: str, known: set[str]) -> Iterator[Import]:
     """Yield what `module` imports of xyntra; a name that is a module counts as that module."""
     package = module.rsplit(".", 1)[0]
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (Import(alias.name, node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -3,41 +3,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from xyntra.dialects.mlir import ir
-from xyntra.passes.recognize.matching.layouts import UNIT, Dims, OperandLayout
-from xyntra.passes.recognize.matching.nodes import Expression, Operand, Read, Type
+from xyntra.passes.recognize.matching.layouts import UNIT, Dims, Layouts, OperandLayout
+from xyntra.passes.recognize.matching.nodes import Expression, ExpressionReader, Operand, Read, Type
 from xyntra.passes.recognize.matching.opcodes import REDUCTIONS, opcode_of
-
-if TYPE_CHECKING:
-    from xyntra.passes.recognize.matching.expressions import ExpressionGraph
 
 __all__ = ["analyse_body"]
 
 _SCALAR = ("arith.", "math.")
 
 
-def analyse_body(graph: ExpressionGraph, operation: ir.Operation) -> bool:
-    """Give `graph` an expression for each result of a `linalg.generic`.
+def analyse_body(
+    graph: ExpressionReader, layouts: Layouts, operation: ir.Operation
+) -> list[Expression] | None:
+    """Return an expression for each result of a `linalg.generic`.
 
-    False, with nothing done, where the body or the maps are beyond what expressions can say: it
-    reads at computed positions, asks for its loop indices, or accumulates in another way than
+    None where the body or the maps are beyond what expressions can say: it reads at computed
+    positions, asks for its loop indices, or accumulates in another way than
     `running = combine(running, element)` from the neutral value on.
+
+    Args:
+        graph: reads operands; the expressions do not keep it alive.
+        layouts: of operations.
+        operation: the `linalg.generic`.
     """
-    results = list(operation.results)
     operands = list(operation.operands)
     shapes = [graph.type_of(operand)[0] for operand in operands]
-    layout = graph.layouts.of(operation, shapes, len(results))
+    layout = layouts.of(operation, shapes, len(operation.results))
     if layout is None:
-        return False
+        return None
     found = _Body(graph, operation, layout, operands).results()
-    if found is None:
-        return False
-    for value, expression in zip(results, found, strict=True):
+    for expression in found or ():
         expression.operation = operation
-        graph.keep(value, expression)
-    return True
+    return found
 
 
 class _Body:
@@ -45,7 +43,7 @@ class _Body:
 
     def __init__(
         self,
-        graph: ExpressionGraph,
+        graph: ExpressionReader,
         operation: ir.Operation,
         layout: OperandLayout,
         operands: list[ir.Value],
@@ -103,7 +101,7 @@ class _Body:
 
     def _make(self, opcode: str, operands: tuple[Operand, ...], result: ir.Value) -> Read:
         element = self.graph.type_of(result)[1]
-        made = Expression(self.graph.handle, opcode, operands, (self.layout.domain, element))
+        made = Expression(self.graph, opcode, operands, (self.layout.domain, element))
         made.operation = self.operation
         self.made[result] = made
         return Read(made, self.everywhere)
@@ -120,7 +118,7 @@ class _Body:
         if made is not None:
             return made
         operand = self._operand(value)
-        return Expression(self.graph.handle, "copy", (operand,), type_)
+        return Expression(self.graph, "copy", (operand,), type_)
 
     def _reduction(self, value: ir.Value, position: int, type_: Type) -> Expression | None:
         running = list(self.block.arguments)[position]
@@ -137,4 +135,4 @@ class _Body:
         initial = self.graph.whole(self.operands[position]).source
         if initial.number != neutral:
             return None
-        return Expression(self.graph.handle, name, (element,), type_, self.layout.domain)
+        return Expression(self.graph, name, (element,), type_, self.layout.domain)

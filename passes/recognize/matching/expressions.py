@@ -104,7 +104,12 @@ class ExpressionGraph:
             return self.keep(value, Expression(self.handle, "argument", (), self.type_of(value)))
         operation = owner.operation
         name = operation.name
-        if name == "linalg.generic" and analyse_body(self, operation):
+        found = None
+        if name == "linalg.generic":
+            found = analyse_body(self.handle, self.layouts, operation)
+        if found is not None:
+            for result, each in zip(operation.results, found, strict=True):
+                self.keep(result, each)
             return self._expressions[value]
         expression = self._plain(operation, name, value)
         expression.operation = operation

@@ -21,6 +21,15 @@ class ExpressionReader(Protocol):
     def read(self, value: ir.Value, dims: Dims) -> Read:
         """Return what is read at `dims` of `value`."""
 
+    def whole(self, value: ir.Value) -> Read:
+        """Read all of `value`."""
+
+    def type_of(self, value: ir.Value) -> Type:
+        """Return the shape and the element type of `value`."""
+
+    def constant(self, operation: ir.Operation) -> Expression:
+        """Return what an `arith.constant` is."""
+
 
 class Expression:
     """One scalar operation over a whole iteration space; equal only to itself.

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.cloning import repeat
+from xyntra.passes.lower.gpu.elementwise.row_gathers import RowGathers, gathered_vector, row_gathers
 from xyntra.passes.lower.gpu.emit.vectors import coalesced_order, lanes_in_memory, vector_of
-from xyntra.passes.lower.gpu.rows.row_gathers import RowGathers, gathered_vector, row_gathers
 from xyntra.passes.lower.loops.linear_nest import LinearNest, reordered
 from xyntra.passes.lower.loops.loop_builder import Position, load, offset
 from xyntra.passes.lower.loops.scalar_nest import index_at

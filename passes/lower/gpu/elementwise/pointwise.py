@@ -17,6 +17,7 @@ from xyntra.passes.lower.gpu.elementwise.gathered_rows import (
     gathered_lanes,
     gathered_nest,
 )
+from xyntra.passes.lower.gpu.elementwise.row_gathers import RowGathers
 from xyntra.passes.lower.gpu.emit.thread_grid import (
     MAX_GRID,
     LaunchShape,
@@ -37,7 +38,6 @@ from xyntra.passes.lower.gpu.emit.windows import (
     window_lanes,
     windowed_vector,
 )
-from xyntra.passes.lower.gpu.rows.row_gathers import RowGathers
 from xyntra.passes.lower.loops.linear_nest import LinearNest, collapsed
 from xyntra.passes.lower.loops.loop_builder import Position, index, load, offset, store
 from xyntra.passes.lower.loops.scalar_nest import emit_body

@@ -9,6 +9,7 @@ from math import prod
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.gpu.device import Feature, GpuDevice
+from xyntra.passes.lower.gpu.elementwise.row_gathers import RowGathers, row_gathers
 from xyntra.passes.lower.gpu.emit.combiner import Combiner
 from xyntra.passes.lower.gpu.emit.vectors import item_bytes
 from xyntra.passes.lower.gpu.rows.row_accesses import (
@@ -20,7 +21,6 @@ from xyntra.passes.lower.gpu.rows.row_accesses import (
     row_accesses,
     stepped_accesses,
 )
-from xyntra.passes.lower.gpu.rows.row_gathers import RowGathers, row_gathers
 from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.memrefs import is_private, root
 from xyntra.passes.lower.loops.vector_body import is_vectorizable, takes_indices

@@ -11,11 +11,11 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.passes.analysis.cloning import repeat
+from xyntra.passes.lower.gpu.elementwise.row_gathers import RowGathers, gathered_vector, row_gathers
 from xyntra.passes.lower.gpu.emit.thread_grid import as_index, i32, when
 from xyntra.passes.lower.gpu.emit.vectors import load_vector, store_vector
 from xyntra.passes.lower.gpu.rows.row_accesses import is_common, is_row, place_of
 from xyntra.passes.lower.gpu.rows.row_extras import StagedRows
-from xyntra.passes.lower.gpu.rows.row_gathers import RowGathers, gathered_vector, row_gathers
 from xyntra.passes.lower.gpu.rows.row_plan import RowPlan
 from xyntra.passes.lower.loops.index_vectors import index_vectors
 from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest

@@ -18,10 +18,10 @@ import pytest
 from xyntra.errors import DeviceError
 from xyntra.plan.plan import Port
 from xyntra.targets.cuda.arrays.device_array import DeviceArray
+from xyntra.targets.cuda.calls import native_arrays
+from xyntra.targets.cuda.calls.native_arrays import NativeArrayCalls
 from xyntra.targets.cuda.driver.memory import Address
 from xyntra.targets.cuda.graphs.sets import GraphSets
-from xyntra.targets.cuda.native import array_calls
-from xyntra.targets.cuda.native.array_calls import NativeArrayCalls
 from xyntra.targets.cuda.native.call_code import compile_call_code, loaded_code
 from xyntra.targets.cuda.native.host_code import HostCode, this_machine
 
@@ -387,6 +387,6 @@ def test_code_is_the_same_each_time():
 
 
 def test_the_layout_of_arrays_is_looked_at(monkeypatch):
-    assert array_calls.arrays_are_known()
-    monkeypatch.setattr(array_calls, "RANK", array_calls.SHAPE)
-    assert not array_calls.arrays_are_known.__wrapped__()
+    assert native_arrays.arrays_are_known()
+    monkeypatch.setattr(native_arrays, "RANK", native_arrays.SHAPE)
+    assert not native_arrays.arrays_are_known.__wrapped__()

@@ -13,6 +13,7 @@ import numpy as np
 from xyntra.plan.plan import Plan, Port, numpy_dtype
 from xyntra.targets.cpu.memory import address_of
 from xyntra.targets.cuda.arrays.pinned_arrays import PinnedArrays
+from xyntra.targets.cuda.calls.native_arrays import NativeArrayCalls, arrays_are_known
 from xyntra.targets.cuda.calls.pending import Pending
 from xyntra.targets.cuda.calls.staging import Slot, is_staged
 from xyntra.targets.cuda.driver.driver import failure
@@ -20,7 +21,6 @@ from xyntra.targets.cuda.driver.gpu import Gpu
 from xyntra.targets.cuda.driver.stream_order import StreamOrder
 from xyntra.targets.cuda.graphs.device_buffers import DeviceBuffers
 from xyntra.targets.cuda.graphs.replays import Replays
-from xyntra.targets.cuda.native.array_calls import NativeArrayCalls, arrays_are_known
 from xyntra.targets.cuda.native.builtins import LoadedCode
 
 Array = np.ndarray[Any, Any]

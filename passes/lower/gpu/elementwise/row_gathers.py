@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.lower.gpu.rows.row_accesses import is_row
 from xyntra.passes.lower.loops.linear_nest import LinearNest
 from xyntra.passes.lower.loops.memrefs import view_offset
 
@@ -62,7 +61,7 @@ def row_gathers(nest: LinearNest, count: int, *, numbered: bool = False) -> RowG
     arguments = [
         number
         for number, access in enumerate(nest.inputs)
-        if access.is_scalar or not is_row(nest, access, count)
+        if access.is_scalar or access.strides[count] == 0
     ]
     same = {nest.body.arguments[number] for number in arguments}
     once: list[ir.Operation] = []
