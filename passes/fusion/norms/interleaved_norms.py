@@ -3,7 +3,7 @@
 
 A block for each row would read a few bytes of every sector of memory. Parts are columns instead,
 so many places of one channel each: neighbouring threads take neighbouring channels, and whole
-sectors are used.
+sectors are used. On CPUs vectors hold neighbouring channels.
 """
 
 from __future__ import annotations
@@ -20,7 +20,13 @@ from xyntra.passes.analysis.owners import owner_of
 from xyntra.passes.fusion.norms.norm_in_parts import NormInParts
 from xyntra.passes.fusion.norms.rows_of_views import RESHAPES, RowSource, permutation
 
-__all__ = ["InterleavedNorm", "InterleavedRows", "column_length", "interleaved_rows"]
+__all__ = [
+    "InterleavedNorm",
+    "InterleavedRows",
+    "channel_column",
+    "column_length",
+    "interleaved_rows",
+]
 
 _LONGEST, _SHORTEST = 256, 16  # elements of a column: what a few threads hold in registers
 _COLUMN_BYTES = 132 << 7  # of one place in all columns: 128 for each multiprocessor
@@ -28,6 +34,8 @@ _FEW_COLUMNS = 1 << 11
 _FEW_ELEMENTS = 1 << 18  # which few blocks may reduce
 _FEWEST_ELEMENTS = 1 << 15  # with less, launches take longer than what they read
 _SECTOR_BYTES = 32
+_VECTOR_BYTES = 64  # of the widest vectors of a CPU
+_CPU_COLUMN, _LONGEST_CPU_COLUMN = 512, 16 << 10  # elements added up one after another
 
 
 @dataclass(frozen=True)
@@ -92,6 +100,17 @@ def column_length(rows: InterleavedRows) -> int:
     enough = _FEW_COLUMNS if elements < _FEW_ELEMENTS else _COLUMN_BYTES // item
     divisors = [n for n in range(_SHORTEST, _LONGEST + 1) if rows.places % n == 0]
     return max((n for n in divisors if elements // n > enough), default=0)
+
+
+def channel_column(rows: InterleavedRows) -> int:
+    """Return how many elements columns should have on a CPU; 0 where they fill no vector."""
+    if rows.channels * item_bytes(rows.source.tensor.dtype) < _VECTOR_BYTES:
+        return 0
+    most = min(rows.places, _CPU_COLUMN)
+    found = max(each for each in range(1, most + 1) if rows.places % each == 0)
+    if found >= min(rows.places, _SHORTEST):
+        return found
+    return rows.places if rows.places <= _LONGEST_CPU_COLUMN else 0
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from xyntra.dialects import named
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, constant
 from xyntra.passes.fusion.norms.rows_of_views import RowSource
 
-__all__ = ["LAYER_NORM", "RMS_NORM", "NormInParts"]
+__all__ = ["LAYER_NORM", "RMS_NORM", "MovedNorm", "NormInParts"]
 
 LAYER_NORM, RMS_NORM = "xyntra.layer_norm", "xyntra.rms_norm"
 
@@ -156,3 +157,14 @@ class NormInParts:
             return (result + next(waiting) if len(sizes) > 2 and sizes[2] else result).cast(dtype)
 
         return self.builder.map(body, values, *given, dtype=dtype)
+
+
+@dataclass(frozen=True)
+class MovedNorm(NormInParts):
+    """A norm of whole rows, whose elements lie in memory in another order."""
+
+    def normalised(self) -> Tensor:
+        """Return what is normalised, without scale and bias, as it lies in memory."""
+        make = named.layer_norm if self.operation.name == LAYER_NORM else named.rms_norm
+        epsilon = float(ir.FloatAttr(self.operation.attributes["epsilon"]).value)
+        return make(self.builder, self.source.tensor, self.source.leading, epsilon)

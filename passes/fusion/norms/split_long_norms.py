@@ -13,11 +13,12 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.functions import function_blocks
 from xyntra.passes.fusion.norms.interleaved_norms import (
     InterleavedNorm,
+    channel_column,
     column_length,
     interleaved_rows,
 )
 from xyntra.passes.fusion.norms.keep_layout import kept_layout
-from xyntra.passes.fusion.norms.norm_in_parts import LAYER_NORM, RMS_NORM, NormInParts
+from xyntra.passes.fusion.norms.norm_in_parts import LAYER_NORM, RMS_NORM, MovedNorm, NormInParts
 from xyntra.passes.fusion.norms.rows_of_views import row_source
 from xyntra.passes.fusion.partition.group import SMALL_BYTES
 from xyntra.passes.recognize.dead_operations import erase_unused
@@ -33,6 +34,7 @@ _CLUSTER = 8  # blocks
 _MULTIPROCESSORS = 132
 _BLOCKS = 4  # of each multiprocessor, where each has a part
 _PARTS = (256, 8192)  # elements of a part: what a few warps hold in registers
+_WIDE = ("float32", "float64")  # what vectors of a CPU add up
 _LAUNCHES = 2  # more than for whole rows
 
 
@@ -44,8 +46,8 @@ class SplitLongNorms:
     A row is computed by a block, or by the blocks of a cluster: where it does not fit them, or
     there are too few to keep memory busy, the parts are the rows instead. On CPUs these are the
     rows where the whole ones are too long for one kernel to keep. A norm of what is only moved,
-    such as an image with its channels last, is computed where it lies; on GPUs the parts of groups
-    of channels are columns, so that threads side by side read neighbours.
+    such as an image with its channels last, is computed where it lies; the parts of groups of
+    channels are columns, so that threads, or elements of a vector, side by side read neighbours.
     """
 
     name: ClassVar[str] = "split-long-norms"
@@ -88,18 +90,22 @@ def _norm_in_parts(
     """Return a norm with the parts that suit it; None where whole rows are faster."""
     axis = ir.IntegerAttr(op.attributes["axis"]).value
     rows, length = prod(x.shape[:axis]), prod(x.shape[axis:])
-    found = interleaved_rows(x, rows) if target.is_simt else None
+    is_moved = target.is_simt or x.dtype in _WIDE
+    found = interleaved_rows(x, rows) if is_moved else None
     if found is not None:
-        column = column_length(found)
+        column = column_length(found) if target.is_simt else channel_column(found)
         if column:
             return InterleavedNorm.of(op, builder, found, column)
     part = _part(rows, length)
     kind = ir.RankedTensorType(op.operands[0].type)
     pays = _pays_for_threads if target.is_simt else _pays_for_cores
+    source = row_source(x, rows)
     item = ITEM_BYTES.get(str(kind.element_type), 4)
-    if not part or not pays(target.machine, rows, length, item):
-        return None
-    return NormInParts(op, builder, row_source(x, rows), rows, length, part)
+    if part and pays(target.machine, rows, length, item):
+        return NormInParts(op, builder, source, rows, length, part)
+    if not target.is_simt and source.views and is_moved:
+        return MovedNorm(op, builder, source, rows, length, length)
+    return None
 
 
 def _pays_for_threads(machine: Machine, rows: int, length: int, item: int) -> bool:

@@ -94,3 +94,21 @@ def test_each_weight_is_prepared_once(tmp_path: Path) -> None:
     np.testing.assert_array_equal(loaded(x), executable(x))
     program = executable._program
     assert len(program._copies._memory) == 2
+
+
+@pytest.mark.usefixtures("in_process")
+def test_kernels_share_what_they_make_of_one_weight() -> None:
+    rng = np.random.default_rng(1)
+    weight = rng.standard_normal((64, 64), np.float32) / 8
+    model = products([weight, weight, weight])
+    node = model.graph.node[1]
+    relu = onnx.helper.make_node("Relu", ["t"], [node.output[0]])
+    node.output[0] = "t"
+    model.graph.node.insert(2, relu)
+    executable = xyntra.compile(model)
+    x = rng.standard_normal((8, 64), np.float32)
+    expected = np.maximum(x @ weight @ weight, 0) @ weight
+    np.testing.assert_allclose(executable(x), expected, rtol=1e-4, atol=1e-5)
+    memory = executable._program._copies._memory
+    assert len(memory) == 2  # of two kernels, of which one ends in Relu
+    assert len({id(each) for each in memory.values()}) == 1

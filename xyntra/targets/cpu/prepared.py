@@ -31,6 +31,9 @@ def prepared_kernels(plan: Plan) -> list[str]:
 class PreparedOperands:
     """Memory that kernels fill once, for every kernel and the weights that it is called with.
 
+    Kernels that make the same of the same weights share one copy: those of the steps of a sequence
+    would not stay in the caches otherwise.
+
     Args:
         plan: whose steps need it; one prepared operand may serve several.
     """
@@ -57,6 +60,18 @@ class PreparedOperands:
             function = library.address(prepare_name(step.kernel))
             tables.append(StepTable([(function, [*arguments, *self.addresses(step)])]))
         _run(tables)
+        self._share()
+
+    def _share(self) -> None:
+        """Keep one of equal copies of the same weights."""
+        kept: dict[tuple[int, ...], list[Bytes]] = {}
+        for (kernel, weights), memory in self._memory.items():
+            known = kept.setdefault(weights, [])
+            equal = next((each for each in known if np.array_equal(each, memory)), None)
+            if equal is None:
+                known.append(memory)
+            else:
+                self._memory[kernel, weights] = equal
 
     def addresses(self, step: Step) -> list[int]:
         """The argument that a launch gives its kernel, if it takes one."""

@@ -94,7 +94,7 @@ class TileEpilogue:
         start = self._start(access, position, column)
 
         def read(row: Row, vector: int) -> ir.Value:
-            return _load(access, self._place(access, start, row, vector), lanes, step)
+            return load_lanes(access, self._place(access, start, row, vector), lanes, step)
 
         step = self._column(access)
         return read
@@ -133,7 +133,8 @@ def _moved(start: ir.Value, distance: int) -> ir.Value:
     return integers.addi(start, index(distance)) if distance else start
 
 
-def _load(access: BufferOperand, place: ir.Value, lanes: int, column: int) -> ir.Value:
+def load_lanes(access: BufferOperand, place: ir.Value, lanes: int, column: int) -> ir.Value:
+    """Load a vector of elements that are `column` apart."""
     if column == 0:
         return broadcast(load(access, place), lanes)
     kind = ir.VectorType.get([lanes], access.element_type)

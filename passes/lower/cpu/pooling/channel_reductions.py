@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import ClassVar
 
 from torch_mlir.dialects import scf
 
 from xyntra.dialects.mlir import ir
-from xyntra.dialects.scalar import emit
 from xyntra.passes.lower.cpu.conv.convolution_tiles import is_candidate
 from xyntra.passes.lower.cpu.machine import LoweringOptions
-from xyntra.passes.lower.cpu.matmul.tile_epilogue import TileEpilogue
+from xyntra.passes.lower.cpu.matmul.tile_epilogue import TileEpilogue, load_lanes
 from xyntra.passes.lower.cpu.matmul.tile_plan import TilePlan
 from xyntra.passes.lower.cpu.rows.filled_reductions import Filled, filled
 from xyntra.passes.lower.cpu.schedule.emitter import (
@@ -24,7 +24,8 @@ from xyntra.passes.lower.cpu.schedule.emitter import (
     emit_scheduled,
 )
 from xyntra.passes.lower.cpu.schedule.told import bad_schedule
-from xyntra.passes.lower.loops.linear_nest import LinearNest
+from xyntra.passes.lower.loops import integers
+from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.loop_builder import (
     Position,
     carrying_loop,
@@ -38,6 +39,8 @@ from xyntra.passes.lower.loops.vector_body import broadcast, emit_on_vectors
 from xyntra.passes.registry import register_pass
 
 _MOST_VECTORS = 8
+_SPARE = 3  # registers for what is loaded, and for what is computed of it
+_LONG = 16  # steps, after which elements that lie apart may be written one by one
 _COLUMNS = -1  # key of a `Position` beside the numbers of the nest's loops
 
 
@@ -52,7 +55,7 @@ class _ChannelReductions(NestEmitter):
                 continue
             nest, column = found
             extent, lanes = nest.loops[column].extent, _lanes(nest, machine)
-            vectors = min(_MOST_VECTORS, extent // lanes)
+            vectors = min(_most_vectors(nest, machine), extent // lanes)
             if vectors:
                 # As few as compute the columns in as many tiles.
                 tiles = -(-extent // (vectors * lanes))
@@ -92,27 +95,44 @@ class _ChannelReductions(NestEmitter):
 
 
 def _lanes(nest: LinearNest, machine: LoweringOptions) -> int:
-    return max(1, machine.registers(nest.inputs[0].element_type).lanes)
+    return max(1, machine.registers(nest.outputs[0].element_type).lanes)
+
+
+def _most_vectors(nest: LinearNest, machine: LoweringOptions) -> int:
+    """Return how many vectors of channels stay in registers, with what is loaded once for them."""
+    held = 1 + sum(not _is_reduced(nest, each) for each in nest.inputs)
+    registers = machine.registers(nest.outputs[0].element_type)
+    return max(1, min(_MOST_VECTORS, (registers.count - _SPARE) // held))
+
+
+def _is_reduced(nest: LinearNest, access: BufferOperand) -> bool:
+    """Tell whether an input moves with the loops of the reduction."""
+    return any(access.strides[number] for number in nest.reductions)
 
 
 def _columns(place: Filled, *, epilogue: bool) -> tuple[LinearNest, int] | None:
     """Return the loops, and the one over channels, in which everything is in sequence."""
     found = place.reduction(epilogue=epilogue)
-    if found is None or found.exact or found.nest.inputs[0].is_scalar:
+    if found is None or found.exact:
         return None
     nest = found.nest
-    x, out = nest.inputs[0], nest.outputs[0]
+    reduced = [each for each in nest.inputs if _is_reduced(nest, each)]
+    # Where several elements of the output read one of an operand, tiles of these read less.
+    if not reduced or not all(all(each.strides) for each in reduced):
+        return None
     columns = [
         number
         for number, loop in enumerate(nest.loops)
-        if not loop.is_reduction and x.strides[number] == out.strides[number] == 1
+        if not loop.is_reduction and all(each.strides[number] == 1 for each in reduced)
     ]
     if len(columns) != 1:
         return None
-    companions = nest.outputs if found.code is None else found.code.accesses
-    if any(each.strides[columns[0]] not in (0, 1) for each in companions):
-        return None
-    return nest, columns[0]
+    column = columns[0]
+    rest = [each for each in nest.inputs if each not in reduced and not each.is_scalar]
+    beside = [*rest, *(nest.outputs if found.code is None else found.code.accesses)]
+    are_vectors = all(each.strides[column] in (0, 1) for each in beside)
+    steps = prod(nest.loops[number].extent for number in nest.reductions)
+    return (nest, column) if are_vectors or steps >= _LONG else None
 
 
 @dataclass(frozen=True)
@@ -136,41 +156,66 @@ class _Emitter:
             column = tile_start(position.pop(_COLUMNS), plan.columns, extent)
             sums = [broadcast(self.initial, plan.lanes)] * plan.vectors
             put = self.epilogue.at(position, column)
-            for vector, value in enumerate(self._reduced(nest.reductions, position, column, sums)):
+            given = [
+                None if _is_reduced(nest, each) else self._vectors(each, position, column)
+                for each in nest.inputs
+            ]
+            reduced = self._reduced(nest.reductions, position, column, given, sums)
+            for vector, value in enumerate(reduced):
                 put(value, 0, vector)
 
         nested_loops([*outer, tiles], {}, tile, parallel=True)
 
     def _reduced(
-        self, loops: Sequence[int], position: Position, column: ir.Value, sums: Sequence[ir.Value]
+        self,
+        loops: Sequence[int],
+        position: Position,
+        column: ir.Value,
+        given: Sequence[list[ir.Value] | None],
+        sums: Sequence[ir.Value],
     ) -> list[ir.Value]:
+        """Emit loops over `loops`; `given` are the vectors of the inputs that stay the same."""
         if not loops:
-            return self._step(position, column, sums)
+            return self._step(position, column, given, sums)
         built = carrying_loop(self.nest.loops[loops[0]].extent, sums)
         with ir.InsertionPoint(built.body):
             inside = position | {loops[0]: built.induction_variable}
-            scf.YieldOp(self._reduced(loops[1:], inside, column, list(built.inner_iter_args)))
+            carried = list(built.inner_iter_args)
+            scf.YieldOp(self._reduced(loops[1:], inside, column, given, carried))
         return list(built.results)
 
     def _step(
-        self, position: Position, column: ir.Value, sums: Sequence[ir.Value]
+        self,
+        position: Position,
+        column: ir.Value,
+        given: Sequence[list[ir.Value] | None],
+        sums: Sequence[ir.Value],
     ) -> list[ir.Value]:
-        lanes, x = self.epilogue.plan.lanes, self.nest.inputs[0]
-        start = plus(offset(x, position), column)
-        kind = ir.VectorType.get([lanes], x.element_type)
-        results = []
-        for vector, running in enumerate(sums):
-            place = plus(start, index(vector * lanes))
-            value = emit("vector.load", [x.value, place], kind)
-            results.append(emit_on_vectors(self.nest.body, [value, running], lanes))
-        return results
+        values = [
+            self._vectors(access, position, column) if known is None else known
+            for access, known in zip(self.nest.inputs, given, strict=True)
+        ]
+        return [
+            emit_on_vectors(self.nest.body, [*arguments, running], self.epilogue.plan.lanes)
+            for *arguments, running in zip(*values, sums, strict=True)
+        ]
+
+    def _vectors(
+        self, access: BufferOperand, position: Position, column: ir.Value
+    ) -> list[ir.Value]:
+        """Load the vectors of a tile."""
+        plan = self.epilogue.plan
+        if access.is_scalar:
+            return [broadcast(access.value, plan.lanes)] * plan.vectors
+        step = access.strides[plan.column_loops[0]]
+        start = plus(offset(access, position), integers.muli(column, index(step)))
+        distances = [each * plan.lanes * step for each in range(plan.vectors)]
+        return [
+            load_lanes(access, plus(start, index(each)), plan.lanes, step) for each in distances
+        ]
 
 
-def _has_one_input(generic: ir.Operation) -> bool:
-    return is_candidate(generic) and bool(generic.attributes["operandSegmentSizes"][0] == 1)
-
-
-STAGE = EmitterSweep("channel-reductions", filled(_has_one_input), (_ChannelReductions(),))
+STAGE = EmitterSweep("channel-reductions", filled(is_candidate), (_ChannelReductions(),))
 
 
 @register_pass
@@ -178,9 +223,10 @@ STAGE = EmitterSweep("channel-reductions", filled(_has_one_input), (_ChannelRedu
 class ChannelReductions:
     """Rewrite reductions on memrefs whose parallel dimension is innermost: a global pooling.
 
-    Applies to a linalg.generic of one input, in which contiguous elements belong to neighbouring
-    elements of the output, which is filled with one value right before. Accumulators stay in vector
-    registers; what comes next element by element is done before they are stored.
+    Applies to a linalg.generic in which contiguous elements belong to neighbouring elements of the
+    output, which is filled with one value right before. Accumulators stay in vector registers, and
+    inputs that are the same at every position, as the means of channels; what comes next element by
+    element is done before sums are stored.
     """
 
     name: ClassVar[str] = "channel-reductions"

@@ -38,15 +38,15 @@ Products = Callable[[int], tuple[Product, Product]]
 class Direction:
     """One direction of a layer, in the accumulator's dtype, or both of them.
 
-    Of both, all tensors but those of inputs have a dimension of two in front: of the first step in
-    one direction and the last one in the other, and so on.
+    Of both, all tensors have a dimension of two in front, those of inputs behind their steps: of
+    the first step in one direction and the last one in the other, and so on.
 
     Attributes:
         b: where to build.
         reverse: whether the sequence is read from its end.
         functions: the activations.
         inputs: projections of all inputs with their biases, [steps, batch, gates, hidden]; of both
-            directions [2, steps, batch, gates, hidden].
+            directions [steps, 2, batch, gates, hidden].
         recurrence: [gates, hidden, hidden], or what multiplies a state by all of it.
         recurrence_bias: [gates, hidden].
         peepholes: [3, hidden] or None.
@@ -75,17 +75,13 @@ class Direction:
     @property
     def steps(self) -> int:
         """Length of the sequence."""
-        return self.inputs.shape[-4]
+        return self.inputs.shape[0]
 
     def input(self, step: int) -> Tensor:
-        """The projections of one step, [batch, gates, hidden]."""
-        if self.is_both:
-            shape = [2, *self.inputs.shape[2:]]
-            far = self.steps - 1 - 2 * step
-            return self.b.view(self.inputs, shape, lambda d, *rest: [d, d * far + step, *rest])
-        _, batch, gates, hidden = self.inputs.shape
-        size = [1, batch, gates, hidden]
-        part = self.b.slice(self.inputs, [step, 0, 0, 0], size, [1] * 4)
+        """The projections of one step, [batch, gates, hidden]: contiguous, as at every step."""
+        size = [1, *self.inputs.shape[1:]]
+        starts = [step] + [0] * (self.inputs.rank - 1)
+        part = self.b.slice(self.inputs, starts, size, [1] * self.inputs.rank)
         return self.b.reshape(part, size[1:])
 
     def project(self, state: Tensor, first: int = 0, count: int | None = None) -> Tensor:
@@ -261,12 +257,14 @@ def _both(
     weight, recurrence = weights
     size, hidden = recurrence.shape[1:]
     gates = size // hidden
-    projected = b.einsum("tbi,dgi->dtbg", x, weight, wide)
-    steps, batch = x.shape[:2]
+    steps, batch, width = x.shape
+    turned = b.slice(x, [steps - 1, 0, 0], [steps, batch, width], [-1, 1, 1])
+    each = [b.reshape(part, [steps, 1, batch, width]) for part in (x, turned)]
+    projected = b.einsum("tdbi,dgi->tdbg", concatenate(b, each, 1), weight, wide)
     recurrence_bias = None
     if bias is not None:
         own, other = (b.slice(bias, [0, start], [2, size], [1, 1]) for start in (0, size))
-        own = b.reshape(own, [2, 1, 1, size])
+        own = b.reshape(own, [2, 1, size])
         projected = b.map(lambda v, c: v + c.cast(wide), projected, own, dtype=wide)
         recurrence_bias = cast(b, b.reshape(other, [2, gates, hidden]), wide)
     if peepholes is not None:
@@ -276,7 +274,7 @@ def _both(
         b,
         reverse=False,
         functions=functions,
-        inputs=b.reshape(projected, [2, steps, batch, gates, hidden]),
+        inputs=b.reshape(projected, [steps, 2, batch, gates, hidden]),
         recurrence=b.reshape(recurrence, [2, gates, hidden, hidden]),
         recurrence_bias=recurrence_bias,
         peepholes=peepholes,
