@@ -31,6 +31,7 @@ _FUSION = "fuse-operations"
 _MERGE = "merge-contractions"
 _NORMS = "split-long-norms"
 _CHECK = "check-fusion"
+_LOWER = "lower-precision"
 _ELEMENTWISE = "decompose-named-ops{only=gelu,silu}"  # for fusion these are arithmetic
 
 PIPELINES: dict[str, Pipeline] = {
@@ -75,7 +76,7 @@ PIPELINES: dict[str, Pipeline] = {
     ),
     "weights": Pipeline(
         "work on weights that is done once, when the model is loaded",
-        ("widen-contractions", "fold-batch-norm", _MERGE),
+        ("widen-contractions", "fold-batch-norm", _LOWER, _MERGE),
     ),
     "views": Pipeline(
         "slices, reshapes, transposes and copies folded into what reads or writes them",
@@ -178,7 +179,8 @@ def fusion_pipeline(
             multiplied; for tensor cores, which take them as they are, weights are stored in order
             and images of few channels packed.
         fold_norms: whether norms are folded into products, where launches cost more than they do.
-        precision: what contractions of f32 compute in: "f32", or "tf32" on tensor cores.
+        precision: what contractions of f32 compute in: "f32", "tf32" on tensor cores, or "f16" or
+            "bf16", in which tensors are stored, too.
         merge_gates: whether launches can compute pairs of columns of a contraction, so that a gate
             and what it multiplies should be one.
     """
@@ -187,7 +189,7 @@ def fusion_pipeline(
     if target == "cpu":
         stages[_LAST_VIEW] = ("rows-in-place", _LAST_VIEW)
     else:
-        order = "order-weights" if precision == "f32" else f"order-weights{{precision={precision}}}"
+        order = "order-weights{precision=tf32}" if precision == "tf32" else "order-weights"
         stages |= {
             _CHANNELS: (f"{_CHANNELS}{{target={target}}}",),
             "widen-contractions": (),
@@ -204,7 +206,15 @@ def fusion_pipeline(
         stages[_ELEMENTWISE] = (_ELEMENTWISE, f"{_NORMS}{{target={target}}}")
     if target == "cuda":
         stages[_CHANNELS] = (*stages[_CHANNELS], f"{_NORMS}{{target={target}}}")
+    stages[_LOWER] = _lowering(precision, target)
     return tuple(each for name in expand("fuse") for each in stages.get(name, (name,)))
+
+
+def _lowering(precision: str, target: str) -> tuple[str, ...]:
+    """Return what gives tensors fewer bits: CPUs, which compute in f32, gain from weights alone."""
+    if precision not in ("f16", "bf16"):
+        return ()
+    return (f"{_LOWER}{{type={precision} activations={str(target != 'cpu').lower()}}}",)
 
 
 def kernel_pipeline(target: str) -> tuple[str, ...]:

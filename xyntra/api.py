@@ -43,8 +43,9 @@ def compile(  # noqa: A001  (the name that users expect)
             stands, its size is the same.
         constants: values of inputs, such as {"sr": 16000}: numbers, lists or arrays by name. These
             are no inputs of the executable any more, and an `If` that they decide takes its branch.
-        precision: what contractions of f32 compute in: "f32", which is exact, or on an NVIDIA GPU
-            "tf32", which rounds their factors to 11 bits.
+        precision: of a model of f32: "f32", or "f16" or "bf16", which store weights in 16 bits and,
+            on GPUs, also store tensors and multiply in them (sums stay f32); or on an NVIDIA GPU
+            "tf32", which rounds factors to 11 bits. Inputs and outputs keep their types.
         threads: how many threads work on one call; `XYNTRA_THREADS`, or one for each core that this
             process may use, where not given. The results do not depend on it.
         trust_code: allow MLIR text below the level of kernel functions (stages, gpu, nvvm and ptx),

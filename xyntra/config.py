@@ -59,8 +59,9 @@ class Config:
 
     Attributes:
         target: where kernels run: "auto", or a target's name with an optional device number.
-        precision: what contractions of f32 compute in: "f32", or "tf32" on NVIDIA GPUs. "f16" and
-            "bf16" are names that are known and refused: models of these types are computed in them.
+        precision: of models of f32: "f32", or "tf32" on NVIDIA GPUs, in which contractions round
+            their factors, or "f16" or "bf16", in which weights are stored, and on GPUs also
+            tensors and factors.
         threads: threads that work on one call; None means one for each core that this process
             may use.
         opt_level: LLVM's optimisation level, 0 to 3.
@@ -99,7 +100,9 @@ class Config:
         codegen=True,
     )
     precision: Precision = _setting(
-        choice("f32", "tf32", "f16", "bf16", expected='"f32", or "tf32" on NVIDIA GPUs'),
+        choice(
+            "f32", "tf32", "f16", "bf16", expected='"f32", "f16", "bf16", or "tf32" on NVIDIA GPUs'
+        ),
         "f32",
         codegen=True,
     )

@@ -23,6 +23,7 @@ from xyntra.passes.generalize.rewriter import is_static
 from xyntra.passes.lower.gpu.device import Feature, device_of
 from xyntra.passes.manager import resolve
 from xyntra.passes.pipelines import expand, fusion_pipeline, kernel_pipeline
+from xyntra.passes.precision.magnitudes import note_magnitudes
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.build import PARAMETERS, build_plan
 from xyntra.plan.build_source import build_source_graph
@@ -67,6 +68,7 @@ def make_artifact(
             return _code_artifact(code_model, request, server, meanwhile)
         steps = resolve(_pipelines(request))
         module = model.module()
+        note_magnitudes(module.operation, request.magnitudes)
         imported = module.operation.clone()
         operations = count_operations(imported)
 
@@ -102,6 +104,7 @@ def emit_text(request: Request) -> bytes:
                 return _llvm_text(only_kernel(code_model.sources, request.kernel))
             return code_model.text_at(request)
         module = import_module(request).operation
+        note_magnitudes(module, request.magnitudes)
         operations = count_operations(module)
         if request.parameters:
             module.attributes[PARAMETERS] = ir.StringAttr.get(request.parameters)
