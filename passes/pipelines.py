@@ -12,7 +12,15 @@ from dataclasses import dataclass
 from xyntra.errors import ConfigError
 from xyntra.passes.suggest import did_you_mean
 
-__all__ = ["PIPELINES", "SIMPLIFY", "Pipeline", "expand", "fusion_pipeline", "kernel_pipeline"]
+__all__ = [
+    "PIPELINES",
+    "SIMPLIFY",
+    "Pipeline",
+    "expand",
+    "fusion_pipeline",
+    "kernel_pipeline",
+    "lowering",
+]
 
 
 @dataclass(frozen=True)
@@ -169,11 +177,13 @@ def fusion_pipeline(
     fold_norms: bool = True,
     precision: str = "f32",
     merge_gates: bool = False,
+    narrow_io: bool = False,
 ) -> tuple[str, ...]:
     """Return the elements of `fuse`, with the e-graph stage as the settings want it.
 
     Args:
         egraph: whether there is such a stage.
+        narrow_io: whether inputs and outputs of f32 have the type of `precision`, too.
         fast_math: whether it may change the results' rounding.
         target: "cpu" or "cuda". Factors of 16-bit floats become f32 where nothing narrower is
             multiplied; for tensor cores, which take them as they are, weights are stored in order
@@ -206,15 +216,17 @@ def fusion_pipeline(
         stages[_ELEMENTWISE] = (_ELEMENTWISE, f"{_NORMS}{{target={target}}}")
     if target == "cuda":
         stages[_CHANNELS] = (*stages[_CHANNELS], f"{_NORMS}{{target={target}}}")
-    stages[_LOWER] = _lowering(precision, target)
+    stages[_LOWER] = lowering(precision, target, narrow_io)
     return tuple(each for name in expand("fuse") for each in stages.get(name, (name,)))
 
 
-def _lowering(precision: str, target: str) -> tuple[str, ...]:
+def lowering(precision: str, target: str, narrow_io: bool) -> tuple[str, ...]:
     """Return what gives tensors fewer bits: CPUs, which compute in f32, gain from weights alone."""
     if precision not in ("f16", "bf16"):
         return ()
-    return (f"{_LOWER}{{type={precision} activations={str(target != 'cpu').lower()}}}",)
+    options = [f"type={precision}", *(["activations=false"] if target == "cpu" else [])]
+    options += ["interface=true"] * narrow_io
+    return (f"{_LOWER}{{{' '.join(options)}}}",)
 
 
 def kernel_pipeline(target: str) -> tuple[str, ...]:

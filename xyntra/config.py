@@ -27,6 +27,7 @@ from .config_values import (
 from .errors import ConfigError
 
 Precision = Literal["f32", "tf32", "f16", "bf16"]
+Interface = Literal["model", "f16", "bf16"]
 
 
 def user_cache_dir() -> Path:
@@ -62,6 +63,8 @@ class Config:
         precision: of models of f32: "f32", or "tf32" on NVIDIA GPUs, in which contractions round
             their factors, or "f16" or "bf16", in which weights are stored, and on GPUs also
             tensors and factors.
+        io: types of inputs and outputs of f32: "model" for those of the model, or that of
+            `precision`.
         threads: threads that work on one call; None means one for each core that this process
             may use.
         opt_level: LLVM's optimisation level, 0 to 3.
@@ -106,6 +109,7 @@ class Config:
         "f32",
         codegen=True,
     )
+    io: Interface = _setting(choice("model", "f16", "bf16"), "model", codegen=True)
     threads: int | None = _setting(optional(integer(1, 4096)), None)
     opt_level: int = _setting(integer(0, 3), 2, codegen=True)
     cache_dir: Path = _setting(folder(), user_cache_dir)

@@ -52,22 +52,26 @@ class Decisions:
     arguments: dict[ir.Value, str] = field(default_factory=dict)
 
 
-def decide(block: ir.Block, limit: float, *, activations: bool) -> Decisions:
+def decide(
+    block: ir.Block, limit: float, *, activations: bool = True, interface: bool = False
+) -> Decisions:
     """Decide for the function with the body `block`.
 
     Args:
         block: linalg on tensors, with named ops.
         limit: the largest finite number of the 16-bit type.
         activations: whether tensors that a call computes are narrowed, or parameters alone.
+        interface: whether inputs and results of the function are narrowed, whatever they hold.
     """
-    return _Decider(block, limit, activations).decide()
+    return _Decider(block, limit, activations, interface).decide()
 
 
 class _Decider:
-    def __init__(self, block: ir.Block, limit: float, activations: bool) -> None:
+    def __init__(self, block: ir.Block, limit: float, activations: bool, interface: bool) -> None:
         reductions = Reductions()
         operations = [view.operation for view in block.operations]
-        self.block, self.limit, self.activations = block, limit, activations
+        self.block, self.limit = block, limit
+        self.activations, self.interface = activations, interface
         self.decisions = Decisions([(op, role_of(op, reductions)) for op in operations])
         self.magnitudes = Magnitudes(block)
         self.weights = {block.arguments[place] for place in weight_positions(block)}
@@ -108,6 +112,8 @@ class _Decider:
                 continue
             self.data.add(argument)
             self.peaks[argument] = self.magnitudes.of(argument)
+            if argument not in self.weights and self.interface:
+                continue
             if argument not in self.weights:
                 self.wide[argument] = "it is an input of the model"
             elif self.peaks[argument] > self.limit:
@@ -158,6 +164,8 @@ class _Decider:
             self._widen(list(op.operands)[len(op.operands) - len(op.results) :], _START)
         if role in (PrecisionRole.CONTRACTION, PrecisionRole.ATTENTION):
             self._multiply(number, reason)
+        elif op.name == "func.return" and self.interface:
+            return
         elif role is PrecisionRole.OTHER:
             why = _RESULT if op.name == "func.return" else "an operation reads it that needs f32"
             self._widen([*op.operands, *_captured(op)], why)
@@ -206,7 +214,7 @@ class _Decider:
         Tensors that are moved into one another are stored alike.
         """
         vetoed = {self.classes.of(value) for value in self.wide}
-        found = list(self.weights)
+        found = list(self.block.arguments)
         for number, (op, role) in enumerate(self.decisions.roles):
             for value in op.results:
                 if element_of(value) != "f32":

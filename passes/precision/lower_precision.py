@@ -43,15 +43,19 @@ class LowerPrecision:
     type: Literal["f16", "bf16"] = "f16"
     activations: bool = True
     """Whether tensors that a call computes are lowered, or parameters alone."""
+    interface: bool = False
+    """Whether inputs and results of f32 are lowered as well."""
 
     def run(self, module: ir.Operation) -> None:
         """Rewrite every function of `module`."""
         found: list[NodePrecision] = []
         for block in list(function_blocks(module)):
-            decisions = decide(block, _LARGEST[self.type], activations=self.activations)
+            dtype, limit = _DTYPES[self.type], _LARGEST[self.type]
+            how = {"activations": self.activations, "interface": self.interface}
+            decisions = decide(block, limit, **how)
             found += self._report(block, decisions)
-            PrecisionRewriter(block, decisions, _DTYPES[self.type]).rewrite()
-            _finish_arguments(block, decisions, _DTYPES[self.type])
+            PrecisionRewriter(block, decisions, dtype, interface=self.interface).rewrite()
+            _finish_interface(block, dtype)
         if found and all(each.reason == _DOUBLE for each in found):
             raise UnsupportedError(
                 "precision-f64",
@@ -93,22 +97,37 @@ def _parameter_names(block: ir.Block) -> dict[ir.Value, str]:
     }
 
 
-def _finish_arguments(block: ir.Block, decisions: Decisions, dtype: str) -> None:
-    """Give the function the type of its arguments, and say which parameters are rounded."""
+def _finish_interface(block: ir.Block, dtype: str) -> None:
+    """Give the function the types of its arguments and results; say which parameters are rounded.
+
+    What has another type than before is an f32 that was narrowed.
+    """
     function = block.owner
-    results = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).results
+    before = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    returned = list(list(block.operations)[-1].operands)
     with function.context:
         inputs = [argument.type for argument in block.arguments]
-        function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
-        if "arg_attrs" not in function.attributes:
-            return
-        given = list(ir.ArrayAttr(function.attributes["arg_attrs"]))
-        for place, argument in enumerate(block.arguments):
-            if argument in decisions.narrow:
-                entries = {entry.name: entry.attr for entry in ir.DictAttr(given[place])}
-                entries |= {
-                    "xyntra.dtype": ir.StringAttr.get(dtype),
-                    ROUNDED: ir.StringAttr.get("float32"),
-                }
-                given[place] = ir.DictAttr.get(entries)
-        function.attributes["arg_attrs"] = ir.ArrayAttr.get(given)
+        results = [value.type for value in returned]
+        type_ = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
+        function.attributes["function_type"] = type_
+        for name, old, new in (
+            ("arg_attrs", before.inputs, inputs),
+            ("res_attrs", before.results, results),
+        ):
+            changed = [first != second for first, second in zip(old, new, strict=True)]
+            if name in function.attributes and any(changed):
+                _set_dtype(function, name, changed, dtype)
+
+
+def _set_dtype(function: ir.Operation, name: str, changed: list[bool], dtype: str) -> None:
+    """Write `dtype` into the attributes of what has `changed`, of arguments or results."""
+    given = list(ir.ArrayAttr(function.attributes[name]))
+    for place, is_changed in enumerate(changed):
+        if not is_changed:
+            continue
+        entries = {entry.name: entry.attr for entry in ir.DictAttr(given[place])}
+        entries["xyntra.dtype"] = ir.StringAttr.get(dtype)
+        if "xyntra.parameter" in entries:
+            entries[ROUNDED] = ir.StringAttr.get("float32")
+        given[place] = ir.DictAttr.get(entries)
+    function.attributes[name] = ir.ArrayAttr.get(given)

@@ -20,9 +20,15 @@ __all__ = ["PrecisionRewriter"]
 class PrecisionRewriter:
     """Rewrites one function."""
 
-    def __init__(self, block: ir.Block, decisions: Decisions, dtype: str) -> None:
-        """Prepare to store what `decisions` say in `dtype`, "float16" or "bfloat16"."""
+    def __init__(
+        self, block: ir.Block, decisions: Decisions, dtype: str, *, interface: bool = False
+    ) -> None:
+        """Prepare to store what `decisions` say in `dtype`, "float16" or "bfloat16".
+
+        With `interface`, results of the function have that type, too.
+        """
         self.block, self.decisions, self.dtype = block, decisions, dtype
+        self.returned = dtype if interface else "float32"
         self.element = mlir_type(dtype, block.owner.context)
         self.wide = mlir_type("float32", block.owner.context)
         self._array_type = np.dtype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
@@ -44,7 +50,8 @@ class PrecisionRewriter:
                 elif op.name == "linalg.generic":
                     self._generic(op, number, role)
                 elif role is PrecisionRole.OTHER:
-                    self._operands(op, range(len(op.operands)), "float32")
+                    dtype = self.returned if op.name == "func.return" else "float32"
+                    self._operands(op, range(len(op.operands)), dtype)
 
     def _retyped(self, type_: ir.Type, dtype: str) -> ir.RankedTensorType:
         element = self.wide if dtype == "float32" else self.element

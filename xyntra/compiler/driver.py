@@ -156,7 +156,15 @@ def check_supported(config: Config, target: CodeTarget) -> None:
 
     Raises:
         UnsupportedError: `precision-unsupported`.
+        ConfigError: `io` is of another precision.
     """
+    if config.io not in ("model", config.precision):
+        raise ConfigError(
+            "config-value",
+            f"io='{config.io}' does not fit precision='{config.precision}'",
+            cause="inputs and outputs have the types of the model, or that of its precision",
+            hint=f"precision='{config.io}', or leave out io",
+        )
     if config.precision == "tf32" and not target.architecture:
         raise UnsupportedError(
             "precision-unsupported",
@@ -187,6 +195,7 @@ def make_request(
         strict=config.strict,
         opt_level=config.opt_level,
         precision=config.precision,
+        narrow_io=config.io != "model",
         magnitudes=unusual_magnitudes(source, config.precision),
         jobs=config.jobs,
         timeout=config.compile_timeout,

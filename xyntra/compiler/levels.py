@@ -22,7 +22,7 @@ from xyntra.passes.generalize.elementwise import is_elementwise
 from xyntra.passes.generalize.rewriter import is_static
 from xyntra.passes.lower.gpu.device import Feature, device_of
 from xyntra.passes.manager import resolve
-from xyntra.passes.pipelines import expand, fusion_pipeline, kernel_pipeline
+from xyntra.passes.pipelines import expand, fusion_pipeline, kernel_pipeline, lowering
 from xyntra.passes.precision.magnitudes import note_magnitudes
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.build import PARAMETERS, build_plan
@@ -154,13 +154,15 @@ def _has(request: Request, feature: Feature) -> bool:
 
 def _pipelines(request: Request) -> tuple[str, ...]:
     """What leads from a frontend's output to the level of `request`, or to kernel functions."""
-    form = expand("form")
+    target = _target(request)
+    form = (*lowering(request.precision, target, request.narrow_io), *expand("form"))
     fuse = fusion_pipeline(
         egraph=request.egraph,
         fast_math=request.fast_math,
         fold_norms=request.fold_norms and _has(request, Feature.MMA),
-        target=_target(request),
+        target=target,
         precision=request.precision,
+        narrow_io=request.narrow_io,
         merge_gates=_has(request, Feature.WGMMA),
     )
     prepare = expand("prepare")
@@ -168,7 +170,7 @@ def _pipelines(request: Request) -> tuple[str, ...]:
         limit = f"check-operations{{max-tensor-bytes={request.max_tensor_bytes}}}"
         safe = (limit if name == "check-operations" else name for name in expand("safe-text"))
         prepare = (*expand("generalize"), *safe, *prepare)
-    kernels = kernel_pipeline(_target(request))
+    kernels = kernel_pipeline(target)
     stages = [prepare, fuse if request.fuse else form, kernels]
     wanted = stages[: _TEXT_LEVELS.get(request.level, len(stages))]
     elements = [element for stage in wanted for element in stage]

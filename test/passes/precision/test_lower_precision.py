@@ -13,7 +13,7 @@ from onnx import TensorProto, helper
 from onnx_models import Node, make_model
 
 import xyntra
-from xyntra.errors import InputError, ModelError, UnsupportedError
+from xyntra.errors import ConfigError, InputError, ModelError, UnsupportedError
 from xyntra.passes import pipelines
 from xyntra.plan.plan import Buffer, Plan
 from xyntra.plan.stored import rounded
@@ -75,7 +75,7 @@ def relative(found: Array, expected: Array) -> float:
     return float(np.sqrt(difference / np.square(expected.astype(np.float64)).mean()))
 
 
-def as_for_gpus(precision: str, target: str) -> tuple[str, ...]:
+def as_for_gpus(precision: str, target: str, narrow_io: bool) -> tuple[str, ...]:
     """What gives tensors 16 bits, too, on any target."""
     return (f"lower-precision{{type={precision}}}",)
 
@@ -92,7 +92,7 @@ def test_numbers(
     stored = xyntra.compile(model, precision=precision, config=settings)
     assert stored.outputs[0].dtype == "float32"
     assert 0 < relative(stored(x), expected) < 1.5 * EPSILON[precision]
-    monkeypatch.setattr(pipelines, "_lowering", as_for_gpus)
+    monkeypatch.setattr(pipelines, "lowering", as_for_gpus)
     lowered = xyntra.compile(model, precision=precision, config={**settings, "cache": False})
     assert lowered.outputs[0].dtype == "float32"
     assert 0 < relative(lowered(x), expected) < 3 * EPSILON[precision]
@@ -147,3 +147,17 @@ def test_models_of_other_types(settings: Settings) -> None:
     executable = xyntra.compile(half, precision="bf16", config=settings)
     assert executable.outputs[0].dtype == "float16"
     assert executable.weights["w"].dtype == np.float16
+
+
+def test_inputs_and_outputs_of_16_bits(settings: Settings) -> None:
+    model = perceptron()
+    exact, x = xyntra.compile(model, config=settings), normal(9, 7, 96)
+    for fuse in (True, False):
+        how = {**settings, "fuse": fuse}
+        narrow = xyntra.compile(model, precision="f16", io="f16", config=how)
+        assert [each.dtype for each in (*narrow.inputs, *narrow.outputs)] == ["float16"] * 2
+        assert narrow.weights["w1"].dtype == np.float16
+        found = narrow(x.astype(np.float16))
+        assert 0 < relative(found, exact(x)) < 3 * EPSILON["f16"]
+    with pytest.raises(ConfigError, match="io='f16' does not fit precision='bf16'"):
+        xyntra.compile(model, precision="bf16", io="f16", config=settings)

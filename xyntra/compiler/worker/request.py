@@ -39,6 +39,7 @@ class Request:
         strict: whether a failure of ours is an error, where something more general would do.
         opt_level: LLVM's optimisation level.
         precision: what contractions of f32 compute in: "f32", "tf32" on a GPU, "f16" or "bf16".
+        narrow_io: whether inputs and outputs of f32 have that type, too.
         jobs: kernels compiled at the same time; None for one a core.
         timeout: seconds that one kernel may take.
         max_tensor_bytes: refuse models with a larger tensor.
@@ -65,6 +66,7 @@ class Request:
     strict: bool
     opt_level: int
     precision: str
+    narrow_io: bool
     jobs: int | None
     timeout: float
     max_tensor_bytes: int
