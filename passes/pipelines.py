@@ -21,6 +21,7 @@ __all__ = [
     "expand",
     "fusion_pipeline",
     "kernel_pipeline",
+    "lowering",
     "name_of_element",
 ]
 
@@ -36,6 +37,7 @@ class Pipeline:
 _EGRAPH = "simplify-expressions"
 _TOLD_TARGET = ("channels-last", "fold-transposes", "fuse-operations")
 _CHECK = "check-fusion"
+_LOWER = "lower-precision"
 _ELEMENTWISE = "decompose-named-ops{only=gelu,silu}"  # for fusion these are arithmetic
 
 PIPELINES: dict[str, Pipeline] = {
@@ -80,7 +82,7 @@ PIPELINES: dict[str, Pipeline] = {
     ),
     "weights": Pipeline(
         "work on weights that is done once, when the model is loaded",
-        ("widen-contractions", "fold-batch-norm", "merge-contractions"),
+        ("widen-contractions", "fold-batch-norm", _LOWER, "merge-contractions"),
     ),
     "views": Pipeline(
         "slices, reshapes, transposes and copies folded into what reads or writes them",
@@ -173,6 +175,7 @@ def fusion_pipeline(
     fold_norms: bool = True,
     precision: str = "f32",
     merge_gates: bool = False,
+    narrow_io: bool = False,
 ) -> tuple[str, ...]:
     """Return the elements of `fuse` for a target, with the e-graph stage as the settings want it.
 
@@ -181,25 +184,39 @@ def fusion_pipeline(
         fast_math: whether it may change the results' rounding.
         target: has steps of its own.
         fold_norms: whether norms are folded into products, on targets that do it.
-        precision: what contractions of f32 compute in: "f32", or "tf32" on tensor cores.
+        precision: what contractions of f32 compute in: "f32", "tf32" on tensor cores, or "f16" or
+            "bf16", in which tensors are stored, too.
         merge_gates: whether launches can compute pairs of columns of a contraction, so that a gate
             and what it multiplies should be one.
+        narrow_io: whether inputs and outputs of f32 have the type of `precision`, too.
     """
     elements = [name for name in expand("fuse") if egraph or name_of_element(name) != _EGRAPH]
     without = () if fold_norms else ("fold-norms",)
     options: dict[str, list[str]] = {}
     if fast_math:
         options[_EGRAPH] = ["math=fast"]
-    if precision != "f32":
+    if precision == "tf32":
         options["order-weights"] = [f"precision={precision}"]
     if merge_gates:
         options["merge-contractions"] = ["gates=true"]
     if target != DEFAULT:
         options |= {name: [f"target={target}"] for name in _TOLD_TARGET}
+    lower = lowering(precision, target, narrow_io)
     return tuple(
         _with_options(element, options.get(name_of_element(element), []))
-        for element in _for_target(elements, TARGETS[target], without)
+        for step in _for_target(elements, TARGETS[target], without)
+        for element in (lower if step == _LOWER else (step,))
     )
+
+
+def lowering(precision: str, target: TargetName, narrow_io: bool) -> tuple[str, ...]:
+    """Return what gives tensors fewer bits, or weights alone, where kernels compute in f32."""
+    if precision not in ("f16", "bf16"):
+        return ()
+    options = [f"type={precision}"]
+    options += ["activations=false"] * (not TARGETS[target].multiplies_16_bits)
+    options += ["interface=true"] * narrow_io
+    return (_with_options(_LOWER, options),)
 
 
 def kernel_pipeline(target: TargetName) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ def test_requests_survive_the_journey() -> None:
     odd = Request(
         "mlir", b"\n\x00{}\n", "p\n", {"x": (1, 2), "#0": ()}, {"n": 3}, {"c": [4]},
         "artifact", "sm_90a", fuse=False, egraph=True, fast_math=False, fold_norms=False,
-        strict=True, precision="tf32", opt_level=0,
+        strict=True, precision="f16", narrow_io=True, opt_level=0,
         jobs=None, timeout=0.5, max_tensor_bytes=1, cache_dir=None, cache_size=1,
         without=(("cse", "it crashed"),),
     )  # fmt: skip

@@ -25,6 +25,7 @@ def compile(  # noqa: A001  (the name that users expect)
     dims: Mapping[str, int] | None = None,
     constants: Mapping[str, Any] | None = None,
     precision: str | None = None,
+    io: str | None = None,
     threads: int | None = None,
     trust_code: bool = False,
     config: ConfigLike = None,
@@ -43,8 +44,11 @@ def compile(  # noqa: A001  (the name that users expect)
             stands, its size is the same.
         constants: values of inputs, such as {"sr": 16000}: numbers, lists or arrays by name. These
             are no inputs of the executable any more, and an `If` that they decide takes its branch.
-        precision: what contractions of f32 compute in: "f32", which is exact, or on an NVIDIA GPU
-            "tf32", which rounds their factors to 11 bits.
+        precision: of a model of f32: "f32", or "f16" or "bf16", which store weights in 16 bits and,
+            on GPUs, also store tensors and multiply in them (sums stay f32); or on an NVIDIA GPU
+            "tf32", which rounds factors to 11 bits.
+        io: types of inputs and outputs that are f32 in the model: "model" for the same, or that of
+            `precision`, "f16" or "bf16".
         threads: how many threads work on one call; `XYNTRA_THREADS`, or one for each core that this
             process may use, where not given. The results do not depend on it.
         trust_code: allow MLIR text below the level of kernel functions (stages, gpu, nvvm and ptx),
@@ -63,7 +67,7 @@ def compile(  # noqa: A001  (the name that users expect)
     from xyntra.compiler.inputs.sizes import sizes_of
     from xyntra.compiler.inputs.source import open_source
 
-    given = {"target": target, "precision": precision, "threads": threads}
+    given = {"target": target, "precision": precision, "io": io, "threads": threads}
     settings = load_config(config, **{k: v for k, v in given.items() if v is not None})
     if is_torch_model(model):
         from xyntra.compiler.torch_module import compile_torch  # loads torch

@@ -27,6 +27,7 @@ from .config_values import (
 from .errors import ConfigError
 
 Precision = Literal["f32", "tf32", "f16", "bf16"]
+Interface = Literal["model", "f16", "bf16"]
 
 
 def user_cache_dir() -> Path:
@@ -59,8 +60,11 @@ class Config:
 
     Attributes:
         target: where kernels run: "auto", or a target's name with an optional device number.
-        precision: what contractions of f32 compute in: "f32", or "tf32" on NVIDIA GPUs. "f16" and
-            "bf16" are names that are known and refused: models of these types are computed in them.
+        precision: of models of f32: "f32", or "tf32" on NVIDIA GPUs, in which contractions round
+            their factors, or "f16" or "bf16", in which weights are stored, and on GPUs also
+            tensors and factors.
+        io: types of inputs and outputs of f32: "model" for those of the model, or that of
+            `precision`.
         threads: threads that work on one call; None means one for each core that this process
             may use.
         opt_level: LLVM's optimisation level, 0 to 3.
@@ -99,10 +103,13 @@ class Config:
         codegen=True,
     )
     precision: Precision = _setting(
-        choice("f32", "tf32", "f16", "bf16", expected='"f32", or "tf32" on NVIDIA GPUs'),
+        choice(
+            "f32", "tf32", "f16", "bf16", expected='"f32", "f16", "bf16", or "tf32" on NVIDIA GPUs'
+        ),
         "f32",
         codegen=True,
     )
+    io: Interface = _setting(choice("model", "f16", "bf16"), "model", codegen=True)
     threads: int | None = _setting(optional(integer(1, 4096)), None)
     opt_level: int = _setting(integer(0, 3), 2, codegen=True)
     cache_dir: Path = _setting(folder(), user_cache_dir)

@@ -9,6 +9,7 @@ from typing import ClassVar
 from xyntra.dialects import named
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.conversions import converts
 from xyntra.passes.analysis.functions import function_blocks
 from xyntra.passes.analysis.locations import fused_location
 from xyntra.passes.analysis.owners import only_reader, owner_of
@@ -52,7 +53,7 @@ def _narrowed(op: ir.Operation) -> ir.Operation | None:
     narrowing = only_reader(op.results[0])
     if len(values) < len(op.operands) or narrowing is None:
         return None
-    if not _converts(narrowing, "arith.truncf"):
+    if not converts(narrowing, "arith.truncf"):
         return None
     kinds = {_element(value) for value in [*values, narrowing.results[0]]}
     if len(kinds) != 1 or kinds.pop() not in _NARROW:
@@ -90,7 +91,7 @@ def _widened_from(value: ir.Value) -> ir.Value | None:
     """The tensor of 16-bit floats that `value` is in f32."""
     op = owner_of(value, "linalg.generic")
     is_wide = _element(value) == "f32"
-    return op.operands[0] if op and is_wide and _converts(op, "arith.extf") else None
+    return op.operands[0] if op and is_wide and converts(op, "arith.extf") else None
 
 
 def _scaled_by(narrowing: ir.Operation) -> tuple[ir.Operation, ir.Value] | None:
@@ -116,19 +117,6 @@ def _scaled_by(narrowing: ir.Operation) -> tuple[ir.Operation, ir.Value] | None:
     is_product = factors == {body.arguments[0], body.arguments[1]}
     is_same = _element(vector) == _element(result)
     return (op, vector) if is_product and is_same else None
-
-
-def _converts(op: ir.Operation, conversion: str) -> bool:
-    """Whether `op` does nothing but convert every element, where it is."""
-    if op.name != "linalg.generic" or _segments(op) != [1, 1]:
-        return False
-    first, second = _maps(op)
-    body = op.regions[0].blocks[0]
-    operations = [view.operation for view in body.operations]
-    if len(operations) != 2 or operations[0].name != conversion:
-        return False
-    identity = ir.AffineMap.get_identity(first.n_dims)
-    return bool(first == second == identity and operations[0].operands[0] == body.arguments[0])
 
 
 def _maps(op: ir.Operation) -> list[ir.AffineMap]:

@@ -56,7 +56,7 @@ _QUALIFIED = frozenset(
     f"xyntra.{name}"
     for name in (
         "at_most_zero best boundaries constant cost fallbacks generic_loops inplace kernel "
-        "parallel parameters schedule unfused"
+        "parallel parameters precisions schedule unfused"
     ).split()
 ) | {"linalg.memoized_indexing_maps"}
 FUNCTION_ATTRIBUTES = frozenset(
@@ -66,7 +66,8 @@ FUNCTION_ATTRIBUTES = frozenset(
 """Attributes of a function: others, such as LLVM's, would change how it is compiled."""
 VALUE_ATTRIBUTES = {
     "arg_attrs": frozenset(
-        f"xyntra.{name}" for name in ("constant", "dtype", "fixed_by", "input", "parameter")
+        f"xyntra.{name}"
+        for name in ("constant", "dtype", "fixed_by", "input", "magnitude", "parameter", "rounded")
     ),
     "res_attrs": frozenset({"xyntra.dtype", "xyntra.output", REQUIRES}),
 }

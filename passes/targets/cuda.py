@@ -31,6 +31,7 @@ TARGET = Target(
     layouts=GPU_LAYOUTS,
     is_simt=True,
     copies_tiles=True,
+    multiplies_16_bits=True,
     fuse_steps={
         **GPU_FUSE_STEPS,
         "decompose-named-ops": (ITSELF, _NORMS),

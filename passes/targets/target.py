@@ -73,6 +73,8 @@ class Target:
             elements together and share long rows, where a core works on vectors and keeps a row.
         copies_tiles: whether asynchronous copies bring the tiles of a matmul: they take four
             contiguous bytes at least, and smaller elements that lie apart are loaded one by one.
+        multiplies_16_bits: whether products of 16-bit floats are no slower than those of f32, so
+            that a lower precision is one of all tensors; elsewhere of stored weights alone.
         fuse_steps: what takes the place of passes of the pipeline `fuse`, by their name.
         kernel_loops: the pipeline that makes kernel functions ready for the target's lowering.
         scheduled: the operation that schedules stand on at the level of stages.
@@ -84,6 +86,7 @@ class Target:
     layouts: LayoutRates
     is_simt: bool
     copies_tiles: bool = False
+    multiplies_16_bits: bool = False
     fuse_steps: Mapping[str, tuple[str, ...]]
     kernel_loops: str
     scheduled: str

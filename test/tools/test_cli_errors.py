@@ -226,7 +226,7 @@ def test_results_that_cannot_be_written(
     ("options", "code"),
     [
         (["--target", "abacus"], "target-unsupported"),
-        (["--precision", "f16"], "precision-unsupported"),
+        (["--precision", "tf32"], "precision-unsupported"),
         (["--precision", "f99"], "config-value"),
         (["--config", "gone.toml"], "config-unreadable"),
         (["--shape", "ghost=2x3"], "unknown-input"),

@@ -32,7 +32,10 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         "--target", metavar="T", help="where it runs: auto, cpu, cuda, cuda:N or cuda:ARCH"
     )
     parser.add_argument(
-        "--precision", metavar="P", help="what contractions of f32 compute in: f32, or tf32 on GPUs"
+        "--precision", metavar="P", help="of a model of f32: f32, f16 or bf16, or tf32 on GPUs"
+    )
+    parser.add_argument(
+        "--io", metavar="P", help="of inputs and outputs: model, or the precision (f16 or bf16)"
     )
     parser.add_argument(
         "--shape",
@@ -113,6 +116,7 @@ def settings_of(options: argparse.Namespace) -> Config:
     given: dict[str, object] = {
         "target": options.target,
         "precision": options.precision,
+        "io": options.io,
         "threads": options.threads,
         "parameters_root": options.parameters_root,
     }

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from xyntra.cache import DiskCache, cache_key
 from xyntra.compiler.code_target import CodeTarget
+from xyntra.compiler.inputs.magnitudes import unusual_magnitudes
 from xyntra.compiler.inputs.parameter_file import parameter_file
 from xyntra.compiler.inputs.sizes import Sizes
 from xyntra.compiler.inputs.source import ModelSource, open_onnx
@@ -41,11 +42,6 @@ if TYPE_CHECKING:
 _MOST_CRASHES = 4
 """Workers that are started for one model, each without one more pass that has crashed."""
 _log = logging.getLogger("xyntra")
-
-_CONVERTERS = {
-    "f16": ", or\nonnxruntime.transformers.float16.convert_float_to_float16(onnx.load(path))"
-}
-"""How models are converted that are ONNX already, by precision."""
 
 
 def compile_source(source: ModelSource, sizes: Sizes, config: Config) -> Executable:
@@ -147,11 +143,12 @@ def load_artifact(
     """
     from xyntra.compiler.saved import load_pickled
     from xyntra.executable import Executable
+    from xyntra.plan.stored import rounded
 
     if artifact.plan.parameter_file and not source.references:
         path = parameter_file(artifact.plan.parameter_file, source.path, parameters_root)
         source = replace(open_onnx(path), kind=source.kind, model=source.model)
-    weights = source.weights(artifact.plan.parameters)
+    weights = rounded(artifact.plan, source.weights(artifact.plan.parameters))
     program = target.program(artifact, weights, threads)
     return Executable(artifact, program, weights, (target.name, threads), load_pickled)
 
@@ -161,12 +158,18 @@ def check_supported(config: Config, target: CodeTarget) -> None:
 
     Raises:
         UnsupportedError: `precision-unsupported`.
+        ConfigError: `io` is of another precision.
     """
+    if config.io not in ("model", config.precision):
+        raise ConfigError(
+            "config-value",
+            f"io='{config.io}' does not fit precision='{config.precision}'",
+            cause="inputs and outputs have the types of the model, or that of its precision",
+            hint=f"precision='{config.io}', or leave out io",
+        )
     known = entry_for(target.architecture).precisions
-    if config.precision in known:
-        return
-    others = [name for name, each in TARGETS.items() if config.precision in each.precisions]
-    if others:
+    if config.precision not in known:
+        others = [name for name, each in TARGETS.items() if config.precision in each.precisions]
         titles = " and ".join(TARGETS[name].title for name in others)
         raise UnsupportedError(
             "precision-unsupported",
@@ -174,15 +177,6 @@ def check_supported(config: Config, target: CodeTarget) -> None:
             cause=f"on this target, contractions of f32 are computed in {' or '.join(known)}",
             hint=f"leave out precision, or give {' or '.join(f'target={n!r}' for n in others)}",
         )
-    torch_type = {"f16": "half", "bf16": "bfloat16"}[config.precision]
-    raise UnsupportedError(
-        "precision-unsupported",
-        f"precision '{config.precision}' is not supported yet",
-        cause=f"here it may be {' or '.join(known)}; a model of {config.precision} is computed in"
-        f" {config.precision} without it",
-        hint=f"convert the model: model.{torch_type}() before torch.onnx.export"
-        + _CONVERTERS.get(config.precision, ""),
-    )
 
 
 def make_request(
@@ -206,6 +200,8 @@ def make_request(
         strict=config.strict,
         opt_level=config.opt_level,
         precision=config.precision,
+        narrow_io=config.io != "model",
+        magnitudes=unusual_magnitudes(source, config.precision),
         jobs=config.jobs,
         timeout=config.compile_timeout,
         max_tensor_bytes=config.max_tensor_bytes,
@@ -261,7 +257,7 @@ def _read(data: bytes | memoryview, place: str) -> Artifact:
 
 def _key(request: Request, config: Config, target: CodeTarget) -> str:
     rewrites = request.fuse and request.egraph and find_spec("egglog") is not None
-    given = [request.shapes, request.dims, request.constants]
+    given = [request.shapes, request.dims, request.constants, request.magnitudes]
     facts = [request.kind, given, config.codegen_key(), rewrites, request.trusted]
     settings = json.dumps(facts, sort_keys=True)
     return cache_key("artifact", request.model, settings, target.code_key)

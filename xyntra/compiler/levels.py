@@ -21,7 +21,8 @@ from xyntra.passes.generalize.elementwise import is_elementwise
 from xyntra.passes.generalize.rewriter import is_static
 from xyntra.passes.lower.gpu.device import Feature
 from xyntra.passes.manager import resolve
-from xyntra.passes.pipelines import expand, fusion_pipeline, kernel_pipeline
+from xyntra.passes.pipelines import expand, fusion_pipeline, kernel_pipeline, lowering
+from xyntra.passes.precision.magnitudes import note_magnitudes
 from xyntra.passes.targets.table import TargetName
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.build import PARAMETERS, build_plan
@@ -69,6 +70,7 @@ def make_artifact(
             return _code_artifact(code_model, request, server, meanwhile)
         steps = resolve(_pipelines(request))
         module = model.module()
+        note_magnitudes(module.operation, request.magnitudes)
         imported = module.operation.clone()
         operations = count_operations(imported)
 
@@ -104,6 +106,7 @@ def emit_text(request: Request) -> bytes:
                 return _llvm_text(only_kernel(code_model.sources, request.kernel))
             return code_model.text_at(request)
         module = import_module(request).operation
+        note_magnitudes(module, request.magnitudes)
         operations = count_operations(module)
         if request.parameters:
             module.attributes[PARAMETERS] = ir.StringAttr.get(request.parameters)
@@ -149,14 +152,16 @@ def _target(request: Request) -> TargetName:
 
 def _pipelines(request: Request) -> tuple[str, ...]:
     """What leads from a frontend's output to the level of `request`, or to kernel functions."""
-    form = expand("form")
+    target = _target(request)
+    form = (*lowering(request.precision, target, request.narrow_io), *expand("form"))
     features = backend_for(request.architecture).features(request.architecture)
     fuse = fusion_pipeline(
         egraph=request.egraph,
         fast_math=request.fast_math,
         fold_norms=request.fold_norms and Feature.MMA in features,
-        target=_target(request),
+        target=target,
         precision=request.precision,
+        narrow_io=request.narrow_io,
         merge_gates=Feature.WGMMA in features,
     )
     prepare = expand("prepare")
@@ -164,7 +169,7 @@ def _pipelines(request: Request) -> tuple[str, ...]:
         limit = f"check-operations{{max-tensor-bytes={request.max_tensor_bytes}}}"
         safe = (limit if name == "check-operations" else name for name in expand("safe-text"))
         prepare = (*expand("generalize"), *safe, *prepare)
-    kernels = kernel_pipeline(_target(request))
+    kernels = kernel_pipeline(target)
     stages = [prepare, fuse if request.fuse else form, kernels]
     wanted = stages[: _TEXT_LEVELS.get(request.level, len(stages))]
     elements = [element for stage in wanted for element in stage]

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from xyntra.plan.check_plan import is_dtype, is_shape
 from xyntra.plan.container import MALFORMED, Container, read_container
 from xyntra.plan.files import open_regular
 from xyntra.plan.plan import Port, numpy_dtype
+from xyntra.plan.stored import rounded
 
 Array = np.ndarray[Any, Any]
 
@@ -89,7 +91,8 @@ def _load(
 ) -> Executable:
     artifact = Artifact.from_container(container, place)
     found = target_of(artifact, place, target)
-    held = _weights(container, place, weights)
+    rounded_to = {each.name for each in artifact.plan.buffers if each.rounded_to}
+    held = rounded(artifact.plan, _weights(container, place, weights, rounded_to))
     try:
         program = found.program(artifact, held, threads)
     except CompileError as error:
@@ -111,7 +114,10 @@ def _map(place: str) -> memoryview:
         raise ArchiveError("archive-invalid", "the file is empty", place=place) from None
 
 
-def _weights(container: Container, place: str, given: Mapping[str, Any]) -> dict[str, Array]:
+def _weights(
+    container: Container, place: str, given: Mapping[str, Any], rounded_to: Collection[str]
+) -> dict[str, Array]:
+    """The weights of a saved model; those of `rounded_to` may be given in f32, as before."""
     try:
         ports = [_port(name, *kind) for name, kind in container.meta["weights"].items()]
         apart = container.meta.get("weights_apart", False)
@@ -128,7 +134,18 @@ def _weights(container: Container, place: str, given: Mapping[str, Any]) -> dict
         raise ArchiveError(
             "archive-invalid", "the weights do not fit", place=place, cause=repr(error)
         ) from None
+    ports = [
+        replace(port, dtype="float32") if _is_unrounded(port, given, rounded_to) else port
+        for port in ports
+    ]
     return {p.name: held[p.name] if p.name in held else _given(p, given, place) for p in ports}
+
+
+def _is_unrounded(port: Port, given: Mapping[str, Any], rounded_to: Collection[str]) -> bool:
+    return port.name in rounded_to and str(getattr(given.get(port.name), "dtype", "")) in (
+        "float32",
+        "torch.float32",
+    )
 
 
 def _port(name: str, dtype: object, shape: object) -> Port:

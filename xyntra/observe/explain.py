@@ -53,6 +53,8 @@ def explain(
         lines += [*_requirements(plan, width), ""]
     if plan.fallbacks:
         lines += [*_fallbacks(plan, width), ""]
+    if plan.precisions or any(buffer.rounded_to for buffer in plan.buffers):
+        lines += [*_precisions(plan, width), ""]
     if shared:
         lines[-1:] = [f"every node's name begins with {printable(shared)}", ""]
     lines += _kernels("kernels of a call", called, len(shared), each, width)
@@ -99,6 +101,22 @@ def _fallbacks(plan: Plan, width: int) -> list[str]:
     """Where the compiler failed and fell back to something more general."""
     title = "where compiling failed and fell back to something more general (please report it)"
     return [title, *(shorten(f"  {printable(each)}", width) for each in plan.fallbacks)]
+
+
+def _precisions(plan: Plan, width: int) -> list[str]:
+    """How many products got fewer bits, and which nodes and weights did not, with the reasons."""
+    kinds = Counter(kind for _, kind, reason in plan.precisions if not reason)
+    done = ", ".join(f"{n} products in {kind}" for kind, n in kinds.most_common())
+    weights = Counter(buffer.rounded_to for buffer in plan.buffers if buffer.rounded_to)
+    rounded = ", ".join(f"{plural(n, 'weight')} rounded to {kind}" for kind, n in weights.items())
+    lines = [f"precision: {done or 'products in f32'}; {rounded or 'no weights rounded'}"]
+    reasons: dict[str, list[str]] = {}
+    for nodes, _, reason in plan.precisions:
+        if reason:
+            reasons.setdefault(reason, []).append(nodes)
+    for reason, kept in reasons.items():
+        lines.append(f"  in f32, because {printable(reason)}: {printable(name_list(kept))}")
+    return [shorten(line, width) for line in lines]
 
 
 def _totals(plan: Plan, called: Sequence[Launch]) -> list[list[str]]:

@@ -21,6 +21,7 @@ from xyntra.passes.analysis.kernel_function import constant_arguments
 from xyntra.passes.analysis.locations import source_nodes
 from xyntra.passes.analysis.views import RESHAPES
 from xyntra.passes.fallbacks import fallbacks_of
+from xyntra.passes.precision.report import ROUNDED, precisions_of
 from xyntra.plan.cost_attributes import boundaries_of, cost_of, unfused_of
 from xyntra.plan.flops import count_flops
 from xyntra.plan.plan import (
@@ -82,6 +83,7 @@ def build_plan(module: ir.Operation, operations: int) -> Plan:
         parameter_file=_parameter_file(module),
         unfused=unfused_of(module),
         fallbacks=fallbacks_of(module),
+        precisions=precisions_of(module),
         requirements=tuple(builder.requirements),
     )
 
@@ -158,7 +160,9 @@ class _PlanBuilder:
     def _argument(self, value: ir.Value, given: dict[str, str], position: int) -> None:
         type_ = ir.RankedTensorType(value.type)
         if "xyntra.parameter" in given:
-            buffer = Buffer("parameter", tensor_bytes(type_), name=given["xyntra.parameter"])
+            rounded_to = given["xyntra.dtype"] if ROUNDED in given else ""
+            name, nbytes = given["xyntra.parameter"], tensor_bytes(type_)
+            buffer = Buffer("parameter", nbytes, name=name, rounded_to=rounded_to)
             self.homes[value] = self._add(buffer)
             return
         self.homes[value] = self._add(Buffer("input", tensor_bytes(type_)))

@@ -41,6 +41,8 @@ def check_plan(plan: Plan) -> None:
     """
     _require(_is_count(plan.operations), "the number of operations is no count")
     _require(all(isinstance(each, str) for each in plan.fallbacks), "a fallback is no text")
+    precisions = [text for entry in plan.precisions for text in entry]
+    _require(all(isinstance(each, str) for each in precisions), "a precision is no text")
     for number, buffer in enumerate(plan.buffers):
         _check_buffer(buffer, f"buffer {number}")
     _check_ports(plan, plan.inputs, "input")
@@ -87,6 +89,8 @@ def _check_buffer(buffer: Buffer, place: str) -> None:
     _require(
         bool(buffer.name) <= (buffer.kind == "parameter"), f"{place} has a name, but no weight"
     )
+    is_rounded = buffer.rounded_to in ("float16", "bfloat16") and buffer.kind == "parameter"
+    _require(buffer.rounded_to == "" or is_rounded, f"{place} is rounded to no shorter type")
     held = buffer.nbytes if buffer.kind == "constant" else 0
     _require(len(buffer.data) == held, f"{place} holds {len(buffer.data)} bytes, not {held}")
 

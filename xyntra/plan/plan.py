@@ -90,12 +90,15 @@ class Buffer:
         nbytes: size.
         name: the weight of a `parameter`.
         data: contents of a `constant`.
+        rounded_to: of a `parameter` that the model has in f32, the dtype that it is loaded in; ""
+            for that of the model.
     """
 
     kind: BufferKind
     nbytes: int
     name: str = ""
     data: bytes = b""
+    rounded_to: str = ""
 
 
 @dataclass(frozen=True)
@@ -180,6 +183,8 @@ class Plan:
         unfused: predicted totals with one kernel an operation; None where nothing is known.
         fallbacks: a sentence for each time that compiling fell back to something more general.
         requirements: what each call checks; programs compute the flags behind the outputs.
+        precisions: which nodes were computed with fewer bits than in the model, and which were not,
+            and why: nodes, type and reason.
     """
 
     inputs: tuple[Port, ...]
@@ -192,6 +197,7 @@ class Plan:
     unfused: Unfused | None = None
     fallbacks: tuple[str, ...] = ()
     requirements: tuple[Requirement, ...] = ()
+    precisions: tuple[tuple[str, str, str], ...] = ()
 
     @cached_property
     def results(self) -> tuple[Port, ...]:
@@ -251,6 +257,7 @@ class Plan:
             unfused=unfused_from_json(data["unfused"]),
             fallbacks=_items(data.get("fallbacks", ())),
             requirements=tuple(map(_requirement, _items(data.get("requirements", ())))),
+            precisions=tuple(_texts(each) for each in _items(data.get("precisions", ()))),
         )
 
 
@@ -258,6 +265,11 @@ def _port(entry: dict[str, Any]) -> Port:
     fixed_by = _items(entry.get("fixed_by", ()))
     shape = _items(entry["shape"])
     return Port(entry["name"], entry["dtype"], shape, entry["buffer"], fixed_by)
+
+
+def _texts(entry: object) -> tuple[str, str, str]:
+    nodes, kind, reason = _items(entry)
+    return nodes, kind, reason
 
 
 def _requirement(entry: dict[str, Any]) -> Requirement:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from xyntra.errors import CompileError
-from xyntra.plan.plan import Buffer
+from xyntra.errors import CompileError, ModelError
+from xyntra.plan.plan import Buffer, Plan, numpy_dtype
 
-__all__ = ["contents"]
+__all__ = ["contents", "rounded"]
 
 Array = np.ndarray[Any, Any]
 
@@ -40,3 +40,34 @@ def contents(buffer: Buffer, weights: Mapping[str, Array]) -> Array | None:
             cause=f"{array.nbytes} bytes instead of {buffer.nbytes}",
         )
     return array
+
+
+def rounded(plan: Plan, weights: Mapping[str, Array]) -> dict[str, Array]:
+    """Return `weights` as `plan` wants them: those of f32 that it has in 16 bits are rounded.
+
+    Raises:
+        ModelError: `weight-overflow`, a finite number would become an infinity.
+    """
+    found = dict(weights)
+    for buffer in plan.buffers:
+        array = found.get(buffer.name) if buffer.rounded_to else None
+        if array is not None and array.dtype == np.float32:
+            found[buffer.name] = _rounded(array, buffer)
+    return found
+
+
+def _rounded(array: Array, buffer: Buffer) -> Array:
+    # The largest and the smallest element tell of overflow, and need no copy of the weight.
+    ends = np.array([array.min(), array.max()] if array.size else [], np.float32)
+    with np.errstate(over="ignore"):
+        result = array.astype(numpy_dtype(buffer.rounded_to))
+        kept = ends.astype(result.dtype).astype(np.float32)
+    if np.any(np.isfinite(ends) & ~np.isfinite(kept)):
+        raise ModelError(
+            "weight-overflow",
+            f"the weight '{buffer.name}' has values that {buffer.rounded_to} cannot hold",
+            cause=f"they reach from {ends[0]:g} to {ends[1]:g}",
+            hint="precision='bf16', or compile again, so that this weight stays in f32",
+        )
+    result.flags.writeable = False
+    return result

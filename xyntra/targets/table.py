@@ -42,7 +42,7 @@ class TargetEntry:
         levels: of its kernels below functions on tensors, from the top down.
         assembly: the one of them whose text is no MLIR; "" for none.
         has_llvm: whether its kernels have LLVM IR.
-        precisions: that contractions of f32 may be computed in.
+        precisions: that models of f32 may be computed, or their weights stored, in.
         usage: how the command line asks for it, where the machine may have no such device.
     """
 
@@ -67,6 +67,7 @@ TARGETS: dict[TargetName, TargetEntry] = {
         module="xyntra.targets.cpu.backend",
         architectures="",
         levels=("stages",),
+        precisions=("f32", "f16", "bf16"),
         usage="--target cpu",
     ),
     "cuda": TargetEntry(
@@ -75,7 +76,7 @@ TARGETS: dict[TargetName, TargetEntry] = {
         architectures="sm_",
         levels=("stages", "gpu", "nvvm", "ptx"),
         assembly="ptx",
-        precisions=("f32", "tf32"),
+        precisions=("f32", "tf32", "f16", "bf16"),
         usage="--target cuda, or --target cuda:sm_90a where there is no GPU",
     ),
 }

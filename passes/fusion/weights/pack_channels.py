@@ -11,8 +11,10 @@ from typing import ClassVar
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar, constant
+from xyntra.passes.analysis.conversions import converts
 from xyntra.passes.analysis.functions import function_blocks
 from xyntra.passes.analysis.multiply_add import is_multiply_add
+from xyntra.passes.analysis.owners import owner_of
 from xyntra.passes.fusion.weights.weights import (
     StaticValues,
     erase_with_unused,
@@ -199,7 +201,8 @@ def _packed_image(builder: TensorBuilder, image: Tensor, packing: _Packing) -> T
     shape = [image.shape[i] for i in order]
     shape[order.index(packing.width)] += _missing(packing, shape[order.index(packing.width)])
     shape[-1] = packing.channels
-    source, low = _unpadded(image)
+    source, low = _unpadded(_unrounded(image))
+    source = _unrounded(source)
 
     def body() -> Scalar:
         places: list[Scalar] = [constant(0, "index")] * image.rank
@@ -213,7 +216,7 @@ def _packed_image(builder: TensorBuilder, image: Tensor, packing: _Packing) -> T
                 inside.append(at < size)
                 at = at.maximum(0).minimum(size - 1)
             places[dimension] = at
-        value = builder.extract(source, places)
+        value = builder.extract(source, places).cast(image.dtype)
         if not inside:
             return value
         return reduce(lambda x, y: x & y, inside).select(value, 0)
@@ -240,6 +243,14 @@ def _unpadded(image: Tensor) -> tuple[Tensor, list[int]]:
     if not is_zero or min([*low, *high]) < 0:
         return nothing
     return Tensor.of(pad.operands[0]), low
+
+
+def _unrounded(image: Tensor) -> Tensor:
+    """Return the f32 tensor that `image` is rounded from, so that one kernel rounds and packs."""
+    op = owner_of(image.value, "linalg.generic")
+    if op is None or not converts(op, "arith.truncf"):
+        return image
+    return Tensor.of(op.operands[0])
 
 
 def _missing(packing: _Packing, size: int) -> int:

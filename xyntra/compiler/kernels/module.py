@@ -148,7 +148,7 @@ def kernel_sources(
         op = view.operation
         name = op.attributes["sym_name"].value
         if name in plan.kernels:
-            if precision != "f32":
+            if precision == "tf32":
                 op.attributes["xyntra.precision"] = ir.StringAttr.get(precision, op.context)
             nodes = tuple(nodes_of(plan.steps, name))
             text = op.get_asm(use_local_scope=True)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from xyntra.targets.table import CODE_LEVELS
@@ -37,7 +37,8 @@ class Request:
         fold_norms: whether norms are folded into products, on a GPU.
         strict: whether a failure of ours is an error, where something more general would do.
         opt_level: LLVM's optimisation level.
-        precision: what contractions of f32 compute in: "f32", or "tf32" on a GPU.
+        precision: what contractions of f32 compute in: "f32", "tf32" on a GPU, "f16" or "bf16".
+        narrow_io: whether inputs and outputs of f32 have that type, too.
         jobs: kernels compiled at the same time; None for one a core.
         timeout: seconds that one kernel may take.
         max_tensor_bytes: refuse models with a larger tensor.
@@ -46,6 +47,7 @@ class Request:
         without: passes that are left out, each with a sentence that says why.
         trusted: whether `model` may hold code, at a level below kernel functions.
         kernel: the name of the only kernel whose text is wanted; "" for all of the model.
+        magnitudes: largest values of weights that a lower precision might not hold, by name.
     """
 
     kind: Literal["onnx", "mlir", "torch"]
@@ -63,6 +65,7 @@ class Request:
     strict: bool
     opt_level: int
     precision: str
+    narrow_io: bool
     jobs: int | None
     timeout: float
     max_tensor_bytes: int
@@ -71,6 +74,7 @@ class Request:
     without: tuple[tuple[str, str], ...] = ()
     trusted: bool = False
     kernel: str = ""
+    magnitudes: dict[str, float] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         """The request as a line of JSON and the model."""

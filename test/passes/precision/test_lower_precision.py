@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Models of f32 with 16 bits: numbers beside those of f32, files, refusals and reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from onnx_models import Node, make_model
+
+import xyntra
+from xyntra.errors import ConfigError, InputError, ModelError, UnsupportedError
+from xyntra.passes import pipelines
+from xyntra.plan.plan import Buffer, Plan
+from xyntra.plan.stored import rounded
+
+Array = np.ndarray[Any, Any]
+Settings = dict[str, Any]
+EPSILON = {"f16": 2.0**-11, "bf16": 2.0**-8}
+"""Half an ulp of 1."""
+
+
+def normal(seed: int, *shape: int, scale: float = 1.0) -> Array:
+    return (np.random.default_rng(seed).standard_normal(shape) * scale).astype(np.float32)
+
+
+def perceptron() -> onnx.ModelProto:
+    """A norm, two layers with a GELU between them and a shortcut, and a softmax."""
+    nodes: list[Node] = [
+        helper.make_node("LayerNormalization", ["x", "scale", "shift"], ["n"], axis=-1),
+        ("MatMul", ["n", "w1"], ["p"]),
+        ("Add", ["p", "b1"], ["q"]),
+        ("Gelu", ["q"], ["r"]),
+        ("MatMul", ["r", "w2"], ["s"]),
+        ("Add", ["s", "x"], ["t"]),
+        ("Softmax", ["t"], ["y"]),
+    ]
+    weights = {
+        "scale": 1 + normal(1, 96, scale=0.2), "shift": normal(2, 96, scale=0.1),
+        "w1": normal(3, 96, 200, scale=0.1), "b1": normal(4, 200),
+        "w2": normal(5, 200, 96, scale=0.1),
+    }  # fmt: skip
+    return make_model(nodes, {"x": [7, 96]}, ["y"], weights)
+
+
+def convolutions() -> onnx.ModelProto:
+    """Two convolutions, a batch norm, padding, poolings and a concatenation."""
+    nodes: list[Node] = [
+        helper.make_node("Conv", ["x", "w1"], ["a"], pads=[1, 1, 1, 1]),
+        ("BatchNormalization", ["a", "gamma", "beta", "mean", "variance"], ["b"]),
+        ("Relu", ["b"], ["c"]),
+        helper.make_node("MaxPool", ["c"], ["d"], kernel_shape=[2, 2], strides=[2, 2]),
+        helper.make_node("Conv", ["d", "w2"], ["e"], pads=[1, 1, 1, 1]),
+        helper.make_node("Concat", ["d", "e"], ["f"], axis=1),
+        helper.make_node("AveragePool", ["f"], ["g"], kernel_shape=[2, 2]),
+        ("GlobalAveragePool", ["g"], ["y"]),
+    ]
+    weights = {
+        "w1": normal(1, 24, 8, 3, 3, scale=0.2), "w2": normal(2, 16, 24, 3, 3, scale=0.1),
+        "gamma": 1 + normal(3, 24, scale=0.1), "beta": normal(4, 24), "mean": normal(5, 24),
+        "variance": np.abs(normal(6, 24)) + np.float32(0.5),
+    }  # fmt: skip
+    return make_model(nodes, {"x": [2, 8, 10, 10]}, ["y"], weights)
+
+
+MODELS = {"perceptron": perceptron, "convolutions": convolutions}
+
+
+def relative(found: Array, expected: Array) -> float:
+    difference = np.square(found.astype(np.float64) - expected).mean()
+    return float(np.sqrt(difference / np.square(expected.astype(np.float64)).mean()))
+
+
+def as_for_gpus(precision: str, target: str, narrow_io: bool) -> tuple[str, ...]:
+    """What gives tensors 16 bits, too, on any target."""
+    return (f"lower-precision{{type={precision}}}",)
+
+
+@pytest.mark.parametrize("precision", EPSILON)
+@pytest.mark.parametrize("name", MODELS)
+def test_numbers(
+    name: str, precision: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = MODELS[name]()
+    exact = xyntra.compile(model, config=settings)
+    x = normal(9, *exact.inputs[0].shape)
+    expected = exact(x)
+    stored = xyntra.compile(model, precision=precision, config=settings)
+    assert stored.outputs[0].dtype == "float32"
+    assert 0 < relative(stored(x), expected) < 1.5 * EPSILON[precision]
+    monkeypatch.setattr(pipelines, "lowering", as_for_gpus)
+    lowered = xyntra.compile(model, precision=precision, config={**settings, "cache": False})
+    assert lowered.outputs[0].dtype == "float32"
+    assert 0 < relative(lowered(x), expected) < 3 * EPSILON[precision]
+    assert sum(kind == precision for _, kind, _ in lowered.plan.precisions) == 2
+    assert f"precision: 2 products in {precision}" in lowered.explain()
+
+
+def test_a_saved_model_is_small(settings: Settings, tmp_path: Path) -> None:
+    model = perceptron()
+    executable = xyntra.compile(model, precision="f16", config=settings)
+    assert executable.weights["w1"].dtype == np.float16
+    assert "2 weights rounded to float16" in executable.explain()
+    x = normal(9, 7, 96)
+    executable.save(tmp_path / "m.xyn")
+    np.testing.assert_array_equal(xyntra.load(tmp_path / "m.xyn")(x), executable(x))
+    executable.save(tmp_path / "apart.xyn", weights=False)
+    apart = tmp_path / "apart.xyn"
+    given = {each.name: onnx.numpy_helper.to_array(each) for each in model.graph.initializer}
+    np.testing.assert_array_equal(xyntra.load(apart, weights=given)(x), executable(x))
+    short = {**given, **executable.weights}
+    np.testing.assert_array_equal(xyntra.load(apart, weights=short)(x), executable(x))
+    with pytest.raises(InputError, match="does not fit"):
+        xyntra.load(apart, weights={**given, "w1": given["w1"].astype(np.float64)})
+
+
+@pytest.mark.parametrize(("value", "fits"), [(65504.0, True), (65520.0, False), (1e-7, False)])
+def test_weights_stay_where_they_do_not_fit(value: float, fits: bool, settings: Settings) -> None:
+    w = np.full((32, 32), value, np.float32)
+    model = make_model([("MatMul", ["x", "w"], ["y"])], {"x": [1, 32]}, ["y"], {"w": w})
+    executable = xyntra.compile(model, precision="f16", config=settings)
+    assert executable.weights["w"].dtype == ("float16" if fits else "float32")
+    assert ("weight w" in executable.explain()) != fits
+    np.testing.assert_allclose(executable(np.ones((1, 32), np.float32)), 32 * value, rtol=1e-6)
+
+
+def test_other_weights_that_overflow_are_refused() -> None:
+    buffer = Buffer("parameter", 4, name="w", rounded_to="float16")
+    plan = Plan((), (), (buffer,), ())
+    assert rounded(plan, {"w": np.array([np.inf, 1], np.float32)})["w"].tolist() == [np.inf, 1]
+    with pytest.raises(ModelError, match="'w' has values that float16 cannot hold"):
+        rounded(plan, {"w": np.array([1e5, 1], np.float32)})
+
+
+def test_models_of_other_types(settings: Settings) -> None:
+    nodes: list[Node] = [("MatMul", ["x", "w"], ["y"])]
+    w = np.eye(32)
+    double = make_model(nodes, {"x": [1, 32]}, ["y"], {"w": w}, dtype=TensorProto.DOUBLE)
+    with pytest.raises(UnsupportedError, match="'f16' is for models of f32"):
+        xyntra.compile(double, precision="f16", config=settings)
+    weights = {"w": w.astype(np.float16)}
+    half = make_model(nodes, {"x": [1, 32]}, ["y"], weights, dtype=TensorProto.FLOAT16)
+    executable = xyntra.compile(half, precision="bf16", config=settings)
+    assert executable.outputs[0].dtype == "float16"
+    assert executable.weights["w"].dtype == np.float16
+
+
+def test_inputs_and_outputs_of_16_bits(settings: Settings) -> None:
+    model = perceptron()
+    exact, x = xyntra.compile(model, config=settings), normal(9, 7, 96)
+    for fuse in (True, False):
+        how = {**settings, "fuse": fuse}
+        narrow = xyntra.compile(model, precision="f16", io="f16", config=how)
+        assert [each.dtype for each in (*narrow.inputs, *narrow.outputs)] == ["float16"] * 2
+        assert narrow.weights["w1"].dtype == np.float16
+        found = narrow(x.astype(np.float16))
+        assert 0 < relative(found, exact(x)) < 3 * EPSILON["f16"]
+    with pytest.raises(ConfigError, match="io='f16' does not fit precision='bf16'"):
+        xyntra.compile(model, precision="bf16", io="f16", config=settings)
