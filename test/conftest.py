@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from xyntra.compiler import model_import
 from xyntra.compiler.kernels import kept_servers, parallel
 from xyntra.compiler.worker.fork_server import can_fork
 
 ROOT = Path(__file__).resolve().parent.parent
-FORKING = (parallel, model_import)
+FORKING = (parallel,)
 """The modules that fork if they can."""
 NUMBERS = ("frontends", "passes", "targets")
 """Folders of tests about numbers and code, not about processes."""
@@ -79,6 +78,6 @@ def _own_settings(
     for variable in [name for name in os.environ if name.startswith("XYNTRA_")]:
         monkeypatch.delenv(variable)
     # A process that was forked before a test does not see what the test replaces.
-    monkeypatch.setattr(kept_servers, "_fresh", 0.0)
+    monkeypatch.setattr(kept_servers, "_FRESH", 0.0)
     monkeypatch.setenv("XYNTRA_STRICT", "true")  # a failure of ours is never worked around
     monkeypatch.setenv("XYNTRA_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "xyntra-cache"))

@@ -112,11 +112,11 @@ def test_a_crash_does_not_stop_the_next(tmp_path: Path, monkeypatch: pytest.Monk
         ("print('LLVM ERROR: gone', file=sys.stderr); os.abort()", "worker-crashed", "gone"),
         ("print('std::bad_alloc', file=sys.stderr); os.abort()", "worker-memory", "bad_alloc"),
         ("os._exit(3)", "worker-crashed", "exit status 3"),
-        ("os._exit(0)", "worker-crashed", "exit status 1"),
+        ("os._exit(0)", "worker-crashed", "exit status 0"),
     ],
     ids=["killed", "aborted", "memory", "exit", "silent"],
 )
-def test_a_crash_of_the_process_that_imports_is_typed(
+def test_a_crash_of_a_worker_is_typed(
     body: str, code: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start = f"""

@@ -29,9 +29,6 @@ _COMMANDS = {
 
 def main() -> None:
     """Run the command line of this process and end the process."""
-    from xyntra.compiler.worker.idle_worker import keep_none
-
-    keep_none()
     sys.exit(run(sys.argv[1:]))
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import resource
 import sys
 
-from xyntra.compiler.worker.idle_worker import end_all
+from xyntra.compiler.worker.kept_zygote import end_all
 
 __all__ = ["peak_memory"]
 
@@ -22,7 +22,7 @@ def peak_memory() -> dict[str, int | str]:
     have peaked at the same moment, so the peak of the tree lies between `peak_bytes` and their
     sum.
     """
-    end_all()  # a worker that is kept for the next model has not ended
+    end_all()  # one that is kept for the next model has not ended
     parent = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT
     worker = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * _RSS_UNIT
     return {

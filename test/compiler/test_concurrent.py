@@ -28,8 +28,8 @@ def children():
     return found
 
 def left():
-    from xyntra.compiler.worker.idle_worker import end_all
-    end_all()  # the worker that is kept for the next model
+    from xyntra.compiler.worker.kept_zygote import end_all
+    end_all()  # the zygote that is kept for the next model
     return children()
 
 def compile_one(model):

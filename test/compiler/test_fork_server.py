@@ -44,7 +44,7 @@ def started(
     load: Callable[[], None] = lambda: None,
     more: Callable[[], Iterator[None]] = lambda: iter(()),
 ) -> Iterator[ForkServer]:
-    server = ForkServer(load, serve, more=more)
+    server = ForkServer.start(load, serve, more=more)
     try:
         yield server
     finally:

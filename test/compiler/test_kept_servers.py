@@ -30,7 +30,7 @@ X = np.array([[-1, 2, 3], [4, -5, 6]], np.float32)
 def _none_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Tests see no server of others, and start ones that load nothing."""
     monkeypatch.setattr(kept_servers, "_kept", {})
-    monkeypatch.setattr(kept_servers, "_fresh", 15.0)
+    monkeypatch.setattr(kept_servers, "_FRESH", 15.0)
     monkeypatch.setattr(parallel, "load_compiler", lambda architecture: None)
     yield
     for kept in kept_servers._kept.values():
@@ -87,14 +87,14 @@ def test_one_that_died_is_replaced() -> None:
 
 def test_one_that_is_old_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     server = kept()
-    monkeypatch.setattr(kept_servers, "_fresh", 0.0)
+    monkeypatch.setattr(kept_servers, "_FRESH", 0.0)
     assert kept() is not server
     assert has_ended(server)
 
 
 def test_it_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_servers, "_MARGIN", 0.05)
-    monkeypatch.setattr(kept_servers, "_fresh", 0.0)
+    monkeypatch.setattr(kept_servers, "_FRESH", 0.0)
     server = kept()
     server._process.join(60)
     assert has_ended(server)
@@ -105,7 +105,7 @@ def test_it_does_not_end_while_it_is_used(
     kept_before: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However long it takes until kernels are there to be compiled, and until they are compiled."""
-    monkeypatch.setattr(kept_servers, "_MARGIN", 0.05 - kept_servers._fresh)
+    monkeypatch.setattr(kept_servers, "_MARGIN", 0.05 - kept_servers._FRESH)
     if kept_before:
         kept()
     with compiler_server(keep=True) as server, tempfile.TemporaryFile() as err:
@@ -118,7 +118,7 @@ def test_it_does_not_end_while_it_is_used(
 
 
 def test_one_that_has_ended_by_itself_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_servers, "_MARGIN", 0.05 - kept_servers._fresh)
+    monkeypatch.setattr(kept_servers, "_MARGIN", 0.05 - kept_servers._FRESH)
     server = kept()
     server._process.join(60)
     other = kept()
@@ -167,7 +167,7 @@ def test_models_compile_one_after_the_other(
     monkeypatch: pytest.MonkeyPatch, settings: dict[str, object]
 ) -> None:
     monkeypatch.undo()
-    monkeypatch.setattr(kept_servers, "_fresh", 15.0)
+    monkeypatch.setattr(kept_servers, "_FRESH", 15.0)
     own = {**settings, "cache": False, "isolate": False}
     servers = []
     for _ in range(3):

@@ -1,27 +1,29 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Answers a request: starts the processes that help, then takes the model down the levels."""
+"""Answers a request: starts what forks compilers, then takes the model down the levels."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 
 from xyntra.compiler.kernels.parallel import compiler_server
-from xyntra.compiler.model_import import started_import
-from xyntra.compiler.worker.answers import MEMORY_VARIABLE
+from xyntra.compiler.model_import import ModelImport
+from xyntra.compiler.worker.fork_server import ForkServer
 from xyntra.compiler.worker.request import Request
 from xyntra.passes.collector import collector_paused
 
 
 def compile_request(
-    request: Request, *, apart: bool = False, meanwhile: Callable[[], None] = lambda: None
+    request: Request,
+    *,
+    server: ForkServer | None = None,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> bytes:
     """The artifact of a request, or the text of the level at which it stops.
 
     Args:
         request: what to compile.
-        apart: whether a child process may import the model; if it crashes, so does this process.
+        server: forks the processes that compile kernels; one of this process's where not given.
         meanwhile: called while children compile the kernels.
 
     Raises:
@@ -31,12 +33,8 @@ def compile_request(
         from xyntra.compiler.levels import emit_text
 
         return emit_text(request)
-    server = compiler_server(request.architecture, keep=MEMORY_VARIABLE not in os.environ)
-    with (
-        started_import(request, apart=apart) as model,
-        server as compiler,
-        ExitStack() as until_loaded,
-    ):
+    servers = nullcontext(server) if server else compiler_server(request.architecture, keep=True)
+    with servers as compiler, ExitStack() as until_loaded:
         until_loaded.enter_context(collector_paused())
         from xyntra.compiler.levels import make_artifact  # loads the passes meanwhile
 
@@ -44,4 +42,4 @@ def compile_request(
             meanwhile()
             until_loaded.close()
 
-        return make_artifact(request, model, compiler, rest)
+        return make_artifact(request, ModelImport(request), compiler, rest)

@@ -129,6 +129,16 @@ def emit_text(request: Request) -> bytes:
         return compile_levels(module, compilation, steps, strict=request.strict).result
 
 
+def load_levels(kind: str, architecture: str) -> None:
+    """Load the passes that models of a kind go through on their way to kernels for a target."""
+    target = "cuda" if architecture else "cpu"
+    elements = [*expand("prepare"), *fusion_pipeline(egraph=True, fast_math=False, target=target)]
+    if kind == "mlir":
+        elements += [*expand("generalize"), *expand("safe-text")]
+    with make_context():
+        resolve((*elements, *kernel_pipeline(target)))
+
+
 def _code_artifact(
     model: CodeModel, request: Request, server: ForkServer | None, meanwhile: Callable[[], None]
 ) -> bytes:

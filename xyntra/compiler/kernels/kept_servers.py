@@ -16,11 +16,11 @@ from dataclasses import dataclass
 
 from xyntra.compiler.worker.fork_server import ForkServer
 
-__all__ = ["give_back", "idle", "keep_for", "take"]
+__all__ = ["give_back", "idle", "take"]
 
 _MARGIN = 5.0
 """Seconds for which a server waits longer than it is asked, so that few start in vain."""
-_fresh = 15.0
+_FRESH = 15.0
 """Seconds for which a server is used again."""
 
 
@@ -34,22 +34,16 @@ _kept: dict[str, _Kept] = {}
 _lock = threading.Lock()
 
 
-def keep_for(seconds: float) -> None:
-    """Keep servers longer: in a process whose memory does not matter."""
-    global _fresh
-    _fresh = seconds
-
-
 def idle() -> float:
     """Seconds at rest after which a server that is started now is to end by itself."""
-    return _fresh + _MARGIN
+    return _FRESH + _MARGIN
 
 
 def take(key: str, start: Callable[[], ForkServer]) -> ForkServer:
     """The server that is kept under `key`, or a new one; nobody else has it meanwhile."""
     with _lock:
         found = _kept.pop(key, None)
-    if found is not None and time.monotonic() - found.since < _fresh and found.server.use():
+    if found is not None and time.monotonic() - found.since < _FRESH and found.server.use():
         return found.server
     if found is not None:
         found.server.stop()

@@ -57,7 +57,9 @@ def compiler_server(architecture: str = "", *, keep: bool = False) -> Iterator[F
 
     def start() -> ForkServer:
         load = partial(load_compiler, architecture)
-        return ForkServer(load, _serve, more=partial(load_emitters, architecture), idle=idle)
+        return ForkServer.start(
+            load, serve_kernel_sources, more=partial(load_emitters, architecture), idle=idle
+        )
 
     server = kept_servers.take(architecture, start) if keep else start()
     try:
@@ -221,5 +223,6 @@ def _outcome(kernel: KernelSource) -> Outcome:
         return error
 
 
-def _serve(pipe: Connection) -> None:
+def serve_kernel_sources(pipe: Connection) -> None:
+    """Compile the kernels that come through `pipe`, until its other end is closed."""
     serve_kernels(pipe, _compile_named)

@@ -22,7 +22,9 @@ from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from typing import Any
 
-__all__ = ["ForkServer", "can_fork", "forked"]
+from xyntra.compiler.worker.orphans import end_with_parent
+
+__all__ = ["ForkServer", "can_fork", "close_files_but", "forked", "serve_forks"]
 
 _MESSAGE = struct.Struct("<cq")
 _ANSWER = struct.Struct("<q")
@@ -61,25 +63,38 @@ class ForkServer:
     """Forks children on request; not for several threads at once.
 
     Args:
-        load: runs once in the server; what it raises is left to the children to meet again.
-        more: what the server goes on to load, in steps, until the first request.
-        serve: what a child does with its end of the pipe.
-        idle: seconds after `rest` without `use` after which it ends by itself, or None. A server
-            that may outlive the work that it was started for holds no files of its owner's.
+        control: the owner's end of a socket to the server.
+        process: the server, where the owner has forked it.
     """
 
-    def __init__(
-        self,
+    def __init__(self, control: socket.socket, process: Any = None) -> None:
+        self._control = control
+        self._process = process
+        self._has_children = False
+
+    @classmethod
+    def start(
+        cls,
         load: Callable[[], None],
         serve: Serve,
         *,
         more: Callable[[], Iterator[None]] = _nothing,
         idle: float | None = None,
-    ) -> None:
-        self._control, theirs = socket.socketpair()
-        self._process = forked(_run, theirs, self._control, (load, more), serve, idle)
-        self._has_children = False
+    ) -> ForkServer:
+        """Fork a server from this process.
+
+        Args:
+            load: runs once in the server; what it raises is left to the children to meet again.
+            more: what the server goes on to load, in steps, until the first request.
+            serve: what a child does with its end of the pipe.
+            idle: seconds after `rest` without `use` after which it ends by itself, or None. A
+                server that may outlive the work that it was started for holds no files of its
+                owner's.
+        """
+        control, theirs = socket.socketpair()
+        process = forked(_run, theirs, control, (load, more), serve, idle)
         theirs.close()
+        return cls(control, process)
 
     def fork(self, stderr: int) -> tuple[int, Connection]:
         """Start a child whose standard error is the file `stderr`, after loading has ended.
@@ -129,6 +144,8 @@ class ForkServer:
         with contextlib.suppress(OSError):
             self._control.shutdown(socket.SHUT_RDWR)
         self._control.close()
+        if self._process is None:
+            return
         if not self._has_children:
             self._process.kill()
         self._process.join()
@@ -150,16 +167,24 @@ def _run(
     load, more = loads
     other.close()
     if idle is not None:
-        _close_files_but(control.fileno())
+        close_files_but(control.fileno())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(Exception):
         load()
+    with contextlib.suppress(TimeoutError):  # nobody has asked for long
+        _load_until_asked(control, more())
+        serve_forks(control, serve, idle)
+
+
+def serve_forks(control: socket.socket, serve: Serve, idle: float | None = None) -> None:
+    """Fork children for the owner of the other end of `control`, until it closes it.
+
+    Raises:
+        TimeoutError: the owner has not asked for long; see `ForkServer.start`.
+    """
     children: dict[int, int | None] = {}
     try:
-        _load_until_asked(control, more())
         _answer_requests(control, serve, children, idle)
-    except TimeoutError:
-        pass  # nobody has asked for long
     finally:
         _reap(children)
         for pid, status in children.items():
@@ -171,7 +196,7 @@ def _wait(pid: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def _close_files_but(control: int) -> None:
+def close_files_but(control: int) -> None:
     """Close what the owner had open, such as its sockets, except for the standard streams."""
     for name in os.listdir("/dev/fd"):
         if int(name) > 2 and int(name) != control:
@@ -218,12 +243,14 @@ def _answer_requests(
 
 
 def _fork(control: socket.socket, serve: Serve, pipe: int, stderr: int) -> int:
+    server = os.getpid()
     pid = os.fork()
     if pid:
         os.close(pipe)
         os.close(stderr)
         return pid
     try:
+        end_with_parent(server)
         control.close()
         os.dup2(stderr, 2)
         os.close(stderr)

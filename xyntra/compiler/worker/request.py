@@ -90,3 +90,32 @@ class Request:
         fields["shapes"] = {name: tuple(shape) for name, shape in fields["shapes"].items()}
         fields["without"] = tuple((name, sentence) for name, sentence in fields["without"])
         return cls(model=model, **fields)
+
+
+@dataclass(frozen=True)
+class Purpose:
+    """What a worker is for, as far as its zygote has to know to load what it will need.
+
+    Attributes:
+        kind: of its model, as requests have it.
+        architecture: of the GPU that it generates code for; "" for this processor.
+        kernels: whether it compiles kernels.
+    """
+
+    kind: str
+    architecture: str
+    kernels: bool
+
+    @classmethod
+    def of(cls, request: Request) -> Purpose:
+        """The purpose of a worker that answers `request`."""
+        return cls(request.kind, request.architecture, request.level == "artifact")
+
+    def to_bytes(self) -> bytes:
+        """Return what `from_bytes` reads."""
+        return json.dumps(asdict(self)).encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Purpose:
+        """The purpose that `to_bytes` wrote."""
+        return cls(**json.loads(data))
