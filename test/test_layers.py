@@ -13,6 +13,7 @@ import pytest
 # From top to bottom; a module may import from its own layer and from those below.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("xyntra.tools",),
+    ("xyntra.integrations",),
     (
         "xyntra",
         "xyntra.__init__",
@@ -22,7 +23,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "xyntra.executable",
         "xyntra.worker",
     ),
-    ("xyntra.integrations", "xyntra.observe", "xyntra.tune"),
+    ("xyntra.observe", "xyntra.tune"),
     ("xyntra.frontends", "xyntra.plan", "xyntra.targets"),
     ("xyntra.passes",),
     ("xyntra.dialects",),
