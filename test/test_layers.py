@@ -12,6 +12,7 @@ from module_imports import imports, modules, syntax_tree
 # From top to bottom; a module may import from its own layer and from those below.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("xyntra.tools",),
+    ("xyntra.integrations",),
     (
         "xyntra",
         "xyntra.__init__",
@@ -21,7 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "xyntra.executable",
         "xyntra.worker",
     ),
-    ("xyntra.integrations", "xyntra.observe", "xyntra.tune"),
+    ("xyntra.observe", "xyntra.tune"),
     ("xyntra.frontends", "xyntra.plan", "xyntra.targets"),
     ("xyntra.passes",),
     ("xyntra.dialects",),

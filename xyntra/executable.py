@@ -170,6 +170,26 @@ class Executable:
         ports = self.artifact.plan.outputs
         return {port.name: array for port, array in zip(ports, results, strict=True)}
 
+    def bare_call(self) -> Callable[[Sequence[int]], None]:
+        """Return a function that runs a model for the CPU on memory, of which it checks nothing.
+
+        It takes the addresses of inputs and outputs in order, each contiguous, of the port's size
+        and aligned to its elements. No output may overlap anything else.
+
+        Raises:
+            UnsupportedError: `addresses-unchecked`: the model is for a GPU, or has a branch that
+                was not compiled, and only calls find out whether it is taken.
+        """
+        from xyntra.targets.cpu.program import CpuProgram
+
+        if not isinstance(self._program, CpuProgram):
+            raise UnsupportedError(
+                "addresses-unchecked",
+                "only models for the CPU without branches run on bare memory",
+                hint="call the executable with arrays",
+            )
+        return self._program.run_at
+
     def _arranged(self, arrays: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
         """The inputs of a call in order; the usual call is passed on as it is."""
         if named or len(arrays) != self._count:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import base64
-import operator
 from typing import Any
 
 import numpy as np
@@ -12,19 +11,16 @@ import torch
 from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind, TensorArgument
 
 from xyntra.errors import UnsupportedError
-from xyntra.frontends.torch.arrays import array_of, dtype_name
+from xyntra.frontends.torch.arrays import array_of
+from xyntra.frontends.torch.calls import call_of, tensor_type
 from xyntra.frontends.torch.program import (
-    AtenCall,
+    INLINE_BYTES,
     AtenInput,
     AtenParameter,
     AtenProgram,
-    AtenTensor,
 )
 
-__all__ = ["INLINE_BYTES", "Described", "describe"]
-
-INLINE_BYTES = 1024
-"""Tensors up to this size are part of the program, as in models of ONNX."""
+__all__ = ["Described", "describe"]
 
 Described = tuple[AtenProgram, dict[str, "np.ndarray[Any, Any]"], list[Any]]
 """A program, its weights by name, and its outputs: positions of results, or ("constant", value)."""
@@ -52,7 +48,7 @@ class _Describer:
     def run(self) -> Described:
         for spec in self.exported.graph_signature.input_specs:
             self._input(spec)
-        calls = [self._call(n) for n in self.exported.graph.nodes if n.op == "call_function"]
+        calls = [call_of(n) for n in self.exported.graph.nodes if n.op == "call_function"]
         outputs, layout = self._outputs()
         program = AtenProgram(
             tuple(self.inputs), tuple(self.parameters), tuple(calls), tuple(outputs)
@@ -68,7 +64,7 @@ class _Describer:
             )
         name = spec.arg.name
         if spec.kind == InputKind.USER_INPUT:
-            type_ = self._type(self.nodes[name].meta["val"], f"input '{name}'")
+            type_ = tensor_type(self.nodes[name].meta["val"], f"input '{name}'")
             self.inputs.append(AtenInput(name, type_))
         elif self.nodes[name].users:
             self._parameter(name, spec.target)
@@ -84,7 +80,7 @@ class _Describer:
                 f"the weight '{target}' is on {value.device}",
                 "module.cpu() before compiling; the target decides where the model runs",
             )
-        type_ = self._type(value, f"weight '{target}'")
+        type_ = tensor_type(value, f"weight '{target}'")
         if value.numel() * value.element_size() <= INLINE_BYTES:
             data = base64.b64encode(array_of(value).tobytes()).decode()
             self.parameters.append(AtenParameter(name, target, type_, data))
@@ -94,53 +90,6 @@ class _Describer:
         if weight not in self.weights:
             self.weights[weight] = _read_only(array_of(value))
         self.parameters.append(AtenParameter(name, weight, type_))
-
-    def _call(self, node: torch.fx.Node) -> AtenCall:
-        place = label = _label(node)
-        if node.target is operator.getitem:
-            source, index = node.args
-            arguments = {"source": _value(source, place), "index": index}
-            return AtenCall(node.name, "getitem", label, arguments, (self._result(node, place),))
-        if not isinstance(node.target, torch._ops.OpOverload):
-            raise UnsupportedError(
-                "operator-unsupported",
-                f"{node.target}: control flow and calls of Python are not supported",
-                place=f"node '{place}'",
-                hint="write the choice with torch.where, or unroll the loop",
-            )
-        schema = node.target._schema
-        given = dict(zip((each.name for each in schema.arguments), node.args, strict=False))
-        defaults = {a.name: a.default_value for a in schema.arguments if a.has_default_value()}
-        arguments = {k: _value(v, place) for k, v in {**defaults, **given, **node.kwargs}.items()}
-        operator_ = str(node.target)
-        return AtenCall(node.name, operator_, label, arguments, self._results(node, place))
-
-    def _result(self, node: torch.fx.Node, place: str) -> AtenTensor | None:
-        value = node.meta.get("val")
-        return self._type(value, f"node '{place}'") if isinstance(value, torch.Tensor) else None
-
-    def _results(self, node: torch.fx.Node, place: str) -> tuple[AtenTensor | None, ...]:
-        value = node.meta.get("val")
-        values = value if isinstance(value, (tuple, list)) else [value]
-        at = f"node '{place}'"
-        return tuple(self._type(v, at) if isinstance(v, torch.Tensor) else None for v in values)
-
-    def _type(self, value: torch.Tensor, place: str) -> AtenTensor:
-        if not all(type(size) is int for size in value.shape):
-            raise UnsupportedError(
-                "dimension-range",
-                f"a shape is not static: {list(value.shape)}",
-                place=place,
-                hint="export without dynamic_shapes; values that decide shapes are not supported",
-            )
-        name = dtype_name(value.dtype)
-        if name is None or value.layout != torch.strided:
-            raise UnsupportedError(
-                "dtype-unsupported",
-                f"tensors of {value.dtype} ({value.layout}) are not supported",
-                place=place,
-            )
-        return AtenTensor(name, tuple(value.shape))
 
     def _outputs(self) -> tuple[list[str], list[Any]]:
         names: list[str] = []
@@ -173,32 +122,6 @@ def _read_only(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     view = array.view()
     view.flags.writeable = False
     return view
-
-
-def _label(node: torch.fx.Node) -> str:
-    """Return the part of the module that a node belongs to, and its name."""
-    stack = list((node.meta.get("nn_module_stack") or {}).values())
-    path = str(stack[-1][0]) if stack else ""
-    return f"{path}/{node.name}" if path else node.name
-
-
-def _value(value: Any, place: str) -> Any:
-    """Return an argument of a node as JSON."""
-    if isinstance(value, torch.fx.Node):
-        return {"value": value.name}
-    if isinstance(value, (tuple, list)):
-        return [_value(each, place) for each in value]
-    if isinstance(value, torch.dtype):
-        return {"dtype": dtype_name(value) or str(value)}
-    if isinstance(value, (torch.device, torch.layout, torch.memory_format)):
-        return None
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    raise UnsupportedError(
-        "operator-unsupported",
-        f"an argument of type {type(value).__name__} is not supported",
-        place=f"node '{place}'",
-    )
 
 
 def _unsupported(code: str, message: str, hint: str) -> UnsupportedError:

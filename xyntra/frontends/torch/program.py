@@ -16,7 +16,18 @@ import numpy as np
 
 from xyntra.frontends.weight_types import dtype_of
 
-__all__ = ["AtenCall", "AtenInput", "AtenParameter", "AtenProgram", "AtenTensor", "call_operators"]
+__all__ = [
+    "INLINE_BYTES",
+    "AtenCall",
+    "AtenInput",
+    "AtenParameter",
+    "AtenProgram",
+    "AtenTensor",
+    "call_operators",
+]
+
+INLINE_BYTES = 1024
+"""Tensors up to this size are part of the program, as in models of ONNX."""
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,16 @@ class CpuProgram:
         if out is not None and self._may_overlap(addresses):
             for number, (array, port) in enumerate(zip(outputs, self.plan.results, strict=True)):
                 check_output(array, port, inputs, outputs[:number])
+        self.run_at(addresses)
+        return outputs
+
+    def run_at(self, addresses: Sequence[int]) -> None:
+        """Run the plan once on memory that the caller vouches for.
+
+        Args:
+            addresses: of inputs and results in order, each contiguous, of the port's size and
+                aligned to its elements. No result may overlap anything else.
+        """
         context = self._acquire()
         try:
             context.bind(addresses)
@@ -95,7 +105,6 @@ class CpuProgram:
                 context.table.run()
         finally:
             self._idle.append(context)
-        return outputs
 
     def _run_long(self, table: StepTable) -> None:
         """Run a call that SIGINT may end; it is short from then on if it turns out to be."""

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Writes nodes of a torch.fx graph as calls of ATen operators, for every kind of program."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import torch
+
+from xyntra.errors import UnsupportedError
+from xyntra.frontends.torch.arrays import dtype_name
+from xyntra.frontends.torch.program import AtenCall, AtenTensor
+
+__all__ = ["call_of", "tensor_type"]
+
+
+def call_of(node: torch.fx.Node) -> AtenCall:
+    """Return a node as a call with all arguments of the operator's schema.
+
+    Args:
+        node: calls an operator or `getitem`; `meta["val"]` holds its results as fake tensors.
+
+    Raises:
+        UnsupportedError: it calls something else, or a shape, dtype or argument is not supported.
+    """
+    place = label = _label(node)
+    if node.target is operator.getitem:
+        source, index = node.args
+        arguments = {"source": _value(source, place), "index": index}
+        return AtenCall(node.name, "getitem", label, arguments, (_result(node, place),))
+    if not isinstance(node.target, torch._ops.OpOverload):
+        raise UnsupportedError(
+            "operator-unsupported",
+            f"{node.target}: control flow and calls of Python are not supported",
+            place=f"node '{place}'",
+            hint="write the choice with torch.where, or unroll the loop",
+        )
+    schema = node.target._schema
+    given = dict(zip((each.name for each in schema.arguments), node.args, strict=False))
+    defaults = {a.name: a.default_value for a in schema.arguments if a.has_default_value()}
+    arguments = {k: _value(v, place) for k, v in {**defaults, **given, **node.kwargs}.items()}
+    return AtenCall(node.name, str(node.target), label, arguments, _results(node, place))
+
+
+def tensor_type(value: torch.Tensor, place: str) -> AtenTensor:
+    """Return the dtype and the static shape of a tensor.
+
+    Args:
+        value: the tensor; fake ones have no more than that.
+        place: names it in errors.
+
+    Raises:
+        UnsupportedError: its shape is not static, or its dtype or layout is not supported.
+    """
+    if not all(type(size) is int for size in value.shape):
+        raise UnsupportedError(
+            "dimension-range",
+            f"a shape is not static: {list(value.shape)}",
+            place=place,
+            hint="export without dynamic_shapes; values that decide shapes are not supported",
+        )
+    name = dtype_name(value.dtype)
+    if name is None or value.layout != torch.strided:
+        raise UnsupportedError(
+            "dtype-unsupported",
+            f"tensors of {value.dtype} ({value.layout}) are not supported",
+            place=place,
+        )
+    return AtenTensor(name, tuple(value.shape))
+
+
+def _result(node: torch.fx.Node, place: str) -> AtenTensor | None:
+    value = node.meta.get("val")
+    return tensor_type(value, f"node '{place}'") if isinstance(value, torch.Tensor) else None
+
+
+def _results(node: torch.fx.Node, place: str) -> tuple[AtenTensor | None, ...]:
+    value = node.meta.get("val")
+    values = value if isinstance(value, (tuple, list)) else [value]
+    at = f"node '{place}'"
+    return tuple(tensor_type(v, at) if isinstance(v, torch.Tensor) else None for v in values)
+
+
+def _label(node: torch.fx.Node) -> str:
+    """Return the part of the module that a node belongs to, and its name."""
+    stack = list((node.meta.get("nn_module_stack") or {}).values())
+    path = str(stack[-1][0]) if stack else ""
+    return f"{path}/{node.name}" if path else node.name
+
+
+def _value(value: Any, place: str) -> Any:
+    """Return an argument of a node as JSON."""
+    if isinstance(value, torch.fx.Node):
+        return {"value": value.name}
+    if isinstance(value, (tuple, list)):
+        return [_value(each, place) for each in value]
+    if isinstance(value, torch.dtype):
+        return {"dtype": dtype_name(value) or str(value)}
+    if isinstance(value, (torch.device, torch.layout, torch.memory_format)):
+        return None
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise UnsupportedError(
+        "operator-unsupported",
+        f"an argument of type {type(value).__name__} is not supported",
+        place=f"node '{place}'",
+    )

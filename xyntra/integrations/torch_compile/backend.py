@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Takes the graphs of torch.compile through AOTAutograd to compiled functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch._dynamo.backends.common import aot_autograd
+from torch._functorch import config as functorch_config
+from torch._functorch.partitioners import min_cut_rematerialization_partition
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils._python_dispatch import _disable_current_modes
+
+from xyntra.integrations.torch_compile.decompositions import decompositions
+from xyntra.integrations.torch_compile.graphs import compile_graph
+from xyntra.integrations.torch_compile.settings import Settings, read_settings
+
+__all__ = ["backend"]
+
+_Function = Callable[..., Any]
+
+
+def backend(
+    module: torch.fx.GraphModule,
+    inputs: Sequence[Any],
+    *,
+    mode: str | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> _Function:
+    """Compile a graph of torch.compile: `torch.compile(model, backend="xyntra")`.
+
+    Args:
+        module: the graph, as TorchDynamo captured it.
+        inputs: fake tensors, and integers that sizes depend on.
+        mode: "default", or "reduce-overhead", which is the same here.
+        options: settings of `xyntra.Config` but "target"; and "fallback" (True), whether PyTorch
+            runs what is not supported.
+
+    Raises:
+        ConfigError: a mode or an option is wrong.
+        XyntraError: something is not supported, where "fallback" is False.
+    """
+    settings = read_settings(mode, options)
+    if _is_static(inputs):
+        return _compiled(module, inputs, settings)
+    return _by_sizes(module, settings)
+
+
+def _compiled(module: torch.fx.GraphModule, inputs: Sequence[Any], settings: Settings) -> _Function:
+    """Compile a graph for the sizes of `inputs`, with its gradient where one is asked for."""
+
+    def compiler(graph: torch.fx.GraphModule, _: Sequence[Any]) -> _Function:
+        with _disable_current_modes():
+            return _boxed(compile_graph(graph, settings))
+
+    compile_both = aot_autograd(
+        fw_compiler=compiler,
+        bw_compiler=compiler,
+        inference_compiler=compiler,
+        partition_fn=min_cut_rematerialization_partition,
+        decompositions=decompositions(),
+    )
+    # Kernels of PyTorch's attention have no decomposed gradient. No buffer is donated, because
+    # compiled code writes to new ones only; that allows retain_graph=True.
+    with sdpa_kernel(SDPBackend.MATH), functorch_config.patch(donated_buffer=False):
+        compiled: _Function = compile_both(module, inputs)
+        return compiled
+
+
+def _by_sizes(module: torch.fx.GraphModule, settings: Settings) -> _Function:
+    """Return a function that compiles a graph of symbolic sizes when it is called with new ones."""
+    known: dict[tuple[Any, ...], _Function] = {}
+
+    def call(*arguments: Any) -> Any:
+        key = tuple(_sizes(each) for each in arguments)
+        if key not in known:
+            known[key] = _compiled(module, arguments, settings)
+        return known[key](*arguments)
+
+    return call
+
+
+def _sizes(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.shape, value.stride(), value.dtype, value.requires_grad
+    return value
+
+
+def _is_static(inputs: Sequence[Any]) -> bool:
+    for each in inputs:
+        sizes = each.shape if isinstance(each, torch.Tensor) else [each]
+        if any(isinstance(size, (torch.SymInt, torch.SymFloat, torch.SymBool)) for size in sizes):
+            return False
+    return True
+
+
+def _boxed(function: _Function) -> _Function:
+    """Return a function that takes its arguments in a list, which it empties."""
+
+    def call(arguments: list[Any]) -> Any:
+        given = tuple(arguments)
+        arguments.clear()
+        return function(*given)
+
+    call._boxed_call = True  # type: ignore[attr-defined]
+    return call

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Compiles an ATen graph: its parts by Xyntra, the nodes between them left to PyTorch."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import torch
+
+from xyntra.errors import UnsupportedError, XyntraError
+from xyntra.frontends.torch.parts import describe_part, is_dense
+from xyntra.integrations.torch_compile.parts import PartCall, compile_part
+from xyntra.integrations.torch_compile.settings import Settings
+from xyntra.integrations.torch_compile.split import levels
+from xyntra.integrations.torch_compile.support import fake_tensors, is_view, refusal, report
+
+__all__ = ["compile_graph"]
+
+_QUOTED = re.compile(r"(?:node|output|input) '(?:[^']*/)?([^'/]+)'")
+Node: TypeAlias = torch.fx.Node
+
+
+def compile_graph(
+    module: torch.fx.GraphModule, settings: Settings
+) -> Callable[..., Sequence[torch.Tensor]]:
+    """Return a function that computes what a graph of functional ATen operators does.
+
+    Args:
+        module: the graph; `meta["val"]` of its nodes holds their results as fake tensors.
+        settings: how it is compiled.
+
+    Raises:
+        XyntraError: something is not supported, and `settings` excludes the fallback.
+    """
+    return _GraphCompiler(module, settings).run()
+
+
+class _Refused(Exception):
+    """PyTorch has to run these nodes."""
+
+    def __init__(self, nodes: Sequence[Node], error: XyntraError) -> None:
+        super().__init__(str(error))
+        self.nodes = nodes
+        self.error = error
+
+
+class _GraphCompiler:
+    def __init__(self, module: torch.fx.GraphModule, settings: Settings) -> None:
+        self.module = module
+        self.settings = settings
+        self.constants = _constants(module)
+        self.calls = [n for n in module.graph.nodes if n.op not in ("placeholder", "get_attr")][:-1]
+        self.device = _device_of(self.calls)
+        self.refused: dict[Node, str] = {}
+        self.compiled: dict[tuple[Node, ...], PartCall] = {}
+
+    def run(self) -> Callable[..., Sequence[torch.Tensor]]:
+        for node in self.calls:
+            reason = refusal(node, self.device)
+            if reason is not None:
+                self._refuse(node, reason, None)
+        while True:
+            try:
+                return self._compiled()
+            except _Refused as refused:
+                for node in refused.nodes:
+                    self._refuse(node, refused.error.message, refused.error)
+
+    def _refuse(self, node: Node, reason: str, error: XyntraError | None) -> None:
+        if not self.settings.fallback:
+            raise error or UnsupportedError(
+                "operator-unsupported", f"{node.target}: {reason}", place=f"node '{node.name}'"
+            )
+        self.refused[node] = reason
+        report(node, reason)
+
+    def _compiled(self) -> Callable[..., Sequence[torch.Tensor]]:
+        """Compile all parts and return the graph that calls them; it may end with `_Refused`."""
+        graph = torch.fx.Graph()
+        new: dict[Node, Node] = {}
+        for node in self.module.graph.nodes:
+            if node.op in ("placeholder", "get_attr"):
+                new[node] = graph.node_copy(node)
+        for level in levels(self.calls, lambda node: node not in self.refused):
+            if level.part:
+                self._add_part(graph, level.part, new)
+            for node in level.rest:
+                new[node] = graph.node_copy(node, lambda each: new[each])
+        (output,) = (n for n in self.module.graph.nodes if n.op == "output")
+        graph.node_copy(output, lambda each: new[each])
+        graph.eliminate_dead_code()
+        forward: Callable[..., Sequence[torch.Tensor]]
+        forward = torch.fx.GraphModule(self.module, graph).forward
+        return forward
+
+    def _add_part(self, graph: torch.fx.Graph, nodes: list[Node], new: dict[Node, Node]) -> None:
+        """Call a part in `graph`, and add what others read of it to `new`."""
+        inside = set(nodes)
+        read = [each for each in nodes if any(user not in inside for user in each.users)]
+        outputs = _outputs(read, inside)
+        computed = _needed(outputs, inside)
+        if computed:
+            used = dict.fromkeys(i for n in computed for i in n.all_input_nodes if i not in inside)
+            inputs = [each for each in used if each not in self.constants]
+            given = {each: self.constants[each] for each in used if each in self.constants}
+            call = self._part([n for n in nodes if n in computed], inputs, given, outputs)
+            results = graph.call_function(call, tuple(new[each] for each in inputs))
+            for place, node in enumerate(outputs):
+                new[node] = graph.call_function(_item, (results, place))
+        for node in read:
+            _add_views(graph, node, new)
+
+    def _part(
+        self,
+        nodes: list[Node],
+        inputs: list[Node],
+        constants: dict[Node, torch.Tensor],
+        outputs: list[Node],
+    ) -> PartCall:
+        key = (*nodes, *outputs)
+        if key in self.compiled:
+            return self.compiled[key]
+        name = f"xyntra_part_{len(self.compiled)}"
+        try:
+            part = describe_part(nodes, inputs, constants, outputs)
+            config = self.settings.config_for(self.device)
+            self.compiled[key] = compile_part(part, config, self.device, name)
+        except XyntraError as error:
+            named = _QUOTED.search(error.place or "") if error.code != "worker-crashed" else None
+            label = None if named is None else named[1]
+            found = {_maker(each) for each in nodes if each.name == label} - self.refused.keys()
+            raise _Refused(list(found or map(_maker, nodes)), error) from error
+        return self.compiled[key]
+
+
+def _maker(node: Node) -> Node:
+    """Return the node that computes a value: `getitem` only picks one."""
+    return node.all_input_nodes[0] if node.target is operator.getitem else node
+
+
+def _item(results: Sequence[torch.Tensor], place: int) -> torch.Tensor:
+    return results[place]
+
+
+def _outputs(read: Sequence[Node], inside: set[Node]) -> list[Node]:
+    """Return the values that a part computes: those that are read outside, less mere views."""
+    bases = {_base(node, inside) for node in read if not is_view(node)}
+    bases |= {_base(node, inside) for node in read if not is_dense(node.meta["val"])}
+    found = []
+    for node in read:
+        base = _base(node, inside)
+        if base not in inside:
+            continue
+        found.append(base if base in bases else node)
+    return list(dict.fromkeys(found))
+
+
+def _base(node: Node, inside: set[Node]) -> Node:
+    """Return what a node of a part is a view of."""
+    while node in inside and is_view(node):
+        node = node.all_input_nodes[0]
+    return node
+
+
+def _needed(outputs: Sequence[Node], inside: set[Node]) -> set[Node]:
+    needed: set[Node] = set()
+    waiting = list(outputs)
+    while waiting:
+        node = waiting.pop()
+        if node in inside and node not in needed:
+            needed.add(node)
+            waiting += node.all_input_nodes
+    return needed
+
+
+def _add_views(graph: torch.fx.Graph, node: Node, new: dict[Node, Node]) -> None:
+    """Let PyTorch make the views that lead from a known value to `node`."""
+    chain = []
+    while node not in new:
+        chain.append(node)
+        node = node.all_input_nodes[0]
+    for each in reversed(chain):
+        new[each] = graph.node_copy(each, lambda read: new[read])
+
+
+def _constants(module: torch.fx.GraphModule) -> dict[Node, torch.Tensor]:
+    """Return the tensors that a graph holds, by the nodes that read them."""
+    found = {}
+    for node in module.graph.nodes:
+        if node.op != "get_attr":
+            continue
+        value: Any = module
+        for name in node.target.split("."):
+            value = getattr(value, name)
+        if isinstance(value, torch.Tensor):
+            node.meta.setdefault("val", value)
+            if value.device.type == "cpu":
+                found[node] = value
+    return found
+
+
+def _device_of(nodes: Sequence[Node]) -> torch.device:
+    """Return the device of most tensors."""
+    counts = Counter(value.device for node in nodes for value in fake_tensors(node))
+    return counts.most_common(1)[0][0] if counts else torch.device("cpu")
