@@ -193,7 +193,13 @@ def fusion_pipeline(
             "widen-contractions": (),
             _ATTENTION: (_ATTENTION, "narrow-row-ops"),
             _MERGE: (f"{_MERGE}{{gates=true}}" if merge_gates else _MERGE,),
-            _LAST_VIEW: (f"{_LAST_VIEW}{{target={target}}}", "split-gates", "pack-channels", order),
+            _LAST_VIEW: (
+                "rows-in-place",
+                f"{_LAST_VIEW}{{target={target}}}",
+                "split-gates",
+                "pack-channels",
+                order,
+            ),
             _FUSION: (
                 "inline-into-reductions",
                 f"{_FUSION}{{target={target}}}",

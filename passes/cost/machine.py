@@ -24,6 +24,7 @@ class Machine:
         computes_factors: whether a contraction or a window computes in its tiles what it reads.
         computes_summands: whether a reduction that shares no rows with what it reads computes that.
         cuts_dimensions: whether rows may begin inside of a dimension, between groups of channels.
+        max_column_bytes: longest column that threads keep; 0 where operations share no columns.
     """
 
     launch_ns: float
@@ -35,6 +36,7 @@ class Machine:
     computes_factors: bool
     computes_summands: bool
     cuts_dimensions: bool
+    max_column_bytes: int
 
 
 def _row_bytes(target: Target) -> int:
@@ -54,6 +56,7 @@ MACHINES = {
         computes_factors=True,
         computes_summands=False,
         cuts_dimensions=False,
+        max_column_bytes=LIMITS["cpu"].max_column_bytes,
     ),
     "cuda": Machine(
         launch_ns=2500.0,
@@ -65,6 +68,7 @@ MACHINES = {
         computes_factors=False,
         computes_summands=True,
         cuts_dimensions=True,
+        max_column_bytes=LIMITS["cuda"].max_column_bytes,
     ),
     "webgpu": Machine(
         launch_ns=5000.0,
@@ -76,6 +80,7 @@ MACHINES = {
         computes_factors=True,
         computes_summands=True,
         cuts_dimensions=True,
+        max_column_bytes=LIMITS["webgpu"].max_column_bytes,
     ),
 }
 """A typical processor of each target: two cores of a desktop; an H100; an integrated GPU."""

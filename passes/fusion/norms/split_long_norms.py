@@ -63,7 +63,6 @@ class SplitLongNorms:
 
 def _split(op: ir.Operation, block: ir.Block, target: Target) -> list[ir.Operation]:
     """Build what takes the place of a norm, and return what it replaces."""
-    ir.RankedTensorType(op.operands[0].type)
     if not all(ir.RankedTensorType(value.type).has_static_shape for value in op.operands):
         return []
     builder = TensorBuilder(ir.InsertionPoint(op), op.location)
