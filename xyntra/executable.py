@@ -18,7 +18,7 @@ from xyntra.plan.container import write_container
 from xyntra.plan.files import replace_file
 from xyntra.plan.kernel import Kernel, kernels_at_load, kernels_of
 from xyntra.plan.plan import Plan, Port
-from xyntra.targets.base import DeviceProgram, Future, Program
+from xyntra.targets.base import DeviceProgram, Future, HostProgram, Program
 from xyntra.targets.checked_program import checked_program
 
 if TYPE_CHECKING:
@@ -180,9 +180,7 @@ class Executable:
             UnsupportedError: `addresses-unchecked`: the model is for a GPU, or has a branch that
                 was not compiled, and only calls find out whether it is taken.
         """
-        from xyntra.targets.cpu.program import CpuProgram
-
-        if not isinstance(self._program, CpuProgram):
+        if not isinstance(self._program, HostProgram):
             raise UnsupportedError(
                 "addresses-unchecked",
                 "only models for the CPU without branches run on bare memory",

@@ -12,11 +12,18 @@ from xyntra.passes.targets.target import ITSELF, KernelLimits, Machine, Target
 
 _ROW_BYTES = 1 << 20
 """Rows that a block, or a cluster of blocks, reads twice from the second-level cache."""
+_COLUMN_BYTES = 1 << 12
+"""Columns that 32 threads hold in 32 registers each."""
 _NORMS = "split-long-norms{target=cuda}"
 
 TARGET = Target(
     name="cuda",
-    limits=KernelLimits(max_buffers=480, max_operations=1024, max_row_bytes=_ROW_BYTES),
+    limits=KernelLimits(
+        max_buffers=480,
+        max_operations=1024,
+        max_row_bytes=_ROW_BYTES,
+        max_column_bytes=_COLUMN_BYTES,
+    ),
     machine=Machine(
         launch_ns=2500.0,
         bytes_per_ns=3000.0,
@@ -27,6 +34,7 @@ TARGET = Target(
         computes_factors=False,
         computes_summands=True,
         cuts_dimensions=True,
+        max_column_bytes=_COLUMN_BYTES,
     ),
     layouts=GPU_LAYOUTS,
     is_simt=True,

@@ -15,7 +15,7 @@ GPU_FUSE_STEPS: dict[str, tuple[str, ...]] = {
     # Matrix units take 16-bit floats as they are, and read weights in the order of their tiles.
     "widen-contractions": (),
     "recognize-attention": (ITSELF, "narrow-row-ops"),
-    "fold-transposes": (ITSELF, "split-gates", "pack-channels", "order-weights"),
+    "fold-transposes": ("rows-in-place", ITSELF, "split-gates", "pack-channels", "order-weights"),
     # Launches cost more than norms that contractions compute again.
     "fuse-operations": ("inline-into-reductions", ITSELF, "fold-norms"),
 }

@@ -26,11 +26,14 @@ class KernelLimits:
         max_row_bytes: bytes of one row of a tensor that a worker keeps to itself, and of a whole
             tensor that every worker has to compute for itself. Longer rows are reduced by kernels
             that share a row between workers, which leave what follows to another kernel.
+        max_column_bytes: bytes of a column of a tensor, of elements that lie apart, that operations
+            may share; 0 where columns are not shared.
     """
 
     max_buffers: int | None = None
     max_operations: int | None = None
     max_row_bytes: int | None = None
+    max_column_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,7 @@ class Machine:
         computes_factors: whether a contraction or a window computes in its tiles what it reads.
         computes_summands: whether a reduction that shares no rows with what it reads computes that.
         cuts_dimensions: whether rows may begin inside of a dimension, between groups of channels.
+        max_column_bytes: longest column that threads keep; 0 where operations share no columns.
     """
 
     launch_ns: float
@@ -58,6 +62,7 @@ class Machine:
     computes_factors: bool
     computes_summands: bool
     cuts_dimensions: bool
+    max_column_bytes: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

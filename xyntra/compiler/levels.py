@@ -131,7 +131,7 @@ def emit_text(request: Request) -> bytes:
 
 def load_levels(kind: str, architecture: str) -> None:
     """Load the passes that models of a kind go through on their way to kernels for a target."""
-    target = "cuda" if architecture else "cpu"
+    target = backend_for(architecture).name
     elements = [*expand("prepare"), *fusion_pipeline(egraph=True, fast_math=False, target=target)]
     if kind == "mlir":
         elements += [*expand("generalize"), *expand("safe-text")]

@@ -49,6 +49,7 @@ def rehearse(architecture: str = "") -> None:
         strict=False,
         opt_level=2,
         precision="f32",
+        narrow_io=False,
         jobs=1,
         timeout=1.0,
         max_tensor_bytes=1 << 20,

@@ -80,6 +80,19 @@ class Future(Protocol):
 
 
 @runtime_checkable
+class HostProgram(Program, Protocol):
+    """A program that runs in this process, on memory whose addresses it is given."""
+
+    def run_at(self, addresses: Sequence[int]) -> None:
+        """Run once on memory that the caller vouches for.
+
+        Args:
+            addresses: of inputs and results in order, each contiguous, of the port's size and
+                aligned to its elements. No result may overlap anything else.
+        """
+
+
+@runtime_checkable
 class DeviceProgram(Program, Protocol):
     """A program that also takes arrays in the memory of its device."""
 

@@ -4,6 +4,10 @@
 Tensors are row-major. Cutting a tensor into R equal pieces of consecutive elements gives its rows;
 R is a product of leading extents. A read is *aligned at R* if row i of the result needs nothing but
 row i of the operand. Reshapes do not move elements, so alignment is the same seen through them.
+
+Columns lie across: cut into N equal pieces of rows of P elements, a tensor has N x P columns, and a
+read is aligned at (N, P) if a column of the result needs nothing but the same one of the operand.
+So are reads of the mean over the channels of an image by what subtracts it from every channel.
 """
 
 from __future__ import annotations
@@ -16,10 +20,12 @@ from math import prod
 from xyntra.dialects.mlir import ir
 
 __all__ = [
+    "Columns",
     "LoopCache",
     "Loops",
     "RowAccess",
     "access",
+    "column_counts",
     "common_rows",
     "encode",
     "loops_of",
@@ -27,6 +33,8 @@ __all__ = [
 ]
 
 Shape = tuple[int, ...]
+Columns = frozenset[tuple[int, int]]
+"""Ways to cut a tensor into columns: numbers of pieces, and of columns of each."""
 LoopCache = dict[tuple[ir.Attribute, ir.Attribute, int], "Loops"]
 _CONSTANT, _OTHER = -1, -2
 
@@ -39,11 +47,13 @@ class RowAccess:
         rows: numbers of rows at which the read is aligned; 1 always is.
         pointwise: whether element i of the result needs element i of the operand alone.
         summand: whether every iteration of a reduction reads an element of its own.
+        columns: pairs of numbers at which the read is aligned.
     """
 
     rows: frozenset[int]
     pointwise: bool
     summand: bool = False
+    columns: Columns = frozenset()
 
 
 UNALIGNED = RowAccess(frozenset({1}), False)
@@ -120,20 +130,52 @@ def row_counts(shape: Shape, dimensions: int | None = None) -> frozenset[int]:
     return frozenset(counts)
 
 
+@lru_cache(maxsize=4096)
+def column_counts(shape: Shape, before: int | None = None, behind: int = 0) -> Columns:
+    """Numbers of columns that cuts in the dimensions in front of one and behind another can give.
+
+    Args:
+        shape: of a tensor.
+        before: how many dimensions may be in front of the columns' own; None for all.
+        behind: the first one that may be behind these.
+    """
+    first = [extent for extent in shape[:before] if extent != 1]
+    last = [extent for extent in shape[behind:] if extent != 1]
+    count = sum(extent != 1 for extent in shape)
+    return _pairs(first, last, count)
+
+
+def _pairs(first: Sequence[int], last: Sequence[int], count: int) -> Columns:
+    """Products of the first of some extents and the last of others, of `count` together at most."""
+    return frozenset(
+        (prod(first[:pieces]), prod(last[len(last) - beside :]))
+        for beside in range(1, len(last) + 1)
+        for pieces in range(min(len(first), count - beside) + 1)
+    )
+
+
 def access(
     result: Sequence[int], result_shape: Shape, operand: Sequence[int], operand_shape: Shape
 ) -> RowAccess:
     """Compare the loops that index a result with those that index an operand."""
     ours = [item for item in zip(result, result_shape, strict=True) if item[1] != 1]
     theirs = [item for item in zip(operand, operand_shape, strict=True) if item[1] != 1]
-    counts, product, agreed = {1}, 1, 0
+    first = _agreed(ours, theirs)
+    last = _agreed(ours[::-1], theirs[::-1])[::-1]
+    shorter = min(len(ours), len(theirs))
+    counts = frozenset(prod(first[:count]) for count in range(len(first) + 1))
+    is_pointwise = len(first) == len(ours) == len(theirs)
+    return RowAccess(counts, is_pointwise, columns=_pairs(first, last, shorter))
+
+
+def _agreed(ours: Sequence[tuple[int, int]], theirs: Sequence[tuple[int, int]]) -> list[int]:
+    """Extents of the first dimensions that the same loops index."""
+    found = []
     for (loop, extent), other in zip(ours, theirs, strict=False):
         if loop < 0 or (loop, extent) != other:
             break
-        product *= extent
-        counts.add(product)
-        agreed += 1
-    return RowAccess(frozenset(counts), agreed == len(ours) == len(theirs))
+        found.append(extent)
+    return found
 
 
 @lru_cache(maxsize=8192)
@@ -160,11 +202,12 @@ def _lies_between(number: int, rows: frozenset[int]) -> bool:
 
 def through_reshape(seen: RowAccess, shape: Shape) -> RowAccess:
     """The access of one who reads, through a reshape, a tensor of `shape`."""
+    columns = seen.columns & column_counts(shape)
     if seen.pointwise:
-        return RowAccess(seen.rows & row_counts(shape), True)
-    return RowAccess(seen.rows & row_counts(shape) | {1}, False)
+        return RowAccess(seen.rows & row_counts(shape), True, columns=columns)
+    return RowAccess(seen.rows & row_counts(shape) | {1}, False, columns=columns)
 
 
 def pointwise(shape: Shape) -> RowAccess:
     """The access of one who reads every element where it writes."""
-    return RowAccess(row_counts(shape) | {prod(shape)}, True)
+    return RowAccess(row_counts(shape) | {prod(shape)}, True, columns=column_counts(shape))

@@ -334,8 +334,9 @@ class _Reader:
 
 def _node(op: ir.Operation, about: Description, shape: Shape) -> FusionNode:
     rows, flops, work = about.rows, about.matrix_flops, about.scalar_ops
+    moves, columns = about.moves_only, about.columns
     return FusionNode(
-        op, about.role, shape, rows, (), flops, work, [], about.moves_only, False, 0, []
+        op, about.role, shape, rows, (), flops, work, [], moves, False, 0, [], columns
     )
 
 

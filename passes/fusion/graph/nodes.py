@@ -15,10 +15,12 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.views import TENSOR_VIEWS
 from xyntra.passes.cost.work import scalar_cost
 from xyntra.passes.fusion.graph.access import (
+    Columns,
     LoopCache,
     Loops,
     RowAccess,
     Shape,
+    column_counts,
     row_counts,
 )
 from xyntra.passes.fusion.graph.block_graph import is_source
@@ -59,9 +61,8 @@ class KernelRole(Enum):
 ANCHORS = frozenset({KernelRole.CONTRACTION, KernelRole.WINDOW, KernelRole.ATTENTION})
 PASSIVE = frozenset({KernelRole.SOURCE, KernelRole.VIEW, KernelRole.CONSTANT})
 
-_ALONG_AXIS = frozenset(
-    {"xyntra.softmax", "xyntra.log_softmax", "xyntra.layer_norm", "xyntra.rms_norm"}
-)
+_SOFTMAX = frozenset({"xyntra.softmax", "xyntra.log_softmax"})
+_ALONG_AXIS = _SOFTMAX | {"xyntra.layer_norm", "xyntra.rms_norm"}
 _POINTWISE = frozenset({"xyntra.gelu", "xyntra.silu"})
 _PLACING = frozenset({"tensor.pad", "tensor.insert_slice", "tensor.concat"})
 _PER_ELEMENT = {
@@ -115,6 +116,7 @@ class FusionNode:
         static: whether it depends on weights and constants alone.
         nbytes: bytes that it reads and writes, each tensor counted once.
         sources: operands that are constants or destinations: position, and index of the operation.
+        columns: numbers of columns of its result that can be computed apart from each other.
     """
 
     op: ir.Operation
@@ -129,6 +131,7 @@ class FusionNode:
     static: bool = False
     nbytes: int = 0
     sources: list[tuple[int, int]] = field(default_factory=list)
+    columns: Columns = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -193,6 +196,7 @@ class Description:
     loops: Loops | None = None
     gathers: bool = False
     moves_only: bool = False
+    columns: Columns = frozenset()
 
 
 OPAQUE = Description(KernelRole.OPAQUE)
@@ -204,10 +208,13 @@ def describe(op: ir.Operation, name: str, shape: Shape) -> Description:
         return Description(KernelRole.VIEW) if _has_static_offsets(op) else OPAQUE
     if name in _ALONG_AXIS:
         axis = ir.IntegerAttr(op.attributes["axis"]).value
-        rows = row_counts(shape, axis)
-        return Description(KernelRole.ROW, rows, 0, prod(shape) * _PER_ELEMENT[name])
+        rows, work = row_counts(shape, axis), prod(shape) * _PER_ELEMENT[name]
+        behind = axis + 1 if name in _SOFTMAX else len(shape)
+        columns = column_counts(shape, axis, behind)
+        return Description(KernelRole.ROW, rows, 0, work, columns=columns)
     if name in _POINTWISE:
-        return Description(KernelRole.LOOP, row_counts(shape), 0, prod(shape) * _PER_ELEMENT[name])
+        rows, work = row_counts(shape), prod(shape) * _PER_ELEMENT[name]
+        return Description(KernelRole.LOOP, rows, 0, work, columns=column_counts(shape))
     if name in _PLACING and not _has_dynamic_operands(op):
         return Description(KernelRole.DATA, row_counts(shape), moves_only=True)
     if name == "xyntra.attention":
@@ -253,7 +260,8 @@ def describe_generic(
     work = prod(_extents(loops, shapes)) * about.cost
     role = _reducing_role(loops, loops.inputs, about.multiplies)
     flops, ops = (work, 0) if role in ANCHORS else (0, work)
-    return Description(role, row_counts(shape), flops, ops, loops, about.gathers)
+    columns = column_counts(shape) if role is KernelRole.ROW else frozenset[tuple[int, int]]()
+    return Description(role, row_counts(shape), flops, ops, loops, about.gathers, columns=columns)
 
 
 def _describe_parallel(
@@ -264,7 +272,8 @@ def _describe_parallel(
     role = KernelRole.LOOP if loops.writes_in_order else KernelRole.OPAQUE
     work = prod(shape) * about.cost
     rows = row_counts(shape)
-    return Description(role, rows, 0, work, loops, about.gathers, moves_only=about.cost == 0)
+    moves, columns = about.cost == 0, column_counts(shape)
+    return Description(role, rows, 0, work, loops, about.gathers, moves, columns)
 
 
 def gathering(body: ir.Block) -> tuple[ir.Operation, ...]:

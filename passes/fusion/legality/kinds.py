@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xyntra.dialects.kinds import Kind
+from xyntra.passes.fusion.legality.columns import share_columns
 from xyntra.passes.fusion.legality.members import Contents, Member, ValueOrigin
 from xyntra.passes.fusion.legality.roles import ANCHORS, Role
 from xyntra.passes.fusion.legality.rows import check_rows, check_space, summands_of
@@ -42,7 +43,9 @@ def check_kind(kind: Kind, contents: Contents, limits: KernelLimits) -> Iterator
         yield from check_space(contents.members)
     elif kind == "row":
         everything, summands = range(len(contents.members)), summands_of(contents)
-        yield from check_rows(contents.members, everything, limits, summands=summands)
+        found = list(check_rows(contents.members, everything, limits, summands=summands))
+        if found and not share_columns(contents.members, limits, summands):
+            yield from found
     elif kind != "data":
         yield from _check_anchored(kind, contents.members, limits)
 

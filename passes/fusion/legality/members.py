@@ -11,9 +11,11 @@ from xyntra.passes.analysis.reductions import BY_ROWS
 from xyntra.passes.analysis.walking import nested_operations
 from xyntra.passes.fusion.legality.alignment import (
     Alignment,
+    Columns,
     Rows,
     Shape,
     compare,
+    numbers_of_columns,
     numbers_of_rows,
 )
 from xyntra.passes.fusion.legality.facts import BodyFacts, Facts, LoopFacts
@@ -23,6 +25,8 @@ __all__ = ["ENDS", "Contents", "Member", "MemberRead", "ValueOrigin", "read_bloc
 
 ENDS = frozenset({"xyntra.yield", "func.return"})
 _UNALIGNED = Alignment(frozenset({1}), False)
+_BY_COLUMNS = frozenset({Role.ROW, Role.POINTWISE, Role.MOVES})
+_SOFTMAX = frozenset({"xyntra.softmax", "xyntra.log_softmax"})
 
 
 class ValueOrigin(IntEnum):
@@ -46,14 +50,15 @@ class MemberRead:
     pointwise: bool
     initial: bool = False
     summand: bool = False
+    columns: Columns = frozenset()
 
 
 @dataclass
 class Member:
     """An operation that computes or moves something.
 
-    `shape`, `rows` and `nbytes` are those of its results: the shape of the first one, the numbers
-    of rows that all have, the bytes of the largest.
+    `shape`, `rows`, `columns` and `nbytes` are those of its results: the shape of the first one,
+    the numbers of rows and columns that all have, the bytes of the largest.
 
     A reduction may store what it computes in another order than that of its loops. Its rows can be
     those of the loops: then `order` has the dimensions of the result in the order of the loops. It
@@ -68,6 +73,7 @@ class Member:
     reads: list[MemberRead] = field(default_factory=list)
     may_anchor: bool = False
     order: tuple[int, ...] = ()
+    columns: Columns = frozenset()
 
 
 @dataclass
@@ -183,7 +189,8 @@ class _Reader:
         kept = self.sliced.get(value) if self.sliced else None
         if kept is not None:
             found = Alignment(found.rows & kept, False)
-        member.reads.append(MemberRead(place, found.rows, found.pointwise, initial, summand))
+        read = MemberRead(place, found.rows, found.pointwise, initial, summand, found.columns)
+        member.reads.append(read)
 
     def _seen(self, value: ir.Value) -> int:
         found = self.origin.get(value)
@@ -227,6 +234,11 @@ class _Reader:
             inputs = len(loops.maps) - len(results)
             if BY_ROWS in member.op.attributes or not _shares_operands(member, loops, inputs):
                 member.role = Role.ROW
+        if member.role in _BY_COLUMNS and not member.order:
+            member.columns = numbers_of_columns(member.shape, _own_dimensions(member, axis))
+            for tensor in map(self.facts.tensor, (value.type for value in results)):
+                if tensor is not None and tensor.shape != member.shape:
+                    member.columns &= numbers_of_columns(tensor.shape)
 
     def _align(
         self,
@@ -256,7 +268,8 @@ class _Reader:
             kept = _equal_prefix(member.shape, operand.shape)
             return Alignment(numbers_of_rows(member.shape, kept), False)
         if member.role in (Role.ROW, Role.POINTWISE) and position == 0:
-            return Alignment(numbers_of_rows(member.shape), member.role is Role.POINTWISE)
+            columns = numbers_of_columns(member.shape)
+            return Alignment(numbers_of_rows(member.shape), member.role is Role.POINTWISE, columns)
         return _UNALIGNED
 
     def _scan(self, op: ir.Operation, name: str) -> list[ir.Value]:
@@ -307,6 +320,13 @@ def _shares_operands(member: Member, loops: LoopFacts, inputs: int) -> bool:
     outer = {loop for loop, extent in extents if extent != 1}
     indexed = {frozenset(map_) for map_ in loops.maps[:inputs]}
     return sum(not outer <= loops_of_operand for loops_of_operand in indexed) > 1
+
+
+def _own_dimensions(member: Member, axis: int | None) -> tuple[int, int]:
+    """The dimensions, from and to, along which an operation by rows mixes elements."""
+    if axis is None:
+        return 0, 0
+    return axis, axis + 1 if member.op.name in _SOFTMAX else len(member.shape)
 
 
 def _takes_each(loops: LoopFacts | None, position: int) -> bool:

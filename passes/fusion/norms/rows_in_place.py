@@ -28,10 +28,11 @@ _LEAST = 8  # neighbours of a row, which a vector holds
 @register_pass
 @dataclass(frozen=True)
 class RowsInPlace:
-    """Compute rows that transposes make contiguous where they lie: for CPUs.
+    """Compute rows that transposes make contiguous where they lie.
 
-    The elements of a row are then apart, and a vector holds those of neighbouring rows, as a norm
-    over the channels of an image that lies with its channels first. Elementwise operations up to
+    The elements of a row are then apart, and a vector, or threads side by side, hold those of
+    neighbouring rows, as a norm over the channels of an image that lies with its channels first
+    has them. Elementwise operations up to
     the opposite transpose follow. Where something else reads the transposed result, all stays.
     """
 

@@ -158,6 +158,15 @@ def _add(group: Group, read: TensorRead) -> None:
     """Let `group` read what it does not compute."""
     access = read.access
     initial = read.initial
-    outside = Outside(read.origin, 1, access.rows, access.pointwise, initial, False, initial)
+    outside = Outside(
+        read.origin,
+        1,
+        access.rows,
+        access.pointwise,
+        initial,
+        False,
+        initial,
+        columns=access.columns,
+    )
     known = group.reads.get(read.tensor)
     group.reads[read.tensor] = outside if known is None else both(known, outside)

@@ -9,6 +9,7 @@ from math import prod
 
 from xyntra.dialects import Kind
 from xyntra.dialects.segments import SEGMENTS
+from xyntra.passes.fusion.graph.access import Columns
 from xyntra.passes.fusion.graph.fusion_graph import FusionGraph
 from xyntra.passes.fusion.graph.nodes import ANCHORS, KernelRole, TensorRead
 from xyntra.passes.fusion.partition.reasons import Reason
@@ -28,6 +29,7 @@ __all__ = [
 
 SMALL_BYTES = 1 << 16
 LARGEST_ITEM = 8  # bytes of an element
+_LEAST_BESIDE = 8  # columns that are neighbours in memory
 
 
 @dataclass(slots=True)
@@ -43,6 +45,7 @@ class Outside:
         by_anchor: whether the group's anchor is among them.
         overwritten: whether it initialises what one of them writes.
         summand: whether reductions read it, an element in every iteration.
+        columns: numbers of columns at which all of these reads are aligned.
     """
 
     origin: int
@@ -53,6 +56,7 @@ class Outside:
     by_anchor: bool
     overwritten: bool = False
     summand: bool = False
+    columns: Columns = frozenset()
 
 
 @dataclass(slots=True, eq=False)
@@ -78,6 +82,7 @@ class Group:
         nanoseconds: predicted time.
         summand_bytes: of the largest tensor that lies in no memory, since a reduction computes its
             elements from what comes from outside.
+        columns: numbers of columns that can be computed apart from each other.
     """
 
     members: tuple[int, ...]
@@ -98,6 +103,7 @@ class Group:
     nbytes: int
     nanoseconds: float = 0.0
     summand_bytes: int = 0
+    columns: Columns = frozenset()
 
     @property
     def is_pointwise(self) -> bool:
@@ -127,6 +133,7 @@ def single(graph: FusionGraph, index: int) -> Group:
         matrix_flops=node.matrix_flops,
         scalar_ops=node.scalar_ops,
         nbytes=node.nbytes,
+        columns=node.columns,
     )
 
 
@@ -138,7 +145,9 @@ def outside_of(found: Sequence[TensorRead], by_anchor: bool) -> dict[int, Outsid
         initial = read.initial
         rows, pointwise = access.rows, access.pointwise
         summand = access.summand and not read.views
-        outside = Outside(read.origin, 1, rows, pointwise, initial, by_anchor, initial, summand)
+        outside = Outside(
+            read.origin, 1, rows, pointwise, initial, by_anchor, initial, summand, access.columns
+        )
         known = reads.get(read.tensor)
         if known is not None:
             outside = both(known, outside)
@@ -158,6 +167,7 @@ def both(first: Outside, second: Outside) -> Outside:
         first.by_anchor or second.by_anchor,
         first.overwritten or second.overwritten,
         first.summand and second.summand,
+        first.columns & second.columns,
     )
 
 
@@ -177,7 +187,7 @@ def refuse_shape(group: Group, kinds: Sequence[int], machine: Machine) -> Reason
     if group.is_pointwise:
         return None
     rows = max(group.rows)
-    if not _computes_little(group):
+    if not _computes_little(group) and not _has_short_columns(group, machine):
         if rows <= 1 and group.largest_bytes > SMALL_BYTES:
             return "misaligned"
         if group.largest_bytes > rows * machine.max_row_bytes:
@@ -188,6 +198,14 @@ def refuse_shape(group: Group, kinds: Sequence[int], machine: Machine) -> Reason
 def _computes_little(group: Group) -> bool:
     """Whether all results are small: a reduction of much, and what is done to that."""
     return group.anchor is None and group.elements * LARGEST_ITEM <= SMALL_BYTES
+
+
+def _has_short_columns(group: Group, machine: Machine) -> bool:
+    """Whether threads side by side can each keep a part of a column to themselves."""
+    if group.anchor is not None:
+        return False
+    counts = [pieces * beside for pieces, beside in group.columns if beside >= _LEAST_BESIDE]
+    return group.largest_bytes <= max(counts, default=0) * machine.max_column_bytes
 
 
 def _reads_overwritten(group: Group) -> bool:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xyntra.passes.cost.work import launch_time
-from xyntra.passes.fusion.graph.access import common_rows
+from xyntra.passes.fusion.graph.access import Columns, common_rows
 from xyntra.passes.fusion.graph.fusion_graph import FusionGraph
 from xyntra.passes.fusion.graph.nodes import KernelRole
 from xyntra.passes.fusion.partition.chains import chains_of
@@ -95,6 +95,7 @@ class _Union:
         self.summand_bytes = max(group.summand_bytes for group in groups)
         self.are_outer = True  # what summands are computed from
         self.rows: frozenset[int] | None = None
+        self.columns: Columns | None = None
         self.rowwise = False
 
     def connect(self) -> Reason | None:
@@ -140,7 +141,7 @@ class _Union:
             return "factor-copied" if copied and not producer.moves_only else None
         if reader.loose and (producer.is_pointwise or producer.loose) and not producer.anchor:
             stored = self.results[outside.origin]
-            self._align(reader.rows, outside.rows)
+            self._align(reader, outside)
             return "other-readers" if stored and not outside.initial else None
         if self._is_summand(producer, reader, outside):
             self.prologue.append(producer)
@@ -149,7 +150,7 @@ class _Union:
             inner = [each for each in producer.reads.values() if each.origin in self.results]
             self.are_outer = self.are_outer and not inner
             return None
-        self._align(producer.rows, reader.rows, outside.rows)
+        self._align(producer, reader, outside)
         self.rowwise = self.rowwise or not outside.pointwise
         return None
 
@@ -157,11 +158,16 @@ class _Union:
         """Whether a reduction computes in its loop what it reads, and shares no rows with."""
         if not (outside.summand and self.machine.computes_summands and producer.is_pointwise):
             return False
+        has_others = self.results[outside.origin] and self.machine.max_column_bytes
+        if has_others and producer.columns & reader.columns & outside.columns:
+            return False  # others read it, too, and may share columns with both
         return producer.anchor is None and max(producer.rows & reader.rows & outside.rows) == 1
 
-    def _align(self, *found: frozenset[int]) -> None:
-        for rows in found:
+    def _align(self, *found: Group | Outside) -> None:
+        for each in found:
+            rows, columns = each.rows, each.columns
             self.rows = rows if self.rows is None else _common(self.rows, rows, self.machine)
+            self.columns = columns if self.columns is None else self.columns & columns
 
     def group(self) -> Group:
         """The merged group, not yet timed."""
@@ -186,6 +192,7 @@ class _Union:
             matrix_flops=first.matrix_flops,
             scalar_ops=first.scalar_ops,
             nbytes=self.nbytes,
+            columns=working[0].columns if self.columns is None else self.columns,
         )
         _cover(merged, working, self.machine)
         if self.sums:  # what the reduction reads lies in no memory
@@ -216,6 +223,7 @@ def _cover(merged: Group, working: Sequence[Group], machine: Machine) -> None:
     if not merged.loose:
         for group in working:
             merged.rows = _common(merged.rows, group.rows, machine)
+            merged.columns &= group.columns
 
 
 def _absorb(merged: Group, group: Group) -> None:

@@ -26,6 +26,7 @@ __all__ = ["ReducedReads"]
 _MOST_INPUTS = 8  # of a reduction: more streams are not better than a stored tensor
 _MOST_COST = 32  # instructions for an element that is computed several times
 _SMALL_BYTES = 1 << 16  # one block computes such tensors with all that reads them
+_SIDE_INPUTS = 1.125  # of the bytes not stored: a mean of each row is read beside the elements
 _LONG_ROW = 1 << 18  # elements: neither registers nor shared memory of a cluster hold more
 _SCALAR = ("arith.", "math.", "linalg.yield")
 
@@ -119,7 +120,7 @@ class ReducedReads:
             return False
         read = sum({value: _nbytes(value) for value in inputs_of(producer)}.values())
         if all(each.name == "linalg.generic" for each in readers):
-            return read <= _nbytes(result)
+            return read <= _nbytes(result) * _SIDE_INPUTS
         return read < _nbytes(result)
 
     def _is_free(self, producer: ir.Operation) -> bool:

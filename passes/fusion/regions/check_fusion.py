@@ -47,6 +47,8 @@ class CheckFusion:
     """Largest number of operations in a kernel."""
     max_row_bytes: int | None = None
     """Largest row, in bytes, that one worker keeps to itself."""
+    max_column_bytes: int | None = None
+    """Longest column, in bytes, that operations may share; 0 where they share none."""
 
     def run(self, module: ir.Operation) -> None:
         """Check the functions of `module`.

@@ -15,7 +15,7 @@ from xyntra.passes.lower.loops.memrefs import root
 from xyntra.passes.lower.loops.vector_body import is_vectorizable, takes_indices
 
 _MIN_LENGTH = 2
-_MIN_COLUMNS = 4
+_MIN_COLUMNS = 2
 _Where = tuple[int, tuple[int, ...]]  # the first element, and how far each loop moves on
 
 

@@ -31,8 +31,15 @@ from xyntra.passes.registry import register_pass
 _MOST_BLOCKS = 2  # for each multiprocessor
 _COLUMN_BYTES = 128  # of a block, where outputs are contiguous in memory
 _MIN_ELEMENTS = 1 << 18
+# Steps of the threads of a block, one after the other, that take longer than another launch: those
+# of rows load vectors, and those of columns wait for memory with eight elements on their way.
+_MOST_ROW_STEPS = 32
+_MOST_COLUMN_STEPS = 12
+_ROW_THREADS = 512
+_COLUMN_STEP = 32 * 8  # elements
 _MIN_PART = 256  # elements that are left to reduce to one
 _LANES = 8  # of the longest vector
+_VECTOR_BYTES = 16
 # Elements of a row, and of a column, that the threads of a launch can hold for several operations.
 _HELD_ROW = 1 << 18
 _HELD_COLUMN = 1 << 10
@@ -78,12 +85,23 @@ def _is_long(generic: ir.Operation, device: GpuDevice, generics: Sequence[ir.Ope
         return False
     nest = linear_nest(generic, flat=False)
     outputs, length, of_rows = _sizes(nest)
-    if _blocks(nest) > device.multiprocessors or outputs * length < _MIN_ELEMENTS:
+    if _blocks(nest) > device.multiprocessors:
+        return False
+    if outputs * length < _MIN_ELEMENTS and not _has_many_steps(nest):
         return False
     held = _HELD_ROW if of_rows else _HELD_COLUMN
     if length > held and _blocks(nest) < device.multiprocessors:
         return True
     return not _shares_inputs(generic, generics)
+
+
+def _has_many_steps(nest: LinearNest) -> bool:
+    """Tell whether the threads of a block would wait for memory more often than a launch takes."""
+    _, length, of_rows = _sizes(nest)
+    if of_rows:
+        step = _ROW_THREADS * max(1, _VECTOR_BYTES // _item_bytes(nest))
+        return length > _MOST_ROW_STEPS * step
+    return length > _MOST_COLUMN_STEPS * _COLUMN_STEP
 
 
 def _sizes(nest: LinearNest) -> tuple[int, int, bool]:

@@ -47,7 +47,9 @@ def test_the_last_of_equals_is_not_the_first():
     launches_of("ArgMax", [values], expected=[right], axis=0, keepdims=0, select_last_index=1)
 
 
-@pytest.mark.parametrize(("shape", "axis"), [((4099, 65), 0), ((65540, 5), 0), ((1, 265003), 1)])
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((4099, 65), 0), ((65540, 5), 0), ((40001, 3), 0), ((1, 265003), 1)]
+)
 def test_long_axes_are_searched_in_parts(shape, axis):
     values = _with_ties(*shape)
     values[-1, -1] = np.nan

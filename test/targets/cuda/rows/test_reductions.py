@@ -119,5 +119,5 @@ def test_norms_of_rows_that_nothing_keeps_are_reduced_by_all_blocks():
     expected = [(wide - mean_of) / (deviation + 1e-9)]
     launches = launches_of("MeanVarianceNormalization", [values], expected=expected, axes=[1])
     many = [blocks for blocks, _ in launches if blocks > 100]
-    assert len(many) == 4
+    assert len(many) == 3  # deviations are computed where they are read
     assert all(blocks <= 2 for blocks, _ in launches if blocks not in many)

@@ -120,3 +120,30 @@ func.func @difference(%x: memref<4x1048576xf32>, %y: memref<4xf32>) {
   }
   return
 }
+
+// -----
+
+#i = affine_map<(i) -> (i)>
+#down = affine_map<(n, k) -> (k, n)>
+#col = affine_map<(n, k) -> (n)>
+
+// Columns of 3072 elements take the threads of a block no longer than another launch.
+// CHECK-LABEL: func.func @short_columns(
+// CHECK-NOT: memref.alloc
+// CHECK-COUNT-2: linalg.generic
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @short_columns(%x: memref<3072x3xf32>, %y: memref<3xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.generic {indexing_maps = [#i], iterator_types = ["parallel"]} outs(%y : memref<3xf32>) {
+  ^bb0(%o: f32):
+    linalg.yield %zero : f32
+  }
+  linalg.generic {indexing_maps = [#down, #col], iterator_types = ["parallel", "reduction"]}
+      ins(%x : memref<3072x3xf32>) outs(%y : memref<3xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %s = arith.addf %o, %p : f32
+    linalg.yield %s : f32
+  }
+  return
+}

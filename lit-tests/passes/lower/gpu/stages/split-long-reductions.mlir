@@ -153,3 +153,30 @@ func.func @images(%x: memref<64x16x196x196xf32>, %y: memref<16xf32>) {
   }
   return
 }
+
+// -----
+
+#i = affine_map<(i) -> (i)>
+#down = affine_map<(n, k) -> (k, n)>
+#col = affine_map<(n, k) -> (n)>
+
+// Three columns are little work, but the threads of one block would wait for memory 32 times: another
+// launch takes less.
+// CHECK-LABEL: func.func @few_columns(
+// CHECK: memref.alloc() : memref<32x3xf32>
+// CHECK: linalg.generic {{.+}} iterator_types = ["parallel", "parallel", "reduction"]}
+// CHECK: linalg.generic {{.+}} iterator_types = ["reduction", "parallel"]} ins({{%.+}} : memref<32x3xf32>)
+func.func @few_columns(%x: memref<8192x3xf32>, %y: memref<3xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.generic {indexing_maps = [#i], iterator_types = ["parallel"]} outs(%y : memref<3xf32>) {
+  ^bb0(%o: f32):
+    linalg.yield %zero : f32
+  }
+  linalg.generic {indexing_maps = [#down, #col], iterator_types = ["parallel", "reduction"]}
+      ins(%x : memref<8192x3xf32>) outs(%y : memref<3xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %s = arith.addf %o, %p : f32
+    linalg.yield %s : f32
+  }
+  return
+}
