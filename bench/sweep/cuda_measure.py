@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,7 @@ def measure(
     found["floor"] = _floor(module, inputs, eager, bandwidth)
     _add_peers(entrants, found, module, inputs)
     count = 10 if _microseconds(entrants[EAGER]) < _SHORT else 3
-    graphs = {name: captured(work, count) for name, work in entrants.items()}
+    graphs = _captured_entrants(entrants, found, count)
     found["microseconds"] = take_turns(graphs, count, rounds)
     if explain:
         found["launches"] = _explained(executable, inputs)
@@ -95,6 +95,22 @@ def _add_peers(
         found["peer"] = f"{type(error).__name__}: {error}"[:300]
         return
     entrants[COMPILED] = lambda: fast(*inputs)
+
+
+def _captured_entrants(
+    entrants: Mapping[str, Work], found: dict[str, Any], count: int
+) -> dict[str, Any]:
+    """Return a CUDA graph for each entrant; a peer that copies from the host has none."""
+    graphs = {OURS: captured(entrants[OURS], count)}
+    for name in entrants.keys() - graphs.keys():
+        try:
+            graphs[name] = captured(entrants[name], count)
+        except RuntimeError as error:
+            found["peer"] = f"{name}: {error}"[:300]
+            torch.cuda.synchronize()
+    if len(graphs) == 1:
+        raise RuntimeError(f"no peer can be captured in a CUDA graph: {found['peer']}")
+    return graphs
 
 
 def _floor(module: Any, inputs: Any, outputs: Any, bandwidth: float) -> dict[str, float]:
