@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""`opaque-roundings`: sums whose rounding errors are wanted cannot be simplified away."""
+"""`opaque-roundings`: sums that are computed for their rounding cannot be simplified away."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from xyntra.passes.registry import register_pass
 
 _SUMS = ("arith.addf", "arith.subf")
 _FMA = "math.fma"
+_ZERO = (0.0).hex()
 
 
 @register_pass
@@ -24,10 +25,10 @@ _FMA = "math.fma"
 class OpaqueRoundings:
     """Hide from the compiler of a GPU where a sum comes from, where a summand is taken off again.
 
-    `(x + 12582912) - 12582912` rounds x to an integer, and `b - ((a + b) - a)` is what adding has
-    lost: WGSL lets an implementation reassociate that, and MLIR's SPIR-V cannot forbid it. The bits
-    of such a sum are combined with the third number of the workgroup, which is zero, as only the
-    host knows. `scalarize-vectors` goes before.
+    `(x + 12582912) - 12582912` rounds x to an integer, `x + 0` takes the sign off a zero, and
+    `b - ((a + b) - a)` is what adding has lost: WGSL lets an implementation reassociate that, and
+    MLIR's SPIR-V cannot forbid it. The bits of such a sum are combined with the third number of the
+    workgroup, which is zero, as only the host knows. `scalarize-vectors` goes before.
     """
 
     name: ClassVar[str] = "opaque-roundings"
@@ -65,7 +66,7 @@ def _cancelling(op: ir.Operation) -> Iterator[int]:
     for number in (0, 1):
         inner, other = op.operands[number], op.operands[1 - number]
         summands = {_key(each) for each in _summands(inner)}
-        if _key(other) in summands:
+        if _key(other) in summands or _key(inner) == _ZERO:
             yield number
 
 

@@ -8,6 +8,7 @@ counts as shared: threads that decide by it whether they meet at a barrier have 
 from __future__ import annotations
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.owners import constant_number
 
 __all__ = ["Uniformity"]
 
@@ -29,8 +30,10 @@ class Uniformity:
             around = around.operation
             if around.name == "scf.while":
                 return False
+            if around.name not in ("scf.if", "scf.for"):
+                return False
             deciding = list(around.operands)[: 3 if around.name == "scf.for" else 1]
-            if around.name not in ("scf.if", "scf.for") or not all(map(self.is_same, deciding)):
+            if not all(map(self.is_same, deciding)) and not _runs_once(around):
                 return False
             inner, around = around, around.parent
         return inner is not None
@@ -58,6 +61,36 @@ class Uniformity:
         if op.name == _LOAD and _is_shared(op.operands[0]):
             return all(map(self.is_same, list(op.operands)[1:]))
         return op.name.startswith(_SAME) and all(map(self.is_same, op.operands))
+
+
+def _runs_once(op: ir.Operation) -> bool:
+    """Tell whether an operation is a loop of which every thread has one iteration of its own."""
+    if op.name != "scf.for":
+        return False
+    first, end, step = (_upper_bound(each) for each in list(op.operands)[:3])
+    is_known = all(constant_number(each) is not None for each in list(op.operands)[1:3])
+    return is_known and first is not None and end is not None and first < end <= (step or 0)
+
+
+def _upper_bound(value: ir.Value) -> int | None:
+    """Return what an unsigned number is at most, where its computation says so."""
+    constant = constant_number(value)
+    if constant is not None:
+        return int(constant)
+    if isinstance(value.owner, ir.Block):
+        return None
+    op = value.owner.operation
+    bounds = [_upper_bound(each) for each in op.operands]
+    known = [each for each in bounds if each is not None]
+    if op.name in ("arith.index_cast", "arith.index_castui"):
+        return bounds[0]
+    if op.name in ("arith.minui", "arith.andi"):
+        return min(known, default=None)
+    if op.name == "arith.remui" and bounds[1]:
+        return bounds[1] - 1
+    if op.name == "arith.divui" and bounds[0] is not None and bounds[1]:
+        return bounds[0] // bounds[1]
+    return None
 
 
 def _is_shared(memory: ir.Value) -> bool:
