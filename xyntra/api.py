@@ -36,8 +36,8 @@ def compile(  # noqa: A001  (the name that users expect)
         model: path of an ONNX or MLIR file, the contents of one (bytes, or MLIR text), an
             `onnx.ModelProto`, a `torch.nn.Module`, a `torch.export.ExportedProgram`, or the path
             of a .pt2 file. What is compiled from PyTorch takes and returns what the module does.
-        target: where it runs: "auto", "cpu", "cuda" (the first GPU), "cuda:1", or "cuda:sm_90a",
-            which is code for an architecture and needs no GPU.
+        target: where it runs: "auto", "cpu", "cuda" (the first GPU), "cuda:1", "cuda:sm_90a",
+            which is code for an architecture and needs no GPU, or "webgpu".
         inputs: shapes or example arrays of inputs with free dimensions, by name or in order; for a
             `torch.nn.Module` its example inputs.
         dims: sizes of dimensions that the model names, such as {"batch": 1}; wherever a name

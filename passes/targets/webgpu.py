@@ -13,7 +13,7 @@ _ROW_BYTES = 1 << 16
 
 TARGET = Target(
     name="webgpu",
-    limits=KernelLimits(max_buffers=8, max_operations=1024, max_row_bytes=_ROW_BYTES),
+    limits=KernelLimits(max_buffers=64, max_operations=1024, max_row_bytes=_ROW_BYTES),
     machine=Machine(
         launch_ns=5000.0,
         bytes_per_ns=200.0,

@@ -79,6 +79,15 @@ TARGETS: dict[TargetName, TargetEntry] = {
         precisions=("f32", "tf32", "f16", "bf16"),
         usage="--target cuda, or --target cuda:sm_90a where there is no GPU",
     ),
+    "webgpu": TargetEntry(
+        title="GPUs behind WebGPU",
+        module="xyntra.targets.webgpu.backend",
+        architectures="webgpu",
+        levels=("stages", "gpu", "spirv", "wgsl"),
+        assembly="wgsl",
+        has_llvm=False,
+        usage="--target webgpu, which needs no GPU to write text",
+    ),
 }
 DEFAULT: TargetName = "cpu"
 CODE_LEVELS = tuple(dict.fromkeys(level for entry in TARGETS.values() for level in entry.levels))

@@ -195,7 +195,7 @@ _TABLE = (
 )
 WEBGPU = GpuDevice(
     name="webgpu",
-    target="gpu",
+    target="webgpu",
     multiprocessors=32,
     block_shared_bytes=16 << 10,
     shared_bytes=64 << 10,
@@ -203,11 +203,10 @@ WEBGPU = GpuDevice(
     blocks=16,
     block_threads=256,
     static_bytes=16 << 10,
-    grid=(1 << 16) - 1,
     views_bytes=False,
 )
-"""A GPU of which nothing is known but what WebGPU promises of every one ("Limits"), and subgroups
-of 32 threads. No target makes code for it yet: tests lower kernels for it to SPIR-V."""
+"""A GPU of which nothing is known but what WebGPU promises of every one ("Limits"). It has no
+subgroups: warps are of 32 threads that exchange values in workgroup memory."""
 DEFAULT = "sm_90a"
 """The device that passes have in mind where they are not told one."""
 DEVICES = {each.name: each for each in _TABLE}

@@ -238,11 +238,13 @@ def is_across(nests: Sequence[LinearNest], count: int) -> bool:
 
 
 def _columns(plan: RowPlan, live: int) -> RowPlan | None:
-    """Return `plan` with rows side by side; None where they do not fit the registers."""
+    """Return `plan` with rows side by side; None where they fit neither registers nor a block."""
     threads, lanes = 1, plan.device.subgroup
     while threads < lanes and not _suits_columns(replace(plan, threads=threads), live):
         threads *= 2
     beside = max(lanes, _THREADS_AHEAD // threads)
+    if threads * beside > plan.device.block_threads:
+        return None
     found = replace(plan, threads=threads, beside=beside)
     fits = found.steps * live <= _COLUMN_REGISTERS * _REGISTER
     return found if fits and -(-found.rows // beside) <= plan.device.grid else None

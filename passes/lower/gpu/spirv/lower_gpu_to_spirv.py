@@ -10,27 +10,29 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.kernel_function import operations_named
 from xyntra.passes.lower.gpu.device import WEBGPU, GpuDevice, device_of
 from xyntra.passes.lower.gpu.spirv.allocate_workgroup_memory import AllocateWorkgroupMemory
-from xyntra.passes.lower.gpu.spirv.bf16_as_integers import Bf16AsIntegers
+from xyntra.passes.lower.gpu.spirv.drop_unused_buffers import DropUnusedBuffers
 from xyntra.passes.lower.gpu.spirv.flatten_memory import FlattenMemory
+from xyntra.passes.lower.gpu.spirv.nan_safe_compares import NanSafeCompares
+from xyntra.passes.lower.gpu.spirv.narrow_floats_as_bits import NarrowFloatsAsBits
 from xyntra.passes.lower.gpu.spirv.scalarize_vectors import ScalarizeVectors
+from xyntra.passes.lower.gpu.spirv.small_integers_as_words import SmallIntegersAsWords
+from xyntra.passes.lower.gpu.spirv.split_wide_integers import SplitWideIntegers
 from xyntra.passes.lower.upstream import run_upstream
-from xyntra.passes.registry import register_pass
+from xyntra.passes.registry import Pass, register_pass
 
 _SIMPLER = "gpu.module(fold-memref-alias-ops,lower-affine,canonicalize,cse)"
+_EXPAND = "gpu.module(arith-expand,canonicalize,cse)"
 _CONVERSIONS = (
-    "gpu.module(arith-expand{include-bf16=1},canonicalize,convert-math-to-spirv),"
+    "gpu.module(convert-math-to-spirv),"
     "map-memref-spirv-storage-class{client-api=vulkan},convert-gpu-to-spirv,"
     "spirv.module(spirv-lower-abi-attrs,spirv-update-vce,canonicalize,cse)"
 )
 _CAPABILITIES = "Shader, GroupNonUniform, GroupNonUniformShuffle"
 _EXTENSIONS = "SPV_KHR_storage_buffer_storage_class"
-_NUMBERS = {
-    "f16": ["Float16", "StorageBuffer16BitAccess"],
-    "f64": ["Float64"],
-    "i64": ["Int64"],
-}
-_STORED = "Int16"
-"""What takes i16 from memory where f16 lies there as such; elsewhere i16 are parts of words."""
+_TYPES: tuple[Pass, ...] = (NarrowFloatsAsBits(), SplitWideIntegers(), SmallIntegersAsWords())
+"""Numbers of other types become f32, and words of 32 bits."""
+_NUMBERS = {"f64": ["Float64"]}
+"""What else a module needs, by the types in it. All integers are words by then."""
 
 
 @register_pass
@@ -38,7 +40,8 @@ _STORED = "Int16"
 class LowerGpuToSpirv:
     """Lower the `gpu.module` that `lower-to-gpu` makes to a `spirv.module` beside it.
 
-    What was a function is an entry point, which takes each buffer as a descriptor, in order.
+    What was a function is an entry point, which takes each buffer as a descriptor, in order. It
+    computes in f32, i32 and booleans alone, but for f64.
     """
 
     name: ClassVar[str] = "lower-gpu-to-spirv"
@@ -53,15 +56,29 @@ class LowerGpuToSpirv:
             MLIRError: something in it has no SPIR-V.
         """
         device = device_of(self.device)
-        AllocateWorkgroupMemory().run(module)
-        run_upstream(module, _SIMPLER)
-        FlattenMemory().run(module)
-        ScalarizeVectors().run(module)
-        Bf16AsIntegers().run(module)
+        to_scalars(module)
+        for step in _TYPES:
+            step.run(module)
+        run_upstream(module, _EXPAND)
+        DropUnusedBuffers().run(module)
+        NanSafeCompares().run(module)
         with module.context, module.location:
             _describe(module, device)
             run_upstream(module, _CONVERSIONS)
             _order_buffers(module)
+
+
+def to_scalars(module: ir.Operation) -> None:
+    """Leave scalars, and flat memory, of the code of a `gpu.module`.
+
+    Raises:
+        CompileError: it works on vectors, or memory, of a kind that is not known.
+        MLIRError: the IR is invalid.
+    """
+    AllocateWorkgroupMemory().run(module)
+    run_upstream(module, _SIMPLER)
+    FlattenMemory().run(module)
+    ScalarizeVectors().run(module)
 
 
 def _order_buffers(module: ir.Operation) -> None:
@@ -76,8 +93,6 @@ def _describe(module: ir.Operation, device: GpuDevice) -> None:
     limits = f"#spirv.resource_limits<subgroup_size = {device.subgroup}>"
     types = _types(module)
     numbers = [each for name in sorted(types & _NUMBERS.keys()) for each in _NUMBERS[name]]
-    if {"f16", "i16"} <= types:
-        numbers.append(_STORED)
     capabilities = ", ".join([_CAPABILITIES, *numbers])
     module.attributes["spirv.target_env"] = ir.Attribute.parse(
         f"#spirv.target_env<#spirv.vce<v1.3, [{capabilities}], [{_EXTENSIONS}]>, "

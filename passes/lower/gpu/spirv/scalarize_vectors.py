@@ -12,12 +12,14 @@ from torch_mlir.dialects import arith
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
 from xyntra.errors import CompileError
-from xyntra.passes.analysis.kernel_function import function_name, operations_named
+from xyntra.passes.lower.gpu.spirv.expanded_function import (
+    ExpandedFunction,
+    Values,
+    expand_functions,
+)
 from xyntra.passes.registry import register_pass
 
 _ELEMENTWISE = ("arith.", "math.")
-_FUNCTIONS = ("func.func", "gpu.func")
-_REGIONS = ("scf.for", "scf.if", "scf.while", "scf.yield", "scf.condition")
 
 
 @register_pass
@@ -37,57 +39,21 @@ class ScalarizeVectors:
         Raises:
             CompileError: an operation on vectors is not known, or they have several dimensions.
         """
-        for function in operations_named(module, *_FUNCTIONS):
-            if any(_is_vector(value) for value in _values(function)):
-                _rewrite(function)
-
-
-def _values(function: ir.Operation) -> list[ir.Value]:
-    found: list[ir.Value] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        found.extend(op.results)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
-    return found
+        expand_functions(module, _Scalars, is_expanded=_is_vector)
 
 
 def _is_vector(value: ir.Value) -> bool:
     return isinstance(value.type, ir.VectorType)
 
 
-def _rewrite(function: ir.Operation) -> None:
-    """Put a function with scalars in the place of `function`."""
-    attributes = {name: function.attributes[name] for name in function.attributes}
-    with function.location, ir.InsertionPoint(function):
-        new = ir.Operation.create(function.name, attributes=attributes, regions=1)
-        scalars = _Scalars(function_name(function))
-        for block in function.regions[0].blocks:
-            scalars.copy_block(block, new.regions[0])
-    function.erase()
+class _Scalars(ExpandedFunction):
+    """A function with scalars in the place of vectors."""
 
+    def is_expanded(self, value: ir.Value) -> bool:
+        """Tell whether a value is a vector."""
+        return _is_vector(value)
 
-class _Scalars:
-    """What stands for the values of a function, one after the other as they are copied."""
-
-    def __init__(self, name: str) -> None:
-        self._place = f"function '{name}'"
-        self._known: dict[ir.Value, list[ir.Value]] = {}
-
-    def copy_block(self, block: ir.Block, region: ir.Region) -> None:
-        """Append a copy of `block` to `region`."""
-        kinds = [kind for each in block.arguments for kind in self._kinds(each)]
-        copy = region.blocks.append(*kinds)
-        arguments = iter(copy.arguments)
-        for each in block.arguments:
-            self._known[each] = [next(arguments) for _ in self._kinds(each)]
-        with ir.InsertionPoint(copy):
-            for view in block.operations:
-                with view.operation.location:
-                    self._copy(view.operation)
-
-    def _kinds(self, value: ir.Value) -> list[ir.Type]:
+    def kinds(self, value: ir.Value) -> list[ir.Type]:
         """Return the types of what stands for a value."""
         if not _is_vector(value):
             return [value.type]
@@ -97,48 +63,21 @@ class _Scalars:
         return [kind.element_type] * kind.shape[0]
 
     def _refusal(self, message: str) -> CompileError:
-        return CompileError("gpu-vectors", f"{message}, and it has no scalars", place=self._place)
+        return self.refusal("gpu-vectors", f"{message}, and it has no scalars")
 
-    def _copy(self, op: ir.Operation) -> None:
+    def expand(self, op: ir.Operation) -> Values:
+        """Emit scalars for an operation on vectors."""
         special = _SPECIAL.get(op.name)
-        is_vector = any(map(_is_vector, [*op.operands, *op.results]))
-        if is_vector and special is not None:
-            results = special(self, op)
-        elif is_vector and op.name.startswith(_ELEMENTWISE):
-            results = [self._elements(op)]
-        elif is_vector and op.name not in _REGIONS:
-            raise self._refusal(f"{op.name} is not known to work on single elements")
-        else:
-            results = self._whole(op)
-        for result, scalars in zip(op.results, results, strict=True):
-            self._known[result] = scalars
-
-    def _whole(self, op: ir.Operation) -> list[list[ir.Value]]:
-        """Copy an operation that takes and gives any number of values, and what is inside."""
-        if not op.regions and not any(map(_is_vector, op.operands)):
-            known = {each: self.one(each) for each in op.operands}
-            copy = op.clone().operation
-            for number, operand in enumerate(op.operands):
-                copy.operands[number] = known[operand]
-            return [[each] for each in copy.results]
-        counts = [self._kinds(each) for each in op.results]
-        copy = ir.Operation.create(
-            op.name,
-            results=[kind for kinds in counts for kind in kinds],
-            operands=[scalar for each in op.operands for scalar in self._known[each]],
-            attributes={name: op.attributes[name] for name in op.attributes},
-            regions=len(op.regions),
-        )
-        for region, inside in zip(op.regions, copy.regions, strict=True):
-            for block in region.blocks:
-                self.copy_block(block, inside)
-        results = iter(copy.results)
-        return [[next(results) for _ in kinds] for kinds in counts]
+        if special is not None:
+            return special(self, op)
+        if op.name.startswith(_ELEMENTWISE):
+            return [self._elements(op)]
+        raise self._refusal(f"{op.name} is not known to work on single elements")
 
     def _elements(self, op: ir.Operation) -> list[ir.Value]:
         """Copy an operation on the elements of vectors for each of these."""
-        kinds = self._kinds(op.result)
-        operands = [self._known[each] for each in op.operands]
+        kinds = self.kinds(op.result)
+        operands = [self.parts(each) for each in op.operands]
         given = {name: op.attributes[name] for name in op.attributes}
         if op.name == "arith.constant":
             return [emit(op.name, [], kinds[0], value=each) for each in _numbers(given["value"])]
@@ -149,26 +88,21 @@ class _Scalars:
             found.append(emit(op.name, of_one, kind, **given))
         return found
 
-    def one(self, value: ir.Value) -> ir.Value:
-        """Return what stands for a scalar."""
-        (found,) = self._known[value]
-        return found
-
-    def broadcast(self, op: ir.Operation) -> list[list[ir.Value]]:
+    def broadcast(self, op: ir.Operation) -> Values:
         """Take a scalar, or a vector of one element, for every element."""
-        given = self._known[op.operands[0]]
+        given = self.parts(op.operands[0])
         if len(given) != 1 and _is_vector(op.operands[0]):
             return [given]
-        return [given * len(self._kinds(op.result))]
+        return [given * len(self.kinds(op.result))]
 
-    def extract(self, op: ir.Operation) -> list[list[ir.Value]]:
+    def extract(self, op: ir.Operation) -> Values:
         """Take an element whose number is known."""
-        return [[self._known[op.operands[0]][self._number(op)]]]
+        return [[self.parts(op.operands[0])[self._number(op)]]]
 
-    def insert(self, op: ir.Operation) -> list[list[ir.Value]]:
+    def insert(self, op: ir.Operation) -> Values:
         """Take another element at a number that is known."""
         value, vector = op.operands[0], op.operands[1]
-        scalars = list(self._known[vector])
+        scalars = list(self.parts(vector))
         scalars[self._number(op)] = self.one(value)
         return [scalars]
 
@@ -178,18 +112,18 @@ class _Scalars:
             raise self._refusal(f"the place of {op.name} is not known")
         return int(place[0])
 
-    def from_elements(self, op: ir.Operation) -> list[list[ir.Value]]:
+    def from_elements(self, op: ir.Operation) -> Values:
         """Take the elements."""
         return [[self.one(each) for each in op.operands]]
 
-    def to_elements(self, op: ir.Operation) -> list[list[ir.Value]]:
+    def to_elements(self, op: ir.Operation) -> Values:
         """Take the elements."""
-        return [[each] for each in self._known[op.operands[0]]]
+        return [[each] for each in self.parts(op.operands[0])]
 
-    def load(self, op: ir.Operation) -> list[list[ir.Value]]:
+    def load(self, op: ir.Operation) -> Values:
         """Load neighbours along the last dimension of memory."""
         memory, *place = [self.one(each) for each in op.operands]
-        kinds = self._kinds(op.result)
+        kinds = self.kinds(op.result)
         return [
             [
                 emit("memref.load", [memory, *_moved(place, number)], kind)
@@ -197,11 +131,11 @@ class _Scalars:
             ]
         ]
 
-    def store(self, op: ir.Operation) -> list[list[ir.Value]]:
+    def store(self, op: ir.Operation) -> Values:
         """Store neighbours along the last dimension of memory."""
         vector, *rest = op.operands
         memory, *place = [self.one(each) for each in rest]
-        for number, scalar in enumerate(self._known[vector]):
+        for number, scalar in enumerate(self.parts(vector)):
             operands = [scalar, memory, *_moved(place, number)]
             ir.Operation.create("memref.store", operands=operands)
         return []

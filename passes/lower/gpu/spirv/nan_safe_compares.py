@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`nan-safe-compares`: comparisons of f32 that look for NaN in the bits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isnan
+from typing import ClassVar
+
+from torch_mlir.dialects import arith
+
+from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.kernel_function import operations_named
+from xyntra.passes.analysis.owners import constant_attribute
+from xyntra.passes.math.values import Bool, Builder, Float
+from xyntra.passes.registry import register_pass
+
+_COMPARE = "arith.cmpf"
+_EXTREMES = {
+    "arith.maxnumf": "OGT",
+    "arith.minnumf": "OLT",
+    "arith.maximumf": "OGT",
+    "arith.minimumf": "OLT",
+}
+_FALSE, _ORD, _UNO, _TRUE = 0, 7, 14, 15
+_ORDERED_OF = 7  # predicates from 8 to 13 are those from 1 to 6, or true where one is NaN
+
+
+@register_pass
+@dataclass(frozen=True)
+class NanSafeCompares:
+    """Let comparisons of f32 say what MLIR's do where an operand is NaN.
+
+    WGSL lets an implementation assume that there is no NaN ("Floating Point Evaluation"), and naga
+    takes unordered comparisons for ordered ones. Integers are compared as they are everywhere.
+    `arith-expand` goes before: maxima are comparisons then.
+    """
+
+    name: ClassVar[str] = "nan-safe-compares"
+
+    def run(self, module: ir.Operation) -> None:
+        """Rewrite the comparisons in `module`."""
+        with module.context:
+            found = operations_named(module, _COMPARE, *_EXTREMES)
+            found = [op for op in found if isinstance(op.operands[0].type, ir.F32Type)]
+            for op in found:
+                with op.location, ir.InsertionPoint(op):
+                    new = _compared(op) if op.name == _COMPARE else _number(op)
+                op.result.replace_all_uses_with(new)
+            for op in found:
+                op.erase()
+
+
+def _compared(op: ir.Operation) -> ir.Value:
+    predicate = ir.IntegerAttr(op.attributes["predicate"]).value
+    left, right = op.operands
+    truth = ir.IntegerType.get_signless(1)
+    if predicate in (_FALSE, _TRUE):
+        return arith.constant(truth, int(predicate == _TRUE))
+    build = Builder(left.type)
+    tests = [_is_nan(build, each) for each in _may_be_nan([left, right])]
+    unordered = tests[0] if tests else Bool(build, arith.constant(truth, 0))
+    for each in tests[1:]:
+        unordered = unordered | each
+    ordered = unordered ^ Bool(build, arith.constant(truth, 1))
+    if predicate in (_ORD, _UNO):
+        return (ordered if predicate == _ORD else unordered).value
+    is_unordered = predicate > _ORD
+    number = predicate - _ORDERED_OF if is_unordered else predicate
+    plain = _plain(number, left, right)
+    if not tests:
+        return plain
+    found = Bool(build, plain)
+    return (found | unordered if is_unordered else found & ordered).value
+
+
+def _plain(number: int, left: ir.Value, right: ir.Value) -> ir.Value:
+    """Compare numbers, of which none is NaN."""
+    return arith.cmpf(arith.CmpFPredicate(number), left, right)
+
+
+def _number(op: ir.Operation) -> ir.Value:
+    """Return the larger, or smaller, operand.
+
+    Where one is NaN, the other one for `maxnumf` and `minnumf`, and NaN for the other two.
+    """
+    left, right = op.operands
+    build = Builder(left.type)
+    predicate = arith.CmpFPredicate[_EXTREMES[op.name]]
+    takes = Bool(build, arith.cmpf(predicate, left, right))
+    first, second = Float(build, left), Float(build, right)
+    keeps_nan = not op.name.endswith("numf")
+    # First of the second operand, then of the first, which has the last word.
+    if not keeps_nan and _may_be_nan([right]):
+        takes = takes | _is_nan(build, right)
+    if keeps_nan and _may_be_nan([right]):
+        takes = takes & _is_number(build, right)
+    found = takes.select(first, second)
+    if _may_be_nan([left]):
+        found = _is_nan(build, left).select(first if keeps_nan else second, found)
+    return found.value
+
+
+def _may_be_nan(values: list[ir.Value]) -> list[ir.Value]:
+    """Return the values that are no constant numbers, each once."""
+    found: list[ir.Value] = []
+    for value in values:
+        attribute = constant_attribute(value)
+        is_number = attribute is not None and not isnan(ir.FloatAttr(attribute).value)
+        if not is_number and value not in found and not _is_integer(value):
+            found.append(value)
+    return found
+
+
+def _is_integer(value: ir.Value) -> bool:
+    """Tell whether a number comes from an integer."""
+    owner = value.owner
+    return not isinstance(owner, ir.Block) and owner.name in ("arith.sitofp", "arith.uitofp")
+
+
+def _is_number(build: Builder, value: ir.Value) -> Bool:
+    return (Float(build, value).bits() & 0x7FFFFFFF) < 0x7F800001
+
+
+def _is_nan(build: Builder, value: ir.Value) -> Bool:
+    return (Float(build, value).bits() & 0x7FFFFFFF) > 0x7F800000

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Compiles, loads and runs kernels on GPUs behind WebGPU."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from xyntra.errors import DeviceError, MissingExtraError, UnsupportedError
+from xyntra.passes.lower.gpu.device import WEBGPU
+from xyntra.passes.targets.table import TargetName
+from xyntra.targets.base import Backend, Device, Program, WrongMachine
+from xyntra.targets.compiler_key import compiler_key
+from xyntra.targets.kernel import CompiledKernel, KernelSource
+
+if TYPE_CHECKING:
+    from xyntra.dialects.mlir import ir
+    from xyntra.plan.artifact import Artifact
+
+__all__ = ["BACKEND"]
+
+_TARGET = re.compile(r"webgpu(?::(?:(?P<ordinal>\d{1,4})|webgpu))?")
+
+
+class WebgpuBackend(Backend):
+    """GPUs of any vendor. The code is the same for all: it asks for what WebGPU promises."""
+
+    name: ClassVar[TargetName] = "webgpu"
+
+    def locate(self, target: str) -> tuple[str, int]:
+        """Read "webgpu" or "webgpu:1"."""
+        found = _TARGET.fullmatch(target)
+        if found is None:
+            raise UnsupportedError(
+                "target-unsupported",
+                f"target '{target}' is not supported",
+                hint="webgpu, or webgpu:N with the number of an adapter (xyntra devices)",
+            )
+        return WEBGPU.name, int(found["ordinal"] or 0)
+
+    def locate_saved(self, machine_key: str, target: str) -> tuple[str, int]:
+        """Return the adapter that is named, or the first."""
+        if machine_key != self.machine_key(WEBGPU.name):
+            raise WrongMachine(f"this version of Xyntra runs {self.machine_key(WEBGPU.name)}")
+        return self.locate(self.name if target == "auto" else target)
+
+    def device_name(self, ordinal: int) -> str:
+        """Return "webgpu:0" for the first adapter."""
+        return f"{self.name}:{ordinal}"
+
+    def machine_key(self, architecture: str) -> str:
+        """Return the interface of kernels."""
+        return f"{self.name};abi=1;{architecture}"
+
+    def code_key(self, architecture: str) -> str:
+        """Return the interface of kernels, and what generates code."""
+        return f"{compiler_key()};{self.machine_key(architecture)}"
+
+    def summary_of(self, machine_key: str) -> str:
+        """Return the name of the target: there is one architecture."""
+        return self.name
+
+    def compile(self, module: ir.Module, kernel: KernelSource) -> CompiledKernel:
+        """Compile a kernel to WGSL and its launches."""
+        from xyntra.targets.webgpu.code.kernels import compile_image
+
+        image = compile_image(module, kernel.architecture, kernel.level, kernel.assembly)
+        schedules = tuple(each.schedule for each in image.launches)
+        return CompiledKernel(image.to_bytes(), sum(image.scratch), schedules=schedules)
+
+    def text_at(self, module: ir.Module, kernel: KernelSource, level: str) -> tuple[str, str]:
+        """Return the module of a kernel, and its WGSL at that level."""
+        from xyntra.targets.webgpu.code.kernels import kernel_text
+
+        return kernel_text(module, kernel.architecture, kernel.level, level, kernel.assembly)
+
+    def llvm_ir(self, module: ir.Module, kernel: KernelSource) -> str:
+        """Refuse: there is none on the way to SPIR-V."""
+        raise UnsupportedError("level-target", "kernels for WebGPU have no LLVM IR")
+
+    def assembly_files(self, objects: Mapping[str, bytes | memoryview]) -> Mapping[str, str]:
+        """Return WGSL, with the launches of a kernel in a comment at its head."""
+        from xyntra.targets.webgpu.code.shader_image import ShaderImage
+
+        found = {}
+        for name, code in sorted(objects.items()):
+            image = ShaderImage.from_bytes(code)
+            if image.launches:
+                head = [f"// {e.entry}: {e.grid} x {e.block} threads" for e in image.launches]
+                found[name] = "\n".join([*head, image.wgsl])
+        return found
+
+    def program(
+        self, artifact: Artifact, weights: Mapping[str, Any], ordinal: int, threads: int | None
+    ) -> Program:
+        """Return what runs the artifact on a GPU."""
+        from xyntra.targets.webgpu.program import WebgpuProgram
+
+        return WebgpuProgram(artifact, weights, ordinal)
+
+    def devices(self) -> Mapping[str, Device]:
+        """Return every adapter that wgpu finds; none where it is not installed."""
+        from xyntra.targets.webgpu.adapter import adapters, describe
+
+        try:
+            found = adapters()
+        except (DeviceError, MissingExtraError):
+            return {}
+        return {self.device_name(number): describe(each) for number, each in enumerate(found)}
+
+    def no_device_reason(self) -> str:
+        """Return that wgpu is missing, or finds nothing."""
+        from xyntra.targets.webgpu.adapter import adapters
+
+        try:
+            adapters()
+        except (DeviceError, MissingExtraError) as error:
+            return error.message
+        return "wgpu finds no adapter"
+
+
+BACKEND = WebgpuBackend()

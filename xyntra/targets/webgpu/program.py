@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""An artifact loaded onto a GPU behind WebGPU, and its calls."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from xyntra.plan.arguments import InputChecks, OutputChecks, check_output
+from xyntra.plan.artifact import Artifact
+from xyntra.targets.webgpu.adapter import open_device
+from xyntra.targets.webgpu.loaded_shaders import LoadedShaders
+
+Array = np.ndarray[Any, Any]
+
+
+class WebgpuProgram:
+    """Runs a plan on a GPU.
+
+    Nothing touches the GPU before the first run, so that code may be generated and saved where
+    there is none. Calls from several threads run one after the other.
+
+    Args:
+        artifact: what to run.
+        weights: the plan's parameters by name, contiguous.
+        ordinal: the adapter's number.
+    """
+
+    def __init__(self, artifact: Artifact, weights: Mapping[str, Array], ordinal: int) -> None:
+        self._artifact = artifact
+        self._weights = weights
+        self._ordinal = ordinal
+        self._lock = threading.Lock()
+        self._loaded: LoadedShaders | None = None
+        self._inputs = InputChecks(artifact.plan.inputs)
+        self._outputs = OutputChecks(artifact.plan.results)
+
+    def call(self, arrays: Sequence[Any], out: Sequence[Any] | None = None) -> list[Array]:
+        """Run the plan once and return its outputs.
+
+        Args:
+            arrays: one an input.
+            out: where to write the outputs; new arrays where not given.
+
+        Raises:
+            DeviceError: there is no GPU, or it failed.
+            InputError: an array does not fit, or one of `out` shares memory with another array.
+        """
+        inputs = self._inputs(arrays)
+        outputs = self._outputs.new() if out is None else self._outputs(out)
+        if out is not None:
+            results = self._artifact.plan.results
+            for number, (array, port) in enumerate(zip(outputs, results, strict=True)):
+                check_output(array, port, inputs, outputs[:number])
+        with self._lock:
+            self._ready().call(inputs, outputs)
+        return outputs
+
+    def time_steps(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> list[int]:
+        """Run the plan once and return each step's nanoseconds; zero for those done at load.
+
+        Raises:
+            DeviceError: there is no GPU, or it failed.
+        """
+        with self._lock:
+            return self._ready().time_steps(inputs, outputs)
+
+    def _ready(self) -> LoadedShaders:
+        if self._loaded is None:
+            opened = open_device(self._ordinal)
+            self._loaded = LoadedShaders(self._artifact, self._weights, opened)
+        return self._loaded
