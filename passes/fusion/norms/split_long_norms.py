@@ -13,9 +13,11 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.functions import function_blocks
 from xyntra.passes.cost.machine import MACHINES
 from xyntra.passes.fusion.norms.interleaved_norms import (
+    ColumnNorm,
     InterleavedNorm,
     column_length,
     interleaved_rows,
+    is_of_columns,
 )
 from xyntra.passes.fusion.norms.keep_layout import kept_layout
 from xyntra.passes.fusion.norms.norm_in_parts import LAYER_NORM, RMS_NORM, NormInParts
@@ -92,6 +94,8 @@ def _norm_in_parts(
         column = column_length(found)
         if column:
             return InterleavedNorm.of(op, builder, found, column)
+        if is_of_columns(op, found):
+            return ColumnNorm.of(op, builder, found, found.places)
     part = _part(rows, length)
     kind = ir.RankedTensorType(op.operands[0].type)
     pays = _pays_on_cpu if target == "cpu" else _pays
