@@ -17,15 +17,17 @@ from xyntra.dialects.dtypes import item_bytes
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
 from xyntra.passes.analysis.owners import owner_of
-from xyntra.passes.fusion.norms.norm_in_parts import NormInParts
+from xyntra.passes.fusion.norms.norm_in_parts import LAYER_NORM, NormInParts
 from xyntra.passes.fusion.norms.rows_of_views import RESHAPES, RowSource, permutation
 
 __all__ = [
+    "ColumnNorm",
     "InterleavedNorm",
     "InterleavedRows",
     "channel_column",
     "column_length",
     "interleaved_rows",
+    "is_of_columns",
 ]
 
 _LONGEST, _SHORTEST = 256, 16  # elements of a column: what a few threads hold in registers
@@ -113,6 +115,15 @@ def channel_column(rows: InterleavedRows) -> int:
     return rows.places if rows.places <= _LONGEST_CPU_COLUMN else 0
 
 
+def is_of_columns(op: ir.Operation, rows: InterleavedRows, most: int) -> bool:
+    """Tell whether the rows of a norm are single channels, of `most` bytes, that one launch holds."""
+    nbytes = item_bytes(rows.source.tensor.dtype)
+    elements = rows.batch * rows.places * rows.channels
+    is_few = elements < _FEWEST_ELEMENTS and rows.channels * nbytes >= _SECTOR_BYTES
+    is_held = rows.places * nbytes <= most
+    return op.name == LAYER_NORM and rows.width == 1 and is_few and is_held
+
+
 @dataclass(frozen=True)
 class InterleavedNorm(NormInParts):
     """A norm to be replaced, whose parts are columns of one channel each.
@@ -183,3 +194,23 @@ class InterleavedNorm(NormInParts):
         shape = [*tensor.shape[:leading], tensor.shape[-1]]
         given = [self.builder.reshape(each, shape) for each in statistics]
         return self._given(self._normal, tensor, given, [*range(leading), tensor.rank - 1], dtype)
+
+
+@dataclass(frozen=True)
+class ColumnNorm(InterleavedNorm):
+    """A norm to be replaced, of columns that are whole rows: all places of one channel each.
+
+    Threads side by side hold neighbouring columns in registers, and store what they give side by
+    side, too: as rows, elements of a channel would be written far from one another.
+    """
+
+    def _moments(self) -> list[Tensor]:
+        b, x = self.builder, self.source.tensor
+        axes = range(self.source.leading, x.rank - 1)
+        total = b.reduce(x, axes, "sum", accumulator=self.wide)
+        mean = self._map(lambda sum_: sum_ / self.length, total)
+        centred = self._map(lambda each, mean: each.cast(self.wide) - mean, x, mean)
+        squares = b.reduce(
+            centred, axes, "sum", accumulator=self.wide, element=lambda each: each * each
+        )
+        return [self._map(self._inverse_deviation, squares), mean]

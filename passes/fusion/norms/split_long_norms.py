@@ -12,10 +12,12 @@ from xyntra.dialects.dtypes import ITEM_BYTES
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.functions import function_blocks
 from xyntra.passes.fusion.norms.interleaved_norms import (
+    ColumnNorm,
     InterleavedNorm,
     channel_column,
     column_length,
     interleaved_rows,
+    is_of_columns,
 )
 from xyntra.passes.fusion.norms.keep_layout import kept_layout
 from xyntra.passes.fusion.norms.norm_in_parts import LAYER_NORM, RMS_NORM, MovedNorm, NormInParts
@@ -95,6 +97,8 @@ def _norm_in_parts(
         column = column_length(found) if target.is_simt else channel_column(found)
         if column:
             return InterleavedNorm.of(op, builder, found, column)
+        if is_of_columns(op, found, target.limits.max_column_bytes):
+            return ColumnNorm.of(op, builder, found, found.places)
     part = _part(rows, length)
     kind = ir.RankedTensorType(op.operands[0].type)
     pays = _pays_for_threads if target.is_simt else _pays_for_cores

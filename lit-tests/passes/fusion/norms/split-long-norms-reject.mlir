@@ -42,3 +42,19 @@ func.func @mixed(%x: tensor<4096x2x256xf16>) -> tensor<2x4096x256xf16> {
   %1 = "xyntra.layer_norm"(%0) {axis = 1 : i64, epsilon = 1.0e-5 : f32, operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<2x4096x256xf16>) -> tensor<2x4096x256xf16>
   return %1 : tensor<2x4096x256xf16>
 }
+
+#turned = affine_map<(d0, d1, d2) -> (d0, d2, d1)>
+
+// Columns of 2100 places are more than one launch holds.
+// CHECK-LABEL: func.func @long_columns(
+// CHECK: xyntra.layer_norm
+func.func @long_columns(%x: tensor<1x2100x16xf16>) -> tensor<1x16x2100xf16> {
+  %e = tensor.empty() : tensor<1x16x2100xf16>
+  %0 = linalg.generic {indexing_maps = [#turned, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : tensor<1x2100x16xf16>) outs(%e : tensor<1x16x2100xf16>) {
+  ^bb0(%p: f16, %o: f16):
+    linalg.yield %p : f16
+  } -> tensor<1x16x2100xf16>
+  %1 = "xyntra.layer_norm"(%0) {axis = 2 : i64, epsilon = 1.0e-5 : f32, operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<1x16x2100xf16>) -> tensor<1x16x2100xf16>
+  return %1 : tensor<1x16x2100xf16>
+}

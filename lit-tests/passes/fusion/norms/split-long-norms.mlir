@@ -102,3 +102,21 @@ func.func @groups(%x: tensor<2x512x64xf16>) -> tensor<2x8x4096xf16> {
   %3 = "xyntra.layer_norm"(%2) {axis = 2 : i64, epsilon = 1.0e-5 : f32, operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<2x8x4096xf16>) -> tensor<2x8x4096xf16>
   return %3 : tensor<2x8x4096xf16>
 }
+
+// Few elements of single channels: whole columns, which one launch holds, are reduced where they lie.
+// CHECK-LABEL: func.func @channels(
+// CHECK-NOT: xyntra.layer_norm
+// CHECK: iterator_types = ["parallel", "reduction", "parallel"]} ins(%arg0 : tensor<2x48x64xf16>) outs(%{{.+}} : tensor<2x64xf32>)
+// CHECK: iterator_types = ["parallel", "reduction", "parallel"]}
+// CHECK: math.sqrt
+// CHECK: ins(%arg0, %{{.+}}, %{{.+}} : tensor<2x48x64xf16>, tensor<2x64xf32>, tensor<2x64xf32>) outs(%{{.+}} : tensor<2x48x64xf16>)
+func.func @channels(%x: tensor<2x48x64xf16>) -> tensor<2x64x48xf16> {
+  %e = tensor.empty() : tensor<2x64x48xf16>
+  %0 = linalg.generic {indexing_maps = [#turned, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : tensor<2x48x64xf16>) outs(%e : tensor<2x64x48xf16>) {
+  ^bb0(%p: f16, %o: f16):
+    linalg.yield %p : f16
+  } -> tensor<2x64x48xf16>
+  %1 = "xyntra.layer_norm"(%0) {axis = 2 : i64, epsilon = 1.0e-5 : f32, operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<2x64x48xf16>) -> tensor<2x64x48xf16>
+  return %1 : tensor<2x64x48xf16>
+}

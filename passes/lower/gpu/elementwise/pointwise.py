@@ -35,6 +35,7 @@ from xyntra.passes.lower.gpu.emit.windows import (
     interleaved_parts,
     parts_lanes,
     store_windowed,
+    stored_together,
     window_lanes,
     windowed_vector,
 )
@@ -87,6 +88,7 @@ def pointwise_tile(nest: LinearNest, beside: int = 0) -> PointwiseTile:
         return PointwiseTile(vector=parts_lanes(parts), own=len(parts))
     lanes = max(lanes, gathered_lanes(nest))
     if lanes > 1:
+        lanes = stored_together(nest.outputs, order[-1], lanes)
         return PointwiseTile(vector=lanes, steps=_steps(nest, (count + beside) // lanes))
     own = _neighbours(nest)
     if own > 1 or nest.reads_outputs:

@@ -75,6 +75,19 @@ def window_lanes(nest: LinearNest, inner: int) -> int:
     return plain
 
 
+def stored_together(outputs: Sequence[BufferOperand], inner: int, lanes: int) -> int:
+    """Return how many neighbours, up to `lanes`, outputs that are interleaved should have.
+
+    A thread then stores all of them at once, and threads side by side fill whole sectors; with
+    longer vectors each store of a warp would leave gaps for the next one.
+    """
+    for number in range(len(outputs)):
+        group = _interleaved(outputs, number, inner)
+        while lanes > 1 and len(group) > 1 and not _fill_vector(outputs, group, inner, lanes):
+            lanes //= 2
+    return lanes
+
+
 def interleaved_parts(nest: LinearNest) -> list[LinearNest]:
     """Return a nest for each iteration of the innermost loop, where that is too short for vectors.
 
@@ -144,7 +157,10 @@ def store_windowed(
         group = _interleaved(outputs, number, inner)
         if len(group) > 1:
             done |= set(group)
-            _store_interleaved([values[each] for each in group], outputs[group[0]], lanes, position)
+            together = _fill_vector(outputs, group, inner, lanes)
+            width = lanes * len(group) if together else lanes
+            found = [values[each] for each in group]
+            _store_interleaved(found, outputs[group[0]], lanes, width, position)
             continue
         width = _alignment(access, inner, lanes)
         place = offset(access, position)
@@ -236,14 +252,25 @@ def _interleaved(outputs: Sequence[BufferOperand], number: int, inner: int) -> l
     return [number]
 
 
+def _fill_vector(
+    outputs: Sequence[BufferOperand], group: Sequence[int], inner: int, lanes: int
+) -> bool:
+    """Tell whether `lanes` neighbours of interleaved outputs are one aligned vector at most."""
+    first, width = outputs[group[0]], lanes * len(group)
+    if width * item_bytes(first) > _VECTOR_BYTES or width & (width - 1):
+        return False
+    return all(each % width == 0 for each in (first.start, *_outer(first, inner)))
+
+
 def _store_interleaved(
-    values: Sequence[ir.Value], first: BufferOperand, lanes: int, position: Position
+    values: Sequence[ir.Value], first: BufferOperand, lanes: int, width: int, position: Position
 ) -> None:
+    """Write `lanes` elements of each value, one of each after another, `width` at once."""
     place, count = offset(first, position), len(values)
-    for number in range(count):
-        elements = range(number * lanes, (number + 1) * lanes)
+    for start in range(0, lanes * count, width):
+        elements = range(start, start + width)
         vector = _of_lanes([lane_of(values[each % count], each // count) for each in elements])
-        store_vector(vector, first, lanes, arith.addi(place, index(number * lanes)))
+        store_vector(vector, first, width, arith.addi(place, index(start)))
 
 
 def _of_lanes(elements: Sequence[ir.Value]) -> ir.Value:

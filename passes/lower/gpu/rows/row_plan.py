@@ -49,15 +49,17 @@ _COLUMN_REGISTERS = 32  # of a thread, for its part of a column
 _MANY_THREADS = 1 << 16  # enough for all multiprocessors
 _FEW_STEPS = 4
 _SINGLES = 4  # single elements of a row that a thread loads at least
-_MANY_ROWS = 1 << 12  # so many may share warps
+_MANY_ROWS = 1 << 9  # so many may share warps
 _SHORT_ROW = 16 << 10  # bytes that are read: registers suffice for that many on their way
 _AHEAD = 48  # registers of a thread for what is loaded before anything is computed
 _THREADS_AHEAD = 128  # of a block at most: with more, too few blocks find registers
 _WARPS = 4  # of a block at most, where each takes a row
 _COPIED = (4, 8, 16)  # bytes that one copy to shared memory can have
 _WORDS = 2 << 10  # bytes of shared memory for what warps and blocks exchange
-_BLOCK_BYTES = 1 << 10  # of an array: more rows do not share a block
-_BLOCKS = 4  # of each multiprocessor: enough for all
+# Of an array: more rows do not share a block. Blocks of a warp with less are over before a GPU has
+# begun as many more: an H100 begins about three for every two nanoseconds.
+_BLOCK_BYTES = 1 << 11
+_BLOCKS = 1  # of each multiprocessor: enough for all
 
 
 @dataclass(frozen=True)

@@ -85,3 +85,18 @@ def test_between_convolutions_no_image_is_turned() -> None:
         if any(launch.schedule.startswith("register-rows") for launch in image.launches)
     ]
     assert max(norm.scratch) < found[0].nbytes
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("shape", "shift"), [((1, 24, 32, 32), 0.0), ((3, 7, 9, 40), 3.0), ((2, 1, 37, 64), 1.0)]
+)
+def test_few_elements_of_single_channels_are_held_by_columns(
+    shape: tuple[int, ...], shift: float, kind: str
+) -> None:
+    n, h, w, c = shape
+    found, right, images = run(GROUPS.format(n=n, h=h, w=w, c=c, groups=c), kind, shift)
+    limit = (4e-3 if kind == "float16" else 5e-5) * (1 + shift)
+    np.testing.assert_allclose(found[0], right[0], rtol=limit, atol=limit)
+    assert sum(len(image.launches) for image in images) == 1
+    assert not any(image.scratch for image in images)
