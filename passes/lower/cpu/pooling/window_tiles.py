@@ -14,6 +14,7 @@ from xyntra.passes.lower.cpu.conv.window_plan import FramedInput, WindowReductio
 from xyntra.passes.lower.cpu.machine import LoweringOptions
 from xyntra.passes.lower.cpu.matmul.tile_epilogue import TileEpilogue
 from xyntra.passes.lower.cpu.matmul.tile_plan import TilePlan
+from xyntra.passes.lower.cpu.pooling.window_rows import WindowRows
 from xyntra.passes.lower.cpu.rows.filled_reductions import Filled, filled
 from xyntra.passes.lower.cpu.schedule.emitter import (
     EmitterSweep,
@@ -210,17 +211,18 @@ def _weights(nest: LinearNest, window: WindowReduction) -> BufferOperand | None:
     return made
 
 
-STAGE = EmitterSweep("window-tiles", filled(_has_two_inputs), (_WindowTiles(),))
+STAGE = EmitterSweep("window-tiles", filled(_has_two_inputs), (_WindowTiles(), WindowRows()))
 
 
 @register_pass
 @dataclass(frozen=True)
 class WindowTiles:
-    """Rewrite depthwise convolutions and poolings on memrefs with channels innermost.
+    """Rewrite depthwise convolutions and poolings on memrefs.
 
     Applies to a linalg.generic over windows of each channel, whose output is filled with one value
-    right before. Padding that changes nothing is not written: taps outside are left out. What comes
-    next and computes on the output element by element is done before it is stored.
+    right before: where channels are innermost, or windows stride along contiguous elements. Padding
+    that changes nothing is not written: taps outside are left out, or read from a few copied rows.
+    What comes next and computes on the output element by element is done before it is stored.
     """
 
     name: ClassVar[str] = "window-tiles"

@@ -22,12 +22,21 @@ from xyntra.passes.lower.cpu.schedule.emitter import Choices
 from xyntra.passes.lower.loops.linear_nest import BufferOperand, LinearNest
 from xyntra.passes.lower.loops.memrefs import has_static_layout, root, span
 
-__all__ = ["GatherChoices", "GatherPlan", "Reuse", "Separable", "Variation", "plan_gathers"]
+__all__ = [
+    "GatherChoices",
+    "GatherPlan",
+    "Reuse",
+    "Separable",
+    "Variation",
+    "looks_up_tables",
+    "plan_gathers",
+]
 
 _LOAD = "memref.load"
 _MAX_TERMS = 64
 _MAX_SPAN = 1 << 31  # places of lanes have 32 bits
 _LEAST = 4  # iterations of the innermost loop
+_LONG = 32  # elements of a row, among which some may follow one another
 _MANY_ROWS = 8  # which pay for looking through a table of columns first
 _LEAST_REUSED = 8  # operations on vectors that a loop inside is worth
 _MAX_COPIES = 4  # of one element, side by side; more are copied by a loop of their own
@@ -52,6 +61,7 @@ class GatherChoices(Choices):
         separable: whether the rows of a sum over rows and columns are added first.
         reused: whether a loop along which places are the same goes inside the one over vectors.
         runs: whether columns that are contiguous, as a table of them says, are read as such.
+        neighbours: whether a vector of places that follow one another is looked for, and loaded.
     """
 
     vector: int = 0
@@ -59,6 +69,7 @@ class GatherChoices(Choices):
     separable: bool = False
     reused: bool = False
     runs: bool = False
+    neighbours: bool = False
 
 
 @dataclass(frozen=True)
@@ -191,6 +202,21 @@ def _reuse(
         if saved > most and moving:
             best, most = Reuse(number, moving), saved
     return best
+
+
+def looks_up_tables(plan: GatherPlan) -> bool:
+    """Tell whether places come from long rows of integers, as those of the frames of a wave do."""
+    is_plain = plan.element is None and plan.reuse is None and plan.separable is None
+    return (
+        is_plain
+        and plan.extent >= _LONG
+        and any(
+            not each.is_scalar
+            and isinstance(each.element_type, ir.IntegerType)
+            and each.strides[plan.lane] == 1
+            for each in plan.nest.inputs
+        )
+    )
 
 
 def _table(nest: LinearNest, lane: int, kinds: dict[ir.Value, Variation]) -> int | None:
@@ -390,7 +416,7 @@ def _pays(extent: int, rows: int, columns: int, term: _Term) -> bool:
         return False
     width = ir.MemRefType(term.element.operands[0].type).shape[-1]
     return bool(
-        width >= _LEAST and width * rows * _ROW_COST + extent * columns < extent * rows * columns
+        width > 1 and width * rows * _ROW_COST + extent * columns < extent * rows * columns
     )
 
 

@@ -28,6 +28,7 @@ from xyntra.passes.lower.cpu.rows.gather_plan import (
     Separable,
     Variation,
 )
+from xyntra.passes.lower.cpu.rows.gathers import gather, gather_neighbours, multiples, near
 from xyntra.passes.lower.cpu.rows.streams import Streams
 from xyntra.passes.lower.cpu.rows.table_runs import longest_run
 from xyntra.passes.lower.loops import integers
@@ -64,6 +65,7 @@ class GatheredRows:
         flat: flat views of the memory in which the body looks elements up.
         table: the columns, where runs of neighbours are looked for.
         ahead: how far columns are ahead of lanes, where they are contiguous.
+        neighbours: whether a vector of places that follow one another is looked for.
     """
 
     plan: GatherPlan
@@ -74,6 +76,7 @@ class GatheredRows:
     flat: dict[ir.Value, ir.Value]
     table: BufferOperand | None = None
     ahead: ir.Value | None = None
+    neighbours: bool = False
 
     @classmethod
     def of(cls, plan: GatherPlan, told: GatherChoices) -> GatheredRows:
@@ -85,7 +88,8 @@ class GatheredRows:
         reuse = plan.reuse if told.reused else None
         has_table = told.runs and plan.table is not None
         table = plan.nest.inputs[plan.table or 0] if has_table else None
-        return cls(plan, told.vector, told.past_caches, separable, reuse, flat, table)
+        given = (plan, told.vector, told.past_caches, separable, reuse, flat, table)
+        return cls(*given, neighbours=told.neighbours)
 
     def emit(self) -> None:
         """Emit all loops."""
@@ -251,7 +255,7 @@ class GatheredRows:
             if step == 1 or self.plan.element is not None:
                 return _load(access.value, plus(row, start), self.lanes)
             first = plus(row, integers.muli(start, index(step)))
-            return _gather(access.value, first, _multiples(step, self.lanes), self.lanes)
+            return gather(access.value, first, multiples(step, self.lanes), self.lanes)
         copies = self.plan.repeats
         place = plus(row, integers.divui(start, index(copies)))
         elements = _load(access.value, place, self.lanes // copies)
@@ -298,8 +302,9 @@ class GatheredRows:
         ]
         found = reduce(_added, parts)
         if self.reuse is not None and op.result in self.reuse.moving:
-            base, found = _near(base, found, self.lanes)
-        return _gather(flat, base, found, self.lanes)
+            base, found = near(base, found, self.lanes)
+        look_up = gather_neighbours if self.neighbours else gather
+        return look_up(flat, base, found, self.lanes)
 
     def _sum_rows(self, found: Separable, uniform: Values) -> BufferOperand:
         """Add the rows, each with its weights, into memory of their length."""
@@ -350,7 +355,7 @@ class GatheredRows:
         multiply, add = _operation(found.multiply, self.lanes), _operation(found.add, self.lanes)
         products = []
         for column, weights in found.columns:
-            element = _gather(summed.value, index(0), values[column], self.lanes)
+            element = gather(summed.value, index(0), values[column], self.lanes)
             factors = [self._lanes_of(each, values, uniform) for each in weights]
             products.append(reduce(multiply, factors, element))
         return reduce(add, products)
@@ -390,41 +395,6 @@ def _store(value: ir.Value, access: BufferOperand, place: ir.Value, past_caches:
         attributes["nontemporal"] = ir.BoolAttr.get(True)
         attributes["alignment"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 16)
     ir.Operation.create("vector.store", [], [value, access.value, place], attributes)
-
-
-def _gather(memory: ir.Value, base: ir.Value, places: ir.Value, lanes: int) -> ir.Value:
-    element = ir.MemRefType(memory.type).element_type
-    kind = ir.VectorType.get([lanes], element)
-    one = emit("arith.constant", [], ir.IntegerType.get_signless(1), value=ir.BoolAttr.get(True))
-    mask = broadcast(one, lanes)
-    zero = ir.Attribute.parse(f"dense<0{'' if _is_integer(element) else '.0'}> : {kind}")
-    rest = emit("arith.constant", [], kind, value=zero)
-    return emit("vector.gather", [memory, base, places, mask, rest], kind)
-
-
-def _near(base: ir.Value, places: ir.Value, lanes: int) -> tuple[ir.Value, ir.Value]:
-    """Return the same places, counted from 0 where their numbers have 32 bits.
-
-    LLVM widens numbers that are the same in a loop before it; instructions that gather by 32 bits
-    take fewer steps than those by 64.
-    """
-    i32 = ir.IntegerType.get_signless(32)
-    if ir.VectorType(places.type).element_type != i32:
-        return base, places
-    start = broadcast(emit("arith.index_cast", [base], i32), lanes)
-    return index(0), emit("arith.addi", [places, start], places.type)
-
-
-def _multiples(step: int, lanes: int) -> ir.Value:
-    """Return the places of `lanes` elements that are `step` apart."""
-    i32 = ir.IntegerType.get_signless(32)
-    kind = ir.VectorType.get([lanes], i32)
-    places = [ir.IntegerAttr.get(i32, step * lane) for lane in range(lanes)]
-    return emit("arith.constant", [], kind, value=ir.DenseElementsAttr.get(places, kind))
-
-
-def _is_integer(element: ir.Type) -> bool:
-    return isinstance(element, ir.IntegerType)
 
 
 def _scaled(places: ir.Value, step: int, lanes: int) -> ir.Value:

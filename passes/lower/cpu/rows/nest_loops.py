@@ -13,7 +13,7 @@ from xyntra.dialects.attention import OP as ATTENTION
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.views import MEMREF_VIEWS
 from xyntra.passes.lower.cpu.machine import LoweringOptions
-from xyntra.passes.lower.cpu.rows.gather_plan import GatherChoices, plan_gathers
+from xyntra.passes.lower.cpu.rows.gather_plan import GatherChoices, looks_up_tables, plan_gathers
 from xyntra.passes.lower.cpu.rows.streams import moved_bytes
 from xyntra.passes.lower.cpu.rows.transposed_tiles import EDGES, emit_transposed, transposes
 from xyntra.passes.lower.cpu.rows.vector_nests import (
@@ -263,7 +263,9 @@ class _GatheredRows(_Loops):
         reused = found.reuse is not None
         runs = found.table is not None and not found.is_in_place
         past_caches = moved >= machine.cache_bytes and not (reused or runs)
-        return GatherChoices(lanes, past_caches, found.separable is not None, reused, runs)
+        neighbours = looks_up_tables(found) and not runs
+        separable = found.separable is not None
+        return GatherChoices(lanes, past_caches, separable, reused, runs, neighbours)
 
     def check(self, place: _Run, choices: GatherChoices) -> None:
         found = plan_gathers(place.shared(1).nests[0])
@@ -298,7 +300,7 @@ class _GatheredRows(_Loops):
     def space(self, place: _Run, machine: LoweringOptions) -> Iterator[GatherChoices]:
         widest = machine.vector_bits // _BITS
         for vector in (widest, widest // 2):
-            for told in product((False, True), repeat=4):
+            for told in product((False, True), repeat=5):
                 yield GatherChoices(vector, *told)
 
 

@@ -97,6 +97,16 @@ def depthwise(image: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return 2 * np.sum(parts, axis=0)
 
 
+def strided(image: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    image, weights = image.astype(np.float64), weights.astype(np.float64)
+    rows, columns = ((extent - 1) // 2 for extent in image.shape[2:])
+    total = np.zeros((*image.shape[:2], rows, columns))
+    for i, j in np.ndindex(3, 3):
+        part = image[:, :, i::2, j::2][:, :, :rows, :columns]
+        total += part * weights[i, j][:, None, None]
+    return 2 * total
+
+
 def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return 2 * (a[0, :, 0].astype(np.float64) @ b.astype(np.float64))[None, :, None]
 
@@ -161,6 +171,17 @@ CASES = {
         .replace("affine_map<(n, y, x, m, i, j, c)", "affine_map<(n, y, x, m, i, j)")
         .replace('"reduction", "reduction", "reduction"', '"reduction", "reduction"'),
         depthwise,
+    ),
+    "strided": Case(
+        reduction(
+            ("", CONSTANT),
+            ("n, m, y * 2 + i, x * 2 + j", "i, j, m", "n, m, y, x"),
+            ("1x3x19x35xf32", "3x3x3xf32", "1x3x9x17xf32"),
+            body="%m = arith.mulf %x0, %x1 : f32\n%s = arith.addf %o, %m : f32",
+        )
+        .replace("affine_map<(n, y, x, m, i, j, c)", "affine_map<(n, y, x, m, i, j)")
+        .replace('"reduction", "reduction", "reduction"', '"reduction", "reduction"'),
+        strided,
     ),
 }
 
@@ -230,6 +251,7 @@ USUAL = {
     "convolution": ["winograd-tiles"],
     "convolution-5": ["convolution-tiles"],
     "depthwise": ["window-tiles"],
+    "strided": ["window-rows"],
     "product": ["register-tiles"],
     "weights": ["register-tiles"],
     "streamed": ["streamed-product", "vector-rows"],
@@ -259,6 +281,7 @@ EDITS = {
     "positions": ("convolution-5", {"tile": (2, 24), "rows_outside": True}, ""),
     "blocks-of-winograd-tiles": ("convolution", {"block": 7, "tile": (2, 16)}, ""),
     "channels": ("depthwise", {"tile": (3, 32)}, ""),
+    "rows-of-windows": ("strided", {"tile": (2, 16)}, ""),
     "dots": ("integers", {"tile": (3, 16), "dot": "pairs"}, ""),
     "parts-of-a-stream": ("streamed", {"parts": 2, "block": 64, "steps": 3}, ""),
     "direct": ("convolution", {"tile": (4, 16), "vector": 8}, "convolution-tiles"),
@@ -309,6 +332,8 @@ REFUSED = {
     "no-padding": ("convolution-5", {"padding": True}, "there is none that can be left out"),
     "positions": ("convolution-5", {"tile": (51, 8)}, "allowed are 1 to 50 rows"),
     "window": ("depthwise", {"tile": (10, 8)}, "allowed are 1 to 9 rows"),
+    "window-rows": ("strided", {"tile": (10, 8)}, "allowed are 1 to 9 rows"),
+    "window-padding": ("strided", {"padding": True}, "there is none that can be left out"),
     "dot": ("integers", {"dot": "none"}, "dot = none: allowed are pairs, quads, pmaddwd, vnni"),
     "parts": ("streamed", {"parts": 3}, "parts = 3: allowed are "),
     "whole-vectors": ("streamed", {"block": 12}, "block = 12: allowed are multiples of 8"),

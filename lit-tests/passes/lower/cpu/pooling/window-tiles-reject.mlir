@@ -86,3 +86,28 @@ func.func @weights_of_groups(%x: memref<4x5x16xf32>, %w: memref<4x2x2xf32>, %y: 
   }
   return
 }
+
+#picture = affine_map<(n, c, y, x) -> (n, c, y, x)>
+#apart = affine_map<(n, c, y, x, i, j) -> (n, c, y * 2 + i, x * 2 + j)>
+#taps = affine_map<(n, c, y, x, i, j) -> (c, i, j)>
+#result = affine_map<(n, c, y, x, i, j) -> (n, c, y, x)>
+
+// Windows that share no element are not copied first.
+// CHECK-LABEL: func.func @side_by_side(
+// CHECK-COUNT-2: linalg.generic
+// CHECK: return
+func.func @side_by_side(%x: memref<1x2x32x32xf32>, %w: memref<2x2x2xf32>, %y: memref<1x2x16x16xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.generic {indexing_maps = [#picture], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%y : memref<1x2x16x16xf32>) {
+  ^bb0(%o: f32):
+    linalg.yield %zero : f32
+  }
+  linalg.generic {indexing_maps = [#apart, #taps, #result], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]}
+      ins(%x, %w : memref<1x2x32x32xf32>, memref<2x2x2xf32>) outs(%y : memref<1x2x16x16xf32>) {
+  ^bb0(%a: f32, %b: f32, %acc: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %acc, %m : f32
+    linalg.yield %s : f32
+  }
+  return
+}

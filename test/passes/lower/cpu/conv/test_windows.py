@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Depthwise convolutions and poolings with channels innermost, over ragged sizes and paddings."""
+"""Depthwise convolutions and poolings of images in both layouts, over ragged sizes and paddings."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+
+from xyntra.passes.lower.cpu import LoweringOptions
 
 RNG = np.random.default_rng(43)
 
@@ -24,6 +26,7 @@ class Window:
     pads: tuple[int, int, int, int] = (1, 1, 1, 1)
     batch: int = 1
     kind: str = "convolution"
+    channels_first: bool = False
 
     @property
     def outside(self) -> float:
@@ -42,6 +45,16 @@ class Window:
             )
         )
 
+    def order(self, n: object, y: object, x: object, c: object) -> str:
+        """List what is given of the dimensions as they lie."""
+        found = (n, c, y, x) if self.channels_first else (n, y, x, c)
+        return ", ".join(map(str, found))
+
+    def tensor(self, height: int, width: int) -> str:
+        """The type of an image."""
+        sizes = self.order(self.batch, height, width, self.channels).replace(", ", "x")
+        return f"tensor<{sizes}xf32>"
+
     def text(self) -> str:
         """A kernel that adds a third argument to every element."""
         loops = "n, y, x, c, i, j"
@@ -51,15 +64,13 @@ class Window:
         ]
         y, x = self.size
         top, left, bottom, right = self.pads
-        image = f"tensor<{self.batch}x{self.height}x{self.width}x{self.channels}xf32>"
-        padded = (
-            f"tensor<{self.batch}x{self.height + top + bottom}x{self.width + left + right}"
-            f"x{self.channels}xf32>"
-        )
+        image = self.tensor(self.height, self.width)
+        padded = self.tensor(self.height + top + bottom, self.width + left + right)
         weights = f"tensor<{self.channels}x{self.taps[0]}x{self.taps[1]}xf32>"
-        out = f"tensor<{self.batch}x{y}x{x}x{self.channels}xf32>"
+        out = self.tensor(y, x)
         plain = "affine_map<(n, y, x, c) -> (n, y, x, c)>"
-        maps = [f"n, {at[0]}, {at[1]}, c", "c, i, j", "n, y, x, c"]
+        maps = [self.order("n", *at, "c"), "c, i, j", self.order("n", "y", "x", "c")]
+        low, high = self.order(0, top, left, 0), self.order(0, bottom, right, 0)
         indexing = ", ".join(f"affine_map<({loops}) -> ({each})>" for each in maps)
         parallel = ", ".join(['"parallel"'] * 4)
         initial = "0xFF800000" if self.kind == "maximum" else "0.0"
@@ -68,7 +79,7 @@ class Window:
             "maximum": "%s = arith.maximumf %o, %x : f32",
             "sum": "%s = arith.addf %o, %x : f32",
         }[self.kind]
-        pad = f"""%p = tensor.pad %a low[0, {top}, {left}, 0] high[0, {bottom}, {right}, 0] {{
+        pad = f"""%p = tensor.pad %a low[{low}] high[{high}] {{
           ^bb0(%i0: index, %i1: index, %i2: index, %i3: index):
             tensor.yield %first : f32
           }} : {image} to {padded}"""
@@ -96,6 +107,11 @@ class Window:
 
     def expected(self, image: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The result in float64."""
+        if self.channels_first:
+            return self._expected(image.transpose(0, 2, 3, 1), weights).transpose(0, 3, 1, 2)
+        return self._expected(image, weights)
+
+    def _expected(self, image: np.ndarray, weights: np.ndarray) -> np.ndarray:
         top, left, bottom, right = self.pads
         frame = ((0, 0), (top, bottom), (left, right), (0, 0))
         image = np.pad(image.astype(np.float64), frame, constant_values=self.outside)
@@ -129,12 +145,40 @@ CASES = {
     "sum": Window(8, 9, 17, strides=(3, 2), taps=(3, 2), pads=(0, 0, 0, 0), kind="sum"),
     "padded-sum": Window(8, 9, 17, kind="sum"),
 }
+ROWS = {
+    "strided": Window(12, 37, 3, strides=(2, 2)),
+    "ragged": Window(21, 19, 2, strides=(2, 2), batch=2),
+    "narrow": Window(5, 9, 3, strides=(1, 2), pads=(1, 0, 1, 2)),
+    "by-three": Window(17, 61, 2, taps=(5, 5), strides=(3, 3), pads=(2, 2, 2, 2)),
+    "by-four": Window(9, 70, 2, taps=(7, 7), strides=(4, 4), pads=(3, 3, 3, 3)),
+    "dilated": Window(14, 45, 2, strides=(2, 2), dilations=(3, 2), pads=(3, 2, 3, 2)),
+    "an-unread-phase": Window(8, 40, 2, taps=(3, 3), strides=(2, 2), dilations=(1, 2)),
+    "no-padding": Window(11, 33, 2, strides=(2, 2), pads=(0, 0, 0, 0)),
+    "one-row": Window(1, 35, 3, taps=(3, 3), strides=(2, 2)),
+    "outside": Window(3, 20, 2, strides=(2, 2), pads=(5, 1, 5, 1)),
+    "long": Window(10, 50, 2),
+    "maximum": Window(13, 39, 3, strides=(2, 2), kind="maximum"),
+    "sum": Window(13, 40, 3, strides=(2, 2), kind="sum"),
+}
+"""Windows that stride along contiguous elements."""
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_sizes(compiled, name):
     case = CASES[name]
     kernel = compiled(case.text())
+    image, weights, other = inputs(kernel)
+    result = kernel(image, weights, other)[0]
+    assert np.allclose(result, case.expected(image, weights) + other, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("bits", [256, 512])
+@pytest.mark.parametrize("name", ROWS)
+def test_rows(compiled, name, bits):
+    case = replace(ROWS[name], channels_first=True)
+    kernel = compiled(case.text(), options=LoweringOptions(vector_bits=bits))
+    found = [each for each in kernel.lowered.schedules if each.startswith("window-rows")]
+    assert found or case.size[1] < 4 * bits // 256
     image, weights, other = inputs(kernel)
     result = kernel(image, weights, other)[0]
     assert np.allclose(result, case.expected(image, weights) + other, rtol=1e-5, atol=1e-5)
@@ -151,10 +195,12 @@ def test_loops_over_taps_that_padding_shortens_are_unrolled(compiled):
     assert not compiled(CASES["no-padding"].text()).lowered.plain_loops
 
 
-@pytest.mark.parametrize("name", ["plain", "strided", "large"])
+@pytest.mark.parametrize("name", ["plain", "strided", "large", "rows", "even-rows"])
 def test_over_the_residual(compiled, name):
     """A result in the memory of what is added: no element may be computed twice."""
-    case = CASES[name]
+    rows = Window(12, 37, 3, strides=(2, 2), channels_first=True)
+    others = {"rows": rows, "even-rows": replace(rows, height=21, width=32)}
+    case = {**CASES, **others}[name]
     head, tail = case.text().split(" {\n", 1)
     kernel = compiled(f"{head} attributes {{xyntra.inplace = [[0, 2]]}} {{\n{tail}")
     image, weights, other = inputs(kernel)
@@ -162,9 +208,10 @@ def test_over_the_residual(compiled, name):
     assert np.allclose(kernel(image, weights, other)[0], expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("channels_first", [False, True])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_maximum_of_special_values(compiled, value):
-    case = CASES["maximum"]
+def test_maximum_of_special_values(compiled, value, channels_first):
+    case = replace(CASES["maximum"], channels_first=channels_first)
     kernel = compiled(case.text())
     image, weights, other = inputs(kernel)
     image[0, 3, 4] = value

@@ -108,7 +108,8 @@ CASES = {
     "ragged": ((3, 5, 9), (11, 37)),
     "whole-vectors": ((2, 8, 16), (16, 64)),
     "few-lanes": ((2, 3, 5), (4, 5)),
-    "narrow-image": ((2, 4, 3), (9, 21)),
+    "narrow-image": ((2, 4, 2), (9, 21)),
+    "column": ((2, 4, 1), (9, 21)),
     "shrinking": ((2, 9, 700), (3, 20)),
     "one-row": ((1, 1, 6), (1, 19)),
 }
@@ -121,7 +122,7 @@ def test_interpolation(compiled, name, machine):
     kernel = compiled(bilinear(image, size), options=OPTIONS[machine])
     found = schedule(kernel)
     assert found.startswith("gathered-rows")
-    assert ("separable" in found) == (name not in ("narrow-image", "shrinking"))
+    assert ("separable" in found) == (name not in ("column", "shrinking"))
     assert ("past_caches" in found) == (machine == "streamed")
     x, arrays = RNG.standard_normal(image).astype(np.float32), tables(size, image)
     bound = interpolated(np.abs(x), [*arrays[:4], *map(np.abs, arrays[4:])])
@@ -216,6 +217,38 @@ def test_runs_of_neighbouring_columns(compiled, name, width, kind, place):
 def test_few_rows_do_not_look_through_the_table(compiled):
     kernel = compiled(COLUMNS.format(rows=3, width=40, n=40, kind="f32", place="i64"), options=WIDE)
     assert "runs" not in schedule(kernel)
+
+
+FRAMES = """
+    func.func @k(%a: tensor<3x{width}x{kind}>, %t: tensor<5x{n}x{place}>)
+        -> tensor<3x5x{n}x{kind}> {{
+      %e = tensor.empty() : tensor<3x5x{n}x{kind}>
+      %d = linalg.generic {{indexing_maps = [affine_map<(r, f, x) -> (f, x)>,
+          affine_map<(r, f, x) -> (r, f, x)>],
+          iterator_types = ["parallel", "parallel", "parallel"]}}
+        ins(%t : tensor<5x{n}x{place}>) outs(%e: tensor<3x5x{n}x{kind}>) {{
+      ^bb0(%p: {place}, %o: {kind}):
+        %r = linalg.index 0 : index
+        %x = arith.index_cast %p : {place} to index
+        %v = tensor.extract %a[%r, %x] : tensor<3x{width}x{kind}>
+        linalg.yield %v : {kind}
+      }} -> tensor<3x5x{n}x{kind}>
+      return %d : tensor<3x5x{n}x{kind}>
+    }}"""
+
+
+@pytest.mark.parametrize("n", [32, 45])
+@pytest.mark.parametrize(("kind", "place"), [("f32", "i64"), ("f64", "i32"), ("i32", "i32")])
+def test_places_that_follow_one_another(compiled, n, kind, place):
+    """Of five rows, four have runs that reach the first and last element, or end in a vector."""
+    width = n + 7
+    table = np.stack([np.arange(n) + 7, np.arange(n), np.arange(n) % 11, np.arange(n)[::-1]])
+    table = np.concatenate([table, RNG.integers(0, width, (1, n))])
+    kernel = compiled(FRAMES.format(width=width, n=n, kind=kind, place=place), options=WIDE)
+    assert "neighbours" in schedule(kernel)
+    x = RNG.integers(-1000, 1000, (3, width)).astype(DTYPES[kind])
+    result = kernel(x, table.astype("i4" if place == "i32" else "i8"))[0]
+    np.testing.assert_array_equal(result, x[:, table])
 
 
 DTYPES = {"f32": "f4", "f64": "f8", "i32": "i4", "i64": "i8"}
@@ -322,7 +355,7 @@ REFUSED = {
     "vector": ("ragged", {"vector": 3}, "vector = 3: allowed are powers of two from 2 to 37"),
     "long": ("few-lanes", {"vector": 8}, "vector = 8: allowed are powers of two from 2 to 5"),
     "separable": (
-        "narrow-image",
+        "column",
         {"vector": 8, "separable": True},
         "separable = true: it is no sum of rows",
     ),
