@@ -20,6 +20,7 @@ __all__ = [
     "fusion_pipeline",
     "kernel_pipeline",
     "lowering",
+    "observing_pipeline",
 ]
 
 
@@ -40,6 +41,7 @@ _MERGE = "merge-contractions"
 _NORMS = "split-long-norms"
 _CHECK = "check-fusion"
 _LOWER = "lower-precision"
+_OBSERVE = "observe-magnitudes"
 _ELEMENTWISE = "decompose-named-ops{only=gelu,silu}"  # for fusion these are arithmetic
 
 PIPELINES: dict[str, Pipeline] = {
@@ -218,6 +220,24 @@ def fusion_pipeline(
         stages[_CHANNELS] = (*stages[_CHANNELS], f"{_NORMS}{{target={target}}}")
     stages[_LOWER] = lowering(precision, target, narrow_io)
     return tuple(each for name in expand("fuse") for each in stages.get(name, (name,)))
+
+
+def observing_pipeline(
+    *, egraph: bool, fast_math: bool, target: str, errors: str = "none"
+) -> tuple[str, ...]:
+    """Return what compiles a model for this processor that returns magnitudes of its tensors.
+
+    Args:
+        egraph: as in `fusion_pipeline`.
+        fast_math: as there.
+        target: for which precision is to be lowered: what comes before that is as for it.
+        errors: the 16-bit type of which errors are returned as well, or "none".
+    """
+    before = fusion_pipeline(egraph=egraph, fast_math=fast_math, target=target, precision="f16")
+    place = next(i for i, name in enumerate(before) if name.startswith(_LOWER))
+    after = fusion_pipeline(egraph=egraph, fast_math=fast_math)
+    rest = after[next(i for i, name in enumerate(after) if name.startswith(_MERGE)) :]
+    return (*before[:place], f"{_OBSERVE}{{errors={errors}}}", *rest)
 
 
 def lowering(precision: str, target: str, narrow_io: bool) -> tuple[str, ...]:
