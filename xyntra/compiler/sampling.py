@@ -113,11 +113,11 @@ def _observations(found: Mapping[str, float]) -> Observations:
             peaks[number] = _power_above(value)
         else:
             sums[match[1], number], nodes[number] = value, match[4]
-    errors = {
-        nodes[number]: math.sqrt(sums[ERROR, number] / sums[SIZE, number])
-        for kind, number in sums
-        if kind == SIZE and sums[SIZE, number] > 0
-    }
+    errors: dict[str, float] = {}
+    for number, label in nodes.items():
+        size = sums[SIZE, number]
+        error = math.sqrt(sums[ERROR, number] / size) if size > 0 else 0.0
+        errors[label] = max(errors.get(label, 0.0), error)
     return Observations(tuple(peaks), errors)
 
 
