@@ -23,6 +23,7 @@ __all__ = [
     "kernel_pipeline",
     "lowering",
     "name_of_element",
+    "observing_pipeline",
 ]
 
 
@@ -38,6 +39,7 @@ _EGRAPH = "simplify-expressions"
 _TOLD_TARGET = ("channels-last", "fold-transposes", "fuse-operations")
 _CHECK = "check-fusion"
 _LOWER = "lower-precision"
+_OBSERVE = "observe-magnitudes"
 _ELEMENTWISE = "decompose-named-ops{only=gelu,silu}"  # for fusion these are arithmetic
 
 PIPELINES: dict[str, Pipeline] = {
@@ -207,6 +209,24 @@ def fusion_pipeline(
         for step in _for_target(elements, TARGETS[target], without)
         for element in (lower if step == _LOWER else (step,))
     )
+
+
+def observing_pipeline(
+    *, egraph: bool, fast_math: bool, target: TargetName, errors: str = "none"
+) -> tuple[str, ...]:
+    """Return what compiles a model for this processor that returns magnitudes of its tensors.
+
+    Args:
+        egraph: as in `fusion_pipeline`.
+        fast_math: as there.
+        target: for which precision is to be lowered: what comes before that is as for it.
+        errors: the 16-bit type of which errors are returned as well, or "none".
+    """
+    before = fusion_pipeline(egraph=egraph, fast_math=fast_math, target=target, precision="f16")
+    names = [name_of_element(each) for each in before]
+    after = fusion_pipeline(egraph=egraph, fast_math=fast_math)
+    rest = after[[name_of_element(each) for each in after].index("merge-contractions") :]
+    return (*before[: names.index(_LOWER)], f"{_OBSERVE}{{errors={errors}}}", *rest)
 
 
 def lowering(precision: str, target: TargetName, narrow_io: bool) -> tuple[str, ...]:

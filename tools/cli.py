@@ -13,8 +13,8 @@ import warnings
 from collections.abc import Sequence
 
 from xyntra.errors import XyntraError
+from xyntra.tools.commands import compare, devices, explain
 from xyntra.tools.commands import compile as compile_command
-from xyntra.tools.commands import devices, explain
 from xyntra.tools.commands import run as run_command
 from xyntra.tools.commands.report import ReportAction
 from xyntra.version import VERSION
@@ -23,6 +23,7 @@ _COMMANDS = {
     "compile": compile_command,
     "run": run_command,
     "explain": explain,
+    "compare": compare,
     "devices": devices,
 }
 

@@ -26,6 +26,7 @@ def compile(  # noqa: A001  (the name that users expect)
     constants: Mapping[str, Any] | None = None,
     precision: str | None = None,
     io: str | None = None,
+    samples: Sequence[Any] | None = None,
     threads: int | None = None,
     trust_code: bool = False,
     config: ConfigLike = None,
@@ -49,6 +50,8 @@ def compile(  # noqa: A001  (the name that users expect)
             "tf32", which rounds factors to 11 bits.
         io: types of inputs and outputs that are f32 in the model: "model" for the same, or that of
             `precision`, "f16" or "bf16".
+        samples: inputs of a few usual calls (mappings by name, sequences in order, or arrays), by
+            which `precision` "f16" and "bf16" find what must stay f32 on GPUs.
         threads: how many threads work on one call; `XYNTRA_THREADS`, or one for each core that this
             process may use, where not given. The results do not depend on it.
         trust_code: allow MLIR text below the level of kernel functions (stages, gpu, nvvm and ptx),
@@ -72,9 +75,10 @@ def compile(  # noqa: A001  (the name that users expect)
     if is_torch_model(model):
         from xyntra.compiler.torch_module import compile_torch  # loads torch
 
-        return compile_torch(model, inputs, settings, {"dims": dims, "constants": constants})
+        refused = {"dims": dims, "constants": constants, "samples": samples}
+        return compile_torch(model, inputs, settings, refused)
     source = replace(open_source(model), trusted=trust_code)
-    return compile_source(source, sizes_of(inputs, dims, constants), settings)
+    return compile_source(source, sizes_of(inputs, dims, constants), settings, samples or ())
 
 
 def load(

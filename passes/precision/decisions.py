@@ -14,7 +14,7 @@ from xyntra.passes.analysis.reductions import Reductions
 from xyntra.passes.analysis.walking import nested_operations
 from xyntra.passes.precision.hazards import ANGLES, BodyHazards, hazards_of
 from xyntra.passes.precision.magnitudes import Magnitudes, constant_peak
-from xyntra.passes.precision.roles import PrecisionRole, element_of, role_of
+from xyntra.passes.precision.roles import PrecisionRole, element_of, is_copy, role_of
 
 __all__ = ["Decisions", "decide"]
 
@@ -43,6 +43,7 @@ class Decisions:
         lowered: contractions and attentions whose factors are of 16 bits.
         kept: why a contraction, an attention or a tensor stays in f32, by the operation's number.
         arguments: why a parameter does.
+        data: tensors of floats that depend on the model's float inputs or on weights.
     """
 
     roles: list[tuple[ir.Operation, PrecisionRole]]
@@ -50,6 +51,7 @@ class Decisions:
     lowered: set[int] = field(default_factory=set)
     kept: dict[int, str] = field(default_factory=dict)
     arguments: dict[ir.Value, str] = field(default_factory=dict)
+    data: set[ir.Value] = field(default_factory=set)
 
 
 def decide(
@@ -73,7 +75,7 @@ class _Decider:
         self.block, self.limit = block, limit
         self.activations, self.interface = activations, interface
         self.decisions = Decisions([(op, role_of(op, reductions)) for op in operations])
-        self.magnitudes = Magnitudes(block)
+        self.magnitudes = Magnitudes(block, operations)
         self.weights = {block.arguments[place] for place in weight_positions(block)}
         self.data: set[ir.Value] = set()
         """Tensors of floats that depend on the model's float inputs or on weights."""
@@ -104,6 +106,7 @@ class _Decider:
         for number in reversed(range(len(self.decisions.roles))):
             self._backward(number, hazards.get(number))
         self._store()
+        self.decisions.data = self.data
         return self.decisions
 
     def _arguments(self) -> None:
@@ -141,6 +144,8 @@ class _Decider:
                 self.peaks[value] = max((self.peaks.get(each, 0.0) for each in reads), default=0.0)
                 self.classes.tie(value, [each for each in op.operands if self._is_tied(each)])
                 continue
+            if not self.activations and is_copy(op):
+                self.classes.tie(value, [op.operands[0]])
             observed = self.magnitudes.of(value)
             self.peaks[value] = max(observed, hazards.peak if hazards else 0.0)
             if hazards and hazards.grows and not observed:
@@ -254,8 +259,9 @@ class _Decider:
     def _unstored(self, number: int, value: ir.Value, role: PrecisionRole) -> str | None:
         """Why a result is f32; None where it need not be, "" where there is nothing to say."""
         if not self.activations:
-            is_static = role is PrecisionRole.MOVE  # of parameters, which their class decides
-            return None if is_static else ""
+            op = value.owner.operation
+            is_moved = role is PrecisionRole.MOVE or is_copy(op)  # of what, their class decides
+            return None if is_moved else ""
         if self.wide.get(value):
             return self.wide[value] if self.wide[value] != _RESULT else ""
         if role is PrecisionRole.CONTRACTION and number not in self.decisions.lowered:

@@ -3,17 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.functions import functions
+from xyntra.passes.diagnostics import PassFailure
 
-__all__ = ["MAGNITUDE", "Magnitudes", "constant_peak", "note_magnitudes"]
+__all__ = ["MAGNITUDE", "PEAKS", "Magnitudes", "constant_peak", "note_magnitudes", "note_peaks"]
 
 MAGNITUDE = "xyntra.magnitude"
 """Attribute of a parameter, an f32: the magnitude of its largest value, where that is unusual."""
+
+PEAKS = "xyntra.peaks"
+"""Module attribute: for each operation of `main`, the largest magnitude of its result in samples;
+0 where none was observed."""
 
 _TINY = 2.0**-11
 """Largest magnitude below which too much of a tensor is subnormal in f16."""
@@ -38,12 +43,22 @@ def note_magnitudes(module: ir.Operation, found: Mapping[str, float]) -> None:
             function.attributes["arg_attrs"] = ir.ArrayAttr.get(given)
 
 
-class Magnitudes:
-    """Answers for the values of one function."""
+def note_peaks(module: ir.Operation, peaks: Sequence[float]) -> None:
+    """Set the attribute `PEAKS` of `module`, unless there are none."""
+    if peaks:
+        with module.context:
+            module.attributes[PEAKS] = ir.DenseF32ArrayAttr.get(list(peaks))
 
-    def __init__(self, block: ir.Block) -> None:
+
+class Magnitudes:
+    """Answers for the values of one function with these operations."""
+
+    def __init__(self, block: ir.Block, operations: Sequence[ir.Operation]) -> None:
         self._known: dict[ir.Value, float] = {}
         function = block.owner
+        peaks = function.parent.operation.attributes.get(PEAKS, None)
+        if isinstance(peaks, ir.DenseF32ArrayAttr):
+            self._observe(list(peaks), operations)
         if "arg_attrs" not in function.attributes:
             return
         given = ir.ArrayAttr(function.attributes["arg_attrs"])
@@ -51,6 +66,15 @@ class Magnitudes:
             found = {entry.name: entry.attr for entry in ir.DictAttr(attributes)}
             if isinstance(found.get(MAGNITUDE), ir.FloatAttr):
                 self._known[argument] = float(found[MAGNITUDE].value)
+
+    def _observe(self, peaks: list[float], operations: Sequence[ir.Operation]) -> None:
+        if len(peaks) != len(operations):
+            raise PassFailure.at(
+                operations[-1], f"has {len(operations)} operations, samples {len(peaks)}"
+            )
+        for peak, op in zip(peaks, operations, strict=True):
+            if peak > 0 and len(op.results) == 1:
+                self._known[op.results[0]] = peak
 
     def of(self, value: ir.Value) -> float:
         """Return the largest magnitude that is known to be among the values; 0 where none is."""

@@ -12,7 +12,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.walking import nested_operations
 from xyntra.passes.fusion.weights.weights import constant_of_fill
 from xyntra.passes.precision.decisions import Decisions
-from xyntra.passes.precision.roles import PrecisionRole, element_of
+from xyntra.passes.precision.roles import PrecisionRole, element_of, has_windows
 
 __all__ = ["PrecisionRewriter"]
 
@@ -141,7 +141,7 @@ class PrecisionRewriter:
         if role is PrecisionRole.CONTRACTION and element_of(op.results[0]) == "f32":
             if number in self.decisions.lowered:
                 self._operands(op, inputs, self.dtype)
-            elif not self.decisions.lowered:
+            elif has_windows(op):
                 self._operands(op, inputs, "float32")
         is_narrow = len(op.results) == 1 and op.results[0] in self.decisions.narrow
         in_place = is_narrow and role is PrecisionRole.ELEMENTWISE

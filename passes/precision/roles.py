@@ -11,7 +11,7 @@ from xyntra.passes.analysis.multiply_add import is_multiply_add
 from xyntra.passes.analysis.reductions import Reductions
 from xyntra.passes.analysis.views import TENSOR_VIEWS
 
-__all__ = ["PrecisionRole", "element_of", "role_of"]
+__all__ = ["PrecisionRole", "element_of", "has_windows", "is_copy", "role_of"]
 
 _VIEWS = TENSOR_VIEWS | {"tensor.concat", "tensor.insert_slice", "tensor.pad"}
 _NAMED = frozenset(
@@ -70,6 +70,21 @@ def _role_of_generic(op: ir.Operation, reductions: Reductions) -> PrecisionRole:
         return PrecisionRole.EXTREME
     is_fold = str(running.type) == "f32" and any(True for _ in running.uses)
     return PrecisionRole.SUM if is_fold and "scf" not in "".join(names) else PrecisionRole.OTHER
+
+
+def has_windows(op: ir.Operation) -> bool:
+    """Whether a contraction reads an operand at computed places, as convolutions do."""
+    maps = [ir.AffineMapAttr(each).value for each in op.attributes["indexing_maps"]]
+    return any(not isinstance(place, ir.AffineDimExpr) for map_ in maps for place in map_.results)
+
+
+def is_copy(op: ir.Operation) -> bool:
+    """Whether an elementwise operation gives elements another place, and does nothing else."""
+    if op.name != "linalg.generic" or len(op.operands) != 2:
+        return False
+    body = op.regions[0].blocks[0]
+    first = body.operations[0].operation
+    return first.name == "linalg.yield" and bool(first.operands[0] == body.arguments[0])
 
 
 def element_of(value: ir.Value) -> str:

@@ -56,7 +56,7 @@ _QUALIFIED = frozenset(
     f"xyntra.{name}"
     for name in (
         "at_most_zero best boundaries constant cost fallbacks generic_loops inplace kernel "
-        "parallel parameters precisions schedule unfused"
+        "parallel parameters peaks precisions schedule unfused"
     ).split()
 ) | {"linalg.memoized_indexing_maps"}
 FUNCTION_ATTRIBUTES = frozenset(

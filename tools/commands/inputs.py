@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,6 +58,33 @@ def shapes_of_files(given: Sequence[tuple[str, str]]) -> list[tuple[str, tuple[i
             if isinstance(array, np.ndarray):
                 shapes.append((name, array.shape))
     return shapes
+
+
+def read_samples(folder: Path) -> list[dict[str, Array]]:
+    """Arrays by input name from every .npz file in `folder`, in the order of their names.
+
+    Raises:
+        InputError: there are none, or one cannot be read.
+    """
+    paths = sorted(folder.glob("*.npz")) if folder.is_dir() else []
+    if not paths:
+        raise InputError(
+            "no-samples",
+            "there are no samples",
+            place=str(folder),
+            hint="a folder of files that numpy.savez(path, **inputs) writes",
+        )
+    return [_read_sample(path) for path in paths]
+
+
+def _read_sample(path: Path) -> dict[str, Array]:
+    try:
+        with open_regular(path) as file, np.load(file, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError(
+            "input-file", "a sample cannot be read", place=str(path), cause=str(error)
+        ) from None
 
 
 def bound_inputs(

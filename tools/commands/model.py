@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xyntra.compiler.inputs.constants import parse_constant
@@ -36,6 +37,11 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--io", metavar="P", help="of inputs and outputs: model, or the precision (f16 or bf16)"
+    )
+    parser.add_argument(
+        "--samples",
+        metavar="DIR",
+        help="folder of .npz files, each with the inputs of a call by name, for f16 and bf16",
     )
     parser.add_argument(
         "--shape",
@@ -134,6 +140,15 @@ def source_of(options: argparse.Namespace) -> ModelSource:
     return replace(source, trusted=options.trust_code)
 
 
+def samples_of(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """The samples that the options name, in the order of the names of their files."""
+    if options.samples is None:
+        return []
+    from xyntra.tools.commands.inputs import read_samples
+
+    return read_samples(Path(options.samples))
+
+
 def executable_of(options: argparse.Namespace) -> Executable:
     """The model compiled, or loaded where it is a saved one."""
     if is_saved(options):
@@ -142,7 +157,8 @@ def executable_of(options: argparse.Namespace) -> Executable:
 
     settings = settings_of(options)
     with progress(f"compiling {label_of(options)}", settings):
-        return compile_source(source_of(options), sizes_of(options), settings)
+        samples = samples_of(options)
+        return compile_source(source_of(options), sizes_of(options), settings, samples)
 
 
 def _load(options: argparse.Namespace) -> Executable:

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xyntra.cache import DiskCache, cache_key
 from xyntra.compiler.code_target import CodeTarget
@@ -44,8 +44,16 @@ _MOST_CRASHES = 4
 _log = logging.getLogger("xyntra")
 
 
-def compile_source(source: ModelSource, sizes: Sizes, config: Config) -> Executable:
+def compile_source(
+    source: ModelSource, sizes: Sizes, config: Config, samples: Sequence[Any] = ()
+) -> Executable:
     """The executable of a model, from the cache where it is there.
+
+    Args:
+        source: the model.
+        sizes: of its free dimensions.
+        config: how it is compiled.
+        samples: inputs of calls, by which a lower precision is chosen.
 
     Raises:
         XyntraError: the model is wrong or cannot be compiled.
@@ -53,7 +61,13 @@ def compile_source(source: ModelSource, sizes: Sizes, config: Config) -> Executa
     target = _target(source, config)
     check_supported(config, target)
     with _placed(source):
-        artifact = _artifact(source, sizes, config, target)
+        request = make_request(source, sizes, config, "artifact", target)
+        if len(samples) and config.precision in ("f16", "bf16"):
+            from xyntra.compiler.sampling import observe
+
+            kind = "cuda" if target.architecture else "cpu"
+            request = replace(request, peaks=observe(source, request, config, kind, samples).peaks)
+        artifact = find_artifact(request, config, target)
         return load_artifact(artifact, source, target, config.threads, config.parameters_root)
 
 
@@ -211,8 +225,8 @@ def make_request(
     )
 
 
-def _artifact(source: ModelSource, sizes: Sizes, config: Config, target: CodeTarget) -> Artifact:
-    request = make_request(source, sizes, config, "artifact", target)
+def find_artifact(request: Request, config: Config, target: CodeTarget) -> Artifact:
+    """The compiled model that `request` asks for, from the cache where it is there."""
     prepare = partial(target.prepare, config.threads)
     if not config.cache:
         return _compiled(request, config, prepare)
@@ -257,7 +271,8 @@ def _read(data: bytes | memoryview, place: str) -> Artifact:
 
 def _key(request: Request, config: Config, target: CodeTarget) -> str:
     rewrites = request.fuse and request.egraph and find_spec("egglog") is not None
-    given = [request.shapes, request.dims, request.constants, request.magnitudes]
+    given: list[object] = [request.shapes, request.dims, request.constants, request.magnitudes]
+    given += [request.peaks, request.observe, request.observe_errors]
     facts = [request.kind, given, config.codegen_key(), rewrites, request.trusted]
     settings = json.dumps(facts, sort_keys=True)
     return cache_key("artifact", request.model, settings, target.code_key)

@@ -21,8 +21,14 @@ from xyntra.passes.generalize.elementwise import is_elementwise
 from xyntra.passes.generalize.rewriter import is_static
 from xyntra.passes.lower.gpu.device import Feature
 from xyntra.passes.manager import resolve
-from xyntra.passes.pipelines import expand, fusion_pipeline, kernel_pipeline, lowering
-from xyntra.passes.precision.magnitudes import note_magnitudes
+from xyntra.passes.pipelines import (
+    expand,
+    fusion_pipeline,
+    kernel_pipeline,
+    lowering,
+    observing_pipeline,
+)
+from xyntra.passes.precision.magnitudes import note_magnitudes, note_peaks
 from xyntra.passes.targets.table import TargetName
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.build import PARAMETERS, build_plan
@@ -30,7 +36,7 @@ from xyntra.plan.build_source import build_source_graph
 from xyntra.plan.plan import Plan
 from xyntra.targets.base import CALLS
 from xyntra.targets.kernel import CompiledKernel, KernelSource
-from xyntra.targets.table import CODE_LEVELS, backend_for
+from xyntra.targets.table import CODE_LEVELS, backend_for, backend_named
 
 _COUNTED = ("linalg.", "xyntra.", "tensor.", "scf.")
 _UNCOUNTED = frozenset(
@@ -71,6 +77,7 @@ def make_artifact(
         steps = resolve(_pipelines(request))
         module = model.module()
         note_magnitudes(module.operation, request.magnitudes)
+        note_peaks(module.operation, request.peaks)
         imported = module.operation.clone()
         operations = count_operations(imported)
 
@@ -107,6 +114,7 @@ def emit_text(request: Request) -> bytes:
             return code_model.text_at(request)
         module = import_module(request).operation
         note_magnitudes(module, request.magnitudes)
+        note_peaks(module, request.peaks)
         operations = count_operations(module)
         if request.parameters:
             module.attributes[PARAMETERS] = ir.StringAttr.get(request.parameters)
@@ -179,6 +187,13 @@ def _pipelines(request: Request) -> tuple[str, ...]:
         limit = f"check-operations{{max-tensor-bytes={request.max_tensor_bytes}}}"
         safe = (limit if name == "check-operations" else name for name in expand("safe-text"))
         prepare = (*expand("generalize"), *safe, *prepare)
+    if request.observe:
+        fuse = observing_pipeline(
+            egraph=request.egraph,
+            fast_math=request.fast_math,
+            target=backend_named(request.observe).name,
+            errors=request.observe_errors,
+        )
     kernels = kernel_pipeline(target)
     stages = [prepare, fuse if request.fuse else form, kernels]
     wanted = stages[: _TEXT_LEVELS.get(request.level, len(stages))]

@@ -27,11 +27,12 @@
 // CHECK: linalg.generic {{.+}} outs({{.+}} : tensor<2x64xf32>)
 // CHECK: return {{.+}} : tensor<2x64xf32>
 
-// Where a call computes in f32, weights alone are stored in 16 bits, and widened once.
+// Where a call computes in f32, weights alone are stored in 16 bits, and widened where they are multiplied.
 // WEIGHTS: func.func @main(
 // WEIGHTS-SAME: %arg1: tensor<64x64xf16>
-// WEIGHTS: linalg.generic {{.+}} ins(%arg1 : tensor<64x64xf16>) outs({{.+}} : tensor<64x64xf32>)
-// WEIGHTS: linalg.generic {{.+}} ins(%arg0, {{.+}} : tensor<4x64xf32>, tensor<64x64xf32>)
+// WEIGHTS: linalg.generic {{.+}} ins(%arg0, %arg1 : tensor<4x64xf32>, tensor<64x64xf16>) outs({{.+}} : tensor<4x64xf32>)
+// WEIGHTS-NEXT: ^bb0({{.+}}: f32, %[[W:.+]]: f16, {{.+}}: f32):
+// WEIGHTS-NEXT: arith.extf %[[W]]
 // WEIGHTS: "xyntra.softmax"({{.+}} -> tensor<4x64xf32>
 
 // BF16: func.func @main(

@@ -116,7 +116,7 @@ def channel_column(rows: InterleavedRows) -> int:
 
 
 def is_of_columns(op: ir.Operation, rows: InterleavedRows, most: int) -> bool:
-    """Tell whether the rows of a norm are single channels, of `most` bytes, that one launch holds."""
+    """Tell whether the rows of a norm are channels, of `most` bytes, that one launch holds."""
     nbytes = item_bytes(rows.source.tensor.dtype)
     elements = rows.batch * rows.places * rows.channels
     is_few = elements < _FEWEST_ELEMENTS and rows.channels * nbytes >= _SECTOR_BYTES

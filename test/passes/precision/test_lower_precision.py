@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,12 @@ from onnx import TensorProto, helper
 from onnx_models import Node, make_model
 
 import xyntra
+from xyntra.compiler.code_target import CodeTarget
+from xyntra.compiler.driver import find_artifact, make_request
+from xyntra.compiler.inputs.sizes import Sizes
+from xyntra.compiler.inputs.source import open_source
+from xyntra.compiler.sampling import observe
+from xyntra.config import load_config
 from xyntra.errors import ConfigError, InputError, ModelError, UnsupportedError
 from xyntra.passes import pipelines
 from xyntra.plan.plan import Buffer, Plan
@@ -161,3 +168,39 @@ def test_inputs_and_outputs_of_16_bits(settings: Settings) -> None:
         assert 0 < relative(found, exact(x)) < 3 * EPSILON["f16"]
     with pytest.raises(ConfigError, match="io='f16' does not fit precision='bf16'"):
         xyntra.compile(model, precision="bf16", io="f16", config=settings)
+
+
+def large() -> onnx.ModelProto:
+    """Two products, of which the first one exceeds the range of f16 for inputs around 1000."""
+    weights = {"w": normal(1, 64, 64, scale=100.0), "v": normal(2, 64, 32, scale=0.001)}
+    nodes: list[Node] = [
+        helper.make_node("MatMul", ["x", "w"], ["p"], name="first"),
+        helper.make_node("Relu", ["p"], ["q"], name="relu"),
+        helper.make_node("MatMul", ["q", "v"], ["r"], name="second"),
+        helper.make_node("Tanh", ["r"], ["y"], name="tanh"),
+    ]
+    return make_model(nodes, {"x": [4, 64]}, ["y"], weights)
+
+
+def test_samples_find_what_overflows(settings: Settings) -> None:
+    given = {**settings, "target": "cuda:sm_90a", "precision": "f16"}
+    config, target = load_config(given), CodeTarget.of("cuda:sm_90a")
+    source = open_source(large())
+    request = make_request(source, Sizes(), config, "artifact", target)
+    x = normal(3, 4, 64)
+    decided = {}
+    for scale in (1.0, 1000.0):
+        seen = observe(source, request, config, "cuda", [x * scale, {"x": x}], "f16")
+        product = x.astype(float) @ normal(1, 64, 64, scale=100.0) * scale
+        assert 1 <= max(seen.peaks) / np.abs(product).max() < 2
+        plan = find_artifact(replace(request, peaks=seen.peaks), config, target).plan
+        decided[scale] = {nodes: kind for nodes, kind, _ in plan.precisions}
+        if scale == 1.0:
+            assert 0 < seen.errors["first"] < EPSILON["f16"]
+    assert decided[1.0] == {"first": "f16", "second": "f16"}
+    assert decided[1000.0] == {"first": "f16", "relu": "f32", "second": "f32"}
+    with pytest.raises(InputError, match="shape") as caught:
+        observe(source, request, config, "cuda", [x, x[:2]])
+    assert caught.value.place == "sample 1"
+    executable = xyntra.compile(large(), precision="f16", samples=[x], config=settings)
+    assert executable(x).shape == (4, 32)

@@ -48,6 +48,10 @@ class Request:
         trusted: whether `model` may hold code, at a level below kernel functions.
         kernel: the name of the only kernel whose text is wanted; "" for all of the model.
         magnitudes: largest values of weights that a lower precision might not hold, by name.
+        peaks: largest values in samples of what each operation computes, in order.
+        observe: the target ("cpu" or "cuda") for which the model is to return these; "" for none.
+            It is then compiled for this processor.
+        observe_errors: the type whose errors in products are returned, too, or "none".
     """
 
     kind: Literal["onnx", "mlir", "torch"]
@@ -75,6 +79,9 @@ class Request:
     trusted: bool = False
     kernel: str = ""
     magnitudes: dict[str, float] = field(default_factory=dict)
+    peaks: tuple[float, ...] = ()
+    observe: str = ""
+    observe_errors: str = "none"
 
     def to_bytes(self) -> bytes:
         """The request as a line of JSON and the model."""
@@ -88,6 +95,7 @@ class Request:
         head, _, model = data.partition(b"\n")
         fields: dict[str, Any] = json.loads(head)
         fields["shapes"] = {name: tuple(shape) for name, shape in fields["shapes"].items()}
+        fields["peaks"] = tuple(fields["peaks"])
         fields["without"] = tuple((name, sentence) for name, sentence in fields["without"])
         return cls(model=model, **fields)
 

@@ -179,8 +179,8 @@ class PhaseRows:
         """Copy one row, of which `source` is the first element, and write what is around."""
         phases, stride = self._phases, self.slides[1].stride
         extent, lanes = self.slides[1].extent, phases.lanes(self.epilogue.plan.lanes)
-        for place in phases.frame:
-            ir.Operation.create("memref.store", [], [self.filling, memory, _moved(target, place)])
+        for border in phases.frame:
+            ir.Operation.create("memref.store", [], [self.filling, memory, _moved(target, border)])
         count = -(-extent // (lanes * stride))
         last = extent // stride - lanes
         with loop(count) as number:

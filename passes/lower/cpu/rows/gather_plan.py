@@ -415,9 +415,7 @@ def _pays(extent: int, rows: int, columns: int, term: _Term) -> bool:
     if term.element is None:
         return False
     width = ir.MemRefType(term.element.operands[0].type).shape[-1]
-    return bool(
-        width > 1 and width * rows * _ROW_COST + extent * columns < extent * rows * columns
-    )
+    return bool(width > 1 and width * rows * _ROW_COST + extent * columns < extent * rows * columns)
 
 
 def _terms(value: ir.Value, kinds: dict[ir.Value, Variation]) -> list[_Term] | None:
