@@ -74,16 +74,18 @@ class _Workers:
         if surroundings is None or data is None:
             return  # the caller does not want it any more
         _enter(surroundings)
-        server = None
-        if servers:
-            control = socket.socket(fileno=servers[0])
-            with contextlib.suppress(OSError):  # it has died, which is found when it is needed
-                write_frame(control.fileno(), surroundings)
-            server = ForkServer(control)
+        server = self._server(servers[0], surroundings) if servers else None
         write_frame(answers, answer(partial(_compile, data, server)))
 
+    @staticmethod
+    def _server(file: int, surroundings: bytes) -> ForkServer:
+        control = socket.socket(fileno=file)
+        with contextlib.suppress(OSError):  # it has died, which is found when it is needed
+            write_frame(control.fileno(), surroundings)
+        return ForkServer(control)
+
     def more(self) -> Iterator[None]:
-        """Load what only some models need."""
+        """Load what only some models need, and then use all of it once."""
         from xyntra.compiler.rehearsal import rehearse
         from xyntra.frontends.onnx.folding.fold import folded_operators
         from xyntra.frontends.onnx.node import load_importers
@@ -92,8 +94,13 @@ class _Workers:
         yield
         folded_operators()  # with their rules
         yield
-        rehearse()
-        yield
+        for architecture in sorted({architecture for _, architecture in self._wanted}):
+            server = self._server(self._fork_server(architecture), Surroundings.here().to_bytes())
+            try:
+                rehearse(architecture, server)
+            finally:
+                server.stop()
+            yield
 
     def _fork_server(self, architecture: str) -> int:
         ours, theirs = socket.socketpair()
