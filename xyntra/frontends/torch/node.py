@@ -32,7 +32,11 @@ _MODULES = (
     "reduce",
     "matmul",
     "nn",
+    "norms",
+    "conv_gradient",
+    "pool_gradient",
     "indexing",
+    "writing",
     "make",
 )
 _HANDLERS: dict[str, Handler] = {}
@@ -151,17 +155,21 @@ class AtenNode:
         found = sorted({self.axis(each, rank) for each in given}) if given else list(range(rank))
         return found if rank else []
 
-    def by_onnx(self, operator: str, *operands: Result, **attributes: Any) -> list[Tensor]:
+    def by_onnx(
+        self, operator: str, *operands: Result, outputs: int = 1, **attributes: Any
+    ) -> list[Tensor]:
         """Return the results of an ONNX operator, by its importer.
 
         Args:
             operator: its name.
             operands: its inputs; None for one that is left out.
+            outputs: how many of its outputs are wanted.
             attributes: its attributes; None for one that is left out.
         """
         given = {name: value for name, value in attributes.items() if value is not None}
         names = [f"input{i}" if each is not None else "" for i, each in enumerate(operands)]
-        proto = onnx.helper.make_node(operator, names, ["output"], **given)
+        results = [f"output{number}" for number in range(outputs)]
+        proto = onnx.helper.make_node(operator, names, results, **given)
         handler = find_onnx_handler("", operator)
         if handler is None:
             raise KeyError(operator)

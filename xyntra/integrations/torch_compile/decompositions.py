@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 import torch
-from torch._decomp import core_aten_decompositions
+from torch._decomp import core_aten_decompositions, get_decompositions
 
 __all__ = ["decompositions"]
 
@@ -18,9 +18,14 @@ _KEPT = """
 """Operators that have an importer, or that draw random numbers as eager PyTorch does."""
 
 
+_MORE = ("_native_batch_norm_legit", "_native_batch_norm_legit_functional")
+"""Operators of core ATen that PyTorch can decompose further."""
+
+
 @cache
 def decompositions() -> dict[Any, Callable[..., Any]]:
     """Return PyTorch's decompositions to core ATen, but for operators that are kept."""
-    table = dict(core_aten_decompositions())
+    more = get_decompositions([getattr(torch.ops.aten, name) for name in _MORE])
+    table = {**core_aten_decompositions(), **more}
     kept = {getattr(torch.ops.aten, name) for name in _KEPT.split()}
     return {op: rule for op, rule in table.items() if getattr(op, "overloadpacket", op) not in kept}

@@ -184,6 +184,20 @@ def atan2(node: AtenNode) -> Tensor:
     return combined(node, lambda x, y: x.math("atan2", y), "self", "other")
 
 
+@handles("hypot")
+def hypotenuse(node: AtenNode) -> Tensor:
+    """Scaled by the longer side, whose square might overflow."""
+
+    def body(x: Scalar, y: Scalar) -> Scalar:
+        x, y = x.absolute(), y.absolute()
+        long, ratio = x.maximum(y), x.minimum(y) / x.maximum(y)
+        plain = long * (ratio * ratio + 1).math("sqrt")
+        infinite = x.equals(float("inf")) | y.equals(float("inf"))
+        return infinite.select(constant(float("inf"), x.dtype), long.equals(0).select(long, plain))
+
+    return combined(node, body, "self", "other")
+
+
 @handles("lerp")
 def lerp(node: AtenNode) -> Tensor:
     """Computed from the nearer end, as PyTorch does."""

@@ -25,6 +25,12 @@ def ones(node: AtenNode) -> Operand:
     return _filled(node, 1)
 
 
+@handles("empty", "empty_like", "empty_permuted", "new_empty", "new_empty_strided")
+def empty(node: AtenNode) -> Operand:
+    """Zeros, although PyTorch leaves them open."""
+    return _filled(node, 0)
+
+
 @handles("scalar_tensor")
 def scalar_tensor(node: AtenNode) -> Operand:
     return _filled(node, node["s"])

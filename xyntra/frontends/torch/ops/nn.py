@@ -8,16 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from xyntra.dialects import named
 from xyntra.dialects.builder import Tensor
 from xyntra.dialects.dtypes import is_float
-from xyntra.dialects.scalar import Scalar
-from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of, cast
 from xyntra.frontends.torch.node import AtenNode, Result, handles
-from xyntra.frontends.weight_types import dtype_of
 
 
-def _spatial(values: Any, rank: int) -> list[int]:
+def spatial(values: Any, rank: int) -> list[int]:
     """Return an argument of one integer a dimension; one alone counts for all."""
     given = [int(each) for each in (values if isinstance(values, list) else [values])]
     return given * rank if len(given) == 1 else given
@@ -34,15 +30,15 @@ def convolution(node: AtenNode) -> Result:
         raise node.unsupported("a convolution without elements")
     rank = weight.rank - 2
     transposed = bool(node["transposed"])
-    pads = _spatial(node["padding"], rank)
-    extra = _spatial(node["output_padding"], rank) if transposed else None
+    pads = spatial(node["padding"], rank)
+    extra = spatial(node["output_padding"], rank) if transposed else None
     return node.by_onnx(
         "ConvTranspose" if transposed else "Conv",
         x,
         weight,
         bias,
-        strides=_spatial(node["stride"], rank),
-        dilations=_spatial(node["dilation"], rank),
+        strides=spatial(node["stride"], rank),
+        dilations=spatial(node["dilation"], rank),
         pads=[*pads, *pads],
         group=int(node["groups"]),
         output_padding=extra,
@@ -50,11 +46,11 @@ def convolution(node: AtenNode) -> Result:
 
 
 def _window(node: AtenNode, rank: int) -> dict[str, Any]:
-    kernel = _spatial(node["kernel_size"], rank)
-    pads = _spatial(node["padding"], rank)
+    kernel = spatial(node["kernel_size"], rank)
+    pads = spatial(node["padding"], rank)
     return {
         "kernel_shape": kernel,
-        "strides": _spatial(node["stride"], rank) if node["stride"] else kernel,
+        "strides": spatial(node["stride"], rank) if node["stride"] else kernel,
         "pads": [*pads, *pads],
         "ceil_mode": int(bool(node["ceil_mode"])),
     }
@@ -70,12 +66,28 @@ def _batched(node: AtenNode, rank: int) -> Tensor:
 
 @handles("max_pool2d_with_indices", "max_pool3d_with_indices")
 def max_pool(node: AtenNode) -> Sequence[Result]:
-    """The second result, the places of the maxima, is not computed."""
+    """The second result holds the places of the maxima in their own image."""
     rank = 3 if "3d" in node.call.operator else 2
     window = _window(node, rank)
     x = _batched(node, rank)
-    found = node.by_onnx("MaxPool", x, dilations=_spatial(node["dilation"], rank), **window)[0]
-    return [node.b.reshape(found, node.shape), None]
+    dilations = spatial(node["dilation"], rank)
+    return _maxima(node, x, {**window, "dilations": dilations})
+
+
+def _maxima(node: AtenNode, x: Tensor, window: dict[str, Any]) -> Sequence[Result]:
+    """Return maxima by the kernel of their own, and their places by another that has both."""
+    b, size = node.b, int(np.prod(x.shape[2:]))
+    (found,) = node.by_onnx("MaxPool", x, **window)
+    places = node.by_onnx("MaxPool", x, outputs=2, **window)[1]
+    inner = b.map(lambda place: place % size, places, dtype="int64")
+    return [b.reshape(found, node.shape), b.reshape(inner, node.shape)]
+
+
+@handles("adaptive_max_pool2d", "adaptive_max_pool3d")
+def adaptive_max_pool(node: AtenNode) -> Sequence[Result]:
+    """Sizes that divide the input's; others have windows of several sizes."""
+    x, kernel = _equal_windows(node)
+    return _maxima(node, x, {"kernel_shape": kernel, "strides": kernel})
 
 
 @handles("avg_pool1d", "avg_pool2d", "avg_pool3d")
@@ -95,63 +107,20 @@ def average_pool(node: AtenNode) -> Tensor:
 @handles("_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "adaptive_avg_pool1d")
 def adaptive_average_pool(node: AtenNode) -> Tensor:
     """Sizes that divide the input's; others have windows of several sizes."""
-    size = node["output_size"]
-    x = _batched(node, len(size))
-    if any(n % int(want) for n, want in zip(x.shape[2:], size, strict=True)):
-        raise node.unsupported(
-            f"the spatial shape {list(x.shape[2:])} does not split into {size} equal windows"
-        )
-    kernel = [n // int(want) for n, want in zip(x.shape[2:], size, strict=True)]
+    x, kernel = _equal_windows(node)
     found = node.by_onnx("AveragePool", x, kernel_shape=kernel, strides=kernel)[0]
     return node.b.reshape(found, node.shape)
 
 
-@handles("_native_batch_norm_legit_no_training")
-def batch_norm(node: AtenNode) -> Sequence[Result]:
-    x = node.tensor("input")
-    names = ("weight", "bias", "running_mean", "running_var")
-    size = x.shape[1]
-    defaults = (1, 0, 0, 1)
-    operands = [
-        node.operand(name) if node.has(name) else np.full(size, default, dtype_of(x.dtype))
-        for name, default in zip(names, defaults, strict=True)
-    ]
-    return [*node.by_onnx("BatchNormalization", x, *operands, epsilon=node["eps"])[:1], None, None]
-
-
-@handles("native_layer_norm")
-def layer_norm(node: AtenNode) -> Sequence[Result]:
-    """The second and third result, mean and deviation for a gradient, are not computed."""
-    x, b = node.tensor("input"), node.b
-    axis = x.rank - len(node["normalized_shape"])
-    scale, bias = (
-        cast(b, node.tensor(name), x.dtype) if node.has(name) else None
-        for name in ("weight", "bias")
-    )
-    return [named.layer_norm(b, x, axis, float(node["eps"]), scale, bias), None, None]
-
-
-@handles("native_group_norm")
-def group_norm(node: AtenNode) -> Sequence[Result]:
-    """Rows of one group each are normalized; scale and bias are of channels."""
-    x, b, groups = node.tensor("input"), node.b, int(node["group"])
-    if 0 in x.shape:
-        raise node.unsupported("a norm without elements")
-    rows = b.reshape(x, [x.shape[0], groups, -(-int(np.prod(x.shape[1:])) // groups)])
-    result = b.reshape(named.layer_norm(b, rows, 2, float(node["eps"])), x.shape)
-    channels = [x.shape[1], *[1] * (x.rank - 2)]
-    names = [name for name in ("weight", "bias") if node.has(name)]
-    vectors = [b.reshape(node.tensor(name), channels) for name in names]
-    wide = accumulator_of(x.dtype)
-
-    def body(v: Scalar, *given: Scalar) -> Scalar:
-        v = v.cast(wide)
-        for name, each in zip(names, given, strict=True):
-            v = v * each.cast(wide) if name == "weight" else v + each.cast(wide)
-        return v.cast(x.dtype)
-
-    found = b.map(body, result, *vectors, dtype=x.dtype) if names else result
-    return [found, None, None]
+def _equal_windows(node: AtenNode) -> tuple[Tensor, list[int]]:
+    """Return the image of an adaptive pooling, and the size of its windows."""
+    size = node["output_size"]
+    x = _batched(node, len(size))
+    if any(int(want) < 1 or n % int(want) for n, want in zip(x.shape[2:], size, strict=True)):
+        raise node.unsupported(
+            f"the spatial shape {list(x.shape[2:])} does not split into {size} equal windows"
+        )
+    return x, [n // int(want) for n, want in zip(x.shape[2:], size, strict=True)]
 
 
 @handles("scaled_dot_product_attention")
@@ -213,4 +182,17 @@ def upsample_bilinear(node: AtenNode) -> Result:
     mode = "align_corners" if node["align_corners"] else "half_pixel"
     return node.by_onnx(
         "Resize", x, None, None, sizes, mode="linear", coordinate_transformation_mode=mode
+    )[0]
+
+
+@handles("grid_sampler_2d", "grid_sampler_3d")
+def grid_sampler(node: AtenNode) -> Result:
+    """Modes are numbers here: bilinear, nearest, bicubic; zeros, border, reflection."""
+    return node.by_onnx(
+        "GridSample",
+        node.tensor("input"),
+        node.tensor("grid"),
+        mode=("linear", "nearest", "cubic")[int(node["interpolation_mode"])],
+        padding_mode=("zeros", "border", "reflection")[int(node["padding_mode"])],
+        align_corners=int(bool(node["align_corners"])),
     )[0]

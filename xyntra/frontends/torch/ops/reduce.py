@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import prod
+from collections.abc import Callable, Sequence
+from math import inf, prod
 
 import numpy as np
 
 from xyntra.dialects import named
 from xyntra.dialects.builder import Tensor
 from xyntra.dialects.dtypes import is_float
+from xyntra.dialects.scalar import Scalar
 from xyntra.dialects.tensors.reductions import Reduction
 from xyntra.frontends.onnx.ops.elementwise.precision import accumulator_of, cast
 from xyntra.frontends.onnx.ops.reductions.arg_extreme import arg_extreme
@@ -40,6 +41,10 @@ def product(node: AtenNode) -> Tensor:
 
 @handles("mean")
 def mean(node: AtenNode) -> Tensor:
+    return _mean(node)
+
+
+def _mean(node: AtenNode) -> Tensor:
     x = node.tensor("self")
     count = prod(x.shape[axis] for axis in node.axes("dim", x.rank))
     wide = accumulator_of(node.dtype)
@@ -121,6 +126,10 @@ def _truth(node: AtenNode, kind: Reduction) -> Tensor:
 
 @handles("var")
 def variance(node: AtenNode) -> Tensor:
+    return _variance(node)
+
+
+def _variance(node: AtenNode) -> Tensor:
     """The mean of squared distances, over the number of elements less `correction`."""
     x, b = node.tensor("self"), node.b
     axes, wide = node.axes("dim", x.rank), accumulator_of(x.dtype)
@@ -175,24 +184,45 @@ def cumulative_product(node: AtenNode) -> Tensor:
     return node.by_onnx("CumProd", x, axis)[0] if 0 not in x.shape else x
 
 
+@handles("var_mean")
+def variance_and_mean(node: AtenNode) -> Sequence[Tensor]:
+    return [_variance(node), cast(node.b, _mean(node), node.result(1).dtype)]
+
+
 @handles("linalg_vector_norm")
 def vector_norm(node: AtenNode) -> Tensor:
-    """Of order 1 or 2."""
     order = float(node["ord"])
-    if order not in (1, 2):
-        raise node.unsupported(f"norms of order {order}")
     x, b = node.tensor("self"), node.b
     wide, axes = accumulator_of(node.dtype), node.axes("dim", x.rank)
-    wanted = b.reduce(
-        cast(b, x, wide),
-        axes,
-        "sum",
-        keepdims=bool(node["keepdim"]),
-        element=(lambda v: v * v) if order == 2 else (lambda v: v.absolute()),
-    )
-    return b.map(
-        lambda v: (v.math("sqrt") if order == 2 else v).cast(node.dtype), wanted, dtype=node.dtype
-    )
+    if abs(order) == inf:
+        if any(x.shape[axis] == 0 for axis in axes):
+            raise node.unsupported("extremes of nothing")
+        kind: Reduction = "max" if order > 0 else "min"
+        return cast(b, _norm_sum(node, kind, Scalar.absolute, axes, wide), node.dtype)
+    if order == 0:
+        count = _norm_sum(node, "sum", lambda v: v.differs(0).cast(wide), axes, wide)
+        return cast(b, count, node.dtype)
+    elements = {1.0: Scalar.absolute, 2.0: lambda v: v * v}
+    powers = elements.get(order, lambda v: v.absolute().math("powf", order))
+    total = _norm_sum(node, "sum", powers, axes, wide)
+    if order == 1:
+        return cast(b, total, node.dtype)
+
+    def root(v: Scalar) -> Scalar:
+        return v.math("sqrt") if order == 2 else v.math("powf", 1 / order)
+
+    return b.map(lambda v: root(v).cast(node.dtype), total, dtype=node.dtype)
+
+
+def _norm_sum(
+    node: AtenNode,
+    kind: Reduction,
+    element: Callable[[Scalar], Scalar],
+    axes: Sequence[int],
+    wide: str,
+) -> Tensor:
+    x = cast(node.b, node.tensor("self"), wide)
+    return node.b.reduce(x, axes, kind, keepdims=bool(node["keepdim"]), element=element)
 
 
 @handles("topk")

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from torch_mlir import ir
 
 from xyntra.dialects.builder import Tensor
 from xyntra.frontends.onnx.ops.elementwise.precision import cast
@@ -133,6 +134,40 @@ def constant_pad(node: AtenNode) -> Tensor:
         return Tensor(node.b.fill(node.shape, x.dtype, value), x.dtype)
     cut = node.b.slice(x, starts, sizes, [1] * x.rank)
     return node.b.pad(cut, [max(each, 0) for each in low], [max(each, 0) for each in high], value)
+
+
+@handles("diagonal", "diagonal_copy")
+def diagonal(node: AtenNode) -> Tensor:
+    """The dimension of the diagonal comes last."""
+    x, offset = node.tensor("self"), int(node["offset"])
+    first, second = node.axis(node["dim1"], x.rank), node.axis(node["dim2"], x.rank)
+    rest = [d for d in range(x.rank) if d not in (first, second)]
+    if 0 in node.shape:
+        return Tensor(node.b.empty(node.shape, x.dtype), x.dtype)
+
+    def read(*dims: ir.AffineExpr) -> list[ir.AffineExpr]:
+        at = dict(zip(rest, dims[:-1], strict=True))
+        at[first] = dims[-1] + max(-offset, 0) if offset < 0 else dims[-1]
+        at[second] = dims[-1] + offset if offset > 0 else dims[-1]
+        return [at[d] for d in range(x.rank)]
+
+    return node.b.view(x, node.shape, read)
+
+
+@handles("unfold", "unfold_copy")
+def unfold(node: AtenNode) -> Tensor:
+    """Windows of `size` elements, `step` apart; their dimension comes last."""
+    x, step = node.tensor("self"), int(node["step"])
+    if not x.rank or 0 in node.shape:
+        raise node.unsupported(f"windows of {list(x.shape)}")
+    axis = node.axis(node["dimension"], x.rank)
+
+    def read(*dims: ir.AffineExpr) -> list[ir.AffineExpr]:
+        at = list(dims[:-1])
+        at[axis] = at[axis] * step + dims[-1]
+        return at
+
+    return node.b.view(x, node.shape, read)
 
 
 @handles("pixel_shuffle")

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Operators of gradients, and what they write to, beside PyTorch's own kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import xyntra
+
+torch = pytest.importorskip("torch")
+aten = torch.ops.aten
+Settings = dict[str, object]
+
+
+class Call(torch.nn.Module):  # type: ignore[misc, name-defined]
+    """A module that is a function."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs: Any) -> Any:
+        return self.function(*inputs)
+
+
+def check(settings: Settings, function: Callable[..., Any], *inputs: Any) -> None:
+    """Compare a function, compiled, with itself."""
+    wanted = function(*inputs)
+    found = xyntra.compile(Call(function), inputs=inputs, config=settings)(*inputs)
+    kind = inputs[0].dtype
+    near = {torch.float16: 2e-3, torch.bfloat16: 2e-2}.get(kind, 1e-4)
+    torch.testing.assert_close(found, wanted, rtol=near, atol=near, check_stride=False)
+
+
+CONVOLUTIONS: list[tuple[tuple[int, ...], tuple[int, ...], tuple[Any, ...]]] = [
+    ((2, 3, 9, 8), (4, 3, 3, 2), ([2, 1], [1, 0], [1, 2], False, [0, 0], 1)),
+    ((2, 4, 7, 7), (6, 2, 3, 3), ([3, 3], [1, 1], [1, 1], False, [0, 0], 2)),
+    ((3, 4, 6), (4, 1, 3), ([1], [2], [1], False, [0], 4)),
+    ((2, 3, 4, 5), (3, 2, 3, 2), ([2, 1], [1, 0], [1, 1], True, [1, 0], 1)),
+    ((2, 4, 4, 5), (4, 1, 3, 2), ([1, 1], [1, 0], [1, 1], True, [0, 0], 2)),
+    ((1, 2, 4, 4, 4), (3, 2, 2, 2, 2), ([2] * 3, [0] * 3, [1] * 3, False, [0] * 3, 1)),
+]
+"""Shapes of image and weight; stride, padding, dilation, transposed, output padding, groups."""
+
+
+@pytest.mark.parametrize(("image", "weight", "rest"), CONVOLUTIONS)
+def test_convolutions(settings: Settings, image: Any, weight: Any, rest: Any) -> None:
+    x, w = torch.randn(image), torch.randn(weight)
+    grad = torch.randn_like(aten.convolution(x, w, None, *rest))
+
+    def backward(grad: Any, x: Any, w: Any) -> Any:
+        return aten.convolution_backward(grad, x, w, [grad.shape[1]], *rest, [True] * 3)
+
+    check(settings, backward, grad, x, w)
+
+
+def test_a_convolution_of_which_one_gradient_is_wanted(settings: Settings) -> None:
+    x, w, g = (torch.randn(s).half() for s in ((2, 3, 5, 5), (4, 3, 1, 1), (2, 4, 5, 5)))
+    rest = ([1, 1], [0, 0], [1, 1], False, [0, 0], 1, [False, True, False])
+    check(settings, lambda g: aten.convolution_backward(g, x, w, None, *rest)[1], g)
+
+
+def pooled(x: Any, *arguments: Any) -> Any:
+    return aten.max_pool2d_with_indices(x, *arguments)
+
+
+def max_pool_and_back(x: Any, g: Any) -> Any:
+    window = ([3, 2], [2, 2], [1, 1], [1, 1], False)
+    y, places = pooled(x, *window)
+    return y, places, aten.max_pool2d_with_indices_backward(g, x, *window, places)
+
+
+def average_pool_back(*rest: Any) -> Callable[..., Any]:
+    return lambda g, x: aten.avg_pool2d_backward(g, x, [3, 2], [2, 2], [1, 0], False, *rest)
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes"),
+    [
+        (max_pool_and_back, [(2, 3, 8, 7), (2, 3, 4, 4)]),
+        (average_pool_back(True, None), [(2, 3, 4, 3), (2, 3, 8, 7)]),
+        (average_pool_back(False, None), [(2, 3, 4, 3), (2, 3, 8, 7)]),
+        (average_pool_back(True, 5), [(3, 4, 3), (3, 8, 7)]),
+        (aten._adaptive_avg_pool2d_backward, [(2, 3, 2, 1), (2, 3, 6, 5)]),
+        (lambda x: aten.adaptive_max_pool2d(x, [2, 3]), [(2, 3, 4, 6)]),
+    ],
+)
+def test_poolings(settings: Settings, function: Any, shapes: Any) -> None:
+    check(settings, function, *(torch.randn(shape) for shape in shapes))
+
+
+def test_maxima_are_where_nan_is(settings: Settings) -> None:
+    x = torch.randn(1, 2, 4, 4)
+    x[0, 1, 2, 1] = float("nan")
+    function = lambda x: pooled(x, [2, 2])[1]  # noqa: E731
+    found = xyntra.compile(Call(function), inputs=(x,), config=settings)(x)
+    torch.testing.assert_close(found, function(x))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_norms_give_their_statistics(settings: Settings, dtype: Any) -> None:
+    x = (torch.randn(3, 4, 5) * 2 + 1).to(dtype)
+
+    def function(x: Any) -> Any:
+        rows = aten.native_layer_norm(x, [4, 5], None, None, 1e-5)
+        return [*rows, *aten.native_group_norm(x, None, None, 3, 4, 5, 2, 1e-5)]
+
+    check(settings, function, x)
+
+
+I = torch.tensor([1, 0, 1])  # noqa: E741
+PUTS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "rows": (lambda x, v: aten.index_put(x, [I], v), ((4, 5), (5,))),
+    "sums": (lambda x, v: aten.index_put(x, [I], v, True), ((4, 5), (3, 5))),
+    "second": (lambda x, v: aten.index_put(x, [None, I], v, True), ((4, 5, 2), (4, 3, 2))),
+    "two": (lambda x, v: aten.index_put(x, [I, -1 - I], v, True), ((4, 5), (3,))),
+    "apart": (lambda x, v: aten.index_put(x, [I, None, I], v, True), ((4, 5, 2), (3, 5))),
+    "grid": (lambda x, v: aten.index_put(x, [I[:, None], I], v, True), ((4, 5), (3, 3))),
+    "mask": (lambda x, v: aten.index_put(x, [x > 0], v), ((4, 5), ())),
+    "row-mask": (lambda x, v: aten.index_put(x, [x[:, 0] > 0], v, True), ((4, 5), (1,))),
+}
+
+
+def test_writing_at_indices(settings: Settings) -> None:
+    given = [tuple(torch.randn(shape) for shape in shapes) for _, shapes in PUTS.values()]
+
+    def function(*flat: Any) -> Any:
+        pairs = zip(flat[::2], flat[1::2], strict=True)
+        return {name: PUTS[name][0](*pair) for name, pair in zip(PUTS, pairs, strict=True)}
+
+    check(settings, function, *(tensor for pair in given for tensor in pair))
+
+
+@pytest.mark.parametrize("include", [True, False])
+def test_scattering_with_a_reduction(settings: Settings, include: bool) -> None:
+    index = torch.tensor([[0, 1, 1], [2, 2, 2]])
+    kinds = ("sum", "prod", "amax", "amin")
+
+    def function(x: Any, v: Any) -> Any:
+        return [x.scatter_reduce(0, index, v, kind, include_self=include) for kind in kinds]
+
+    check(settings, function, torch.randn(3, 4), torch.randn(2, 3))
+
+
+def test_buckets_take_nan_last(settings: Settings) -> None:
+    bounds = torch.tensor([-1.0, 0.0, 0.0, 2.0])
+    x = torch.tensor([-1.0, 0.0, 0.5, 2.0, float("nan"), float("-inf"), float("inf")])
+
+    def function(x: Any) -> Any:
+        return [torch.bucketize(x, bounds, right=right) for right in (True, False)]
+
+    check(settings, function, x)
+
+
+def test_norms_of_any_order(settings: Settings) -> None:
+    x = torch.randn(3, 4)
+    x[0, 1] = 0
+    orders = (0, 1, 2, 3, 0.5, float("inf"), -float("inf"))
+    check(settings, lambda x: [torch.linalg.vector_norm(x, p, dim=1) for p in orders], x)
+
+
+def test_views_that_overlap_or_cross(settings: Settings) -> None:
+    def function(x: Any) -> Any:
+        parts = [x.unfold(1, 3, 2), x.diagonal(1), x.diagonal(-2, 1, 0), torch.hypot(x, x * 0)]
+        return [*parts, *torch.var_mean(x, 1)]
+
+    check(settings, function, torch.randn(4, 6))
