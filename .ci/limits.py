@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Checks what ruff cannot: the licence line, and the sizes of files and functions."""
+"""Checks what ruff cannot: the licence line, sizes, and how the docstring of a module begins."""
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,8 @@ FOLDERS = (".ci", "bench", "dialects", "examples", "passes", "test", "tools", "v
 LICENCE = "# SPDX-License-Identifier: MIT OR Apache-2.0"
 FILE_LINES = 450
 FUNCTION_LINES = 70
+RIDDLE = re.compile(r"(How|Likewise|Of|The same|What|When|Where|Whether|Which|Who|Whose|Why)\b")
+"""Words that a module's docstring does not begin with: it says what the module does."""
 
 
 def problems(path: Path) -> Iterator[str]:
@@ -23,7 +26,12 @@ def problems(path: Path) -> Iterator[str]:
         yield f"{path}:1: the first line is not {LICENCE!r}"
     if len(lines) > FILE_LINES:
         yield f"{path}:1: {len(lines)} lines, {FILE_LINES} allowed"
-    for node in ast.walk(ast.parse(text, str(path))):
+    tree = ast.parse(text, str(path))
+    start = RIDDLE.match(ast.get_docstring(tree) or "")
+    if start is not None:
+        verb = "'Selects …', 'Emits …'"
+        yield f"{path}:2: the docstring begins with {start[0]!r}, not with what it does: {verb}"
+    for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             length = (node.end_lineno or node.lineno) - node.lineno + 1
             if length > FUNCTION_LINES:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Where `xyntra.attention` reads its operands and writes its result."""
+"""Checks the layouts in which `xyntra.attention` reads its operands and writes its result."""
 
 from __future__ import annotations
 

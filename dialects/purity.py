@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Which operations may stand inside `xyntra.fused`: those known to have no side effects.
+"""Lists the operations that may stand inside `xyntra.fused`: those known to have no side effects.
 
 The bindings do not expose MLIR's memory effects of an op, so this is a list of dialects whose ops
 are pure on tensors and scalars.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How values of several types share the variadic groups of an op defined in Python.
+"""Distributes values of several types over the variadic groups of an op defined in Python.
 
 All values of one variadic group must have one type, so `xyntra.fused` and `xyntra.yield` have
 `SEGMENTS` groups. Neighbours of equal type share a group; where that would take too many groups,

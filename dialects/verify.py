@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What verifiers share: how they reject, and the checks that several ops need.
+"""Defines verifiers of ops: how they reject, and the checks that several ops need.
 
 A Python exception that leaves a verifier crosses MLIR's C++ frames and reaches the user as it is,
 so every verifier goes through `verifier`, which turns a `Rejected` into a diagnostic.

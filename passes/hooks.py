@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What can watch a pipeline: a printer of the IR and a stop-watch."""
+"""Defines hooks that watch a pipeline: a printer of the IR and a stop-watch."""
 
 from __future__ import annotations
 

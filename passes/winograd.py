@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Which convolutions the CPU target computes by Winograd's algorithm, as far as layouts need it."""
+"""Holds the limits of Winograd's algorithm on the CPU, for choices of layout."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What `submit` returns is awaited in asyncio."""
+"""Tests that results of `submit` can be awaited in asyncio."""
 
 from __future__ import annotations
 

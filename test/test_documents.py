@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What the documents name is there: files, folders, settings and options."""
+"""Tests that files, folders, settings and options that the documents name are there."""
 
 from __future__ import annotations
 

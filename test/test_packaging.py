@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What is built holds every file of the four folders, and installs as one package."""
+"""Tests that a build holds every file of the four folders, and installs as one package."""
 
 from __future__ import annotations
 

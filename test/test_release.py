@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What the release workflow runs: notes cut from the changelog, and README's example."""
+"""Tests the programs of the release workflow: notes cut from the changelog, README's example."""
 
 from __future__ import annotations
 

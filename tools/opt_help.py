@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What `xyntra-opt` says about itself."""
+"""Prints the help of `xyntra-opt`: passes, options and pipelines."""
 
 from __future__ import annotations
 

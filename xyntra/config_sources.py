@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Where settings come from: `fusion.toml`, the environment and Python mappings.
+"""Reads settings from `fusion.toml`, the environment and Python mappings.
 
 Each source gives (name, value and place) pairs, and refuses names that are not settings.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What this machine can do at most: FMAs, and copies of a given size, with so many threads.
+"""Measures the peaks of this machine: FMAs, and copies of a given size, with so many threads.
 
 Both are measured with machine code of our own: a loop of independent fused multiply-adds on the
 widest vectors; and copies, by the C library's `memcpy` and by a loop whose stores go past the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Who runs a model or an operation: Xyntra, onnxruntime, and torch where the model is its own."""
+"""Prepares the contestants: Xyntra, onnxruntime, and torch where the model is its own."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What calls of a model on a GPU cost the processor, and how fast arrays reach the GPU."""
+"""Measures the host's cost of calls on a GPU, and how fast arrays reach the GPU."""
 
 from __future__ import annotations
 

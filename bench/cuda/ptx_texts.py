@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Whether two versions of Xyntra make the same PTX: `python -m bench.cuda.ptx_texts collect FILE`.
+"""Compares the PTX of two versions of Xyntra: `python -m bench.cuda.ptx_texts collect FILE`.
 
 `collect` keeps the PTX and the launches of all kernels of the operations and models that are
 measured, and of random graphs. `compare OLD NEW` says of how many kernels they are the same, byte

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What `bench.cpu.neighbours` measured, as text and as a table in Markdown."""
+"""Writes the results of `bench.cpu.neighbours`, as text and as a table in Markdown."""
 
 from __future__ import annotations
 

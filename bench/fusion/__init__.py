@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How many kernels fusion makes of models.
+"""Counts the kernels that fusion makes of models.
 
 How long it takes, and how that grows with their size.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What Inductor launches for a model: `python -m bench.fusion.inductor_launches JOB RESULT`.
+"""Counts Inductor's launches for a model: `python -m bench.fusion.inductor_launches JOB RESULT`.
 
 The model is built as the benchmarks build it for their export, compiled by `torch.compile` for the
 CPU without gradients, and its generated code is read: every call of a C++ kernel, of

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What every measurement stands on.
+"""Runs measurements: processes, turns, quiet moments, files of results. It knows no target.
 
 Processes, turns, quiet moments, files of results. It knows no target.
 """

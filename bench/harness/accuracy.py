@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How far two sets of outputs are apart, and whether that is close enough."""
+"""Measures how far two sets of outputs are apart."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How much of the machine others take while a process is being timed."""
+"""Measures how much of the machine others take while a process is being timed."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What is known of a benchmark model: where it comes from, its shapes, its inputs."""
+"""Describes a benchmark model: its source, its shapes, its inputs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Whether outputs are right: no further from those of f64 than PyTorch's own are."""
+"""Checks that outputs are no further from those of f64 than PyTorch's own are."""
 
 from __future__ import annotations
 

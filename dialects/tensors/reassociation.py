@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Which dimensions of two shapes with equally many elements correspond in row-major order."""
+"""Matches the dimensions of two shapes with equally many elements, in row-major order."""
 
 from __future__ import annotations
 

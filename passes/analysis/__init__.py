@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What passes ask of the IR and do with it, whatever it computes.
+"""Answers what every pass asks of the IR, whatever that computes.
 
 Who made a value, who reads it, what is nested.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What loops count: how often they run, where constants say so, and the number itself."""
+"""Reads trip counts and induction variables of scf.for loops with constant bounds."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What made a value, and what reads it."""
+"""Finds the operation that defines a value, and the operations that read it."""
 
 from __future__ import annotations
 

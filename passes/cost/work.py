@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a kernel moves and computes, and the time that a machine needs for it."""
+"""Predicts the time of a launch by the roofline model, from bytes moved and instructions."""
 
 from __future__ import annotations
 

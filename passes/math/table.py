@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Which operations have an expansion, and how large its error is.
+"""Lists the operations that have an expansion, and the error of each.
 
 Left to the passes `convert-math-to-llvm` and `convert-math-to-libm`:
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a module is refused for before it is compiled."""
+"""Defines the failures by which a module is refused before it is compiled."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Which loops of an operation can be joined into one, and what its maps become."""
+"""Joins loops of an operation into one where its indexing maps allow it."""
 
 from __future__ import annotations
 

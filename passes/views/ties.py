@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Which tensors an operation wants stored in one order, and what it can do with others."""
+"""Tells which tensors of an operation are stored in one order, and which orders it can write."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a machine can do at most is measured by code that does what it claims."""
+"""Tests that the peaks of a machine are measured by code that does what it claims."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Which bodies are that of a matmul: by what operations read, not by their names alone."""
+"""Tests the recognition of a matmul's body by what operations read, not by names alone."""
 
 from __future__ import annotations
 

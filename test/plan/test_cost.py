@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What the cost model left in the IR reaches the plan; absent is unknown, malformed is refused."""
+"""Tests that costs in the IR reach the plan: absent ones are unknown, malformed ones refused."""
 
 from __future__ import annotations
 

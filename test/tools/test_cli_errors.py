@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Where `xyntra` fails: one message, the right status, and nothing half-written."""
+"""Tests failures of `xyntra`: one message, the right status, and nothing half-written."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What is demanded of an architecture, and what its weights become."""
+"""Tests what is demanded of an architecture, and what its weights become."""
 
 from __future__ import annotations
 

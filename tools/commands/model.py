@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What the commands share: the model argument, its options, and opening it."""
+"""Parses the model argument and its options, which the commands share, and opens the model."""
 
 from __future__ import annotations
 

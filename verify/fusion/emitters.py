@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How the elementwise operations of random graphs are built."""
+"""Builds the elementwise operations of random graphs."""
 
 from __future__ import annotations
 

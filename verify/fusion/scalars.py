@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What the elementwise operations of random graphs compute."""
+"""Computes the elementwise operations of random graphs, with error bounds."""
 
 from __future__ import annotations
 

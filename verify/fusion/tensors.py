@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What reductions, contractions and named ops compute, with error bounds."""
+"""Computes reductions, contractions and named ops, with error bounds."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What convolutions, pooling and attention compute in random models, with error bounds."""
+"""Computes convolutions, pooling and attention of random models, with error bounds."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What operators that move elements compute in random models, with error bounds."""
+"""Computes operators of random models that move elements, with error bounds."""
 
 from __future__ import annotations
 

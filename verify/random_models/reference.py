@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a random model computes, in float64 with a bound on every element's error.
+"""Computes random models in float64, with a bound on every element's error.
 
 The bounds are those of `fusion_values`: every rounding that the operators' dtypes allow is counted
 (a sum of K products in float32: K times its unit, of the sum of the absolute values). With

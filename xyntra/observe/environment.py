@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a report of a problem says of the machine: versions and settings, without private paths."""
+"""Reports versions and settings of the machine, without private paths."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Which launches on a GPU begin while the one before them ends."""
+"""Lists the launches on a GPU that begin before the one ahead has ended."""
 
 from __future__ import annotations
 

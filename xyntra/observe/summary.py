@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What an executable is, on a few lines: its `repr`."""
+"""Writes the `repr` of an executable, on a few lines."""
 
 from __future__ import annotations
 

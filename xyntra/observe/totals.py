@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a call costs before and after fusion."""
+"""Sums up the predicted cost of a call, before and after fusion."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What runs in which order, into which buffers."""
+"""Plans a call: the kernels in order, and the buffers that they read and write."""

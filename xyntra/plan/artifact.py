@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What compiling a model yields, before any weight is read: plan, machine code and IR."""
+"""Defines the result of compiling, before any weight is read: plan, machine code and IR."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What the cost model predicted, and why kernels stayed apart: plain data of a plan."""
+"""Stores predicted costs, and the reasons why kernels stayed apart, as plain data of a plan."""
 
 from __future__ import annotations
 

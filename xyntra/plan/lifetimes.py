@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What of a plan needs memory during a call, and from which step to which."""
+"""Computes the lifetimes of temporaries and scratch memory of a plan, from step to step."""
 
 from __future__ import annotations
 

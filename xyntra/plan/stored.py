@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a model brings along: the contents of its constants and weights."""
+"""Reads the contents of a model's constants and weights."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How an operation walks through what it reads, compared with what it computes.
+"""Compares how an operation reads an operand with how it writes its result.
 
 Tensors are row-major. Cutting a tensor into R equal pieces of consecutive elements gives its rows;
 R is a product of leading extents. A read is *aligned at R* if row i of the result needs nothing but

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What regions read from around them."""
+"""Finds the values that regions of operations read from outside."""
 
 from __future__ import annotations
 

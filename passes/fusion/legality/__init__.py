@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Whether one kernel may hold the operations of a region, whoever put them there."""
+"""Checks that one kernel may hold the operations of a region, whoever put them there."""

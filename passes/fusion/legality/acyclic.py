@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Whether groups of operations can run one after the other."""
+"""Checks that groups of operations can run one after the other."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Whether operations of a kernel write into what the kernel reads from outside."""
+"""Checks that a kernel does not overwrite what it reads from outside."""
 
 from __future__ import annotations
 

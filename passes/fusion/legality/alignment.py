@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Whether a loop over rows of results finds what it reads in the same rows of the operands.
+"""Tells at which numbers of rows a loop nest reads the same rows of an operand as it writes.
 
 A tensor is row-major. The positions of its first dimensions number its rows: a result of shape
 [2, 3, 4] has 1, 2, 6 or 24 rows, by how many dimensions are taken. An operand is *aligned* at R

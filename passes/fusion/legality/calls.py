@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Whether calls of kernels that overwrite an argument give them a buffer that may be lost."""
+"""Checks that calls of kernels that overwrite an argument give them a buffer that may be lost."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What attributes, types and scalar operations mean; each is looked at once."""
+"""Caches shapes, loops, bodies and other facts of the IR that the checker asks for repeatedly."""
 
 from __future__ import annotations
 

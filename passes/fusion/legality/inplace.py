@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Whether results that share a buffer with an argument overwrite what is still to be read."""
+"""Checks that results that share a buffer with an argument overwrite nothing still to be read."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Whether a kernel's operations are those that its kind promises."""
+"""Checks that the operations of a kernel are those that its kind promises."""
 
 from __future__ import annotations
 

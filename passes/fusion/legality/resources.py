@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Whether a kernel fits what its target has."""
+"""Checks that a kernel fits the limits of its target."""
 
 from __future__ import annotations
 

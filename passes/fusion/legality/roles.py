@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What an operation is in a kernel."""
+"""Classifies operations by their role in a kernel."""
 
 from __future__ import annotations
 

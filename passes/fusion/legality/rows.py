@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Whether operations can run together over one space, or row by row."""
+"""Checks that operations can run together over one iteration space, or row by row."""
 
 from __future__ import annotations
 

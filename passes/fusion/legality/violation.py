@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What can be wrong with a kernel, as typed values and as diagnostics."""
+"""Defines the violations of the checker, as typed values and as diagnostics."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a product needs of its weights in order to take a factor that is not yet normalised."""
+"""Scales the weights of a contraction whose input is normalised only after it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Why two operations do not share a kernel."""
+"""Lists the reasons why two operations stayed in separate kernels, as codes and as sentences."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What depends on weights alone, and is computed once when a model is loaded."""
+"""Moves what depends on weights alone to where the model is loaded, so that it runs once."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Which values of a function are known as soon as the model is loaded."""
+"""Finds the values of a function that are known as soon as the model is loaded."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What depends on weights and constants alone, and so is computed once, when a model is loaded."""
+"""Finds the values of a block that depend on weights and constants alone."""
 
 from __future__ import annotations
 

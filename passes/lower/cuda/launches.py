@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What NVIDIA GPUs are told of launches beside what any GPU is, and how it is read again.
+"""Writes CUDA launch attributes that the `gpu` dialect lacks, and reads them back.
 
 What the `gpu` dialect has no words for are attributes of the launch: `xyntra.programmatic`,
 `xyntra.resident`, and what the host encodes of a tensor for a tensor map.

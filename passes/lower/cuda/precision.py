@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a kernel's contractions of f32 may be computed in."""
+"""Tells whether a kernel may round operands of f32 contractions to tf32."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What NVIDIA GPUs have for long rows in registers: clusters, and asynchronous copies."""
+"""Offers row kernels what NVIDIA GPUs have for long rows: clusters, and rows staged by cp.async."""
 
 from __future__ import annotations
 

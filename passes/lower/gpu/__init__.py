@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What lowering for any GPU shares."""
+"""Lowers kernel functions for any GPU: stages, schedules, and emitters of the `gpu` dialect."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What the lowering of every target knows of kernels on buffers.
+"""Analyses kernels on buffers for the lowering of every target.
 
 Epilogues, fills, groups of rows, operands.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Where an attention's operands lie in memory, and copies of them in the order they are used in."""
+"""Locates the operands of an attention in memory, and loads and stores their vectors."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a kernel does to a contraction's result element by element, in the contraction's loops."""
+"""Merges the epilogue of a contraction, elementwise code on its result, into its loops."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What every target's lowering reads and builds: kernel functions, nests, bodies, memrefs."""
+"""Reads and builds loops for every target's lowering: kernel functions, nests, bodies, memrefs."""

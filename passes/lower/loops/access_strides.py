@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How the loops of a linalg.generic on memrefs walk through memory."""
+"""Computes the strides of every loop of a linalg.generic on memrefs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Which loop should be innermost."""
+"""Chooses the order of loops by the strides of their accesses."""
 
 from __future__ import annotations
 

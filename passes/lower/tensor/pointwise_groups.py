@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Which elementwise operations of a block can become one loop nest."""
+"""Groups elementwise operations of a block that can become one loop nest."""
 
 from __future__ import annotations
 

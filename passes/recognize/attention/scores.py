@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What stands between the two contractions of an attention."""
+"""Matches what lies between the two contractions of an attention: scale, mask, softmax."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What uses the parts of an attention, and the layout in which its result is wanted."""
+"""Follows the uses of an attention's parts, to the layout in which its result is wanted."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Where to begin looking: the rarest operation of a pattern, and the way from it to the root.
+"""Finds candidate roots of a pattern, by way of its rarest operation.
 
 Sums and products are everywhere, so trying every pattern at every operation that could be its root
 would look into most of a graph. Each spelling instead names an operation that it cannot do without

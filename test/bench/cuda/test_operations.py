@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What `bench.cuda` measures: ours and PyTorch's compute the same."""
+"""Tests that the operations of `bench.cuda`, ours and PyTorch's, compute the same."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What counts as close enough to a reference."""
+"""Tests when outputs count as close enough to a reference."""
 
 from __future__ import annotations
 

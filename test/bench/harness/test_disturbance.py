@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What others take of the machine is seen; what the timed process takes is not counted."""
+"""Tests that work of other processes is seen, and that of the timed one is not counted."""
 
 from __future__ import annotations
 

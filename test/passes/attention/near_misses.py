@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What looks like attention, and is none that the operation can say."""
+"""Writes graphs that look like attention, and are none that the operation can say."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What the fusion engine forms, the checker accepts, whatever the sizes: they know other rules."""
+"""Tests that the checker accepts every region of the engine; the two know other rules."""
 
 from __future__ import annotations
 

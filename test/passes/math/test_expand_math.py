@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What the pass rewrites, for which types, and what it leaves alone."""
+"""Tests which operations and types the pass rewrites, and what it leaves alone."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What the guide to patterns shows, taken from it and run."""
+"""Runs the patterns of the guide, taken from its text."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a pattern matches: order, constants, variables, guards, builders; and what is refused."""
+"""Tests patterns: order, constants, variables, guards, builders; and what is refused."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What is written out is recognised, and what only looks like it is not."""
+"""Tests that spelled-out graphs are recognised, and that near misses are not."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What is recognised computes what was written: against float64 and against onnxruntime."""
+"""Compares recognised graphs with float64 and with onnxruntime."""
 
 from __future__ import annotations
 

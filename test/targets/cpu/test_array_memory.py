@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Where arrays lie."""
+"""Tests the address of an array's elements."""
 
 from __future__ import annotations
 

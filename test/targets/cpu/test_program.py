@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a program does when it is loaded."""
+"""Tests the loading of programs."""
 
 from __future__ import annotations
 

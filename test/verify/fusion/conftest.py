@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What tests of the comparison of random graphs share."""
+"""Holds fixtures for tests of the comparison of random graphs."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a user hands to `compile`: models, sizes, constants, and things taken for models."""
+"""Reads what users give to `compile`: models, sizes, constants, and things taken for models."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a user gives for what a model leaves free: `inputs=`, `dims=` and `constants=`."""
+"""Reads sizes and values for what a model leaves free: `inputs=`, `dims=` and `constants=`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What `compile` is given, opened: the model without its weights, and where those are."""
+"""Opens what `compile` is given: the model without its weights, and where those are."""
 
 from __future__ import annotations
 

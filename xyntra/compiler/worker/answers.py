@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a process that compiles answers: its result, or the error that its caller is to raise."""
+"""Packs the answer of a compiling process: its result, or the error for its caller to raise."""
 
 from __future__ import annotations
 

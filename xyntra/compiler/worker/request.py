@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a worker process is asked to do."""
+"""Defines the request to a worker process."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What an operator's importer sees of its node: operands, attributes, opset and a builder."""
+"""Defines the node that an operator's importer sees: operands, attributes, opset and a builder."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What the importer of an ATen operator sees of its node, and the registry of importers."""
+"""Defines the node that the importer of an ATen operator sees, and the registry of importers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What the page shows, as plain data: kernels, boundaries and both graphs with their places."""
+"""Collects the data of the page: kernels, boundaries and both graphs with their places."""
 
 from __future__ import annotations
 

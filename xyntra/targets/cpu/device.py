@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What the compiler knows about the processor that it runs on."""
+"""Describes the processor of this process: vector registers, instructions, cores and caches."""
 
 from __future__ import annotations
 

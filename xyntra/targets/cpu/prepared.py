@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What kernels make of weights once, when a model is loaded."""
+"""Prepares weights for kernels once, when a model is loaded."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How many rows and keys of an attention are worked on at a time."""
+"""Chooses how many query rows and keys an attention kernel works on at a time."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a contraction of narrow integers is made of: rows, columns, reductions, and what is around.
+"""Recognises matmuls of narrow integers: rows, columns, reductions and surrounding loops.
 
 Rows are the loops that only one factor moves with, columns those that only the other one does. Both
 are taken as one long loop each, which they are for the result; the factors are copied into panels,

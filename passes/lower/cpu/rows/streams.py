@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How the rows of a kernel move between the caches and memory.
+"""Decides which rows a kernel prefetches, and which it stores past the caches.
 
 Results of a kernel that moves more than the caches hold are stored past them: nothing would be
 left of them when they are read, and a line that is stored through the caches is first read from

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Which nests can walk through rows in vectors, and in how few passes over a row.
+"""Groups loop nests into vectorised passes over rows, as few of them as can be.
 
 A row is what one iteration of the outer loops touches. Each nest has one loop left inside, along
 which it reads and writes memory in sequence; or none, and then computes one value for the row.

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Which emitter makes the code of each nest, written into the IR, and how emitters are told."""
+"""Chooses an emitter for each loop nest, writes it into the IR, and reads schedules back."""

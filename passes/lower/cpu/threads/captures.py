@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a loop that moves into a function takes along, and what it has to be given.
+"""Collects what a parallel loop needs from around it, when it becomes a function.
 
 Most of a kernel is inside such a loop. So these look at what is outside of it, and at who uses
 that, rather than at all that is inside.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How tiles of 4 x 4 inputs are read from an image, with a padding that is nowhere in memory."""
+"""Reads 4 x 4 input tiles of an image whose padding is not stored."""
 
 from __future__ import annotations
 

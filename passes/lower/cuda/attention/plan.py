@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How many queries and keys a block, and each of its warps, works on."""
+"""Chooses how many queries and keys a block, and each of its warps, works on."""
 
 from __future__ import annotations
 

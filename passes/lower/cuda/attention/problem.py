@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What one attention computes, and where its operands lie in memory."""
+"""Describes an attention on buffers: its sizes, masks, and where operands lie in memory."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How each emitter would compute a contraction, and which of them takes the least time."""
+"""Estimates every emitter's time for a contraction, and selects the fastest."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Which tile of a contraction a block computes, and the launch of all blocks."""
+"""Computes the tile of a block in a contraction, and the launch of all blocks."""
 
 from __future__ import annotations
 

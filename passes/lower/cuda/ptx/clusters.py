@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What blocks of a cluster do together, from sm_90 on (PTX ISA, "mapa", "barrier.cluster")."""
+"""Emits instructions of block clusters, from sm_90 on (PTX ISA, "mapa", "barrier.cluster")."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a kernel says of its launches (PTX ISA, "griddepcontrol", "Kernel Function Directives")."""
+"""Emits `griddepcontrol` and entry points (PTX ISA, "Kernel Function Directives")."""
 
 from __future__ import annotations
 

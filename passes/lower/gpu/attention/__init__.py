@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What is known of an attention in a stage."""
+"""Describes the attention of a stage: its operands, masks and sizes."""

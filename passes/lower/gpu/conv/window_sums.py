@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What one thread does with a tile of an image in shared memory: it combines windows of it."""
+"""Reduces the windows of one thread over an image tile in shared memory."""
 
 from __future__ import annotations
 

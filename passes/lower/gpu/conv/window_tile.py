@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How a reduction over windows is cut into tiles of threads."""
+"""Tiles reductions over sliding windows for the threads of a block."""
 
 from __future__ import annotations
 

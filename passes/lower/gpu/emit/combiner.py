@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How partial results of a reduction are put together."""
+"""Combines partial results of a reduction, by an associative operation with a neutral element."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What can make the code of a stage, and how a stage's schedule is chosen, checked and carried out.
+"""Defines emitters and schedules of stages: how one is chosen, checked and carried out.
 
 An emitter makes the code of one thread for stages of one family (attention, contractions, nests,
 other loops), as its choices say. The families of a target are in its own `emitters/table.py`.

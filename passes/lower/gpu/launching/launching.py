@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a target does with the launches of a kernel beside what any GPU needs."""
+"""Defines what a target may add to the launches of a kernel."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Which functions of the dialect `math` GPUs have."""
+"""Refuses functions of the dialect `math` that GPUs cannot compute."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Where the tile of a block lies in the output of a contraction."""
+"""Holds the position of a block's tile in the output of a contraction."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What each loop of a contraction is to its two factors."""
+"""Classifies the loops of a contraction as batch, M, N and K."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How large a part of the output one block, and one thread of it, computes."""
+"""Chooses the output tile of a block and of a thread, for kernels on plain FMAs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How nests that share rows touch memory: along the row, at one place of it, or not at all."""
+"""Classifies accesses of row kernels: along the row, at one place of it, or neither."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What some GPUs can do for long rows, and a target brings along with those that can."""
+"""Defines what a target may add to row kernels for long rows: staged rows and clusters."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Which rows fit the registers of a warp, a block or a cluster, and how the threads share them."""
+"""Plans row kernels that keep rows in registers of a warp, a block or a cluster."""
 
 from __future__ import annotations
 

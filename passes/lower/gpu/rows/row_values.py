@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What one thread holds of a row: its vectors of every array, and what all elements share."""
+"""Holds one thread's part of a row in registers: its vectors, and what all elements share."""
 
 from __future__ import annotations
 

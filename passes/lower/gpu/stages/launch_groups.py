@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Which neighbouring operations one launch computes: rows that are exchanged, and reductions."""
+"""Groups neighbouring operations that one launch computes: exchanged rows and reductions."""
 
 from __future__ import annotations
 

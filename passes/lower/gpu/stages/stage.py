@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What passes and emitters see of a `xyntra.stage`, and of what is to become stages."""
+"""Reads and builds `xyntra.stage` operations."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What is not a kernel, or has no code on a CPU, is a typed error."""
+"""Tests typed errors for modules that are no kernel, or have no code on a CPU."""
 
 from __future__ import annotations
 

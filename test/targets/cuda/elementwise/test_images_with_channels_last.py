@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What computes where it reads, between transposes, in the emulator: one launch, no transposes."""
+"""Emulates kernels between transposes that compute where they read: one launch each."""
 
 from __future__ import annotations
 

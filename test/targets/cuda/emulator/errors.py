@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What is raised where a program does something that it must not do."""
+"""Defines the errors of programs that do something that they must not do."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What runs each instruction: a table by opcode, which the modules of instructions fill."""
+"""Lists what runs each instruction, by opcode; the modules of instructions fill the table."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What the threads of a warp do together: shuffles, votes, matrices of 8 by 8, mma.sync.
+"""Runs instructions of a whole warp: shuffles, votes, matrices of 8 by 8, mma.sync.
 
 Fragments are laid out as in PTX ISA, "Warp-level matrix instructions": of a factor, thread t has
 elements of row t / 4, and of that eight rows below, in columns that t % 4 counts.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What is planned for each GPU can be launched there: its memory, threads, clusters, features."""
+"""Tests that launches keep the limits of each GPU: memory, threads, clusters, features."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What LLVM is asked for when it makes PTX."""
+"""Tests the options that LLVM is given when it makes PTX."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What is said when the driver is missing or too old, or a call of it fails. No GPU is needed."""
+"""Tests errors of a driver that is missing, too old, or fails. No GPU is needed."""
 
 from __future__ import annotations
 

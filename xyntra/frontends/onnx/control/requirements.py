@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What calls of a model have to fulfil, collected while it is imported.
+"""Collects what calls of a model have to fulfil, while it is imported.
 
 An `If` of which one branch cannot be compiled becomes the other branch and a requirement: that the
 condition takes that one. Inside a branch, it has to be fulfilled only where that branch is taken.

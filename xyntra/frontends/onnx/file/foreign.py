@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a file that is not ONNX probably is, for the error message."""
+"""Guesses the format of a file that is not ONNX, for the error message."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a model declares of its inputs: element types that Xyntra knows, and dimensions."""
+"""Reads what a model declares of its inputs: element types that Xyntra knows, and dimensions."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How long the steps of a plan take on a GPU."""
+"""Times the steps of a plan on a GPU."""
 
 from __future__ import annotations
 

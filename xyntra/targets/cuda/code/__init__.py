@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Which code a GPU runs, and how it is made: PTX, and machine code by ptxas."""
+"""Generates code for GPUs: PTX, and machine code by ptxas."""

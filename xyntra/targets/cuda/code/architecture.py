@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Which GPU a target names, and which code it runs."""
+"""Reads names of CUDA targets, and finds the architecture of a GPU."""
 
 from __future__ import annotations
 

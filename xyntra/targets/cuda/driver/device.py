@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a GPU of this machine can do."""
+"""Asks the driver for the GPUs of this machine and their properties."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What tables of native code have in common: functions of the driver and of Python."""
+"""Fills tables of native code with functions of the driver and of Python."""
 
 from __future__ import annotations
 

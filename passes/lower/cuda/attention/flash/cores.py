@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What multiplies in a warp of sixteen queries."""
+"""Selects the matrix multiply of a warp: tensor cores for 16 bits, FMAs for f32."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a way of multiplying matrices in a warp tells of itself."""
+"""Defines the interface of a warp's matrix multiply, and its layout of fragments."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What the warps of a block on Hopper share: the order of tiles, slots and their barriers."""
+"""Holds what the warps of a Hopper attention block share: tile order, ring slots, mbarriers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Which tiles of queries a block computes on Hopper, and in what order.
+"""Assigns tiles of queries to persistent blocks on Hopper, and orders them.
 
 A tile is a number: its head, which counts through the batches, times 65536, plus its row of tiles.
 """

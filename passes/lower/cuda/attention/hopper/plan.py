@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Which attention Hopper's warpgroups compute, and how shared memory is divided for it."""
+"""Plans attention on Hopper's warpgroups: tiles, ring stages and shared memory."""
 
 from __future__ import annotations
 

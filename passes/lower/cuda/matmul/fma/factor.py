@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Where parts of one factor of f32 lie in shared memory, and which thread copies which piece.
+"""Copies parts of an f32 operand to shared memory, and lays them out without bank conflicts.
 
 In shared memory a part is *wide*, [steps][rows, or columns], and a thread reads neighbouring rows
 of one step at once; or, where four neighbours in global memory are steps, it may be *deep*, [rows,

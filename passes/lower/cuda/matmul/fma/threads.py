@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Which elements of a tile in f32 a thread computes, and in what order."""
+"""Assigns the elements of an f32 tile to threads, and orders those of a thread."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How a contraction in f32 is cut into tiles, parts of the reduction, and elements of a thread."""
+"""Chooses the tiles of an f32 contraction on FMAs: block, reduction step and thread."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Which instruction of the tensor cores multiplies the factors of a contraction."""
+"""Selects the `mma.sync` instruction for the operand types of a contraction."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Whether `mma.sync` computes a contraction, and in which tiles."""
+"""Decides whether `mma.sync` computes a contraction, and in which tiles."""
 
 from __future__ import annotations
 

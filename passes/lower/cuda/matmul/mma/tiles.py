@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How a contraction on tensor cores is cut into tiles, stages and slices of the reduction."""
+"""Chooses the tiles of a contraction on tensor cores: block, warps, stages and split-K."""
 
 from __future__ import annotations
 

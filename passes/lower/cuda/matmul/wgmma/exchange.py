@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How the blocks of a cluster send each other the accumulators of a tile that they share.
+"""Exchanges accumulators between the blocks of a cluster that share a tile (split-K).
 
 Every block writes some rows of the tile. It gets these rows of all blocks' accumulators, its own as
 well, into slots of its shared memory, by copies that an mbarrier counts. Reading them where they

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What warpgroups ask of a factor of a product: to be brought to shared memory, stage by stage."""
+"""Defines how an operand of wgmma is brought to shared memory, stage by stage."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Whether warpgroups can compute a product, and how."""
+"""Decides whether warpgroups compute a contraction, and plans its tiles and copies."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How a matrix product is cut for Hopper's tensor cores: tiles, stages, what TMA copies."""
+"""Chooses the tiles and stages of a matmul on wgmma, and what TMA copies."""
 
 from __future__ import annotations
 

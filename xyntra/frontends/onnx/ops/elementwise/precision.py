@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Which precision to compute in: sums and transcendental functions of 16-bit floats use f32."""
+"""Chooses the precision of a computation: sums and functions of 16-bit floats use f32."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What keeps a query from attending to a key: masks, causality, windows and padding."""
+"""Builds the bias that hides keys from a query: masks, causality, windows and padding."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Which input elements, with which weights, make up each output of a resized dimension.
+"""Computes which input elements, with which weights, make up each output of a resized dimension.
 
 Coordinates are computed in float32, as onnxruntime does: the rounding decides which neighbour is
 nearest where a coordinate lies between two.

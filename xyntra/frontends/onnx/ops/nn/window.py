@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How the kernel of a convolution or pooling slides: strides, dilations and pads of a node."""
+"""Reads the sliding window of a convolution or pooling: strides, dilations and pads of a node."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What recurrent operators share: directions, initial states, the loop over a sequence.
+"""Builds layers of recurrent operators: directions, initial states, the loop over a sequence.
 
 Sequences are unrolled over a length that is known at compile time. The projections of all inputs
 are one contraction; a step adds the projection of the state and ends in an elementwise operation.
