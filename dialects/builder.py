@@ -285,7 +285,7 @@ class TensorBuilder:
         return Tensor(op.results[0], source.dtype)
 
     def reshape(self, source: Tensor, shape: Sequence[int]) -> Tensor:
-        """The same elements in row-major order under another shape; never copies."""
+        """Return the elements in row-major order under another shape; never copies."""
         if tuple(shape) == source.shape:
             return source
         if prod(tuple(shape)) != prod(source.shape):

@@ -51,12 +51,12 @@ def default_dtype(element_type: object) -> str:
 
 
 def is_float(dtype: str) -> bool:
-    """Whether `dtype` is a floating-point type."""
+    """Tell whether `dtype` is a floating-point type."""
     return "float" in dtype
 
 
 def is_unsigned(dtype: str) -> bool:
-    """Whether `dtype` is an unsigned integer (booleans count: true is 1)."""
+    """Tell whether `dtype` is an unsigned integer (booleans count: true is 1)."""
     return dtype.startswith("uint") or dtype == "bool"
 
 

@@ -26,7 +26,7 @@ _IN_BODIES = frozenset({"linalg.index", "linalg.yield", "tensor.extract"})
 
 @lru_cache(maxsize=4096)
 def is_harmless(name: str) -> bool:
-    """Whether all operations of this name are free of side effects and of regions."""
+    """Tell whether all operations of this name are free of side effects and of regions."""
     return name.partition(".")[0] in _WITHOUT_REGIONS or name in _OTHERS or name in _IN_BODIES
 
 

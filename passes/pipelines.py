@@ -29,7 +29,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Pipeline:
-    """What the pipeline is for, in one line, and its elements."""
+    """A pipeline: its purpose, in one line, and its elements."""
 
     summary: str
     elements: tuple[str, ...]

@@ -62,7 +62,7 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 class Pass(Protocol):
-    """What a registered class provides."""
+    """The interface of a registered pass."""
 
     name: ClassVar[str]
 

@@ -14,7 +14,11 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("dialects", "passes", "tools", "xyntra")
 GLOSSARY = ROOT / "docs" / "glossary.md"
 REPLACED = re.compile(
-    r"\bparked[ _-]rows?\b|\bspread[ _-]updates\b|\bneighbouring elements\b",
+    r"\bparked[ _-]rows?\b|\bspread[ _-]updates\b|\bneighbouring elements\b"
+    r"|\bhow many neighbours\b|\bneighbours in (global |shared )?memory\b"
+    r"|\bwaits? in shared memory\b"
+    r"|\bsums_(tile|bytes)\b|\b(thread|lane|warp)s?'s? (own )?sums\b"
+    r"|\bissues? (a|one) product\b|\bchange places by an exclusive or\b",
     re.IGNORECASE,
 )
 """Of the glossary's last table, in prose and in names."""

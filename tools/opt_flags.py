@@ -13,7 +13,7 @@ __all__ = ["FLAGS", "Options", "parse_flags"]
 
 @dataclass
 class Options:
-    """What the command line asks for; `pipeline` holds elements in textual form.
+    """The options of a command line; `pipeline` holds elements in textual form.
 
     `before` and `after` name the passes around which the IR is printed; None means all.
     """

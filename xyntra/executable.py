@@ -71,7 +71,7 @@ class Executable:
 
     @property
     def plan(self) -> Plan:
-        """What runs, in which order, into which buffers."""
+        """Return what runs, in which order, into which buffers."""
         return self.artifact.plan
 
     @property

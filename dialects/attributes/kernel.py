@@ -22,7 +22,7 @@ class KernelAttr(Xyntra.Attribute, name="kernel"):
 
 @dataclass(frozen=True)
 class KernelFacts:
-    """What is known of a kernel function.
+    """The attributes of a kernel function.
 
     Raises:
         CompileError: `kind` is not one of `KINDS`.

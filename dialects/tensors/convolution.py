@@ -19,7 +19,7 @@ __all__ = ["convolve", "convolve_transposed"]
 
 @dataclass(frozen=True)
 class _Channels:
-    """How channels split: `outputs` and `inputs` count those of one group."""
+    """A split of channels into groups: `outputs` and `inputs` count those of one group."""
 
     groups: int
     outputs: int
@@ -126,7 +126,7 @@ class _Upsampling:
 
     @property
     def low(self) -> int:
-        """How far the first output sees in front of the input."""
+        """Return how far the first output sees in front of the input."""
         return self.step * (self.taps - 1) - self.first
 
     @property
@@ -216,7 +216,7 @@ def _plan_axis(taps: int, stride: int, dilation: int, start: int, size: int) -> 
 
 
 def _framed(b: TensorBuilder, x: Tensor, axes: Sequence[_Upsampling]) -> Tensor:
-    """What outputs see of the input, with zeros around it."""
+    """Return what outputs see of the input, with zeros around it."""
     lengths = x.shape[2:]
     low = [0, 0, *(plan.low for plan in axes)]
     high = [0, 0, *(plan.end - size for plan, size in zip(axes, lengths, strict=True))]

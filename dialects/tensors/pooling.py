@@ -20,7 +20,7 @@ _MANY_TAPS = 16  # of a window that is reduced as a block, where windows do not 
 
 @dataclass(frozen=True)
 class Windows:
-    """How windows lie over the padded spatial dimensions of [N, C, *spatial].
+    """The layout of windows over the padded spatial dimensions of [N, C, *spatial].
 
     Attributes:
         kernel: number of taps, by spatial dimension.
@@ -41,7 +41,7 @@ class Windows:
 
     @property
     def are_blocks(self) -> bool:
-        """Whether large windows lie side by side, and so cut the image into blocks."""
+        """Tell whether large windows lie side by side, and so cut the image into blocks."""
         return (
             prod(self.kernel) >= _MANY_TAPS
             and list(self.strides) == list(self.kernel)

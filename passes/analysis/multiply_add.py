@@ -12,7 +12,7 @@ _WIDENED = ["arith.extf", "arith.extf", *_PLAIN]
 
 
 def is_multiply_add(body: ir.Block, *, widened: bool = False) -> bool:
-    """Whether `body` yields `running + x * y` of floats and computes nothing else.
+    """Tell whether `body` yields `running + x * y` of floats and computes nothing else.
 
     Args:
         body: with the arguments x, y and running, in this order.

@@ -18,7 +18,7 @@ class Reductions:
         self._known: dict[ir.Attribute, bool] = {}
 
     def has(self, generic: ir.Operation) -> bool:
-        """Whether a `linalg.generic` has a reduction among its loops."""
+        """Tell whether a `linalg.generic` has a reduction among its loops."""
         attribute = generic.attributes["iterator_types"]
         found = self._known.get(attribute)
         if found is None:

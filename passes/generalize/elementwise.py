@@ -26,7 +26,7 @@ _NOT_ELEMENTWISE = frozenset({"arith.constant", "arith.flush_denormals"})
 
 
 def is_elementwise(op: ir.Operation) -> bool:
-    """Whether `op` computes every element, or one scalar, by itself.
+    """Tell whether `op` computes every element, or one scalar, by itself.
 
     All of arith and math do but constants, and `arith.flush_denormals`, which sets a mode.
     """

@@ -71,7 +71,7 @@ def element_at(rewriter: Rewriter, source: ir.Value, indices: Sequence[ir.Value]
 def inside(
     position: ir.Value, start: ir.Value, step: ir.Value, size: int
 ) -> tuple[ir.Value, list[ir.Value]]:
-    """Which of `size` elements, from `start` on every `step`, lies at `position`.
+    """Return which of `size` elements, from `start` on every `step`, lies at `position`.
 
     Returns:
         Its number, which is one of an element even if none lies there; and the conditions under

@@ -35,12 +35,12 @@ Body = Callable[[list[ir.Value]], Sequence[ir.Value]]
 
 
 def is_static(type_: ir.Type) -> bool:
-    """Whether `type_` is a ranked tensor of static shape."""
+    """Tell whether `type_` is a ranked tensor of static shape."""
     return isinstance(type_, ir.RankedTensorType) and bool(type_.has_static_shape)
 
 
 def is_scalar(type_: ir.Type) -> bool:
-    """Whether `type_` is a number: a float, an integer or an index."""
+    """Tell whether `type_` is a number: a float, an integer or an index."""
     return isinstance(type_, ir.IntegerType | ir.FloatType | ir.IndexType)
 
 
@@ -195,7 +195,7 @@ def stored_type(element: ir.Type) -> ir.Type:
 
 
 def is_inlined(value: ir.Value, iterators: Sequence[Iterator] = ()) -> bool:
-    """Whether bodies use `value` as it is, or compute it anew: a number known when compiling.
+    """Tell whether bodies use `value` as it is, or compute it anew: a number known when compiling.
 
     Where loops reduce, tensors of equal elements stay: their shapes tell how long the loops are.
     """

@@ -63,13 +63,13 @@ class StructuredOperation:
 
     @property
     def is_pointwise(self) -> bool:
-        """Whether nothing is reduced, and every result written at each position once."""
+        """Tell whether nothing is reduced, and every result written at each position once."""
         outputs = self.maps[self.inputs :]
         return "reduction" not in self.iterators and all(map_.is_permutation for map_ in outputs)
 
     @property
     def writes_unread_part(self) -> bool:
-        """Whether a result keeps elements of a tensor that the body does not read.
+        """Tell whether a result keeps elements of a tensor that the body does not read.
 
         Bufferization takes what a body does not read for written as a whole.
         """
@@ -84,7 +84,7 @@ class StructuredOperation:
         )
 
     def reads_initial(self, output: int) -> bool:
-        """Whether the running value of result `output` is read."""
+        """Tell whether the running value of result `output` is read."""
         return bool(len(list(self.body.arguments[self.inputs + output].uses)))
 
 
@@ -145,7 +145,7 @@ def _initial_values(found: StructuredOperation) -> list[ir.Value | None]:
 
 
 def _covers(map_: ir.AffineMap) -> bool:
-    """Whether what is written through `map_` is every element of a result."""
+    """Tell whether what is written through `map_` is every element of a result."""
     loops = [e.position for e in _dimensions(map_)]
     return len(loops) == len(map_.results) == len(set(loops))
 

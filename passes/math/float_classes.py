@@ -16,13 +16,13 @@ _SMALLEST_NORMAL = {"f64": 2.0**-1022, "f32": 2.0**-126, "bf16": 2.0**-126, "f16
 
 
 def isinf(op: ir.Operation) -> ir.Value:
-    """Whether a float is infinite."""
+    """Tell whether a float is infinite."""
     magnitude = math_ops.absf(op.operands[0])
     return arith.cmpf(arith.CmpFPredicate.OEQ, magnitude, _number(magnitude.type, math.inf))
 
 
 def isnormal(op: ir.Operation) -> ir.Value:
-    """Whether a float is neither 0 nor denormal, infinite or NaN."""
+    """Tell whether a float is neither 0 nor denormal, infinite or NaN."""
     magnitude = math_ops.absf(op.operands[0])
     type_ = magnitude.type
     element = type_.element_type if isinstance(type_, ir.VectorType) else type_

@@ -36,7 +36,7 @@ __all__ = ["EXPANSIONS", "MAX_ULP", "OTHER_TYPES", "Expansion"]
 
 @dataclass(frozen=True)
 class Expansion:
-    """How an operation is computed.
+    """An expansion of an operation.
 
     Attributes:
         emit: emits the arithmetic for `Float` operands (fpowi's exponent is an `Int`) and returns

@@ -11,12 +11,12 @@ from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.dtypes import default_dtype
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.owners import constant_attribute
+from xyntra.passes.analysis.views import RESHAPES
 
 __all__ = ["Dequantized", "DequantizedParameter", "dequantized"]
 
 _EXTENSIONS = {"arith.extsi": "int8", "arith.extui": "uint8"}
 _CONVERSIONS = {"arith.sitofp": "int8", "arith.uitofp": "uint8"}
-_RESHAPES = frozenset({"tensor.collapse_shape", "tensor.expand_shape"})
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Dequantized:
 
     @property
     def is_padded(self) -> bool:
-        """Whether elements were added."""
+        """Tell whether elements were added."""
         return any(op.name == "tensor.pad" for op in self.steps)
 
     def moved_dims(self, dims: frozenset[int]) -> frozenset[int]:
@@ -109,7 +109,7 @@ def _reads_bytes(op: ir.Operation) -> bool:
 
 
 def _is_step(op: ir.Operation) -> bool:
-    if op.name in _RESHAPES:
+    if op.name in RESHAPES:
         return bool(prod(ir.RankedTensorType(op.results[0].type).shape))
     if op.name != "tensor.pad" or len(op.operands) != 1:
         return False

@@ -222,7 +222,7 @@ class _Rewriter:
     def _corrections(
         self, integers: Sequence[Tensor], zeros: Sequence[DequantizedParameter]
     ) -> list[tuple[Tensor, ir.AffineMap]]:
-        """What to subtract from the sum of products, each with its map from the result."""
+        """Return what to subtract from the sum of products, each with its map from the result."""
         found = []
         steps = prod(self.it.extents[number] for number in self.it.reductions)
         for number, zero in enumerate(zeros):

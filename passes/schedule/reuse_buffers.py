@@ -67,7 +67,7 @@ def _callee(call: ir.Operation) -> str:
 
 
 class _Lives:
-    """Who computes each buffer of a function, and where it is read last; views share a buffer."""
+    """The lives of buffers: who computes each, and where it is read last; views share a buffer."""
 
     def __init__(self, function: ir.Operation) -> None:
         self.calls: list[tuple[int, ir.Operation]] = []
@@ -131,7 +131,7 @@ def _pointwise_pairs(kernel: ir.Operation, tensors: TensorTypes) -> Pairs:
 
 
 def _is_one_space(block: ir.Block, tensors: TensorTypes) -> bool:
-    """Whether all operations before the return are elementwise over one space."""
+    """Tell whether all operations before the return are elementwise over one space."""
     spaces: set[Shape] = set()
     for view in block.operations:
         op = view.operation
@@ -145,7 +145,7 @@ def _is_one_space(block: ir.Block, tensors: TensorTypes) -> bool:
 
 
 def _is_elementwise(op: ir.Operation, tensors: TensorTypes) -> bool:
-    """Whether `op` is a `linalg.generic` that computes every element from inputs alone."""
+    """Tell whether `op` is a `linalg.generic` that computes every element from inputs alone."""
     if op.name != "linalg.generic":
         return False
     loops = loops_of(op, tensors.loops)

@@ -121,7 +121,7 @@ class ChannelOrders:
         return group
 
     def _across(self, group: _Group, op: ir.Operation, value: ir.Value) -> list[ir.Value]:
-        """What joins `group` because `op` reads or writes `value`, one of it."""
+        """Return what joins `group` because `op` reads or writes `value`, one of it."""
         channels = group.channels[value]
         if op.block != self.block:
             group.valid = False
@@ -178,7 +178,7 @@ class ChannelOrders:
         return None
 
     def _can_change(self, value: ir.Value) -> bool:
-        """Whether what makes `value` can write it in another order."""
+        """Tell whether what makes `value` can write it in another order."""
         if isinstance(value.owner, ir.Block) or self.interned.shape_of(value) is None:
             return False
         return len(value.type.shape) >= 3 and self.ties.can_write(value.owner.operation)
@@ -220,7 +220,7 @@ class ChannelOrders:
         return float(each * taps * prod(op.results[0].type.shape))
 
     def _share(self, op: ir.Operation, window: SlidingWindow) -> float:
-        """What part of its time a convolution gains from each of its two tensors."""
+        """Return what part of its time a convolution gains from each of its two tensors."""
         if self._suits_winograd(op, window):
             return self.rates.winograd
         if interleaves_phases(op, self.interned):
@@ -275,7 +275,7 @@ class ChannelOrders:
 
 
 def stored_layout(shape: tuple[int, ...], order: Order) -> Layout:
-    """How a tensor of `shape` lies in one of row-major order that stores it in `order`."""
+    """Return how a tensor of `shape` lies in one of row-major order that stores it in `order`."""
     stored = Layout.row_major([shape[d] for d in order])
     return stored.gathered([order.index(d) for d in range(len(order))], shape)
 

@@ -287,7 +287,7 @@ class Folding:
         self._note_order(op.results[0], order, shape)
 
     def _is_placed(self, op: ir.Operation) -> bool:
-        """Whether a padding or an insertion can be stored in the order that is wanted."""
+        """Tell whether a padding or an insertion can be stored in the order that is wanted."""
         is_wanted = op.results[0] in self.orders and bool(placed(op))
         return is_wanted and all(self.interned.shape_of(value) for value in op.operands)
 
@@ -413,6 +413,6 @@ def _innermost(structured: Structured) -> int | None:
 
 
 def _is_captured(op: ir.Operation, block: ir.Block) -> bool:
-    """Whether a region uses the result of `op` in another way than reading elements of it."""
+    """Tell whether a region uses the result of `op` in another way than reading elements of it."""
     outside = (use for use in op.results[0].uses if use.owner.operation.block != block)
     return any(extract_of(use, block) is None for use in outside)

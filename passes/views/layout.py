@@ -19,7 +19,7 @@ Dimension = tuple[Factor, ...]
 
 @dataclass(frozen=True)
 class Layout:
-    """How the elements of one tensor lie in another; neither is empty."""
+    """The places of the elements of one tensor in another; neither is empty."""
 
     dimensions: tuple[Dimension, ...]
 
@@ -40,13 +40,13 @@ class Layout:
 
     @cached_property
     def is_row_major(self) -> bool:
-        """Whether the view only has another shape."""
+        """Tell whether the view only has another shape."""
         factors = _merged(factor for dimension in self.dimensions for factor in dimension)
         return not factors or (len(factors) == 1 and factors[0][1] == 1)
 
     @cached_property
     def has_broadcast(self) -> bool:
-        """Whether several elements of the view are one of the tensor."""
+        """Tell whether several elements of the view are one of the tensor."""
         return any(not stride for dimension in self.dimensions for _, stride in dimension)
 
     @cached_property
@@ -65,7 +65,7 @@ class Layout:
         )
 
     def reshaped(self, shape: Sequence[int]) -> Layout | None:
-        """The same elements in row-major order under another shape.
+        """Return the layout of the elements in row-major order under another shape.
 
         None where a dimension would need factors of a stride that do not divide.
         """
@@ -90,7 +90,7 @@ class Layout:
         return Layout(tuple(dimensions))
 
     def merged(self) -> Layout:
-        """The same view with as few factors as possible."""
+        """Return the view with as few factors as possible."""
         return Layout(tuple(tuple(_merged(dimension)) for dimension in self.dimensions))
 
     def after_cut(self, old: Sequence[int], new: Sequence[int]) -> Layout:
@@ -136,7 +136,7 @@ def _merged(factors: Iterable[Factor]) -> list[Factor]:
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a view through an indexing map.
+    """A read of a view through an indexing map.
 
     Attributes:
         shape: what to reshape the viewed tensor to.
@@ -149,7 +149,7 @@ class Reading:
 
 
 def reading(layout: Layout, base: Sequence[int]) -> Reading | None:
-    """How to read `layout`, a view of a tensor of shape `base`, one dimension by one index.
+    """Return how to read `layout`, a view of a tensor of shape `base`, one dimension by one index.
 
     None where a dimension of the view consists of several strides, or where not all of the tensor
     is viewed.

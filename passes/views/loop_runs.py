@@ -65,7 +65,7 @@ class LoopNest:
 
 @lru_cache(maxsize=4096)
 def can_join(nest: LoopNest, run: Run) -> bool:
-    """Whether every map of a nest allows to make one loop of `run`."""
+    """Tell whether every map of a nest allows to make one loop of `run`."""
     if len({nest.reductions[loop] for loop in run}) > 1:
         return False
     core = nest.core(run)
@@ -76,7 +76,7 @@ def can_join(nest: LoopNest, run: Run) -> bool:
 
 
 def _is_together(map_: Map, shape: Shape, run: Run, core: Run) -> bool:
-    """Whether a map has the loops of the core side by side and in order, or none of them."""
+    """Tell whether a map has the loops of the core side by side and in order, or none of them."""
     inside = [position for position, item in enumerate(map_) if item in core]
     if not inside:
         return True

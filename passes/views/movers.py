@@ -13,14 +13,14 @@ Sources = Sequence[int | None]
 
 
 def is_copy(op: ir.Operation, interned: Interned) -> bool:
-    """Whether `op` only moves data."""
+    """Tell whether `op` only moves data."""
     if op.name == "linalg.generic":
         return moving_map(op, interned) is not None
     return bool(op.name == "linalg.transpose") and len(op.results) == 1
 
 
 def move_of(op: ir.Operation, interned: Interned) -> Sources | None:
-    """How `op`, a copy, rearranges the dimensions of what it reads; None if it does more."""
+    """Return how `op`, a copy, rearranges the dimensions of what it reads; None if it does more."""
     if op.name == "linalg.transpose":
         return list(op.attributes["permutation"])
     map_ = moving_map(op, interned)

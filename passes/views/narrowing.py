@@ -118,7 +118,7 @@ class Narrowing:
         return not computed or any(self._saves(operand, op, depth + 1) for operand in computed)
 
     def _parts(self, op: ir.Operation, shape: Shape, spans: Spans) -> Parts | None:
-        """What `op` needs of its operands to give `spans` of its result; None if unknown."""
+        """Return what `op` needs of its operands to give `spans` of its result; None if unknown."""
         if op.name in _ROW_OPS:
             return _parts_of_row_op(op, shape, spans)
         if op.name not in ("linalg.generic", "xyntra.attention"):
@@ -221,7 +221,7 @@ def _parts_of_row_op(op: ir.Operation, shape: Shape, spans: Spans) -> Parts | No
 
 
 def _depends(item: Item, loops: dict[int, int]) -> bool:
-    """Whether an expression other than a single loop has one of `loops` in it."""
+    """Tell whether an expression other than a single loop has one of `loops` in it."""
     if item is None or isinstance(item, int):
         return False
     if isinstance(item, ir.AffineDimExpr):

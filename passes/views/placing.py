@@ -26,7 +26,7 @@ ENLARGING = PLACING - {"tensor.extract_slice"}
 
 
 def is_destination(value: ir.Value) -> bool:
-    """Whether `value` is written over, or holds one number everywhere."""
+    """Tell whether `value` is written over, or holds one number everywhere."""
     if isinstance(value.owner, ir.Block):
         return False
     op = value.owner.operation

@@ -233,14 +233,14 @@ def _is_apart(run: Run, runs: list[Run]) -> bool:
 
 
 def _can_join(name: str, group: list[int], axis: int) -> bool:
-    """Whether a row op may see a group of dimensions as one."""
+    """Tell whether a row op may see a group of dimensions as one."""
     if name in _NORMS:
         return group[-1] < axis
     return name in _POINTWISE or axis not in group
 
 
 def _are_trailing(op: ir.Operation, axis: int) -> bool:
-    """Whether scale and bias of a row op only have dimensions that it reduces."""
+    """Tell whether scale and bias of a row op only have dimensions that it reduces."""
     rank = len(op.results[0].type.shape)
     return all(len(value.type.shape) <= rank - axis for value in list(op.operands)[1:])
 
@@ -256,7 +256,7 @@ def _joined_shape(shape: Shape, groups: list[list[int]]) -> Shape:
 
 
 def _is_computed(value: ir.Value) -> bool:
-    """Whether an operation that could share a kernel computes `value`."""
+    """Tell whether an operation that could share a kernel computes `value`."""
     if isinstance(value.owner, ir.Block):
         return False
     name = value.owner.operation.name

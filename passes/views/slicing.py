@@ -26,7 +26,7 @@ class Spans:
         return cls(*(tuple(op.attributes[name]) for name in names))
 
     def part(self, inner: Spans) -> Spans:
-        """What `inner` takes of what this takes."""
+        """Return what `inner` takes of what this takes."""
         pairs = list(zip(self.starts, self.steps, inner.starts, inner.steps, strict=True))
         return Spans(
             tuple(start + step * at for start, step, at, _ in pairs),

@@ -53,12 +53,12 @@ def window_of(op: ir.Operation, interned: Interned) -> SlidingWindow | None:
 
 
 def _slides(read: Map, written: Map) -> bool:
-    """Whether a pooling keeps its first two dimensions and slides over all others."""
+    """Tell whether a pooling keeps its first two dimensions and slides over all others."""
     return len(read) == len(written) >= 3 and read[1] == written[1]
 
 
 def _before(items: Map, spatial: set[Item]) -> int:
-    """How many dimensions stand between the first and the first that has a spatial loop."""
+    """Return how many dimensions stand between the first and the first that has a spatial loop."""
     for position, item in enumerate(items[1:]):
         if loops_in(item) & spatial:
             return position

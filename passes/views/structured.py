@@ -138,7 +138,7 @@ class Structured:
 
     @property
     def can_rename(self) -> bool:
-        """Whether the loops of this elementwise operation may be put into another order."""
+        """Tell whether the loops of this elementwise operation may be put into another order."""
         return self.is_generic and has_free_loops(self.op, self._interned)
 
     def set_operand(self, position: int, value: ir.Value, map_: Map) -> bool:
@@ -215,14 +215,14 @@ def loops_in(item: Item) -> set[Item]:
 
 
 def is_aligned(items: Map, loops: int) -> bool:
-    """Whether every dimension is indexed by the loop of its own position alone."""
+    """Tell whether every dimension is indexed by the loop of its own position alone."""
     return len(items) == loops and all(
         loops_in(item) == {position} for position, item in enumerate(items)
     )
 
 
 def has_free_loops(op: ir.Operation, interned: Interned) -> bool:
-    """Whether the loops of a linalg.generic can be in any order: it is elementwise."""
+    """Tell whether the loops of a linalg.generic can be in any order: it is elementwise."""
     return (
         len(op.results) == 1
         and not any(interned.reductions_of(op))
@@ -232,7 +232,7 @@ def has_free_loops(op: ir.Operation, interned: Interned) -> bool:
 
 
 def body_uses(op: ir.Operation, name: str) -> bool:
-    """Whether an operation `name` stands in the body of `op`."""
+    """Tell whether an operation `name` stands in the body of `op`."""
     return any(
         view.operation.name == name or body_uses(view.operation, name)
         for region in op.regions
@@ -242,7 +242,7 @@ def body_uses(op: ir.Operation, name: str) -> bool:
 
 
 def reads_output(op: ir.Operation) -> bool:
-    """Whether the body of a linalg.generic reads what its destinations held."""
+    """Tell whether the body of a linalg.generic reads what its destinations held."""
     arguments = list(op.regions[0].blocks[0].arguments)
     return any(
         next(iter(argument.uses), None) is not None for argument in arguments[-len(op.results) :]
@@ -250,7 +250,7 @@ def reads_output(op: ir.Operation) -> bool:
 
 
 def only_moves(op: ir.Operation) -> bool:
-    """Whether the body of a linalg.generic of one input yields it unchanged."""
+    """Tell whether the body of a linalg.generic of one input yields it unchanged."""
     block = op.regions[0].blocks[0]
     first = next(iter(block.operations)).operation
     return bool(first.name == "linalg.yield" and first.operands[0] == block.arguments[0])

@@ -105,7 +105,7 @@ class MadeOperations:
 
 
 def _is_uniform(op: ir.Operation) -> bool:
-    """Whether a fill that is a linalg.generic writes one value everywhere."""
+    """Tell whether a fill that is a linalg.generic writes one value everywhere."""
     return not reads_output(op) and not body_uses(op, "linalg.index")
 
 

@@ -16,7 +16,7 @@ _DEPTH = 6  # operations that follow a resize, and are looked at
 
 
 class Ties:
-    """What the operations of one block can do; each is looked at once."""
+    """The ties among the tensors of one block; each operation is looked at once."""
 
     def __init__(self, block: ir.Block, interned: Interned) -> None:
         self._block = block
@@ -25,7 +25,7 @@ class Ties:
         self._tied: dict[ir.Operation, list[ir.Value]] = {}
 
     def window(self, op: ir.Operation) -> SlidingWindow | None:
-        """What `op` is, if it is a convolution or pooling."""
+        """Return what `op` is, if it is a convolution or pooling."""
         if op.name != "linalg.generic":
             return None
         if op not in self._windows:
@@ -34,7 +34,7 @@ class Ties:
         return self._windows[op]
 
     def has_maps(self, op: ir.Operation) -> bool:
-        """Whether `op` can read tensors, and write its results, in any order."""
+        """Tell whether `op` can read tensors, and write its results, in any order."""
         if op.name != "linalg.generic":
             return False
         if any(self._interned.reductions_of(op)) and body_uses(op, "linalg.index"):
@@ -42,7 +42,7 @@ class Ties:
         return all(map(is_destination, list(op.operands)[-len(op.results) :]))
 
     def can_write(self, op: ir.Operation) -> bool:
-        """Whether `op` can write its result in another order."""
+        """Tell whether `op` can write its result in another order."""
         return op.name in RESHAPES or bool(self._group(op)) or self.has_maps(op)
 
     def tied(self, op: ir.Operation, value: ir.Value) -> list[ir.Value]:
@@ -76,7 +76,7 @@ class Ties:
         ]
 
     def _is_sampled(self, op: ir.Operation, value: ir.Value, loops: int) -> bool:
-        """Whether `op` resizes or samples the channels of `value` for a convolution behind it.
+        """Tell whether `op` resizes or samples the channels of `value` for a convolution behind it.
 
         A result that nothing but its reader wants in another order is better copied before it is
         enlarged.

@@ -42,7 +42,7 @@ ANY = Want(None)
 
 
 class Wants:
-    """What the readers of a block's tensors want, worked out where asked for."""
+    """The orders that readers of a block's tensors want, worked out where asked for."""
 
     def __init__(
         self,

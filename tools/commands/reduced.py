@@ -48,7 +48,7 @@ def write_reduced(options: argparse.Namespace, executable: Executable) -> None:
 
 
 def _references(options: argparse.Namespace, executable: Executable) -> dict[str, WeightRef]:
-    """Where each weight of the plan is, as far as it is known."""
+    """Return where each weight of the plan is, as far as it is known."""
     from xyntra.compiler.inputs.source import open_onnx
 
     if is_saved(options):

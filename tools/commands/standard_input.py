@@ -56,7 +56,7 @@ def is_saved(options: argparse.Namespace) -> bool:
 
 
 def label_of(options: argparse.Namespace) -> str:
-    """What messages call the model."""
+    """Return what messages call the model."""
     return STDIN if options.model in _NAMES else str(options.model)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CodeTarget:
-    """Where code runs.
+    """The device that code runs on.
 
     Attributes:
         architecture: of the GPU that code is generated for; "" for the processor of this process.
@@ -43,22 +43,22 @@ class CodeTarget:
 
     @property
     def backend(self) -> Backend:
-        """What generates the code, and loads it."""
+        """Return what generates the code, and loads it."""
         return backend_for(self.architecture)
 
     @property
     def name(self) -> str:
-        """What `xyntra.load` calls it."""
+        """Return what `xyntra.load` calls it."""
         return self.backend.device_name(self.ordinal)
 
     @property
     def code_key(self) -> str:
-        """What generates the code, and for what, as one line for cache keys."""
+        """Return what generates the code, and for what, as one line for cache keys."""
         return self.backend.code_key(self.architecture)
 
     @property
     def machine_key(self) -> str:
-        """What a machine must have to run the code, as one line."""
+        """Return what a machine must have to run the code, as one line."""
         return self.backend.machine_key(self.architecture)
 
     def prepare(self, threads: int | None = None) -> None:

@@ -196,7 +196,7 @@ def check_supported(config: Config, target: CodeTarget) -> None:
 def make_request(
     source: ModelSource, sizes: Sizes, config: Config, level: Level, target: CodeTarget
 ) -> Request:
-    """What a worker is to do for `source`."""
+    """Return what a worker is to do for `source`."""
     emitted = level != "artifact" and source.kind == "onnx" and source.path is not None
     return Request(
         kind=source.kind,

@@ -37,7 +37,7 @@ _MOST_FAULTS = 4
 
 @dataclass(frozen=True)
 class Compilation(Generic[Result]):
-    """What to do with a model.
+    """The compilation of a model: its module, its pipeline and the end of it.
 
     Attributes:
         imported: the module as it came from the frontend; stays as it is.

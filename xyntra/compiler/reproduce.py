@@ -34,7 +34,7 @@ _MOST_ATTEMPTS = 300
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What was written.
+    """The files that were written.
 
     Attributes:
         model: the file of the small model.

@@ -19,7 +19,7 @@ DTYPE_BITS = {
 
 
 class StoredWeight(Protocol):
-    """What decoding needs to know of a weight."""
+    """The storage of a weight, as far as decoding needs it."""
 
     @property
     def name(self) -> str:
@@ -31,7 +31,7 @@ class StoredWeight(Protocol):
 
     @property
     def dtype(self) -> str:
-        """Of the array, a key of `DTYPE_BITS`."""
+        """The dtype of the array, a key of `DTYPE_BITS`."""
 
     @property
     def count(self) -> int:
@@ -39,7 +39,7 @@ class StoredWeight(Protocol):
 
     @property
     def encoding(self) -> str:
-        """How they are stored."""
+        """Return how they are stored."""
 
 
 def dtype_of(name: str) -> np.dtype[Any]:

@@ -42,7 +42,7 @@ MAX_ELEMENTS = 1 << 48
 
 @dataclass(frozen=True)
 class WeightRef:
-    """Where one tensor is stored, and how.
+    """The place of a stored tensor, and its format.
 
     `shape` and `dtype` (a key of `DTYPE_BITS`) are those of the array; `offset` and `nbytes`
     delimit the stored bytes in `file`, or in the scanned bytes where `file` is None; `encoding` is
@@ -60,7 +60,7 @@ class WeightRef:
 
     @property
     def contiguous(self) -> bool:
-        """Whether the stored bytes are the array's bytes."""
+        """Tell whether the stored bytes are the array's bytes."""
         return self.encoding == "raw" and DTYPE_BITS[self.dtype] >= 8
 
     @property
@@ -126,7 +126,7 @@ class MappedFile:
             self.view = memoryview(mmap.mmap(self._fd, status.st_size, access=mmap.ACCESS_READ))
 
     def unchanged(self) -> bool:
-        """Whether the file still has the size and modification time it was mapped with."""
+        """Tell whether the file still has the size and modification time it was mapped with."""
         return self._now() == self.fingerprint
 
     def check(self, expected: Fingerprint | None = None) -> None:

@@ -17,7 +17,7 @@ ABSOLUTE, RELATIVE = 1e-4, 1e-3
 
 @dataclass(frozen=True)
 class Report:
-    """Whether every output agrees, and a line of text for each."""
+    """The outcome of a comparison, and a line of text for each output."""
 
     agrees: bool
     text: str
@@ -57,7 +57,7 @@ def compare(model: str | bytes, feeds: Mapping[str, Array], outputs: Mapping[str
 
 
 def compare_arrays(name: str, ours: Array, reference: Array) -> tuple[bool, str]:
-    """Whether two arrays agree, and a line that says how closely."""
+    """Tell whether two arrays agree, and a line that says how closely."""
     if ours.shape != reference.shape or ours.dtype != reference.dtype:
         return (
             False,

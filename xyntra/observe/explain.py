@@ -98,7 +98,7 @@ def _requirements(plan: Plan, width: int) -> list[str]:
 
 
 def _fallbacks(plan: Plan, width: int) -> list[str]:
-    """Where the compiler failed and fell back to something more general."""
+    """Return where the compiler failed and fell back to something more general."""
     title = "where compiling failed and fell back to something more general (please report it)"
     return [title, *(shorten(f"  {printable(each)}", width) for each in plan.fallbacks)]
 

@@ -103,5 +103,5 @@ def find_launch(launches: Sequence[Launch], label: str) -> int:
 
 
 def sentence(reason: str) -> str:
-    """What a boundary's code says; the code itself where this version does not know it."""
+    """Return what a boundary's code says; the code itself where this version does not know it."""
     return _SENTENCES.get(reason, reason)

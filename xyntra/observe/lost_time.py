@@ -31,7 +31,7 @@ _GENERAL = {
 
 @dataclass(frozen=True)
 class Lost:
-    """What equal launches lose together.
+    """The time that equal launches lose together.
 
     Attributes:
         group: the launches.

@@ -24,7 +24,7 @@ IR_VERSION, OPSET = 10, 20
 
 @dataclass(frozen=True)
 class WeightRange:
-    """Where the bytes of a weight are: a path relative to the model's folder, and a range."""
+    """The place of a weight's bytes: a path relative to the model's folder, and a range."""
 
     location: str
     offset: int

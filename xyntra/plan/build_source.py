@@ -134,6 +134,6 @@ def _node(draft: _Draft, op_types: Mapping[str, str]) -> SourceNode:
 
 
 def _operation_name(operations: tuple[str, ...]) -> str:
-    """What to call a node without an operator: `addf` for a generic that adds."""
+    """Return what to call a node without an operator: `addf` for a generic that adds."""
     named = [name for name in operations if name != "linalg.generic"]
     return named[-1].partition(".")[2] if named else "copy"

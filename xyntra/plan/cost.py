@@ -66,7 +66,7 @@ class Boundary:
 
 @dataclass(frozen=True)
 class Unfused:
-    """The same model with one kernel an operation, as the cost model sees it.
+    """The predicted cost of the model with one kernel an operation.
 
     Attributes:
         kernels: launches of a call.

@@ -24,7 +24,7 @@ class Lifetime:
 
 @dataclass(frozen=True)
 class Arena:
-    """Where each block lies, in the order given, and the size of the whole."""
+    """The offset of each block, in the order given, and the size of the whole."""
 
     offsets: tuple[int, ...]
     nbytes: int

@@ -40,7 +40,7 @@ class Device(Protocol):
 
     @property
     def summary(self) -> str:
-        """What it is, on one line."""
+        """Return what it is, on one line."""
 
 
 class Program(Protocol):
@@ -110,13 +110,13 @@ class DeviceProgram(Program, Protocol):
 
 
 class Backend(ABC):
-    """What compiling, loading and running models asks of a target."""
+    """The implementation of a target: it compiles, loads and runs models."""
 
     name: ClassVar[TargetName]
 
     @property
     def target(self) -> Target:
-        """What passes know of the target."""
+        """Return what passes know of the target."""
         return TARGETS[self.name]
 
     @abstractmethod

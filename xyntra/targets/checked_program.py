@@ -83,7 +83,7 @@ class _CheckedProgram:
 
 
 class _CheckedDeviceProgram(_CheckedProgram):
-    """The same for programs that take arrays of their device: a call waits for its flags."""
+    """A checked program that takes arrays of its device: a call waits for its flags."""
 
     def __init__(self, program: DeviceProgram, plan: Plan) -> None:
         super().__init__(program, plan)

@@ -9,7 +9,7 @@ __all__ = ["allowed_processors"]
 
 
 def allowed_processors() -> int:
-    """How many processors this process may run on."""
+    """Return how many processors this process may run on."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -120,7 +120,7 @@ class _Merger:
 
 
 def _form(bias: Bias) -> tuple[object, ...]:
-    """What additions have in common that can be one."""
+    """Return what additions have in common that can be one."""
     vector = ir.RankedTensorType(bias.vector.type)
     names = tuple(view.operation.name for view in bias.op.regions[0].blocks[0].operations)
     maps = bias.op.attributes["indexing_maps"]

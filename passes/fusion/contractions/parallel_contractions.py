@@ -33,7 +33,7 @@ class Bias:
 
     @property
     def vector(self) -> ir.Value:
-        """What is added: static, N elements along its last dimension."""
+        """Return what is added: static, N elements along its last dimension."""
         return self.op.operands[self.position]
 
 

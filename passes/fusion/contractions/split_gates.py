@@ -91,7 +91,7 @@ def _gates_of(op: ir.Operation, block: ir.Block, interned: Interned) -> _Gates |
 
 
 def _is_by_rows(op: ir.Operation, interned: Interned) -> bool:
-    """Whether few rows meet rows of weights, both contiguous along the reduction."""
+    """Tell whether few rows meet rows of weights, both contiguous along the reduction."""
     state, weights, result = interned.maps_of(op).items
     inner = interned.reductions_of(op).index(True)
     if state[-1:] != (inner,) or weights[-1:] != (inner,):
@@ -106,7 +106,7 @@ def _is_by_rows(op: ir.Operation, interned: Interned) -> bool:
 def _readers(
     value: ir.Value, block: ir.Block, interned: Interned
 ) -> list[tuple[ir.Operation, int, int, int]]:
-    """Who reads one gate of `value`: operation, operand, gate and dimension of the gates.
+    """Return who reads one gate of `value`: operation, operand, gate and dimension of the gates.
 
     None, an empty list, where someone reads more than that.
     """

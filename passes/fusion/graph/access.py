@@ -41,7 +41,7 @@ _CONSTANT, _OTHER = -1, -2
 
 @dataclass(frozen=True)
 class RowAccess:
-    """How a result's rows relate to an operand's.
+    """The rows of an operand that a row of the result reads.
 
     Attributes:
         rows: numbers of rows at which the read is aligned; 1 always is.

@@ -7,7 +7,7 @@ from xyntra.dialects.mlir import ir
 
 
 def is_source(op: ir.Operation) -> bool:
-    """Whether `op` is a destination without contents, a scalar or a splat constant."""
+    """Tell whether `op` is a destination without contents, a scalar or a splat constant."""
     if op.name == "tensor.empty":
         return not len(op.operands)
     if op.name != "arith.constant":
@@ -17,7 +17,7 @@ def is_source(op: ir.Operation) -> bool:
 
 
 def reads_no_tensor(op: ir.Operation) -> bool:
-    """Whether `op` computes its elements from scalars and indices alone, as fills do."""
+    """Tell whether `op` computes its elements from scalars and indices alone, as fills do."""
     if op.name != "linalg.generic":
         return bool(op.name == "linalg.fill")
     return int(op.attributes["operandSegmentSizes"][0]) == 0

@@ -53,7 +53,7 @@ def _classify_generic(op: ir.Operation) -> Kind:
 
 
 def _reads_dimensions(map_: ir.AffineMap) -> bool:
-    """Whether every position is a plain dimension or a constant."""
+    """Tell whether every position is a plain dimension or a constant."""
     return all(
         isinstance(expression, (ir.AffineDimExpr, ir.AffineConstantExpr))
         for expression in map_.results

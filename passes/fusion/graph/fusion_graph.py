@@ -42,7 +42,7 @@ _SQUARES = {"arith.mulf": "arith.addf", "arith.muli": "arith.addi"}  # which tak
 
 @dataclass(slots=True)
 class _Seen:
-    """Where a value comes from.
+    """The origin of a value.
 
     Attributes:
         kind: of the value.
@@ -67,7 +67,7 @@ class _Seen:
 
 @dataclass(slots=True)
 class _Alike:
-    """What generics of equal attributes, types and names of scalar operations have in common.
+    """The properties of generics of equal attributes, types and names of scalar operations.
 
     `accesses` and `destinations` are those of the operands: how each is read, and the number of
     the first that only initialises what is written.
@@ -303,7 +303,7 @@ class _Reader:
                     self._add_read(node, gathered, UNALIGNED, holder, position, False)
 
     def _gathered(self, node: FusionNode, seen: _Seen) -> _Seen:
-        """What `node` reads of a tensor at computed positions: no more than it computes."""
+        """Return what `node` reads of a tensor at computed positions: no more than it computes."""
         known = self.tensors.kind(node.op.results[0].type).nbytes if node.shape else 0
         nbytes = min(self.graph.nbytes[seen.tensor], known)
         return replace(seen, tensor=self._number(seen.kind, seen.producer, nbytes))
@@ -341,7 +341,7 @@ def _node(op: ir.Operation, about: Description, shape: Shape) -> FusionNode:
 
 
 def _access(node: FusionNode, position: int, seen: _Seen | None) -> RowAccess:
-    """How an operation that is no generic reads an operand."""
+    """Return how an operation that is no generic reads an operand."""
     role = node.role
     if role is KernelRole.DATA and seen is not None:
         kept = _equal_prefix(node.shape, seen.kind.shape)

@@ -42,7 +42,7 @@ __all__ = [
 
 
 class KernelRole(Enum):
-    """What an operation can do in a kernel."""
+    """The role of an operation in a kernel."""
 
     SOURCE = "constant, empty destination or fill: cloned into every kernel that uses it"
     VIEW = "another shape or a part of a tensor: cloned into every kernel that reads through it"
@@ -153,7 +153,7 @@ class TensorTypes:
         self.loops: LoopCache = {}
 
     def kind(self, type_: ir.Type) -> ValueType:
-        """What is known of a type, the same object for the same type."""
+        """Return what is known of a type, the same object for the same type."""
         found = self._kinds.get(type_)
         if found is None:
             known = self.shape_and_bytes(type_)
@@ -183,7 +183,7 @@ def _shape_and_bytes(type_: ir.Type) -> tuple[Shape, int] | None:
 
 @dataclass(slots=True)
 class Description:
-    """What an operation is, apart from whom it reads.
+    """An operation without its operands.
 
     `gathers` tells whether operations of its body may read tensors at computed positions; `loops`
     belong to a linalg.generic.
@@ -284,7 +284,7 @@ def gathering(body: ir.Block) -> tuple[ir.Operation, ...]:
 
 @dataclass(frozen=True)
 class _Body:
-    """What the names of a body's operations tell.
+    """A summary of a body, by the names of its operations.
 
     Attributes:
         cost: instructions for one element.

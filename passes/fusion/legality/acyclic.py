@@ -9,7 +9,7 @@ __all__ = ["find_cycle", "regions_are_acyclic"]
 
 
 def regions_are_acyclic(partition: Sequence[Sequence[int]], reads: Sequence[Iterable[int]]) -> bool:
-    """Whether no group needs, by way of others, a result that depends on its own results.
+    """Tell whether no group needs, by way of others, a result that depends on its own results.
 
     Args:
         partition: groups of operations, by index; an operation in no group is one by itself.

@@ -39,6 +39,6 @@ def check_destinations(kind: Kind, contents: Contents) -> Iterator[Violation]:
 
 
 def _reads(op: ir.Operation, value: ir.Value, writer: ir.Operation) -> bool:
-    """Whether `op` reads `value`, the destination that `writer` writes into."""
+    """Tell whether `op` reads `value`, the destination that `writer` writes into."""
     uses = list(op.operands).count(value)
     return uses > (1 if op == writer else 0)

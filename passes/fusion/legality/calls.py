@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.views import RESHAPES
 from xyntra.passes.fusion.legality.inplace import Pairs
 from xyntra.passes.fusion.legality.violation import Violation
 
 __all__ = ["check_calls"]
-
-_RESHAPES = frozenset({"tensor.expand_shape", "tensor.collapse_shape"})
 
 
 def check_calls(
@@ -28,7 +27,7 @@ def check_calls(
         op = view.operation
         for value in op.operands:
             last[origin.get(value, value)] = index
-        if op.name in _RESHAPES:
+        if op.name in RESHAPES:
             origin[op.results[0]] = origin.get(op.operands[0], op.operands[0])
         elif op.name == "func.call":
             pairs = inplace.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)

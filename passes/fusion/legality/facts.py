@@ -38,7 +38,7 @@ class LoopFacts:
 
 
 class BodyFacts:
-    """What scalar operations of a body do: a sum of these bits, none where they only move."""
+    """Flags of what scalar operations of a body do; none where they only move."""
 
     MULTIPLIES = 1
     COMPUTES = 2
@@ -97,7 +97,7 @@ class Facts:
             return self._loops.setdefault(key, LoopFacts(reduces, maps, are_plain))
 
     def body(self, op: ir.Operation, name: str) -> int:
-        """What a scalar operation does, as bits of `BodyFacts`."""
+        """Return what a scalar operation does, as bits of `BodyFacts`."""
         found = self._bodies.get(name)
         if found is None:
             found = self._bodies[name] = _body(name)

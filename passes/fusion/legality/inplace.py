@@ -9,6 +9,7 @@ from functools import reduce
 
 from xyntra.dialects.kinds import Kind
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.views import RESHAPES
 from xyntra.passes.fusion.legality.alignment import (
     Alignment,
     compare,
@@ -30,7 +31,6 @@ INPLACE = "xyntra.inplace"
 
 Pairs = list[tuple[int, int]]
 
-_RESHAPES = frozenset({"tensor.expand_shape", "tensor.collapse_shape"})
 _UNALIGNED = Alignment(frozenset({1}), False)
 
 
@@ -82,7 +82,7 @@ def _malformed(what: str) -> Violation:
 
 @dataclass
 class _Uses:
-    """Who reads an argument when member `writer` overwrites it.
+    """The readers of an argument at the time when member `writer` overwrites it.
 
     Over one space, an element is read before it is written. Row by row, operations run one after
     the other, and those before the writer have read what they need of the row. Of a kernel with an
@@ -108,7 +108,7 @@ class _Uses:
         while waiting:
             for use in waiting.pop().uses:
                 op = use.owner.operation
-                if op.name in _RESHAPES:
+                if op.name in RESHAPES:
                     waiting.append(op.results[0])
                 elif op not in index or not self._is_early(index[op], use.operand_number):
                     late.append(op)

@@ -30,7 +30,7 @@ _SOFTMAX = frozenset({"xyntra.softmax", "xyntra.log_softmax"})
 
 
 class ValueOrigin(IntEnum):
-    """Where a value that no member computes comes from; members have numbers from 0 on."""
+    """The origin of a value that no member computes; members have numbers from 0 on."""
 
     OUTSIDE = -1
     PART_OF_OUTSIDE = -2
@@ -273,7 +273,7 @@ class _Reader:
         return _UNALIGNED
 
     def _scan(self, op: ir.Operation, name: str) -> list[ir.Value]:
-        """What the regions of an operation that is no generic read by themselves."""
+        """Return what the regions of an operation that is no generic read by themselves."""
         if self.facts.body(op, name) & BodyFacts.IMPURE:
             self.contents.impure.append(op)
         return self._nested_reads(op) if len(op.regions) else []
@@ -311,7 +311,7 @@ class _Reader:
 
 
 def _shares_operands(member: Member, loops: LoopFacts, inputs: int) -> bool:
-    """Whether two operands at least are read again for several elements of the result.
+    """Tell whether two operands at least are read again for several elements of the result.
 
     With fewer, a product is a reduction along rows: of a row and a vector, or of two rows. Operands
     that the same loops index are one operand, their product.
@@ -330,7 +330,7 @@ def _own_dimensions(member: Member, axis: int | None) -> tuple[int, int]:
 
 
 def _takes_each(loops: LoopFacts | None, position: int) -> bool:
-    """Whether every iteration of a reduction reads an element of its own of an operand."""
+    """Tell whether every iteration of a reduction reads an element of its own of an operand."""
     if loops is None or not loops.reduces:
         return False
     count = 1 + max((loop for map_ in loops.maps for loop in map_), default=-1)

@@ -34,5 +34,5 @@ def check_resources(contents: Contents, limits: KernelLimits) -> Iterator[Violat
 
 
 def _is_buffer(value: ir.Value) -> bool:
-    """Whether the value comes in a buffer; constants of one value come along in the code."""
+    """Tell whether the value comes in a buffer; constants of one value come along in the code."""
     return isinstance(value.owner, ir.Block) or not is_source(value.owner)

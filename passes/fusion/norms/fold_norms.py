@@ -96,7 +96,7 @@ class _Folding:
         self.replaced: list[tuple[ir.Operation, ir.Operation]] = []
 
     def now(self, op: ir.Operation) -> ir.Operation:
-        """What `op` has been replaced by, or `op`."""
+        """Return what `op` has been replaced by, or `op`."""
         # Not by hash: that of an operation changes with its attributes and operands.
         for old, new in self.replaced:
             op = new if old == op else op
@@ -139,7 +139,7 @@ class _Folding:
 
 
 def _has_room(fused: ir.Operation) -> bool:
-    """Whether the region can give statistics as well, which are of one more type."""
+    """Tell whether the region can give statistics as well, which are of one more type."""
     return len({result.type for result in fused.results}) < SEGMENTS
 
 
@@ -176,7 +176,7 @@ def _normalize(readers: Sequence[NormReader], folded: _Folded) -> None:
 
 @dataclass(frozen=True)
 class _Folded:
-    """What a reader of `norm` reads instead, with the values of its rows."""
+    """The input of a reader of `norm` once that is folded, with the values of its rows."""
 
     norm: Norm
     x: Tensor

@@ -17,8 +17,9 @@ from xyntra.dialects.dtypes import item_bytes
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import Scalar
 from xyntra.passes.analysis.owners import owner_of
+from xyntra.passes.analysis.views import RESHAPES
 from xyntra.passes.fusion.norms.norm_in_parts import LAYER_NORM, NormInParts
-from xyntra.passes.fusion.norms.rows_of_views import RESHAPES, RowSource, permutation
+from xyntra.passes.fusion.norms.rows_of_views import RowSource, permutation
 
 __all__ = [
     "ColumnNorm",
@@ -144,7 +145,7 @@ class InterleavedNorm(NormInParts):
 
     @property
     def _columns(self) -> tuple[int, int, int]:
-        """How many there are, one after another where a row's are contiguous."""
+        """Return how many there are, one after another where a row's are contiguous."""
         found = self.interleaved
         return found.batch, found.channels, found.places // self.part
 

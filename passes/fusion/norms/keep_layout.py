@@ -9,14 +9,15 @@ from dataclasses import dataclass, field
 from xyntra.dialects.builder import Tensor
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.cloning import repeat
-from xyntra.passes.fusion.norms.rows_of_views import RESHAPES, permutation
+from xyntra.passes.analysis.views import RESHAPES
+from xyntra.passes.fusion.norms.rows_of_views import permutation
 
 __all__ = ["kept_layout"]
 
 
 @dataclass
 class _Readers:
-    """What depends on a transposed tensor.
+    """The operations that depend on a transposed tensor.
 
     Attributes:
         order: the dimension of the original tensor for each of the transposed one.

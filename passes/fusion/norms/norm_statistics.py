@@ -26,7 +26,7 @@ _WIDE = "float32"
 
 @dataclass(frozen=True)
 class RowStatistics:
-    """What normalises a row: `[rows...]`, f32. Without `mean`, rows are only scaled."""
+    """Statistics that normalise a row: `[rows...]`, f32. Without `mean`, rows are only scaled."""
 
     mean: Tensor | None
     factor: Tensor

@@ -46,12 +46,12 @@ class Norm:
 
     @property
     def centred(self) -> bool:
-        """Whether the mean is subtracted."""
+        """Tell whether the mean is subtracted."""
         return bool(self.op.name == _LAYER_NORM)
 
     @property
     def epsilon(self) -> float:
-        """What is added to the mean square."""
+        """Return what is added to the mean square."""
         return float(ir.FloatAttr(self.op.attributes["epsilon"]).value)
 
 
@@ -131,7 +131,7 @@ def _is_contraction(fused: ir.Operation) -> bool:
 
 
 def _has_parts(op: ir.Operation, x: ir.Value, max_rows: int) -> bool:
-    """Whether 16-bit `x` has few rows, of whole parts, which are what `op` normalises."""
+    """Tell whether 16-bit `x` has few rows, of whole parts, which are what `op` normalises."""
     shape = shape_of(x)
     if shape is None or len(shape) < 2 or str(x.type.element_type) not in NARROW:
         return False

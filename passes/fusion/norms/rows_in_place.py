@@ -67,7 +67,7 @@ class _Rows:
 
     @property
     def count(self) -> int:
-        """How many elements a row has."""
+        """Return how many elements a row has."""
         return prod(self.source.shape[axis] for axis in self.axes)
 
     def trailing(self, builder: TensorBuilder, value: ir.Value) -> Tensor | None:

@@ -11,10 +11,9 @@ from operator import mul
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.owners import owner_of
+from xyntra.passes.analysis.views import RESHAPES
 
-__all__ = ["RESHAPES", "RowSource", "permutation", "row_source"]
-
-RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
+__all__ = ["RowSource", "permutation", "row_source"]
 
 
 @dataclass(frozen=True)

@@ -97,14 +97,14 @@ def _chained(graph: FusionGraph, machine: Machine, max_operations: int) -> list[
 def _reads_overwritten(
     graph: FusionGraph, chain: Sequence[int], node: FusionNode, overwritten: frozenset[int]
 ) -> bool:
-    """Whether a tensor that a chain or `node` writes over has other readers among them."""
+    """Tell whether a tensor that a chain or `node` writes over has other readers among them."""
     members = [*(graph.nodes[index] for index in chain), node]
     read = [each.origin for member in members for each in member.reads]
     return any(read.count(tensor) > 1 for tensor in overwritten)
 
 
 def _has_short_rows(first: FusionNode, node: FusionNode, machine: Machine) -> bool:
-    """Whether a worker can keep the rows of a chain's first operation and of `node`."""
+    """Tell whether a worker can keep the rows of a chain's first operation and of `node`."""
     if first.role is not KernelRole.ROW:
         return True
     rows = max(first.rows)

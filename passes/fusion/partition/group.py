@@ -107,7 +107,7 @@ class Group:
 
     @property
     def is_pointwise(self) -> bool:
-        """Whether every element is computed on its own."""
+        """Tell whether every element is computed on its own."""
         return not (self.reduces or self.rowwise or self.loose) and self.elements in self.rows
 
 
@@ -138,7 +138,7 @@ def single(graph: FusionGraph, index: int) -> Group:
 
 
 def outside_of(found: Sequence[TensorRead], by_anchor: bool) -> dict[int, Outside]:
-    """What an operation reads, each tensor once."""
+    """Return what an operation reads, each tensor once."""
     reads: dict[int, Outside] = {}
     for read in found:
         access = read.access
@@ -157,7 +157,7 @@ def outside_of(found: Sequence[TensorRead], by_anchor: bool) -> dict[int, Outsid
 
 
 def both(first: Outside, second: Outside) -> Outside:
-    """What two operations read of one tensor."""
+    """Return what two operations read of one tensor."""
     return Outside(
         first.origin,
         first.count + second.count,
@@ -196,7 +196,7 @@ def refuse_shape(group: Group, kinds: Sequence[int], machine: Machine) -> Reason
 
 
 def _computes_little(group: Group) -> bool:
-    """Whether all results are small: a reduction of much, and what is done to that."""
+    """Tell whether all results are small: a reduction of much, and what is done to that."""
     return group.anchor is None and group.elements * LARGEST_ITEM <= SMALL_BYTES
 
 
@@ -209,7 +209,7 @@ def _has_short_columns(group: Group, machine: Machine) -> bool:
 
 
 def _reads_overwritten(group: Group) -> bool:
-    """Whether an operation writes over a tensor from outside that another one reads."""
+    """Tell whether an operation writes over a tensor from outside that another one reads."""
     for outside in group.reads.values():
         if outside.overwritten:
             readers = [each.count for each in group.reads.values() if each.origin == outside.origin]

@@ -18,7 +18,7 @@ __all__ = ["Rules"]
 
 
 class Rules:
-    """What may be merged on a machine.
+    """The rules of merging groups on a machine.
 
     `chains` are the groups to start from.
     """
@@ -155,7 +155,7 @@ class _Union:
         return None
 
     def _is_summand(self, producer: Group, reader: Group, outside: Outside) -> bool:
-        """Whether a reduction computes in its loop what it reads, and shares no rows with."""
+        """Tell whether a reduction computes in its loop what it reads, and shares no rows with."""
         if not (outside.summand and self.machine.computes_summands and producer.is_pointwise):
             return False
         has_others = self.results[outside.origin] and self.machine.max_column_bytes

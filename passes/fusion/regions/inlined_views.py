@@ -51,7 +51,7 @@ def inline_views(fused: ir.Operation) -> None:
 
 
 def _is_inlined(op: ir.Operation) -> bool:
-    """Whether `op` gives a tensor that only exists where it is read."""
+    """Tell whether `op` gives a tensor that only exists where it is read."""
     if op.name == "tensor.extract_slice":
         return len(op.operands) == 1
     return reads_no_tensor(op) and len(op.results) == 1
@@ -82,7 +82,7 @@ def _shows_part(value: ir.Value, block: ir.Block) -> bool:
 def _cloned(
     value: ir.Value, block: ir.Block, place: ir.Operation, cloned: dict[ir.Value, ir.Value]
 ) -> ir.Value:
-    """What stands for `value`, of `block`, in the region that begins with `place`."""
+    """Return what stands for `value`, of `block`, in the region that begins with `place`."""
     if value not in cloned:
         op = value.owner.operation
         operands = [

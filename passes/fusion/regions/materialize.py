@@ -179,7 +179,7 @@ class _Builder:
             op.operands[position] = self._copied(index, ip)
 
     def _cloned(self, value: ir.Value, ip: ir.InsertionPoint) -> ir.Value:
-        """What stands for `value` in the region.
+        """Return what stands for `value` in the region.
 
         Every use of a destination has one of its own: a shared one would have to be copied.
         """

@@ -144,13 +144,13 @@ def _extended(chain: Chain, op: ir.Operation, position: int, static: StaticValue
 
 
 def _may_be_affine(op: ir.Operation) -> bool:
-    """Whether the body of a `linalg.generic` begins like one that scales and shifts."""
+    """Tell whether the body of a `linalg.generic` begins like one that scales and shifts."""
     first = next(iter(op.regions[0].blocks[0].operations)).name
     return first in _STATIC or first in ("arith.constant", "linalg.yield")
 
 
 def expression_of(op: ir.Operation) -> Expression | None:
-    """What an elementwise `linalg.generic` computes of its inputs; None for all else.
+    """Return what an elementwise `linalg.generic` computes of its inputs; None for all else.
 
     Vector i stands for input i. Only the operations that normalisation is made of are known.
     """
@@ -198,7 +198,7 @@ def _holds_non_finite(value: ir.Value) -> bool:
 def _evaluate(
     op: ir.Operation, numbers: dict[int, Expression], given: dict[int, Affine] | None = None
 ) -> Affine | None:
-    """What the body of `op` makes of operands; None where that is no scale and shift."""
+    """Return what the body of `op` makes of operands; None where that is no scale and shift."""
     block = op.regions[0].blocks[0]
     if len(block.operations) > _LONGEST:
         return None
@@ -272,7 +272,7 @@ def _scaled(name: str, part: Expression | None, factor: Expression) -> Expressio
 
 
 def has_vector(expression: Expression | None) -> bool:
-    """Whether an expression differs from channel to channel."""
+    """Tell whether an expression differs from channel to channel."""
     if isinstance(expression, Applied):
         return any(map(has_vector, expression.operands))
     return isinstance(expression, Vector)

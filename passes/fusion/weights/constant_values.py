@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.views import RESHAPES
 from xyntra.passes.fusion.weights.affine_chains import (
     Expression,
     FiniteConstant,
@@ -22,7 +23,6 @@ __all__ = ["Array", "compute", "constant_array"]
 Array = np.ndarray[Any, Any]
 
 _DTYPES = {"f32": np.float32, "f64": np.float64}
-_RESHAPES = frozenset({"tensor.collapse_shape", "tensor.expand_shape"})
 _DEEPEST = 16
 
 
@@ -54,7 +54,7 @@ def constant_array(value: ir.Value, depth: int = _DEEPEST) -> Array | None:
     op = owner.operation
     if op.name == "arith.constant":
         return _elements(op.attributes["value"])
-    if op.name in _RESHAPES:
+    if op.name in RESHAPES:
         source = constant_array(op.operands[0], depth - 1)
         return None if source is None else source.reshape(shape)
     expression = expression_of(op)

@@ -78,7 +78,7 @@ class FoldBatchNorm:
 
 @dataclass(frozen=True)
 class _Folding:
-    """What is folded into operand `weight` of a product.
+    """A scale and shift to be folded into operand `weight` of a contraction.
 
     Attributes:
         chain: the operations that are folded.
@@ -114,7 +114,7 @@ def _products(block: ir.Block, static: StaticValues) -> list[tuple[int, ir.Opera
 
 
 def _sums_products(op: ir.Operation) -> bool:
-    """Whether the body is `sum + x * y` in one floating-point type, from a sum of zero."""
+    """Tell whether the body is `sum + x * y` in one floating-point type, from a sum of zero."""
     elements = {ir.RankedTensorType(value.type).element_type for value in op.operands}
     if len(elements) > 1 or str(elements.pop()) not in ("f32", "f64"):
         return False

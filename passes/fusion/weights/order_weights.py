@@ -103,12 +103,12 @@ class _Weights:
 
     @property
     def type(self) -> ir.RankedTensorType:
-        """Of the operand."""
+        """The type of the operand."""
         return ir.RankedTensorType(self.value.type)
 
     @property
     def has_small_groups(self) -> bool:
-        """Whether they are those of groups of few channels, with taps."""
+        """Tell whether they are those of groups of few channels, with taps."""
         shape, limit = self.type.shape, _FEW.get(str(self.type.element_type), 0)
         has_taps = any(shape[i] > 1 for i in self.taps)
         few = shape[self.inner] <= limit and prod(shape[i] for i in self.columns) <= limit
@@ -116,7 +116,7 @@ class _Weights:
 
     @property
     def has_whole_vectors(self) -> bool:
-        """Whether rows of columns start where threads read vectors."""
+        """Tell whether rows of columns start where threads read vectors."""
         return int(self.type.shape[self.columns[-1]]) % _VECTOR == 0
 
 

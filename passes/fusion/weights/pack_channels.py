@@ -58,7 +58,7 @@ class PackChannels:
 
 @dataclass(frozen=True)
 class _Packing:
-    """How the factors of a convolution are packed.
+    """A packing of the factors of a convolution.
 
     Attributes:
         image: number of the operand.

@@ -14,7 +14,7 @@ __all__ = ["LoweringOptions"]
 
 @dataclass(frozen=True)
 class LoweringOptions:
-    """What the lowering needs to know of the machine: its registers, instructions and caches."""
+    """The machine that is lowered for: its registers, instructions and caches."""
 
     vector_bits: int = 256
     """Width of a vector register; 0 leaves vectors to LLVM."""

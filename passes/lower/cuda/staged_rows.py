@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Rows that wait in shared memory, where registers would hold too few for all that is on its way.
+"""Stages rows in shared memory with cp.async, where registers cannot cover the memory latency.
 
 A thread copies, without registers (PTX ISA, "cp.async"), what it alone reads: no barrier is needed.
 """

@@ -18,7 +18,7 @@ __all__ = ["DEFAULT", "DEVICES", "WEBGPU", "Feature", "GpuDevice", "device_of"]
 
 
 class Feature(Enum):
-    """What code may use on some GPUs only. A device without any of them runs plain threads."""
+    """Hardware features that only some GPUs have. Without any of them code is of plain threads."""
 
     MMA = auto()
     """The threads of a warp multiply matrices together on tensor cores (`mma.sync`)."""

@@ -45,7 +45,7 @@ def carried(module: ir.Operation) -> list[ir.Operation]:
 
 
 def attention_of(carrier: ir.Operation) -> Attention:
-    """What a carrier computes from its operands; the last one is what it writes."""
+    """Return what a carrier computes from its operands; the last one is what it writes."""
     attributes = {each.name: each.attr for each in ir.DictAttr(carrier.attributes[OP])}
     return Attention.read(attributes, list(carrier.operands)[:-1])
 

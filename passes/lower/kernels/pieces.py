@@ -170,7 +170,7 @@ def parts_of(
 
 @dataclass(frozen=True)
 class _Walk:
-    """How an access of a nest moves the digits of its element."""
+    """The digits of its element that an access of a nest moves."""
 
     nest: LinearNest
     first: tuple[int, ...]

@@ -101,7 +101,7 @@ def with_row_buffers(
 
 @dataclass(frozen=True)
 class _Region:
-    """What one iteration of the shared loops touches: the first element, and past the last."""
+    """The elements that one iteration of the shared loops touches: the first, and past the last."""
 
     start: int
     end: int

@@ -12,7 +12,7 @@ _T = TypeVar("_T")
 
 
 class BlockMemo:
-    """What was built at the end of a block, by key, for use further down in that block."""
+    """A cache of values built at the end of a block, for use further down in that block."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, tuple[ir.Block, object]] = {}

@@ -40,7 +40,7 @@ class BufferOperand:
 
     @property
     def is_scalar(self) -> bool:
-        """Whether the operand is a value rather than memory."""
+        """Tell whether the operand is a value rather than memory."""
         return not isinstance(self.value.type, ir.MemRefType)
 
     @property
@@ -80,7 +80,7 @@ class LinearNest:
 
     @property
     def reads_outputs(self) -> bool:
-        """Whether the body looks at what its outputs hold before."""
+        """Tell whether the body looks at what its outputs hold before."""
         kept = list(self.body.arguments)[len(self.inputs) :]
         return any(list(argument.uses) for argument in kept)
 

@@ -24,7 +24,7 @@ _PURE = ("arith.", "math.")
 
 @dataclass(frozen=True)
 class Scan:
-    """What is known of one such loop.
+    """A loop that computes a prefix scan.
 
     Attributes:
         loop: the loop.

@@ -77,7 +77,7 @@ class _Named:
 
     @property
     def count(self) -> int:
-        """How many elements are reduced to one."""
+        """Return how many elements are reduced to one."""
         return prod(self.x.shape[axis] for axis in self.axes)
 
     def reduce(

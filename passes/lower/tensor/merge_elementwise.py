@@ -9,9 +9,9 @@ from typing import ClassVar
 
 from xyntra.dialects import KernelFacts
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.views import RESHAPES
 from xyntra.passes.lower.tensor.merged_nest import MergedNest
 from xyntra.passes.lower.tensor.pointwise_groups import (
-    RESHAPES,
     PointwiseGroup,
     PointwiseNode,
     analyse,

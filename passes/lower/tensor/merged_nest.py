@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from xyntra.dialects.builder import Tensor, TensorBuilder
 from xyntra.dialects.mlir import ir
-from xyntra.passes.lower.tensor.pointwise_groups import RESHAPES, origin
+from xyntra.passes.analysis.views import RESHAPES
+from xyntra.passes.lower.tensor.pointwise_groups import origin
 from xyntra.passes.lower.tensor.row_major import Shape, refine_loops
 
 Input = tuple[ir.Value, ir.AffineMap]
@@ -52,7 +53,7 @@ class MergedNest:
         return pairs
 
     def _results(self) -> list[ir.Value]:
-        """What is read by others than the members, reshapes looked through."""
+        """Return what is read by others than the members, reshapes looked through."""
         return [
             result
             for op in self.members

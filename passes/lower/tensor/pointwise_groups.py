@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.views import RESHAPES
 from xyntra.passes.analysis.walking import nested_operations
 from xyntra.passes.lower.tensor.row_major import (
     Shape,
@@ -14,8 +15,6 @@ from xyntra.passes.lower.tensor.row_major import (
     reads_in_order,
     without_units,
 )
-
-RESHAPES = frozenset({"tensor.collapse_shape", "tensor.expand_shape"})
 
 
 @dataclass

@@ -45,7 +45,7 @@ class Causal:
 
 
 def causal_of(keep: Place, inverted: bool) -> Causal | None:
-    """What the boolean mask `keep` compares, or None if it is another kind of mask."""
+    """Return what the boolean mask `keep` compares, or None if it is another kind of mask."""
     while (source := through_view(keep)) is not None:
         keep = source
     if keep.source.operation is None or keep.source.element != "i1":
@@ -117,7 +117,7 @@ class _Body:
 
     @property
     def yielded(self) -> ir.Value:
-        """What the body yields."""
+        """Return what the body yields."""
         *_, ending = self.operation.regions[0].blocks[0].operations
         value: ir.Value = ending.operation.operands[0]
         return value
@@ -143,7 +143,7 @@ class _Body:
         return self.place.read(read)
 
     def compared(self, condition: ir.Operation, inverted: bool) -> Causal | None:
-        """What `condition` compares, if it is two loop indices."""
+        """Return what `condition` compares, if it is two loop indices."""
         if condition.name != "arith.cmpi":
             return None
         left, right = (self._index(value) for value in condition.operands)

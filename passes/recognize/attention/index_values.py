@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.views import RESHAPES
 
 __all__ = ["index_values"]
 
@@ -35,7 +36,6 @@ _ARITHMETIC: Mapping[str, Callable[..., Any]] = {
     "arith.select": np.where,
 }
 _CONVERSIONS = ("index_cast", "index_castui", "extui", "sitofp", "uitofp", "extf", "truncf")
-_RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 Array = np.ndarray[Any, Any]
 
 
@@ -72,7 +72,7 @@ class _Evaluation:
             return _constant(op.attributes["value"], shape)
         if op.name == "linalg.fill":
             return np.broadcast_to(self._scalar_of_fill(op.operands[0]), shape)
-        if op.name in _RESHAPES:
+        if op.name in RESHAPES:
             return self.tensor(op.operands[0]).reshape(shape)
         if op.name != "linalg.generic" or len(op.results) != 1:
             raise _UnknownError

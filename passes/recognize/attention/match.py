@@ -114,7 +114,7 @@ class _Around:
         return None
 
     def _masks_agree(self, scores: Scores, key: Position) -> bool:
-        """Whether rows that become 0 are those that the bias masks altogether."""
+        """Tell whether rows that become 0 are those that the bias masks altogether."""
         largest = self.softmax.emptied_by
         if largest is None:
             return True
@@ -171,7 +171,7 @@ class _Around:
 
 @dataclass(frozen=True)
 class _Roles:
-    """Which loop of the result runs over queries and elements of values, and the others in order.
+    """The loops of the result: over queries, over elements of values, and the others in order.
 
     None where the extent is 1.
     """

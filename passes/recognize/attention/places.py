@@ -63,7 +63,7 @@ class Root:
 
 
 def operands(place: Place) -> list[Place]:
-    """What an elementwise expression reads."""
+    """Return what an elementwise expression reads."""
     return [place.read(read) for read in place.source.operands]
 
 
@@ -164,7 +164,7 @@ def root(
 
 
 def _widens(place: Place) -> bool:
-    """Whether `place` is a conversion of a 16-bit float to f32."""
+    """Tell whether `place` is a conversion of a 16-bit float to f32."""
     if place.source.opcode != "cast" or place.source.element != "f32":
         return False
     return operands(place)[0].source.element in ("f16", "bf16")
@@ -186,7 +186,7 @@ def scaling(place: Place) -> tuple[Place, float] | None:
 
 
 def are_whole(positions: Sequence[Position], undivided: Sequence[tuple[int, int]]) -> bool:
-    """Whether each of the `undivided` loops, given with its extent, is multiplied at most."""
+    """Tell whether each of the `undivided` loops, given with its extent, is multiplied at most."""
     extents = dict(undivided)
     return all(
         digit.loop not in extents or (digit.divisor == 1 and digit.extent == extents[digit.loop])

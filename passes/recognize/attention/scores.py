@@ -97,7 +97,7 @@ class Scores:
         return filled if is_one else None
 
     def _factor(self) -> float | None:
-        """What is between here and the softmax, where that is a positive factor alone."""
+        """Return what is between here and the softmax, where that is a positive factor alone."""
         is_factor = not self.cap and 0 < self.scale < float("inf")
         return self.scale if is_factor else None
 
@@ -149,7 +149,7 @@ def find_softmax(place: Place, softmax: ir.Operation) -> Probabilities | None:
 
 
 def _without_empty(place: Place) -> tuple[Place, Place] | None:
-    """What is selected by `where(reduce_max(bias) == -inf, 0, x)`, and the maximum."""
+    """Return what is selected by `where(reduce_max(bias) == -inf, 0, x)`, and the maximum."""
     if place.source.opcode != "where":
         return None
     condition, yes, no = operands(place)
@@ -161,7 +161,7 @@ def _without_empty(place: Place) -> tuple[Place, Place] | None:
 
 
 def _without_nan(place: Place) -> Place | None:
-    """What is selected by `where(x != x, 0, x)`, or by its opposite."""
+    """Return what is selected by `where(x != x, 0, x)`, or by its opposite."""
     if place.source.opcode != "where":
         return None
     condition, yes, no = operands(place)
@@ -244,5 +244,5 @@ def _causal(place: Place, found: Scores) -> Place | None:
 
 
 def _leads_to_products(place: Place, biases: list[Place]) -> bool:
-    """Whether the sum of products is found above, past no more sums than there may be."""
+    """Tell whether the sum of products is found above, past no more sums than there may be."""
     return _follow(place, Scores(biases=list(biases))) is not None

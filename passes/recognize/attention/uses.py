@@ -11,12 +11,12 @@ from xyntra.dialects.attention_layout import QUERY, VALUE_SIZE
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.tensors.positions import Position
 from xyntra.passes.analysis.reductions import Reductions
+from xyntra.passes.analysis.views import RESHAPES, TENSOR_VIEWS
 from xyntra.passes.recognize.attention.places import are_whole, linear, unflatten
 
 __all__ = ["AttentionOutput", "ends_only_in", "follow_output", "reductions_after"]
 
-_RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
-_BETWEEN = (*_RESHAPES, "tensor.extract_slice", "xyntra.softmax")
+_BETWEEN = TENSOR_VIEWS | {"xyntra.softmax"}
 _MOST_BETWEEN = 32
 
 
@@ -34,7 +34,7 @@ def reductions_after(softmax: ir.Operation, reductions: Reductions) -> Iterator[
 
 
 def ends_only_in(first: ir.Operation, last: ir.Operation, reductions: Reductions) -> bool:
-    """Whether `last` and what leads to it are all that uses `first`, also in between."""
+    """Tell whether `last` and what leads to it are all that uses `first`, also in between."""
     for number, user in enumerate(_users_below(first, reductions)):
         if number > _MOST_BETWEEN or (not _is_step(user, reductions) and user != last):
             return False
@@ -92,7 +92,7 @@ def _following(output: AttentionOutput) -> AttentionOutput | None:
     if len(uses) != 1:
         return None
     op = uses[0].owner.operation
-    if op.name in _RESHAPES:
+    if op.name in RESHAPES:
         shape = ir.RankedTensorType(op.results[0].type).shape
         old = ir.RankedTensorType(output.value.type).shape
         positions = unflatten(linear(output.positions, old), shape)

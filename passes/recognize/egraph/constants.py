@@ -41,7 +41,7 @@ _NEAR_VALUES = (math.sqrt(0.5), math.sqrt(2.0), 0.044715, math.sqrt(2.0 / math.p
 
 
 def is_float(type_: int) -> bool:
-    """Whether a type's number is that of a floating-point type."""
+    """Tell whether a type's number is that of a floating-point type."""
     return type_ < len(FLOATS)
 
 
@@ -125,7 +125,7 @@ def literal_bits(type_: int, literal: str) -> int | None:
 
 @cache
 def facts_of(type_: int, bits: int) -> tuple[Fact, ...]:
-    """What rules may ask of a constant: relations by name, with their arguments."""
+    """Return what rules may ask of a constant: relations by name, with their arguments."""
     if is_float(type_):
         return tuple(_float_facts(type_, bits))
     return tuple(_integer_facts(type_, bits))

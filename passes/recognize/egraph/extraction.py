@@ -30,7 +30,7 @@ __all__ = ["Solution", "solve"]
 
 @dataclass
 class Solution:
-    """What a window becomes.
+    """The expressions that a window becomes.
 
     Attributes:
         terms: the new expressions.
@@ -95,7 +95,7 @@ def _cheapest(classes: Classes, allowed: _Allowed) -> dict[int, Node]:
 
 
 class _Allowed:
-    """Which nodes may be chosen: named operations work on whole tensors alone."""
+    """The nodes that may be chosen: named operations work on whole tensors alone."""
 
     def __init__(self, window: LoopWindow, classes: Classes) -> None:
         self.stored = {classes.of[root] for root in window.roots}
@@ -110,7 +110,7 @@ class _Allowed:
         }
 
     def is_original(self, node: Node) -> bool:
-        """Whether the input has this node."""
+        """Tell whether the input has this node."""
         return node in self._originals
 
     def __call__(self, class_: int, node: Node) -> bool:
@@ -143,7 +143,7 @@ def solve(window: LoopWindow, classes: Classes, needed: list[bool]) -> Solution 
 
 
 def _is_acyclic(chosen: dict[int, Node], class_: int) -> bool:
-    """Whether nothing that a class is computed from is computed from the class."""
+    """Tell whether nothing that a class is computed from is computed from the class."""
     stack = list(operands_of(chosen[class_]))
     seen = set(stack)
     while stack:
@@ -203,7 +203,7 @@ class _Build:
             self.stored.add(number)
 
     def _is_kept(self, loop: int) -> bool:
-        """Whether every operation of the loop's body is what was chosen for its class."""
+        """Tell whether every operation of the loop's body is what was chosen for its class."""
         window, of = self.window, self.classes.of
         roots = set(window.roots)
         for number in window.bodies[loop]:

@@ -18,7 +18,7 @@ _NAME = "egglog.bindings"
 
 
 def is_installed() -> bool:
-    """Whether egglog can be imported."""
+    """Tell whether egglog can be imported."""
     return _NAME in sys.modules or _extension() is not None
 
 

@@ -28,7 +28,7 @@ _FLAGS = ("fastmath", "overflowFlags")
 
 @dataclass
 class Scalars:
-    """What is known of constants, types and attributes in one block.
+    """A cache of constants, types and attributes in one block.
 
     Attributes:
         constants: type and bits of values that hold one number everywhere.
@@ -68,7 +68,7 @@ class Scalars:
         return self._types[type_]
 
     def is_plain(self, op: ir.Operation, name: str) -> bool:
-        """Whether `op` has no flags or attributes that rules know nothing of."""
+        """Tell whether `op` has no flags or attributes that rules know nothing of."""
         attributes = op.attributes
         known = self._plain.get(name)
         if known is None:

@@ -19,7 +19,7 @@ __all__ = ["Classes", "Refused", "Saturation", "SaturationLimits"]
 
 @dataclass(frozen=True)
 class SaturationLimits:
-    """When to stop; no limit depends on time."""
+    """The limits of a saturation, of which none depends on time."""
 
     iterations: int
     nodes: int
@@ -148,7 +148,7 @@ class Saturation:
         return Classes(members, of)
 
     def _facts(self, wanted: set[tuple[int, int]], known: set[tuple[int, int]]) -> list[str]:
-        """What rules ask of constants that are not among `known`, which they join."""
+        """Return what rules ask of constants that are not among `known`, which they join."""
         lines = [
             f"({name} {' '.join(map(_word, arguments))})"
             for constant in sorted(wanted - known)

@@ -39,7 +39,7 @@ class Terms:
 
 
 def is_leaf(node: Node) -> bool:
-    """Whether a node is a tensor that is read, or a constant."""
+    """Tell whether a node is a tensor that is read, or a constant."""
     return node[0] in ("V", "K")
 
 
@@ -49,7 +49,7 @@ def operands_of(node: Node) -> tuple[int, ...]:
 
 
 def relabel(node: Node, operands: Sequence[int]) -> Node:
-    """The same operation on other operands."""
+    """Return the operation on other operands."""
     return (*node[: PLAIN[node[0]]], *operands)  # type: ignore[index]
 
 

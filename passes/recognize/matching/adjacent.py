@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.views import RESHAPES
 from xyntra.passes.recognize.matching.anchors import Anchor
 from xyntra.passes.recognize.matching.forms import Apply, Form
 from xyntra.passes.recognize.matching.opcodes import mlir_names
@@ -16,7 +17,6 @@ __all__ = ["Around", "Neighbours"]
 
 _MOST_USERS = 4
 _FURTHEST = 3
-_MOVES = ("tensor.expand_shape", "tensor.collapse_shape")
 
 
 class Neighbours:
@@ -32,12 +32,12 @@ class Neighbours:
 
     @cached_property
     def before(self) -> frozenset[str] | None:
-        """Of what computes the first operand."""
+        """The opcodes of what computes the first operand."""
         return _before(self._operation) if self._known else None
 
     @cached_property
     def after(self) -> frozenset[str] | None:
-        """Of what reads the result."""
+        """The opcodes of what reads the result."""
         return _after(self._operation) if self._known else None
 
 
@@ -50,7 +50,7 @@ class Around:
 
     @classmethod
     def of(cls, anchor: Anchor) -> Around:
-        """What a spelling needs."""
+        """Return what a spelling needs."""
         inner: Form | None = anchor.inner
         if not anchor.below:
             unary = isinstance(anchor.inner, Apply) and len(anchor.inner.operands) == 1
@@ -65,7 +65,7 @@ class Around:
         return cls(before, _names(opcodes) if opcodes else None)
 
     def allows(self, found: Neighbours) -> bool:
-        """Whether an anchor with these neighbours is worth a closer look."""
+        """Tell whether an anchor with these neighbours is worth a closer look."""
         return _meet(self.before, found.before) and _meet(self.after, found.after)
 
 
@@ -97,7 +97,7 @@ def _after(operation: ir.Operation, depth: int = _FURTHEST) -> frozenset[str] | 
 def scalar_names(operation: ir.Operation) -> frozenset[str] | None:
     """Names of the scalar operations in a body, none where data is only moved; else None."""
     name = operation.name
-    if name in _MOVES:
+    if name in RESHAPES:
         return frozenset()
     if name != "linalg.generic":
         return frozenset([name]) if len(operation.results) == 1 else None

@@ -50,7 +50,7 @@ class FormStage:
 
 @dataclass(frozen=True)
 class Anchor:
-    """Where a spelling is looked for.
+    """The operation at which a spelling is looked for.
 
     Attributes:
         opcodes: what the operation is.

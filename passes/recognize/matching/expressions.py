@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from weakref import proxy
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.analysis.views import RESHAPES
 from xyntra.passes.recognize.matching.bodies import analyse_body
 from xyntra.passes.recognize.matching.layouts import UNIT, Dims, Layouts
 from xyntra.passes.recognize.matching.nodes import Expression, Read, Type, compose
@@ -31,8 +32,6 @@ _ROW_OPS = frozenset(
     for name in ("softmax", "log_softmax", "layer_norm", "rms_norm", "gelu", "silu")
 )
 """Named ops whose operands broadcast to the trailing dimensions of the result."""
-
-_RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 
 
 @dataclass
@@ -122,7 +121,7 @@ class ExpressionGraph:
             return self.constant(operation)
         if name == "linalg.fill":
             return Expression(self.handle, "copy", ((operation.operands[0], ()),), type_)
-        if name in _RESHAPES:
+        if name in RESHAPES:
             return self._reshape(operation, type_)
         operands = [] if name == "linalg.generic" else operation.operands
         aligned = name in _ROW_OPS

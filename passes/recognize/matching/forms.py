@@ -36,7 +36,7 @@ __all__ = [
 
 
 class _Form:
-    """What all forms have."""
+    """A form of a pattern."""
 
     @cached_property
     def heads(self) -> frozenset[str] | None:
@@ -167,7 +167,7 @@ def inputs_of(form: Form) -> tuple[Form, ...]:
 
 
 def under_root(form: Form) -> Form | None:
-    """What a product needs the square root of."""
+    """Return what a product needs the square root of."""
     if not isinstance(form, ProductForm):
         return None
     return next((inner for inner, power in form.factors if power in (0.5, -0.5)), None)

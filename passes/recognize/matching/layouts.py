@@ -19,7 +19,7 @@ Dims = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class OperandLayout:
-    """How a `linalg.generic` reads its operands.
+    """The dimensions at which a `linalg.generic` reads its operands.
 
     Attributes:
         dims: for each operand, destinations included, where it is read.

@@ -37,7 +37,7 @@ class Match:
         return self.root.shape
 
     def has(self, name: str) -> bool:
-        """Whether the spelling that matched has this parameter."""
+        """Tell whether the spelling that matched has this parameter."""
         return name in self.state.bindings
 
     def tensor(self, name: str) -> Expression:
@@ -66,12 +66,12 @@ class Match:
         return value
 
     def whole(self, name: str) -> bool:
-        """Whether a variable has as many elements as the root and is read once each."""
+        """Tell whether a variable has as many elements as the root and is read once each."""
         dims = [d for d in self.bound(name).read.dims if d != UNIT]
         return sorted(dims) == [d for d, size in enumerate(self.shape) if size != 1]
 
     def varies_only_along(self, name: str, dims: Sequence[int]) -> bool:
-        """Whether a variable is the same everywhere but along `dims` of the root."""
+        """Tell whether a variable is the same everywhere but along `dims` of the root."""
         return set(self.bound(name).read.dims) <= {UNIT, *dims}
 
     def first_of_trailing(self, name: str) -> int | None:
@@ -111,7 +111,7 @@ class MatchBuilder(TensorBuilder):
         return made
 
     def operand(self, name: str) -> Tensor | tuple[int, ...] | float | None:
-        """What a parameter stands for, as builders take it."""
+        """Return what a parameter stands for, as builders take it."""
         value = self.match.state.bindings.get(name)
         return self.materialise(value) if isinstance(value, Bound) else value
 

@@ -37,7 +37,7 @@ _MIRRORED = {"gt": "lt", "ge": "le"}
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What a variable stands for.
+    """The expression that a variable stands for.
 
     Attributes:
         value: the tensor.
@@ -305,7 +305,7 @@ class Matcher:
 
 
 def can_be(form: Form, expression: Expression) -> bool:
-    """Whether the operation at the root of `form` may be the one of `expression`."""
+    """Tell whether the operation at the root of `form` may be the one of `expression`."""
     return form.heads is None or expression.opcode in form.heads
 
 

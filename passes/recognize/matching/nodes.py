@@ -16,7 +16,7 @@ Type = tuple[tuple[int, ...], str]
 
 
 class ExpressionReader(Protocol):
-    """Where expressions of values come from."""
+    """A source of expressions of values."""
 
     def read(self, value: ir.Value, dims: Dims) -> Read:
         """Return what is read at `dims` of `value`."""
@@ -73,7 +73,7 @@ class Expression:
 
     @property
     def operands(self) -> tuple[Read, ...]:
-        """What it reads, each at dimensions of `domain`."""
+        """Return what it reads, each at dimensions of `domain`."""
         reads = tuple(
             operand if isinstance(operand, Read) else self._graph.read(*operand)
             for operand in self.pending
@@ -117,5 +117,5 @@ Operand = Read | tuple[ir.Value, Dims]
 
 
 def compose(inner: Dims, outer: Dims) -> Dims:
-    """Where something is read at `inner` by a reader that is read at `outer`."""
+    """Return where something is read at `inner` by a reader that is read at `outer`."""
     return tuple(UNIT if d == UNIT else outer[d] for d in inner)

@@ -67,7 +67,7 @@ class Spelling:
 
 @dataclass
 class Pattern:
-    """What to look for and how to replace it; made by `pattern`.
+    """A pattern with its replacement; made by `pattern`.
 
     Attributes:
         name: of the function; what is built is a `xyntra.<name>` unless `build` says otherwise.

@@ -109,7 +109,7 @@ def _named_op(pattern: Pattern, match: Match, builder: MatchBuilder) -> ir.Value
 
 
 def _unused(operations: Sequence[ir.Operation]) -> list[ir.Operation]:
-    """What is not used any more, with what only that used, users first."""
+    """Return what is not used any more, with what only that used, users first."""
     dead: dict[ir.Operation, None] = {}
     waiting = list(operations)
     while waiting:

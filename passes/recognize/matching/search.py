@@ -136,7 +136,7 @@ class Search:
                 yield from islice(found, 1)
 
     def _fits(self, expression: Expression, entry: _Entry) -> bool:
-        """Whether an anchor has around it what its spelling needs, as far as that is cheap."""
+        """Tell whether an anchor has around it what its spelling needs, as far as that is cheap."""
         anchor = entry.anchor
         if expression.opcode not in anchor.opcodes:
             # It may be an inner step of a larger body.

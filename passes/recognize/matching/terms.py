@@ -204,12 +204,12 @@ def where(condition: Term | float, x: Term | float, y: Term | float) -> Term:
 
 
 def equal(x: Term, y: Term) -> Term:
-    """Whether two values are equal; NaN equals nothing."""
+    """Tell whether two values are equal; NaN equals nothing."""
     return Term("eq", (x, y))
 
 
 def isnan(x: Term) -> Term:
-    """Whether x is NaN, which the program writes as x != x."""
+    """Tell whether x is NaN, which the program writes as x != x."""
     return Term("ne", (x, x))
 
 
@@ -249,7 +249,7 @@ def transpose(x: Term, permutation: Sequence[int] | None = None) -> Term:
 
 
 def reshape(x: Term) -> Term:
-    """The same elements under a shape that differs in more than dimensions of size 1."""
+    """Reshape `x`, to a shape that differs in more than dimensions of size 1."""
     return Term("reshape", (x,))
 
 

@@ -26,7 +26,7 @@ from xyntra.passes.recognize.matching.pattern import (
 
 
 def _normalises_rows(match: Match) -> bool:
-    """Whether trailing dimensions are normalised, with weights that vary along these only."""
+    """Tell whether trailing dimensions are normalised, with weights that vary along these only."""
     if not match.whole("x") or match.first_of_trailing("axis") is None:
         return False
     epsilon = match.number("epsilon")

@@ -77,7 +77,7 @@ def refused(model: Any) -> XyntraError:
 
 
 def is_torch_model(model: Any) -> bool:
-    """Whether a model is a PyTorch module, an exported program, or the path of a saved one."""
+    """Tell whether a model is a PyTorch module, an exported program, or the path of a saved one."""
     if isinstance(model, (str, os.PathLike)):
         return os.fspath(model).endswith(".pt2") and os.path.isfile(model)
     if isinstance(model, type) or _is(model, "torch.jit", "ScriptModule"):
@@ -86,7 +86,7 @@ def is_torch_model(model: Any) -> bool:
 
 
 def _is(model: Any, module: str, name: str) -> bool:
-    """Whether a class of `model` has this name, in this module or below it."""
+    """Tell whether a class of `model` has this name, in this module or below it."""
     return any(
         each.__name__ == name and f"{each.__module__}.".startswith(f"{module}.")
         for each in type(model).__mro__
@@ -94,7 +94,7 @@ def _is(model: Any, module: str, name: str) -> bool:
 
 
 def _known(model: Any) -> tuple[str | None, str | None]:
-    """What a value is that is no framework's model, and what to do with it."""
+    """Return what a value is that is no framework's model, and what to do with it."""
     if model is None:
         return "None", None
     if _is(model, "xyntra.executable", "Executable"):

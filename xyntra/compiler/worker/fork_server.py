@@ -39,7 +39,7 @@ def _nothing() -> Iterator[None]:
 
 
 def can_fork() -> bool:
-    """Whether this process may be forked.
+    """Tell whether this process may be forked.
 
     A child has no other threads, but finds the locks that they held, for ever; and a daemonic
     process may not have children.

@@ -117,7 +117,7 @@ class Node:
         return value
 
     def has(self, position: int) -> bool:
-        """Whether input `position` is given."""
+        """Tell whether input `position` is given."""
         return position < len(self.operands) and self.operands[position] is not None
 
     def operand(self, position: int) -> Operand:

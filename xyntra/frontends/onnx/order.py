@@ -12,7 +12,7 @@ from xyntra.errors import ModelError
 
 
 def node_label(node: onnx.NodeProto) -> str:
-    """What messages and locations call a node."""
+    """Return what messages and locations call a node."""
     if node.name:
         return str(node.name)
     first = next((name for name in node.output if name), "")

@@ -22,7 +22,7 @@ _LANES_PER_ITEM = 4
 
 @dataclass(frozen=True)
 class GraphLayout:
-    """Where the nodes are.
+    """The places of the nodes.
 
     Attributes:
         x: centre of each node.

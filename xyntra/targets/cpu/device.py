@@ -48,7 +48,7 @@ class CpuDevice:
 
     @property
     def summary(self) -> str:
-        """What it is, on one line without the list of features."""
+        """Return what it is, on one line without the list of features."""
         cores = f"{self.cores} core{'s' if self.cores != 1 else ''}"
         caches = [_size(size) for size in (self.l1_bytes, self.l2_bytes, self.l3_bytes)]
         vectors = f"{self.vector_bits}-bit vectors"

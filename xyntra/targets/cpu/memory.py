@@ -19,7 +19,7 @@ _DATA_MEMBER = object.__basicsize__
 
 
 class _ArrayInterface(ctypes.Structure):
-    """What `__array_struct__` points to: PyArrayInterface of numpy's C interface."""
+    """PyArrayInterface of numpy's C interface, which `__array_struct__` points to."""
 
     _fields_ = (
         ("two", ctypes.c_int),

@@ -132,7 +132,7 @@ class Pool:
 
 
 def default_threads() -> int:
-    """How many threads a call uses where no setting says it."""
+    """Return how many threads a call uses where no setting says it."""
     return allowed_cores()
 
 

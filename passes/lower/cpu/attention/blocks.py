@@ -118,7 +118,7 @@ class AttentionEmitter:
 
     @property
     def _is_direct(self) -> bool:
-        """Whether tiles of the result are divided and written from registers."""
+        """Tell whether tiles of the result are divided and written from registers."""
         plan, width = self.plan, self.op.sizes[VALUE_SIZE]
         is_whole = width % plan.panel == 0 and self.result.stride(VALUE_SIZE) == 1
         return plan.chunks == 1 and plan.has_full_tiles and is_whole
@@ -266,7 +266,7 @@ class _Block:
         )  # fmt: skip
 
     def _sums(self) -> Sums:
-        """Where weighted values are summed up."""
+        """Return where weighted values are summed up."""
         state, result = self.scratch.state, self.emitter.result
         if state.sums is not None:
             return Sums(state.sums, state.columns, self.emitter.plan.chunks > 1)

@@ -45,7 +45,7 @@ def heads_as_queries(op: Attention) -> Attention:
 
 
 def _shared(op: Attention) -> int:
-    """How many neighbouring heads have the same keys and values."""
+    """Return how many neighbouring heads have the same keys and values."""
     digits = [
         digit
         for operand in (op.key, op.value)

@@ -33,7 +33,7 @@ _LEAST_LANES = 4
 
 
 def can_read_in_place(op: Attention, choices: AttentionChoices) -> bool:
-    """Tell whether rows of keys and values are whole vectors, and panels, of neighbours."""
+    """Tell whether rows of keys and values are contiguous, in whole vectors and panels."""
     sizes = op.sizes
     fits = sizes[KEY_SIZE] % choices.vector == 0 and sizes[VALUE_SIZE] % choices.panel == 0
     is_few = sizes[QUERY] == choices.rows <= MOST_QUERIES and op.causal_offset is None

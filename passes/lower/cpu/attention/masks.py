@@ -30,7 +30,7 @@ _LARGEST = (2 - 2.0**-23) * 2.0**127
 
 
 def _in_powers_of_two(score: Float) -> Float:
-    """What is finite stays so: a row of the lowest number hides nothing."""
+    """Return what is finite stays so: a row of the lowest number hides nothing."""
     scaled = (score * LOG2_E).at_least(-_LARGEST).at_most(_LARGEST)
     return abs(score).equals(float("inf")).select(score, scaled)
 
@@ -47,7 +47,7 @@ class RowMask:
 
     @property
     def is_shared(self) -> bool:
-        """Whether all queries have the same values."""
+        """Tell whether all queries have the same values."""
         return self.matrix.stride(QUERY) == 0
 
     def read(
@@ -79,7 +79,7 @@ class RowMask:
 
 
 def _as_scores(value: ir.Value) -> ir.Value:
-    """What the buffer holds for an element, or a vector of them."""
+    """Return what the buffer holds for an element, or a vector of them."""
     if isinstance(value.type, ir.IntegerType):
         return arith.uitofp(ir.F32Type.get(), value)
     return _in_powers_of_two(Float(Builder(value.type), value)).value
@@ -97,12 +97,12 @@ class Masks:
 
     @property
     def is_ragged(self) -> bool:
-        """Whether there may be columns without a key."""
+        """Tell whether there may be columns without a key."""
         return not self.is_whole and self.op.sizes[KEY] != self.plan.padded_keys
 
     @property
     def is_needed(self) -> bool:
-        """Whether scores change at all."""
+        """Tell whether scores change at all."""
         has_masks = self.keep is not None or self.bias is not None or self.op.softcap > 0
         return has_masks or self.is_ragged or self.op.causal_offset is not None
 

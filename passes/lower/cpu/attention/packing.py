@@ -32,7 +32,7 @@ class MatrixSource:
     column_stride: int
 
     def place(self, row: ir.Value, column: ir.Value) -> ir.Value:
-        """Where an element is."""
+        """Return where an element is."""
         down = integers.muli(row, index(self.row_stride))
         return plus(self.start, down, integers.muli(column, index(self.column_stride)))
 
@@ -215,7 +215,7 @@ def clear_rest(source: MatrixSource, target: KeyPanels, depth: int, panel: int, 
 
 
 def _fill(memory: ir.Value, first: ir.Value, count: int, lanes: int, value: float = 0.0) -> None:
-    """Write `value` to `count` neighbours."""
+    """Write `value` to `count` contiguous elements."""
     element = arith.constant(ir.MemRefType(memory.type).element_type, value)
     whole, rest = divmod(count, lanes)
     if whole:

@@ -17,7 +17,7 @@ _CHAINS = 2  # vectors of exponentials that are computed at a time, which hides 
 
 @dataclass(frozen=True)
 class AttentionChoices(Choices):
-    """What the emitter can be told.
+    """The choices of the attention emitter.
 
     Attributes:
         vector: elements of a vector.

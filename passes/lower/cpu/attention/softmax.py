@@ -33,7 +33,7 @@ _MOST_RISE = 8.0
 
 @dataclass(frozen=True)
 class BlockRowState:
-    """What is known of the rows of a block, one vector a row.
+    """The online-softmax state of the rows of a block, one vector a row.
 
     Attributes:
         total: sums of exponentials, lane by lane.
@@ -126,7 +126,7 @@ class _Row:
 
 
 def _finite(largest: ir.Value) -> ir.Value:
-    """What is subtracted from scores: their maximum, or 0 where that is -inf."""
+    """Return what is subtracted from scores: their maximum, or 0 where that is -inf."""
     top = Float(Builder(largest.type), largest)
     return top.equals(_NEGATIVE_INFINITY).select(0.0, top).value
 

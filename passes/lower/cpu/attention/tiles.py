@@ -56,7 +56,7 @@ class KeyPanels:
 
 @dataclass(frozen=True)
 class Sums:
-    """What is computed.
+    """The accumulators of a product, and where they are stored.
 
     Attributes:
         memory: a flat buffer.
@@ -199,7 +199,7 @@ class _Tile:
 
 
 def _line(row: ir.Value, matrix: RowOperand | Sums) -> ir.Value:
-    """Where a row starts."""
+    """Return where a row starts."""
     place = integers.muli(row, index(matrix.row))
     return place if matrix.start is None else plus(matrix.start, place)
 
@@ -207,7 +207,7 @@ def _line(row: ir.Value, matrix: RowOperand | Sums) -> ir.Value:
 def _split(
     depth: int | ir.Value, together: int, *, is_packed: bool
 ) -> tuple[int | ir.Value, int | ir.Value]:
-    """How many times `together` steps are taken, and how many single ones after them."""
+    """Return how many times `together` steps are taken, and how many single ones after them."""
     if isinstance(depth, int):
         return divmod(depth, together)
     if together == 1:

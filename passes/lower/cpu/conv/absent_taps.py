@@ -50,7 +50,7 @@ def has_phases(nest: LinearNest, image: int, outer: Sequence[int]) -> bool:
 
 @dataclass(frozen=True)
 class AbsentTaps:
-    """Which taps there are.
+    """A table of the taps of a convolution whose weights are all zero.
 
     Attributes:
         present: for every tap of every panel zero if it is absent.

@@ -43,7 +43,7 @@ _COPY_CYCLES = 0.1  # of a byte of a padded image
 
 @dataclass(frozen=True)
 class ConvolutionChoices(TileChoices):
-    """What the emitter can be told.
+    """The choices of the convolution emitter.
 
     Attributes:
         rows_outside: whether the loop over blocks of rows is around that over tiles of columns.

@@ -94,7 +94,7 @@ class ConvolutionEmitter:
 
 @dataclass(frozen=True)
 class _Body:
-    """What is inside of the loops over columns and blocks of rows.
+    """Emitter of the code inside the loops over columns and blocks of rows.
 
     Attributes:
         whole: the convolution.
@@ -323,7 +323,7 @@ class _Rows:
         return list(branch.results)
 
     def _weights(self, inside: Position) -> ir.Value:
-        """Where the weights of a run start."""
+        """Return where the weights of a run start."""
         return plus(offset(self.body.panels, self._outside | inside), self.panel)
 
     @cached_property
@@ -331,7 +331,7 @@ class _Rows:
         return {k: v for k, v in self.position.items() if k < self._plan.row}
 
     def _places(self, tile: ir.Value, inside: Position, first: ir.Value) -> list[ir.Value]:
-        """Where a run starts: in the panel, and in the input for every row of a tile.
+        """Return where a run starts: in the panel, and in the input for every row of a tile.
 
         Args:
             tile: the number of the tile.

@@ -16,7 +16,7 @@ __all__ = ["padding_of"]
 
 
 def padding_of(place: Filled) -> FramedInput | None:
-    """What pads the first input, where it pads with something that changes nothing."""
+    """Return what pads the first input, where it pads with something that changes nothing."""
     generic, initial = place.op, place.initial
     memory = generic.operands[0]
     if isinstance(memory.owner, ir.Block) or memory.owner.name != "memref.alloc":
@@ -48,7 +48,7 @@ def _inside(
     writer: ir.Operation,
     lows: tuple[int, ...],
 ) -> FramedInput | None:
-    """What is read instead: what is copied into the frame, or else what is written there."""
+    """Return what is read instead: what is copied into the frame, or else what is written there."""
     if _is_copy(writer, inside) and not own_schedule(writer):
         source = writer.operands[0]
         if not _is_written_between(writer, place.op, source, place.taken):
@@ -106,7 +106,7 @@ def _come_in_order(ops: list[ir.Operation]) -> bool:
 def _is_written_between(
     first: ir.Operation, last: ir.Operation, memory: ir.Value, taken: Taken
 ) -> bool:
-    """Whether an operation between the two may write to `memory`."""
+    """Tell whether an operation between the two may write to `memory`."""
     whole = root(memory)
     block = list(taken.left(last.block))
     for op in block[block.index(first) + 1 : block.index(last)]:

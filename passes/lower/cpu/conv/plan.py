@@ -33,7 +33,7 @@ ROW_TILES = 16
 
 @dataclass(frozen=True)
 class ConvolutionPlan:
-    """How the loops of a convolution become tiles.
+    """A tiling of the loops of a convolution.
 
     Attributes:
         nest: the convolution, its loops in this order: those around the tiles, one for the rows,
@@ -67,12 +67,12 @@ class ConvolutionPlan:
 
     @property
     def has_phases(self) -> bool:
-        """Whether loops around the tiles are over phases, of which some may lack taps."""
+        """Tell whether loops around the tiles are over phases, of which some may lack taps."""
         return has_phases(self.nest, self.image, range(self.row))
 
     @property
     def row_stride(self) -> int | None:
-        """How far apart rows are in the input; None where that varies."""
+        """Return how far apart rows are in the input; None where that varies."""
         walks = all(
             stride == inner[0].extent * inner[1] for (_, stride), inner in pairwise(self.rows)
         )
@@ -133,7 +133,7 @@ class Convolution:
 
     @property
     def run(self) -> int:
-        """How many of the last reductions are one walk through the input, for every tile."""
+        """Return how many of the last reductions are one walk through the input, for every tile."""
         done = {*self.rows, self.column, *self.reductions}
         outer = [number for number in range(len(self.nest.loops)) if number not in done]
         if has_phases(self.nest, self.image, outer):
@@ -248,7 +248,7 @@ def _rows(
 
 
 def _run(nest: LinearNest, x: BufferOperand, reductions: Sequence[int]) -> int:
-    """How many of the last reductions are one walk through `x`."""
+    """Return how many of the last reductions are one walk through `x`."""
     run = 1
     for inner, outer in pairwise(reversed(reductions)):
         if x.strides[outer] != nest.loops[inner].extent * x.strides[inner]:

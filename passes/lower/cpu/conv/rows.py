@@ -40,7 +40,7 @@ class TileRows(Protocol):
 
     @property
     def tiles(self) -> int:
-        """How many tiles there are."""
+        """Return how many tiles there are."""
 
     def start(self, tile: ir.Value) -> ir.Value:
         """Return the first row of a tile, for the other questions."""

@@ -54,7 +54,7 @@ class Slide:
 
     @property
     def is_inside(self) -> bool:
-        """Whether all taps meet elements everywhere."""
+        """Tell whether all taps meet elements everywhere."""
         return len(self.inner) == self.places
 
 
@@ -81,7 +81,7 @@ class FramedInput:
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """How many elements apart the neighbours along each dimension will lie."""
+        """Return how many elements apart the neighbours along each dimension will lie."""
         if self.is_part:
             return tuple(row_major_steps(self.shape))
         steps, _ = ir.MemRefType(self.source.type).get_strides_and_offset()
@@ -213,7 +213,7 @@ def _terms(expression: ir.AffineExpr) -> dict[int, int] | None:
 
 
 def ignores(body: ir.Block, value: ir.Value | None, initial: ir.Value) -> bool:
-    """Whether an element that is `value` changes nothing, so that it need not be read.
+    """Tell whether an element that is `value` changes nothing, so that it need not be read.
 
     Args:
         body: combines an element, a weight and the running value.

@@ -124,7 +124,7 @@ class _Filler:
         return [(i, self._extent(i)) for i in self.nest.reductions if i not in without]
 
     def _places(self, position: Position, tile: ir.Value) -> tuple[ir.Value, ir.Value]:
-        """Where the first column of `tile` is read, and where it goes, at `position`."""
+        """Return where the first column of `tile` is read, and where it goes, at `position`."""
         column = tile_start(tile, self.plan.columns, self.plan.extent(self.nest))
         read = plus(
             offset(self.source, position), integers.muli(column, index(self._column_stride))

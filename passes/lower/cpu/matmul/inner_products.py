@@ -65,7 +65,7 @@ _ROW = 25.0  # to walk through a row by itself, beside its vectors
 
 @dataclass(frozen=True)
 class InnerChoices(Choices):
-    """What the emitter can be told. Loops are numbered as they are after those that walk on merge.
+    """The choices of the emitter. Loops are numbered as they are after those that walk on merge.
 
     Attributes:
         vector: elements of a vector.

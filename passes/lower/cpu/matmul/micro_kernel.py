@@ -63,7 +63,7 @@ class MicroKernel:
 
     @property
     def accumulators(self) -> int:
-        """How many vectors hold a tile."""
+        """Return how many vectors hold a tile."""
         return self.plan.rows * self.plan.vectors
 
     def emit(

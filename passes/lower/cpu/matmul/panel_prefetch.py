@@ -25,7 +25,7 @@ _LEAST_TILES = 2
 
 @dataclass(frozen=True)
 class PanelPrefetch:
-    """What to ask for while the tiles of one panel are worked on.
+    """Software prefetches of a panel, spread over the tiles of the one before it.
 
     Attributes:
         panels: of the operand.

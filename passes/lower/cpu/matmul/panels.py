@@ -101,7 +101,7 @@ class Panels:
                 nested_loops([*reductions, column], {_PANEL: number}, copy)
         elif (inner := self._transposed_loop()) is not None:
             self._fill_transposed(position, block, inner)
-        elif self._columns_are_neighbours():
+        elif self._columns_are_contiguous():
             nested_loops([*reductions, panel, column], {}, copy, parallel=True)
         else:
             nested_loops([panel, column, *reductions], {}, copy, parallel=True)
@@ -133,7 +133,7 @@ class Panels:
         loops = [(_PANEL, block.count), *others, (_COLUMN, self.plan.vectors)]
         nested_loops(loops, {}, copy, parallel=True)
 
-    def _columns_are_neighbours(self) -> bool:
+    def _columns_are_contiguous(self) -> bool:
         """Tell whether columns are closer together in the source than steps of a reduction."""
         column = abs(self.source.strides[self.plan.column_loops[-1]])
         return all(abs(self.source.strides[number]) >= column for number in self.nest.reductions)

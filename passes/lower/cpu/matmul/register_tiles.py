@@ -50,7 +50,7 @@ _NO_LOOP = -1
 
 @dataclass(frozen=True)
 class RegisterChoices(TileChoices):
-    """What the emitter can be told. Loops are numbered as they are after those that walk on merge.
+    """The choices of the emitter. Loops are numbered as they are after those that walk on merge.
 
     Attributes:
         row: the loop that the rows of a tile are taken from; -1 for one row.
@@ -73,7 +73,7 @@ class RegisterChoices(TileChoices):
 class _Contraction(Filled):
     @cached_property
     def before(self) -> list[ir.Operation]:
-        """What makes its operands right in front, and can share loops with it."""
+        """Return what makes its operands right in front, and can share loops with it."""
         return preceding_nests(self.fill, self.op, self.following, self.taken)
 
 
@@ -97,7 +97,7 @@ class _Loops:
 
     @property
     def exact(self) -> bool:
-        """Whether no element of the output may be computed twice."""
+        """Tell whether no element of the output may be computed twice."""
         return self.together.is_in_place
 
     def tiling(self, item_bytes: int) -> Tiling:

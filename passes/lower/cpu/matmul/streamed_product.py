@@ -56,7 +56,7 @@ _MOST_STEPS = 16
 
 @dataclass(frozen=True)
 class StreamChoices(Choices):
-    """What the emitter can be told.
+    """The choices of the emitter of streamed products.
 
     Attributes:
         vector: elements of a vector.
@@ -150,7 +150,7 @@ class StreamedProduct:
 
     @property
     def best_parts(self) -> int:
-        """How many parts give threads work; 1 where there are enough columns to share."""
+        """Return how many parts give threads work; 1 where there are enough columns to share."""
         is_wide = self.nest.loops[self.column].extent >= _BLOCK_COLUMNS * _PARTS[0]
         return 1 if is_wide else self.fitting_parts[0]
 

@@ -28,7 +28,7 @@ _LEAST_ROWS = 32  # tiles below each other, for which a panel is brought from me
 
 @dataclass(frozen=True)
 class Blocking:
-    """How many tiles form a block.
+    """A blocking of tiles for the caches.
 
     Attributes:
         rows: tiles below each other.

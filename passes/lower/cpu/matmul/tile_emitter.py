@@ -196,7 +196,7 @@ class _Blocks:
             self._strips(_Column(position, first, number, operands, part, ahead), rows)
 
     def _ahead(self, position: Position, tile: ir.Value, part: _Part | None) -> list[PanelPrefetch]:
-        """What comes after a part of the panels of `tile`, where every panel is a block."""
+        """Return what comes after a part of the panels of `tile`, where every panel is a block."""
         if self.blocking.columns > 1:
             return []
         found = []

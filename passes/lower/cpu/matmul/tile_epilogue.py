@@ -22,7 +22,7 @@ _Reader: TypeAlias = Callable[[Row, int], ir.Value]
 
 @dataclass(frozen=True)
 class TileEpilogue:
-    """What happens to the values of a tile.
+    """The epilogue of a tile: code on its values, and where they are stored.
 
     Attributes:
         plan: the tiles.

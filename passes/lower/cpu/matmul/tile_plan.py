@@ -73,7 +73,7 @@ class Registers:
 
 @dataclass(frozen=True)
 class Tiling:
-    """What the tiles of a nest depend on.
+    """A nest to be tiled, with what limits its tiles.
 
     Attributes:
         nest: a nest with one output; there is nothing to gain without reductions.
@@ -330,7 +330,7 @@ def _tiles(extent: int, size: int) -> int:
 
 @dataclass(frozen=True)
 class _Read:
-    """How a tile reads one input, in one step of the reduction.
+    """The access of a tile to one input, in one step of the reduction.
 
     Attributes:
         by_row: it moves with the rows of the tile.

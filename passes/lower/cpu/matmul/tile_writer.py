@@ -19,7 +19,7 @@ _STRIP_BYTES = 16 << 10  # half of a usual first-level cache
 
 @dataclass(frozen=True)
 class RegisterTile:
-    """Where a tile is.
+    """The position of a tile.
 
     Attributes:
         position: where the loops stand, that of the rows at the tile's first row.

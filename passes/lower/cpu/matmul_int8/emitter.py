@@ -246,7 +246,7 @@ class _Part:
 
 @dataclass(frozen=True)
 class _Blocks:
-    """How the larger factor is cut.
+    """A cut of the larger factor into blocks.
 
     Attributes:
         of_rows: rows are cut, and not tiles of columns.

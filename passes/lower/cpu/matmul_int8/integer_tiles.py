@@ -39,7 +39,7 @@ _VECTORS = (1, 2, 3)
 
 @dataclass(frozen=True)
 class IntegerChoices(TileChoices):
-    """What the emitter can be told.
+    """The choices of the emitter of integer matmuls.
 
     Attributes:
         dot: how products of neighbours are added, one of `dot_products.KINDS`.

@@ -39,7 +39,7 @@ _CHUNK = 16  # elements that are copied at once where they are contiguous
 
 @dataclass(frozen=True)
 class PanelCopy:
-    """How elements get from a factor into a panel.
+    """A copy of elements of a factor into a panel.
 
     Attributes:
         product: what the factor belongs to.
@@ -55,7 +55,7 @@ class PanelCopy:
 
     @property
     def is_prepared(self) -> bool:
-        """Whether the panel of all rows or columns is made when the model is loaded."""
+        """Tell whether the panel of all rows or columns is made when the model is loaded."""
         access = self.factor.access
         moves = any(access.strides[number] for number in self.product.outer)
         return not moves and is_constant(access)

@@ -27,7 +27,7 @@ _EXTENSIONS = {"arith.extsi": False, "arith.extui": True}
 
 @dataclass(frozen=True)
 class Narrow:
-    """How a factor's elements are stored: in `bits` bits, with a sign or without."""
+    """The storage type of a factor: an integer of `bits` bits, with a sign or without."""
 
     bits: int
     is_unsigned: bool
@@ -76,7 +76,7 @@ class IntegerMatmul:
 
     @property
     def depth(self) -> int:
-        """How many products are summed."""
+        """Return how many products are summed."""
         return prod(self.nest.loops[number].extent for number in self.reductions)
 
     def merged(self, access: BufferOperand) -> BufferOperand:

@@ -193,7 +193,7 @@ def _bounds(slide: Slide, place: ir.Value) -> tuple[ir.Value, ir.Value]:
 
 
 def _taps_within(slide: Slide, distance: ir.Value) -> ir.Value:
-    """How many taps are closer to the first than `distance`, which may be negative."""
+    """Return how many taps are closer to the first than `distance`, which may be negative."""
     distance = integers.maxsi(distance, index(0))
     if slide.dilation == 1:
         return distance

@@ -39,7 +39,7 @@ _MAX_CLONED = 160  # operations that the copies of an epilogue's body may amount
 
 @dataclass(frozen=True)
 class ChannelWindowChoices(TileChoices):
-    """What the emitter can be told.
+    """The choices of the emitter of windows over channels.
 
     Attributes:
         padding: whether padding that changes nothing is left out rather than read.
@@ -69,7 +69,7 @@ class _Form:
 
     @property
     def rows(self) -> int:
-        """How many positions of a row a tile may have."""
+        """Return how many positions of a row a tile may have."""
         return max(1, len(self.window.slides[-1].inner))
 
 

@@ -35,7 +35,7 @@ class Reduction:
 
     @property
     def exact(self) -> bool:
-        """Whether no element of the output may be computed twice."""
+        """Tell whether no element of the output may be computed twice."""
         return self.together.is_in_place
 
 

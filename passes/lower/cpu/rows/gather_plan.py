@@ -44,7 +44,7 @@ _ROW_COST = 0.2  # to add one element to a row, in gathered elements
 
 
 class Variation(Enum):
-    """How a value varies along the innermost loop."""
+    """The way in which a value varies along the innermost loop."""
 
     UNIFORM = auto()
     STEP = auto()
@@ -53,7 +53,7 @@ class Variation(Enum):
 
 @dataclass(frozen=True)
 class GatherChoices(Choices):
-    """What the emitter of code that looks elements up can be told.
+    """The choices of the emitter of gathers.
 
     Attributes:
         vector: elements of a vector.
@@ -103,7 +103,7 @@ class Reuse:
 
 @dataclass(frozen=True)
 class GatherPlan:
-    """How a nest becomes code on vectors.
+    """A vectorisation of a nest that looks elements up.
 
     Attributes:
         nest: the loops.
@@ -129,7 +129,7 @@ class GatherPlan:
 
     @property
     def repeats(self) -> int:
-        """How often every element is repeated."""
+        """Return how often every element is repeated."""
         return 1 if self.element is None else self.nest.loops[self.lane].extent
 
     @property
@@ -155,7 +155,7 @@ class GatherPlan:
 
     @property
     def gathers(self) -> bool:
-        """Whether lanes look up elements that need not be contiguous."""
+        """Tell whether lanes look up elements that need not be contiguous."""
         loads = (view for view in self.nest.body.operations if view.operation.name == _LOAD)
         places = (place for load in loads for place in list(load.operation.operands)[1:])
         return any(self.kinds.get(place) is Variation.LANES for place in places)

@@ -63,7 +63,7 @@ class GatheredRows:
         separable: the sum to compute row by row; None to compute the body as it stands.
         reuse: the loop to put inside the one over vectors; None to leave it outside.
         flat: flat views of the memory in which the body looks elements up.
-        table: the columns, where runs of neighbours are looked for.
+        table: the columns, where contiguous runs are looked for.
         ahead: how far columns are ahead of lanes, where they are contiguous.
         neighbours: whether a vector of places that follow one another is looked for.
     """
@@ -118,7 +118,7 @@ class GatheredRows:
                 scf.YieldOp([])
 
     def _row_with_run(self, position: Position, run: _Run) -> None:
-        """Emit a row of which the lanes of `run` read neighbours."""
+        """Emit a row of which the lanes of `run` read contiguous elements."""
         output = self.plan.nest.outputs[0]
         uniform = self._uniform(position, {}, _all)
 
@@ -329,7 +329,7 @@ class GatheredRows:
         return target
 
     def _start_of(self, op: ir.Operation, uniform: Values) -> ir.Value:
-        """Where the row of an element starts."""
+        """Return where the row of an element starts."""
         memory, *places = op.operands
         steps, _ = ir.MemRefType(memory.type).get_strides_and_offset()
         parts = [

@@ -54,7 +54,7 @@ _BLOCKS = (512, 1024, 2048, 4096, 8192)
 
 @dataclass(frozen=True)
 class ScalarChoices(Choices):
-    """What the emitter of scalar loops can be told.
+    """The choices of the emitter of scalar loops.
 
     Attributes:
         nests: how many nests share their loops over rows.
@@ -65,7 +65,7 @@ class ScalarChoices(Choices):
 
 @dataclass(frozen=True)
 class TransposedChoices(Choices):
-    """What the emitter of transpositions can be told.
+    """The choices of the emitter of transpositions.
 
     Attributes:
         edge: rows and columns of a tile.

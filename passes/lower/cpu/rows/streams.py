@@ -31,7 +31,7 @@ _SHORTEST_EARLY = 512  # bytes: shorter rows look like one stream to the process
 
 @dataclass(frozen=True)
 class Streams:
-    """Which memory of a group of rows gets special treatment.
+    """The memory of a group of rows that is prefetched, or stored past the caches.
 
     Attributes:
         through: what is stored past the caches.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Finds, when a kernel runs, neighbours in a table of positions."""
+"""Finds, when a kernel runs, runs of contiguous columns in a table of positions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def longest_run(table: BufferOperand, extent: int) -> tuple[ir.Value, ir.Value]:
 
 
 def _reach(table: BufferOperand, middle: int, most: int, direction: int) -> ir.Value:
-    """How many entries on one side of the middle continue the run, at most `most`."""
+    """Return how many entries on one side of the middle continue the run, at most `most`."""
     true = arith.constant(ir.IntegerType.get_signless(1), 1)
     built = carrying_loop(most, [index(0), true])
     with ir.InsertionPoint(built.body):

@@ -59,7 +59,7 @@ class _Tiles:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether rows of results share one set of the first cache, which holds few of them.
+        """Tell whether rows of results share one set of the first cache, which holds few of them.
 
         Tiles then lie side by side along these rows, so that every line is written whole.
         """

@@ -22,7 +22,7 @@ BLOCK = 2048
 
 @dataclass(frozen=True)
 class RowChoices(Choices):
-    """What the emitter of rows can be told.
+    """The choices of the emitter of rows.
 
     Attributes:
         nests: how many nests share their loops over rows.

@@ -57,7 +57,7 @@ class VectorScans:
 
 @dataclass(frozen=True)
 class _Line:
-    """Where iterations read or write: elements that follow each other.
+    """The contiguous elements that iterations read or write, one after the other.
 
     Attributes:
         memory: a memref.

@@ -109,7 +109,7 @@ class EmitterSweep:
 
 @dataclass(frozen=True)
 class Choices:
-    """What every emitter can be told.
+    """The choices that every emitter has.
 
     Attributes:
         shared: at most how many of the outermost loops threads share as one; 0 for none, -1 for
@@ -123,7 +123,7 @@ class Choices:
 
 @dataclass(frozen=True)
 class TileChoices(Choices):
-    """What every emitter of register tiles can be told.
+    """The choices that every emitter of register tiles has.
 
     Attributes:
         tile: rows and columns of the output that stay in registers.

@@ -27,7 +27,7 @@ PARALLEL_LOOPS = "parallel-loops"
 
 @dataclass(frozen=True)
 class LoopChoices:
-    """What is told about a loop.
+    """The choices for one loop: how threads share it.
 
     Attributes:
         loops: at most how many loops, from this one inwards, threads share as one; 0 for none.

@@ -54,7 +54,7 @@ class Choice:
 
     @property
     def schedule(self) -> Schedule:
-        """What tells the outermost loop to be shared so."""
+        """Return what tells the outermost loop to be shared so."""
         return told_loops(len(self.loops), self.grain)
 
 

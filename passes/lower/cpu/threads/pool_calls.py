@@ -73,7 +73,7 @@ def start_jobs(
 def argument_attributes(
     kinds: Sequence[ir.Type], read_only: Sequence[int], slots: range
 ) -> ir.ArrayAttr:
-    """What LLVM may assume of the arguments of a function that works on memory.
+    """Return what LLVM may assume of the arguments of a function that works on memory.
 
     Args:
         kinds: their types.

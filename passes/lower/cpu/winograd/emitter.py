@@ -64,7 +64,7 @@ class Matrices:
         return cls(allocate(_SQUARE * point, element), columns, point)
 
     def places(self, row: ir.Value, column: ir.Value) -> list[ir.Value]:
-        """Where one element of each matrix is."""
+        """Return where one element of each matrix is."""
         first = integers.addi(integers.muli(row, index(self.columns)), column)
         return [integers.addi(first, index(number * self.point)) for number in range(_SQUARE)]
 

@@ -35,7 +35,7 @@ _I, _J = -1, -2  # keys of a `Position` beside the numbers of the nest's loops
 
 @dataclass(frozen=True)
 class PaddedImage:
-    """What a convolution reads, and the padding around it.
+    """The input of a convolution, and the padding around it.
 
     Attributes:
         access: the image; its strides are those of the convolution's loops, its offset is the first

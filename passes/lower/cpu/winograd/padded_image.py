@@ -88,7 +88,7 @@ def _operations(last: ir.Operation) -> list[ir.Operation]:
 
 
 def _users(memory: ir.Value) -> list[ir.Operation]:
-    """What touches `memory`, itself or through views."""
+    """Return what touches `memory`, itself or through views."""
     found: list[ir.Operation] = []
     waiting = [memory]
     while waiting:

@@ -70,7 +70,7 @@ class WinogradLoops:
 
     @property
     def grid(self) -> tuple[int, ...]:
-        """How many tiles lie along the loops in `outer` and `positions`."""
+        """Return how many tiles lie along the loops in `outer` and `positions`."""
         around = [self.nest.loops[number].extent for number in self.outer]
         return (*around, *(-(-extent // OUTPUTS) for extent in self.size))
 
@@ -82,7 +82,7 @@ class WinogradLoops:
 
 @dataclass(frozen=True)
 class WinogradPlan(WinogradLoops):
-    """How a convolution is computed in tiles of 2 x 2 outputs.
+    """A plan of a convolution in tiles of 2 x 2 outputs.
 
     Attributes:
         tile: the registers of a product: rows are tiles of the image, columns output channels.

@@ -43,7 +43,7 @@ _DOWN, _ALONG, _COLUMN = -1, -2, -3  # keys of a `Position` beside the numbers o
 
 @dataclass(frozen=True)
 class WinogradResults:
-    """What happens to the products of a tile.
+    """Emitter of the output transform of a tile, and of its epilogue.
 
     Attributes:
         plan: the convolution.

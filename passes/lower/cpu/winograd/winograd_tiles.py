@@ -35,7 +35,7 @@ from xyntra.passes.registry import register_pass
 
 @dataclass(frozen=True)
 class WinogradChoices(TileChoices):
-    """What the emitter can be told.
+    """The choices of the Winograd emitter.
 
     Attributes:
         block: how many tiles of 2 x 2 outputs are transformed before they are multiplied.

@@ -14,7 +14,7 @@ _MEMBER = 6  # the loop over the heads of a group, beside the six of an attentio
 
 
 def with_folded_heads(problem: Problem) -> Problem:
-    """The same attention with a row for every query of every head that reads the same keys.
+    """Fold heads into rows: one for every query of every head that reads the same keys.
 
     Row `m * s + i` is query i, of s, of the group's head m. Left alone where one stride does not
     lead from row to row of every operand. Keys that no query sees are left out.
@@ -49,7 +49,7 @@ def _without_unseen(problem: Problem) -> Problem:
 
 
 def _group(problem: Problem) -> int:
-    """How many neighbouring heads read the same keys and values."""
+    """Return how many neighbouring heads read the same keys and values."""
     heads = problem.sizes[1]
     group = heads
     for each in (problem.key, problem.value):

@@ -27,7 +27,7 @@ ELEMENTS = {"float16": "f16", "bfloat16": "bf16"}
 
 
 def values_of(registers: Sequence[Scalar]) -> list[ir.Value]:
-    """What instructions take."""
+    """Return what instructions take."""
     return [each.value for each in registers]
 
 
@@ -93,7 +93,7 @@ def packed(low: Scalar, high: Scalar, dtype: str) -> Scalar:
 
 
 def packed_pairs(values: Registers, dtype: str) -> Registers:
-    """Neighbours of an even number of f32, rounded, two in a register."""
+    """Contiguous elements, an even number of f32, rounded, two in a register."""
     return [packed(values[k], values[k + 1], dtype) for k in range(0, len(values), 2)]
 
 
@@ -109,7 +109,7 @@ def multiply(a: Registers, b: Registers, c: Registers, dtype: str) -> Registers:
 
 
 def load_shared(address: Scalar, count: int) -> Registers:
-    """`count` neighbouring f32 of shared memory: 1, 2 or 4."""
+    """`count` contiguous f32 of shared memory: 1, 2 or 4."""
     return scalars(memory.ld_shared_asm(address.value, count), "float32")
 
 

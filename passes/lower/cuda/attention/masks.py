@@ -20,7 +20,7 @@ Flags = list[list[Scalar]]
 
 @dataclass(frozen=True)
 class MaskLoads:
-    """What masks a step needs, in registers: loads go ahead of the products."""
+    """Mask values of a step in registers, loaded ahead of the products."""
 
     keep: Flags | None
     bias: Matrix | None
@@ -69,7 +69,7 @@ class WarpMasks:
     def _line(
         self, term: MaskTerm, starts: list[Scalar | None], first: Scalar, dtype: str
     ) -> list[Scalar]:
-        """A term for all keys of the thread; neighbours are read at once where they can be."""
+        """A term for all keys of the thread; contiguous ones are read at once where they can be."""
         ahead, keys = self.layout.keys, self.problem.sizes[3]
         is_paired = ahead[1] == ahead[0] + 1 and keys % 2 == 0 and term.has_pairs
         count = 2 if is_paired else 1
@@ -122,7 +122,7 @@ class WarpMasks:
         return score + bias if has_fill else fused(product, real(op.scale), bias)
 
     def _causal_limit(self, row: int) -> Scalar:
-        """How many keys a query sees, an int32; may be negative or more than there are."""
+        """Return how many keys a query sees, an int32; may be negative or more than there are."""
         offset, queries = (self.problem.op.causal_offset or 0) + 1, self.problem.queries
         if queries:
             query = (self.row + self.layout.rows[row]).cast("uint32") % queries
@@ -130,7 +130,7 @@ class WarpMasks:
         return self.row + (self.layout.rows[row] + offset)
 
     def _fewest(self) -> Scalar:
-        """How many keys a query of the warp sees at least, likewise."""
+        """Return how many keys a query of the warp sees at least, likewise."""
         if self.problem.queries:
             return number((self.problem.op.causal_offset or 0) + 1)
         # The layout's rows ascend from the first row of the warp, which sees the fewest keys.
@@ -180,7 +180,7 @@ def _of(rows: Matrix | None, row: int, column: int) -> Scalar | None:
 
 
 def _start(each: Located | ir.Value, outer: Outer, row: Scalar) -> Scalar | None:
-    """Where the row of a query starts; None for a scalar."""
+    """Return where the row of a query starts; None for a scalar."""
     if not isinstance(each, Located):
         return None
     start = each.start(outer)

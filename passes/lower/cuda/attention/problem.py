@@ -44,7 +44,7 @@ class Located:
 
     @property
     def dtype(self) -> str:
-        """Of its elements."""
+        """The type of its elements."""
         return default_dtype(ir.MemRefType(self.matrix.memory.type).element_type)
 
     @property
@@ -111,7 +111,7 @@ class MaskTerm:
 
     @property
     def moves_with_queries(self) -> bool:
-        """Whether queries have different values."""
+        """Tell whether queries have different values."""
         return any(isinstance(each, Located) and each.strides[0] for each in self.inputs)
 
 
@@ -142,7 +142,7 @@ class Problem:
 
     @property
     def dtype(self) -> str:
-        """Of queries, keys, values and the result."""
+        """The type of queries, keys, values and the result."""
         return self.query.dtype
 
     @property
@@ -153,12 +153,12 @@ class Problem:
 
     @property
     def skips_keys(self) -> bool:
-        """Whether keys behind the last one that a query sees need not be looked at."""
+        """Tell whether keys behind the last one that a query sees need not be looked at."""
         return self.op.causal_offset is not None and self.op.fill == float("-inf")
 
     @property
     def is_raw(self) -> bool:
-        """Whether scores can stay products, to be scaled inside of the exponential."""
+        """Tell whether scores can stay products, to be scaled inside of the exponential."""
         plain = self.op.fill == float("-inf") or (self.keep is None and not self.is_causal)
         is_plain = self.bias is None and plain and not self.op.softcap
         return is_plain and self.op.scale > 0

@@ -22,7 +22,7 @@ from xyntra.passes.lower.gpu.stages.stage import Stage
 
 @dataclass(frozen=True)
 class FlashChoices:
-    """How warps share queries and keys.
+    """The choices of warps that share queries and keys.
 
     Attributes:
         warps: along the queries, 16 each, and along the keys.
@@ -37,7 +37,7 @@ class FlashChoices:
 
 @dataclass(frozen=True)
 class WarpgroupChoices:
-    """How warpgroups share queries.
+    """The choices of warpgroups that share queries.
 
     Attributes:
         warpgroups: that compute, 64 queries each.
@@ -50,7 +50,7 @@ class WarpgroupChoices:
 
 @dataclass(frozen=True)
 class DecodeChoices:
-    """How the keys of up to sixteen rows are shared out.
+    """The choices of warps that share the keys of up to sixteen rows.
 
     Attributes:
         warps: of a block.

@@ -46,7 +46,7 @@ _SURE = 0.8  # of another emitter's time, by estimates of which one was not fitt
 
 @dataclass(frozen=True)
 class FmaChoices:
-    """How threads share a product in f32.
+    """The choices of threads that share a matmul in f32.
 
     Attributes:
         tile: rows and columns of a block.

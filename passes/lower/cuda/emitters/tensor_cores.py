@@ -39,7 +39,7 @@ GPT-2 307 and 303, ViT-Tiny 166 and 156. Behind launches of norms, which are sho
 
 @dataclass(frozen=True)
 class MmaChoices:
-    """How warps share a contraction.
+    """The choices of warps that share a contraction.
 
     Attributes:
         tile: rows and columns of a block.
@@ -58,7 +58,7 @@ class MmaChoices:
 
 @dataclass(frozen=True)
 class WgmmaChoices:
-    """How warpgroups share a contraction.
+    """The choices of warpgroups that share a contraction.
 
     Attributes:
         tile: rows and columns of a block.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Asks for constants that follow a product, such as a bias, before they are needed.
+"""Prefetches epilogue operands, such as a bias, before they are needed.
 
 They come from memory, which takes most of a microsecond, as long as a tenth of a small product.
 """

@@ -6,7 +6,7 @@ from __future__ import annotations
 from xyntra.passes.lower.cuda.matmul.fma.plan import FmaPlan, plan_fma
 from xyntra.passes.lower.cuda.matmul.fma.tiles import FmaTile
 from xyntra.passes.lower.cuda.matmul.mma.plan import MmaPlan, plan_mma
-from xyntra.passes.lower.cuda.matmul.mma.result import neighbours
+from xyntra.passes.lower.cuda.matmul.mma.result import contiguous_lanes
 from xyntra.passes.lower.cuda.matmul.mma.tiles import MmaTile
 from xyntra.passes.lower.cuda.matmul.wgmma.conv_factors import GatheredImage
 from xyntra.passes.lower.cuda.matmul.wgmma.conv_wgmma import plan_convolution
@@ -50,7 +50,7 @@ def fits_rows(group: ContractionGroup, plan: WgmmaPlan | MmaPlan) -> bool:
     tile = plan.order.tile if isinstance(plan, WgmmaPlan) else plan.tile
     if isinstance(plan, MmaPlan) and not plan.has_room_for(group.values):
         return False
-    lanes = neighbours(group.nest, group.roles, group.epilogue, group.values)
+    lanes = contiguous_lanes(group.nest, group.roles, group.epilogue, group.values)
     return tile.columns % PARTIAL_COLUMNS == 0 and lanes > 1
 
 

@@ -16,7 +16,7 @@ def mapa(address: ir.Value, rank: ir.Value) -> ir.Value:
 def ld_shared_cluster(
     address: ir.Value, count: int, element: ir.Type, *, type_: str = "b32", ahead: int | None = None
 ) -> list[ir.Value]:
-    """Load 1, 2 or 4 neighbours from shared memory of a block of the cluster.
+    """Load 1, 2 or 4 contiguous elements from shared memory of a block of the cluster.
 
     Args:
         address: what `mapa` returns.

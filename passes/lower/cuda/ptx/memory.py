@@ -37,7 +37,7 @@ def ld_shared(address: ir.Value, kind: ir.Type) -> ir.Value:
 
 
 def ld_shared_asm(address: ir.Value, count: int) -> list[ir.Value]:
-    """Load 1, 2 or 4 neighbouring f32s from shared memory."""
+    """Load 1, 2 or 4 contiguous f32s from shared memory."""
     text = f"ld.shared{vector_suffix(count)}.f32 {listed(0, count)}, [${count}];"
     return assembly(text, [address], [ir.F32Type.get()] * count)
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Matrix products of warpgroups, from sm_90a on (PTX ISA, "wgmma", "setmaxnreg").
 
-A product is issued and runs on while its warps go on; sums and factors in registers must not be
-touched until a wait. `wgmma` has its sums in one value of LLVM, which keeps them together from one
-product to the next. `wgmma_asm` ties each sum to its register and takes factors from registers too;
-its fence and wait let registers pass through. The assembler then neither moves their other uses
-across nor runs products one by one.
+A matmul is issued and runs on while its warps go on; accumulators and operands in registers must
+not be touched until a wait. `wgmma` has its accumulators in one value of LLVM, which keeps them
+together from one matmul to the next. `wgmma_asm` ties each accumulator to its register and takes
+operands from registers too; its fence and wait let registers pass through. The assembler then
+neither moves their other uses across nor runs matmuls one by one.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def unpacked(value: ir.Value, count: int) -> list[ir.Value]:
 
 
 def wgmma(
-    sums: ir.Value | None,
+    accumulators: ir.Value | None,
     a: ir.Value,
     b: ir.Value,
     columns: int,
@@ -75,11 +75,11 @@ def wgmma(
     a_k_major: bool,
     b_k_major: bool,
 ) -> ir.Value:
-    """Issue one product of 64 rows, `columns` and 32 bytes of K, and return its sums, packed.
+    """Issue one matmul of 64 rows, `columns` and 32 bytes of K; returns its accumulators, packed.
 
     Args:
-        sums: what the product is added to, packed; None to start from zero. (Cleared registers
-            there make the assembler run products one by one.)
+        accumulators: what the matmul is added to, packed; None to start from zero. (Cleared
+            registers there make the assembler run matmuls one by one.)
         a: descriptor of the left factor.
         b: descriptor of the right factor.
         columns: a multiple of eight, up to 256.
@@ -88,7 +88,9 @@ def wgmma(
         b_k_major: the same of the right factor.
     """
     count = columns // 2
-    before = packed([llvm.mlir_poison(ir.F32Type.get())] * count) if sums is None else sums
+    before = accumulators
+    if before is None:
+        before = packed([llvm.mlir_poison(ir.F32Type.get())] * count)
     factor = attribute(f"#nvvm.wgmma_type<{element}>")
     one = attribute("#nvvm.wgmma_scale_in<one>")
     return nvvm.wgmma_mma_async(
@@ -100,7 +102,7 @@ def wgmma(
         factor,
         factor,
         attribute("#nvvm.wgmma_type<f32>"),
-        attribute(f"#nvvm.wgmma_scale_out<{'one' if sums else 'zero'}>"),
+        attribute(f"#nvvm.wgmma_scale_out<{'one' if accumulators else 'zero'}>"),
         one,
         one,
         attribute(f"#nvvm.mma_layout<{'row' if a_k_major else 'col'}>"),
@@ -109,7 +111,7 @@ def wgmma(
 
 
 def wgmma_asm(
-    sums: Sequence[ir.Value] | None,
+    accumulators: Sequence[ir.Value] | None,
     a: ir.Value | Sequence[ir.Value],
     b: ir.Value,
     columns: int,
@@ -117,10 +119,10 @@ def wgmma_asm(
     *,
     b_k_major: bool,
 ) -> list[ir.Value]:
-    """Issue one product of 64 rows, `columns` and 16 of K, and return its sums.
+    """Issue one matmul of 64 rows, `columns` and 16 of K, and return its accumulators.
 
     Args:
-        sums: what the product is added to, f32s; None to start from zero.
+        accumulators: what the matmul is added to, f32s; None to start from zero.
         a: descriptor of the left factor, contiguous along K, or its fragment, four i32s.
         b: descriptor of the right factor.
         columns: a multiple of eight, up to 256.
@@ -128,11 +130,11 @@ def wgmma_asm(
         b_k_major: the right factor is contiguous along K.
     """
     count = columns // 2
-    before = [] if sums is None else list(sums)
+    before = [] if accumulators is None else list(accumulators)
     left, layouts = ([a], "0, ") if isinstance(a, ir.Value) else (list(a), "")
     first = count + len(before)
     text = (
-        f"{{\n.reg .pred p;\nsetp.ne.b32 p, {int(sums is not None)}, 0;\n"
+        f"{{\n.reg .pred p;\nsetp.ne.b32 p, {int(accumulators is not None)}, 0;\n"
         f"wgmma.mma_async.sync.aligned.m64n{columns}k16.f32.{element}.{element} "
         f"{listed(0, count)}, {listed(first, len(left))}, ${first + len(left)}, "
         f"p, 1, 1, {layouts}{int(not b_k_major)};\n}}"

@@ -114,7 +114,7 @@ def _foldable(
             continue
         # An image in another order is better brought into this one, once, by the copy.
         before, after = plan.factor(factor), other.factor(factor)
-        if after.neighbours >= before.neighbours and after.runs_deep == before.runs_deep:
+        if after.contiguous >= before.contiguous and after.runs_deep == before.runs_deep:
             return padding
     return None
 

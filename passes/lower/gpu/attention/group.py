@@ -92,6 +92,6 @@ def _is_simple(op: ir.Operation) -> bool:
 
 
 def _touches(op: ir.Operation, others: Sequence[ir.Operation]) -> bool:
-    """Whether one of `others` may write what `op` reads."""
+    """Tell whether one of `others` may write what `op` reads."""
     read = [root(value) for value in op.operands if isinstance(value.type, ir.MemRefType)]
     return any(root(value) in read for other in others for value in written_by(other))

@@ -29,7 +29,7 @@ _MIN_OUTPUTS = 256
 
 @dataclass(frozen=True)
 class Slice:
-    """What follows some of a contraction's columns.
+    """An epilogue of some of a contraction's columns.
 
     Attributes:
         start: the first of them.
@@ -44,7 +44,7 @@ class Slice:
 
 @dataclass(frozen=True)
 class Pairing:
-    """What takes two columns of a contraction at a time, as gated activations do.
+    """An epilogue that takes two columns of a contraction at a time, as gated activations do.
 
     Attributes:
         starts: the first column of either half.
@@ -66,7 +66,7 @@ class ContractionGroup:
     Attributes:
         operations: the fill, the contraction, and what follows, if anything.
         nest: the contraction.
-        roles: of its loops.
+        roles: which of its loops are batch, M, N and K.
         initial: what every element of the output starts from.
         epilogue: what follows.
         image: number of the factor that is read in place of a padded buffer; None for none.
@@ -102,7 +102,7 @@ class ContractionGroup:
 
     @property
     def computes_rows(self) -> bool:
-        """Whether the launch computes `values` or `partials` besides the contraction."""
+        """Tell whether the launch computes `values` or `partials` besides the contraction."""
         return self.values is not None or self.partials is not None
 
 

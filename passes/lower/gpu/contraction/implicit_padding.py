@@ -29,7 +29,7 @@ from xyntra.passes.lower.tensor.row_major import row_major_steps
 
 @dataclass(frozen=True)
 class Padding:
-    """What a padded buffer is made of.
+    """A padded buffer that is not stored: the image, and what stands around it.
 
     Attributes:
         operations: the fill and the copy that make it.
@@ -49,7 +49,7 @@ class Padding:
 
     @property
     def is_zero(self) -> bool:
-        """Whether zeros stand around the image."""
+        """Tell whether zeros stand around the image."""
         return _is_zero(self.value)
 
 

@@ -96,7 +96,7 @@ def product_of(
 
     Args:
         nest: a contraction with one output.
-        roles: of its loops.
+        roles: which of its loops are batch, M, N and K.
         initial: what every element of the output starts from.
         tf32: factors of f32 may be rounded to 11 bits.
     """
@@ -119,7 +119,7 @@ def convolution_of(
 
     Args:
         nest: a contraction with one output.
-        roles: of its loops.
+        roles: which of its loops are batch, M, N and K.
         initial: what every element of the output starts from.
         tf32: factors of f32 may be rounded to 11 bits.
     """

@@ -51,7 +51,7 @@ class Partial:
 
 @dataclass(frozen=True)
 class RowPartials:
-    """What a product writes for every row and 32 columns.
+    """Partial reductions that a matmul writes for every row and 32 columns.
 
     Attributes:
         memory: the result that is read, as it is stored.
@@ -72,7 +72,7 @@ class RowPartials:
 
         Args:
             elements: of the result that this thread has.
-            threads: neighbours that have the others, a power of two.
+            threads: adjacent ones that have the others, a power of two.
             warp: threads of a warp.
         """
         found: dict[ir.Value, ir.Value] = {}

@@ -25,11 +25,11 @@ _SURE = 0.8  # of the time of a pooling from the cache, in which tiles surely ta
 
 @dataclass(frozen=True)
 class WindowChoice:
-    """How a reduction over windows is computed.
+    """The choice of a kernel for a reduction over windows.
 
     Attributes:
         tile: of an image in shared memory; None where threads read windows from memory.
-        vector: neighbouring outputs of one thread, in the latter case.
+        vector: contiguous outputs of one thread, in the latter case.
         microseconds: an estimate of how long it takes.
     """
 

@@ -48,7 +48,7 @@ class ImageAxis:
 
     @property
     def is_plain(self) -> bool:
-        """Whether outputs simply lie behind each other, without taps."""
+        """Tell whether outputs simply lie behind each other, without taps."""
         return self.tap is None and self.corners == (0, 0) and self.step == 1 and not self.shifts
 
     def shifted(self, nest: LinearNest, loop: int, positions: int) -> ImageAxis:

@@ -51,7 +51,7 @@ class Pooling:
         image: number of the input that is the image; others are weights, or say how large
             windows are.
         order: loops of the output, the one through its memory last.
-        lanes: neighbouring outputs of one thread.
+        lanes: contiguous outputs of one thread.
     """
 
     group: WindowGroup

@@ -40,7 +40,7 @@ class SlidingWindows:
         outer: further dimensions with taps or padding; for each of their taps, a tile of the image
             is brought.
         planes: the other loops of the output, outermost first.
-        lanes: neighbouring outputs that can be stored at once.
+        lanes: contiguous outputs that can be stored at once.
         groups: the loop over groups of channels, each with windows of its own; `inner` where every
             channel is by itself; None where columns are contiguous in memory.
         depth: the loop over the channels of a group, which are summed over; None where a group has
@@ -86,7 +86,7 @@ class SlidingWindows:
 
     @property
     def is_turned(self) -> bool:
-        """Whether neighbours in the image are columns, and in the output channels."""
+        """Tell whether neighbours in the image are columns, and in the output channels."""
         return not self.slides_inside and self.channel_stride != 1
 
     @property
@@ -237,7 +237,7 @@ def _factors(group: WindowGroup) -> tuple[int, int | None] | None:
 
 
 def _lanes(group: WindowGroup, inner: int) -> int:
-    """Return how many neighbouring outputs can be stored at once; 0 for none, not even one."""
+    """Return how many contiguous outputs can be stored at once; 0 for none, not even one."""
     nest, epilogue = group.nest, group.epilogue
     inputs: list[BufferOperand] = []
     outputs = list(nest.outputs)

@@ -21,11 +21,11 @@ class WindowGroup(Protocol):
 
     @property
     def initial(self) -> ir.Value:
-        """What every element of the output starts from."""
+        """Return what every element of the output starts from."""
 
     @property
     def epilogue(self) -> Epilogue | None:
-        """What follows."""
+        """Return what follows."""
 
     @property
     def image(self) -> int | None:
@@ -37,11 +37,11 @@ class WindowGroup(Protocol):
 
     @property
     def outside(self) -> ir.Value | None:
-        """What stands there."""
+        """Return what stands there."""
 
     @property
     def slices(self) -> Sequence[object]:
-        """What follows, where that differs from column to column: not over windows."""
+        """Return what follows, where that differs from column to column: not over windows."""
 
     @property
     def values(self) -> object | None:

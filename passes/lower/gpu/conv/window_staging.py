@@ -34,7 +34,7 @@ Piece = tuple[ir.Value, Position]
 
 
 class WindowStaging:
-    """What the threads of a block do to bring a tile.
+    """Emitter of the copies that bring a tile to shared memory.
 
     Args:
         found: the reduction over windows, in tiles.

@@ -26,12 +26,12 @@ UNROLLED = 1600
 
 @dataclass(frozen=True)
 class WindowTile:
-    """What one block computes, and how its threads share it.
+    """The tile of a block, and how its threads share it.
 
     Attributes:
         rows: of outputs, of one thread.
         columns: likewise.
-        vector: neighbouring channels of the result of one thread; 1 where columns are contiguous
+        vector: contiguous channels of the result of one thread; 1 where columns are contiguous
             in memory.
         threads: above each other, side by side, and for the channels of a position.
         planes: of which a block computes a tile each.
@@ -75,7 +75,7 @@ class TiledWindows:
     Attributes:
         windows: the reduction.
         tile: the tiles.
-        piece: neighbours in the image that are brought at once.
+        piece: contiguous elements of the image that are brought at once.
     """
 
     windows: SlidingWindows
@@ -84,7 +84,7 @@ class TiledWindows:
 
     @property
     def runs_across(self) -> bool:
-        """Whether pieces of the image are columns, rather than channels."""
+        """Tell whether pieces of the image are columns, rather than channels."""
         return self.windows.slides_inside or self.windows.is_turned
 
     @property
@@ -94,7 +94,7 @@ class TiledWindows:
 
     @property
     def own(self) -> int:
-        """Neighbouring channels of the image that a thread needs."""
+        """Contiguous channels of the image that a thread needs."""
         return self.windows.inputs * (self.tile.vector if self.windows.shared == 1 else 1)
 
     @property
@@ -115,7 +115,7 @@ class TiledWindows:
 
     @property
     def read(self) -> int:
-        """Neighbours that a thread takes from shared memory at once."""
+        """Contiguous elements that a thread takes from shared memory at once."""
         if not self.windows.slides_inside:
             return gcd(self.own, _VECTOR_BYTES // self.windows.item)
         return min(_VECTOR_BYTES // self.windows.item, self.tile.columns)
@@ -143,7 +143,7 @@ class TiledWindows:
 
     @property
     def unrolls(self) -> bool:
-        """Whether rows of taps are no loop."""
+        """Tell whether rows of taps are no loop."""
         tile, windows = self.tile, self.windows
         sums = tile.rows * tile.columns * tile.vector
         return sums * windows.taps * windows.inputs <= UNROLLED
@@ -253,7 +253,7 @@ def _own_tiles(windows: SlidingWindows) -> Iterator[tuple[int, int, int]]:
 
 
 def _vectors(windows: SlidingWindows) -> list[int]:
-    """Return how many neighbouring channels of the result a thread may have."""
+    """Return how many contiguous channels of the result a thread may have."""
     if windows.shared > 1:
         return list(dict.fromkeys((windows.lanes, max(1, windows.lanes // 2))))
     return [min(max(1, _LANE_BYTES // windows.item), windows.lanes)]

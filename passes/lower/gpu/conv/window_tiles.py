@@ -80,7 +80,7 @@ def emit_window_tiles(found: TiledWindows, shared: SharedMemory) -> LaunchShape:
 
 
 class _Place:
-    """Where a block and a thread are.
+    """The position of a block and of a thread.
 
     Threads that fill up the last warp do as the one before them, and those without a plane, or
     channels, of their own take the last ones; none of these stores anything.
@@ -164,7 +164,7 @@ def _guards(axis: ImageAxis, position: Position, many: int) -> list[ir.Value]:
 def _total(
     found: TiledWindows, totals: Sequence[ir.Value], row: int, column: int, lanes: int
 ) -> ir.Value:
-    """Return the sums of `lanes` neighbours."""
+    """Return the sums of `lanes` contiguous outputs."""
     if not found.windows.slides_inside:
         return totals[row * found.tile.columns + column]
     whole = totals[row]

@@ -29,7 +29,7 @@ def gathered_nest(nest: LinearNest) -> tuple[LinearNest, RowGathers] | None:
 
 
 def gathered_lanes(nest: LinearNest) -> int:
-    """Return how many neighbours one thread can gather at once; 1 where nothing is gathered."""
+    """Return how many contiguous elements a thread can gather at once; 1 for none."""
     found = gathered_nest(nest)
     if found is None:
         return 1

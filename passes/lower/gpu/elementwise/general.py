@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""A linalg.generic whose accesses are not linear: a thread for one output or a few neighbours."""
+"""A linalg.generic whose accesses are not linear: a thread for one output, or a few in a row."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def is_general(op: ir.Operation) -> bool:
     )
 
 
-def neighbours_of(generic: ir.Operation) -> int:
+def contiguous_outputs(generic: ir.Operation) -> int:
     """Return how many outputs a thread can compute that one vector in memory holds; 1 for none."""
     if any("reduction" in str(kind) for kind in generic.attributes["iterator_types"]):
         return 1
@@ -71,7 +71,7 @@ def emit_general(generic: ir.Operation, own: int = 1) -> LaunchShape:
 
     Args:
         generic: the operation.
-        own: outputs of a thread, neighbours along the last loop; a divisor of `neighbours_of`.
+        own: outputs of a thread, contiguous along the last loop; a divisor of `contiguous_outputs`.
     """
     extents = loop_extents(generic)
     kinds = ["reduction" in str(kind) for kind in generic.attributes["iterator_types"]]
@@ -87,7 +87,7 @@ def emit_general(generic: ir.Operation, own: int = 1) -> LaunchShape:
         # No output moves with a reduction.
         position |= dict.fromkeys((i for i, _ in reductions), index(0))
         if own > 1:
-            _emit_neighbours(generic, parallel[-1][0], own, position)
+            _emit_contiguous(generic, parallel[-1][0], own, position)
             return shape
         outputs = range(_inputs(generic), len(generic.operands))
         first = [_load(generic, operand, position) for operand in outputs]
@@ -98,7 +98,7 @@ def emit_general(generic: ir.Operation, own: int = 1) -> LaunchShape:
     return shape
 
 
-def _emit_neighbours(generic: ir.Operation, inner: int, own: int, position: Position) -> None:
+def _emit_contiguous(generic: ir.Operation, inner: int, own: int, position: Position) -> None:
     """Emit outputs side by side along a loop, whose position counts vectors; store them at once.
 
     What differs between them is what the position of that loop decides: the rest is computed once.

@@ -51,18 +51,18 @@ _STEPS = 4  # vectors of a thread at most, where they are chosen
 _MOST_STEPS = 8
 _LOADS = 16  # of a thread, on their way together
 _BLOCKS = 1024  # several for each multiprocessor
-_OWN = (2, 4, 8)  # neighbours that one thread computes where there are no more
+_OWN = (2, 4, 8)  # contiguous elements that a thread computes where there are no more
 
 
 @dataclass(frozen=True)
 class PointwiseTile:
-    """What one block, and one thread of it, computes.
+    """The elements that one block, and one thread of it, computes.
 
     Attributes:
         threads: of a block.
-        vector: neighbours that a thread loads and stores at once.
-        own: neighbours that a thread computes one by one, all there are along the innermost loop;
-            so many vectors where it has vectors along the loop around that.
+        vector: contiguous elements that a thread loads and stores at once.
+        own: contiguous elements that a thread computes one by one, all there are along the
+            innermost loop; so many vectors where it has vectors along the loop around that.
         steps: vectors, or single elements, of a thread, whose loads are on their way together.
     """
 
@@ -90,7 +90,7 @@ def pointwise_tile(nest: LinearNest, beside: int = 0) -> PointwiseTile:
     if lanes > 1:
         lanes = stored_together(nest.outputs, order[-1], lanes)
         return PointwiseTile(vector=lanes, steps=_steps(nest, (count + beside) // lanes))
-    own = _neighbours(nest)
+    own = _contiguous(nest)
     if own > 1 or nest.reads_outputs:
         return PointwiseTile(own=own)
     return PointwiseTile(steps=_steps(nest, count + beside))
@@ -109,14 +109,14 @@ def pointwise_refusal(nest: LinearNest, tile: PointwiseTile, device: GpuDevice) 
     lanes = max(lanes, gathered_lanes(nest))
     if tile.vector < 1 or lanes % tile.vector:
         return f"takes vectors whose length divides {lanes}, not {tile.vector}"
-    if tile.own not in (1, _neighbours(nest)) or (tile.own > 1 and tile.vector * tile.steps > 1):
-        return f"computes {_neighbours(nest)} neighbours or one in a thread, not {tile.own}"
+    if tile.own not in (1, _contiguous(nest)) or (tile.own > 1 and tile.vector * tile.steps > 1):
+        return f"has {_contiguous(nest)} contiguous elements in a thread, or one, not {tile.own}"
     most = 1 if nest.reads_outputs and tile.vector == 1 else _MOST_STEPS
     return None if 1 <= tile.steps <= most else f"takes 1 to {most} steps, not {tile.steps}"
 
 
-def _neighbours(nest: LinearNest) -> int:
-    """Return how many single neighbours one thread may compute: all along the innermost loop."""
+def _contiguous(nest: LinearNest) -> int:
+    """Return how many contiguous elements a thread may compute one by one: a whole loop of them."""
     order = coalesced_order(nest)
     extent = nest.loops[order[-1]].extent if order else 1
     return extent if extent in _OWN and not nest.reads_outputs else 1
@@ -161,13 +161,13 @@ def emit_pointwise(
     with below(number, count, always=count % tile.threads == 0):
         position = delinearize(number, loops)
         if tile.own > 1:
-            _emit_neighbours(nest, order[-1], tile.own, position)
+            _emit_contiguous(nest, order[-1], tile.own, position)
         else:
             emit_element(nest, position)
     return shape
 
 
-def _emit_neighbours(nest: LinearNest, inner: int, count: int, position: Position) -> None:
+def _emit_contiguous(nest: LinearNest, inner: int, count: int, position: Position) -> None:
     """Compute `count` elements along loop `inner`; their stores can become one of a vector."""
     places = [position | {inner: index(number)} for number in range(count)]
     values = [emit_body(nest, place, []) for place in places]

@@ -22,7 +22,7 @@ _PURE = ("arith.", "math.")
 
 @dataclass(frozen=True)
 class RowGathers:
-    """What a body computes once for a row, and what it loads along the row.
+    """The part of a body that is computed once for a row, and its loads along the row.
 
     Attributes:
         arguments: numbers of the body's arguments that are the same for a whole row.
@@ -95,7 +95,7 @@ def row_gathers(nest: LinearNest, count: int, *, numbered: bool = False) -> RowG
 
 
 def gathered_vector(memory: ir.Value, place: Sequence[ir.Value], lanes: int) -> ir.Value:
-    """Load neighbours from `place`, at a multiple of their size."""
+    """Load contiguous elements from `place`, at a multiple of their size."""
     element = ir.MemRefType(memory.type).element_type
     i64 = ir.IntegerType.get_signless(64)
     alignment = ir.IntegerAttr.get(i64, lanes * ITEM_BYTES[str(element)])

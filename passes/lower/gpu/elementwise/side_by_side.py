@@ -27,12 +27,12 @@ _MOST_NESTS = 32  # of a launch
 
 @dataclass(frozen=True)
 class SideBySideTiles:
-    """What a block computes: `PointwiseTile`, with a number for each nest where they differ.
+    """The tile of a block: `PointwiseTile`, with a number for each nest where they differ.
 
     Attributes:
         threads: of a block.
-        vectors: neighbours that a thread loads and stores at once.
-        own: neighbours that a thread computes one by one.
+        vectors: contiguous elements that a thread loads and stores at once.
+        own: contiguous elements that a thread computes one by one.
         steps: vectors, or single elements, of a thread.
     """
 

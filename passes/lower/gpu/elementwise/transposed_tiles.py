@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Nests that read an array across the order in which they write: square tiles in shared memory.
 
-Neighbouring threads first load neighbours of the input, and then, behind a barrier, store
+Neighbouring threads first load contiguous elements of the input, and then, behind a barrier, store
 neighbours of the output; so both go through memory in whole lines. Rows of a tile have a word more
 than they need, and columns therefore lie in different banks. A side of a tile walks through several
 loops where the innermost one is short, as in the transpose of 8x1500x1280 to 1280x1500x8. On an
@@ -176,7 +176,7 @@ def _sides(
     """Return the loops that walk through an input, and those that walk through the outputs.
 
     Each side has as many of the innermost ones as a row of a tile needs, if the other side does not
-    have them. None where nothing walks through neighbours of the input.
+    have them. None where nothing walks through contiguous elements of the input.
     """
     moving = sorted((loop for loop in order if strides[loop]), key=lambda loop: abs(strides[loop]))
     if not moving or strides[moving[0]] != 1:
@@ -197,7 +197,7 @@ _Starts = Mapping[tuple[int, ...], ir.Value]
 
 
 def _load(found: Transposed, outer: Position, starts: _Starts, tile: ir.Value) -> None:
-    """Let neighbouring threads load neighbours of the input; all loads come first."""
+    """Let neighbouring threads load contiguous elements of the input; all loads come first."""
     values = []
     for row, column in _places(found.size):
         position = dict(outer)
@@ -225,7 +225,7 @@ def _loops_at(found: Transposed, side: tuple[int, ...], number: ir.Value) -> Pos
 
 
 def _store(found: Transposed, outer: Position, starts: _Starts, tile: ir.Value) -> None:
-    """Let neighbouring threads compute neighbours of the outputs."""
+    """Let neighbouring threads compute contiguous elements of the outputs."""
     element = ir.MemRefType(found.access.value.type).element_type
     for row, column in _places(found.size):
         numbers = {

@@ -56,13 +56,13 @@ def block_reduce(
 def warp_reduce(
     value: ir.Value, combiner: Combiner, lanes: int, threads: int | None = None
 ) -> ir.Value:
-    """Return, in every thread, the combination of `value` over neighbours of a warp.
+    """Return, in every thread, the combination of `value` over contiguous lanes of a warp.
 
     Args:
         value: the thread's own.
         combiner: how two are combined.
         lanes: threads of a warp.
-        threads: neighbours, at most so many; None for the whole warp.
+        threads: adjacent ones, at most so many; None for the whole warp.
     """
     distance = min(lanes, threads or lanes) // 2
     while distance:

@@ -20,7 +20,7 @@ MAX_GRID = (1 << 31) - 1
 
 @dataclass(frozen=True)
 class LaunchShape:
-    """How many threads a launch has, and what it asks of the hardware (`gpu.launch_func`).
+    """The threads of a launch, and what it asks of the hardware (`gpu.launch_func`).
 
     Attributes:
         grid: blocks, a multiple of `cluster`.

@@ -14,7 +14,7 @@ _VECTOR_BYTES = 16  # the widest access of one thread
 
 
 def coalesced_order(nest: LinearNest) -> list[int]:
-    """Return the parallel loops, outermost first, so that neighbouring threads write neighbours."""
+    """Return the parallel loops, outermost first, so that writes are coalesced."""
 
     def distance(number: int) -> tuple[int, int]:
         outputs = max((abs(each.strides[number]) for each in nest.outputs), default=0)
@@ -33,7 +33,7 @@ def item_bytes(access: BufferOperand) -> int:
 
 
 def lanes_along(nest: LinearNest, inner: int) -> int:
-    """Return how many neighbours along a loop one thread can load and store at once; 1 for none."""
+    """Return how many contiguous elements along a loop a thread can access at once; 1 for none."""
     if nest.indices or not is_vectorizable(nest.body):
         return 1
     return lanes_in_memory(nest, inner)
@@ -70,7 +70,7 @@ def _is_aligned(nest: LinearNest, access: BufferOperand, inner: int, lanes: int)
 
 
 def vector_of(access: BufferOperand, inner: int, lanes: int, position: Position) -> ir.Value:
-    """Return `lanes` neighbours of an operand along loop `inner`, from `position` on."""
+    """Return `lanes` contiguous elements of an operand along loop `inner`, from `position` on."""
     if access.is_scalar:
         return broadcast(access.value, lanes)
     place = offset(access, position)
@@ -80,7 +80,7 @@ def vector_of(access: BufferOperand, inner: int, lanes: int, position: Position)
 
 
 def load_vector(access: BufferOperand, lanes: int, place: ir.Value) -> ir.Value:
-    """Return `lanes` neighbours; the first one's address is a multiple of their size.
+    """Return `lanes` contiguous elements; the first one's address is a multiple of their size.
 
     What has no vectors in memory is one element.
     """

@@ -31,7 +31,7 @@ from xyntra.passes.lower.loops.memrefs import flattened, root
 from xyntra.passes.lower.loops.vector_body import is_vectorizable, lane_of
 
 _VECTOR_BYTES = 16  # the widest access of one thread
-_MOST_APART = 4  # elements between neighbours of a vector
+_MOST_APART = 4  # elements between those of a vector
 _NARROWEST = 2  # elements of a part of a vector
 
 
@@ -55,7 +55,7 @@ class AlignedWindow:
 
 
 def window_lanes(nest: LinearNest, inner: int) -> int:
-    """Return how many neighbours along a loop one thread can compute at once; 1 for none.
+    """Return how many contiguous elements along a loop a thread can compute at once; 1 for none.
 
     As `lanes_along`, and where that gives less, for inputs in windows and outputs that are
     interleaved or stored in parts.
@@ -105,7 +105,7 @@ def interleaved_parts(nest: LinearNest) -> list[LinearNest]:
 
 
 def parts_lanes(parts: Sequence[LinearNest]) -> int:
-    """Return how many neighbours of nests that `interleaved_parts` gave one thread computes."""
+    """Return how many contiguous elements of `interleaved_parts` one thread computes."""
     inner = coalesced_order(parts[0])[-1]
     outputs = [each for nest in parts for each in nest.outputs]
     inputs = [each for nest in parts for each in nest.inputs if not each.is_scalar]
@@ -201,7 +201,7 @@ def _outer(access: BufferOperand, inner: int) -> list[int]:
 
 
 def _alignment(access: BufferOperand, inner: int, lanes: int) -> int:
-    """Return how many neighbours can be touched at once, up to `lanes`; 1 where they lie apart."""
+    """Return how many contiguous elements can be touched at once, up to `lanes`; 1 for none."""
     width = lanes if access.strides[inner] == 1 else 1
     while any(each % width for each in (access.start, *_outer(access, inner))):
         width //= 2

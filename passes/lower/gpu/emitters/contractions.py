@@ -34,7 +34,7 @@ from xyntra.passes.lower.gpu.stages.stage import Stage
 
 @dataclass(frozen=True)
 class SimtChoices:
-    """How threads share a contraction of any type.
+    """The choices of threads that share a contraction of any type.
 
     Attributes:
         tile: rows, columns and steps of the reduction in shared memory.
@@ -49,10 +49,10 @@ class SimtChoices:
 
 @dataclass(frozen=True)
 class WindowChoices:
-    """How threads share reductions over windows.
+    """The choices of threads that share reductions over windows.
 
     Attributes:
-        vector: neighbouring outputs of one thread.
+        vector: contiguous outputs of one thread.
     """
 
     vector: int = 1
@@ -60,7 +60,7 @@ class WindowChoices:
 
 @dataclass(frozen=True)
 class WindowTileChoices:
-    """How threads share reductions over windows of an image, in tiles of that.
+    """The choices of threads that share reductions over windows, in tiles of the image.
 
     Attributes:
         own: rows and columns of outputs of one thread.

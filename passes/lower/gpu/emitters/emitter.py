@@ -30,7 +30,7 @@ class Impossible(Exception):
 
 @dataclass(frozen=True)
 class NoChoices:
-    """Of an emitter that leaves nothing to be chosen."""
+    """The choices of an emitter that leaves nothing to be chosen."""
 
 
 @dataclass(frozen=True)

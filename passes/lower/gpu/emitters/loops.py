@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from xyntra.dialects.attributes.schedule import Schedule
 from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.gpu.device import GpuDevice
-from xyntra.passes.lower.gpu.elementwise.general import emit_general, is_general, neighbours_of
+from xyntra.passes.lower.gpu.elementwise.general import contiguous_outputs, emit_general, is_general
 from xyntra.passes.lower.gpu.emit.thread_grid import LaunchShape
 from xyntra.passes.lower.gpu.emitters.emitter import (
     Code,
@@ -29,14 +29,14 @@ from xyntra.passes.lower.loops.access_strides import loop_extents
 
 @dataclass(frozen=True)
 class BlockChoices:
-    """How many threads a block has."""
+    """The number of threads of a block."""
 
     threads: int = 256
 
 
 @dataclass(frozen=True)
 class OutputChoices:
-    """How many neighbouring outputs a thread computes, which it stores at once."""
+    """The number of contiguous outputs of a thread, which it stores at once."""
 
     own: int = 1
 
@@ -49,7 +49,7 @@ def _choose(op: ir.Operation, device: GpuDevice) -> Schedule:
     if _is_empty(op):
         return Schedule("nothing")
     if is_general(op):
-        return Schedule.told("outputs", OutputChoices(neighbours_of(op)))
+        return Schedule.told("outputs", OutputChoices(contiguous_outputs(op)))
     if op.name == "scf.for":
         scan = plan_scan(op, device)
         if scan is not None:
@@ -73,14 +73,14 @@ def _plan_nothing(op: ir.Operation, _: NoChoices, device: GpuDevice) -> Code:
 def _plan_outputs(op: ir.Operation, choices: OutputChoices, device: GpuDevice) -> Code:
     if not is_general(op) or _is_empty(op):
         raise Impossible("computes loops around scalar code")
-    most = neighbours_of(op)
+    most = contiguous_outputs(op)
     if choices.own < 1 or most % choices.own:
-        raise Impossible(f"computes {most} neighbours in a thread, or a divisor of that")
+        raise Impossible(f"computes {most} contiguous elements in a thread, or a divisor of that")
     return lambda _: emit_general(op, choices.own)
 
 
 def _output_candidates(op: ir.Operation, device: GpuDevice) -> Iterable[OutputChoices]:
-    most = neighbours_of(op) if is_general(op) and not _is_empty(op) else 1
+    most = contiguous_outputs(op) if is_general(op) and not _is_empty(op) else 1
     return [OutputChoices(own) for own in (1, 2, 4, 8, 16) if most % own == 0]
 
 

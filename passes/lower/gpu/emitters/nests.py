@@ -73,10 +73,10 @@ class Nests:
 
 @dataclass(frozen=True)
 class ColumnChoices:
-    """How threads share reductions along columns.
+    """The choices of threads that share reductions along columns.
 
     Attributes:
-        vector: neighbouring columns of a thread.
+        vector: contiguous columns of a thread.
         above: threads that share a column.
     """
 
@@ -86,12 +86,12 @@ class ColumnChoices:
 
 @dataclass(frozen=True)
 class RegisterRowChoices:
-    """How threads hold rows in registers.
+    """The choices of threads that hold rows in registers.
 
     Attributes:
         threads: of a block that share a row.
         cluster: blocks that share a row.
-        staged: vectors of a thread that wait in shared memory.
+        staged: vectors of a thread that are staged in shared memory.
         beside: rows that neighbouring threads take.
     """
 
@@ -103,14 +103,14 @@ class RegisterRowChoices:
 
 @dataclass(frozen=True)
 class ThreadChoices:
-    """How many threads compute a row, or an output, together; 1 for a thread by itself."""
+    """The number of threads that compute a row, or an output, together; at least 1."""
 
     threads: int = 1
 
 
 @dataclass(frozen=True)
 class TransposedTileChoices:
-    """How many elements a side tiles in shared memory have."""
+    """The side of a tile in shared memory, in elements."""
 
     tile: int = 64
 

@@ -11,7 +11,7 @@ from xyntra.passes.lower.loops.loop_builder import Position
 
 @dataclass(frozen=True)
 class TilePosition:
-    """Where a tile lies.
+    """The position of a tile in the output.
 
     Attributes:
         position: of the batch loops.

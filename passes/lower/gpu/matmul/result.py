@@ -31,7 +31,7 @@ from xyntra.passes.lower.loops.loop_builder import Position, load, offset, store
 
 @dataclass(frozen=True)
 class Result:
-    """Where the elements of a contraction go.
+    """Writer of the results of a contraction.
 
     Values pass through shared memory, one row of every thread at a time: neighbouring threads then
     write contiguous elements, and the code of the epilogue is there once a row of a thread. What
@@ -39,7 +39,7 @@ class Result:
 
     Attributes:
         nest: the contraction.
-        roles: of its loops.
+        roles: which of its loops are batch, M, N and K.
         epilogue: what happens to each element before it is stored, if anything.
         shape: of the tiles.
         team: number of the thread's, an i32.

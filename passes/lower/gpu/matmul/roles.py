@@ -35,7 +35,7 @@ class Roles:
 
     @property
     def turned(self) -> Roles:
-        """The same with rows for columns: the output is contiguous along the last of the rows."""
+        """Swap rows and columns: the output is then contiguous along the last of the rows."""
         return Roles(self.batch, self.columns, self.rows, self.reductions, self.right, self.left)
 
     @classmethod

@@ -60,7 +60,7 @@ def emit_simt(
 
     Args:
         nest: the contraction; its body reads the two factors and scalars.
-        roles: of its loops.
+        roles: which of its loops are batch, M, N and K.
         initial: what every element of the output starts from.
         epilogue: what happens to each element before it is stored, if anything.
         shared: where parts of the factors are kept.

@@ -63,7 +63,7 @@ class Staging:
 
     @property
     def lanes(self) -> int:
-        """Neighbours in memory that a thread takes at once."""
+        """Contiguous elements that a thread takes at once."""
         fast = (self.reductions if self.is_deep else self.loops)[-1:]
         share = self.width * self.depth // self.threads
         if not fast or share % VECTOR or self.nest.loops[fast[0]].extent % VECTOR:
@@ -77,7 +77,7 @@ class Staging:
 
     @property
     def is_deep(self) -> bool:
-        """Whether neighbours in memory are steps of the reduction."""
+        """Tell whether contiguous elements are steps of the reduction."""
         steps = abs(self.access.strides[self.reductions[-1]])
         wide = abs(self.access.strides[self.loops[-1]]) if self.loops else 0
         return steps == 1 and wide != 1
@@ -147,7 +147,7 @@ class Staging:
                 )
 
     def read(self, step: ir.Value, wide: ir.Value, count: int) -> list[ir.Value]:
-        """Return `count` neighbours of one step, an i32; `wide` is a multiple of `count`."""
+        """Return `count` contiguous elements of one step, from `wide` on, a multiple of `count`."""
         element = ir.MemRefType(self.buffer.type).element_type
         kind = ir.VectorType.get([count], element)
         place = arith.addi(arith.muli(step, i32(self.width + _PADDING)), wide)

@@ -13,7 +13,7 @@ _ENOUGH_BLOCKS, _MANY_BLOCKS = Fraction(10, 11), Fraction(50, 33)
 _ROOM = 512  # threads with which a multiprocessor hides the latency of shared memory
 _MIN_STEPS = 48  # of a team
 VECTOR = 4
-"""Neighbours that a thread takes at once from shared memory."""
+"""Contiguous elements that a thread takes at once from shared memory."""
 
 
 @dataclass(frozen=True)

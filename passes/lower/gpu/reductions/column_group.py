@@ -91,7 +91,7 @@ def _parallel_first(nest: LinearNest) -> LinearNest:
 
 
 def _walks_along_outputs(nest: LinearNest, outputs: int) -> bool:
-    """Tell whether neighbouring outputs come from neighbours in memory, and there are enough."""
+    """Tell whether neighbouring outputs come from contiguous elements, and there are enough."""
     inner = outputs - 1
     steps = {each.strides[inner] for each in nest.inputs if not each.is_scalar}
     if nest.outputs[0].strides[inner] != 1 or 1 not in steps or not steps <= {0, 1}:

@@ -46,7 +46,7 @@ _FEW_THREADS = 64 * _THREADS  # for fewer, narrower vectors occupy more multipro
 
 @dataclass(frozen=True)
 class Strips:
-    """How threads share columns.
+    """A division of columns among threads.
 
     Attributes:
         columns: number and extent of the loops over outputs, the last one over vectors.
@@ -137,7 +137,7 @@ def strips_of(group: ColumnGroup, lanes: int, above: int) -> Strips:
 
 
 def _most_lanes(group: ColumnGroup) -> int:
-    """Return how many neighbouring columns one thread can load at once."""
+    """Return how many contiguous columns a thread can load at once."""
     inner = group.columns[-1][0]
     moving = next(each for each in group.reduction.inputs if each.strides[inner] == 1)
     # Results are written one by one: only what is read has to fit.
@@ -206,7 +206,7 @@ def _meet(
     """
     combiner, thread = group.combiner, as_index(thread_number())
     words = shared.allocate(_THREADS * strips.lanes, combiner.type)
-    # Lane by lane, so that neighbouring threads touch neighbours.
+    # Lane by lane, so that neighbouring threads touch contiguous elements.
     starts = [arith.addi(thread, index(lane * _THREADS)) for lane in range(strips.lanes)]
     for lane, start in enumerate(starts):
         ir.Operation.create("memref.store", operands=[lane_of(vector, lane), words, start])

@@ -34,7 +34,7 @@ _RELATIONS = {0: 1, 1: 6, 2: 4, 3: 5, 4: 2, 5: 3, 6: 4, 7: 5, 8: 2, 9: 3}  # of 
 
 @dataclass(frozen=True)
 class _Extreme:
-    """What is known of a reduction to the position of an extreme.
+    """A reduction to the position of an extreme (arg-max, arg-min).
 
     Attributes:
         op: the linalg.generic.

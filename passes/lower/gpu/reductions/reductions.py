@@ -154,7 +154,7 @@ def _thread_each(nest: LinearNest, order: Sequence[int], outputs: int) -> Launch
 
 
 def _suits_threads(nest: LinearNest, order: Sequence[int], outputs: int) -> bool:
-    """Tell whether a thread for every output keeps the device busy and reads neighbours."""
+    """Tell whether a thread for every output keeps the device busy, and reads are coalesced."""
     length = prod(nest.loops[number].extent for number in nest.reductions)
     if length < _MIN_SHARED or outputs >= _MANY_OUTPUTS * 8:
         return True

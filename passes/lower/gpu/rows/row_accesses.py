@@ -74,7 +74,7 @@ def place_of(
 def wastes_sectors(nests: Sequence[LinearNest], count: int) -> bool:
     """Tell whether blocks that each take a row would read much more than rows have.
 
-    So it is where only a few neighbours in memory are of one row, as the channels of a group in an
+    So it is where only a few contiguous elements are of one row, as the channels of a group in an
     image with channels last.
     """
     return any(

@@ -14,7 +14,7 @@ from xyntra.passes.lower.loops.linear_nest import BufferOperand
 
 
 class StagedRows(Protocol):
-    """Rows that wait in shared memory; every thread uses a part of its own."""
+    """Rows that are staged in shared memory; every thread uses a part of its own."""
 
     @property
     def used(self) -> int:

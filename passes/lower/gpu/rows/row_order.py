@@ -48,7 +48,7 @@ def in_rows(nests: Sequence[LinearNest]) -> tuple[list[LinearNest], int]:
 def in_single_rows(nests: Sequence[LinearNest]) -> tuple[list[LinearNest], int]:
     """As `in_rows`, with rows of one loop also where inputs move on once in several elements.
 
-    Where elements of a row lie apart, the last loop over rows goes through neighbours in memory, if
+    Where elements of a row lie apart, the last loop over rows goes through contiguous elements, if
     any of them does.
     """
     ordered, count = in_rows(nests)
@@ -161,7 +161,7 @@ def _order_like(
 
 
 def _lie_apart(nests: Sequence[LinearNest], count: int) -> bool:
-    """Tell whether no row of the kernel's inputs and outputs consists of neighbours in memory."""
+    """Tell whether no row of the kernel's inputs and outputs is contiguous in memory."""
     accesses = [
         each
         for nest in nests

@@ -39,9 +39,9 @@ _SHARES = (
     (256, 8, 32, 128),
     (512, 8, 64, 256),
 )
-# Likewise for rows that wait in shared memory: threads, blocks, and for each thread the bytes that
-# wait there and the registers that the rest of its rows may take.
-_PARKED_SHARES = ((256, 1, 256, 0), (256, 4, 128, 0), (256, 8, 256, 0), (512, 8, 176, 24))
+# The same for rows that are staged in shared memory: threads, blocks, and for each thread the bytes
+# that are staged and the registers that the rest of its rows may take.
+_STAGED_SHARES = ((256, 1, 256, 0), (256, 4, 128, 0), (256, 8, 256, 0), (512, 8, 176, 24))
 # Blocks of each multiprocessor: for fewer, more threads for each row are faster, where there can be
 # more.
 _MANY_BLOCKS = 2
@@ -64,18 +64,18 @@ _BLOCKS = 1  # of each multiprocessor: enough for all
 
 @dataclass(frozen=True)
 class RowPlan:
-    """How threads share rows.
+    """A division of rows among threads.
 
     Attributes:
         device: that the code is for.
         outer: extents of the loops over rows.
         length: elements of a row.
-        lanes: neighbours that a thread loads and stores at once.
+        lanes: contiguous elements that a thread loads and stores at once.
         threads: of a block that share a row: a warp, or all.
         cluster: blocks that share a row.
         item: bytes of the widest element in memory.
         ahead: whether arrays that all rows share are loaded before anything is computed, too.
-        staged: vectors of a thread that wait in shared memory, the first ones of each of its rows.
+        staged: vectors of a thread that are staged in shared memory, the first of each of its rows.
         beside: rows that neighbouring threads take, where those are contiguous in memory; 0 where
             they are not.
     """
@@ -93,7 +93,7 @@ class RowPlan:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """Return how many rows there are."""
         return prod(self.outer)
 
     @property
@@ -113,7 +113,7 @@ class RowPlan:
 
     @property
     def of_warps(self) -> bool:
-        """Whether a warp takes a row, or several."""
+        """Tell whether a warp takes a row, or several."""
         return self.threads <= self.device.subgroup and not self.beside
 
     @property
@@ -264,7 +264,7 @@ def _parked_plans(
     generics: Sequence[ir.Operation],
     plan: RowPlan,
 ) -> Iterator[RowPlan]:
-    """Yield `plan` with rows that wait in shared memory, where they should, and can."""
+    """Yield `plan` with rows staged in shared memory, where they should, and can."""
     if not plan.device.has(Feature.ASYNC_COPIES):
         return
     reads = [each for _, each in first_reads(nests, count) if not is_common(each, count)]
@@ -280,7 +280,7 @@ def _parked_plans(
     elsewhere = {root(each.value) for each in reads}
     elsewhere |= {root(each.value) for nest in anew for each in nest.outputs}
     kept = _kept_bytes(nests, count, elsewhere)
-    for threads, cluster, nbytes, registers in _PARKED_SHARES:
+    for threads, cluster, nbytes, registers in _STAGED_SHARES:
         if threads > plan.device.block_threads:
             continue
         found = replace(plan, threads=threads, cluster=cluster)
@@ -343,7 +343,7 @@ def _takes_vectors(nest: LinearNest, count: int, *, has_row: bool) -> bool:
 def _lanes(
     accesses: Sequence[BufferOperand], gathers: Sequence[RowGathers], count: int, length: int
 ) -> int:
-    """Return how many neighbours one thread can load and store at once."""
+    """Return how many contiguous elements a thread can load and store at once."""
     lanes = _VECTOR_BYTES // max(map(item_bytes, accesses), default=_VECTOR_BYTES)
     while lanes > 1 and not (
         length % lanes == 0

@@ -39,7 +39,7 @@ from xyntra.passes.lower.loops.scan_loop import Scan
 _THREADS = 256
 _MOST_BESIDE = 32
 _MOST_ABOVE = 32
-_EACH = 16  # neighbours of a thread, whose loads are on their way together
+_EACH = 16  # contiguous elements of a thread, whose loads are on their way together
 _FEW_TILES = 4  # are done before a second launch has begun
 _MOST_PARTS = 128
 _TOGETHER = 8  # sums of parts that a thread loads together
@@ -65,13 +65,13 @@ class Columns:
 
     @property
     def count(self) -> int:
-        """How many columns there are."""
+        """Return how many columns there are."""
         return prod(constant_trips(each) or 0 for each in self.columns)
 
 
 @dataclass(frozen=True)
 class ColumnPlan:
-    """How threads share columns.
+    """A division of columns among threads.
 
     Attributes:
         beside: threads side by side, each with a column.

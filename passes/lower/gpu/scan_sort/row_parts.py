@@ -42,7 +42,7 @@ _Known = dict[ir.Value, ir.Value]
 
 @dataclass(frozen=True)
 class RowParts:
-    """How blocks share rows.
+    """A division of rows among blocks.
 
     Attributes:
         rows: the scan.

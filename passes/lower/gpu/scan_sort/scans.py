@@ -42,7 +42,7 @@ from xyntra.passes.lower.loops.scan_loop import Scan, scan_of
 _MOST_THREADS = 1024
 _SHORT_THREADS = 128  # of a block of several rows
 EACH = 4
-"""Neighbours of a thread."""
+"""Contiguous elements of a thread."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class ThreadTeam:
         """Combine the elements of a tile.
 
         Args:
-            elements: those of the thread, neighbours.
+            elements: those of the thread, contiguous.
             before: what there is before the tile.
             is_inclusive: whether each is part of its own value.
 

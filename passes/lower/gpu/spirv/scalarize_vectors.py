@@ -121,7 +121,7 @@ class _Scalars(ExpandedFunction):
         return [[each] for each in self.parts(op.operands[0])]
 
     def load(self, op: ir.Operation) -> Values:
-        """Load neighbours along the last dimension of memory."""
+        """Load contiguous elements along the last dimension of memory."""
         memory, *place = [self.one(each) for each in op.operands]
         kinds = self.kinds(op.result)
         return [
@@ -132,7 +132,7 @@ class _Scalars(ExpandedFunction):
         ]
 
     def store(self, op: ir.Operation) -> Values:
-        """Store neighbours along the last dimension of memory."""
+        """Store contiguous elements along the last dimension of memory."""
         vector, *rest = op.operands
         memory, *place = [self.one(each) for each in rest]
         for number, scalar in enumerate(self.parts(vector)):

@@ -85,7 +85,7 @@ class _Best:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """Return how many rows there are."""
         return prod(extent for _, extent in self.outer)
 
     @property
@@ -95,7 +95,7 @@ class _Best:
 
     @property
     def count(self) -> int:
-        """How many of them are wanted."""
+        """Return how many of them are wanted."""
         found = self.values if self.values is not None else self.positions
         assert found is not None  # noqa: S101
         return int(ir.MemRefType(found.type).shape[self.axis])
@@ -169,7 +169,7 @@ def _suits_blocks(found: _Best) -> bool:
 
 @dataclass(frozen=True)
 class _Plan:
-    """How a launch shares its work.
+    """A division of rows of keys among blocks.
 
     Attributes:
         keys: that a block has memory for.

@@ -182,7 +182,7 @@ class _Kernel:
 
 @dataclass(frozen=True)
 class _Pieces:
-    """What is written to a buffer.
+    """The operations that write a buffer, and the boxes that they write.
 
     Attributes:
         writers: the operations, in order.

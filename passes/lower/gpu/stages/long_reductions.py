@@ -24,7 +24,7 @@ def reduces(generic: ir.Operation) -> bool:
 
 @dataclass(frozen=True)
 class ReductionSplit:
-    """How a reduction is split.
+    """A split of a reduction into parts.
 
     Attributes:
         loop: which one.

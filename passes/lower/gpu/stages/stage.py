@@ -52,7 +52,7 @@ class Stage:
 
     @property
     def is_loops(self) -> bool:
-        """Whether there are nests alone, and none of them is a contraction for tiles."""
+        """Tell whether there are nests alone, and none of them is a contraction for tiles."""
         return all(
             is_nest(op) and not is_attention(op) and ANCHOR not in op.attributes
             for op in self.operations
@@ -61,7 +61,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Work:
-    """What a kernel computes, before it is cut into stages.
+    """The operations of a kernel, before they are cut into stages.
 
     Attributes:
         operations: all of it, in order.
@@ -84,7 +84,7 @@ class Work:
 
     @property
     def rest(self) -> list[ir.Operation]:
-        """What is neither attention nor part of a contraction for tiles."""
+        """Return what is neither attention nor part of a contraction for tiles."""
         taken = [op for group in self.attentions for op in group.operations]
         taken += [op for group in self.contractions for op in group.operations]
         return [op for op in self.operations if op not in taken]

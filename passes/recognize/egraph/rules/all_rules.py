@@ -37,5 +37,5 @@ def rules_of(tier: Tier) -> tuple[Rule, ...]:
 
 @cache
 def triggers_of(tier: Tier) -> Triggers:
-    """What the rules of `tier` begin with."""
+    """Return what the rules of `tier` begin with."""
     return Triggers(rules_of(tier))

@@ -24,7 +24,7 @@ __all__ = ["Call", "Constant", "Literal", "Pattern", "Rule", "Tier", "Variable"]
 
 
 class Tier(IntEnum):
-    """How far the numbers may move."""
+    """The distance that results may move."""
 
     EXACT = 0
     """Equal bits for every input; NaNs count as equal."""
@@ -85,7 +85,7 @@ Pattern = Variable | Constant | Literal | Call
 
 @dataclass(frozen=True)
 class Rule:
-    """Where `left` stands, `right` may stand.
+    """A rewrite: `left` may be replaced by `right`.
 
     Attributes:
         name: in kebab case.

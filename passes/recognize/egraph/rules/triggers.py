@@ -39,7 +39,7 @@ class Triggers:
             self._rules.setdefault(rule.operation.code, []).append(rule)
 
     def fires(self, terms: Terms, number: int) -> bool:
-        """Whether a rule matches the expression, or it is a constant."""
+        """Tell whether a rule matches the expression, or it is a constant."""
         node = terms.nodes[number]
         candidates = self._candidates(opcode(node))
         operands = [terms.nodes[n] for n in operands_of(node)]
@@ -69,7 +69,7 @@ class Triggers:
 
 
 def _signature(pattern: Call) -> frozenset[int]:
-    """What the operands of a match must hold among them."""
+    """Return what the operands of a match must hold among them."""
     found: set[int] = set()
     names: set[str] = set()
     for operand in pattern.operands:
@@ -188,7 +188,7 @@ def _holds(condition: str, known: _Bindings, terms: Terms, depth: int = 4) -> bo
 
 
 def _has(relation: str, terms: Terms, number: int, depth: int) -> bool:
-    """Whether an expression has a property, looking `depth` operations deep."""
+    """Tell whether an expression has a property, looking `depth` operations deep."""
     if depth == 0 or is_leaf(terms.nodes[number]):
         return False
     return any(

@@ -76,7 +76,7 @@ def import_if(
 
 
 def _flag(node: Node, taken: Tensor, holds: bool) -> Tensor:
-    """Whether the condition `taken` is `holds`."""
+    """Tell whether the condition `taken` is `holds`."""
     return taken if holds else node.b.map(lambda c: ~c, taken, dtype="bool")
 
 

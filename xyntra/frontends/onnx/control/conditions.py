@@ -61,7 +61,7 @@ class Condition:
 
     @property
     def is_equality(self) -> bool:
-        """Whether the input has one value alone."""
+        """Tell whether the input has one value alone."""
         return self.relation == _EQUALS
 
 
@@ -101,7 +101,7 @@ class Conditions:
             self._known[result.value] = found
 
     def of(self, tensor: Tensor) -> Condition | None:
-        """What it means that `tensor` is true; None where that is not known."""
+        """Return what it means that `tensor` is true; None where that is not known."""
         if tensor.dtype == "bool" and tensor.value in self._names:
             return Condition(self._names[tensor.value], "is true")
         return self._known.get(tensor.value)

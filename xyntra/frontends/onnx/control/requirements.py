@@ -51,7 +51,7 @@ class Requirements:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Return how many there are."""
         return len(self._found)
 
     def add(self, flag: Tensor, texts: Mapping[str, str]) -> None:

@@ -72,7 +72,7 @@ class _Outline:
 
     @property
     def started(self) -> bool:
-        """Whether anything of an ONNX model was seen."""
+        """Tell whether anything of an ONNX model was seen."""
         return bool(self.ir_version or self.opsets or self.graphs)
 
     def add(self, reader: WireReader, item: Field) -> None:

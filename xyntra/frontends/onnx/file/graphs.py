@@ -86,7 +86,7 @@ class Cutter:
         return self._rebuilt(item, self._graph(item, "", 1, self._main_names))
 
     def function(self, item: Field) -> Patch | None:
-        """The same for a FunctionProto."""
+        """Return a FunctionProto without its weights, as `graph` does."""
         reader = self._reader
         names = {_FUNCTION_NAME: "", _FUNCTION_DOMAIN: ""}
         nodes = []

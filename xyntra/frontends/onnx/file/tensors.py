@@ -77,7 +77,7 @@ class DataSpan:
 
 @dataclass(slots=True)
 class TensorFields:
-    """What a TensorProto says, with its data as a place in the file. `at` is its first byte."""
+    """The fields of a TensorProto, with its data as a place in the file. `at` is its first byte."""
 
     at: int
     end: int
@@ -102,7 +102,7 @@ class TensorFields:
 
     @property
     def in_one_piece(self) -> bool:
-        """Whether no data field is scattered over the message."""
+        """Tell whether no data field is scattered over the message."""
         return all(span.whole for span in self.data.values())
 
     def describe(self) -> str:

@@ -56,7 +56,7 @@ class WireReader:
         return ModelError(code, message, place=self.place(at), cause=cause, hint=hint)
 
     def place(self, at: int, what: str | None = None) -> str:
-        """Where byte `at` is, for messages: file, item, byte offset."""
+        """Return where byte `at` is, for messages: file, item, byte offset."""
         return ", ".join(part for part in (self.label, what, f"byte {at}") if part)
 
     def varint(self, at: int, end: int) -> tuple[int, int]:

@@ -74,7 +74,7 @@ def _typed(node: Node, results: list[np.ndarray]) -> list[np.ndarray]:
 
 
 def _differs(node: Node) -> bool:
-    """Whether the reference does not do what the operator's specification and importer do.
+    """Tell whether the reference does not do what the operator's specification and importer do.
 
     It sorts NaN as the largest of numbers, compares indices that are no integers as they are, which
     OneHot casts first, and knows Hardmax of one axis alone, not of all from one on.

@@ -87,7 +87,7 @@ def _array(value: onnx.ValueInfoProto, given: Mapping[str, Any]) -> np.ndarray:
 
 
 def _fits_kind(kind: str, wanted: np.dtype) -> bool:
-    """Whether numbers of Python are values of a dtype: integers are floats, too."""
+    """Tell whether numbers of Python are values of a dtype: integers are floats, too."""
     if wanted.kind == "b":
         return kind == "b"
     return kind in ("iu" if wanted.kind in "iu" else "iuf")

@@ -41,7 +41,7 @@ def _read_by(op: ir.Operation) -> Iterator[ir.Value]:
 
 
 def binding_hint(graph: onnx.GraphProto, names: Sequence[str]) -> str | None:
-    """How to bind the inputs `names`; None without any, or with more than one would bind.
+    """Return how to bind the inputs `names`; None without any, or with more than one would bind.
 
     Args:
         graph: the model's, in which constants that they are compared with are looked for.
@@ -55,7 +55,7 @@ def binding_hint(graph: onnx.GraphProto, names: Sequence[str]) -> str | None:
 
 
 def binding_to(values: Mapping[str, str]) -> str:
-    """How to bind inputs to values: their texts by name."""
+    """Return how to bind inputs to values: their texts by name."""
     flags = " ".join(f"--constant {shlex.quote(f'{name}={v}')}" for name, v in values.items())
     arguments = ", ".join(f"{name!r}: {value}" for name, value in values.items())
     return f"{flags}, or constants={{{arguments}}}"

@@ -41,7 +41,7 @@ _pointer_in = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_
 
 
 class Described(NamedTuple):
-    """What a capsule says of an array.
+    """The description of an array in a capsule.
 
     Attributes:
         address: of its first element.

@@ -30,7 +30,7 @@ class GivenArray(NamedTuple):
 
 
 class ArrayLibrary(Protocol):
-    """How to use the arrays of one library."""
+    """The access to the arrays of one library."""
 
     def ordinal(self, array: Any) -> int | None:
         """Return the GPU that holds an array, None for the memory of the host."""

@@ -55,7 +55,7 @@ class Pending:
 
     @property
     def is_taken(self) -> bool:
-        """Whether the results have been fetched, or the call has failed."""
+        """Tell whether the results have been fetched, or the call has failed."""
         return self._take is None
 
     def done(self) -> bool:

@@ -17,7 +17,7 @@ _TARGET = re.compile(r"cuda(?::(?:(?P<ordinal>\d{1,4})|(?P<architecture>sm_\w+))
 
 @dataclass(frozen=True)
 class CudaTarget:
-    """What `target=` says: a device by its number, or only an architecture.
+    """A device that `target=` names: by its number, or by its architecture alone.
 
     Attributes:
         ordinal: the device; 0 where none was named.

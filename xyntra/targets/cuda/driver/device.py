@@ -39,7 +39,7 @@ class CudaDevice:
 
     @property
     def summary(self) -> str:
-        """What it is, on one line."""
+        """Return what it is, on one line."""
         memory = f"{self.memory_bytes / (1 << 30):.0f} GiB"
         return f"{self.name}, {self.architecture}, {self.cores} multiprocessors, {memory}"
 

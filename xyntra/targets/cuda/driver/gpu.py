@@ -48,7 +48,7 @@ class Gpu:
 
     @property
     def is_lost(self) -> bool:
-        """Whether an earlier error has made the GPU unusable to this process."""
+        """Tell whether an earlier error has made the GPU unusable to this process."""
         return self._lost is not None
 
     def note(self, error: DeviceError) -> None:

@@ -29,7 +29,7 @@ __all__ = [
 
 
 class ExpectedArray(ctypes.Structure):
-    """What an array has to be.
+    """The array that an argument has to be.
 
     Attributes:
         dtype: numpy's object.
@@ -49,7 +49,7 @@ class ExpectedArray(ctypes.Structure):
 
 
 class ArrayTable(ctypes.Structure):
-    """Where the code finds what it needs: addresses, but for numbers.
+    """The table that the code reads: addresses, but for numbers.
 
     Attributes:
         get_context: cuCtxGetCurrent; likewise push_context, pop_context and launch of the driver.

@@ -44,5 +44,5 @@ def loaded_code(data: bytes) -> LoadedCode | None:
 
 @cache
 def _interface() -> str:
-    """What code and tables agree on: those of another version may lie elsewhere."""
+    """Return what code and tables agree on: those of another version may lie elsewhere."""
     return hashlib.sha256(CALL_CODE.encode()).hexdigest()[:16]

@@ -46,7 +46,7 @@ class HostCode:
 
     @classmethod
     def from_bytes(cls, data: bytes | memoryview) -> HostCode | None:
-        """What `to_bytes` wrote; None for something else."""
+        """Return what `to_bytes` wrote; None for something else."""
         head, _, code = bytes(data).partition(b"\n")
         try:
             fields: dict[str, Any] = json.loads(head)

@@ -9,7 +9,7 @@ __all__ = ["Expected", "TensorTable"]
 
 
 class Expected(ctypes.Structure):
-    """What an argument has to be.
+    """The tensor that an argument has to be.
 
     Attributes:
         kind: of DLPack: the rank in the low half, then code, bits and lanes of the type.
@@ -27,7 +27,7 @@ class Expected(ctypes.Structure):
 
 
 class TensorTable(ctypes.Structure):
-    """Where the code finds what it needs: addresses, but for numbers.
+    """The table that the code reads: addresses, but for numbers.
 
     Attributes:
         read: of the exchange API: describes a tensor.

@@ -79,7 +79,7 @@ class ClusterMerge(Merge):
         parts = [load_cluster(place, rank, 2) for rank in ranks]
         factors, _, total = common_factors(self.problem, parts)
         start = self.line(row, column)
-        sums = added_up(
+        accumulators = added_up(
             (
                 [
                     each
@@ -91,4 +91,4 @@ class ClusterMerge(Merge):
             factors,
         )
         divide = Division(self.problem.op.masked_rows, total)
-        return [divide(each) for each in sums]
+        return [divide(each) for each in accumulators]

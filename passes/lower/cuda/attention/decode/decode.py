@@ -152,8 +152,10 @@ class _Walk:
             products = self._cores.scores(self._key_tile(turn))
             scores = self._masks.apply(products, read, first + self._cores.layout.key, first)
             weights, inside = renewed(self._problem, self._cores.layout, scores, inside)
-            sums = self._cores.weighted(weights, self._value_tile(turn), inside.sums)
-            return replace(inside, sums=sums).registers
+            accumulators = self._cores.weighted(
+                weights, self._value_tile(turn), inside.accumulators
+            )
+            return replace(inside, accumulators=accumulators).registers
 
         return state.restored(loop(count, state.registers, step))
 

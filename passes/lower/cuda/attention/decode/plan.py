@@ -26,7 +26,7 @@ all multiprocessors do not all find a place at once."""
 
 @dataclass(frozen=True)
 class DecodePlan:
-    """How the keys of up to sixteen rows are shared out.
+    """A plan of attention for up to sixteen rows, whose keys warps and blocks share.
 
     Attributes:
         problem: the attention, with heads that share keys as rows of one.

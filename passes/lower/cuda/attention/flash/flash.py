@@ -103,7 +103,7 @@ class _Block:
         )
 
     def steps(self) -> Scalar:
-        """How many tiles of keys there are for the block, an int32."""
+        """Return how many tiles of keys there are for the block, an int32."""
         keys, step = self.problem.sizes[3], self.plan.keys
         if not self.problem.skips_keys:
             return number(-(-keys // step))
@@ -188,8 +188,10 @@ class _Walk:
     def _add(self, place: Scalar, weights: Matrix, state: ThreadRowState) -> ThreadRowState:
         plan = self._plan
         share = self._block.key_warp * (plan.warp_keys * plan.value_pitch)
-        sums = self._cores.weighted(weights, self._value_tile(place) + share, state.sums)
-        return replace(state, sums=sums)
+        accumulators = self._cores.weighted(
+            weights, self._value_tile(place) + share, state.accumulators
+        )
+        return replace(state, accumulators=accumulators)
 
     def _read(self, place: Scalar) -> MaskLoads:
         return self._masks.read(self._warp_first(place) + self._cores.layout.key)

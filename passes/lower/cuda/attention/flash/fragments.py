@@ -15,7 +15,7 @@ Matrix = list[Registers]
 
 @dataclass(frozen=True)
 class FragmentLayout:
-    """Which rows and columns of a warp's matrices a thread holds.
+    """The rows and columns of a warp's matrices that a thread holds.
 
     Attributes:
         row: the thread's first row, int32.
@@ -49,5 +49,5 @@ class Multiplier(Protocol):
     def scores(self, keys: Scalar) -> Matrix:
         """Products of the warp's queries with its keys, which lie at an address."""
 
-    def weighted(self, weights: Matrix, values: Scalar, sums: Matrix) -> Matrix:
-        """`sums` plus the values at an address, each times its weight."""
+    def weighted(self, weights: Matrix, values: Scalar, accumulators: Matrix) -> Matrix:
+        """`accumulators` plus the values at an address, each times its weight."""

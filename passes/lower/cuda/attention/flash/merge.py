@@ -71,7 +71,7 @@ class Merge:
         for place, distance in enumerate(layout.rows):
             target = start + distance * self.plan.sum_pitch * _ITEM
             for k in range(0, len(layout.columns), layout.pair):
-                values = state.sums[place][k : k + layout.pair]
+                values = state.accumulators[place][k : k + layout.pair]
                 store_shared(target + layout.columns[k] * _ITEM, values)
             total = across(state.total[place], layout.lanes, lambda a, b: a + b)
             store_shared(totals + distance * 2 * _ITEM, [state.top[place], total])
@@ -131,7 +131,7 @@ class Merge:
         return self.shared + (line * self.plan.sum_pitch + column) * _ITEM
 
     def factors(self, row: Scalar) -> tuple[Registers, Scalar, Scalar]:
-        """What the warps' sums of a row are multiplied by, its maximum and its total."""
+        """Return the factors of the warps' accumulators of a row, its maximum and its total."""
         parts = []
         for warp in range(self.plan.key_warps):
             line = row + warp * self.plan.rows
@@ -158,7 +158,7 @@ class Merge:
 def common_factors(
     problem: Problem, parts: Sequence[Registers]
 ) -> tuple[Registers, Scalar, Scalar]:
-    """What sums of parts of a row are multiplied by, the row's maximum and its total.
+    """Return what sums of parts of a row are multiplied by, the row's maximum and its total.
 
     Args:
         problem: whose row it is.
@@ -173,13 +173,13 @@ def common_factors(
 
 def added_up(parts: Iterable[Registers], factors: Registers) -> Registers:
     """Sums of parts of a row, each times its factor, added up in order."""
-    sums: Registers = []
+    accumulators: Registers = []
     for found, factor in zip(parts, factors, strict=True):
-        if sums:
-            sums = [fused(a, factor, b) for a, b in zip(found, sums, strict=True)]
+        if accumulators:
+            accumulators = [fused(a, factor, b) for a, b in zip(found, accumulators, strict=True)]
         else:
-            sums = [each * factor for each in found]
-    return sums
+            accumulators = [each * factor for each in found]
+    return accumulators
 
 
 def _words(values: Registers, dtype: str) -> Registers:

@@ -63,30 +63,30 @@ class ScalarCores:
         start = keys + self._x * plan.key_pitch
         steps = plan.key_bytes // (_ITEM * _GROUP)
 
-        def step(place: Scalar, sums: Registers) -> Registers:
+        def step(place: Scalar, accumulators: Registers) -> Registers:
             moved = place.cast("uint32") * (_ITEM * _GROUP)
             left = [self._four(self._queries + moved, r * plan.key_pitch) for r in shape.rows]
             right = [self._four(start + moved, k * plan.key_pitch) for k in shape.keys]
             pairs = [(a, b) for a in left for b in right]
-            return [_dot(a, b, total) for (a, b), total in zip(pairs, sums, strict=True)]
+            return [_dot(a, b, total) for (a, b), total in zip(pairs, accumulators, strict=True)]
 
         count = len(shape.rows) * len(shape.keys)
         flat = loop(number(steps), [real(0.0)] * count, step)
         return _by_rows(flat, len(shape.keys))
 
-    def weighted(self, weights: Matrix, values: Scalar, sums: Matrix) -> Matrix:
+    def weighted(self, weights: Matrix, values: Scalar, accumulators: Matrix) -> Matrix:
         """See `Multiplier`."""
         self._hand_over(weights)
-        rows: Matrix = [[] for _ in sums]
+        rows: Matrix = [[] for _ in accumulators]
         for first in range(0, len(self.layout.columns), _PASS):
-            part = [row[first : first + _PASS] for row in sums]
+            part = [row[first : first + _PASS] for row in accumulators]
             for row, more in zip(rows, self._pass(values, first, part), strict=True):
                 row += more
         return rows
 
-    def _pass(self, values: Scalar, first: int, sums: Matrix) -> Matrix:
+    def _pass(self, values: Scalar, first: int, accumulators: Matrix) -> Matrix:
         """`weighted` for some of the columns: all at once would take too many registers."""
-        plan, shape, width = self._plan, self.layout, len(sums[0])
+        plan, shape, width = self._plan, self.layout, len(accumulators[0])
         mine = self._own + self._y * self._pitch
         start = values + self._x * (_ITEM * _GROUP) + shape.columns[first] * _ITEM
 
@@ -102,7 +102,9 @@ class ScalarCores:
                     _add(rows, factors, right, column)
             return [each for row in rows for each in row]
 
-        flat = loop(number(plan.warp_keys // _GROUP), [each for row in sums for each in row], step)
+        flat = loop(
+            number(plan.warp_keys // _GROUP), [each for row in accumulators for each in row], step
+        )
         return _by_rows(flat, width)
 
     def _hand_over(self, weights: Matrix) -> None:

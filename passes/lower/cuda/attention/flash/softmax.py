@@ -29,17 +29,17 @@ _CHAINS = 4  # partial maxima and sums that do not wait for each other
 
 @dataclass(frozen=True)
 class ThreadRowState:
-    """What is known of a thread's rows.
+    """The online-softmax state of a thread's rows.
 
     Attributes:
         top: the largest scores so far, the same in all lanes of a row; -inf before any.
-        total: the lane's own sums of exponentials.
-        sums: weighted values.
+        total: the lane's own totals of exponentials.
+        accumulators: weighted values.
     """
 
     top: Registers
     total: Registers
-    sums: Matrix
+    accumulators: Matrix
 
     @staticmethod
     def empty(layout: FragmentLayout) -> ThreadRowState:
@@ -51,29 +51,31 @@ class ThreadRowState:
     @property
     def registers(self) -> Registers:
         """All of it, in an order that `restored` knows."""
-        return [*self.top, *self.total, *(each for row in self.sums for each in row)]
+        return [*self.top, *self.total, *(each for row in self.accumulators for each in row)]
 
     def restored(self, values: Registers) -> ThreadRowState:
         """A state of the same shape from what `registers` gave."""
         rows = len(self.top)
-        width = len(self.sums[0])
+        width = len(self.accumulators[0])
         rest = values[2 * rows :]
-        sums = [rest[start : start + width] for start in range(0, rows * width, width)]
-        return ThreadRowState(values[:rows], values[rows : 2 * rows], sums)
+        accumulators = [rest[start : start + width] for start in range(0, rows * width, width)]
+        return ThreadRowState(values[:rows], values[rows : 2 * rows], accumulators)
 
 
 def unit(problem: Problem) -> float:
-    """What scores are multiplied by to become powers of two."""
+    """Return what scores are multiplied by to become powers of two."""
     return problem.op.scale * LOG2_E if problem.is_raw else LOG2_E
 
 
 def renewed(
     problem: Problem, layout: FragmentLayout, scores: Matrix, state: ThreadRowState
 ) -> tuple[Matrix, ThreadRowState]:
-    """Weights of a step, and the state with their totals, its sums brought to the new maximum."""
+    """Weights of a step, and the state with their totals, rescaled to the new maximum."""
     weights: Matrix = []
-    tops, totals, sums = [], [], []
-    for row, old, total, line in zip(scores, state.top, state.total, state.sums, strict=True):
+    tops, totals, accumulators = [], [], []
+    for row, old, total, line in zip(
+        scores, state.top, state.total, state.accumulators, strict=True
+    ):
         largest = across(_folded(row, larger), layout.lanes, larger)
         top = larger(old, largest)
         reference = finite(top)
@@ -82,12 +84,12 @@ def renewed(
         weights.append(weight)
         tops.append(top)
         totals.append(fused(total, factor, _folded(weight, lambda a, b: a + b)))
-        sums.append([each * factor for each in line])
-    return weights, ThreadRowState(tops, totals, sums)
+        accumulators.append([each * factor for each in line])
+    return weights, ThreadRowState(tops, totals, accumulators)
 
 
 def finite(top: Scalar) -> Scalar:
-    """What is subtracted from scores: their maximum, or 0 where that is -inf."""
+    """Return what is subtracted from scores: their maximum, or 0 where that is -inf."""
     return top.equals(float("-inf")).select(real(0.0), top)
 
 

@@ -75,12 +75,12 @@ class TensorCores:
     def _loaded(self, step: int) -> Registers:
         return load_matrices(self._queries + step * _STEP_BYTES)
 
-    def weighted(self, weights: Matrix, values: Scalar, sums: Matrix) -> Matrix:
+    def weighted(self, weights: Matrix, values: Scalar, accumulators: Matrix) -> Matrix:
         """See `Multiplier`."""
         plan, lane = self._plan, self._lane
         start = values + (lane & 15) * plan.value_pitch + (lane >> 4) * 16
         tiles = [
-            [sums[row][2 * j + e] for row in (0, 1) for e in (0, 1)]
+            [accumulators[row][2 * j + e] for row in (0, 1) for e in (0, 1)]
             for j in range(plan.value_size // 8)
         ]
         for step in range(plan.warp_keys // 16):

@@ -62,15 +62,15 @@ class Barriers:
     shared: Scalar
 
     def key(self, slot: Scalar, *, full: bool) -> Scalar:
-        """Of a tile of keys."""
+        """The barrier of a tile of keys."""
         return self._at(0, self.plan.key_slots, slot, full)
 
     def value(self, slot: Scalar, *, full: bool) -> Scalar:
-        """Of a tile of values."""
+        """The barrier of a tile of values."""
         return self._at(2 * self.plan.key_slots, self.plan.value_slots, slot, full)
 
     def query(self, group: Scalar, slot: Scalar, *, full: bool) -> Scalar:
-        """Of the queries of a warpgroup."""
+        """The barrier of the queries of a warpgroup."""
         plan = self.plan
         before = 2 * (plan.key_slots + plan.value_slots)
         place = group * plan.query_slots + slot
@@ -133,7 +133,7 @@ class HopperBlock:
         return Barriers(self.plan, self.shared)
 
     def tile(self, tile: Scalar) -> QueryTile:
-        """What a tile is, whose number `QueryTileOrder` explains."""
+        """Return what a tile is, whose number `QueryTileOrder` explains."""
         problem, plan = self.problem, self.plan
         _, h, _, t, _, _ = problem.sizes
         head, row = tile >> 16, tile & 0xFFFF

@@ -55,7 +55,7 @@ Hide = Callable[[Scalar, Registers], Registers]
 
 @dataclass(frozen=True)
 class Flow:
-    """What goes from step to step.
+    """The values that the loop over keys carries from step to step.
 
     Attributes:
         softmax: of the tile.
@@ -98,7 +98,7 @@ class Consumer:
         plan, shared = block.plan, block.shared
         self._block, self._plan, self._group = block, plan, group
         self._lane, self._warp = thread & 31, thread >> 5
-        self._sums = plan.value_size // 2
+        self._accumulators = plan.value_size // 2
         own = shared + group * (plan.query_slots * plan.query_bytes)
         self._queries = descriptor(own, 16)
         self._keys = descriptor(shared + plan.key_start, 16)
@@ -121,12 +121,12 @@ class Consumer:
             RingPosition.first(plan.key_slots).next(),
             RingPosition.first(plan.value_slots),
         )
-        flow = Flow(Softmax.empty(self._sums), scores, keys, values)
+        flow = Flow(Softmax.empty(self._accumulators), scores, keys, values)
         order = self._block.order
         count, start = order.count(), order.start()
 
         def body(turn: Scalar, carried: Registers) -> Registers:
-            inside = flow.restored([*carried[1:], *Softmax.empty(self._sums).registers])
+            inside = flow.restored([*carried[1:], *Softmax.empty(self._accumulators).registers])
             tile = self._block.tile(carried[0])
             inside = self._all_but_first(tile, turn, inside)
             following = order.tile(opaque(start), turn.cast("uint32") + 1)
@@ -176,7 +176,7 @@ class Consumer:
         return self._steps((whole, whole - 1), flow, queries, None)
 
     def _masked_steps(self, tile: QueryTile, flow: Flow, queries: RingPosition) -> Flow:
-        """The same with masks that are read from memory; only the last may lack keys."""
+        """Emit steps with masks that are read from memory; only the last may lack keys."""
         end = tile.steps
         if self._block.problem.sizes[3] % self._plan.keys:
             count = opaque((end - 1).minimum(1))
@@ -228,17 +228,17 @@ class Consumer:
         wait(flow.keys)
         fence([])
         scores = self._products(queries, flow.keys.slot)
-        done = wait_for_products([*softmax.sums, *scores])
-        softmax = Softmax(softmax.shift, softmax.total, done[: self._sums])
+        done = wait_for_products([*softmax.accumulators, *scores])
+        softmax = Softmax(softmax.shift, softmax.total, done[: self._accumulators])
         self._release(barriers.value(flow.values.slot, full=False))
         release(flow.keys)
-        return Flow(softmax, done[self._sums :], flow.keys.next(), flow.values.next())
+        return Flow(softmax, done[self._accumulators :], flow.keys.next(), flow.values.next())
 
     def _weigh(self, state: Softmax, scores: Registers, slot: Scalar) -> Softmax:
         """Issue the products of weights and values, part by part."""
         plan, dtype = self._plan, self._block.problem.dtype
         start = self._values + slot.cast("uint64") * (plan.value_bytes >> 4)
-        sums = state.sums
+        accumulators = state.accumulators
         totals: list[list[Scalar | None]] = [[None, None], [None, None]]
         for first in range(0, plan.keys // _K, _PART):
             weights = []
@@ -249,31 +249,31 @@ class Consumer:
                 totals[row][chain] = weights[-1] if before is None else before + weights[-1]
             pairs = packed_pairs(weights, dtype)
             if first == 0:
-                together = fence([*sums, *pairs])
-                sums, pairs = together[: self._sums], together[self._sums :]
+                together = fence([*accumulators, *pairs])
+                accumulators, pairs = together[: self._accumulators], together[self._accumulators :]
             else:
                 pairs = fence(pairs)
             for k in range(_PART):
                 right = advanced(start, (first + k) * _K * ROW_BYTES)
                 left = pairs[4 * k : 4 * k + 4]
-                sums = multiply_registers(sums, left, right, plan.value_size, dtype)
+                accumulators = multiply_registers(accumulators, left, right, plan.value_size, dtype)
         added = [reduce(operator.add, filter(None, chains)) for chains in totals]
         total = [old + new for old, new in zip(state.total, added, strict=True)]
-        return Softmax(state.shift, total, sums)
+        return Softmax(state.shift, total, accumulators)
 
     def _products(self, queries: Scalar, keys: Scalar) -> Registers:
         """Issue the products of queries and keys in their slots."""
         plan = self._plan
         left = self._queries + queries.cast("uint64") * (plan.query_bytes >> 4)
         right = self._keys + keys.cast("uint64") * (plan.key_bytes >> 4)
-        sums: Registers | None = None
+        accumulators: Registers | None = None
         for step in range(0, plan.key_chunks * CHUNK, _K):
             chunk, inside = divmod(step, CHUNK)
             a = advanced(left, chunk * GROUP_ROWS * ROW_BYTES + inside * _ITEM)
             b = advanced(right, chunk * plan.keys * ROW_BYTES + inside * _ITEM)
-            sums = multiply_shared(sums, a, b, plan.keys, self._block.problem.dtype)
+            accumulators = multiply_shared(accumulators, a, b, plan.keys, self._block.problem.dtype)
         wgmma_commit_group_asm()
-        return sums or []
+        return accumulators or []
 
     def _release(self, barrier: Scalar) -> None:
         with when(self._lane.equals(0)):

@@ -20,7 +20,7 @@ ROW_BYTES = 128
 
 
 def descriptor(address: Scalar, leading: int) -> Scalar:
-    """What tells a product where a matrix lies, in rows of 128 bytes: a uint64.
+    """Return what tells a product where a matrix lies, in rows of 128 bytes: a uint64.
 
     Args:
         address: in shared memory.
@@ -35,29 +35,32 @@ def advanced(matrix: Scalar, nbytes: int) -> Scalar:
 
 
 def multiply_shared(
-    sums: Registers | None, left: Scalar, right: Scalar, columns: int, dtype: str
+    accumulators: Registers | None, left: Scalar, right: Scalar, columns: int, dtype: str
 ) -> Registers:
-    """Issue a product of 64 rows and `columns` rows of 16 neighbours each, from descriptors.
+    """Issue a matmul of 64 rows and `columns` rows of 16 contiguous elements, from descriptors.
 
     Args:
-        sums: what it is added to; None for nothing.
+        accumulators: what it is added to; None for nothing.
         left: the left factor.
         right: the right factor.
         columns: of the result, a multiple of eight.
         dtype: of the factors.
     """
-    before = None if sums is None else values_of(sums)
+    before = None if accumulators is None else values_of(accumulators)
     factors = left.value, right.value
     return scalars(wgmma_asm(before, *factors, columns, ELEMENTS[dtype], b_k_major=True), "float32")
 
 
 def multiply_registers(
-    sums: Registers, left: Registers, right: Scalar, columns: int, dtype: str
+    accumulators: Registers, left: Registers, right: Scalar, columns: int, dtype: str
 ) -> Registers:
-    """Issue a product of 64 rows in registers and 16 rows of `columns` neighbours each."""
+    """Issue a matmul of 64 rows in registers and 16 rows of `columns` contiguous elements each."""
     factors = values_of(left), right.value
     element = ELEMENTS[dtype]
-    return like(sums, wgmma_asm(values_of(sums), *factors, columns, element, b_k_major=False))
+    return like(
+        accumulators,
+        wgmma_asm(values_of(accumulators), *factors, columns, element, b_k_major=False),
+    )
 
 
 def fence(values: Registers) -> Registers:
@@ -76,5 +79,5 @@ def wait_for_phase(address: Scalar, parity: Scalar) -> None:
 
 
 def opaque(value: Scalar) -> Scalar:
-    """The same value, of which LLVM knows nothing."""
+    """Return a value as one of which LLVM knows nothing."""
     return Scalar(mov(value.value), value.dtype)

@@ -55,7 +55,7 @@ class QueryTileOrder:
         return (self.block < rest).select(number(whole + 1), whole)
 
     def start(self) -> Scalar:
-        """What `tile` needs of the block, a uint32."""
+        """Return what `tile` needs of the block, a uint32."""
         return self.block if self.table is None else self._word(self.table[1], self.block)
 
     def tile(self, start: Scalar, turn: Scalar) -> Scalar:

@@ -29,7 +29,7 @@ _ELEMENTS = {"float16": "f16", "bfloat16": "bf16"}
 
 @dataclass(frozen=True)
 class HopperPlan:
-    """How a block is divided.
+    """A plan of a block: its tiles, ring and warpgroups.
 
     Attributes:
         groups: warpgroups that compute, 64 queries each; one more copies.
@@ -141,7 +141,7 @@ def _candidates(problem: Problem) -> list[HopperPlan]:
 
 
 def _time(problem: Problem, plan: HopperPlan, device: GpuDevice) -> float:
-    """How long the blocks take, in queries."""
+    """Return how long the blocks take, in queries."""
     b, h, s, _, _, _ = problem.sizes
     turns = -(-b * h * -(-s // plan.rows) // device.multiprocessors)
     return turns * plan.rows * (_TWO_GROUPS if plan.groups == 2 else 1.0)

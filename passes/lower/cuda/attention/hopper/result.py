@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Writes a warpgroup's rows: four lanes exchange pairs, so that each has eight neighbours."""
+"""Writes a warpgroup's rows: four lanes exchange pairs, so that each has eight in a row."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CHUNK = 8
 
 
 def write_rows(problem: Problem, outer: Outer, first: Scalar, lane: Scalar, state: Softmax) -> None:
-    """Divide the sums of a thread's rows by their totals and write them.
+    """Divide the accumulators of a thread's rows by their totals and write them.
 
     Args:
         problem: the attention.
@@ -42,7 +42,7 @@ def write_rows(problem: Problem, outer: Outer, first: Scalar, lane: Scalar, stat
         down = place.cast("uint32").cast("uint64") * (result.strides[0] * result.item_bytes)
         line, is_there = base + down, place < s
         divide = _Division(problem, state, row)
-        mine = [each for i, each in enumerate(state.sums) if i // 2 % 2 == row]
+        mine = [each for i, each in enumerate(state.accumulators) if i // 2 % 2 == row]
         for number in range(len(mine) // (2 * _WORDS)):
             part = [divide(each) for each in mine[2 * _WORDS * number : 2 * _WORDS * (number + 1)]]
             quad = _transposed(packed_pairs(part, problem.dtype), flags)

@@ -33,7 +33,7 @@ _LANES = 4
 
 @dataclass(frozen=True)
 class Scale:
-    """How scores become exponents.
+    """The scaling of scores to exponents of two.
 
     Raw scores are products of queries and keys, and their references are in powers of two. Others
     may be the lowest numbers there are, so that the reference is subtracted first.
@@ -53,7 +53,7 @@ class Scale:
         return (score + shift) * self.unit
 
     def factor(self, change: Scalar) -> Scalar:
-        """What a change of the shift multiplies sums by."""
+        """Return what a change of the shift multiplies accumulators by."""
         return exp2(change if self.is_raw else change * self.unit)
 
     def reference(self, top: Scalar) -> Scalar:
@@ -62,28 +62,28 @@ class Scale:
 
     @property
     def growth(self) -> float:
-        """How far a score may exceed the reference."""
+        """Return how far a score may exceed the reference."""
         return _GROWTH if self.is_raw else _GROWTH / self.unit
 
 
 @dataclass(frozen=True)
 class Softmax:
-    """What is known of a thread's two rows.
+    """The online-softmax state of a thread's two rows.
 
     Attributes:
         shift: the negated references.
-        total: the lane's sums of weights.
-        sums: weighted values; register i belongs to row `i // 2 % 2`.
+        total: the lane's totals of weights.
+        accumulators: weighted values; register i belongs to row `i // 2 % 2`.
     """
 
     shift: Registers
     total: Registers
-    sums: Registers
+    accumulators: Registers
 
     @property
     def registers(self) -> Registers:
         """All of it."""
-        return [*self.shift, *self.total, *self.sums]
+        return [*self.shift, *self.total, *self.accumulators]
 
     @staticmethod
     def of(values: Registers) -> Softmax:
@@ -92,7 +92,7 @@ class Softmax:
 
     @staticmethod
     def empty(count: int) -> Softmax:
-        """Before the first key, for `count` sums."""
+        """Before the first key, for `count` accumulators."""
         return Softmax([real(NONE_YET)] * 2, [real(0.0)] * 2, [real(0.0)] * count)
 
 
@@ -120,7 +120,7 @@ def renewed(state: Softmax, scores: Registers, scale: Scale) -> Softmax:
 
 
 def _has_grown(row: Registers, shift: Scalar, scale: Scale) -> Scalar:
-    """Whether a score is far above the reference, or may be: below zero, bits do not tell."""
+    """Tell whether a score is far above the reference, or may be: below zero, bits do not tell."""
     half = len(row) // _CHAINS
     chains = [_largest_bits(row[k * half : (k + 1) * half]) for k in range(_CHAINS)]
     bits = reduce(lambda a, b: a.maximum(b), chains)
@@ -152,8 +152,8 @@ def _rescaled(state: Softmax, rows: list[Registers], scale: Scale) -> Softmax:
         shifts.append(new)
         factors.append(scale.factor(new - old))
     totals = [total * factor for total, factor in zip(state.total, factors, strict=True)]
-    sums = [each * factors[i // 2 % 2] for i, each in enumerate(state.sums)]
-    return Softmax(shifts, totals, sums)
+    accumulators = [each * factors[i // 2 % 2] for i, each in enumerate(state.accumulators)]
+    return Softmax(shifts, totals, accumulators)
 
 
 def _largest(values: Registers) -> Scalar:

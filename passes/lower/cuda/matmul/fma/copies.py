@@ -29,7 +29,7 @@ _ITEM = 4  # bytes
 
 @dataclass(frozen=True)
 class _Place:
-    """What some rows, or some steps, contribute to a place in the factor.
+    """The contribution of some rows, or some steps, to an address in the factor.
 
     Attributes:
         distance: elements, an i32.

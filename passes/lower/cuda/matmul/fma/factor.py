@@ -2,11 +2,12 @@
 """Copies parts of an f32 operand to shared memory, and lays them out without bank conflicts.
 
 In shared memory a part is *wide*, [steps][rows, or columns], and a thread reads neighbouring rows
-of one step at once; or, where four neighbours in global memory are steps, it may be *deep*, [rows,
-or columns][steps], and a thread reads four steps of a row at once. Then groups of 16 bytes change
-places by an exclusive or with the row's number, so that those that the threads of a warp read
-together lie in different banks. Where neighbours are steps in a wide part, 32 threads copy single
-elements, eight steps of four rows; padding behind every step lets them write to different banks.
+of one step at once; or, where four contiguous elements in global memory are steps, it may be
+*deep*, [rows, or columns][steps], and a thread reads four steps of a row at once. Then groups of 16
+bytes are swizzled, by an exclusive or with the row's number, so that those that the threads of a
+warp read together lie in different banks. Where contiguous elements are steps in a wide part, 32
+threads copy single elements, eight steps of four rows; padding behind every step lets them write to
+different banks.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _ITEM = 4  # bytes
 
 @dataclass(frozen=True)
 class Pieces:
-    """What one thread copies of a part.
+    """The pieces of a part that one thread copies.
 
     Attributes:
         row: the row of its first piece, an i32.
@@ -63,7 +64,7 @@ class FmaFactor(MmaFactor):
 
     @property
     def is_deep(self) -> bool:
-        """Whether shared memory holds steps side by side."""
+        """Tell whether shared memory holds steps side by side."""
         return self.readers > 0 and self.has_quads
 
     def deep(self, readers: int) -> FmaFactor:
@@ -75,17 +76,17 @@ class FmaFactor(MmaFactor):
         """Whether fours of steps are contiguous in memory, and none or all of them are inside."""
         inner = self.reductions[-1]
         is_cut = any(loop == inner for window in self.windows for loop, _ in window.steps)
-        return self.runs_deep and not is_cut and self._neighbours(self.reductions) == VECTOR
+        return self.runs_deep and not is_cut and self._contiguous(self.reductions) == VECTOR
 
     @property
     def lanes(self) -> int:
-        """Neighbours in memory that a thread copies at once: a piece."""
-        is_wide = not self.runs_deep and self._neighbours(self.loops) == VECTOR
+        """Contiguous elements that a thread copies at once: a piece."""
+        is_wide = not self.runs_deep and self._contiguous(self.loops) == VECTOR
         return VECTOR if is_wide or self.is_deep else 1
 
     @property
     def is_blocked(self) -> bool:
-        """Whether all steps of a part are contiguous along the last loop of the reduction."""
+        """Tell whether all steps of a part are contiguous along the last loop of the reduction."""
         extent = self.nest.loops[self.reductions[-1]].extent
         return len(self.reductions) == 1 or extent % DEPTH == 0
 
@@ -98,7 +99,7 @@ class FmaFactor(MmaFactor):
         return -limit % DEPTH if self.is_blocked else 0
 
     @property
-    def neighbours(self) -> int:
+    def contiguous(self) -> int:
         """As `lanes`, whatever the tile has room for."""
         return VECTOR if self.has_quads else self.lanes
 

@@ -68,7 +68,7 @@ def emit_fma(
 
 @dataclass(frozen=True)
 class _Block:
-    """What one block computes; `corner` is the thread's first row and column of the tile."""
+    """Emitter of one block; `corner` is the thread's first row and column of the tile."""
 
     plan: FmaPlan
     shared: ir.Value
@@ -154,7 +154,7 @@ class _Block:
 
     @property
     def reads(self) -> tuple[FmaReads, FmaReads]:
-        """What the thread reads of both factors."""
+        """Return what the thread reads of both factors."""
         tile, plan, (row, column) = self.plan.tile, self.plan, self.corner
         behind = part_bytes(tile.rows)
         return (

@@ -79,7 +79,7 @@ def plan_fma(
 
     Args:
         nest: a contraction.
-        roles: of its loops.
+        roles: which of its loops are batch, M, N and K.
         device: that the code is for.
         tile: the tiles; None to choose them.
         windows: for the factors that may be read outside of their memory, for zeros, in which
@@ -95,7 +95,7 @@ def plan_fma(
 
 @dataclass(frozen=True)
 class _Wanted:
-    """What is planned: a product in f32, and what it is computed on.
+    """A matmul in f32 to be planned, and what it is computed on.
 
     Attributes:
         nest: the product.

@@ -25,7 +25,7 @@ _QUAD = VECTOR * _ITEM  # bytes
 
 @dataclass(frozen=True)
 class FmaReads:
-    """What a thread reads of one factor.
+    """A thread's reads of one factor in shared memory.
 
     Attributes:
         factor: the factor.

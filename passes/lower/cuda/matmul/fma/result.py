@@ -20,7 +20,7 @@ _WORD = 4  # bytes of a sum
 
 @dataclass(frozen=True)
 class FmaResult(MmaResult):
-    """Where the elements of a contraction in f32 go.
+    """Writer of the results of a contraction in f32.
 
     Attributes:
         own: how threads share a tile.

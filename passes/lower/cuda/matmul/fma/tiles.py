@@ -11,7 +11,7 @@ from xyntra.passes.lower.cuda.matmul.mma.tiles import MmaTile, split_refusal, us
 from xyntra.passes.lower.gpu.device import GpuDevice
 
 VECTOR = 4
-"""Neighbours that a thread takes at once from shared memory, 16 bytes."""
+"""Contiguous elements that a thread takes at once from shared memory, 16 bytes."""
 DEPTH = 16
 """Steps of the reduction in one part."""
 _PADDING = 4  # elements behind every step of a part, so that steps start in different banks

@@ -62,7 +62,7 @@ class MmaCopies:
 
     @property
     def is_early(self) -> bool:
-        """Whether it may begin before the launch ahead of this one has ended."""
+        """Tell whether it may begin before the launch ahead of this one has ended."""
         return self.factor.is_copied and is_constant(self.factor.access)
 
     def copy(self, target: ir.Value, step: ir.Value) -> None:

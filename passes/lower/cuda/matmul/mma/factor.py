@@ -2,8 +2,8 @@
 """Addresses of one operand's tiles, in global memory and in shared memory.
 
 A part is `width` rows (or columns) of the output by the steps of one stage. In shared memory it is
-*deep*, [width][128 bytes of steps], or, where neighbours in global memory are rows and elements
-have 16 bits, *wide*, [steps][width]. Groups of 16 bytes change places within a row by an exclusive
+*deep*, [width][128 bytes of steps], or, where rows are contiguous in global memory and elements
+have 16 bits, *wide*, [steps][width]. Groups of 16 bytes are swizzled within a row, by an exclusive
 or with the row's number, so that eight rows of one group lie in different banks.
 """
 
@@ -68,7 +68,7 @@ class MmaFactor:
 
         Args:
             nest: the contraction.
-            roles: of its loops.
+            roles: which of its loops are batch, M, N and K.
             kind: the instruction.
             widths: rows and columns of a tile.
             windows: for the factors that may be read outside of their memory, by number, in which
@@ -105,7 +105,7 @@ class MmaFactor:
 
     @property
     def fits(self) -> bool:
-        """Whether an i32 can number every element."""
+        """Tell whether an i32 can number every element."""
         ends = [
             (loop.extent - 1) * step
             for loop, step in zip(self.nest.loops, self.access.strides, strict=True)
@@ -114,35 +114,35 @@ class MmaFactor:
 
     @property
     def runs_deep(self) -> bool:
-        """Whether neighbouring threads take neighbouring steps, rather than rows."""
+        """Tell whether neighbouring threads take neighbouring steps, rather than rows."""
         if not self._runs(self.loops):
             return True
         return self._runs(self.reductions) and (
-            self._neighbours(self.reductions) >= self._neighbours(self.loops)
+            self._contiguous(self.reductions) >= self._contiguous(self.loops)
         )
 
     @property
     def is_deep(self) -> bool:
-        """Whether shared memory holds steps side by side."""
+        """Tell whether shared memory holds steps side by side."""
         return self.runs_deep or self.kind.item != _TRANSPOSED_ITEM
 
     @property
     def lanes(self) -> int:
-        """Neighbours in memory that a thread takes at once: a piece."""
+        """Contiguous elements that a thread takes at once: a piece."""
         if self.runs_deep:
-            lanes = self._neighbours(self.reductions)
+            lanes = self._contiguous(self.reductions)
         else:
-            lanes = 1 if self.is_deep else self._neighbours(self.loops)
+            lanes = 1 if self.is_deep else self._contiguous(self.loops)
         return lanes if lanes * self.kind.item >= _SMALLEST_COPY else 1
 
     @property
-    def neighbours(self) -> int:
+    def contiguous(self) -> int:
         """As `lanes`, whatever the tile has room for."""
         return self.lanes
 
     @property
     def is_copied(self) -> bool:
-        """Whether copies can bring it, rather than loads and stores of single elements."""
+        """Tell whether copies can bring it, rather than loads and stores of single elements."""
         return self.lanes * self.kind.item >= _SMALLEST_COPY
 
     @property
@@ -153,8 +153,8 @@ class MmaFactor:
     def _runs(self, loops: Sequence[int]) -> bool:
         return bool(loops) and self.access.strides[loops[-1]] == 1
 
-    def _neighbours(self, loops: Sequence[int]) -> int:
-        """Return how many neighbours along the last of `loops` can be moved at once."""
+    def _contiguous(self, loops: Sequence[int]) -> int:
+        """Return how many contiguous elements along the last of `loops` can be moved at once."""
         if not self._runs(loops):
             return 1
         lanes = _GROUP // self.kind.item

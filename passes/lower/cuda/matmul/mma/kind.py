@@ -35,7 +35,7 @@ class MmaKind:
 
     @property
     def is_integer(self) -> bool:
-        """Whether accumulators are integers."""
+        """Tell whether accumulators are integers."""
         return self.total == "s32"
 
     @property
@@ -52,7 +52,7 @@ def mma_kind(nest: LinearNest, roles: Roles, *, tf32: bool) -> MmaKind | None:
 
     Args:
         nest: a contraction.
-        roles: of its loops.
+        roles: which of its loops are batch, M, N and K.
         tf32: factors of f32 may be rounded to 10 bits of mantissa.
     """
     factors = _factors(nest)

@@ -83,7 +83,7 @@ def emit_mma(
 
 @dataclass(frozen=True)
 class _Block:
-    """What one block computes."""
+    """Emitter of one block."""
 
     plan: MmaPlan
     shared: ir.Value

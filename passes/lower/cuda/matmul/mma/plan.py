@@ -75,7 +75,7 @@ def plan_mma(
 
     Args:
         nest: a contraction.
-        roles: of its loops.
+        roles: which of its loops are batch, M, N and K.
         device: that the code is for.
         tf32: factors of f32 may be rounded to 10 bits of mantissa.
         tile: the tiles; None to choose them.

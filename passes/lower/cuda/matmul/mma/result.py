@@ -64,11 +64,11 @@ class Shares:
 
 @dataclass(frozen=True)
 class MmaResult:
-    """Where the elements of a contraction go.
+    """Writer of the results of a contraction on tensor cores.
 
     Attributes:
         nest: the contraction.
-        roles: of its loops.
+        roles: which of its loops are batch, M, N and K.
         epilogue: what happens to each element before it is stored, if anything.
         initial: what every sum starts from; None for zero.
         tile: the tiles.
@@ -217,9 +217,9 @@ class MmaResult:
 
     @property
     def lanes(self) -> int:
-        """Neighbours of a row that a thread writes at once."""
+        """Contiguous elements of a row that a thread writes at once."""
         values = None if self.table is None else self.table.values
-        return neighbours(self.nest, self.roles, self.epilogue, values)
+        return contiguous_lanes(self.nest, self.roles, self.epilogue, values)
 
     @property
     def _outputs(self) -> list[BufferOperand]:
@@ -266,14 +266,14 @@ class MmaResult:
         return ir.IntegerAttr.get(i64, self.lanes * ITEM_BYTES[str(access.element_type)])
 
 
-def neighbours(
+def contiguous_lanes(
     nest: LinearNest, roles: Roles, epilogue: Epilogue | None, values: RowValueLoops | None
 ) -> int:
-    """Return how many neighbours of a row a thread writes at once.
+    """Return how many contiguous elements of a row a thread writes at once.
 
     Args:
         nest: the contraction.
-        roles: of its loops.
+        roles: which of its loops are batch, M, N and K.
         epilogue: what follows, if anything.
         values: of rows, which do not come from memory.
     """
@@ -314,7 +314,7 @@ def _at(number: int) -> ir.Attribute:
 
 
 def _load_remote(address: ir.Value, lanes: int, element: ir.Type) -> ir.Value:
-    """Return `lanes` neighbours of 32 bits from where `mapa` says, as a vector."""
+    """Return `lanes` contiguous elements of 32 bits from where `mapa` says, as a vector."""
     step = next(count for count in (4, 2, 1) if lanes % count == 0)
     values: list[ir.Value] = []
     for first in range(0, lanes, step):

@@ -13,7 +13,7 @@ from xyntra.passes.lower.loops.loop_builder import Position
 
 @dataclass(frozen=True)
 class StageTarget:
-    """Where a stage of a factor goes.
+    """The destination of a stage of a factor in shared memory.
 
     Attributes:
         tensor: the factor's tensor map.
@@ -28,7 +28,7 @@ class StageTarget:
 
 @dataclass(frozen=True)
 class StagePlace:
-    """Which part of a factor a stage holds.
+    """The part of a factor that a stage holds.
 
     Attributes:
         batch: position of the batch loops.
@@ -46,11 +46,11 @@ class TmaOperand(Protocol):
 
     @property
     def is_deep(self) -> bool:
-        """Whether steps are contiguous in shared memory; else rows or columns are."""
+        """Tell whether steps are contiguous in shared memory; else rows or columns are."""
 
     @property
     def map(self) -> TensorMap:
-        """Of the tensor."""
+        """The tensor map."""
 
     def bring(self, stage: StageTarget, place: StagePlace) -> None:
         """Emit the copies of one stage."""

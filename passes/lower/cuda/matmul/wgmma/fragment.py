@@ -102,16 +102,16 @@ class Fragment:
 
     @property
     def has_all_rows(self) -> bool:
-        """Whether no tile has rows outside of the output."""
+        """Tell whether no tile has rows outside of the output."""
         return self.rows % self.tile.rows == 0
 
     @property
     def has_all_columns(self) -> bool:
-        """Whether no tile has columns outside of the output."""
+        """Tell whether no tile has columns outside of the output."""
         return self.columns % self.tile.columns == 0
 
     def load(self, access: BufferOperand, column: int, half: int) -> ir.Value:
-        """Return a pair of neighbours of `access`; outside of the output, any others.
+        """Return a pair of contiguous elements of `access`; outside of the output, any others.
 
         Args:
             access: an operand of the epilogue in memory.
@@ -243,7 +243,7 @@ class Fragment:
         return plus(offset(access, self.batch), _moved(rows, row))
 
     def _is_pair(self, access: BufferOperand, columns: Sequence[Dimension]) -> bool:
-        """Tell whether pairs of neighbours start at multiples of two elements."""
+        """Tell whether pairs of contiguous elements start at multiples of two elements."""
         rows = self.product.dimensions(access, self.product.rows)
         others = [each.stride for each in [*rows, *columns[1:]]]
         others += [access.strides[number] for number in self.product.batch]

@@ -37,7 +37,7 @@ from xyntra.passes.lower.kernels.epilogue import Epilogue
 
 @dataclass(frozen=True)
 class WgmmaPlan:
-    """How warpgroups compute a product.
+    """A plan of a matmul on warpgroups.
 
     Attributes:
         device: that the code is for.
@@ -67,7 +67,7 @@ class WgmmaPlan:
     def staging_bytes(self) -> int:
         """Shared memory beside the ring: what results pass through, then values of rows."""
         if self.order.tile.split > 1:
-            return (sums_bytes(self.order.tile) if self.sends else 0) + self.table_bytes
+            return (accumulator_bytes(self.order.tile) if self.sends else 0) + self.table_bytes
         return max(each.staging_bytes for _, each in self.results) + self.table_bytes
 
     @property
@@ -91,38 +91,38 @@ class WgmmaPlan:
 
     @property
     def has_single_tiles(self) -> bool:
-        """Whether no block takes more than one tile."""
+        """Tell whether no block takes more than one tile."""
         return self.order.tile.split > 1 or self.order.count <= self.device.multiprocessors
 
     @property
     def stages(self) -> int:
-        """Of the ring: no more than blocks of a single tile use."""
+        """The stages of the ring: no more than blocks of a single tile use."""
         tile = self.order.tile
         found = stages(tile, self.staging_bytes, self.device)
         if not self.has_single_tiles:
             return found
         least = 1
         if tile.split > 1:  # blocks leave their accumulators in the ring
-            least = -(-sums_bytes(tile) // tile.stage_bytes)
+            least = -(-accumulator_bytes(tile) // tile.stage_bytes)
         return min(found, max(-(-self.steps // tile.split), least))
 
     @property
     def maps(self) -> tuple[TensorMap, ...]:
-        """Of the factors, and of results that TMA writes."""
+        """The tensor maps of the factors, and of results that TMA writes."""
         if self.order.tile.split > 1:
             return (self.left.map, self.right.map)
         results = [each for _, result in self.results for each in result.maps]
         return (self.left.map, self.right.map, *results)
 
 
-def sums_tile(tile: Tile) -> MmaTile:
+def accumulator_tile(tile: Tile) -> MmaTile:
     """Return how the accumulators of a tile lie in the shared memory of blocks that share it."""
     return MmaTile(tile.rows, tile.columns, tile.threads // WARP, 1, split=tile.split)
 
 
-def sums_bytes(tile: Tile) -> int:
+def accumulator_bytes(tile: Tile) -> int:
     """Return the shared memory of a tile's accumulators."""
-    return tile.rows * sums_tile(tile).pitch * ITEM_BYTES["f32"]
+    return tile.rows * accumulator_tile(tile).pitch * ITEM_BYTES["f32"]
 
 
 def plan_wgmma(

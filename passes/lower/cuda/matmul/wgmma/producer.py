@@ -34,7 +34,7 @@ Steps = tuple[ir.Value, ir.Value]
 
 @dataclass(frozen=True)
 class Producer:
-    """What one thread does.
+    """Emitter of the producer: one thread that copies tiles by TMA.
 
     Attributes:
         plan: of the product.

@@ -4,7 +4,7 @@
 A thread holds pairs of neighbouring columns: of each eight columns those at twice its number in a
 group of four lanes, in two rows that lie eight apart (PTX ISA, "Register fragments for wgmma").
 64 rows by 128 bytes at a time pass through shared memory, from where TMA writes them; where rows
-start between multiples of 16 bytes, the threads do. Where columns are no neighbours in memory,
+start between multiples of 16 bytes, the threads do. Where columns are not contiguous in memory,
 every thread writes its own elements.
 """
 
@@ -282,7 +282,7 @@ class Results:
         return values
 
     def _parts(self, accumulators: Sequence[ir.Value]) -> list[Sequence[ir.Value]]:
-        """Return the thread's sums of 64 rows, for each part of the tile's columns."""
+        """Return the thread's accumulators of 64 rows, for each part of the tile's columns."""
         count = self.tile.columns * WARPGROUP_ROWS // WARPGROUP
         return [accumulators[start : start + count] for start in range(0, len(accumulators), count)]
 

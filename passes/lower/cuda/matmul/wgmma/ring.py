@@ -42,12 +42,12 @@ class Ring:
 
     @property
     def nbytes(self) -> int:
-        """Of the stages."""
+        """The bytes of the stages."""
         return self.stages * self.tile.stage_bytes
 
     @property
     def barrier_bytes(self) -> int:
-        """Of the barriers, those by which two consumers take turns at the end."""
+        """The bytes of the barriers, those of ping-pong consumers at the end."""
         return 2 * _BARRIER * self.stages + 2 * _BARRIER * self.tile.turns
 
     def prepare(self) -> None:

@@ -17,7 +17,7 @@ from xyntra.dialects.mlir import ir
 from xyntra.passes.lower.cuda.matmul.mma.result import MmaResult
 from xyntra.passes.lower.cuda.matmul.row_table import RowTable
 from xyntra.passes.lower.cuda.matmul.wgmma.exchange import Exchange
-from xyntra.passes.lower.cuda.matmul.wgmma.plan import WgmmaPlan, sums_tile
+from xyntra.passes.lower.cuda.matmul.wgmma.plan import WgmmaPlan, accumulator_tile
 from xyntra.passes.lower.cuda.matmul.wgmma.tiles import WARPGROUP, WARPGROUP_ROWS
 from xyntra.passes.lower.cuda.ptx.barriers import bar_sync, fence_proxy_async
 from xyntra.passes.lower.cuda.ptx.clusters import (
@@ -99,7 +99,7 @@ def _result(plan: WgmmaPlan, memory: ir.Value, table: RowTable | None = None) ->
         roles,
         results.epilogue,
         None,
-        sums_tile(tile),
+        accumulator_tile(tile),
         memory,
         table=table,
         partials=plan.partials,

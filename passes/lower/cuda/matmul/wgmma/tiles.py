@@ -37,7 +37,7 @@ _BARRIER_BYTES = 1024
 
 @dataclass(frozen=True)
 class Tile:
-    """What one block computes at a time.
+    """The output tile that one block computes at a time.
 
     Attributes:
         rows: 64 for every warpgroup that multiplies, of which there are one or two; 64 or 128 where
@@ -67,7 +67,7 @@ class Tile:
 
     @property
     def threads(self) -> int:
-        """Of a block: one warpgroup more, which copies."""
+        """The threads of a block: one warpgroup more than consumers, which copies."""
         return (self.consumers + 1) * WARPGROUP
 
     @property
@@ -94,12 +94,12 @@ class PairedOperand:
 
     @property
     def is_deep(self) -> bool:
-        """Whether steps are contiguous in shared memory; else columns are."""
+        """Tell whether steps are contiguous in shared memory; else columns are."""
         return self.half.is_deep
 
     @property
     def map(self) -> TensorMap:
-        """Of the tensor."""
+        """The tensor map."""
         return self.half.map
 
     @property
@@ -122,7 +122,7 @@ class CopiedOperand:
     Attributes:
         is_deep: steps of the reduction are contiguous in memory; else rows or columns are.
         batch: loops of the batch that move it, which follow the two dimensions of the matrix.
-        map: of the tensor; one copy moves 128 bytes of neighbours.
+        map: of the tensor; one copy moves 128 contiguous bytes.
         copies: of which a stage needs as many.
     """
 

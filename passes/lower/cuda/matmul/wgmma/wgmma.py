@@ -27,7 +27,7 @@ from xyntra.passes.lower.cuda.matmul.row_table import RowTable
 from xyntra.passes.lower.cuda.matmul.tile_order import TileOrder
 from xyntra.passes.lower.cuda.matmul.wgmma.exchange import Exchange
 from xyntra.passes.lower.cuda.matmul.wgmma.factor import TmaOperand
-from xyntra.passes.lower.cuda.matmul.wgmma.plan import WgmmaPlan, sums_bytes
+from xyntra.passes.lower.cuda.matmul.wgmma.plan import WgmmaPlan, accumulator_bytes
 from xyntra.passes.lower.cuda.matmul.wgmma.producer import Producer
 from xyntra.passes.lower.cuda.matmul.wgmma.ring import Ring, rolled
 from xyntra.passes.lower.cuda.matmul.wgmma.split import leave_sums, write_share
@@ -133,7 +133,7 @@ class _Kernel:
 
     @property
     def blocks(self) -> int:
-        """Of the launch."""
+        """The number of blocks of the launch."""
         if self.tile.split > 1:
             return self.order.count * self.tile.split
         return min(self.order.count, self.plan.device.multiprocessors)
@@ -158,12 +158,12 @@ class _Kernel:
 
     @property
     def exchange(self) -> Exchange | None:
-        """How blocks that share a tile send each other their accumulators, if they do."""
+        """Return how blocks that share a tile send each other their accumulators, if they do."""
         if not self.plan.sends:
             return None
         arrived = self.ring.barriers + self.ring.barrier_bytes
         slots, place = self.ring.nbytes, arith.addi(self.memory, i32(arrived))
-        nbytes, blocks = sums_bytes(self.tile), self.tile.split
+        nbytes, blocks = accumulator_bytes(self.tile), self.tile.split
         start = arith.addi(self.memory, i32(slots))
         return Exchange(self.memory, start, place, blocks, nbytes // blocks)
 

@@ -31,7 +31,7 @@ def _convert(node: Node, dtype: str) -> Result:
 
 @handles("BitCast")
 def bit_cast(node: Node) -> Result:
-    """The same bits under another dtype of the same width; booleans are bytes of 0 or 1."""
+    """Return the bits under another dtype of the same width; booleans are bytes of 0 or 1."""
     dtype = dtype_name(node.required("to"), f"node '{node.label}'")
     x = node.tensor(0)
     if item_bytes(x.dtype) != item_bytes(dtype):

@@ -29,7 +29,7 @@ _BY_POSITION, _BY_HEAD = "bkg", "bgk"
 
 @dataclass(frozen=True)
 class _Heads:
-    """What is attended with: a query [batch, positions, heads, size], keys and values.
+    """The operands of attention: a query [batch, positions, heads, size], keys and values.
 
     `layout` names the first dimensions of keys and values: b batch, k positions, g heads.
     """
@@ -251,7 +251,7 @@ def _check(node: Node, heads: _Heads) -> None:
 
 
 def _added(node: Node, heads: _Heads, mask: int, bias: int | None) -> list[Operand]:
-    """What is added to the scores."""
+    """Return what is added to the scores."""
     result: list[Operand] = []
     if node.has(mask):
         result.append(_mask(node, heads, node.tensor(mask)))
@@ -264,7 +264,7 @@ def _added(node: Node, heads: _Heads, mask: int, bias: int | None) -> list[Opera
 
 
 def _mask(node: Node, heads: _Heads, mask: Tensor) -> Tensor:
-    """What is added for padding, from flags of keys or from where keys begin and end."""
+    """Return what is added for padding, from flags of keys or from where keys begin and end."""
     b, (batch, _, queries, keys) = node.b, heads.scores
     fill = float(node.attribute("mask_filter_value", _MASK_FILTER))
     if mask.shape in ((batch, keys), (batch, queries, keys)):

@@ -60,7 +60,7 @@ def _positions(node: Node, length: int) -> Tensor:
 
 
 def _lengths(node: Node, batch: int) -> Tensor | None:
-    """How many flags of each sequence are 1; 0 where there is no mask."""
+    """Return how many flags of each sequence are 1; 0 where there is no mask."""
     if len(node.proto.output) < 2 or not node.proto.output[1]:
         return None
     b = node.b

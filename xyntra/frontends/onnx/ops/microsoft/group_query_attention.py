@@ -58,7 +58,7 @@ class _Sequences:
 
     @property
     def sees_all(self) -> bool:
-        """Whether every query sees all keys."""
+        """Tell whether every query sees all keys."""
         if not isinstance(self.before, np.ndarray) or 0 <= self.left < self.total:
             return False
         return self.query.shape[1] == 1 and int(self.before[0]) + 1 == self.total
@@ -151,7 +151,7 @@ def _where_it_fits(node: Node, given: _Sequences, result: Tensor) -> Tensor:
 
 
 def _before(node: Node, batch: int, length: int, total: int) -> Operand:
-    """How many keys precede the first query of each sequence."""
+    """Return how many keys precede the first query of each sequence."""
     fixed = not _past_length(node) or _known_total(node) is not None
     if fixed and (total == length or batch == 1):
         return np.full(batch, total - length, np.int64)
@@ -265,7 +265,7 @@ def _softmax(node: Node, given: _Sequences, scores: Tensor) -> Tensor:
 
 
 def _bias(node: Node, given: _Sequences) -> Tensor:
-    """What is added to the scores, with groups and their heads as dimensions."""
+    """Return what is added to the scores, with groups and their heads as dimensions."""
     bias, (batch, length, heads, groups, _) = node.tensor(_BIAS), given.sizes
     expected = ((1, batch), (1, heads), (length,), (given.total,))
     if bias.rank != 4 or any(
@@ -292,7 +292,7 @@ def _masked(node: Node, given: _Sequences, scores: Tensor) -> Tensor:
 
 
 def _keep(node: Node, given: _Sequences) -> Tensor:
-    """Which queries see which keys, [1 or batch, 1, 1, queries, keys]."""
+    """Return which queries see which keys, [1 or batch, 1, 1, queries, keys]."""
     b, shape = node.b, [1, 1, 1, given.query.shape[1], given.total]
     if isinstance(given.before, np.ndarray):
         first = int(given.before[0])
@@ -305,7 +305,7 @@ def _keep(node: Node, given: _Sequences) -> Tensor:
 
 
 def _seen(node: Node, before: Scalar, left: int) -> Scalar:
-    """Whether the query of dimension 3 sees the key of dimension 4; only in a body."""
+    """Tell whether the query of dimension 3 sees the key of dimension 4; only in a body."""
     here = node.b.index(3).cast("int64") + before
     key = node.b.index(4).cast("int64")
     seen = key <= here

@@ -18,7 +18,7 @@ MASK, PAST_KEY, LENGTHS = 3, 4, 6
 
 @dataclass(frozen=True)
 class Positions:
-    """Which keys a query may see by its position alone.
+    """The keys that a query may see by its position alone.
 
     Query i stands at position i + offset. Attributes:
         queries: number of queries.
@@ -38,7 +38,7 @@ class Positions:
 
     @staticmethod
     def of(node: Node, queries: int, keys: int, offset: int) -> Positions:
-        """What the node's attributes say."""
+        """Return what the node's attributes say."""
         left, right = (int(node.attribute(f"{s}_window_size", -1)) for s in ("left", "right"))
         if min(left, right) < -1:
             raise node.invalid(f"window sizes {left} and {right}")
@@ -47,11 +47,11 @@ class Positions:
 
     @property
     def windowed(self) -> bool:
-        """Whether a window limits what is seen."""
+        """Tell whether a window limits what is seen."""
         return self.left >= 0 or self.right >= 0
 
     def seen(self, b: TensorBuilder, rank: int, offset: Scalar | None = None) -> Scalar:
-        """Whether the query of the last loop but one sees the key of the last; only in a body.
+        """Tell whether the query of the last loop but one sees the key of the last; only in a body.
 
         `offset`, an int64, replaces the number of keys before the first query.
         """
@@ -69,7 +69,7 @@ class Positions:
 
 
 def masks_positions(node: Node) -> bool:
-    """Whether a row may have no key to attend to: there are masks beyond causality."""
+    """Tell whether a row may have no key to attend to: there are masks beyond causality."""
     windows = any(int(node.attribute(f"{s}_window_size", -1)) >= 0 for s in ("left", "right"))
     return node.has(MASK) or node.has(LENGTHS) or windows
 
@@ -77,7 +77,7 @@ def masks_positions(node: Node) -> bool:
 def attention_bias(
     node: Node, positions: Positions, groups: int, shared: int | None, dtype: str
 ) -> Tensor:
-    """What is added to the scores: -inf hides a key.
+    """Return what is added to the scores: -inf hides a key.
 
     Args:
         node: the operator.

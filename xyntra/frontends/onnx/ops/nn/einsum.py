@@ -69,7 +69,7 @@ def _expand(node: Node, term: str, operand: Tensor) -> str:
 def _take_diagonals(
     b: TensorBuilder, terms: Sequence[str], operands: Sequence[Tensor]
 ) -> tuple[list[str], list[Tensor]]:
-    """The same operands without letters that one of them repeats."""
+    """Return the operands without letters that one of them repeats."""
     once, tensors = [], []
     for term, operand in zip(terms, operands, strict=True):
         letters = "".join(dict.fromkeys(term))

@@ -35,7 +35,7 @@ class _Tap:
 
 @dataclass(frozen=True)
 class _Axis:
-    """How one dimension of `size` elements is sampled."""
+    """The sampling of one dimension of `size` elements."""
 
     size: int
     mode: str

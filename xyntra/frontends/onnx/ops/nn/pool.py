@@ -117,7 +117,7 @@ def average_pool(node: Node) -> Tensor:
 
 
 def _counts(window: Window, axis: int, size: int, include_pad: bool) -> np.ndarray:
-    """How many taps of each window along one dimension count."""
+    """Return how many taps of each window along one dimension count."""
     low, high = window.low[axis], window.high[axis]
     first, last = (0, low + size + high) if include_pad else (low, low + size)
     starts = np.arange(window.output[axis]) * window.strides[axis]

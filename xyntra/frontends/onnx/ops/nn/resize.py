@@ -71,7 +71,7 @@ def _scaled(
 
 
 def _axes(node: Node, x: Tensor, transformation: str) -> list[ResizedAxis]:
-    """What happens to every dimension of `x`."""
+    """Return what happens to every dimension of `x`."""
     chosen = node.attribute("axes")
     axes = list(range(x.rank)) if chosen is None else [node.axis(int(a), x.rank) for a in chosen]
     given = [node.constant(i).reshape(-1) if node.has(i) else np.zeros(0) for i in (1, 2, 3)]
@@ -171,7 +171,7 @@ def _interpolate(
 
 
 def _regular_step(size: int, taps: Taps) -> int | None:
-    """How often every element is repeated, where all are repeated equally often."""
+    """Return how often every element is repeated, where all are repeated equally often."""
     step, rest = divmod(taps.indices.shape[0], size)
     if rest or taps.outside.any():
         return None

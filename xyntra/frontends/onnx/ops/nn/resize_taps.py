@@ -36,7 +36,7 @@ class ResizedAxis:
 
 @dataclass(frozen=True)
 class Filter:
-    """How neighbours are combined.
+    """The filter that combines adjacent elements.
 
     Attributes:
         mode: "nearest", "linear" or "cubic".

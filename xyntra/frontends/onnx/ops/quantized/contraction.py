@@ -42,7 +42,7 @@ def _per_channel(node: Node, parameter: Operand, x: Tensor, axis: int, what: str
 
 
 def _is_zero(zero_point: Operand | None) -> bool:
-    """Whether there is known to be nothing to subtract."""
+    """Tell whether there is known to be nothing to subtract."""
     return zero_point is None or (isinstance(zero_point, np.ndarray) and not zero_point.any())
 
 
@@ -91,7 +91,7 @@ def integer_product(
 
 
 def _are_outside(a_zero: Operand | None, b_zero: Operand | None) -> bool:
-    """Whether zero points are the same for all steps of the sum."""
+    """Tell whether zero points are the same for all steps of the sum."""
     by_row = a_zero is None or not a_zero.shape or a_zero.shape[-1] == 1
     return by_row and (b_zero is None or len(b_zero.shape) < 2 or b_zero.shape[-2] == 1)
 

@@ -88,7 +88,7 @@ def qlinear_mul(node: Node) -> Tensor:
 
 
 def _result(function: Handler, node: Node) -> Tensor:
-    """What another operator's importer, which gives one tensor, makes of `node`."""
+    """Return what another operator's importer, which gives one tensor, makes of `node`."""
     result = function(node)
     if not isinstance(result, Tensor):
         raise TypeError("the operator has several results")

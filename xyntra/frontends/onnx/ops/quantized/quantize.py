@@ -39,7 +39,7 @@ def saturate(value: Scalar, zero_point: Scalar | None, dtype: str) -> Scalar:
 
 @dataclass(frozen=True)
 class _Granularity:
-    """How far one scale reaches: `block` elements along `axis`; everything where axis is None."""
+    """The reach of one scale: `block` elements along `axis`; everything where axis is None."""
 
     axis: int | None
     block: int

@@ -64,12 +64,12 @@ class Direction:
 
     @property
     def dtype(self) -> str:
-        """What is computed in."""
+        """Return what is computed in."""
         return self.inputs.dtype
 
     @property
     def is_both(self) -> bool:
-        """Whether these are both directions."""
+        """Tell whether these are both directions."""
         return self.inputs.rank == 5
 
     @property

@@ -30,7 +30,7 @@ def constant_of_shape(node: Node) -> Tensor:
 
 
 def range_length(node: Node) -> int:
-    """How many elements a Range has."""
+    """Return how many elements a Range has."""
     arrays = [node.constant(position) for position in range(3)]
     if any(array.size != 1 for array in arrays):
         raise node.invalid("start, limit and delta must be scalars")

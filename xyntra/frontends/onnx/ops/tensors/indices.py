@@ -48,5 +48,5 @@ def address(index: Scalar, size: int) -> tuple[Scalar, Scalar]:
 
 
 def missing(dtype: str) -> Scalar:
-    """What stands for an element that does not exist."""
+    """Return what stands for an element that does not exist."""
     return constant(float("nan") if is_float(dtype) else 0, dtype)

@@ -121,7 +121,7 @@ def expand(node: Node) -> Result:
 
 
 def tile_repeats(node: Node, source: tuple[int, ...]) -> list[int]:
-    """How often a Tile repeats every dimension of a tensor of shape `source`."""
+    """Return how often a Tile repeats every dimension of a tensor of shape `source`."""
     repeats = [int(n) for n in node.constant(1).reshape(-1)]
     if len(repeats) != len(source) or min(repeats, default=0) < 0:
         raise node.invalid(f"repeats {repeats} do not fit shape {source}")

@@ -35,7 +35,7 @@ def slice_spans(node: Node, source: tuple[int, ...]) -> list[tuple[int, int, int
 
 
 def clamp_slice(start: int, end: int, step: int, size: int) -> tuple[int, int]:
-    """Where a slice begins and how many elements it takes, by ONNX's clamping rules."""
+    """Return where a slice begins and how many elements it takes, by ONNX's clamping rules."""
     start += size if start < 0 else 0
     end += size if end < 0 else 0
     if step > 0:
