@@ -56,8 +56,13 @@ class _Parts:
         places = {loop: Position.of_loop(i, self.op.sizes[loop]) for i, loop in enumerate(loops)}
         found = [position.substitute(places) for position in access.positions]
         shape = [self.op.sizes[loop] for loop in loops]
+        known = [each for each in found if each is not None]
+        # Of a cache with room for more, the rest is left out.
+        source = self.b.slice(
+            source, [0] * source.rank, [each.last + 1 for each in known], [1] * source.rank
+        )
         with self.b.location:
-            results = to_map([each for each in found if each is not None], shape).results
+            results = to_map(known, shape).results
         return self.b.view(source, shape, lambda *_: list(results))
 
     def scores(self) -> Tensor:

@@ -26,13 +26,18 @@ from xyntra.passes.lower.gpu.launching.outline import (
     scratch_slots,
 )
 from xyntra.passes.lower.gpu.spirv.allocate_workgroup_memory import AllocateWorkgroupMemory
-from xyntra.passes.lower.gpu.spirv.lower_gpu_to_spirv import LowerGpuToSpirv, to_scalars
+from xyntra.passes.lower.gpu.spirv.lower_gpu_to_spirv import (
+    LowerGpuToSpirv,
+    to_scalars,
+    to_words,
+)
 from xyntra.passes.lower.gpu.to_gpu import to_gpu
 from xyntra.passes.lower.gpu.to_stages import to_stages
 from xyntra.passes.lower.webgpu.biased_atomics import BiasedAtomics
 from xyntra.passes.lower.webgpu.fold_grid import FoldGrid
 from xyntra.passes.lower.webgpu.nonfinite_constants import NonfiniteConstants
 from xyntra.passes.lower.webgpu.opaque_roundings import OpaqueRoundings
+from xyntra.passes.lower.webgpu.pack_buffers import OFFSETS, PackBuffers
 from xyntra.passes.lower.webgpu.read_only_buffers import ReadOnlyBuffers
 from xyntra.passes.lower.webgpu.shallow_expressions import ShallowExpressions
 from xyntra.passes.lower.webgpu.shuffles_through_memory import ShufflesThroughMemory
@@ -58,6 +63,8 @@ class WebgpuLaunch:
         block: invocations of a workgroup.
         buffers: numbers of the kernel's pointers that it is given: inputs, results that are not
             written in place, scratch slots.
+        packed: numbers of pointers whose memory is copied side by side into one more buffer, and
+            the words at which each begins there; empty where there is none.
         written: which of these it may write to.
         schedule: what its code was made by, in words.
     """
@@ -66,6 +73,7 @@ class WebgpuLaunch:
     grid: tuple[int, int]
     block: int
     buffers: tuple[int, ...]
+    packed: tuple[tuple[int, int], ...]
     written: tuple[bool, ...]
     schedule: str = ""
 
@@ -186,6 +194,8 @@ def to_spirv(module: ir.Operation, device: GpuDevice) -> ir.Operation:
     to_scalars(module)
     BiasedAtomics().run(module)
     OpaqueRoundings().run(module)
+    to_words(module)
+    PackBuffers().run(module)
     LowerGpuToSpirv(device.name).run(module)
     for step in after:
         step.run(module)
@@ -231,12 +241,15 @@ def _check_types(module: ir.Operation) -> None:
 
 def _launch(op: ir.Operation) -> WebgpuLaunch:
     segments = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
-    first = sum(segments[:ARGUMENTS])
+    given = list(op.operands)[sum(segments[:ARGUMENTS]) :]
+    whole = given[-1].owner if given else None
+    packed = not isinstance(whole, ir.Block) and whole is not None and OFFSETS in whole.attributes
     return WebgpuLaunch(
         entry=str(ir.SymbolRefAttr(op.attributes["kernel"]).value[-1]),
         grid=(_number(op.operands[GRID - 1]), _number(op.operands[GRID])),
         block=_number(op.operands[BLOCK - 1]),
-        buffers=tuple(map(_argument, list(op.operands)[first:])),
+        buffers=tuple(map(_argument, given[:-1] if packed else given)),
+        packed=_packed(whole) if packed else (),
         written=tuple(ir.DenseBoolArrayAttr(op.attributes[_WRITTEN])),
         schedule=str(op.attributes[SCHEDULE].value) if SCHEDULE in op.attributes else "",
     )
@@ -244,6 +257,11 @@ def _launch(op: ir.Operation) -> WebgpuLaunch:
 
 def _number(value: ir.Value) -> int:
     return int(ir.IntegerAttr(value.owner.attributes["value"]).value)
+
+
+def _packed(op: ir.Operation) -> tuple[tuple[int, int], ...]:
+    starts = list(ir.DenseI64ArrayAttr(op.attributes[OFFSETS]))
+    return tuple(zip(map(_argument, op.operands), map(int, starts), strict=True))
 
 
 def _argument(value: ir.Value) -> int:

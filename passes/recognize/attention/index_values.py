@@ -62,7 +62,8 @@ class _Evaluation:
     def tensor(self, value: ir.Value) -> Array:
         """Return all elements of a tensor."""
         self._left -= 1
-        if isinstance(value.owner, ir.Block) or self._left < 0:
+        is_tensor = isinstance(value.type, ir.RankedTensorType)
+        if not is_tensor or isinstance(value.owner, ir.Block) or self._left < 0:
             raise _UnknownError
         shape = tuple(ir.RankedTensorType(value.type).shape)
         if prod(shape) > _MOST:

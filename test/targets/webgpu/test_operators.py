@@ -126,6 +126,12 @@ def test_attention() -> None:
     check(node_model("Attention", feeds, opset=23), feeds, atol=1e-5)
 
 
+@pytest.mark.parametrize("op", ["Concat", "Sum"])
+def test_more_tensors_than_can_be_bound(op: str) -> None:
+    feeds = {f"x{number}": normal(5, 7) for number in range(14)}
+    check(node_model(op, feeds, **({"axis": 1} if op == "Concat" else {})), feeds)
+
+
 def test_bytes_that_threads_share_words_of() -> None:
     x = normal(999)
     check(node_model("Cast", {"x": x}, to=onnx.TensorProto.BOOL), {"x": x})

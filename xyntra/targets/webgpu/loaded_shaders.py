@@ -26,12 +26,23 @@ _WORD = 4
 
 
 @dataclass(frozen=True)
+class _Copy:
+    """A buffer that is copied into another one, ahead of a launch."""
+
+    source: Any
+    destination: Any
+    offset: int
+    nbytes: int
+
+
+@dataclass(frozen=True)
 class _Dispatch:
     """A launch with everything that it is given."""
 
     pipeline: Any
     bindings: Any
     grid: tuple[int, int]
+    copies: tuple[_Copy, ...] = ()
 
 
 class LoadedShaders:
@@ -127,6 +138,12 @@ class LoadedShaders:
         compute = encoder.begin_compute_pass(**given)
         for number in numbers:
             for each in self._steps[number]:
+                if each.copies:
+                    compute.end()
+                    for copy in each.copies:
+                        place = copy.destination, copy.offset
+                        encoder.copy_buffer_to_buffer(copy.source, 0, *place, copy.nbytes)
+                    compute = encoder.begin_compute_pass(**given)
                 compute.set_pipeline(each.pipeline)
                 compute.set_bind_group(0, each.bindings)
                 compute.dispatch_workgroups(*each.grid)
@@ -230,23 +247,42 @@ class LoadedShaders:
                 layout = self._layout(launch.written)
                 pipeline = self._pipeline(image.wgsl, launch.entry, layout)
                 buffers = [self._buffers[keys[each]] for each in launch.buffers]
+                copies = self._copies(launch, [self._buffers[key] for key in keys])
+                buffers += [copy.destination for copy in copies[:1]]
                 entries = [
                     {"binding": index, "resource": {"buffer": each, "offset": 0, "size": each.size}}
                     for index, each in enumerate(buffers)
                 ]
                 bindings = self._device.create_bind_group(layout=layout, entries=entries)
-            found.append(_Dispatch(pipeline, bindings, launch.grid))
+            found.append(_Dispatch(pipeline, bindings, launch.grid, copies))
         return found
 
+    def _copies(self, launch: ShaderLaunch, given: Sequence[Any]) -> tuple[_Copy, ...]:
+        """Make the buffer that a launch reads several from; returns how it is filled."""
+        if not launch.packed:
+            return ()
+        sources = [given[pointer] for pointer, _ in launch.packed]
+        starts = [_WORD * start for _, start in launch.packed]
+        ends = [*starts[1:], starts[-1] + sources[-1].size]
+        self._check_size(ends[-1], "a copy of several tensors")
+        whole = self._make_buffer(ends[-1])
+        parts = zip(sources, starts, ends, strict=True)
+        return tuple(
+            _Copy(source, whole, start, min(end - start, source.size))
+            for source, start, end in parts
+        )
+
     def _check_launch(self, launch: ShaderLaunch, buffers: int, place: str) -> None:
-        if any(not 0 <= each < buffers for each in launch.buffers):
+        pointers = [*launch.buffers, *(pointer for pointer, _ in launch.packed)]
+        starts = [start for _, start in launch.packed]
+        if any(not 0 <= each < buffers for each in pointers) or min(starts, default=0) < 0:
             raise CompileError(
                 "webgpu-code", "a kernel is given what it does not have", place=place
             )
-        if len(launch.buffers) > self._opened.bindings:
+        if len(launch.written) > self._opened.bindings:
             raise UnsupportedError(
                 "webgpu-bindings",
-                f"a kernel needs {len(launch.buffers)} buffers at once",
+                f"a kernel needs {len(launch.written)} buffers at once",
                 place=place,
                 cause=f"{self._opened.name} binds {self._opened.bindings}",
                 hint="compile it with fuse=False, or use another target",

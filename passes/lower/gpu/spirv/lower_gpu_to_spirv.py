@@ -57,11 +57,7 @@ class LowerGpuToSpirv:
         """
         device = device_of(self.device)
         to_scalars(module)
-        for step in _TYPES:
-            step.run(module)
-        run_upstream(module, _EXPAND)
-        DropUnusedBuffers().run(module)
-        NanSafeCompares().run(module)
+        to_words(module)
         with module.context, module.location:
             _describe(module, device)
             run_upstream(module, _CONVERSIONS)
@@ -79,6 +75,20 @@ def to_scalars(module: ir.Operation) -> None:
     run_upstream(module, _SIMPLER)
     FlattenMemory().run(module)
     ScalarizeVectors().run(module)
+
+
+def to_words(module: ir.Operation) -> None:
+    """Leave numbers of 32 bits, and f64, of the scalars that `to_scalars` has left.
+
+    Raises:
+        CompileError: an operation on other numbers is not known.
+        MLIRError: the IR is invalid.
+    """
+    for step in _TYPES:
+        step.run(module)
+    run_upstream(module, _EXPAND)
+    DropUnusedBuffers().run(module)
+    NanSafeCompares().run(module)
 
 
 def _order_buffers(module: ir.Operation) -> None:

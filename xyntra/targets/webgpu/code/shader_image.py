@@ -20,6 +20,8 @@ class ShaderLaunch:
         block: invocations of a workgroup.
         buffers: what it is bound to, in order, by numbers of the kernel's pointers: inputs, results
             that are not written in place, scratch slots.
+        packed: numbers of pointers whose memory is copied side by side into one more buffer, the
+            last to be bound, and the words at which each begins there; empty where there is none.
         written: which of these it may write to.
         schedule: what its code was made by, in words.
     """
@@ -28,6 +30,7 @@ class ShaderLaunch:
     grid: tuple[int, int]
     block: int
     buffers: tuple[int, ...]
+    packed: tuple[tuple[int, int], ...]
     written: tuple[bool, ...]
     schedule: str = ""
 
@@ -41,10 +44,12 @@ class ShaderLaunch:
         columns, rows = map(int, fields["grid"])
         buffers = tuple(map(int, fields["buffers"]))
         written = tuple(map(bool, fields["written"]))
-        if len(written) != len(buffers):
+        packed = tuple((int(pointer), int(start)) for pointer, start in fields["packed"])
+        if len(written) != len(buffers) + bool(packed):
             raise ValueError("a launch says of other buffers whether they are written")
         block, schedule = int(fields["block"]), str(fields["schedule"])
-        return cls(str(fields["entry"]), (columns, rows), block, buffers, written, schedule)
+        grid = columns, rows
+        return cls(str(fields["entry"]), grid, block, buffers, packed, written, schedule)
 
 
 @dataclass(frozen=True)
