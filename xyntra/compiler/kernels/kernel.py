@@ -183,6 +183,7 @@ def _for_cpu(module: ir.Module, kernel: KernelSource) -> CompiledKernel:
         opt_level=kernel.opt_level,
         vectorize=lowered.plain_loops,
         is_tiled=lowered.is_tiled,
+        reduce_strength=not lowered.has_attention,
     )
     sizes = lowered.scratch_bytes, lowered.private_bytes, lowered.prepared_bytes
     return CompiledKernel(code, *sizes, lowered.schedules)
