@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import psutil
 
 __all__ = ["processor_seconds"]
@@ -15,5 +17,9 @@ def processor_seconds() -> float:
     be asked before workers that are kept for the next model are ended.
     """
     here = psutil.Process()
-    times = [each.cpu_times() for each in [here, *here.children(recursive=True)]]
-    return float(sum(t.user + t.system + t.children_user + t.children_system for t in times))
+    total = 0.0
+    for each in [here, *here.children(recursive=True)]:
+        with suppress(psutil.NoSuchProcess):  # its parent counts it by now
+            spent = each.cpu_times()
+            total += spent.user + spent.system + spent.children_user + spent.children_system
+    return total

@@ -112,6 +112,7 @@ class LoweredKernel:
             words such as "tiles rows 6".
         plain_loops: whether it has loops that LLVM should vectorise or unroll.
         is_tiled: whether most of its work is in tiles of registers.
+        has_attention: whether it computes attention by blocks.
     """
 
     llvm_ir: str
@@ -121,6 +122,7 @@ class LoweredKernel:
     schedules: tuple[str, ...] = ()
     plain_loops: bool = True
     is_tiled: bool = False
+    has_attention: bool = False
 
 
 def lower_kernel(module: ir.Module, options: LoweringOptions | None = None) -> LoweredKernel:
@@ -212,8 +214,9 @@ def _finish(module: ir.Operation, options: LoweringOptions) -> LoweredKernel:
     PackedEntry().run(module)
     text = translate_module_to_llvmir(module)
     words = tuple(map(schedule_words, schedules))
-    is_tiled = _is_tiled({each.emitter for each in schedules})
-    return LoweredKernel(text, scratch_bytes, private, copies, words, plain, is_tiled)
+    names = {each.emitter for each in schedules}
+    found = plain, _is_tiled(names), BlockedAttention.name in names
+    return LoweredKernel(text, scratch_bytes, private, copies, words, *found)
 
 
 def _is_tiled(names: set[str]) -> bool:

@@ -65,6 +65,29 @@ def test_an_unknown_import_is_an_error_of_the_compilation(body, symbol):
     assert caught.value.code == "missing-symbol"
 
 
+def test_strength_reduction_is_left_out_of_one_module_alone():
+    text = """
+define double @f(ptr %p, i64 %n, i64 %m) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [0, %entry], [%next, %loop]
+  %sum = phi double [0.0, %entry], [%more, %loop]
+  %twice = mul i64 %i, %m
+  %at = getelementptr double, ptr %p, i64 %twice
+  %x = load double, ptr %at
+  %more = fadd double %sum, %x
+  %next = add i64 %i, 1
+  %stops = icmp eq i64 %next, %n
+  br i1 %stops, label %end, label %loop
+end:
+  ret double %more
+}"""
+    before = compile_object(text)
+    assert compile_object(text, reduce_strength=False) != before
+    assert compile_object(text) == before
+
+
 def test_text_that_is_not_llvm_ir_is_refused():
     with pytest.raises(CompileError, match="expected"):
         compile_object("define banana", opt_level=1)

@@ -190,6 +190,7 @@ def serve_forks(control: socket.socket, serve: Serve, idle: float | None = None)
         for pid, status in children.items():
             if status is None:
                 os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
 
 
 def _wait(pid: int) -> int:

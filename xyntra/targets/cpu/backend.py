@@ -64,6 +64,7 @@ class CpuBackend(Backend):
             opt_level=kernel.opt_level,
             vectorize=lowered.plain_loops,
             is_tiled=lowered.is_tiled,
+            reduce_strength=not lowered.has_attention,
         )
         sizes = lowered.scratch_bytes, lowered.private_bytes, lowered.prepared_bytes
         return CompiledKernel(code, *sizes, lowered.schedules)

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from typing import Any
 
@@ -28,6 +30,7 @@ def compile_object(
     opt_level: int = DEFAULT_OPT_LEVEL,
     vectorize: bool = True,
     is_tiled: bool = False,
+    reduce_strength: bool = True,
 ) -> bytes:
     """Return position-independent object code for the host.
 
@@ -36,6 +39,9 @@ def compile_object(
         opt_level: 0 to 3, as in `opt -O`; 3 runs all of it on any code.
         vectorize: whether there are loops that LLVM should vectorise or unroll.
         is_tiled: whether the work is in tiles of registers; asked where there are no such loops.
+        reduce_strength: whether LLVM should look for cheaper ways to step through addresses. With
+            the many accesses of attention's blocks its search takes four times as long as all that
+            generates code besides, and the code is as fast without.
 
     Raises:
         CompileError: LLVM does not read the module, or the code needs a symbol that no host has.
@@ -57,9 +63,20 @@ def compile_object(
         _straighten(module, machine)
     else:
         _simplify(module, machine)
-    code: bytes = machine.emit_object(module)
+    with nullcontext() if reduce_strength else _without_strength_reduction():
+        code: bytes = machine.emit_object(module)
     check_imports(code)
     return code
+
+
+@contextmanager
+def _without_strength_reduction() -> Iterator[None]:
+    """Set an option of LLVM's that there is for the whole process alone, and set it back."""
+    llvm().set_option("xyntra", "-disable-lsr=true")
+    try:
+        yield
+    finally:
+        llvm().set_option("xyntra", "-disable-lsr=false")
 
 
 def _unaligned(text: str) -> str:

@@ -58,7 +58,7 @@ _COPIED = (4, 8, 16)  # bytes that one copy to shared memory can have
 _WORDS = 2 << 10  # bytes of shared memory for what warps and blocks exchange
 # Of an array: more rows do not share a block. Blocks of a warp with less are over before a GPU has
 # begun as many more: an H100 begins about three for every two nanoseconds.
-_BLOCK_BYTES = 1 << 11
+_BLOCK_BYTES = 1 << 12
 _BLOCKS = 1  # of each multiprocessor: enough for all
 
 
