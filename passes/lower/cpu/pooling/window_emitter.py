@@ -53,8 +53,13 @@ class WindowEmitter:
     initial: ir.Value
     epilogue: TileEpilogue
 
-    def emit(self, *, overlap: bool) -> None:
-        """Emit all loops; with `overlap`, positions may be computed twice."""
+    def emit(self, *, overlap: bool, looped: bool = False) -> None:
+        """Emit all loops.
+
+        Args:
+            overlap: positions may be computed twice.
+            looped: there is a loop over the taps of a row, too, rather than code for each.
+        """
         tile, window = self.epilogue.plan, self.window
         channels = self.nest.loops[window.channel].extent
         outer = [(number, self.nest.loops[number].extent) for number in window.outer]
@@ -65,7 +70,11 @@ class WindowEmitter:
 
         def row(position: Position) -> None:
             column = tile_start(position.pop(_CHANNELS), tile.columns, channels)
-            self._row(position, column, overlap=overlap)
+            if looped:
+                with loop(self._slide.places) as place:
+                    self._position(position | {self._slide.place: place}, column)
+            else:
+                self._row(position, column, overlap=overlap)
 
         nested_loops(loops, {}, row, parallel=True)
 
@@ -110,6 +119,34 @@ class WindowEmitter:
         put = self.epilogue.at(inside, column)
         for number, value in enumerate(sums):
             put(value, *divmod(number, tile.vectors))
+
+    def _position(self, position: Position, column: ir.Value) -> None:
+        """Emit one position, with loops over all of its taps."""
+        tile = self.epilogue.plan
+        sums = [broadcast(self.initial, tile.lanes)] * tile.vectors
+        put = self.epilogue.at(position, column)
+        for number, value in enumerate(self._over_all(self.window.slides, position, column, sums)):
+            put(value, 0, number)
+
+    def _over_all(
+        self, slides: Sequence[Slide], position: Position, column: ir.Value, sums: list[ir.Value]
+    ) -> list[ir.Value]:
+        if not slides:
+            start = plus(offset(self.window.image, position), column)
+            vectors = self._vectors(self.window.image, start, 0)
+            weights = self._weights(position, None, column) or vectors
+            lanes = self.epilogue.plan.lanes
+            return [
+                emit_on_vectors(self.nest.body, list(arguments), lanes)
+                for arguments in zip(vectors, weights, sums, strict=True)
+            ]
+        first, end = _bounds(slides[0], position[slides[0].place])
+        built = scf.ForOp(first, end, index(1), list(sums))
+        with ir.InsertionPoint(built.body):
+            inside = position | {slides[0].tap: built.induction_variable}
+            carried = list(built.inner_iter_args)
+            scf.YieldOp(self._over_all(slides[1:], inside, column, carried))
+        return list(built.results)
 
     def _over_slides(
         self,
@@ -161,12 +198,16 @@ class WindowEmitter:
                 found[number] = emit_on_vectors(self.nest.body, arguments, tile.lanes)
         return found
 
-    def _weights(self, position: Position, tap: int, column: ir.Value) -> list[ir.Value]:
+    def _weights(self, position: Position, tap: int | None, column: ir.Value) -> list[ir.Value]:
+        """Load the weights of a tap of a row; None for that at which its loop stands."""
         if self.weights is None:
             return []
-        taps = [slide.tap for slide in self.window.slides[:-1]]
-        start = plus(offset(self.weights, {each: position[each] for each in taps}), column)
-        return self._vectors(self.weights, start, tap * self.weights.strides[self._slide.tap])
+        looped = self.window.slides if tap is None else self.window.slides[:-1]
+        inside = {slide.tap: position[slide.tap] for slide in looped}
+        start = plus(offset(self.weights, inside), column)
+        return self._vectors(
+            self.weights, start, (tap or 0) * self.weights.strides[self._slide.tap]
+        )
 
     def _vectors(self, access: BufferOperand, start: ir.Value, distance: int) -> list[ir.Value]:
         tile = self.epilogue.plan

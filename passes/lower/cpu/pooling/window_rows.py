@@ -27,7 +27,7 @@ _MAX_FRAME = 24  # elements of padding, which are stored one by one
 _MAX_STRIDE = 4
 _ROWS = 8
 _LEAST_LANES = 4
-_LONG = 3  # vectors of a row
+_LONG, _FEW_TAPS = 3, 3  # vectors, and taps, of a row
 _MAX_CLONED = 160  # operations that the copies of an epilogue's body may amount to
 
 
@@ -173,10 +173,11 @@ def _are_rows(nest: LinearNest, code: Epilogue | None, along: Slide) -> bool:
 def _pays(form: _Form, lanes: int, *, is_padded: bool) -> bool:
     """Tell whether elements are read often enough to be copied first.
 
-    Without a stride, that only saves to copy the whole image into its padding.
+    Without a stride, that only saves to copy the whole image into its padding, which more taps
+    than a few take far longer than.
     """
     along = form.slides[1]
-    is_long = is_padded and along.places >= _LONG * lanes
+    is_long = is_padded and along.places >= _LONG * lanes and along.taps <= _FEW_TAPS
     return along.stride < along.taps and (along.stride > 1 or is_long)
 
 

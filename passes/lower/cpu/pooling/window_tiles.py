@@ -68,9 +68,15 @@ class _Form:
         return self.nest.loops[self.window.channel].extent
 
     @property
+    def is_looped(self) -> bool:
+        """Tell whether a row has too many taps, or border positions, for code of their own."""
+        slide = self.window.slides[-1]
+        return slide.taps > _MAX_TAPS or slide.places - len(slide.inner) > _MAX_EDGES
+
+    @property
     def rows(self) -> int:
         """Return how many positions of a row a tile may have."""
-        return max(1, len(self.window.slides[-1].inner))
+        return 1 if self.is_looped else max(1, len(self.window.slides[-1].inner))
 
 
 class _WindowTiles(NestEmitter):
@@ -114,7 +120,7 @@ class _WindowTiles(NestEmitter):
         tile = TilePlan(window.slides[-1].place, (window.channel,), *sizes, frozenset(), 0.0)
         epilogue = TileEpilogue.of(tile, nest.outputs[0], form.code)
         emitter = WindowEmitter(nest, window, _weights(nest, window), place.initial, epilogue)
-        emitter.emit(overlap=not form.exact)
+        emitter.emit(overlap=not form.exact, looped=form.is_looped)
 
     def space(self, place: Filled, machine: LoweringOptions) -> Iterator[ChannelWindowChoices]:
         padding = padding_of(place)
@@ -145,9 +151,6 @@ def _form(
     companions = nest.outputs if code is None else code.accesses
     if any(each.strides[window.channel] not in (0, 1) for each in companions):
         return None
-    slide = window.slides[-1]
-    if slide.taps > _MAX_TAPS or slide.places - len(slide.inner) > _MAX_EDGES:
-        return None
     return _Form(nest, code, window, found.exact)
 
 
@@ -166,7 +169,9 @@ def _tile(form: _Form, machine: LoweringOptions) -> tuple[tuple[int, int], int] 
 def _vectors(form: _Form, machine: LoweringOptions) -> tuple[tuple[int, int], ...]:
     """Vectors and lanes of the tiles that there may be, the best first."""
     widest = machine.registers(form.nest.outputs[0].element_type).lanes
-    return (2, widest), (1, widest), (1, widest // 2)
+    few = ((2, widest), (1, widest), (1, widest // 2))
+    # One position has no other sums to be added meanwhile than those of its channels.
+    return ((4, widest), (3, widest), *few) if form.is_looped else few
 
 
 def _has_two_inputs(generic: ir.Operation) -> bool:

@@ -144,6 +144,9 @@ CASES = {
     "maximum-large": Window(10, 10, 16, taps=(5, 5), pads=(2, 2, 2, 2), kind="maximum"),
     "sum": Window(8, 9, 17, strides=(3, 2), taps=(3, 2), pads=(0, 0, 0, 0), kind="sum"),
     "padded-sum": Window(8, 9, 17, kind="sum"),
+    "many-taps": Window(1, 40, 77, taps=(1, 31), pads=(0, 15, 0, 15)),
+    "many-edges": Window(4, 16, 21, taps=(3, 15), strides=(2, 1), pads=(1, 7, 1, 7)),
+    "many-maximum": Window(9, 24, 40, taps=(3, 19), dilations=(2, 1), kind="maximum"),
 }
 ROWS = {
     "strided": Window(12, 37, 3, strides=(2, 2)),
@@ -195,7 +198,7 @@ def test_loops_over_taps_that_padding_shortens_are_unrolled(compiled):
     assert not compiled(CASES["no-padding"].text()).lowered.plain_loops
 
 
-@pytest.mark.parametrize("name", ["plain", "strided", "large", "rows", "even-rows"])
+@pytest.mark.parametrize("name", ["plain", "strided", "large", "many-taps", "rows", "even-rows"])
 def test_over_the_residual(compiled, name):
     """A result in the memory of what is added: no element may be computed twice."""
     rows = Window(12, 37, 3, strides=(2, 2), channels_first=True)
