@@ -45,19 +45,19 @@ def read_inputs(given: Sequence[tuple[str, str]], ports: Sequence[Port]) -> dict
     return arrays
 
 
-def shapes_of_files(given: Sequence[tuple[str, str]]) -> list[tuple[str, tuple[int, ...]]]:
-    """Shapes by input name of `(name, path of a .npy file)` pairs; unreadable files are left out.
+def examples_of_files(given: Sequence[tuple[str, str]]) -> dict[str, Array]:
+    """Arrays by input name of `(name, path of a .npy file)` pairs; unreadable files are left out.
 
-    They are read again, with errors, by `read_inputs`.
+    They are for shapes and dtypes: `read_inputs` reads them again, with errors.
     """
-    shapes = []
+    arrays = {}
     for name, path in given:
         with suppress(OSError, ValueError, EOFError):
             with open_regular(path):  # np.load would wait for a pipe
                 array = np.load(path, mmap_mode="r", allow_pickle=False)
             if isinstance(array, np.ndarray):
-                shapes.append((name, array.shape))
-    return shapes
+                arrays[name] = array
+    return arrays
 
 
 def read_samples(folder: Path) -> list[dict[str, Array]]:

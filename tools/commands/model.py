@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xyntra.compiler.inputs.constants import parse_constant
+from xyntra.compiler.inputs.foreign_objects import is_torch_model
 from xyntra.compiler.inputs.sizes import Sizes, refuse_range
 from xyntra.config import Config, load_config
 from xyntra.errors import InputError
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """Add MODEL and the options that say how it is compiled."""
     parser.add_argument(
-        "model", metavar="MODEL", help="an ONNX, MLIR or saved (.xyn) model; - for standard input"
+        "model",
+        metavar="MODEL",
+        help="an ONNX, MLIR, PyTorch (.pt, .pt2) or saved (.xyn) model; - for standard input",
     )
     parser.add_argument(
         "--target", metavar="T", help="where it runs: auto, cpu, cuda, cuda:N or cuda:ARCH"
@@ -49,7 +52,8 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         type=parse_shape,
-        help="shape of an input with free dimensions; or NAME=1, size of a named dimension",
+        help="shape of an input with free dimensions; or NAME=1, size of a named dimension; with a"
+        " dtype, as NAME=1x16xint64, for TorchScript",
     )
     parser.add_argument(
         "--dim",
@@ -82,15 +86,32 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
 
 
-def parse_shape(text: str) -> tuple[str, tuple[int, ...]]:
-    """`NAME=1x3` -> ("NAME", (1, 3)); a scalar is `NAME=`."""
+class Shape(tuple[int, ...]):
+    """A shape from the command line.
+
+    Attributes:
+        dtype: numpy's name of the element type; "" where none is given.
+    """
+
+    dtype = ""
+
+
+def parse_shape(text: str) -> tuple[str, Shape]:
+    """`NAME=1x3` -> ("NAME", (1, 3)), `NAME=1x3xint64` with a dtype; a scalar is `NAME=`."""
     name, equals, sizes = text.rpartition("=")
+    *before, last = sizes.split("x")
+    dtype = last if last[:1].isalpha() else ""
+    parts = before if dtype else [*before, last]
     try:
         if not equals or not name:
             raise ValueError
-        return name, tuple(int(size) for size in sizes.split("x") if sizes)
+        shape = Shape(int(size) for size in parts if size)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is not like NAME=1x3x224x224") from None
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not like NAME=1x3x224x224 or NAME=1x16xint64"
+        ) from None
+    shape.dtype = dtype
+    return name, shape
 
 
 def parse_dim(text: str) -> tuple[str, int]:
@@ -114,6 +135,16 @@ def _parse_constant(text: str) -> tuple[str, dict[str, Any]]:
 
 def sizes_of(options: argparse.Namespace) -> Sizes:
     """The sizes of free dimensions, and the values of inputs, that the options give."""
+    if is_torch_model(options.model):
+        return Sizes()  # the model was traced for them
+    for name, shape in options.shape:
+        if getattr(shape, "dtype", ""):
+            raise InputError(
+                "shape-type",
+                f"'{name}' cannot be given a dtype",
+                cause="the inputs of ONNX and MLIR models have theirs",
+                hint=f"--shape {name}={'x'.join(map(str, shape))}",
+            )
     return Sizes(dict(options.shape), dict(options.dim), dict(options.constant))
 
 
@@ -135,6 +166,8 @@ def source_of(options: argparse.Namespace) -> ModelSource:
     """The model, opened."""
     from xyntra.compiler.inputs.source import open_contents, open_source
 
+    if is_torch_model(options.model):
+        return _torch_source(options)
     contents = contents_of(options)
     source = open_source(options.model) if contents is None else open_contents(contents, STDIN)
     return replace(source, trusted=options.trust_code)
@@ -147,6 +180,25 @@ def samples_of(options: argparse.Namespace) -> list[dict[str, Any]]:
     from xyntra.tools.commands.inputs import read_samples
 
     return read_samples(Path(options.samples))
+
+
+def _torch_source(options: argparse.Namespace) -> ModelSource:
+    """The program of a file of PyTorch, traced for the shapes that the options give."""
+    from xyntra.compiler.torch_files import Example, torch_source
+
+    if options.dim or options.constant:
+        raise InputError(
+            "torch-input",
+            "--dim and --constant are for ONNX models",
+            place=label_of(options),
+            hint="--shape NAME=1x3x224x224 gives the shape of an input",
+        )
+    held: ModelSource | None = getattr(options, "traced", None)
+    if held is None:
+        shapes = {name: Example(tuple(s), s.dtype or "float32") for name, s in options.shape}
+        inputs = {**shapes, **getattr(options, "examples", {})}
+        held = options.traced = torch_source(options.model, inputs or None, settings_of(options))
+    return held
 
 
 def executable_of(options: argparse.Namespace) -> Executable:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from xyntra.compiler.inputs.foreign_objects import is_torch_model
 from xyntra.errors import InputError
 from xyntra.tools.commands.model import add_model_arguments, executable_of, source_of
 from xyntra.tools.commands.standard_input import contents_of, is_saved
@@ -55,10 +56,7 @@ def _parse_seed(text: str) -> int:
 def run(options: argparse.Namespace) -> int:
     """Run the model and do what was asked with its outputs."""
     if not is_saved(options):
-        from xyntra.tools.commands.inputs import shapes_of_files
-
-        given = {name for name, _ in options.shape}
-        options.shape += [s for s in shapes_of_files(options.input) if s[0] not in given]
+        _take_shapes(options)
     executable = executable_of(options)
     feeds = _feeds(options, executable)
     outputs = executable.run(feeds)
@@ -80,6 +78,20 @@ def run(options: argparse.Namespace) -> int:
         print(report.text)
         return 0 if report.agrees else 1
     return 0
+
+
+def _take_shapes(options: argparse.Namespace) -> None:
+    """Compile for the shapes of the arrays that are given; PyTorch's models for their dtypes."""
+    from xyntra.tools.commands.inputs import examples_of_files
+
+    examples = examples_of_files(options.input)
+    if is_torch_model(options.model):
+        if options.check:
+            raise InputError("torch-input", "--check runs ONNX models", place=options.model)
+        options.examples = examples
+        return
+    given = {name for name, _ in options.shape}
+    options.shape += [(name, a.shape) for name, a in examples.items() if name not in given]
 
 
 def _feeds(options: argparse.Namespace, executable: Executable) -> Arrays:

@@ -9,18 +9,23 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.export.graph_signature import ConstantArgument, InputKind
 from torch.utils import _pytree as pytree
 
 from xyntra.compiler.driver import compile_source
 from xyntra.compiler.inputs.sizes import Sizes
 from xyntra.compiler.inputs.source import ModelSource
+from xyntra.compiler.torch_files import read_torchscript
+from xyntra.compiler.torch_programs import (
+    CallLayout,
+    TracedProgram,
+    exported_program,
+    script_program,
+)
 from xyntra.config import Config
 from xyntra.errors import InputError
 from xyntra.executable import Executable
 from xyntra.frontends.torch.arrays import array_of, tensor_of
-from xyntra.frontends.torch.describe import describe
-from xyntra.frontends.torch.exporting import decomposed, export_module, load_program
+from xyntra.frontends.torch.exporting import export_module, load_program
 
 __all__ = ["TorchExecutable", "compile_torch"]
 
@@ -34,8 +39,9 @@ def compile_torch(
     """Compile a module, an exported program, or a file that holds one.
 
     Args:
-        model: the `torch.nn.Module`, `torch.export.ExportedProgram` or path.
-        inputs: example inputs of a module.
+        model: the `torch.nn.Module`, `torch.jit.ScriptModule` or `torch.export.ExportedProgram`, or
+            the path of a file of TorchScript or of an exported program.
+        inputs: example inputs of a module, or shapes of them.
         config: how it is compiled.
         refused: arguments of `compile` that are for other models, by name; all None.
 
@@ -50,21 +56,28 @@ def compile_torch(
                 f"{name}= is for ONNX models",
                 hint="export the module for the sizes and values that it is to be compiled for",
             )
+    traced = _traced(model, inputs, config)
+    source = ModelSource("torch", traced.program.to_bytes(), None, {}, None, arrays=traced.weights)
+    return TorchExecutable(compile_source(source, Sizes(), config), traced.layout)
+
+
+def _traced(
+    model: Any, inputs: Mapping[str, Any] | Sequence[Any] | None, config: Config
+) -> TracedProgram:
+    if isinstance(model, torch.jit.ScriptModule):
+        return script_program(model._c, inputs)
     if isinstance(model, torch.nn.Module):
-        exported = export_module(model, inputs)
-    else:
-        is_path = isinstance(model, (str, os.PathLike))
-        exported = load_program(model) if is_path else model
-        if inputs is not None:
-            raise InputError(
-                "torch-input",
-                "an exported program has its inputs already",
-                hint="leave out inputs=",
-            )
-    program, weights, layout = describe(decomposed(exported))
-    source = ModelSource("torch", program.to_bytes(), None, {}, None, arrays=weights)
-    executable = compile_source(source, Sizes(), config)
-    return TorchExecutable(executable, exported, layout)
+        return exported_program(export_module(model, inputs))
+    is_path = isinstance(model, (str, os.PathLike))
+    if is_path and not os.fspath(model).endswith(".pt2"):
+        return read_torchscript(model, inputs, config)
+    if inputs is not None:
+        raise InputError(
+            "torch-input",
+            "an exported program has its inputs already",
+            hint="leave out inputs=",
+        )
+    return exported_program(load_program(model) if is_path else model)
 
 
 class TorchExecutable(Executable):
@@ -76,23 +89,16 @@ class TorchExecutable(Executable):
 
     Args:
         executable: the compiled program.
-        exported: the program, for the structure of its inputs and outputs.
-        layout: its outputs, as `describe` gives them.
+        layout: how the module is called, in terms of the program's inputs and outputs.
     """
 
-    def __init__(
-        self, executable: Executable, exported: torch.export.ExportedProgram, layout: Sequence[Any]
-    ) -> None:
+    def __init__(self, executable: Executable, layout: CallLayout) -> None:
         # The flat executable is what this one is, and more: it takes over all of its state.
         self.__dict__.update(executable.__dict__)
-        self._in_spec = exported.call_spec.in_spec
-        self._out_spec = exported.call_spec.out_spec
-        self._layout = tuple(layout)
-        self._held = [
-            isinstance(spec.arg, ConstantArgument)
-            for spec in exported.graph_signature.input_specs
-            if spec.kind == InputKind.USER_INPUT
-        ]
+        self._in_spec = pytree.tree_structure(layout.arguments)
+        self._out_spec = pytree.tree_structure(layout.result)
+        self._layout = layout.leaves
+        self._held = layout.held
 
     def __call__(self, /, *arrays: Any, out: Sequence[Any] | None = None, **named: Any) -> Any:
         """Run the module.

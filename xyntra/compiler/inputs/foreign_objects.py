@@ -12,7 +12,10 @@ from typing import Any
 
 from xyntra.errors import InputError, UnsupportedError, XyntraError
 
-__all__ = ["is_torch_model", "refused"]
+__all__ = ["TORCH_SUFFIXES", "is_torch_model", "refused"]
+
+TORCH_SUFFIXES = (".pt", ".pth", ".ts", ".jit", ".ptl", ".torchscript", ".pt2")
+"""Of files that PyTorch writes; those of exported programs end in .pt2."""
 
 _COMPILE = 'exe = xyntra.compile("model.onnx")'
 _EXPORT = f'torch.onnx.export(model, (example_input,), "model.onnx", dynamo=True)\n{_COMPILE}'
@@ -20,12 +23,6 @@ _GENERAL = "give a path, the bytes of a file, MLIR text, or an onnx.ModelProto"
 
 _NOT_IMPORTED = (
     # A class as module and name, what it is called, and what to do; the first that fits counts.
-    (
-        "torch.jit",
-        "ScriptModule",
-        "PyTorch's ScriptModules are",
-        f'torch.onnx.export(model, (example_input,), "model.onnx", dynamo=False)\n{_COMPILE}',
-    ),
     ("torch.nn", "Module", "PyTorch modules are", _EXPORT),
     (
         "torch.export",
@@ -79,8 +76,9 @@ def refused(model: Any) -> XyntraError:
 def is_torch_model(model: Any) -> bool:
     """Tell whether a model is a PyTorch module, an exported program, or the path of a saved one."""
     if isinstance(model, (str, os.PathLike)):
-        return os.fspath(model).endswith(".pt2") and os.path.isfile(model)
-    if isinstance(model, type) or _is(model, "torch.jit", "ScriptModule"):
+        suffix = os.path.splitext(os.fspath(model))[1].lower()
+        return suffix in TORCH_SUFFIXES and os.path.isfile(model)
+    if isinstance(model, type):
         return False
     return _is(model, "torch.nn", "Module") or _is(model, "torch.export", "ExportedProgram")
 

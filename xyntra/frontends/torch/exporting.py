@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from xyntra.errors import InputError, ModelError, UnsupportedError
+from xyntra.errors import InputError, ModelError, UnsupportedError, XyntraError
 
 __all__ = ["decomposed", "export_module", "load_program"]
 
@@ -44,6 +44,8 @@ def export_module(
     try:
         with torch.no_grad(), _quietly():
             return torch.export.export(module, arguments, keywords, strict=False)
+    except XyntraError:  # of a module that interprets TorchScript
+        raise
     except Exception as error:  # torch.export raises whatever the module and the tracer raise
         raise _failure(error) from error
 

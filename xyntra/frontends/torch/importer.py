@@ -14,9 +14,10 @@ from torch_mlir import ir
 
 from xyntra.dialects.builder import Operand, Tensor, TensorBuilder
 from xyntra.dialects.dtypes import item_bytes
+from xyntra.dialects.requires import REQUIRES, requires_attribute
 from xyntra.errors import CompileError, UnsupportedError, XyntraError
 from xyntra.frontends.torch.node import AtenNode, Result, find_handler, unknown_operator
-from xyntra.frontends.torch.program import AtenCall, AtenProgram, AtenTensor
+from xyntra.frontends.torch.program import AtenCall, AtenProgram, AtenRequirement, AtenTensor
 
 __all__ = ["import_program"]
 
@@ -146,7 +147,8 @@ class _Importer:
 
     def _finish(self, function: ir.Operation) -> None:
         results = [self._output(name) for name in self.program.outputs]
-        returned = [tensor.value for tensor in results]
+        flags = [self._output(each.name) for each in self.program.requirements]
+        returned = [tensor.value for tensor in (*results, *flags)]
         self.b.emit("func.return", returned, [])
         types = [argument.type for argument in self.block.arguments]
         named = [
@@ -157,7 +159,13 @@ class _Importer:
                 ir.FunctionType.get(types, [value.type for value in returned])
             )
             function.attributes["arg_attrs"] = _attributes(self.interface)
-            function.attributes["res_attrs"] = _attributes(named)
+            function.attributes["res_attrs"] = ir.ArrayAttr.get(
+                [*_attributes(named), *(self._required(each) for each in self.program.requirements)]
+            )
+
+    def _required(self, requirement: AtenRequirement) -> ir.Attribute:
+        fields = requires_attribute(requirement.texts)
+        return ir.DictAttr.get({"xyntra.dtype": ir.StringAttr.get("bool"), REQUIRES: fields})
 
     def _output(self, name: str) -> Tensor:
         value: Any = self.values[name]
@@ -183,7 +191,7 @@ class _Importer:
             )
 
 
-def _attributes(interface: Sequence[tuple[str, str, str]]) -> ir.Attribute:
+def _attributes(interface: Sequence[tuple[str, str, str]]) -> ir.ArrayAttr:
     return ir.ArrayAttr.get(
         [
             ir.DictAttr.get(

@@ -22,6 +22,7 @@ __all__ = [
     "AtenInput",
     "AtenParameter",
     "AtenProgram",
+    "AtenRequirement",
     "AtenTensor",
     "call_operators",
 ]
@@ -90,6 +91,19 @@ class AtenCall:
 
 
 @dataclass(frozen=True)
+class AtenRequirement:
+    """What a call has to fulfil.
+
+    Attributes:
+        name: of the value that says whether it does, a boolean of rank 0.
+        texts: of the error where it does not, as `xyntra.requires` holds them.
+    """
+
+    name: str
+    texts: dict[str, str]
+
+
+@dataclass(frozen=True)
 class AtenProgram:
     """A program without the elements of its larger weights.
 
@@ -98,12 +112,14 @@ class AtenProgram:
         parameters: in order.
         calls: in an order in which each follows what it reads.
         outputs: names of values.
+        requirements: what calls have to fulfil.
     """
 
     inputs: tuple[AtenInput, ...]
     parameters: tuple[AtenParameter, ...]
     calls: tuple[AtenCall, ...]
     outputs: tuple[str, ...]
+    requirements: tuple[AtenRequirement, ...] = ()
 
     def to_bytes(self) -> bytes:
         """Return the program as JSON."""
@@ -130,6 +146,7 @@ class AtenProgram:
                 for each in fields["calls"]
             ),
             tuple(fields["outputs"]),
+            tuple(AtenRequirement(each["name"], each["texts"]) for each in fields["requirements"]),
         )
 
 
