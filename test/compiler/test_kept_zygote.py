@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What has loaded the compiler is kept for the next model, and what becomes of it is no error."""
+"""Tests that a loaded compiler is kept for the next model, and that its end is no error."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a lower precision costs: numbers by hand, and the text."""
+"""Tests the cost of a lower precision: numbers by hand, and the text."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def compile_source(
         if len(samples) and config.precision in ("f16", "bf16"):
             from xyntra.compiler.sampling import observe
 
-            kind = "cuda" if target.architecture else "cpu"
+            kind = target.backend.name
             request = replace(request, peaks=observe(source, request, config, kind, samples).peaks)
         artifact = find_artifact(request, config, target)
         return load_artifact(artifact, source, target, config.threads, config.parameters_root)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Whether operations can run together column by column, of elements that lie apart in memory."""
+"""Checks that operations can run together by columns, of elements that lie apart in memory."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ __all__ = [
 
 SMALL_BYTES = 1 << 16
 LARGEST_ITEM = 8  # bytes of an element
-_LEAST_BESIDE = 8  # columns that are neighbours in memory
+_LEAST_BESIDE = 8  # columns that are contiguous in memory
 
 
 @dataclass(slots=True)

@@ -76,7 +76,7 @@ def window_lanes(nest: LinearNest, inner: int) -> int:
 
 
 def stored_together(outputs: Sequence[BufferOperand], inner: int, lanes: int) -> int:
-    """Return how many neighbours, up to `lanes`, outputs that are interleaved should have.
+    """Return how many contiguous elements, up to `lanes`, interleaved outputs should have.
 
     A thread then stores all of them at once, and threads side by side fill whole sectors; with
     longer vectors each store of a warp would leave gaps for the next one.

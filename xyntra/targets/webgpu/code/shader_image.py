@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What is kept of one compiled kernel: how to launch it, and its WGSL."""
+"""Stores a compiled kernel: its launches, and its WGSL."""
 
 from __future__ import annotations
 
