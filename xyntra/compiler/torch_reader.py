@@ -28,7 +28,7 @@ ALIGNMENT = 64
 
 def main() -> None:
     """Answer one request, which comes through standard input."""
-    end_with_parent()
+    end_with_parent(os.getppid())
     fields = json.load(sys.stdin.buffer)
     tempfile.tempdir = tempfile.gettempdir()  # a library that asks would look for one to write to
     confine()
@@ -68,7 +68,7 @@ def _read(fields: dict[str, Any]) -> bytes:
     weights, end = [], 0
     for name, array in traced.weights.items():
         weights.append([name, array.dtype.name, list(array.shape), end])
-        _write(fields["weights"], memoryview(array.reshape(-1).view("uint8")), end)
+        _write(fields["weights"], array.reshape(-1).view("uint8").data, end)
         end += -(-array.nbytes // ALIGNMENT) * ALIGNMENT
     os.ftruncate(fields["weights"], max(end, 1))
     layout = traced.layout

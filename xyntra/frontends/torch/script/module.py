@@ -28,7 +28,7 @@ class _Found:
     requirements: list[dict[str, str]] = field(default_factory=list)
 
 
-class ScriptedModule(torch.nn.Module):
+class ScriptedModule(torch.nn.Module):  # type: ignore[misc]
     """A module whose forward interprets the graph of a ScriptModule.
 
     It returns the ScriptModule's result and a list of flags, one for each of `found.requirements`.
@@ -111,7 +111,7 @@ class ScriptedModule(torch.nn.Module):
         found: Any = self
         for name in self._places[path]:
             found = getattr(found, name)
-        return found  # type: ignore[no-any-return]
+        return found
 
     def _forward(self) -> Any:
         signature = self._signature

@@ -151,10 +151,15 @@ def _pop(held: Any, *arguments: Any) -> Any:
     return held.pop(*arguments)
 
 
+def _extended(held: Any, more: Any) -> Any:
+    held += more
+    return held
+
+
 CHANGING: dict[str, Callable[..., Any]] = {
     "aten::append": _append,
     "aten::extend": _extend,
-    "aten::add_": lambda values, more: operator.iadd(values, more),
+    "aten::add_": _extended,
     "aten::_set_item": _set,
     "aten::__setitem__": _set,
     "aten::Delete": _delete,

@@ -110,7 +110,7 @@ def _argument(argument: Any, value: Any) -> Any:
 
 
 def _dtype(number: int) -> torch.dtype:
-    return getattr(torch, _DTYPES[number])  # type: ignore[no-any-return]
+    return getattr(torch, _DTYPES[number])
 
 
 def dtype_number(dtype: torch.dtype) -> int:
