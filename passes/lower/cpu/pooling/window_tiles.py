@@ -151,7 +151,10 @@ def _form(
     companions = nest.outputs if code is None else code.accesses
     if any(each.strides[window.channel] not in (0, 1) for each in companions):
         return None
-    return _Form(nest, code, window, found.exact)
+    form = _Form(nest, code, window, found.exact)
+    # Each step then takes two loads, which is measured for windows in one direction alone.
+    is_flat = sum(slide.taps > 1 for slide in window.slides) == 1
+    return form if is_flat or not form.is_looped else None
 
 
 def _tile(form: _Form, machine: LoweringOptions) -> tuple[tuple[int, int], int] | None:

@@ -145,6 +145,7 @@ CASES = {
     "sum": Window(8, 9, 17, strides=(3, 2), taps=(3, 2), pads=(0, 0, 0, 0), kind="sum"),
     "padded-sum": Window(8, 9, 17, kind="sum"),
     "many-taps": Window(1, 40, 77, taps=(1, 31), pads=(0, 15, 0, 15)),
+    "many-positions-at-ends": Window(1, 40, 21, taps=(1, 15), strides=(1, 2), pads=(0, 14, 0, 14)),
     "many-edges": Window(4, 16, 21, taps=(3, 15), strides=(2, 1), pads=(1, 7, 1, 7)),
     "many-maximum": Window(9, 24, 40, taps=(3, 19), dilations=(2, 1), kind="maximum"),
 }
@@ -173,6 +174,12 @@ def test_sizes(compiled, name):
     image, weights, other = inputs(kernel)
     result = kernel(image, weights, other)[0]
     assert np.allclose(result, case.expected(image, weights) + other, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("name", "is_taken"), [("many-taps", True), ("many-edges", False)])
+def test_many_taps_along_one_direction_alone_are_loops(compiled, name, is_taken):
+    schedules = compiled(CASES[name].text()).lowered.schedules
+    assert any(each.startswith("window-tiles") for each in schedules) == is_taken
 
 
 @pytest.mark.parametrize("bits", [256, 512])
