@@ -7,8 +7,10 @@ import ml_dtypes
 import numpy as np
 
 from xyntra.dialects.builder import Tensor, TensorBuilder
-from xyntra.dialects.dtypes import mlir_type
+from xyntra.dialects.dtypes import default_dtype, mlir_type
 from xyntra.dialects.mlir import ir
+from xyntra.dialects.scalar import constant
+from xyntra.passes.analysis.owners import constant_number
 from xyntra.passes.analysis.walking import nested_operations
 from xyntra.passes.fusion.weights.weights import constant_of_fill
 from xyntra.passes.precision.decisions import Decisions
@@ -194,6 +196,9 @@ def _cast(value: ir.Value, wanted: ir.Type) -> ir.Value:
     is_widened = not isinstance(source, ir.Block) and source.name == "arith.extf"
     if is_widened and source.operands[0].type == wanted:
         return source.operands[0]
+    number = constant_number(value)
+    if number is not None:
+        return constant(number, default_dtype(wanted)).value
     name = "arith.truncf" if str(value.type) == "f32" else "arith.extf"
     return ir.Operation.create(name, results=[wanted], operands=[value]).results[0]
 
