@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Stores a compiled kernel: its launches, and its WGSL."""
+"""Describes a compiled kernel as it is kept: how to launch it, and its WGSL."""
 
 from __future__ import annotations
 
