@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
-from torch._functorch import config as functorch_config
+from torch._functorch._aot_autograd import graph_compile
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import _disable_current_modes
@@ -63,8 +64,10 @@ def _compiled(module: torch.fx.GraphModule, inputs: Sequence[Any], settings: Set
         decompositions=decompositions(),
     )
     # Kernels of PyTorch's attention have no decomposed gradient. No buffer is donated, because
-    # compiled code writes to new ones only; that allows retain_graph=True.
-    with sdpa_kernel(SDPBackend.MATH), functorch_config.patch(donated_buffer=False):
+    # compiled code writes to new ones only, and retain_graph=True is refused where one is. The
+    # setting donated_buffer would have to be off at run time, too, for everybody.
+    undonated: Any = patch.object(graph_compile, "collect_bw_donated_buffer_idxs", lambda *_: [])
+    with sdpa_kernel(SDPBackend.MATH), undonated:
         compiled: _Function = compile_both(module, inputs)
         return compiled
 

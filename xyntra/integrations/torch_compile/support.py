@@ -14,7 +14,7 @@ from xyntra.errors import UnsupportedError
 from xyntra.frontends.torch.calls import call_of
 from xyntra.frontends.torch.node import find_handler
 
-__all__ = ["fake_tensors", "is_random", "is_view", "refusal", "report"]
+__all__ = ["fake_tensors", "forget_reports", "is_random", "is_view", "refusal", "report"]
 
 _VIEWS = frozenset(
     """
@@ -78,3 +78,8 @@ def report(node: torch.fx.Node, reason: str) -> None:
         return
     _reported.add(name)
     warnings.warn(f"xyntra: PyTorch runs {name}: {reason}", stacklevel=2)
+
+
+def forget_reports() -> None:
+    """Let every operator be reported again."""
+    _reported.clear()
