@@ -35,8 +35,9 @@ def compile(  # noqa: A001  (the name that users expect)
 
     Args:
         model: path of an ONNX or MLIR file, the contents of one (bytes, or MLIR text), an
-            `onnx.ModelProto`, a `torch.nn.Module`, a `torch.export.ExportedProgram`, or the path
-            of a .pt2 file. What is compiled from PyTorch takes and returns what the module does.
+            `onnx.ModelProto`, a `torch.nn.Module`, a ScriptModule, a
+            `torch.export.ExportedProgram`, or the path of a .pt2 file or of one of TorchScript
+            (.pt). What is compiled from PyTorch takes and returns what the module does.
         target: where it runs: "auto", "cpu", "cuda" (the first GPU), "cuda:1", "cuda:sm_90a",
             which is code for an architecture and needs no GPU, or "webgpu".
         inputs: shapes or example arrays of inputs with free dimensions, by name or in order; for a

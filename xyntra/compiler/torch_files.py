@@ -79,6 +79,7 @@ def read_torchscript(
         tuple(fields["held"]),
         _unpacked(fields["result"]),
         tuple(tuple(each) if isinstance(each, list) else each for each in fields["leaves"]),
+        tuple(fields["names"]),
     )
     return TracedProgram(program, weights, layout)
 
@@ -127,6 +128,7 @@ def _read(
             check_archive(file)
             size = os.fstat(file.fileno()).st_size
             request = {
+                "parent": os.getpid(),
                 "file": file.fileno(),
                 "weights": store.fileno(),
                 "inputs": _packed_inputs(inputs),

@@ -99,6 +99,7 @@ class TorchExecutable(Executable):
         self._out_spec = pytree.tree_structure(layout.result)
         self._layout = layout.leaves
         self._held = layout.held
+        self._names = layout.names
 
     def __call__(self, /, *arrays: Any, out: Sequence[Any] | None = None, **named: Any) -> Any:
         """Run the module.
@@ -117,6 +118,10 @@ class TorchExecutable(Executable):
         """
         if out is not None:
             raise InputError("torch-input", "out= is not supported for PyTorch modules")
+        for name in self._names[len(arrays) :]:
+            if name not in named:
+                break
+            arrays = (*arrays, named.pop(name))
         leaves, spec = pytree.tree_flatten((arrays, named))
         if spec != self._in_spec:
             raise InputError(

@@ -33,12 +33,14 @@ class CallLayout:
         held: for each leaf, whether the program holds it as a constant.
         result: what the model returns, with a number for each leaf.
         leaves: for each leaf of it, the output of the program, or `("constant", value)`.
+        names: of positional arguments that may be given by name, too, in order.
     """
 
     arguments: Any
     held: tuple[bool, ...]
     result: Any
     leaves: tuple[Any, ...]
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -92,9 +94,8 @@ def script_program(script: Any, inputs: Mapping[str, Any] | Sequence[Any] | None
     ]
     program = replace(program, outputs=program.outputs[:count], requirements=tuple(requirements))
     kept = tuple(leaves[: len(leaves) - len(flags)])
-    return TracedProgram(
-        program, weights, CallLayout(_arguments(exported), _held(exported), result, kept)
-    )
+    layout = CallLayout(_arguments(exported), _held(exported), result, kept, module.names)
+    return TracedProgram(program, weights, layout)
 
 
 def _with_line(error: XyntraError, lines: Mapping[str, str]) -> XyntraError:

@@ -28,8 +28,8 @@ ALIGNMENT = 64
 
 def main() -> None:
     """Answer one request, which comes through standard input."""
-    end_with_parent(os.getppid())
     fields = json.load(sys.stdin.buffer)
+    end_with_parent(fields["parent"])
     tempfile.tempdir = tempfile.gettempdir()  # a library that asks would look for one to write to
     confine()
     limit(fields["memory"], fields["seconds"])
@@ -40,6 +40,7 @@ def main() -> None:
 def _read(fields: dict[str, Any]) -> bytes:
     import warnings
 
+    import numpy as np
     import torch
 
     from xyntra.compiler.torch_programs import script_program
@@ -68,7 +69,7 @@ def _read(fields: dict[str, Any]) -> bytes:
     weights, end = [], 0
     for name, array in traced.weights.items():
         weights.append([name, array.dtype.name, list(array.shape), end])
-        _write(fields["weights"], array.reshape(-1).view("uint8").data, end)
+        _write(fields["weights"], array.reshape(-1).view(np.uint8).data, end)
         end += -(-array.nbytes // ALIGNMENT) * ALIGNMENT
     os.ftruncate(fields["weights"], max(end, 1))
     layout = traced.layout
@@ -80,6 +81,7 @@ def _read(fields: dict[str, Any]) -> bytes:
             "held": layout.held,
             "result": _packed(layout.result),
             "leaves": layout.leaves,
+            "names": layout.names,
         }
     ).encode()
 

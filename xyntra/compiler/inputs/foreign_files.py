@@ -21,14 +21,9 @@ _WEIGHTS = (
 
 # What files of a suffix are, and what to do with the file {}.
 _SUFFIXES: dict[tuple[str, ...], tuple[str, str]] = {
-    (".pt2",): (
-        "PyTorch's exported programs are",
-        "program = torch.export.load('{}')\n"
-        "torch.onnx.export(program, f='model.onnx', dynamo=True)",
-    ),
-    (".pt", ".pth", ".torchscript", ".ckpt"): (
-        "PyTorch files are",
-        f"load the model into Python (torch.jit.load, torch.load) and export it:\n{_TORCH}",
+    (".pt", ".pt2", ".pth", ".torchscript", ".ckpt"): (
+        "PyTorch's files of this kind are",
+        "load the model into Python, if you trust it, and give xyntra.compile the module",
     ),
     (".safetensors",): ("files of safetensors are", _WEIGHTS),
     (".gguf", ".ggml"): ("GGUF files are", _WEIGHTS),

@@ -76,11 +76,21 @@ def refused(model: Any) -> XyntraError:
 def is_torch_model(model: Any) -> bool:
     """Tell whether a model is a PyTorch module, an exported program, or the path of a saved one."""
     if isinstance(model, (str, os.PathLike)):
-        suffix = os.path.splitext(os.fspath(model))[1].lower()
-        return suffix in TORCH_SUFFIXES and os.path.isfile(model)
+        return _is_torch_file(os.fspath(model))
     if isinstance(model, type):
         return False
     return _is(model, "torch.nn", "Module") or _is(model, "torch.export", "ExportedProgram")
+
+
+def _is_torch_file(path: str) -> bool:
+    """Tell whether a file is an archive or a pickle, and has a suffix of PyTorch's."""
+    if os.path.splitext(path)[1].lower() not in TORCH_SUFFIXES or not os.path.isfile(path):
+        return False
+    try:
+        with open(path, "rb") as file:
+            return file.read(4)[:2] in (b"PK", b"\x80\x02", b"\x80\x03", b"\x80\x04")
+    except OSError:
+        return False
 
 
 def _is(model: Any, module: str, name: str) -> bool:

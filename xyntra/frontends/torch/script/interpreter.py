@@ -79,6 +79,7 @@ class Interpreter:
         self._journals: list[Journal] = []
         self._callees: dict[str, Any] = {}
         self._walked = 0
+        self._line = ""
 
     def call(self, part: Part, method: str, arguments: Sequence[Any]) -> Any:
         """Return the result of a method of a module."""
@@ -113,10 +114,11 @@ class Interpreter:
                     f"with its loops unrolled, the module has more than {_MOST_NODES:,} nodes",
                     place=place_of(node, path),
                 )
-            with _located(node, path):
+            with self._located(node, path):
                 results = self._results(node, env, path)
             for output, value in zip(node.outputs(), results, strict=True):
                 env[output.debugName()] = value
+            self._line = line_of(node) or self._line
 
     def _results(self, node: Any, env: Env, path: str) -> Sequence[Any]:
         kind = node.kind()
@@ -137,6 +139,31 @@ class Interpreter:
             raise _Raised(str(values[0]), place_of(node, path))
         with annotate({LINE: line_of(node)}):
             return evaluate(node, values, self)
+
+    @contextmanager
+    def _located(self, node: Any, path: str) -> Iterator[None]:
+        """Name the place of the node in errors that do not name one yet."""
+        try:
+            yield
+        except XyntraError as error:
+            if error.place is None:
+                after = f", after {self._line}" if self._line and not line_of(node) else ""
+                error.place = place_of(node, path) + after
+            raise
+        except (_Raised, RecursionError, MemoryError):
+            raise
+        except Exception as error:  # of many kinds: operators check shapes, dtypes and values
+            place = place_of(node, path)
+            cause = f"{type(error).__name__}: {error}".partition("\n")[0]
+            if self._guards:  # it is no error unless the branch is taken
+                raise _Raised(cause, place) from error
+            raise ModelError(
+                "torch-failed",
+                f"{node.kind()} fails for inputs of these shapes and dtypes",
+                place=place,
+                cause=cause,
+                hint="give inputs that the module takes: inputs=(torch.zeros(…),)",
+            ) from error
 
     def run(self, part: Part, arguments: Sequence[Any]) -> Any:
         """Return the result of `forward`.
@@ -300,24 +327,3 @@ def _constant(node: Any) -> Any:
     if isinstance(value, torch.Tensor) and value.numel() == 1:
         return torch.ops.aten.lift_fresh_copy.default(value)
     return value
-
-
-@contextmanager
-def _located(node: Any, path: str) -> Iterator[None]:
-    """Name the place of the node in errors that do not name one yet."""
-    try:
-        yield
-    except XyntraError as error:
-        if error.place is None:
-            error.place = place_of(node, path)
-        raise
-    except (_Raised, RecursionError, MemoryError):
-        raise
-    except Exception as error:  # of many kinds: operators check shapes, dtypes and values
-        raise ModelError(
-            "torch-failed",
-            f"{node.kind()} fails for inputs of these shapes and dtypes",
-            place=place_of(node, path),
-            cause=f"{type(error).__name__}: {error}".partition("\n")[0],
-            hint="give inputs that the module takes: inputs=(torch.zeros(…),)",
-        ) from error

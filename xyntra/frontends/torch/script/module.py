@@ -58,16 +58,21 @@ class ScriptedModule(torch.nn.Module):  # type: ignore[misc]
             InputError: there are none, or they are not those of the module.
         """
         if inputs is None:
-            traced = self._script.script._retrieve_traced_inputs().get("forward", ())
-            inputs = [each for each in traced if isinstance(each, torch.Tensor)]
+            traced = dict(self._script.script._retrieve_traced_inputs().items())
+            inputs = list(traced.get("forward", ()))
             if not inputs and self._signature.parameters:
                 raise self._inputs_error("the module needs example inputs, or their shapes")
         named = inputs if isinstance(inputs, Mapping) else {}
         try:
-            self._signature.bind(*(() if isinstance(inputs, Mapping) else inputs), **named)
+            bound = self._signature.bind(*(() if isinstance(inputs, Mapping) else inputs), **named)
         except TypeError as error:
             raise self._inputs_error("the inputs are not those of the module", str(error)) from None
-        return inputs
+        return bound.args if not bound.kwargs else bound.arguments
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the arguments of `forward`, in order."""
+        return tuple(self._signature.parameters)
 
     def _inputs_error(self, message: str, cause: str | None = None) -> InputError:
         names = list(self._signature.parameters)
