@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from xyntra.dialects.mlir import ir
-from xyntra.errors import UnsupportedError
+from xyntra.errors import CompileError, UnsupportedError
 from xyntra.passes.analysis.kernel_function import (
     check_buffers,
     check_contract,
@@ -46,6 +47,7 @@ from xyntra.passes.lower.webgpu.spirv_binary import spirv_binary
 from xyntra.passes.registry import Pass
 
 _WRITTEN = "xyntra.written"
+_WORD = 4  # bytes
 LEVELS = ("kernels", "stages", "gpu", "spirv")
 """The forms of a kernel on its way to SPIR-V, from functions on tensors down.
 
@@ -196,11 +198,27 @@ def to_spirv(module: ir.Operation, device: GpuDevice) -> ir.Operation:
     OpaqueRoundings().run(module)
     to_words(module)
     PackBuffers().run(module)
+    _check_workgroup_memory(module, device)
     LowerGpuToSpirv(device.name).run(module)
     for step in after:
         step.run(module)
     _say_what_is_written(module)
     return module
+
+
+def _check_workgroup_memory(module: ir.Operation, device: GpuDevice) -> None:
+    """Refuse launches for which there is too little: narrow elements are words of it by now.
+
+    Raises:
+        CompileError: `shared-memory`.
+    """
+    for function in operations_named(module, "gpu.func"):
+        kinds = [ir.MemRefType(op.result.type) for op in operations_named(function, "memref.alloc")]
+        used = sum(_WORD * prod(each.shape) for each in kinds)
+        if used > device.static_bytes:
+            message = f"a kernel needs {used:,} bytes of workgroup memory"
+            cause = f"{device.name} has {device.static_bytes:,}"
+            raise CompileError("shared-memory", message, cause=cause)
 
 
 def _say_what_is_written(module: ir.Operation) -> None:

@@ -73,6 +73,22 @@ def test_limits_that_are_too_small_are_named(executable: Executable) -> None:
         assert opened.name in str(caught.value)
 
 
+def test_a_call_after_a_failure_opens_the_gpu_again(
+    executable: Executable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = np.ones((64, 64), np.float32)
+    call = LoadedShaders.call
+
+    def fail(*_: object) -> None:
+        raise DeviceError("webgpu-failed", "the GPU failed while running the model")
+
+    monkeypatch.setattr(LoadedShaders, "call", fail)
+    with pytest.raises(DeviceError):
+        executable(x, x)
+    monkeypatch.setattr(LoadedShaders, "call", call)
+    np.testing.assert_array_equal(executable(x, x), 2 * x)
+
+
 @pytest.mark.usefixtures("has_gpu")
 def test_an_adapter_that_is_not_there() -> None:
     with pytest.raises(DeviceError, match="no GPU for the target") as caught:

@@ -188,6 +188,6 @@ def named_errors(during: str, place: str | None = None) -> Iterator[None]:
             hint = "please report this with the model"
         else:
             code, message = "webgpu-failed", f"the GPU failed while {during}"
-            hint = "load the model again; a GPU that was reset is lost to what used it"
+            hint = "call the model again: the GPU is opened anew, and the weights are copied there"
         cause = f"{kind}: {error}"
         raise DeviceError(code, message, place=place, cause=cause, hint=hint) from error

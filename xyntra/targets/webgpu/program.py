@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from xyntra.errors import DeviceError
 from xyntra.plan.arguments import InputChecks, OutputChecks, check_output
 from xyntra.plan.artifact import Artifact
 from xyntra.targets.webgpu.adapter import open_device
@@ -55,7 +57,7 @@ class WebgpuProgram:
             results = self._artifact.plan.results
             for number, (array, port) in enumerate(zip(outputs, results, strict=True)):
                 check_output(array, port, inputs, outputs[:number])
-        with self._lock:
+        with self._lock, self._reopened():
             self._ready().call(inputs, outputs)
         return outputs
 
@@ -65,8 +67,18 @@ class WebgpuProgram:
         Raises:
             DeviceError: there is no GPU, or it failed.
         """
-        with self._lock:
+        with self._lock, self._reopened():
             return self._ready().time_steps(inputs, outputs)
+
+    @contextmanager
+    def _reopened(self) -> Iterator[None]:
+        """Let the next call open the GPU again after one that it failed in: it may be lost."""
+        try:
+            yield
+        except DeviceError:
+            self._loaded = None
+            open_device.cache_clear()
+            raise
 
     def _ready(self) -> LoadedShaders:
         if self._loaded is None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from xyntra.dialects import make_context
 from xyntra.dialects.mlir import ir
-from xyntra.errors import UnsupportedError
+from xyntra.errors import CompileError, UnsupportedError
 from xyntra.passes.lower.gpu.device import WEBGPU
 from xyntra.passes.lower.tensor.decompose_named_ops import DecomposeNamedOps
-from xyntra.passes.lower.webgpu import LEVELS, LoweredWebgpuKernel, lower_kernel, lower_to
+from xyntra.passes.lower.webgpu import LEVELS, LoweredWebgpuKernel, lower_kernel, lower_to, to_spirv
 
 LIT_TESTS = Path(__file__).resolve().parents[4] / "lit-tests" / "passes" / "lower" / "gpu"
 KERNELS = {
@@ -86,6 +87,14 @@ def test_launches_of_many_blocks_have_two_dimensions() -> None:
     kernel = lowered(KERNELS["rows/register_rows.mlir"].replace("100x320", "131075x320"))
     (launch,) = kernel.launches
     assert launch.grid == (43692, 3)  # one block too many, which does nothing
+
+
+def test_workgroup_memory_has_a_limit() -> None:
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(KERNELS["matmul/simt.mlir"])
+        lowered_to_gpu = lower_to(module, WEBGPU.name, "kernels", "gpu")
+        with pytest.raises(CompileError, match="bytes of workgroup memory"):
+            to_spirv(lowered_to_gpu, replace(WEBGPU, static_bytes=1024))
 
 
 def test_doubles_are_refused() -> None:
