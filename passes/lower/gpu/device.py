@@ -58,6 +58,8 @@ class GpuDevice:
         static_bytes: shared memory of a block that its code declares, at most.
         grid: blocks of a launch at most.
         views_bytes: one buffer may hold elements of several types.
+        warps_alone: the threads of a warp exchange values whether or not the other warps of their
+            block do.
         registers: of 32 bits, of a multiprocessor.
         reserved_bytes: shared memory that the system takes for each block.
     """
@@ -77,6 +79,7 @@ class GpuDevice:
     static_bytes: int = 48 << 10
     grid: int = (1 << 31) - 1
     views_bytes: bool = True
+    warps_alone: bool = True
     registers: int = 1 << 16
     reserved_bytes: int = 1 << 10
 
@@ -204,6 +207,7 @@ WEBGPU = GpuDevice(
     block_threads=256,
     static_bytes=16 << 10,
     views_bytes=False,
+    warps_alone=False,
 )
 """A GPU of which nothing is known but what WebGPU promises of every one ("Limits"). It has no
 subgroups: warps are of 32 threads that exchange values in workgroup memory."""

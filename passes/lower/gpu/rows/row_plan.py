@@ -119,6 +119,8 @@ class RowPlan:
     @property
     def mixes_rows(self) -> bool:
         """Whether threads with different rows exchange values at the same places of the code."""
+        if not self.device.warps_alone and self.side_by_side > 1:
+            return True
         return self.threads < self.device.subgroup or self.beside > 0
 
     @property
