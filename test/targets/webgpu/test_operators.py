@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from harness import check_compiled, compare, graph_model, node_model, operators_model, reference
+from harness import (
+    check_compiled,
+    compare,
+    graph_model,
+    node_model,
+    operators_model,
+    reference,
+    run_compiled,
+)
 
 import xyntra
 from xyntra.errors import InputError
@@ -67,6 +75,15 @@ def test_integers(dtype: Any) -> None:
         for kind in (onnx.TensorProto.FLOAT, onnx.TensorProto.INT64, onnx.TensorProto.BOOL)
     ]
     check(graph_model(casts, {"a": a}, [each.output[0] for each in casts]), {"a": a})
+
+
+def test_remainders_of_floats() -> None:
+    a = np.concatenate([HARD, np.float32([5.5, 1e8, 123456.7, 1e30, 1e-40, 7, 3]), 90 * normal(99)])
+    b = np.concatenate([np.float32([2, -3, 0.1, 1e-42, np.inf, 0]), normal(50)])
+    feeds = {"a": np.repeat(a, b.size), "b": np.tile(b, a.size)}
+    found = run_compiled(node_model("Mod", feeds, fmod=1), feeds, target="webgpu", strict=True)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(found[0], np.fmod(feeds["a"], feeds["b"]))
 
 
 def test_wide_integers_are_exact() -> None:

@@ -11,6 +11,7 @@ from xyntra.passes.analysis.kernel_function import operations_named
 from xyntra.passes.lower.gpu.device import WEBGPU, GpuDevice, device_of
 from xyntra.passes.lower.gpu.spirv.allocate_workgroup_memory import AllocateWorkgroupMemory
 from xyntra.passes.lower.gpu.spirv.drop_unused_buffers import DropUnusedBuffers
+from xyntra.passes.lower.gpu.spirv.exact_remainders import ExactRemainders
 from xyntra.passes.lower.gpu.spirv.flatten_memory import FlattenMemory
 from xyntra.passes.lower.gpu.spirv.nan_safe_compares import NanSafeCompares
 from xyntra.passes.lower.gpu.spirv.narrow_floats_as_bits import NarrowFloatsAsBits
@@ -86,6 +87,7 @@ def to_words(module: ir.Operation) -> None:
     """
     for step in _TYPES:
         step.run(module)
+    ExactRemainders().run(module)
     run_upstream(module, _EXPAND)
     DropUnusedBuffers().run(module)
     NanSafeCompares().run(module)
