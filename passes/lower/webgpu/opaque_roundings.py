@@ -43,7 +43,7 @@ class OpaqueRoundings:
 def _rewrite(function: ir.Operation) -> None:
     found = [
         (op, number)
-        for op in operations_named(function, *_SUMS)
+        for op in operations_named(function, *_SUMS, _FMA)
         if isinstance(op.result.type, ir.F32Type)
         for number in _cancelling(op)
     ]
@@ -62,7 +62,18 @@ def _rewrite(function: ir.Operation) -> None:
 
 
 def _cancelling(op: ir.Operation) -> Iterator[int]:
-    """Yield the operands of a sum that are sums of the other operand and something."""
+    """Yield the operands of a sum that are sums of the other operand and something.
+
+    Of a product and a sum, the summand that takes another multiple of the same factor, as where a
+    constant is taken off in two parts.
+    """
+    if op.name == _FMA:
+        inner = None if isinstance(op.operands[2].owner, ir.Block) else op.operands[2].owner
+        if inner is not None and inner.name == _FMA:
+            factors = {_key(each) for each in list(inner.operands)[:2]}
+            if not factors.isdisjoint(map(_key, list(op.operands)[:2])):
+                yield 2
+        return
     for number in (0, 1):
         inner, other = op.operands[number], op.operands[1 - number]
         summands = {_key(each) for each in _summands(inner)}

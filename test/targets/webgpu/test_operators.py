@@ -55,6 +55,11 @@ def test_broadcasting(op: str, shapes: tuple[tuple[int, ...], ...]) -> None:
     check(node_model(op, feeds), feeds)
 
 
+def test_exponentials_of_large_numbers_keep_their_digits() -> None:
+    x = np.linspace(-87, 88, 501, dtype=np.float32)
+    check(node_model("Exp", {"x": x}), {"x": x}, rtol=5e-7, atol=0)
+
+
 def test_comparisons_know_nan() -> None:
     values = np.array([np.nan, 1.0, -1.0, np.inf, -np.inf, 0.0, -0.0], np.float32)
     feeds = {"a": np.repeat(values, 7), "b": np.tile(values, 7)}
