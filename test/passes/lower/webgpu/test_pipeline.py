@@ -84,9 +84,20 @@ def _encoded(text: str) -> LoweredWebgpuKernel:
 
 
 def test_launches_of_many_blocks_have_two_dimensions() -> None:
-    kernel = lowered(KERNELS["rows/register_rows.mlir"].replace("100x320", "131075x320"))
+    kernel = lowered(KERNELS["rows/register_rows.mlir"].replace("100x320", "600001x320"))
     (launch,) = kernel.launches
-    assert launch.grid == (43692, 3)  # one block too many, which does nothing
+    columns, rows = launch.grid
+    assert rows > 1
+    assert columns <= 65535
+    assert columns * rows * launch.block >= 600_001
+
+
+def test_workgroup_memory_has_a_limit() -> None:
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(KERNELS["matmul/simt.mlir"])
+        lowered_to_gpu = lower_to(module, WEBGPU.name, "kernels", "gpu")
+        with pytest.raises(CompileError, match="bytes of workgroup memory"):
+            to_spirv(lowered_to_gpu, replace(WEBGPU, static_bytes=1024))
 
 
 def test_workgroup_memory_has_a_limit() -> None:
