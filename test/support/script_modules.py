@@ -101,6 +101,18 @@ class Shared(nn.Module):
         return a, b, y
 
 
+class Rows(nn.Module):
+    """Writes as many rows as its second input says, until one is large."""
+
+    def forward(self, x: Tensor, count: Tensor) -> Tuple[Tensor, Tensor]:
+        y = torch.zeros_like(x)
+        for i in range(int(count)):
+            y[i] = x[i] * 2
+            if bool(y[i].sum() > 30):
+                break
+        return y, y.argmax(-1)
+
+
 class Endless(nn.Module):
     """Doubles its input until it is large."""
 

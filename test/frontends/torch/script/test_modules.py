@@ -91,6 +91,16 @@ def test_assignments_reach_what_is_the_same(sign: int, settings: Settings) -> No
     compiled(torch.jit.script(modules.Shared()), settings, x, z)
 
 
+def test_rows_at_places_that_values_decide(settings: Settings) -> None:
+    script, x = torch.jit.script(modules.Rows()), torch.rand(4, 3)
+    exe = compiled(script, settings, x, torch.tensor(3))
+    for scale, count in ((1, 4), (1, 0), (9, 4), (0, 2)):
+        check(exe, script, x * scale, torch.tensor(count))
+    with pytest.raises(InputError) as caught:
+        exe(x, torch.tensor(5))
+    assert "IndexError" in str(caught.value.cause)
+
+
 def test_a_loop_that_goes_on_is_an_error(settings: Settings) -> None:
     script = torch.jit.script(modules.Endless())
     exe = compiled(script, settings, torch.full((2,), 1e5))

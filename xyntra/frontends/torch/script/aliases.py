@@ -34,11 +34,33 @@ class _Choice:
     other: torch.Tensor
 
 
+@dataclass(frozen=True)
+class _Row:
+    """A copy of a row that stands for the row itself.
+
+    Attributes:
+        chosen: the copy.
+        source: the tensor that the row is in.
+        dimension: the one that is selected from.
+        position: of the row, a tensor of rank 0.
+    """
+
+    chosen: torch.Tensor
+    source: torch.Tensor
+    dimension: int
+    position: torch.Tensor
+
+    def read(self) -> torch.Tensor:
+        """Return the row as it is now."""
+        found = torch.index_select(self.source, self.dimension, self.position.reshape(1))
+        return found.squeeze(self.dimension)
+
+
 class Aliases:
     """The choices that have been made so far."""
 
     def __init__(self) -> None:
-        self._choices: list[_Choice] = []
+        self._choices: list[_Choice | _Row] = []
         self._by_memory: dict[int, list[int]] = {}
 
     def choose(
@@ -46,11 +68,20 @@ class Aliases:
     ) -> torch.Tensor:
         """Return `taken` where a boolean of rank 0 is true, else `other`, which have one type."""
         chosen = torch.where(condition, taken, other)
-        number = len(self._choices)
-        self._choices.append(_Choice(chosen, condition, taken, other))
-        for tensor in (chosen, taken, other):
-            self._by_memory.setdefault(_memory(tensor), []).append(number)
+        self._keep(_Choice(chosen, condition, taken, other), (chosen, taken, other))
         return chosen
+
+    def row(self, source: torch.Tensor, dimension: int, position: torch.Tensor) -> torch.Tensor:
+        """Return the row at a position that is not known, which is in range."""
+        at = dimension % source.dim()
+        chosen = _Row(source, source, at, position).read()
+        self._keep(_Row(chosen, source, at, position), (chosen, source))
+        return chosen
+
+    def _keep(self, choice: _Choice | _Row, tensors: tuple[torch.Tensor, ...]) -> None:
+        for tensor in tensors:
+            self._by_memory.setdefault(_memory(tensor), []).append(len(self._choices))
+        self._choices.append(choice)
 
     def written(self, tensor: torch.Tensor) -> None:
         """Pass an assignment into a tensor on to those that are the same one."""
@@ -63,8 +94,10 @@ class Aliases:
                     pending += _passed_on(self._choices[number], memory)
 
 
-def _passed_on(choice: _Choice, memory: int) -> list[torch.Tensor]:
+def _passed_on(choice: _Choice | _Row, memory: int) -> list[torch.Tensor]:
     """Write what has changed in one tensor of a choice into the others; return these."""
+    if isinstance(choice, _Row):
+        return _passed_on_row(choice, memory)
     chosen, condition, taken, other = (
         choice.chosen,
         choice.condition,
@@ -80,6 +113,17 @@ def _passed_on(choice: _Choice, memory: int) -> list[torch.Tensor]:
     if memory == _memory(other):
         _write(chosen, torch.where(condition, chosen, other))
     return [chosen]
+
+
+def _passed_on_row(row: _Row, memory: int) -> list[torch.Tensor]:
+    if memory != _memory(row.chosen):
+        _write(row.chosen, row.read())
+        return [row.chosen]
+    shape = [1] * row.source.dim()
+    shape[row.dimension] = row.source.shape[row.dimension]
+    is_row = torch.arange(shape[row.dimension]).reshape(shape) == row.position
+    _write(row.source, torch.where(is_row, row.chosen.unsqueeze(row.dimension), row.source))
+    return [row.source]
 
 
 def _write(tensor: torch.Tensor, value: torch.Tensor) -> None:

@@ -214,7 +214,7 @@ class Interpreter:
             try:
                 results = self._block(block, env, path)
             except _Raised as raised:
-                self._require(~self._guards[-1], raised.message, raised.place)
+                self._require_never(raised)
             return results, journal.undo() if results is not None else _undone(journal)
 
     @contextmanager
@@ -233,7 +233,16 @@ class Interpreter:
             self.changing(container)
             restore(container, content)
 
-    def _require(self, flag: torch.Tensor, message: str, place: str) -> None:
+    def require(self, flag: torch.Tensor, message: str, place: str) -> None:
+        """Require a flag of calls that take the branch which is walked now."""
+        unless = flag | ~self._guards[-1] if self._guards else flag
+        self._add_requirement(unless, message, place)
+
+    def _require_never(self, raised: _Raised) -> None:
+        """Require of calls that they do not take the branch, which raises an exception."""
+        self._add_requirement(~self._guards[-1], raised.message, raised.place)
+
+    def _add_requirement(self, flag: torch.Tensor, message: str, place: str) -> None:
         texts = {"code": "torch-raises", "message": "the module raises an exception"}
         self.requirements.append(Requirement(flag, {**texts, "place": place, "cause": message}))
 
@@ -278,7 +287,7 @@ class Interpreter:
                     condition, *found = self._step(block, env, path, step, carried)
                     changed = journal.undo()
                 except _Raised as raised:
-                    self._require(~self._guards[-1], raised.message, raised.place)
+                    self._require_never(raised)
                     return carried
             self._commit(merge_changes(active, changed, {}, self.aliases))
             pairs = zip(found, carried, strict=True)

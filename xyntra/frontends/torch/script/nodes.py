@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from xyntra.errors import UnsupportedError
-from xyntra.frontends.torch.script.places import data_dependent
+from xyntra.frontends.torch.script.places import data_dependent, place_of
 from xyntra.frontends.torch.script.scalars import CHANGING, PURE, UNKNOWN
 from xyntra.frontends.torch.script.tensors import OF_TENSORS, call_operator, is_operator
 from xyntra.frontends.torch.script.values import UNINITIALIZED, Instance, Part, Unknown
@@ -52,6 +52,8 @@ def evaluate(node: Any, values: Sequence[Any], run: Interpreter) -> Sequence[Any
     has_tensor = any(isinstance(each, torch.Tensor) for each in values)
     if kind in OF_TENSORS and (has_tensor or kind in _MAKING) and not _dispatched_to(schema, kind):
         return [OF_TENSORS[kind](*values)]
+    if kind == "aten::select" and isinstance(values[2], Unknown):
+        return [_row(node, values, run)]
     if schema is not None and is_operator(schema):
         results = call_operator(schema, values, run.mask())
         for argument, value in zip(schema.arguments, values, strict=False):
@@ -68,6 +70,18 @@ _MAKING = frozenset({"aten::tensor", "aten::as_tensor", "prim::NumToTensor"})
 def _dispatched_to(schema: Any, kind: str) -> bool:
     """Tell whether `aten::to` is one of the overloads that are operators on tensors."""
     return kind == "aten::to" and schema is not None and is_operator(schema)
+
+
+def _row(node: Any, values: Sequence[Any], run: Interpreter) -> torch.Tensor:
+    """Return the row of a tensor whose position depends on the values of tensors."""
+    tensor, dimension, index = values
+    if isinstance(dimension, Unknown) or not tensor.shape[dimension]:
+        raise data_dependent("the dimension that is selected depends on the values of tensors")
+    size = tensor.shape[dimension]
+    position = torch.where(index.tensor < 0, index.tensor + size, index.tensor)
+    is_there = (position >= 0) & (position < size)
+    run.require(is_there, "IndexError: an index is out of range", place_of(node, ""))
+    return run.aliases.row(tensor, dimension, position.clamp(0, size - 1))
 
 
 def _python(node: Any, kind: str, values: Sequence[Any], run: Interpreter) -> Any:

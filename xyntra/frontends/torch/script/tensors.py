@@ -161,14 +161,6 @@ def _masked(function: Any, schema: Any, arguments: Sequence[Any], mask: Masked) 
     return target
 
 
-def _select(tensor: torch.Tensor, dimension: Any, index: Unknown) -> torch.Tensor:
-    if isinstance(dimension, Unknown) or not isinstance(index, Unknown):
-        raise data_dependent("the dimension that is selected depends on the values of tensors")
-    size = tensor.shape[dimension]
-    position = torch.where(index.tensor < 0, index.tensor + size, index.tensor)
-    return torch.index_select(tensor, dimension, position.reshape(1)).squeeze(dimension)
-
-
 def _full(size: Any, value: Any, dtype: Any = None, *_: Any) -> torch.Tensor:
     if _is_unknown(size):
         raise data_dependent("a shape depends on the values of tensors")
@@ -182,7 +174,6 @@ def _full_like(tensor: torch.Tensor, value: Any, dtype: Any = None, *_: Any) -> 
 
 
 _WITH_UNKNOWN: dict[str, Callable[..., Any]] = {
-    "select": _select,
     "full": _full,
     "full_like": _full_like,
     "scalar_tensor": lambda value, *rest: _full([], value, *rest),
