@@ -26,7 +26,7 @@ from xyntra.passes.registry import register_pass
 
 __all__ = ["SplitVariances"]
 
-_BESIDE = 8  # columns that are neighbours in memory, at least
+_BESIDE = 8  # columns that are contiguous in memory, at least
 _SHORTEST, _LONGEST = 32, 256  # elements of a part: what a few threads hold
 _ENOUGH_COLUMNS = 1 << 13  # of all parts, for all multiprocessors
 
