@@ -13,6 +13,7 @@ OPTIONAL_PASSES = frozenset(
         "fold-slices",
         "fold-transposes",
         "fuse-operations",
+        "inline-broadcasts",
         "inline-into-reductions",
         "integer-contractions",
         "merge-contractions",
@@ -27,6 +28,7 @@ OPTIONAL_PASSES = frozenset(
         "simplify-expressions",
         "split-gates",
         "split-long-norms",
+        "split-variances",
         "widen-contractions",
     }
 )

@@ -44,6 +44,14 @@ TARGET = Target(
         **GPU_FUSE_STEPS,
         "decompose-named-ops": (ITSELF, _NORMS),
         "channels-last": (ITSELF, _NORMS),
+        # Columns that threads share are those of parts.
+        "fuse-operations": (
+            "inline-broadcasts",
+            "inline-into-reductions",
+            "split-variances",
+            ITSELF,
+            "fold-norms",
+        ),
     },
     kernel_loops="gpu-kernel-loops",
     scheduled="xyntra.stage",

@@ -17,5 +17,10 @@ GPU_FUSE_STEPS: dict[str, tuple[str, ...]] = {
     "recognize-attention": (ITSELF, "narrow-row-ops"),
     "fold-transposes": ("rows-in-place", ITSELF, "split-gates", "pack-channels", "order-weights"),
     # Launches cost more than norms that contractions compute again.
-    "fuse-operations": ("inline-into-reductions", ITSELF, "fold-norms"),
+    "fuse-operations": (
+        "inline-broadcasts",
+        "inline-into-reductions",
+        ITSELF,
+        "fold-norms",
+    ),
 }

@@ -101,7 +101,8 @@ def test_targets_with_tensor_cores_keep_narrow_factors_and_order_weights():
     assert set(wide) - set(narrow) == removed
     added = {"pack-channels", "order-weights", "fold-norms", "split-long-norms{target=cuda}"}
     added |= {f"{each}{{target=cuda}}" for each in told}
-    added |= {"narrow-row-ops", "split-gates", "inline-into-reductions"}
+    added |= {"narrow-row-ops", "split-gates", "inline-into-reductions", "split-variances"}
+    added |= {"inline-broadcasts"}
     assert set(narrow) - set(wide) == added
     apart = fusion_pipeline(egraph=True, fast_math=False, target="cuda", fold_norms=False)
     assert set(narrow) - set(apart) == {"fold-norms"}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
+from xyntra.dialects.dtypes import default_dtype, item_bytes
 from xyntra.dialects.mlir import ir
 from xyntra.passes.analysis.functions import function_blocks
 from xyntra.passes.analysis.reductions import BY_ROWS
@@ -16,6 +17,7 @@ from xyntra.passes.views.structured import Interned, Item, Map, affine_map, body
 from xyntra.passes.views.tensors import MadeOperations, retyped
 
 _MOST_ROWS = 4  # states, for each of which the weights are read again
+_MOST_SMALL_ROWS, _SMALL_BYTES = 16, 1 << 21  # likewise, of weights that are read so often from L2
 _MOST_GATES = 8
 _MOST_STEPS = 1 << 13  # elements of a row, which a block holds
 
@@ -100,7 +102,9 @@ def _is_by_rows(op: ir.Operation, interned: Interned) -> bool:
     if shape is None or sizes is None or not shape[-1] <= _MOST_STEPS:
         return False
     again = [size for loop, size in zip(result, sizes, strict=True) if loop not in weights]
-    return prod(again) <= _MOST_ROWS
+    rows, kind = prod(again), ir.RankedTensorType(op.operands[1].type)
+    nbytes = rows * prod(kind.shape) * item_bytes(default_dtype(kind.element_type))
+    return rows <= _MOST_ROWS or (rows <= _MOST_SMALL_ROWS and nbytes <= _SMALL_BYTES)
 
 
 def _readers(

@@ -30,6 +30,9 @@ __all__ = [
 SMALL_BYTES = 1 << 16
 LARGEST_ITEM = 8  # bytes of an element
 _LEAST_BESIDE = 8  # columns that are contiguous in memory
+_MANY_COLUMNS = 1 << 12  # for all multiprocessors
+_FEW_BYTES = 1 << 17  # of a tensor, which few blocks go through in the time of a launch
+_SHORTER = 8  # times, columns are where they are few
 
 
 @dataclass(slots=True)
@@ -205,7 +208,10 @@ def _has_short_columns(group: Group, machine: Machine) -> bool:
     if group.anchor is not None:
         return False
     counts = [pieces * beside for pieces, beside in group.columns if beside >= _LEAST_BESIDE]
-    return group.largest_bytes <= max(counts, default=0) * machine.max_column_bytes
+    most, longest = max(counts, default=0), machine.max_column_bytes
+    if most < _MANY_COLUMNS and group.largest_bytes > _FEW_BYTES:
+        longest //= _SHORTER  # few blocks take longer than more launches
+    return group.largest_bytes <= most * longest
 
 
 def _reads_overwritten(group: Group) -> bool:

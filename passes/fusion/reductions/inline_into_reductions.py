@@ -9,19 +9,17 @@ from typing import ClassVar
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
-from xyntra.passes.analysis.cloning import repeat
 from xyntra.passes.analysis.functions import function_blocks
-from xyntra.passes.analysis.locations import fused_location
 from xyntra.passes.analysis.owners import owner_of
+from xyntra.passes.analysis.reductions import BY_ROWS
 from xyntra.passes.analysis.views import TENSOR_VIEWS
-from xyntra.passes.fusion.graph.factors import composed_map
+from xyntra.passes.fusion.graph.factors import multiplies_factors
 from xyntra.passes.fusion.reductions.equal_reductions import reduction_key
+from xyntra.passes.fusion.reductions.inlined_producer import repeat_body, with_producer
 from xyntra.passes.fusion.reductions.reduced_reads import ReducedReads
 from xyntra.passes.registry import register_pass
 
 __all__ = ["InlineIntoReductions"]
-
-_SEGMENTS = "operandSegmentSizes"
 
 
 @register_pass
@@ -50,7 +48,9 @@ def _inline(block: ir.Block) -> None:
         while position is not None:
             producer = op.operands[position].owner.operation
             reads.replaced.add(op)
-            op = _with_producer(op, position, producer)
+            op = with_producer(op, position, producer)
+            if multiplies_factors(op):
+                op.attributes[BY_ROWS] = ir.UnitAttr.get(op.context)
             built.append(op)
             reads.retire(producer)
             position = reads.position(op)
@@ -96,58 +96,6 @@ def _may_be_returned(value: ir.Value) -> bool:
     return not readers.isdisjoint({"func.return", *TENSOR_VIEWS})
 
 
-def _with_producer(op: ir.Operation, position: int, producer: ir.Operation) -> ir.Operation:
-    """Build `op` with the body of `producer` in its own, and let it take the place of `op`."""
-    outputs = len(op.results)
-    maps = [each.value for each in op.attributes["indexing_maps"]]
-    inner = [each.value for each in producer.attributes["indexing_maps"]][:-1]
-    inner = [composed_map(each, maps[position]) for each in inner]
-    own = list(zip(op.operands, maps, strict=True))
-    reads = list(zip(producer.operands, inner, strict=False))
-    inputs = own[:-outputs]
-    merged = list(dict.fromkeys([*inputs[:position], *reads, *inputs[position + 1 :]]))
-    operands = [value for value, _ in (*merged, *own[-outputs:])]
-    attributes = {each: op.attributes[each] for each in op.attributes}
-    attributes["indexing_maps"] = ir.ArrayAttr.get(
-        [ir.AffineMapAttr.get(map_) for _, map_ in (*merged, *own[-outputs:])]
-    )
-    attributes[_SEGMENTS] = ir.DenseI32ArrayAttr.get([len(merged), outputs])
-    with fused_location([producer.location, op.location]), ir.InsertionPoint(op):
-        built = ir.Operation.create(
-            "linalg.generic",
-            results=[result.type for result in op.results],
-            operands=operands,
-            attributes=attributes,
-            regions=1,
-        )
-        kinds = [ir.RankedTensorType(value.type).element_type for value in operands]
-        body = built.regions[0].blocks.append(*kinds, arg_locs=[op.location] * len(kinds))
-    arguments = list(body.arguments)
-    with ir.InsertionPoint(body):
-        (element,) = _repeat(producer, [arguments[merged.index(each)] for each in reads])
-        values = [
-            element if number == position else arguments[merged.index(each)]
-            for number, each in enumerate(inputs)
-        ]
-        results = _repeat(op, [*values, *arguments[len(merged) :]])
-        ir.Operation.create("linalg.yield", operands=results, loc=op.location)
-    for old, new in zip(op.results, built.results, strict=True):
-        old.replace_all_uses_with(new)
-    return built
-
-
-def _repeat(op: ir.Operation, arguments: Sequence[ir.Value]) -> list[ir.Value]:
-    """Clone the body of `op` to the insertion point; returns what it yields."""
-    body = op.regions[0].blocks[0]
-    known: dict[ir.Value, ir.Value] = dict(zip(body.arguments, arguments, strict=False))
-    for view in body.operations:
-        inner = view.operation
-        if inner.name == "linalg.yield":
-            return [known.get(value, value) for value in inner.operands]
-        repeat(inner, known)
-    raise AssertionError("a body without an end")
-
-
 def _compute_in_place(extract: ir.Operation) -> None:
     """Let what reads one element of a computed tensor compute it."""
     tensor, *places = extract.operands
@@ -160,7 +108,7 @@ def _compute_in_place(extract: ir.Operation) -> None:
             _element(value, map_, places)
             for value, map_ in zip(producer.operands, maps, strict=False)
         ]
-        (result,) = _repeat(producer, elements)
+        (result,) = repeat_body(producer, elements)
     extract.results[0].replace_all_uses_with(result)
 
 

@@ -19,7 +19,14 @@ from xyntra.passes.analysis.views import TENSOR_VIEWS
 from xyntra.passes.analysis.walking import nested_operations
 from xyntra.passes.cost.work import scalar_cost
 from xyntra.passes.fusion.graph.access import LoopCache, loops_of
-from xyntra.passes.fusion.graph.factors import Inputs, composed_map, inputs_of, map_of, reads_of
+from xyntra.passes.fusion.graph.factors import (
+    Inputs,
+    composed_map,
+    inputs_of,
+    map_of,
+    multiplies_factors,
+    reads_of,
+)
 
 __all__ = ["ReducedReads"]
 
@@ -63,7 +70,9 @@ class ReducedReads:
             inputs = len(inputs_of(op)) - 1 + len(inputs_of(producer))
             if not map_of(op, position).is_permutation or inputs > _MOST_INPUTS:
                 continue
-            if self._pays(op, producer) and not self._becomes_product(op, position, producer):
+            if not self._pays(op, producer):
+                continue
+            if not self._becomes_product(op, position, producer) or _weighs(op, producer):
                 return position
         return None
 
@@ -165,6 +174,18 @@ class ReducedReads:
                 if all(each in self._static for each in view.operation.operands):
                     self._static.update(view.operation.results)
         return value in self._static
+
+
+def _weighs(op: ir.Operation, producer: ir.Operation) -> bool:
+    """Tell whether a reduction of what `producer` gives reads a single tensor, weighted by others.
+
+    Each element of it is used once, as in the product of a matrix and a vector: there is nothing
+    that the tiles of a contraction could share.
+    """
+    elements = _elements(producer.results[0])
+    sizes = [_elements(value) for value in inputs_of(producer)]
+    is_sum = not multiplies_factors(op) and len(inputs_of(op)) == 1
+    return is_sum and sizes.count(elements) == 1 and max(sizes) == elements
 
 
 def _executions(op: ir.Operation, whole: ir.Operation) -> int | None:

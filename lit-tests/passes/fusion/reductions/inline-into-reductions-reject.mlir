@@ -29,30 +29,35 @@ func.func @rows(%x: tensor<512x512xf16>) -> tensor<512xf32> {
   return %1 : tensor<512xf32>
 }
 
-// A product of what lies in different places would become a contraction.
-// CHECK-LABEL: func.func @weights(
+#left = affine_map<(k, m, n) -> (k, m)>
+#right = affine_map<(k, m, n) -> (k, n)>
+#all = affine_map<(k, m, n) -> (k, m, n)>
+#result = affine_map<(k, m, n) -> (m, n)>
+
+// A product of what lies in different places would become a contraction, which shares what it reads.
+// CHECK-LABEL: func.func @product(
 // CHECK: arith.mulf
 // CHECK: linalg.generic
 // CHECK: arith.addf
 // CHECK: return
-func.func @weights(%x: tensor<512x512xf32>, %y: tensor<512xf32>) -> tensor<512xf32> {
+func.func @product(%x: tensor<64x32xf32>, %y: tensor<64x48xf32>) -> tensor<32x48xf32> {
   %zero = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<512x512xf32>
-  %s = tensor.empty() : tensor<512xf32>
-  %f = linalg.fill ins(%zero : f32) outs(%s : tensor<512xf32>) -> tensor<512xf32>
-  %0 = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%x, %y : tensor<512x512xf32>, tensor<512xf32>) outs(%e : tensor<512x512xf32>) {
+  %e = tensor.empty() : tensor<64x32x48xf32>
+  %s = tensor.empty() : tensor<32x48xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%s : tensor<32x48xf32>) -> tensor<32x48xf32>
+  %0 = linalg.generic {indexing_maps = [#left, #right, #all], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %y : tensor<64x32xf32>, tensor<64x48xf32>) outs(%e : tensor<64x32x48xf32>) {
   ^bb0(%p: f32, %q: f32, %o: f32):
     %w = arith.mulf %p, %q : f32
     linalg.yield %w : f32
-  } -> tensor<512x512xf32>
-  %1 = linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]}
-      ins(%0 : tensor<512x512xf32>) outs(%f : tensor<512xf32>) {
+  } -> tensor<64x32x48xf32>
+  %1 = linalg.generic {indexing_maps = [#all, #result], iterator_types = ["reduction", "parallel", "parallel"]}
+      ins(%0 : tensor<64x32x48xf32>) outs(%f : tensor<32x48xf32>) {
   ^bb0(%p: f32, %o: f32):
     %d = arith.addf %o, %p : f32
     linalg.yield %d : f32
-  } -> tensor<512xf32>
-  return %1 : tensor<512xf32>
+  } -> tensor<32x48xf32>
+  return %1 : tensor<32x48xf32>
 }
 
 // A sum of two tensors that is returned is stored anyway: reading it is cheaper.

@@ -124,3 +124,32 @@ func.func @scan(%x: tensor<64x512xf16>) -> tensor<64x512xf32> {
   }
   return %1 : tensor<64x512xf32>
 }
+
+#row = affine_map<(m, n) -> (m)>
+
+// A weighted sum reads each element once: it is no contraction, but a reduction along columns.
+// CHECK-LABEL: func.func @weights(
+// CHECK: iterator_types = ["reduction", "parallel"]} ins(%arg0, %arg1 : {{.+}} attrs = {xyntra.by_rows}
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: arith.mulf
+// CHECK-NEXT: arith.addf
+// CHECK: return
+func.func @weights(%x: tensor<512x512xf32>, %y: tensor<512xf32>) -> tensor<512xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<512x512xf32>
+  %s = tensor.empty() : tensor<512xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%s : tensor<512xf32>) -> tensor<512xf32>
+  %0 = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %y : tensor<512x512xf32>, tensor<512xf32>) outs(%e : tensor<512x512xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %w = arith.mulf %p, %q : f32
+    linalg.yield %w : f32
+  } -> tensor<512x512xf32>
+  %1 = linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%0 : tensor<512x512xf32>) outs(%f : tensor<512xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %d = arith.addf %o, %p : f32
+    linalg.yield %d : f32
+  } -> tensor<512xf32>
+  return %1 : tensor<512xf32>
+}

@@ -11,6 +11,7 @@ from math import prod
 from torch_mlir.dialects import arith
 
 from xyntra.dialects.mlir import ir
+from xyntra.passes.cost.work import scalar_cost
 from xyntra.passes.lower.gpu.device import GpuDevice
 from xyntra.passes.lower.gpu.elementwise.gathered_rows import (
     emit_gathers,
@@ -30,7 +31,7 @@ from xyntra.passes.lower.gpu.emit.thread_grid import (
     thread_number,
     when,
 )
-from xyntra.passes.lower.gpu.emit.vectors import coalesced_order, store_vector
+from xyntra.passes.lower.gpu.emit.vectors import coalesced_order, item_bytes, store_vector
 from xyntra.passes.lower.gpu.emit.windows import (
     interleaved_parts,
     parts_lanes,
@@ -51,6 +52,7 @@ _STEPS = 4  # vectors of a thread at most, where they are chosen
 _MOST_STEPS = 8
 _LOADS = 16  # of a thread, on their way together
 _BLOCKS = 1024  # several for each multiprocessor
+_BALANCE = 8  # instructions that a GPU executes in the time that it moves a byte
 _OWN = (2, 4, 8)  # contiguous elements that a thread computes where there are no more
 
 
@@ -272,9 +274,15 @@ def _places(
 
 def _steps(nest: LinearNest, count: int) -> int:
     """Return how many vectors a thread takes: more where there is enough for all, and room."""
-    moving = sum(1 for each in nest.inputs if not each.is_scalar)
+    moving = [each for each in (*nest.inputs, *nest.outputs) if not each.is_scalar]
+    cost = sum(scalar_cost(view.name) for view in nest.body.operations)
+    if cost > _BALANCE * sum(map(item_bytes, moving)):
+        return 1  # registers are better spent on more threads: arithmetic takes longer than memory
+    moving = moving[: -len(nest.outputs)]
     steps = _STEPS
-    while steps > 1 and (steps * max(moving, 1) > _LOADS or count < steps * _THREADS * _BLOCKS):
+    while steps > 1 and (
+        steps * max(len(moving), 1) > _LOADS or count < steps * _THREADS * _BLOCKS
+    ):
         steps //= 2
     return steps
 

@@ -226,12 +226,14 @@ def _of_parts(plan: RowPlan, nbytes: int) -> RowPlan:
         plan: with a warp for each row.
         nbytes: of registers that an element takes.
     """
+    # Loads of single elements do not keep memory busy unless each thread has several.
+    few = replace(plan, threads=1 << max(plan.vectors // _SINGLES - 1, 0).bit_length())
+    is_short = plan.vectors <= 2 * plan.device.subgroup and few.steps * nbytes <= _AHEAD * _REGISTER
+    if plan.lanes == 1 and is_short and plan.rows >= _MANY_THREADS:
+        return few
     if plan.vectors <= plan.device.subgroup // 2 and plan.rows >= _MANY_ROWS:
         return replace(plan, threads=1 << (plan.vectors - 1).bit_length())
-    # Loads of single elements do not keep memory busy unless each thread has several.
-    few = replace(plan, threads=max(1, 1 << (plan.vectors // _SINGLES - 1).bit_length()))
-    is_short = plan.vectors <= 2 * plan.device.subgroup and few.steps * nbytes <= _AHEAD * _REGISTER
-    return few if plan.lanes == 1 and is_short and plan.rows >= _MANY_THREADS else plan
+    return plan
 
 
 def is_across(nests: Sequence[LinearNest], count: int) -> bool:
