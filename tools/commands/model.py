@@ -86,7 +86,7 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
 
 
-class Shape(tuple[int, ...]):
+class GivenShape(tuple[int, ...]):
     """A shape from the command line.
 
     Attributes:
@@ -96,7 +96,7 @@ class Shape(tuple[int, ...]):
     dtype = ""
 
 
-def parse_shape(text: str) -> tuple[str, Shape]:
+def parse_shape(text: str) -> tuple[str, GivenShape]:
     """`NAME=1x3` -> ("NAME", (1, 3)), `NAME=1x3xint64` with a dtype; a scalar is `NAME=`."""
     name, equals, sizes = text.rpartition("=")
     *before, last = sizes.split("x")
@@ -105,7 +105,7 @@ def parse_shape(text: str) -> tuple[str, Shape]:
     try:
         if not equals or not name:
             raise ValueError
-        shape = Shape(int(size) for size in parts if size)
+        shape = GivenShape(int(size) for size in parts if size)
     except ValueError:
         raise argparse.ArgumentTypeError(
             f"'{text}' is not like NAME=1x3x224x224 or NAME=1x16xint64"

@@ -223,7 +223,7 @@ STAGE = EmitterSweep("channel-reductions", filled(is_candidate), (_ChannelReduct
 class ChannelReductions:
     """Rewrite reductions on memrefs whose parallel dimension is innermost: a global pooling.
 
-    Applies to a linalg.generic in which contiguous elements belong to neighbouring elements of the
+    Applies to a linalg.generic in which contiguous elements belong to adjacent elements of the
     output, which is filled with one value right before. Accumulators stay in vector registers, and
     inputs that are the same at every position, as the means of channels; what comes next element by
     element is done before sums are stored.

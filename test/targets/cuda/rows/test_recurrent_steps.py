@@ -74,7 +74,8 @@ def test_steps(kind, batch, hidden, directions, dtype):
         np.testing.assert_allclose(mine.astype(np.float32), theirs, tolerance, tolerance)
     if kind != "RNN":
         launches = _launches(artifact)
-        assert not any(" simt " in f" {each.schedule} " for each in launches[1:])
+        # The projections of all inputs are one contraction, and a step is none.
+        assert sum(" simt " in f" {each.schedule} " for each in launches) <= 1
 
 
 def _launches(artifact):

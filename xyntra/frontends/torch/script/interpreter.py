@@ -24,9 +24,9 @@ from xyntra.frontends.torch.script.callees import callee_graph
 from xyntra.frontends.torch.script.merging import Journal, merge_changes, merged, restore
 from xyntra.frontends.torch.script.nodes import evaluate
 from xyntra.frontends.torch.script.places import line_of, place_of
-from xyntra.frontends.torch.script.values import Part, Unknown
+from xyntra.frontends.torch.script.values import ModulePart, Unknown
 
-__all__ = ["LINE", "MOST_STEPS", "PART", "Interpreter", "Requirement"]
+__all__ = ["LINE", "MOST_STEPS", "PART", "CallRequirement", "Interpreter"]
 
 PART, LINE = "xyntra.part", "xyntra.line"
 """Annotations of the nodes that are traced: the part of the module, and the source line."""
@@ -39,7 +39,7 @@ Env = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Requirement:
+class CallRequirement:
     """What a call has to fulfil.
 
     Attributes:
@@ -73,7 +73,7 @@ class Interpreter:
 
     def __init__(self, weight: Callable[[str, torch.Tensor], torch.Tensor]) -> None:
         self.weight = weight
-        self.requirements: list[Requirement] = []
+        self.requirements: list[CallRequirement] = []
         self.aliases = Aliases()
         self._guards: list[torch.Tensor] = []
         self._journals: list[Journal] = []
@@ -81,7 +81,7 @@ class Interpreter:
         self._walked = 0
         self._line = ""
 
-    def call(self, part: Part, method: str, arguments: Sequence[Any]) -> Any:
+    def call(self, part: ModulePart, method: str, arguments: Sequence[Any]) -> Any:
         """Return the result of a method of a module."""
         graph = part.script._get_method(method).graph
         with annotate({PART: part.path}):
@@ -129,7 +129,7 @@ class Interpreter:
         if kind == "prim::Constant":
             return [_constant(node)]
         values = [env[each.debugName()] for each in node.inputs()]
-        if kind == "prim::CallMethod" and isinstance(values[0], Part):
+        if kind == "prim::CallMethod" and isinstance(values[0], ModulePart):
             return [self.call(values[0], node.s("name"), values[1:])]
         if kind in ("prim::CallMethod", "prim::CallFunction"):
             graph = callee_graph(node, self._callees)
@@ -165,7 +165,7 @@ class Interpreter:
                 hint="give inputs that the module takes: inputs=(torch.zeros(…),)",
             ) from error
 
-    def run(self, part: Part, arguments: Sequence[Any]) -> Any:
+    def run(self, part: ModulePart, arguments: Sequence[Any]) -> Any:
         """Return the result of `forward`.
 
         Raises:
@@ -244,7 +244,7 @@ class Interpreter:
 
     def _add_requirement(self, flag: torch.Tensor, message: str, place: str) -> None:
         texts = {"code": "torch-raises", "message": "the module raises an exception"}
-        self.requirements.append(Requirement(flag, {**texts, "place": place, "cause": message}))
+        self.requirements.append(CallRequirement(flag, {**texts, "place": place, "cause": message}))
 
     # Loops.
 
@@ -307,7 +307,7 @@ class Interpreter:
             "cause": "the values of tensors decide when it ends: that many steps are compiled",
             "hint": "give the loop a bound that does not depend on the values of tensors",
         }
-        self.requirements.append(Requirement(~guard, texts))
+        self.requirements.append(CallRequirement(~guard, texts))
 
 
 def _undone(journal: Journal) -> dict[int, tuple[Any, Any]]:

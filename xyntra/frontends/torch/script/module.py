@@ -12,7 +12,7 @@ import torch
 
 from xyntra.errors import InputError, ModelError, UnsupportedError
 from xyntra.frontends.torch.script.interpreter import LINE, PART, Interpreter
-from xyntra.frontends.torch.script.values import Part, Unknown
+from xyntra.frontends.torch.script.values import ModulePart, Unknown
 
 __all__ = ["ScriptedModule", "name_parts"]
 
@@ -42,7 +42,7 @@ class ScriptedModule(torch.nn.Module):  # type: ignore[misc]
 
     def __init__(self, script: Any) -> None:
         super().__init__()
-        self._script = Part("", script)
+        self._script = ModulePart("", script)
         self._places: dict[str, tuple[str, ...]] = {}
         self.found = _Found()
         self._adopt(self._script, self, ())
@@ -87,7 +87,7 @@ class ScriptedModule(torch.nn.Module):  # type: ignore[misc]
             else "leave out inputs=",
         )
 
-    def _adopt(self, part: Part, holder: torch.nn.Module, place: tuple[str, ...]) -> None:
+    def _adopt(self, part: ModulePart, holder: torch.nn.Module, place: tuple[str, ...]) -> None:
         """Hold the weights of a part under the names that it has them."""
         for name, parameter in torch._C.ParameterDict(part.script).items():
             free = self._place(part.child(name), holder, place, name)
@@ -99,7 +99,7 @@ class ScriptedModule(torch.nn.Module):  # type: ignore[misc]
             inner = torch.nn.Module()
             free = self._place(part.child(name), holder, place, name)
             holder.add_module(free, inner)
-            child = Part(part.child(name), part.script.getattr(name))
+            child = ModulePart(part.child(name), part.script.getattr(name))
             self._adopt(child, inner, (*place, free))
 
     def _place(self, path: str, holder: torch.nn.Module, place: tuple[str, ...], name: str) -> str:

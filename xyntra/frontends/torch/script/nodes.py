@@ -4,20 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import torch
 
 from xyntra.errors import UnsupportedError
+from xyntra.frontends.torch.script.aliases import Aliases
 from xyntra.frontends.torch.script.places import data_dependent, place_of
 from xyntra.frontends.torch.script.scalars import CHANGING, PURE, UNKNOWN
 from xyntra.frontends.torch.script.tensors import OF_TENSORS, call_operator, is_operator
-from xyntra.frontends.torch.script.values import UNINITIALIZED, Instance, Part, Unknown
+from xyntra.frontends.torch.script.values import UNINITIALIZED, Instance, ModulePart, Unknown
 
-if TYPE_CHECKING:
-    from xyntra.frontends.torch.script.interpreter import Interpreter
-
-__all__ = ["evaluate"]
+__all__ = ["GraphRun", "evaluate"]
 
 _INT64 = range(-(1 << 63), 1 << 63)
 _MOST_ITEMS = 1 << 24
@@ -28,7 +26,28 @@ _SAME = frozenset(
 )
 
 
-def evaluate(node: Any, values: Sequence[Any], run: Interpreter) -> Sequence[Any]:
+class GraphRun(Protocol):
+    """What a node may ask of the walk over its graph.
+
+    Attributes:
+        aliases: tensors that the values of tensors have chosen.
+        weight: returns what is traced for a tensor that is an attribute of the module, by its path.
+    """
+
+    aliases: Aliases
+    weight: Callable[[str, torch.Tensor], torch.Tensor]
+
+    def changing(self, container: Any) -> None:
+        """Take note that a list, dictionary or object is about to change."""
+
+    def mask(self) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor] | None:
+        """Return what chooses what an assignment leaves behind; None where it always happens."""
+
+    def require(self, flag: torch.Tensor, message: str, place: str) -> None:
+        """Require a flag of calls that take the branch which is walked now."""
+
+
+def evaluate(node: Any, values: Sequence[Any], run: GraphRun) -> Sequence[Any]:
     """Return the results of a node.
 
     Args:
@@ -72,7 +91,7 @@ def _dispatched_to(schema: Any, kind: str) -> bool:
     return kind == "aten::to" and schema is not None and is_operator(schema)
 
 
-def _row(node: Any, values: Sequence[Any], run: Interpreter) -> torch.Tensor:
+def _row(node: Any, values: Sequence[Any], run: GraphRun) -> torch.Tensor:
     """Return the row of a tensor whose position depends on the values of tensors."""
     tensor, dimension, index = values
     if isinstance(dimension, Unknown) or not tensor.shape[dimension]:
@@ -84,7 +103,7 @@ def _row(node: Any, values: Sequence[Any], run: Interpreter) -> torch.Tensor:
     return run.aliases.row(tensor, dimension, position.clamp(0, size - 1))
 
 
-def _python(node: Any, kind: str, values: Sequence[Any], run: Interpreter) -> Any:
+def _python(node: Any, kind: str, values: Sequence[Any], run: GraphRun) -> Any:
     """Return the result of an operator on numbers, texts, lists, tuples and dictionaries."""
     if kind in CHANGING:
         run.changing(values[0])
@@ -140,7 +159,7 @@ def _checked(node: Any, results: Any) -> Sequence[Any]:
     return [list(each) if isinstance(each, torch.Size) else each for each in found]
 
 
-def _attribute(node: Any, values: Sequence[Any], run: Interpreter) -> Sequence[Any]:
+def _attribute(node: Any, values: Sequence[Any], run: GraphRun) -> Sequence[Any]:
     (owner,) = values
     name = node.s("name")
     if isinstance(owner, Instance):
@@ -151,10 +170,10 @@ def _attribute(node: Any, values: Sequence[Any], run: Interpreter) -> Sequence[A
     return [_held(value, owner.child(name), run)]
 
 
-def _held(value: Any, path: str, run: Interpreter) -> Any:
+def _held(value: Any, path: str, run: GraphRun) -> Any:
     """Return an attribute of a module as the interpreter holds it."""
     if isinstance(value, torch._C.ScriptModule):
-        return Part(path, value)
+        return ModulePart(path, value)
     if isinstance(value, torch._C.ScriptObject):
         raise UnsupportedError(
             "operator-unsupported",
@@ -165,10 +184,10 @@ def _held(value: Any, path: str, run: Interpreter) -> Any:
     return dict(value) if isinstance(value, dict) else value
 
 
-def _set_attribute(node: Any, values: Sequence[Any], run: Interpreter) -> Sequence[Any]:
+def _set_attribute(node: Any, values: Sequence[Any], run: GraphRun) -> Sequence[Any]:
     owner, value = values
     name = node.s("name")
-    if isinstance(owner, Part):
+    if isinstance(owner, ModulePart):
         raise UnsupportedError(
             "torch-mutation",
             f"the module changes its state: '{owner.child(name)}'",
@@ -179,7 +198,7 @@ def _set_attribute(node: Any, values: Sequence[Any], run: Interpreter) -> Sequen
     return []
 
 
-def _is_instance(node: Any, values: Sequence[Any], run: Interpreter) -> Sequence[Any]:
+def _is_instance(node: Any, values: Sequence[Any], run: GraphRun) -> Sequence[Any]:
     kinds = {each.kind() for each in node.tys("types")}
     (value,) = values
     names = {
@@ -202,11 +221,11 @@ def _is_instance(node: Any, values: Sequence[Any], run: Interpreter) -> Sequence
     return [isinstance(value, tuple(names[each] for each in kinds))]
 
 
-def _dictionary(node: Any, values: Sequence[Any], run: Interpreter) -> Sequence[Any]:
+def _dictionary(node: Any, values: Sequence[Any], run: GraphRun) -> Sequence[Any]:
     return [dict(zip(values[::2], values[1::2], strict=True))]
 
 
-def _to_list(node: Any, values: Sequence[Any], run: Interpreter) -> Sequence[Any]:
+def _to_list(node: Any, values: Sequence[Any], run: GraphRun) -> Sequence[Any]:
     tensor = values[0]
     constant = getattr(tensor, "constant", tensor if type(tensor) is torch.Tensor else None)
     if constant is None:
@@ -214,7 +233,7 @@ def _to_list(node: Any, values: Sequence[Any], run: Interpreter) -> Sequence[Any
     return [constant.tolist()]
 
 
-_Handler = Callable[[Any, Sequence[Any], "Interpreter"], Sequence[Any]]
+_Handler = Callable[[Any, Sequence[Any], "GraphRun"], Sequence[Any]]
 _STRUCTURAL: dict[str, _Handler] = {
     "prim::ListConstruct": lambda node, values, run: [list(values)],
     "prim::TupleConstruct": lambda node, values, run: [tuple(values)],

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-__all__ = ["UNINITIALIZED", "Instance", "Part", "Unknown", "as_tensor", "known_number"]
+__all__ = ["UNINITIALIZED", "Instance", "ModulePart", "Unknown", "as_tensor", "known_number"]
 
 _DTYPES = {bool: torch.bool, int: torch.int64, float: torch.float64}
 
@@ -32,7 +32,7 @@ class Unknown:
 
 
 @dataclass(frozen=True)
-class Part:
+class ModulePart:
     """A module or one of its submodules.
 
     Attributes:
