@@ -162,7 +162,8 @@ class Interpreter:
                 f"{node.kind()} fails for inputs of these shapes and dtypes",
                 place=place,
                 cause=cause,
-                hint="give inputs that the module takes: inputs=(torch.zeros(…),)",
+                hint="give inputs that the module takes: inputs=(torch.zeros(…),); on the command"
+                " line --shape NAME=1x3x224x224, or with a dtype NAME=1x16xint64",
             ) from error
 
     def run(self, part: ModulePart, arguments: Sequence[Any]) -> Any:
