@@ -100,14 +100,6 @@ def test_workgroup_memory_has_a_limit() -> None:
             to_spirv(lowered_to_gpu, replace(WEBGPU, static_bytes=1024))
 
 
-def test_workgroup_memory_has_a_limit() -> None:
-    with make_context(), ir.Location.unknown():
-        module = ir.Module.parse(KERNELS["matmul/simt.mlir"])
-        lowered_to_gpu = lower_to(module, WEBGPU.name, "kernels", "gpu")
-        with pytest.raises(CompileError, match="bytes of workgroup memory"):
-            to_spirv(lowered_to_gpu, replace(WEBGPU, static_bytes=1024))
-
-
 def test_doubles_are_refused() -> None:
     with pytest.raises(UnsupportedError, match="64-bit floating-point") as caught:
         lowered(DOUBLES)
