@@ -9,8 +9,6 @@ from pathlib import Path
 
 from module_imports import imports, modules, syntax_tree
 
-OPEN = {("xyntra.compiler.driver", "xyntra.compiler.sampling")}
-"""Circles that are known: samples are run by what compiles, which asks for what they show."""
 Graph = Mapping[str, Set[str]]
 
 
@@ -22,7 +20,7 @@ def module_graph(root: Path) -> Graph:
         module: {
             each
             for each, _ in imports(syntax_tree(root / path), name, known)
-            if each in known and each != module and (module, each) not in OPEN
+            if each in known and each != module
         }
         for module, (path, name) in found.items()
     }

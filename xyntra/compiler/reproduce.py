@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from xyntra.compiler.artifacts import run_request
 from xyntra.compiler.code_target import CodeTarget
-from xyntra.compiler.driver import make_request, run_request
+from xyntra.compiler.driver import make_request
 from xyntra.compiler.inputs.sizes import Sizes
 from xyntra.compiler.inputs.source import ModelSource
 from xyntra.config import Config

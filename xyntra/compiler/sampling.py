@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from xyntra.compiler.artifacts import find_artifact, load_artifact
 from xyntra.compiler.code_target import CodeTarget
-from xyntra.compiler.driver import find_artifact, load_artifact
 from xyntra.compiler.inputs.source import ModelSource
 from xyntra.compiler.worker.request import Request
 from xyntra.config import Config

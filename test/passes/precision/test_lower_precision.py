@@ -14,8 +14,9 @@ from onnx import TensorProto, helper
 from onnx_models import Node, make_model
 
 import xyntra
+from xyntra.compiler.artifacts import find_artifact
 from xyntra.compiler.code_target import CodeTarget
-from xyntra.compiler.driver import find_artifact, make_request
+from xyntra.compiler.driver import make_request
 from xyntra.compiler.inputs.sizes import Sizes
 from xyntra.compiler.inputs.source import open_source
 from xyntra.compiler.sampling import observe
