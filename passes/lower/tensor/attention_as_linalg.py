@@ -57,12 +57,14 @@ class _Parts:
         found = [position.substitute(places) for position in access.positions]
         shape = [self.op.sizes[loop] for loop in loops]
         known = [each for each in found if each is not None]
-        # Of a cache with room for more, the rest is left out.
-        source = self.b.slice(
-            source, [0] * source.rank, [each.last + 1 for each in known], [1] * source.rank
-        )
         with self.b.location:
             results = to_map(known, shape).results
+        # Of a cache with room for more, the rest is left out: a loop alone takes a whole dimension.
+        read = [
+            each.last + 1 if isinstance(result, ir.AffineDimExpr) else size
+            for each, result, size in zip(known, results, source.shape, strict=True)
+        ]
+        source = self.b.slice(source, [0] * source.rank, read, [1] * source.rank)
         return self.b.view(source, shape, lambda *_: list(results))
 
     def scores(self) -> Tensor:
