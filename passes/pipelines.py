@@ -39,6 +39,7 @@ _EGRAPH = "simplify-expressions"
 _TOLD_TARGET = ("channels-last", "fold-transposes", "fuse-operations")
 _CHECK = "check-fusion"
 _LOWER = "lower-precision"
+_MERGE = "merge-contractions"
 _OBSERVE = "observe-magnitudes"
 _ELEMENTWISE = "decompose-named-ops{only=gelu,silu}"  # for fusion these are arithmetic
 
@@ -84,7 +85,7 @@ PIPELINES: dict[str, Pipeline] = {
     ),
     "weights": Pipeline(
         "work on weights that is done once, when the model is loaded",
-        ("widen-contractions", "fold-batch-norm", _LOWER, "merge-contractions"),
+        ("widen-contractions", "fold-batch-norm", _MERGE),
     ),
     "views": Pipeline(
         "slices, reshapes, transposes and copies folded into what reads or writes them",
@@ -200,14 +201,14 @@ def fusion_pipeline(
     if precision == "tf32":
         options["order-weights"] = [f"precision={precision}"]
     if merge_gates:
-        options["merge-contractions"] = ["gates=true"]
+        options[_MERGE] = ["gates=true"]
     if target != DEFAULT:
         options |= {name: [f"target={target}"] for name in _TOLD_TARGET}
-    lower = lowering(precision, target, narrow_io)
+    place = elements.index(_MERGE)  # weights of one type are merged
+    elements[place:place] = lowering(precision, target, narrow_io)
     return tuple(
         _with_options(element, options.get(name_of_element(element), []))
-        for step in _for_target(elements, TARGETS[target], without)
-        for element in (lower if step == _LOWER else (step,))
+        for element in _for_target(elements, TARGETS[target], without)
     )
 
 
@@ -225,7 +226,7 @@ def observing_pipeline(
     before = fusion_pipeline(egraph=egraph, fast_math=fast_math, target=target, precision="f16")
     names = [name_of_element(each) for each in before]
     after = fusion_pipeline(egraph=egraph, fast_math=fast_math)
-    rest = after[[name_of_element(each) for each in after].index("merge-contractions") :]
+    rest = after[[name_of_element(each) for each in after].index(_MERGE) :]
     return (*before[: names.index(_LOWER)], f"{_OBSERVE}{{errors={errors}}}", *rest)
 
 

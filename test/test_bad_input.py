@@ -140,7 +140,6 @@ CONFIGS: dict[str, tuple[dict[str, Any], type[XyntraError], str, str]] = {
     "missing file": ({"config": "gone.toml"}, ConfigError, "config-unreadable", "gone.toml"),
     "no target": ({"target": "!"}, ConfigError, "config-value", "target"),
     "unknown target": ({"target": "abacus"}, UnsupportedError, "target-unsupported", "abacus"),
-    "later target": ({"target": "webgpu"}, UnsupportedError, "target-unsupported", "webgpu"),
     "no precision": ({"precision": "f99"}, ConfigError, "config-value", "precision"),
     "tf32 on the CPU": ({"precision": "tf32"}, UnsupportedError, "precision-unsupported", "GPUs"),
 }

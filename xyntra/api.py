@@ -74,6 +74,9 @@ def compile(  # noqa: A001  (the name that users expect)
     given = {"target": target, "precision": precision, "io": io, "threads": threads}
     settings = load_config(config, **{k: v for k, v in given.items() if v is not None})
     if is_torch_model(model):
+        from xyntra.compiler.torch_files import ensure_torch
+
+        ensure_torch(model)
         from xyntra.compiler.torch_module import compile_torch  # loads torch
 
         refused = {"dims": dims, "constants": constants, "samples": samples}

@@ -106,8 +106,8 @@ BAD_FILES = {
     ),
     "torchscript": BadFile(
         data(_zip("m/constants.pkl", b"\x80\x02."), "bad.pt"),
-        UnsupportedError,
-        "format-unsupported",
+        ModelError,
+        "model-not-torchscript",
         "bad.pt",
     ),
     **{

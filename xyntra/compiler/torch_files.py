@@ -9,8 +9,10 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -19,7 +21,7 @@ import numpy as np
 from xyntra.compiler.inputs.source import ModelSource
 from xyntra.compiler.worker.answers import is_answer, result
 from xyntra.config import Config
-from xyntra.errors import InputError, ModelError, XyntraError
+from xyntra.errors import InputError, MissingExtraError, ModelError, XyntraError
 from xyntra.frontends.torch.program import AtenProgram
 from xyntra.frontends.torch.script.archive import check_archive
 from xyntra.frontends.weight_types import dtype_of
@@ -28,7 +30,7 @@ from xyntra.plan.files import open_regular
 if TYPE_CHECKING:
     from xyntra.compiler.torch_programs import TracedProgram
 
-__all__ = ["Example", "read_torchscript", "torch_source"]
+__all__ = ["Example", "ensure_torch", "read_torchscript", "torch_source"]
 
 _START = (
     "import sys; sys.path[:] = sys.argv[1:]; from xyntra.compiler.torch_reader import main; main()"
@@ -84,6 +86,24 @@ def read_torchscript(
     return TracedProgram(program, weights, layout)
 
 
+def ensure_torch(model: Any) -> None:
+    """Refuse a model of PyTorch where PyTorch is not installed; files are looked at before.
+
+    Raises:
+        MissingExtraError: PyTorch is not installed.
+        ModelError: the file is no archive of TorchScript.
+    """
+    if find_spec("torch") is not None:
+        return
+    error: XyntraError = MissingExtraError.for_extra("torch", "PyTorch", purpose="the model")
+    if isinstance(model, str | os.PathLike):
+        error.place = os.fspath(model)
+        if not error.place.lower().endswith(".pt2"):
+            with _opened(Path(model)):
+                pass
+    raise error
+
+
 def torch_source(
     path: str | os.PathLike[str], inputs: Mapping[str, Any] | None, config: Config
 ) -> ModelSource:
@@ -97,6 +117,7 @@ def torch_source(
     Raises:
         XyntraError: as `read_torchscript`.
     """
+    ensure_torch(path)
     if os.fspath(path).lower().endswith(".pt2"):
         return _exported(path, inputs)
     _, program, weights = _read(Path(path), inputs, config)
@@ -123,21 +144,28 @@ def _exported(path: str | os.PathLike[str], inputs: Mapping[str, Any] | None) ->
 def _read(
     path: Path, inputs: Mapping[str, Any] | Sequence[Any] | None, config: Config
 ) -> tuple[dict[str, Any], AtenProgram, dict[str, np.ndarray[Any, Any]]]:
+    with _opened(path) as file, tempfile.TemporaryFile() as store:
+        size = os.fstat(file.fileno()).st_size
+        request = {
+            "parent": os.getpid(),
+            "file": file.fileno(),
+            "weights": store.fileno(),
+            "inputs": _packed_inputs(inputs),
+            "memory": config.memory_limit or _MEMORY + _TIMES_FILE * size,
+            "seconds": config.compile_timeout,
+        }
+        fields = json.loads(_asked(request, config.compile_timeout))
+        program = AtenProgram.from_bytes(fields["program"].encode())
+        return fields, program, _weights(store.fileno(), fields["weights"])
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    """Open an archive of TorchScript, and name it in what is raised about it."""
     try:
-        with open_regular(path) as file, tempfile.TemporaryFile() as store:
+        with open_regular(path) as file:
             check_archive(file)
-            size = os.fstat(file.fileno()).st_size
-            request = {
-                "parent": os.getpid(),
-                "file": file.fileno(),
-                "weights": store.fileno(),
-                "inputs": _packed_inputs(inputs),
-                "memory": config.memory_limit or _MEMORY + _TIMES_FILE * size,
-                "seconds": config.compile_timeout,
-            }
-            fields = json.loads(_asked(request, config.compile_timeout))
-            program = AtenProgram.from_bytes(fields["program"].encode())
-            return fields, program, _weights(store.fileno(), fields["weights"])
+            yield file
     except OSError as error:
         raise ModelError(
             "model-missing", "the file cannot be read", place=str(path), cause=error.strerror
