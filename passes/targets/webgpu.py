@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Describes WebGPU: the machine is an integrated GPU.
 
-Limits are what every adapter has (W3C WebGPU, "Limits": maxStorageBuffersPerShaderStage).
+Every adapter binds eight buffers at a launch (W3C WebGPU, "Limits": maxStorageBuffersPerShaderStage).
+A kernel may have more: it is several launches, and those that still touch too many read packed ones.
 """
 
 from __future__ import annotations

@@ -215,7 +215,8 @@ def test_rows_are_as_long_as_the_engine_makes_them(target: TargetName) -> None:
 
 
 def test_targets_have_their_limits() -> None:
-    assert TARGETS["webgpu"].limits.max_buffers == 8
+    most = {name: target.limits.max_buffers for name, target in TARGETS.items()}
+    assert most["webgpu"] < most["cuda"] < most["cpu"]
     with pytest.raises(ConfigError, match="target"):
         make_pass(CheckFusion, "target=tpu")
 
