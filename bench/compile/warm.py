@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     summary = (__doc__ or "").partition("\n")[0]
     parser = argparse.ArgumentParser(prog="python -m bench.compile.warm", description=summary)
-    text = "ONNX files (default: a model of ten nodes)"
+    text = "ONNX files, beside a model of ten nodes"
     parser.add_argument("models", nargs="*", type=Path, metavar="MODEL", help=text)
     parser.add_argument("--times", type=int, default=8, help="compilations of each (default 8)")
     parser.add_argument("--timeout", type=float, default=1200.0, help="seconds for a process")
@@ -54,7 +54,7 @@ def _command(options: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="xyntra-bench-") as folder:
         small = Path(folder) / "ten-nodes.onnx"
         small.write_bytes(small_model())
-        for path in options.models or [small]:
+        for path in [small, *options.models]:
             job = {"path": str(path), "times": options.times}
             row = rows[path.stem] = fresh("bench.compile.warm", job, options.timeout)
             first, later = row["seconds"][0], min(row["seconds"][1:])
