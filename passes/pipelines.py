@@ -204,8 +204,10 @@ def fusion_pipeline(
         options[_MERGE] = ["gates=true"]
     if target != DEFAULT:
         options |= {name: [f"target={target}"] for name in _TOLD_TARGET}
-    place = elements.index(_MERGE)  # weights of one type are merged
-    elements[place:place] = lowering(precision, target, narrow_io)
+    lower = lowering(precision, target, narrow_io)
+    if lower:  # before weights of one type are merged
+        place = elements.index(_MERGE)
+        elements[place:place] = lower
     return tuple(
         _with_options(element, options.get(name_of_element(element), []))
         for element in _for_target(elements, TARGETS[target], without)

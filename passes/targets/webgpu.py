@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Describes WebGPU: the machine is an integrated GPU.
 
-Every adapter binds eight buffers at a launch (W3C WebGPU, "Limits": maxStorageBuffersPerShaderStage).
-A kernel may have more: it is several launches, and those that still touch too many read packed ones.
+Every adapter binds eight buffers at a launch (W3C WebGPU, "Limits", of which this is
+maxStorageBuffersPerShaderStage). A kernel may have more: it is several launches, and those that
+still touch too many read packed ones.
 """
 
 from __future__ import annotations

@@ -19,7 +19,13 @@ from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import BinaryIO
 
-from xyntra.compiler.worker.answers import answer, result
+from xyntra.compiler.worker.answers import (
+    MEMORY_VARIABLE,
+    answer,
+    out_of_memory,
+    result,
+    says_no_memory,
+)
 from xyntra.compiler.worker.fork_server import ForkServer
 from xyntra.errors import CompileError, WorkerError
 from xyntra.targets.kernel import CompiledKernel, KernelSource
@@ -91,13 +97,15 @@ class Child:
     def _crash(self) -> WorkerError:
         status = self.server.exit_status(self.pid)
         self.stderr.seek(0)
-        lines = self.stderr.read().decode("utf-8", "replace").splitlines()
-        return WorkerError(
-            "kernel-crash",
-            f"the compiler died of {_exit_reason(status)} on a kernel",
-            place=self.kernel.place,
-            cause="\n".join(lines[-_STDERR_LINES:]) or None,
-        )
+        messages = self.stderr.read().decode("utf-8", "replace")
+        cause = "\n".join(messages.splitlines()[-_STDERR_LINES:]) or None
+        # Libraries below us end the process in many ways when an allocation fails.
+        if MEMORY_VARIABLE in os.environ or says_no_memory(messages):
+            failure = out_of_memory(cause)
+            failure.place = self.kernel.place
+            return failure
+        message = f"the compiler died of {_exit_reason(status)} on a kernel"
+        return WorkerError("kernel-crash", message, place=self.kernel.place, cause=cause)
 
 
 def ready(busy: list[Child]) -> list[Child]:
