@@ -86,6 +86,9 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
 
 
+_DTYPE = re.compile(r"bool|bfloat16|float(16|32|64)|u?int(8|16|32|64)")
+
+
 class GivenShape(tuple[int, ...]):
     """A shape from the command line.
 
@@ -100,7 +103,7 @@ def parse_shape(text: str) -> tuple[str, GivenShape]:
     """`NAME=1x3` -> ("NAME", (1, 3)), `NAME=1x3xint64` with a dtype; a scalar is `NAME=`."""
     name, equals, sizes = text.rpartition("=")
     *before, last = sizes.split("x")
-    dtype = last if last[:1].isalpha() else ""
+    dtype = last if _DTYPE.fullmatch(last) else ""
     parts = before if dtype else [*before, last]
     try:
         if not equals or not name:
