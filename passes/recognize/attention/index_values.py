@@ -149,6 +149,7 @@ def _computed(op: ir.Operation, given: list[Array], shape: tuple[int, ...]) -> A
 def _constant(attribute: ir.Attribute, shape: tuple[int, ...]) -> Array:
     if isinstance(attribute, ir.DenseElementsAttr):
         if not attribute.is_splat:
+            _dtype(ir.RankedTensorType(attribute.type).element_type)  # numpy has no bf16
             return np.array(attribute).reshape(shape)
         attribute = attribute.get_splat_value()
     if isinstance(attribute, ir.BoolAttr):

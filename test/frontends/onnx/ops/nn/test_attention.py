@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from arrays import normal, tolerance
-from harness import check_node, compare, node_model, run
+from harness import check_node, compare, node_model, run, run_compiled
 from refusals import check_invalid, check_unsupported
 
 Shape = tuple[int, ...]
@@ -50,6 +51,18 @@ def test_masks(shape: Shape, kind: str) -> None:
     inputs = qkv((2, 3, 4, 8), (2, 3, 6, 8), (2, 3, 6, 5))
     inputs["mask"] = mask > -1 if kind == "bool" else mask
     check_node("Attention", inputs, opset=23, **tolerance("float32"))
+
+
+def test_a_constant_mask_of_bfloat16() -> None:
+    bf16 = np.dtype(ml_dtypes.bfloat16)
+    inputs = qkv((1, 2, 4, 8), (1, 2, 6, 8), (1, 2, 6, 8))
+    inputs = {name: array.astype(bf16) for name, array in inputs.items()}
+    mask = normal(4, 6, seed=9).astype(bf16)
+    model = node_model("Attention", inputs, opset=23, constants={"mask": mask})
+    (found,) = run_compiled(model, inputs, strict=True)
+    q, k, v = (array.astype(np.float64) for array in inputs.values())
+    scores = q @ k.swapaxes(2, 3) / np.sqrt(8) + mask.astype(np.float64)
+    compare([found.astype(np.float64)], [softmax(scores) @ v], 2e-2, 2e-2)
 
 
 def test_a_row_that_sees_nothing_is_zero() -> None:
