@@ -13,11 +13,12 @@ Contraction is harmless; reassociation would merge the parts of pi / 2 and remov
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xyntra.passes.math.values import Float, Int, fma
 
-__all__ = ["Angle", "reduce_angle", "reduce_large_angle"]
+__all__ = ["Angle", "reduce_angle", "reduce_large_angle", "window"]
 
 # For |n| < 2**13 quadrants; the products of the first three parts with n are exact.
 _CODY_WAITE_BOUND = 12867.0
@@ -35,6 +36,8 @@ _TWO_OVER_PI = (
     0x3C439041,
     0xFE5163AB,
 )
+_SELECTED = 4
+"""Words from which three are shifted out."""
 
 
 @dataclass(frozen=True)
@@ -86,23 +89,30 @@ def _payne_hanek(magnitude: Float) -> Angle:
     # Leading bits of 2 / pi whose products with the significand are multiples of four quadrants:
     # the exponent less 25, more by the word of zeros.
     dropped = (bits >> 23) - (127 + 25 - 32)
-    window = _window(dropped)
-    _, tail = significand.times_unsigned(window[2])
-    middle, carry = significand.times_unsigned(window[1])
+    two_over_pi = window(dropped, _TWO_OVER_PI, 32)
+    _, tail = significand.times_unsigned(two_over_pi[2])
+    middle, carry = significand.times_unsigned(two_over_pi[1])
     fraction_low = middle + tail
     overflow = fraction_low.below_unsigned(tail).select_int(1, 0)
-    fraction = significand * window[0] + carry + overflow
+    fraction = significand * two_over_pi[0] + carry + overflow
     # `fraction` counts quadrants in units of 2**-30; take the nearest whole number off.
     quadrant = (fraction + (1 << 29)) >> 30
     return Angle(quadrant, *_times_half_pi(fraction - (quadrant << 30), fraction_low))
 
 
-def _window(dropped: Int) -> tuple[Int, Int, Int]:
-    """Return the three words of 2 / pi that follow the first `dropped` bits."""
-    words = _select_words(dropped >> 5)
-    shift = dropped & 31
-    # A shift by 32 is undefined, so the right shift is done in two steps.
-    rest = shift.build.int(31) - shift
+def window(dropped: Int, table: Sequence[int], bits: int) -> tuple[Int, Int, Int]:
+    """Return the three words of a number that follow its first `dropped` bits.
+
+    Args:
+        dropped: at most `bits` times the words that the table has beyond four, wherever the result
+            is used.
+        table: the number's words, the first one first.
+        bits: of a word, a power of two.
+    """
+    words = _select_words(dropped >> (bits.bit_length() - 1), table)
+    shift = dropped & (bits - 1)
+    # A shift by all bits is undefined, so the right shift is done in two steps.
+    rest = shift.build.int(bits - 1) - shift
 
     def joined(first: Int, second: Int) -> Int:
         low = second.shift_right_logical(1).shift_right_logical(rest)
@@ -112,12 +122,12 @@ def _window(dropped: Int) -> tuple[Int, Int, Int]:
     return joined(a, b), joined(b, c), joined(c, d)
 
 
-def _select_words(index: Int) -> list[Int]:
-    """Return the four words from `index`, which is 0 to 4 wherever the result is used."""
-    words = [index.build.int(word) for word in _TWO_OVER_PI[:4]]
-    for start in range(1, 5):
+def _select_words(index: Int, table: Sequence[int]) -> list[Int]:
+    """Return the four words from `index`."""
+    words = [index.build.int(word) for word in table[:_SELECTED]]
+    for start in range(1, len(table) - _SELECTED + 1):
         reached = index > start - 1
-        following = _TWO_OVER_PI[start : start + 4]
+        following = table[start : start + _SELECTED]
         words = [reached.select_int(new, old) for new, old in zip(following, words, strict=True)]
     return words
 

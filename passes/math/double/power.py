@@ -15,6 +15,7 @@ from xyntra.passes.math.double.exp import EXP
 from xyntra.passes.math.double.exponent import LEAST_NORMAL, scale, split_positive
 from xyntra.passes.math.double_float import DoubleFloat, fast_two_sum
 from xyntra.passes.math.power import over_two_plus, pair, with_signs_of_pow
+from xyntra.passes.math.roots import cube_root
 from xyntra.passes.math.simple_power import simple_power
 from xyntra.passes.math.values import Float, fma, polynomial
 
@@ -39,20 +40,7 @@ def powf(x: Float, y: Float) -> Float:
 
 def cbrt(x: Float) -> Float:
     """Return the real cube root, negative for negative x; -0 stays -0."""
-    magnitude = abs(x)
-    is_tiny = magnitude < LEAST_NORMAL
-    normal = is_tiny.select(magnitude * 2.0**54, magnitude)
-    inverse = (x.build.int(_INVERSE_CBRT) - normal.bits().divided_by(3)).as_float()
-    for _ in range(3):
-        error = fma(normal * inverse, -(inverse * inverse), 1.0)
-        inverse = fma(inverse * error, fma(error, 2.0 / 9.0, 1.0 / 3.0), inverse)
-    square = inverse * inverse
-    root = normal * square
-    residual = fma(root * root, -root, normal)
-    root = fma(residual * square, 1.0 / 3.0, root)
-    result = is_tiny.select(root * 2.0**-18, root)
-    is_regular = (magnitude > 0.0) & (magnitude < math.inf)
-    return is_regular.select(result, magnitude).with_sign_of(x)
+    return cube_root(x, _INVERSE_CBRT, LEAST_NORMAL, raised=54, steps=3)
 
 
 def _magnitude(x: Float, y: Float) -> Float:

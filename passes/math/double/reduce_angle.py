@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from xyntra.passes.math.double_float import fast_two_sum, two_product
-from xyntra.passes.math.reduce_angle import Angle
+from xyntra.passes.math.reduce_angle import Angle, window
 from xyntra.passes.math.values import Float, Int, fma
 
 __all__ = ["reduce_angle"]
@@ -49,7 +49,6 @@ _TWO_OVER_PI = (
     0x6BFB5FB11F8D5D08,
     0x56033046FC7B6BAB,
 )
-_FOLLOWING = 4
 _MANTISSA_BITS, _EXPONENT_MASK = 52, 0x7FF
 
 
@@ -84,40 +83,15 @@ def _payne_hanek(magnitude: Float) -> Angle:
     # Leading bits of 2 / pi whose products with the significand are multiples of four quadrants:
     # the exponent less 54, more by the word of zeros.
     dropped = (bits >> _MANTISSA_BITS) - (1023 + 54 - 64)
-    window = _window(dropped)
-    _, tail = significand.times_unsigned(window[2])
-    middle, carry = significand.times_unsigned(window[1])
+    two_over_pi = window(dropped, _TWO_OVER_PI, 64)
+    _, tail = significand.times_unsigned(two_over_pi[2])
+    middle, carry = significand.times_unsigned(two_over_pi[1])
     fraction_low = middle + tail
     overflow = fraction_low.below_unsigned(tail).select_int(1, 0)
-    fraction = significand * window[0] + carry + overflow
+    fraction = significand * two_over_pi[0] + carry + overflow
     # `fraction` counts quadrants in units of 2**-62; take the nearest whole number off.
     quadrant = (fraction + (1 << 61)) >> 62
     return Angle(quadrant, *_times_half_pi(fraction - (quadrant << 62), fraction_low))
-
-
-def _window(dropped: Int) -> tuple[Int, Int, Int]:
-    """Return the three words of 2 / pi that follow the first `dropped` bits."""
-    words = _select_words(dropped >> 6)
-    shift = dropped & 63
-    # A shift by 64 is undefined, so the right shift is done in two steps.
-    rest = shift.build.int(63) - shift
-
-    def joined(first: Int, second: Int) -> Int:
-        low = second.shift_right_logical(1).shift_right_logical(rest)
-        return (first << shift) | low
-
-    a, b, c, d = words
-    return joined(a, b), joined(b, c), joined(c, d)
-
-
-def _select_words(index: Int) -> list[Int]:
-    """Return the four words from `index`, which is 0 to 16 wherever the result is used."""
-    words = [index.build.int(word) for word in _TWO_OVER_PI[:_FOLLOWING]]
-    for start in range(1, len(_TWO_OVER_PI) - _FOLLOWING + 1):
-        reached = index > start - 1
-        following = _TWO_OVER_PI[start : start + _FOLLOWING]
-        words = [reached.select_int(new, old) for new, old in zip(following, words, strict=True)]
-    return words
 
 
 def _times_half_pi(fraction: Int, fraction_low: Int) -> tuple[Float, Float]:
