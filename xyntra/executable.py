@@ -18,7 +18,7 @@ from xyntra.plan.container import write_container
 from xyntra.plan.files import replace_file
 from xyntra.plan.kernel import Kernel, kernels_at_load, kernels_of
 from xyntra.plan.plan import Plan, Port
-from xyntra.targets.base import DeviceProgram, Future, HostProgram, Program
+from xyntra.targets.base import DeviceProgram, Future, HostProgram, Program, StreamProgram
 from xyntra.targets.checked_program import checked_program
 
 if TYPE_CHECKING:
@@ -187,6 +187,23 @@ class Executable:
                 hint="call the executable with arrays",
             )
         return self._program.run_at
+
+    def stream_call(self) -> Callable[..., None]:
+        """Return a function that puts a model for a GPU on a stream, and checks nothing.
+
+        It takes `addresses`, `stream` and `recorded` as `StreamProgram.launch_at` does.
+
+        Raises:
+            UnsupportedError: `addresses-unchecked`: the model is not for a GPU that has streams, or
+                has a branch that was not compiled.
+        """
+        if not isinstance(self._program, StreamProgram):
+            raise UnsupportedError(
+                "addresses-unchecked",
+                "only models for NVIDIA GPUs without branches run on bare memory of a stream",
+                hint="call the executable with arrays",
+            )
+        return self._program.launch_at
 
     def _arranged(self, arrays: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
         """The inputs of a call in order; the usual call is passed on as it is."""

@@ -109,6 +109,22 @@ class DeviceProgram(Program, Protocol):
         """Return what every launch of a call occupies of the device, in order."""
 
 
+@runtime_checkable
+class StreamProgram(DeviceProgram, Protocol):
+    """A program that runs on memory of its device, on a stream, both of which it is given."""
+
+    def launch_at(self, addresses: Sequence[int], stream: int, *, recorded: bool) -> None:
+        """Launch once on memory that the caller vouches for, and wait for nothing.
+
+        Args:
+            addresses: of inputs and results in order, each contiguous, of the port's size and
+                aligned to 16 bytes. No result may overlap anything else.
+            stream: where; it is there as long as the process.
+            recorded: the stream records what is put on it, to be replayed later. The program was
+                launched before, and stays as long as the record.
+        """
+
+
 class Backend(ABC):
     """The implementation of a target: it compiles, loads and runs models."""
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 from unittest.mock import patch
 
@@ -66,10 +67,17 @@ def _compiled(module: torch.fx.GraphModule, inputs: Sequence[Any], settings: Set
     # Kernels of PyTorch's attention have no decomposed gradient. No buffer is donated, because
     # compiled code writes to new ones only, and retain_graph=True is refused where one is. The
     # setting donated_buffer would have to be off at run time, too, for everybody.
-    undonated: Any = patch.object(graph_compile, "collect_bw_donated_buffer_idxs", lambda *_: [])
-    with sdpa_kernel(SDPBackend.MATH), undonated:
+    with sdpa_kernel(SDPBackend.MATH), _undonated():
         compiled: _Function = compile_both(module, inputs)
         return compiled
+
+
+def _undonated() -> AbstractContextManager[Any]:
+    name = "collect_bw_donated_buffer_idxs"
+    if not hasattr(graph_compile, name):  # in another version of PyTorch, which then refuses
+        return nullcontext()
+    undonated: Any = patch.object(graph_compile, name, lambda *_: [])
+    return undonated  # type: ignore[no-any-return]
 
 
 def _by_sizes(module: torch.fx.GraphModule, settings: Settings) -> _Function:

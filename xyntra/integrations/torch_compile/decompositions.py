@@ -18,7 +18,11 @@ _KEPT = """
 """Operators that have an importer, or that draw random numbers as eager PyTorch does."""
 
 
-_MORE = ("_native_batch_norm_legit", "_native_batch_norm_legit_functional")
+_MORE = (
+    "_native_batch_norm_legit",
+    "_native_batch_norm_legit_functional",
+    "native_batch_norm",  # which that of cuDNN becomes
+)
 """Operators of core ATen that PyTorch can decompose further."""
 
 

@@ -16,7 +16,13 @@ from xyntra.frontends.torch.parts import describe_part, is_dense
 from xyntra.integrations.torch_compile.parts import PartCall, compile_part
 from xyntra.integrations.torch_compile.settings import Settings
 from xyntra.integrations.torch_compile.split import levels
-from xyntra.integrations.torch_compile.support import fake_tensors, is_view, refusal, report
+from xyntra.integrations.torch_compile.support import (
+    fake_tensors,
+    is_known,
+    is_view,
+    refusal,
+    report,
+)
 
 __all__ = ["compile_graph"]
 
@@ -59,8 +65,11 @@ class _GraphCompiler:
         self.compiled: dict[tuple[Node, ...], PartCall] = {}
 
     def run(self) -> Callable[..., Sequence[torch.Tensor]]:
+        known = set(self.constants)
         for node in self.calls:
-            reason = refusal(node, self.device)
+            if is_known(node, known):
+                known.add(node)
+            reason = refusal(node, self.device, known)
             if reason is not None:
                 self._refuse(node, reason, None)
         while True:
@@ -125,6 +134,7 @@ class _GraphCompiler:
         if key in self.compiled:
             return self.compiled[key]
         name = f"xyntra_part_{len(self.compiled)}"
+        self._check_devices(outputs)
         try:
             part = describe_part(nodes, inputs, constants, outputs)
             config = self.settings.config_for(self.device)
@@ -135,6 +145,13 @@ class _GraphCompiler:
             found = {_maker(each) for each in nodes if each.name == label} - self.refused.keys()
             raise _Refused(list(found or map(_maker, nodes)), error) from error
         return self.compiled[key]
+
+    def _check_devices(self, outputs: Sequence[Node]) -> None:
+        """Leave those results to PyTorch that it wants on another device."""
+        away = [n for n in outputs if any(v.device != self.device for v in fake_tensors(n))]
+        if away:
+            message = "its result is on another device than the graph's tensors"
+            raise _Refused([_maker(n) for n in away], UnsupportedError("torch-device", message))
 
 
 def _maker(node: Node) -> Node:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any
 
 import torch
@@ -14,7 +14,15 @@ from xyntra.errors import UnsupportedError
 from xyntra.frontends.torch.calls import call_of
 from xyntra.frontends.torch.node import find_handler
 
-__all__ = ["fake_tensors", "forget_reports", "is_random", "is_view", "refusal", "report"]
+__all__ = [
+    "fake_tensors",
+    "forget_reports",
+    "is_known",
+    "is_random",
+    "is_view",
+    "refusal",
+    "report",
+]
 
 _VIEWS = frozenset(
     """
@@ -25,10 +33,17 @@ _VIEWS = frozenset(
 _reported: set[str] = set()
 
 
-def refusal(node: torch.fx.Node, device: torch.device) -> str | None:
+def refusal(
+    node: torch.fx.Node, device: torch.device, known: Container[torch.fx.Node] = ()
+) -> str | None:
     """Return why a node cannot be part of a program for `device`; None where it can.
 
     The importer of its operator may refuse it nevertheless, for its arguments.
+
+    Args:
+        node: of a graph.
+        device: where the program runs.
+        known: nodes whose values are known when compiling, on whatever device PyTorch has them.
     """
     if node.target is operator.getitem:
         return None
@@ -44,10 +59,22 @@ def refusal(node: torch.fx.Node, device: torch.device) -> str | None:
         return error.message
     if all(type_ is None for type_ in call.results):
         return "it returns no tensor"
-    values = [value for each in (node, *node.all_input_nodes) for value in fake_tensors(each)]
+    read = [each for each in (node, *node.all_input_nodes) if each not in known]
+    values = [value for each in read for value in fake_tensors(each)]
     if any(value.device != device or value.is_neg() for value in values):
         return "its tensors are not all on one device"
     return None
+
+
+def is_known(node: torch.fx.Node, known: Container[torch.fx.Node]) -> bool:
+    """Tell whether a node makes the same tensor on the CPU every time, of nodes that do so."""
+    values = list(fake_tensors(node))
+    return bool(
+        values
+        and all(value.device.type == "cpu" for value in values)
+        and not is_random(node)
+        and all(each in known for each in node.all_input_nodes)
+    )
 
 
 def is_view(node: torch.fx.Node) -> bool:

@@ -124,6 +124,15 @@ class LoadedModel:
         """Return the launches of a call, for addresses of inputs and outputs in order."""
         return self._replays.launches(addresses)
 
+    def launch_at(self, addresses: Sequence[int], stream: int, *, recorded: bool) -> None:
+        """Put a call on a stream, for addresses of inputs and outputs in order."""
+        if recorded:  # no event of another stream may come in, and no graph: it may be dropped
+            self._replays.one_by_one(addresses)(stream)
+            return
+        replay = self._replays.at(tuple(addresses))
+        self._order.enter(stream, lasts=True)
+        replay(stream)
+
     def launch_resources(self) -> list[LaunchResources]:
         """Return what every launch of a call occupies of the GPU, in order."""
         steps = [step for step in self.plan.steps if not step.once]

@@ -99,6 +99,22 @@ class CudaProgram:
         with self._ready() as loaded:
             return loaded.launches(addresses)
 
+    def launch_at(self, addresses: Sequence[int], stream: int, *, recorded: bool) -> None:
+        """Launch once on memory of the GPU, as `StreamProgram` states.
+
+        Raises:
+            DeviceError: there is no such GPU, or it failed; `gpu-record`: the first launch, which
+                loads the program, would be recorded.
+        """
+        if recorded and self._loaded is None:
+            raise DeviceError(
+                "gpu-record",
+                "the first call of a model cannot be recorded: it takes memory on the GPU",
+                hint="call it once before the capture of a CUDA graph begins",
+            )
+        with self._ready() as loaded:
+            loaded.launch_at(addresses, stream, recorded=recorded)
+
     def overlaps(self) -> dict[str, tuple[bool, ...]]:
         """Return, by kernel, which of its launches may begin before the one ahead has ended."""
         return {

@@ -79,12 +79,20 @@ class Replays:
         None where they are new and the launches many: copying the arrays to the plan's own memory
         takes less time than binding the launches would.
         """
+        is_new = addresses not in self._seen
+        if is_new and self.count > _FEW and self.sets.find(addresses) is None:
+            self._note(addresses)
+            return None
+        return self.at(addresses)
+
+    def at(self, addresses: Addresses) -> Callable[[int], None]:
+        """As `find`, but launches for new addresses are bound, however many they are."""
         graph = self.sets.find(addresses)
         if graph is not None:
             return graph
         if addresses not in self._seen:
             self._note(addresses)
-            return None if self.count > _FEW else self.one_by_one(addresses)
+            return self.one_by_one(addresses)
         graph = LaunchGraph(self.launches(addresses), self.capture, self._direct)
         self.sets.add(addresses, graph)
         return graph

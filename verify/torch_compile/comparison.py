@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Compares a model under torch.compile(backend="xyntra") with eager PyTorch."""
+
+from __future__ import annotations
+
+import copy
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from statistics import median
+from typing import Any
+
+import torch
+from torch import nn
+
+from verify.torch_compile.models import CASES, LARGE, Batch
+from xyntra.integrations.torch_compile import backend
+
+__all__ = ["Row", "check", "measure"]
+
+Row = dict[str, Any]
+_FAR = 20
+"""How much further from float64 than eager float32 a result may be."""
+_APART = {None: 1e-3, torch.bfloat16: 5e-2, torch.float16: 5e-2}
+"""How far the losses of some steps may come apart, by the dtype of autocast."""
+_WARM, _TIMED = 5, 20
+
+
+def check(name: str, device: str, steps: int, autocast: torch.dtype | None, *, beside: bool) -> Row:
+    """Compare one model and return what was found; "status" says whether it is right.
+
+    Args:
+        name: of the model.
+        device: where it runs.
+        steps: of training.
+        autocast: the dtype of autocast; None for none.
+        beside: whether Inductor compiles it as well, for the time that takes.
+    """
+    run = _run(name, device, autocast)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        row = run.compared(steps)
+    named = {str(each.message) for each in caught if "PyTorch runs" in str(each.message)}
+    row["fallbacks"] = sorted(text.removeprefix("xyntra: PyTorch runs ") for text in named)
+    counters = torch._dynamo.utils.counters
+    row["graphs"], row["breaks"] = counters["stats"]["unique_graphs"], len(counters["graph_break"])
+    return row | (run.compiled_by_inductor() if beside else {})
+
+
+def measure(name: str, device: str, autocast: torch.dtype | None) -> Row:
+    """Return the milliseconds that a step of training takes beside eager PyTorch and Inductor."""
+    return _run(name, device, autocast).timed()
+
+
+def _run(name: str, device: str, autocast: torch.dtype | None) -> _Run:
+    torch.backends.cudnn.allow_tf32 = False
+    torch.manual_seed(0)
+    model, batch = {**CASES, **LARGE}[name]()
+    return _Run(model.to(device), (batch[0].to(device), batch[1].to(device)), autocast)
+
+
+class _Run:
+    def __init__(self, model: nn.Module, batch: Batch, autocast: torch.dtype | None) -> None:
+        self.model, self.batch, self.autocast = model, batch, autocast
+        self.exact, self.ours = copy.deepcopy(model).double(), copy.deepcopy(model)
+        torch._dynamo.reset()
+        self.call = torch.compile(self.ours, backend=backend)
+
+    def compared(self, steps: int) -> Row:
+        """Compare results, gradients and losses."""
+        sides = (self.model, self.exact, self.ours)
+        start = time.perf_counter()
+        for each in sides:
+            each.eval()
+        with torch.no_grad():
+            ours = [self._cast(lambda: self.call(self.batch[0]))]
+            first = self._seconds(start)
+            theirs = [self._cast(lambda: self.model(self.batch[0]))]
+            inference = _worst(ours, theirs, [self.exact(_in_double(self.batch)[0])])
+        for each in sides:
+            each.train()
+        has_dropout = any(isinstance(m, nn.Dropout) and m.p for m in self.model.modules())
+        begun = time.perf_counter()
+        found = self._gradients(self.call, self.ours)
+        ready = self._seconds(begun)
+        eager = self._gradients(self.model, self.model)
+        exact = self.exact, _in_double(self.batch)
+        reference = eager if has_dropout else _gradients(exact[0], *exact)
+        training = _worst(found, eager, [t.double() for t in reference])
+        mine, theirs_ = self._follow(self.call, steps), self._follow(self.model, steps)
+        apart = max(abs(a - b) / max(abs(b), 1e-2) for a, b in zip(mine, theirs_, strict=True))
+        bound = 200 * _FAR if has_dropout else _FAR  # without float64, f32's own error is unknown
+        right = inference < _FAR and training < bound and apart < _APART[self.autocast]
+        return {
+            "status": "right" if right else "wrong",
+            "inference": inference,
+            "gradients": training,
+            "losses_apart": apart,
+            "first_result_s": first,
+            "first_step_s": ready,
+        }
+
+    def compiled_by_inductor(self) -> Row:
+        """Return the seconds of Inductor's first step."""
+        model = copy.deepcopy(self.model)
+        start = time.perf_counter()
+        try:
+            self._step(torch.compile(model), model)
+        except Exception as error:  # of any kind: its compiler may be missing
+            return {"inductor_failed": f"{type(error).__name__}: {error}"[:300]}
+        return {"inductor_first_step_s": self._seconds(start)}
+
+    def timed(self) -> Row:
+        """Return the milliseconds of a step, in turns."""
+        other = copy.deepcopy(self.model)
+        sides: dict[str, tuple[Any, nn.Module]] = {
+            "xyntra": (self.call, self.ours),
+            "eager": (self.model, self.model),
+            "inductor": (torch.compile(other), other),
+        }
+        row: Row = {}
+        for name, side in list(sides.items()):
+            try:
+                self._step(*side)
+            except Exception as error:
+                row[f"{name}_failed"] = f"{type(error).__name__}: {error}"[:300]
+                del sides[name]
+        taken: dict[str, list[float]] = {name: [] for name in sides}
+        for turn in range(_WARM + _TIMED):
+            for name, side in sides.items():
+                start = time.perf_counter()
+                self._step(*side)
+                if turn == _WARM:
+                    row[f"{name}_host_ms"] = 1e3 * (time.perf_counter() - start)
+                if turn >= _WARM:
+                    taken[name].append(self._seconds(start))
+        return row | {f"{name}_ms": 1e3 * median(each) for name, each in taken.items()}
+
+    def _step(self, call: Any, owner: nn.Module) -> None:
+        owner.zero_grad()
+        self._cast(lambda: _loss_of(call, self.batch)).backward()
+
+    def _seconds(self, start: float) -> float:
+        if self.batch[0].is_cuda:
+            torch.cuda.synchronize()
+        return time.perf_counter() - start
+
+    def _cast(self, call: Callable[[], torch.Tensor]) -> torch.Tensor:
+        kind = self.batch[0].device.type
+        with torch.autocast(kind, self.autocast, enabled=self.autocast is not None):
+            return call()
+
+    def _gradients(self, call: Any, model: nn.Module) -> list[torch.Tensor]:
+        return _gradients(call, model, self.batch, self._cast)
+
+    def _follow(self, call: Any, steps: int) -> list[float]:
+        """Return the losses of some steps of training, which draw the same numbers each time."""
+        model = self.ours if call is self.call else self.model
+        torch.manual_seed(5)
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+        losses = []
+        for _ in range(steps):
+            optimizer.zero_grad()
+            loss = self._cast(lambda: _loss_of(call, self.batch))
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.detach())
+        return [each.item() for each in losses]
+
+
+def _loss_of(call: Any, batch: Batch) -> torch.Tensor:
+    return nn.functional.cross_entropy(call(batch[0]), batch[1])
+
+
+def _gradients(
+    call: Any,
+    model: nn.Module,
+    batch: Batch,
+    cast: Callable[[Callable[[], torch.Tensor]], torch.Tensor] = lambda call: call(),
+) -> list[torch.Tensor]:
+    """Return the loss, every gradient and every buffer of one step."""
+    torch.manual_seed(11)
+    model.zero_grad()
+    loss = cast(lambda: _loss_of(call, batch))
+    loss.backward()
+    found = [loss.detach(), *(p.grad for p in model.parameters() if p.grad is not None)]
+    return [*found, *model.buffers()]
+
+
+def _in_double(batch: Batch) -> Batch:
+    return tuple(t.double() if t.is_floating_point() else t for t in batch)  # type: ignore[return-value]
+
+
+def _worst(
+    found: Sequence[torch.Tensor], eager: Sequence[torch.Tensor], exact: Sequence[torch.Tensor]
+) -> float:
+    """Return the largest error against float64, over eager's own or what f32 cannot tell."""
+    ratios = [0.0]
+    for ours, theirs, true in zip(found, eager, exact, strict=True):
+        if not true.is_floating_point():
+            ratios.append(0.0 if torch.equal(ours, theirs) else float("inf"))
+            continue
+        scale = float(true.abs().max()) + 1e-12
+        least = max(float((theirs.double() - true).abs().max()), 2e-6 * scale, 1e-8)
+        error = float((ours.double() - true).abs().max())
+        ratios.append(error / least if error == error else float("inf"))
+    return max(ratios)
