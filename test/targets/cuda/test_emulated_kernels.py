@@ -195,7 +195,7 @@ def test_products_with_weights_by_blocks_of_several_tiles(
     context: ir.Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change_devices(monkeypatch, multiprocessors=3)
-    monkeypatch.setattr(wgmma_plan, "choose_tile", lambda *_: Tile(64, 64))
+    monkeypatch.setattr(wgmma_plan, "ranked_tiles", lambda *_: [Tile(64, 64)])
     case = product("float16", 130, 200, 72, prefer="warpgroups", constant=True)
     artifact = _check(case, context, "wgmma")
     (image,) = (KernelImage.from_bytes(each) for each in artifact.objects.values())
@@ -208,7 +208,7 @@ def test_products_of_blocks_that_send_each_other_their_sums(
     tile: Tile | None, context: ir.Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if tile is not None:
-        monkeypatch.setattr(wgmma_plan, "choose_tile", lambda *_: tile)
+        monkeypatch.setattr(wgmma_plan, "ranked_tiles", lambda *_: [tile])
     case = product("bfloat16", 70, 72, 1096, prefer="warpgroups")
     _check(case, context, "cp.async.bulk.shared::cluster.shared::cta", "barrier.cluster")
 
@@ -230,7 +230,7 @@ def test_products_of_warpgroups_that_take_turns(
     context: ir.Context,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(wgmma_plan, "choose_tile", lambda *_: tile)
+    monkeypatch.setattr(wgmma_plan, "ranked_tiles", lambda *_: [tile])
     change_devices(monkeypatch, multiprocessors=blocks)
     case = product("bfloat16", *sizes, prefer="warpgroups", turned=turned)
     _check(case, context, "wgmma")
@@ -246,7 +246,7 @@ def test_gates_and_what_they_multiply(
     context: ir.Context,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(wgmma_plan, "choose_paired_tile", lambda *_: tile)
+    monkeypatch.setattr(wgmma_plan, "ranked_paired_tiles", lambda *_: [tile])
     monkeypatch.setattr(fuse_column_slices, "_LAUNCH", 1e3)  # whatever the tile is worth
     change_devices(monkeypatch, multiprocessors=3)
     rows, columns, depth = (130, 88, 72) if biased else (70, 256, 200)

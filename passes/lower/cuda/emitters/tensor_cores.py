@@ -132,7 +132,7 @@ def _on_warpgroups(
     if group.computes_rows and not fits_rows(group, plan):
         raise Impossible("cannot compute what belongs to rows in such tiles")
     whole = plan.with_rows(group.values, group.partials)
-    if whole.stages < 1:
+    if not whole.fits:
         raise Impossible("has no shared memory for such tiles")
     return lambda shared: emit_wgmma(whole, shared)
 

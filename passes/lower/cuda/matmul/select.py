@@ -45,6 +45,8 @@ def fits_rows(group: ContractionGroup, plan: WgmmaPlan | MmaPlan) -> bool:
     """Tell whether a launch that runs as planned computes what belongs to its rows as well."""
     if group.windows or pooling_of(group) is not None:
         return False
+    if isinstance(plan, WgmmaPlan) and not plan.with_rows(group.values, group.partials).fits:
+        return False
     if isinstance(plan, WgmmaPlan) and plan.order.tile.split == 1:
         return not isinstance(plan.left, GatheredImage) and not plan.order.product.batch
     tile = plan.order.tile if isinstance(plan, WgmmaPlan) else plan.tile

@@ -87,7 +87,7 @@ def _check_producer(image: KernelImage, m: int, n: int, k: int, dtype: str) -> N
 
 
 def _on_warpgroups(tile: Tile, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wgmma_plan, "choose_tile", lambda *_: tile)
+    monkeypatch.setattr(wgmma_plan, "ranked_tiles", lambda *_: [tile])
     monkeypatch.setattr(select, "_is_faster", lambda *_: True)
 
 

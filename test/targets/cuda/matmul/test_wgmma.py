@@ -143,7 +143,7 @@ def _warpgroups(monkeypatch):
 )
 @pytest.mark.parametrize("layout", ["kk", "mn"])
 def test_tiles_assemble_without_spills_or_serialised_products(tile, layout, monkeypatch, tmp_path):
-    monkeypatch.setattr(wgmma_plan, "choose_tile", lambda *_: tile)
+    monkeypatch.setattr(wgmma_plan, "ranked_tiles", lambda *_: [tile])
     image = compiled(product(512, 768, 512, layout=layout))
     report = assemble(image, "sm_90a", tmp_path)
     assert set(re.findall(r"(\d+) bytes spill", report)) == {"0"}
@@ -156,7 +156,7 @@ def test_tiles_assemble_without_spills_or_serialised_products(tile, layout, monk
 
 @pytest.mark.parametrize("tile", [Tile(64, 64, split=8), Tile(128, 64, split=2)], ids=str)
 def test_clusters_share_the_reduction_of_a_tile(tile, monkeypatch, tmp_path):
-    monkeypatch.setattr(wgmma_plan, "choose_tile", lambda *_: tile)
+    monkeypatch.setattr(wgmma_plan, "ranked_tiles", lambda *_: [tile])
     image = compiled(product(100, 136, 1024))
     (launch,) = image.launches
     tiles = -(-100 // tile.rows) * -(-136 // tile.columns)
@@ -170,11 +170,56 @@ def test_clusters_share_the_reduction_of_a_tile(tile, monkeypatch, tmp_path):
 
 
 def test_every_block_of_a_cluster_has_stages(monkeypatch):
-    monkeypatch.setattr(wgmma_plan, "choose_tile", lambda *_: Tile(64, 64, split=8))
+    monkeypatch.setattr(wgmma_plan, "ranked_tiles", lambda *_: [Tile(64, 64, split=8)])
     (launch,) = compiled(product(128, 128, 14 * 64)).launches
     assert launch.cluster == 1  # seven blocks would have them all
     (launch,) = compiled(product(128, 128, 14 * 64 + 8)).launches
     assert launch.cluster == 8
+
+
+def several_results(count: int) -> str:
+    """Return a kernel that stores a product of bf16 in f32, so many times a different number."""
+    shape, many = "tensor<3152x768xf32>", range(count)
+    same = "affine_map<(i, j) -> (i, j)>"
+    lines = "\n".join(
+        f"%c{n} = arith.constant {n}.5 : f32\n%y{n} = arith.mulf %x, %c{n} : f32" for n in many
+    )
+    return f"""
+func.func @k(%a: tensor<3152x3072xbf16>, %b: tensor<3072x768xbf16>)
+    -> ({", ".join([shape] * count)}) {{
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : {shape}
+  %f = linalg.fill ins(%zero : f32) outs(%e : {shape}) -> {shape}
+  %m = linalg.generic {{
+    indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>,
+                     affine_map<(i, j, k) -> (i, j)>],
+    iterator_types = ["parallel", "parallel", "reduction"]}}
+    ins(%a, %b : tensor<3152x3072xbf16>, tensor<3072x768xbf16>) outs(%f : {shape}) {{
+  ^bb0(%u: bf16, %v: bf16, %w: f32):
+    %p = arith.extf %u : bf16 to f32
+    %q = arith.extf %v : bf16 to f32
+    %r = arith.mulf %p, %q : f32
+    %s = arith.addf %w, %r : f32
+    linalg.yield %s : f32
+  }} -> {shape}
+  %r:{count} = linalg.generic {{indexing_maps = [{", ".join([same] * (count + 1))}],
+    iterator_types = ["parallel", "parallel"]}}
+    ins(%m : {shape}) outs({", ".join(["%e"] * count)} : {", ".join([shape] * count)}) {{
+  ^bb0(%x: f32, {", ".join(f"%o{n}: f32" for n in many)}):
+    {lines}
+    linalg.yield {", ".join(f"%y{n}" for n in many)} : {", ".join(["f32"] * count)}
+  }} -> ({", ".join([shape] * count)})
+  return {", ".join(f"%r#{n}" for n in many)} : {", ".join([shape] * count)}
+}}"""
+
+
+@pytest.mark.parametrize("count", [2, 6])
+def test_tiles_leave_shared_memory_for_all_results(count, tmp_path):
+    image = compiled(several_results(count))
+    (launch,) = image.launches
+    assert "wgmma.mma_async" in image.ptx
+    assert launch.shared <= 227 << 10
+    assemble(image, "sm_90a", tmp_path)
 
 
 def test_few_tiles_are_shared_and_many_are_not():

@@ -87,16 +87,17 @@ def plan_convolution(
         for order in orders
         if order.tile.split == 1 or shares(order.tile, order.count, taps.steps)
     }
-    if not times:
-        return None
-    tile = min(times, key=lambda each: times[each])
-    left = _image(product, axes, deep[0], taps, tile)
-    right = _weights(product, deep[0], taps, tile)
-    results = Results.of(product, epilogue, tile)
-    if left is None or right is None or results is None:
-        return None
-    order = TileOrder(product, tile)
-    return WgmmaPlan(device, order, left, right, ((0, results),), taps.steps, times[tile])
+    for each in sorted(times, key=lambda each: times[each]):
+        left = _image(product, axes, deep[0], taps, each)
+        right = _weights(product, deep[0], taps, each)
+        results = Results.of(product, epilogue, each)
+        if left is None or right is None or results is None:
+            return None
+        order, time = TileOrder(product, each), times[each]
+        plan = WgmmaPlan(device, order, left, right, ((0, results),), taps.steps, time)
+        if plan.fits or tile is not None:
+            return plan
+    return None
 
 
 def microseconds(

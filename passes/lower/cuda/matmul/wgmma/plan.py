@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from xyntra.dialects.dtypes import ITEM_BYTES
@@ -18,11 +18,11 @@ from xyntra.passes.lower.cuda.matmul.wgmma.tiles import (
     Tile,
     can_pair,
     can_split,
-    choose_paired_tile,
-    choose_tile,
     depth,
     microseconds,
     operand,
+    ranked_paired_tiles,
+    ranked_tiles,
     stages,
 )
 from xyntra.passes.lower.cuda.ptx.warps import WARP
@@ -97,14 +97,26 @@ class WgmmaPlan:
     @property
     def stages(self) -> int:
         """The stages of the ring: no more than blocks of a single tile use."""
-        tile = self.order.tile
-        found = stages(tile, self.staging_bytes, self.device)
         if not self.has_single_tiles:
-            return found
-        least = 1
-        if tile.split > 1:  # blocks leave their accumulators in the ring
-            least = -(-accumulator_bytes(tile) // tile.stage_bytes)
-        return min(found, max(-(-self.steps // tile.split), least))
+            return self._room
+        own = -(-self.steps // self.order.tile.split)
+        return min(self._room, max(own, self._accumulator_stages))
+
+    @property
+    def fits(self) -> bool:
+        """Whether shared memory holds results on their way out, and two stages if there are two."""
+        own = -(-self.steps // self.order.tile.split)
+        return self._room >= max(min(own, 2), self._accumulator_stages)
+
+    @property
+    def _room(self) -> int:
+        return stages(self.order.tile, self.staging_bytes, self.device)
+
+    @property
+    def _accumulator_stages(self) -> int:
+        """Stages of the ring in which blocks that share a tile leave their accumulators."""
+        tile = self.order.tile
+        return -(-accumulator_bytes(tile) // tile.stage_bytes) if tile.split > 1 else 1
 
     @property
     def maps(self) -> tuple[TensorMap, ...]:
@@ -141,12 +153,33 @@ def plan_wgmma(
         slices: what happens in its place, where that differs from column to column.
         tile: how the product is cut; None to choose.
     """
+    if tile is not None:
+        return _plan_in_tiles(product, device, epilogue, slices, tile)
     work, starts = work_of(epilogue, slices), [each.start for each in slices]
     followers = [each.epilogue for each in slices] if slices else [epilogue]
-    if tile is None:
-        leaves_registers = all(_leaves_registers(product, each) for each in followers)
-        tile = choose_tile(product, device, work, starts, leaves_registers)
-    elif any(start % tile.columns for start in starts):
+    leaves_registers = all(_leaves_registers(product, each) for each in followers)
+    ranked = ranked_tiles(product, device, work, starts, leaves_registers)
+    return _first_that_fits(
+        _plan_in_tiles(product, device, epilogue, slices, each) for each in ranked
+    )
+
+
+def _first_that_fits(plans: Iterable[WgmmaPlan | None]) -> WgmmaPlan | None:
+    """Return the first plan that fits shared memory, of the same product in other tiles."""
+    for plan in plans:
+        if plan is None or plan.fits:
+            return plan
+    return None
+
+
+def _plan_in_tiles(
+    product: BatchedMatmul,
+    device: GpuDevice,
+    epilogue: Epilogue | None,
+    slices: Sequence[Slice],
+    tile: Tile,
+) -> WgmmaPlan | None:
+    if any(each.start % tile.columns for each in slices):
         return None
     if tile.split > 1 and (slices or not can_split(product, tile)):
         return None
@@ -181,7 +214,15 @@ def plan_paired(
         pairing: what follows.
         tile: how the product is cut; None to choose.
     """
-    chosen = tile or choose_paired_tile(product, device, _operations_of(pairing.epilogue))
+    work = _operations_of(pairing.epilogue)
+    tiles = [tile] if tile is not None else ranked_paired_tiles(product, device, work)
+    plans = (_plan_pairs(product, device, pairing, each) for each in tiles)
+    return next(plans) if tile is not None else _first_that_fits(plans)
+
+
+def _plan_pairs(
+    product: BatchedMatmul, device: GpuDevice, pairing: Pairing, chosen: Tile
+) -> WgmmaPlan | None:
     if not can_pair(chosen):
         return None
     columns = chosen.columns // 2

@@ -219,14 +219,14 @@ def stages(tile: Tile, staging: int, device: GpuDevice) -> int:
     return min(left // tile.stage_bytes, most)
 
 
-def choose_tile(
+def ranked_tiles(
     product: BatchedMatmul,
     device: GpuDevice,
     work: int = 0,
     starts: Sequence[int] = (),
     leaves_registers: bool = False,
-) -> Tile:
-    """Return the tile with which a product takes the least time, as `microseconds` has it.
+) -> list[Tile]:
+    """Return the tiles of a product, the fastest first, as `microseconds` has it.
 
     Args:
         product: what is computed.
@@ -241,11 +241,11 @@ def choose_tile(
     fitting = [tile for tile in tiles if all(start % tile.columns == 0 for start in starts)]
     if not starts:
         fitting += [tile for tile in _shared_tiles() if can_split(product, tile)]
-    return min(fitting, key=lambda tile: microseconds(product, tile, work, device))
+    return sorted(fitting, key=lambda tile: microseconds(product, tile, work, device))
 
 
-def choose_paired_tile(product: BatchedMatmul, device: GpuDevice, work: int) -> Tile:
-    """Return the tile for a product of which two columns at a time are taken.
+def ranked_paired_tiles(product: BatchedMatmul, device: GpuDevice, work: int) -> list[Tile]:
+    """Return the tiles for a product of which two columns at a time are taken, the fastest first.
 
     Args:
         product: with the columns of both.
@@ -253,7 +253,7 @@ def choose_paired_tile(product: BatchedMatmul, device: GpuDevice, work: int) -> 
         work: operations on each element of what follows.
     """
     fitting = [tile for tile in TILES if can_pair(tile)]
-    return min(fitting, key=lambda tile: microseconds(product, tile, work // 2, device))
+    return sorted(fitting, key=lambda tile: microseconds(product, tile, work // 2, device))
 
 
 def can_pair(tile: Tile) -> bool:
