@@ -69,11 +69,13 @@ def emit_simt(
         device: that the code is for.
     """
     sizes = _sizes(nest, roles)
-    tile = _Tile.placed(nest, roles, shape, shared, device.vector_memory)
+    tile = _Tile.placed(nest, roles, shape, shared, device)
     accumulators = tile.accumulators(initial)
     buffer = shared.allocate(Result.elements(shape), initial.type)
     corner = TilePosition(tile.position, tile.first_row, tile.first_column)
-    Result(nest, roles, epilogue, shape, tile.team, tile.thread, buffer).write(corner, accumulators)
+    member = (tile.team, tile.thread)
+    result = Result(nest, roles, epilogue, shape, *member, buffer, device.compact_code)
+    result.write(corner, accumulators)
     return LaunchShape(shape.blocks(*sizes), shape.block)
 
 
@@ -124,6 +126,7 @@ class _Tile:
     first_column: ir.Value
     own_row: ir.Value
     own_column: ir.Value
+    compact: bool
 
     @classmethod
     def placed(
@@ -132,7 +135,7 @@ class _Tile:
         roles: Roles,
         shape: TileShape,
         shared: SharedMemory,
-        in_vectors: bool,
+        device: GpuDevice,
     ) -> _Tile:
         down = -(-size(nest, roles.rows) // shape.rows)
         across = -(-size(nest, roles.columns) // shape.columns)
@@ -144,7 +147,7 @@ class _Tile:
             size_of_team = i32(shape.threads)
             team, thread = arith.divui(thread, size_of_team), arith.remui(thread, size_of_team)
         member = (team, thread)
-        how = (shape, member, shared, in_vectors)
+        how = (shape, member, shared, device.vector_memory)
         threads = i32(shape.thread_grid[1])
         return cls(
             nest,
@@ -159,6 +162,7 @@ class _Tile:
             arith.muli(column, i32(shape.columns)),
             arith.muli(arith.divui(thread, threads), i32(VECTOR)),
             arith.muli(arith.remui(thread, threads), i32(VECTOR)),
+            device.compact_code,
         )
 
     def accumulators(self, initial: ir.Value) -> list[list[ir.Value]]:
@@ -168,9 +172,30 @@ class _Tile:
             self.left.starts(self.first_row, self.position),
             self.right.starts(self.first_column, self.position),
         ]
-        own = self.shape.thread_rows * self.shape.thread_columns
-        carried = [self._start(initial)] * own
+        carried = [self._start(initial)] * self._own
         parts = -(-limit // depth) // self.shape.teams
+        rest = limit // self.shape.teams - (parts - 1) * depth
+        if self.compact and parts > 1 and rest % _UNROLLED == 0:
+            carried = self._all_parts(starts, carried, limit, parts)
+        else:
+            carried = self._parts_ahead(starts, carried, limit, parts)
+        width = self.shape.thread_columns
+        return [carried[start : start + width] for start in range(0, self._own, width)]
+
+    @property
+    def _own(self) -> int:
+        """Elements of the result that are the thread's."""
+        return self.shape.thread_rows * self.shape.thread_columns
+
+    def _parts_ahead(
+        self,
+        starts: Sequence[Sequence[ir.Value]],
+        carried: Sequence[ir.Value],
+        limit: int,
+        parts: int,
+    ) -> list[ir.Value]:
+        """Combine with all parts of the reduction, the last of which is behind the loop."""
+        own, depth = self._own, self.shape.depth
         first = arith.muli(self.team, i32(parts * depth))
         loaded = self._load(starts, first, limit)
         if parts > 1:
@@ -184,9 +209,32 @@ class _Tile:
                 scf.YieldOp([*self._multiply(inside[:own]), *ahead])
             carried, loaded = list(loop.results)[:own], list(loop.results)[own:]
         self._keep(loaded)
-        carried = self._last(carried, limit // self.shape.teams - (parts - 1) * depth)
-        width = self.shape.thread_columns
-        return [carried[start : start + width] for start in range(0, own, width)]
+        return self._last(carried, limit // self.shape.teams - (parts - 1) * depth)
+
+    def _all_parts(
+        self,
+        starts: Sequence[Sequence[ir.Value]],
+        carried: Sequence[ir.Value],
+        limit: int,
+        parts: int,
+    ) -> list[ir.Value]:
+        """Combine with all parts in one loop, whose last iteration loads its part once more."""
+        own, depth = self._own, self.shape.depth
+        first = arith.muli(self.team, i32(parts * depth))
+        loop = scf.ForOp(i32(0), i32(parts), i32(1), [*carried, *self._load(starts, first, limit)])
+        with ir.InsertionPoint(loop.body):
+            inside = list(loop.inner_iter_args)
+            self._keep(inside[own:])
+            number = loop.induction_variable
+            next_one = arith.minsi(arith.addi(number, i32(1)), i32(parts - 1))
+            following = arith.addi(first, arith.muli(next_one, i32(depth)))
+            ahead = self._load(starts, following, limit)
+            count: int | ir.Value = depth
+            if limit % depth:
+                left = arith.subi(i32(limit), arith.muli(number, i32(depth)))
+                count = arith.minsi(i32(depth), left)
+            scf.YieldOp([*self._multiply(inside[:own], count), *ahead])
+        return list(loop.results)[:own]
 
     def _start(self, initial: ir.Value) -> ir.Value:
         """Return what the team's accumulators start from: only the first team has `initial`."""
@@ -208,10 +256,13 @@ class _Tile:
         self.right.keep(loaded[self.left.count :])
         barrier()
 
-    def _multiply(self, accumulators: Sequence[ir.Value], count: int = 0) -> list[ir.Value]:
+    def _multiply(
+        self, accumulators: Sequence[ir.Value], count: int | ir.Value | None = None
+    ) -> list[ir.Value]:
         """Combine the accumulators with `count` steps, a multiple of four, or with all."""
         # Unrolled further, the reads of all steps come first and fill the registers.
-        loop = rolled_loop(count or self.shape.depth, _UNROLLED, accumulators)
+        steps = self.shape.depth if count is None else count
+        loop = rolled_loop(steps, _UNROLLED, accumulators)
         with ir.InsertionPoint(loop.body):
             inside: Sequence[ir.Value] = list(loop.inner_iter_args)
             first = loop.induction_variable
