@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return prepare(options.artifacts, options.models, options.cuda, is_chosen)
     from bench.webgpu.run import run
 
-    return run(options.artifacts, options.target, options.rounds, is_chosen)
+    return run(options.artifacts, options.target, options.rounds, is_chosen, options.parts)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -61,6 +61,10 @@ def _parser() -> argparse.ArgumentParser:
     prepare.add_argument("--cuda", default="cuda:sm_90a", help="default: cuda:sm_90a")
     run = commands.add_parser("run", help="measure what `prepare` compiled")
     run.add_argument("--rounds", type=int, default=9, help="default: 9")
+    parts = ("rows", "host", "first")
+    run.add_argument(
+        "--parts", nargs="+", choices=parts, default=parts, help="what to measure (default: all)"
+    )
     first = commands.add_parser("first", help="time the first call of one row, in this process")
     first.add_argument("artifacts", type=Path, metavar="DIR")
     first.add_argument("name", metavar="NAME")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import statistics
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,13 @@ _COPIED = 1 << 27  # bytes
 _RELATIVE, _ABSOLUTE = 1e-3, 1e-4
 
 
-def run(folder: Path, target: str, rounds: int, is_chosen: Callable[[str], bool]) -> int:
+def run(
+    folder: Path,
+    target: str,
+    rounds: int,
+    is_chosen: Callable[[str], bool],
+    parts: Collection[str] = ("rows", "host", "first"),
+) -> int:
     """Print a line for each row; returns 1 if a result is wrong or a row failed.
 
     Args:
@@ -35,18 +41,20 @@ def run(folder: Path, target: str, rounds: int, is_chosen: Callable[[str], bool]
         target: "webgpu" or "webgpu:1".
         rounds: calls of which times are the median.
         is_chosen: tells of a row's name whether it is wanted.
+        parts: rows, the host's cost of calls, and first calls.
     """
     opened = open_device(int(target.partition(":")[2] or 0))
     bandwidth = _copy_bandwidth(opened, rounds)
     print(f"{opened.name}: a copy moves {bandwidth / 1e9:.0f} GB/s", flush=True)
     good = True
     for name in [*OPERATIONS, *MODELS, *FILES]:
-        if is_chosen(name):
+        if "rows" in parts and is_chosen(name):
             good = _row(folder, name, target, rounds, bandwidth) and good
-    for name in (TINY_MODEL, HOST_MODEL):
+    for name in (TINY_MODEL, HOST_MODEL) if "host" in parts else ():
         print(_host_cost(folder, name, target, rounds), flush=True)
-    for name in [each for each in (*MODELS, *FILES) if is_chosen(each)]:
-        print(_first(folder, name, target), flush=True)
+    for name in (*MODELS, *FILES) if "first" in parts else ():
+        if is_chosen(name):
+            print(_first(folder, name, target), flush=True)
     return 0 if good else 1
 
 
