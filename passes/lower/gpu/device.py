@@ -58,6 +58,11 @@ class GpuDevice:
         static_bytes: shared memory of a block that its code declares, at most.
         grid: blocks of a launch at most.
         views_bytes: one buffer may hold elements of several types.
+        compact_code: code is compiled where it runs, by compilers that take long for what is
+            unrolled, so that loops remain where they cost little.
+        shuffles: the threads of a warp exchange values without shared memory.
+        vector_memory: a thread accesses several contiguous elements at once only where memory is
+            declared as vectors, and these are accessed whole.
         warps_alone: the threads of a warp exchange values whether or not the other warps of their
             block do.
         registers: of 32 bits, of a multiprocessor.
@@ -79,6 +84,9 @@ class GpuDevice:
     static_bytes: int = 48 << 10
     grid: int = (1 << 31) - 1
     views_bytes: bool = True
+    compact_code: bool = False
+    shuffles: bool = True
+    vector_memory: bool = False
     warps_alone: bool = True
     registers: int = 1 << 16
     reserved_bytes: int = 1 << 10
@@ -207,6 +215,9 @@ WEBGPU = GpuDevice(
     block_threads=256,
     static_bytes=16 << 10,
     views_bytes=False,
+    compact_code=True,
+    shuffles=False,
+    vector_memory=True,
     warps_alone=False,
 )
 """A GPU of which nothing is known but what WebGPU promises of every one ("Limits"). It has no

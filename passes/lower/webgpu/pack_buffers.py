@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from math import prod
 from typing import ClassVar
 
 from torch_mlir.dialects import arith
@@ -77,7 +78,13 @@ def _is_only_read(memory: ir.Value) -> bool:
 
 
 def _words(kind: ir.Type) -> int:
-    return int(ir.MemRefType(kind).shape[0])
+    memory = ir.MemRefType(kind)
+    return int(memory.shape[0]) * _lanes(memory.element_type)
+
+
+def _lanes(kind: ir.Type) -> int:
+    """Return how many words an element of memory has."""
+    return int(prod(kind.shape)) if isinstance(kind, ir.VectorType) else 1
 
 
 def _starts(kinds: Sequence[ir.Type]) -> list[int]:
@@ -100,10 +107,7 @@ def _pass_packed(function: ir.Operation, count: int, packed: list[int]) -> None:
     for number, start in zip(packed, _starts(kinds)[:-1], strict=True):
         for op in [use.owner.operation for use in block.arguments[number].uses]:
             with op.location, ir.InsertionPoint(op):
-                place = arith.addi(op.operands[1], index(start))
-                word = emit(_LOAD, [whole, place], ir.MemRefType(whole.type).element_type)
-                kind = op.result.type
-                value = word if kind == word.type else emit("arith.bitcast", [word], kind)
+                value = _loaded(whole, op.operands[1], start, op.result.type)
             op.result.replace_all_uses_with(value)
             replaced.append(op)
     for op in replaced:
@@ -116,6 +120,18 @@ def _pass_packed(function: ir.Operation, count: int, packed: list[int]) -> None:
         function.attributes[LASTING] = ir.DenseBoolArrayAttr.get([*kept, False])
     inputs = [each.type for each in block.arguments][: count - len(packed) + 1]
     function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, []))
+
+
+def _loaded(whole: ir.Value, number: ir.Value, start: int, kind: ir.Type) -> ir.Value:
+    """Return an element of that type, whose buffer begins at word `start` of another one."""
+    if isinstance(kind, ir.VectorType):
+        lanes, element = _lanes(kind), kind.element_type
+        first = arith.muli(number, index(lanes))
+        parts = [_loaded(whole, first, start + each, element) for each in range(lanes)]
+        return emit("spirv.CompositeConstruct", parts, kind)
+    place = arith.addi(number, index(start))
+    word = emit(_LOAD, [whole, place], ir.MemRefType(whole.type).element_type)
+    return word if kind == word.type else emit("arith.bitcast", [word], kind)
 
 
 def _launch_packed(launch: ir.Operation, packed: list[int]) -> None:

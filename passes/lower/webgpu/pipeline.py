@@ -214,11 +214,17 @@ def _check_workgroup_memory(module: ir.Operation, device: GpuDevice) -> None:
     """
     for function in operations_named(module, "gpu.func"):
         kinds = [ir.MemRefType(op.result.type) for op in operations_named(function, "memref.alloc")]
-        used = sum(_WORD * prod(each.shape) for each in kinds)
+        used = sum(_bytes_of(each) for each in kinds)
         if used > device.static_bytes:
             message = f"a kernel needs {used:,} bytes of workgroup memory"
             cause = f"{device.name} has {device.static_bytes:,}"
             raise CompileError("shared-memory", message, cause=cause)
+
+
+def _bytes_of(kind: ir.MemRefType) -> int:
+    element = kind.element_type
+    lanes = prod(element.shape) if isinstance(element, ir.VectorType) else 1
+    return int(_WORD * lanes * prod(kind.shape))
 
 
 def _say_what_is_written(module: ir.Operation) -> None:

@@ -64,23 +64,51 @@ def _rewrite(function: ir.Operation) -> None:
         return
     threads = next(iter(ir.DenseI32ArrayAttr(function.attributes["known_block_size"])))
     with function.location, ir.InsertionPoint.at_block_begin(entry_block(function)):
-        words = _words(threads)
+        words = [_words(threads) for _ in range(2)]
         dimension = ir.Attribute.parse("#gpu<dim x>")
         number = emit("gpu.thread_id", [], ir.IndexType.get(), dimension=dimension)
         own = as_i32(number)
         yes = arith.constant(ir.IntegerType.get_signless(1), 1)
+    turns = _turns(function)
     for op in found:
         value, distance, _ = op.operands
+        turn = turns[op]
+        memory = words[turn % len(words)]
         with op.location, ir.InsertionPoint(op):
-            barrier()  # until all have loaded what was there
-            ir.Operation.create("memref.store", operands=[value, words, number])
+            if not turn:
+                barrier()  # until all have loaded what was there
+            ir.Operation.create("memref.store", operands=[value, memory, number])
             barrier()
             other = as_index(arith.xori(own, distance))
-            moved = emit("memref.load", [words, other], value.type)
+            moved = emit("memref.load", [memory, other], value.type)
         op.results[0].replace_all_uses_with(moved)
         op.results[1].replace_all_uses_with(yes)
     for op in found:
         op.erase()
+
+
+def _turns(function: ir.Operation) -> dict[ir.Operation, int]:
+    """Return the number of each shuffle in a row of them that nothing else comes between.
+
+    They take turns with two pieces of memory: at the barrier of the next one, all threads have
+    loaded what the one before had stored.
+    """
+    turns: dict[ir.Operation, int] = {}
+
+    def visit(block: ir.Block) -> bool:
+        turn = 0
+        for view in block.operations:
+            op = view.operation
+            if op.name == _SHUFFLE:
+                turns[op] = turn
+                turn += 1
+            inside = [visit(each) for region in op.regions for each in region.blocks]
+            turn = 0 if any(inside) else turn
+        return any(view.operation in turns for view in block.operations)
+
+    for block in function.regions[0].blocks:
+        visit(block)
+    return turns
 
 
 def _words(threads: int) -> ir.Value:

@@ -18,6 +18,7 @@ from xyntra.plan.stored import contents
 from xyntra.targets.webgpu.adapter import OpenDevice, named_errors, wgpu_module
 from xyntra.targets.webgpu.buffer_pool import share_buffers
 from xyntra.targets.webgpu.code.shader_image import ShaderImage, ShaderLaunch
+from xyntra.targets.webgpu.native import nanoseconds_of_a_tick, shader_module
 
 __all__ = ["LoadedShaders"]
 
@@ -124,7 +125,7 @@ class LoadedShaders:
         encoder.resolve_query_set(queries, 0, 2, resolved, 0)
         device.queue.submit([encoder.finish()])
         start, end = np.frombuffer(device.queue.read_buffer(resolved), np.uint64)
-        return int(end) - int(start)
+        return round((int(end) - int(start)) * nanoseconds_of_a_tick(device))
 
     def _run(self, numbers: Sequence[int]) -> None:
         """Start some steps."""
@@ -306,7 +307,7 @@ class LoadedShaders:
         if found is None:
             module = self._modules.get(wgsl)
             if module is None:
-                module = self._modules[wgsl] = self._device.create_shader_module(code=wgsl)
+                module = self._modules[wgsl] = shader_module(self._device, wgsl)
             found = self._pipelines[wgsl, entry] = self._device.create_compute_pipeline(
                 layout=self._device.create_pipeline_layout(bind_group_layouts=[layout]),
                 compute={"module": module, "entry_point": entry},

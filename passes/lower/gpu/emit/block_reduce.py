@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import reduce
 
 from torch_mlir.dialects import arith
@@ -28,8 +29,9 @@ def block_reduce(
 ) -> ir.Value:
     """Return, in every thread, the combination of `value` over the threads of a block.
 
-    Butterflies inside of the warps, then one word of shared memory a warp, read by all. Every
-    thread combines in the same order, so that all have equal bits.
+    Butterflies inside of the warps, then one word of shared memory a warp, read by all; or, where
+    warps have no butterflies, two steps through shared memory. Every thread combines in the same
+    order, so that all have equal bits.
 
     Args:
         value: the thread's own.
@@ -38,6 +40,8 @@ def block_reduce(
         shared: where the warps' results are put.
     """
     lanes = shared.device.subgroup
+    if threads > lanes and not shared.device.shuffles:
+        return _reduce_in_memory(value, combiner, threads, shared)
     value = warp_reduce(value, combiner, lanes, threads)
     warps = threads // lanes
     if warps <= 1:
@@ -51,6 +55,32 @@ def block_reduce(
     barrier()
     values = [emit("memref.load", [words, index(each)], value.type) for each in range(warps)]
     return reduce(combiner.combine, values)
+
+
+def _reduce_in_memory(
+    value: ir.Value, combiner: Combiner, threads: int, shared: SharedMemory
+) -> ir.Value:
+    """Combine every n-th value in each of n threads, then these n in every thread."""
+    parts = 1 << (threads.bit_length() // 2)
+    words, partials = shared.allocate(threads, value.type), shared.allocate(parts, value.type)
+    number = thread_number()
+    barrier()  # until all have loaded what was there
+    ir.Operation.create("memref.store", operands=[value, words, as_index(number)])
+    barrier()
+    with when(arith.cmpi(arith.CmpIPredicate.ult, number, i32(parts))):
+        part = _combined(words, combiner, number, range(0, threads, parts))
+        ir.Operation.create("memref.store", operands=[part, partials, as_index(number)])
+    barrier()
+    return _combined(partials, combiner, i32(0), range(parts))
+
+
+def _combined(
+    words: ir.Value, combiner: Combiner, first: ir.Value, places: Iterable[int]
+) -> ir.Value:
+    """Return the combination of elements of memory at some places behind the first one."""
+    kind = ir.MemRefType(words.type).element_type
+    found = [as_index(arith.addi(first, i32(each))) for each in places]
+    return reduce(combiner.combine, [emit("memref.load", [words, each], kind) for each in found])
 
 
 def warp_reduce(

@@ -165,15 +165,16 @@ def strided_loop(
     return list(built.results)
 
 
-def rolled_loop(count: int, step: int, carried: Sequence[ir.Value]) -> scf.ForOp:
+def rolled_loop(count: int | ir.Value, step: int, carried: Sequence[ir.Value]) -> scf.ForOp:
     """Return a loop from 0 to `count` that is not unrolled; its body is empty.
 
     Args:
-        count: where it ends.
+        count: where it ends, a number or an i32.
         step: how far one iteration moves on.
         carried: what it hands on.
     """
-    built = scf.ForOp(i32(0), i32(count), i32(step), list(carried))
+    end = i32(count) if isinstance(count, int) else count
+    built = scf.ForOp(i32(0), end, i32(step), list(carried))
     annotation = ir.Attribute.parse("#llvm.loop_annotation<unroll = <disable = true>>")
     built.operation.attributes["llvm.loop_annotation"] = annotation
     return built

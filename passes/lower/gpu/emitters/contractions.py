@@ -123,7 +123,7 @@ def _plan_simt(group: ContractionGroup, choices: SimtChoices, device: GpuDevice)
         raise Impossible("has no such tiles")
     shape = allowed[choices]
     return lambda shared: emit_simt(
-        group.nest, group.roles, group.initial, group.epilogue, shared, shape
+        group.nest, group.roles, group.initial, group.epilogue, shared, shape, device
     )
 
 

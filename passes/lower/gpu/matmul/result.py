@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from torch_mlir.dialects import arith
+from torch_mlir.dialects import arith, scf
 
 from xyntra.dialects.mlir import ir
 from xyntra.dialects.scalar import emit
@@ -45,6 +45,7 @@ class Result:
         team: number of the thread's, an i32.
         thread: number in its team, an i32.
         buffer: flat shared memory for one row of every thread.
+        compact: whether one loop writes all rows, with the code of one.
     """
 
     nest: LinearNest
@@ -54,6 +55,7 @@ class Result:
     team: ir.Value
     thread: ir.Value
     buffer: ir.Value
+    compact: bool = False
 
     @staticmethod
     def elements(shape: TileShape) -> int:
@@ -67,6 +69,9 @@ class Result:
             tile: where the tile lies.
             values: the thread's, by row and column.
         """
+        if self.compact:
+            self._write_in_loop(tile, values)
+            return
         starts = self.shape.offsets(columns=False)
         rows = [start + number for start in starts for number in range(VECTOR)]
         for number, (row, line) in enumerate(zip(rows, values, strict=True)):
@@ -75,6 +80,24 @@ class Result:
             self._exchange(line)
             barrier()
             self._write_row(tile, arith.addi(tile.row, i32(row)))
+
+    def _write_in_loop(self, tile: TilePosition, values: Sequence[Sequence[ir.Value]]) -> None:
+        apart = self.shape.rows * VECTOR // self.shape.thread_rows
+        loop = scf.ForOp(i32(0), i32(self.shape.thread_rows), i32(1))
+        with ir.InsertionPoint(loop.body):
+            number = loop.induction_variable
+            line = list(values[0])
+            for row, others in enumerate(values[1:], 1):
+                is_row = arith.cmpi(arith.CmpIPredicate.eq, number, i32(row))
+                pairs = zip(others, line, strict=True)
+                line = [arith.select(is_row, mine, before) for mine, before in pairs]
+            barrier()  # the row before has been read by all
+            self._exchange(line)
+            barrier()
+            vector, inside = arith.divui(number, i32(VECTOR)), arith.remui(number, i32(VECTOR))
+            row = arith.addi(arith.muli(vector, i32(apart)), inside)
+            self._write_row(tile, arith.addi(tile.row, row))
+            scf.YieldOp([])
 
     def _exchange(self, line: Sequence[ir.Value]) -> None:
         across = i32(self.shape.thread_grid[1])

@@ -55,6 +55,7 @@ def emit_simt(
     epilogue: Epilogue | None,
     shared: SharedMemory,
     shape: TileShape,
+    device: GpuDevice,
 ) -> LaunchShape:
     """Emit a contraction for a launch of the returned shape.
 
@@ -65,13 +66,16 @@ def emit_simt(
         epilogue: what happens to each element before it is stored, if anything.
         shared: where parts of the factors are kept.
         shape: of the tiles.
+        device: that the code is for.
     """
     sizes = _sizes(nest, roles)
-    tile = _Tile.placed(nest, roles, shape, shared)
+    tile = _Tile.placed(nest, roles, shape, shared, device)
     accumulators = tile.accumulators(initial)
     buffer = shared.allocate(Result.elements(shape), initial.type)
     corner = TilePosition(tile.position, tile.first_row, tile.first_column)
-    Result(nest, roles, epilogue, shape, tile.team, tile.thread, buffer).write(corner, accumulators)
+    member = (tile.team, tile.thread)
+    result = Result(nest, roles, epilogue, shape, *member, buffer, device.compact_code)
+    result.write(corner, accumulators)
     return LaunchShape(shape.blocks(*sizes), shape.block)
 
 
@@ -122,10 +126,16 @@ class _Tile:
     first_column: ir.Value
     own_row: ir.Value
     own_column: ir.Value
+    compact: bool
 
     @classmethod
     def placed(
-        cls, nest: LinearNest, roles: Roles, shape: TileShape, shared: SharedMemory
+        cls,
+        nest: LinearNest,
+        roles: Roles,
+        shape: TileShape,
+        shared: SharedMemory,
+        device: GpuDevice,
     ) -> _Tile:
         down = -(-size(nest, roles.rows) // shape.rows)
         across = -(-size(nest, roles.columns) // shape.columns)
@@ -137,6 +147,7 @@ class _Tile:
             size_of_team = i32(shape.threads)
             team, thread = arith.divui(thread, size_of_team), arith.remui(thread, size_of_team)
         member = (team, thread)
+        how = (shape, member, shared, device.vector_memory)
         threads = i32(shape.thread_grid[1])
         return cls(
             nest,
@@ -145,12 +156,13 @@ class _Tile:
             team,
             thread,
             place,
-            _staging(nest, roles, roles.left, roles.rows, shape.rows, shape, member, shared),
-            _staging(nest, roles, roles.right, roles.columns, shape.columns, shape, member, shared),
+            _staging(nest, roles, roles.left, roles.rows, shape.rows, *how),
+            _staging(nest, roles, roles.right, roles.columns, shape.columns, *how),
             arith.muli(row, i32(shape.rows)),
             arith.muli(column, i32(shape.columns)),
             arith.muli(arith.divui(thread, threads), i32(VECTOR)),
             arith.muli(arith.remui(thread, threads), i32(VECTOR)),
+            device.compact_code,
         )
 
     def accumulators(self, initial: ir.Value) -> list[list[ir.Value]]:
@@ -160,9 +172,30 @@ class _Tile:
             self.left.starts(self.first_row, self.position),
             self.right.starts(self.first_column, self.position),
         ]
-        own = self.shape.thread_rows * self.shape.thread_columns
-        carried = [self._start(initial)] * own
+        carried = [self._start(initial)] * self._own
         parts = -(-limit // depth) // self.shape.teams
+        rest = limit // self.shape.teams - (parts - 1) * depth
+        if self.compact and parts > 1 and rest % _UNROLLED == 0:
+            carried = self._all_parts(starts, carried, limit, parts)
+        else:
+            carried = self._parts_ahead(starts, carried, limit, parts)
+        width = self.shape.thread_columns
+        return [carried[start : start + width] for start in range(0, self._own, width)]
+
+    @property
+    def _own(self) -> int:
+        """Elements of the result that are the thread's."""
+        return self.shape.thread_rows * self.shape.thread_columns
+
+    def _parts_ahead(
+        self,
+        starts: Sequence[Sequence[ir.Value]],
+        carried: Sequence[ir.Value],
+        limit: int,
+        parts: int,
+    ) -> list[ir.Value]:
+        """Combine with all parts of the reduction, the last of which is behind the loop."""
+        own, depth = self._own, self.shape.depth
         first = arith.muli(self.team, i32(parts * depth))
         loaded = self._load(starts, first, limit)
         if parts > 1:
@@ -176,9 +209,32 @@ class _Tile:
                 scf.YieldOp([*self._multiply(inside[:own]), *ahead])
             carried, loaded = list(loop.results)[:own], list(loop.results)[own:]
         self._keep(loaded)
-        carried = self._last(carried, limit // self.shape.teams - (parts - 1) * depth)
-        width = self.shape.thread_columns
-        return [carried[start : start + width] for start in range(0, own, width)]
+        return self._last(carried, limit // self.shape.teams - (parts - 1) * depth)
+
+    def _all_parts(
+        self,
+        starts: Sequence[Sequence[ir.Value]],
+        carried: Sequence[ir.Value],
+        limit: int,
+        parts: int,
+    ) -> list[ir.Value]:
+        """Combine with all parts in one loop, whose last iteration loads its part once more."""
+        own, depth = self._own, self.shape.depth
+        first = arith.muli(self.team, i32(parts * depth))
+        loop = scf.ForOp(i32(0), i32(parts), i32(1), [*carried, *self._load(starts, first, limit)])
+        with ir.InsertionPoint(loop.body):
+            inside = list(loop.inner_iter_args)
+            self._keep(inside[own:])
+            number = loop.induction_variable
+            next_one = arith.minsi(arith.addi(number, i32(1)), i32(parts - 1))
+            following = arith.addi(first, arith.muli(next_one, i32(depth)))
+            ahead = self._load(starts, following, limit)
+            count: int | ir.Value = depth
+            if limit % depth:
+                left = arith.subi(i32(limit), arith.muli(number, i32(depth)))
+                count = arith.minsi(i32(depth), left)
+            scf.YieldOp([*self._multiply(inside[:own], count), *ahead])
+        return list(loop.results)[:own]
 
     def _start(self, initial: ir.Value) -> ir.Value:
         """Return what the team's accumulators start from: only the first team has `initial`."""
@@ -200,41 +256,81 @@ class _Tile:
         self.right.keep(loaded[self.left.count :])
         barrier()
 
-    def _multiply(self, accumulators: Sequence[ir.Value]) -> list[ir.Value]:
+    def _multiply(
+        self, accumulators: Sequence[ir.Value], count: int | ir.Value | None = None
+    ) -> list[ir.Value]:
+        """Combine the accumulators with `count` steps, a multiple of four, or with all."""
         # Unrolled further, the reads of all steps come first and fill the registers.
-        loop = rolled_loop(self.shape.depth, _UNROLLED, accumulators)
+        steps = self.shape.depth if count is None else count
+        loop = rolled_loop(steps, _UNROLLED, accumulators)
         with ir.InsertionPoint(loop.body):
             inside: Sequence[ir.Value] = list(loop.inner_iter_args)
-            for step in range(_UNROLLED):
-                inside = self._step(arith.addi(loop.induction_variable, i32(step)), inside)
+            first = loop.induction_variable
+            known = [self._read_steps(each, first, side) for each, side in self._factors()]
+            for number in range(_UNROLLED):
+                step = arith.addi(first, i32(number))
+                inside = self._step(step, inside, [each and each[number] for each in known])
             scf.YieldOp(inside)
         return list(loop.results)
 
     def _last(self, accumulators: Sequence[ir.Value], count: int) -> list[ir.Value]:
         if count == self.shape.depth:
             return self._multiply(accumulators)
+        if any(staging.is_along_steps for staging, _ in self._factors()):
+            return self._multiply(accumulators, count)
         loop = scf.ForOp(i32(0), i32(count), i32(1), list(accumulators))
         with ir.InsertionPoint(loop.body):
-            scf.YieldOp(self._step(loop.induction_variable, list(loop.inner_iter_args)))
+            inside = list(loop.inner_iter_args)
+            scf.YieldOp(self._step(loop.induction_variable, inside, [None, None]))
         return list(loop.results)
 
-    def _step(self, step: ir.Value, accumulators: Sequence[ir.Value]) -> list[ir.Value]:
-        """Combine the accumulators with one step of the reduction."""
-        lefts = [
-            value
-            for start in self.shape.offsets(columns=False)
-            for value in self.left.read(step, arith.addi(self.own_row, i32(start)), VECTOR)
-        ]
-        rights = [
-            value
-            for start in self.shape.offsets(columns=True)
-            for value in self.right.read(step, arith.addi(self.own_column, i32(start)), VECTOR)
-        ]
+    def _factors(self) -> tuple[tuple[Staging, bool], tuple[Staging, bool]]:
+        """Return both factors, and whether they have the columns of the result."""
+        return (self.left, False), (self.right, True)
+
+    def _step(
+        self,
+        step: ir.Value,
+        accumulators: Sequence[ir.Value],
+        known: Sequence[Sequence[ir.Value] | None],
+    ) -> list[ir.Value]:
+        """Combine the accumulators with one step of the reduction.
+
+        Args:
+            step: its number, an i32.
+            accumulators: of all steps before.
+            known: elements of each factor where they have been read.
+        """
+        lefts, rights = (
+            self._read_step(staging, step, columns) if values is None else values
+            for values, (staging, columns) in zip(known, self._factors(), strict=True)
+        )
         pairs = [(left, right) for left in lefts for right in rights]
         return [
             self._combine(left, right, total)
             for (left, right), total in zip(pairs, accumulators, strict=True)
         ]
+
+    def _read_step(self, staging: Staging, step: ir.Value, columns: bool) -> list[ir.Value]:
+        """Return the thread's elements of one step."""
+        own = self.own_column if columns else self.own_row
+        starts = self.shape.offsets(columns=columns)
+        return [
+            value
+            for start in starts
+            for value in staging.read(step, arith.addi(own, i32(start)), VECTOR)
+        ]
+
+    def _read_steps(
+        self, staging: Staging, step: ir.Value, columns: bool
+    ) -> list[list[ir.Value]] | None:
+        """Return the thread's elements of four steps where vectors are of steps; else None."""
+        if not staging.is_along_steps:
+            return None
+        own = self.own_column if columns else self.own_row
+        starts = self.shape.offsets(columns=columns)
+        parts = [staging.read_steps(step, arith.addi(own, i32(start))) for start in starts]
+        return [[value for part in parts for value in part[number]] for number in range(VECTOR)]
 
     def _combine(self, left: ir.Value, right: ir.Value, total: ir.Value) -> ir.Value:
         factors = {self.roles.left: left, self.roles.right: right}
@@ -251,13 +347,15 @@ def _staging(
     shape: TileShape,
     member: tuple[ir.Value, ir.Value],
     shared: SharedMemory,
+    in_vectors: bool,
 ) -> Staging:
     access = nest.inputs[factor]
     team, thread = member
     element = access.element_type
-    elements = Staging.elements(width, shape.depth)
+    elements = Staging.elements(width, shape.depth, in_vectors)
     buffer = shared.allocate(elements * shape.teams, element)
     start = arith.muli(team, i32(elements))
     steps = roles.reductions
     threads = shape.threads
-    return Staging(nest, access, loops, steps, width, shape.depth, threads, thread, start, buffer)
+    part = (width, shape.depth, threads, thread, start, buffer, in_vectors)
+    return Staging(nest, access, loops, steps, *part)

@@ -25,7 +25,9 @@ _PADDING = 4  # elements behind every step, so that steps start in different ban
 class Staging:
     """The part of one factor that a tile needs for `depth` steps of the reduction.
 
-    In shared memory it lies as [depth][width + padding], whatever its order in the factor.
+    In shared memory it lies as [depth][width + padding], whatever its order in the factor; or as
+    [width][depth + padding] where it comes in vectors along the depth and memory is declared as
+    vectors, all of which have to be stored whole.
 
     Attributes:
         nest: the contraction.
@@ -38,6 +40,7 @@ class Staging:
         thread: number of this one in its team, an i32.
         start: where the team's part of `buffer` starts, an i32.
         buffer: flat shared memory.
+        in_vectors: whether the device stores vectors at once only where memory is one of vectors.
     """
 
     nest: LinearNest
@@ -50,11 +53,13 @@ class Staging:
     thread: ir.Value
     start: ir.Value
     buffer: ir.Value
+    in_vectors: bool = False
 
     @staticmethod
-    def elements(width: int, depth: int) -> int:
-        """Return how many elements `buffer` has."""
-        return depth * (width + _PADDING)
+    def elements(width: int, depth: int, in_vectors: bool = False) -> int:
+        """Return how many elements `buffer` has, in either order where memory may be of vectors."""
+        wide = width * (depth + _PADDING) if in_vectors else 0
+        return max(wide, depth * (width + _PADDING))
 
     @property
     def count(self) -> int:
@@ -74,6 +79,13 @@ class Staging:
         fits = VECTOR * element.width <= _WIDEST_BITS
         aligned = all(place % VECTOR == 0 for place in [first, *others])
         return VECTOR if fits and aligned and self.access.strides[fast[0]] == 1 else 1
+
+    @property
+    def is_along_steps(self) -> bool:
+        """Tell whether vectors in shared memory are of steps of the reduction."""
+        element = ir.MemRefType(self.access.value.type).element_type
+        is_vector = self.lanes * element.width == _WIDEST_BITS
+        return self.in_vectors and self.is_deep and is_vector
 
     @property
     def is_deep(self) -> bool:
@@ -129,12 +141,13 @@ class Staging:
 
     def keep(self, values: Sequence[ir.Value]) -> None:
         """Write the thread's vectors to shared memory."""
-        pitch = self.width + _PADDING
+        pitch = (self.depth if self.is_along_steps else self.width) + _PADDING
         for value, (wide, deep) in zip(values, self._places(), strict=True):
-            place = arith.addi(self.start, arith.addi(arith.muli(deep, i32(pitch)), wide))
+            slow, fast = (wide, deep) if self.is_along_steps else (deep, wide)
+            place = arith.addi(self.start, arith.addi(arith.muli(slow, i32(pitch)), fast))
             if self.lanes == 1:
                 ir.Operation.create("memref.store", operands=[value, self.buffer, as_index(place)])
-            elif self.is_deep:
+            elif self.is_deep and not self.is_along_steps:
                 for number in range(self.lanes):
                     below = as_index(arith.addi(place, i32(number * pitch)))
                     operands = [_lane(value, number), self.buffer, below]
@@ -148,9 +161,27 @@ class Staging:
 
     def read(self, step: ir.Value, wide: ir.Value, count: int) -> list[ir.Value]:
         """Return `count` contiguous elements of one step, from `wide` on, a multiple of `count`."""
+        return self._vector(step, self.width + _PADDING, wide, count)
+
+    def read_steps(self, step: ir.Value, wide: ir.Value) -> list[list[ir.Value]]:
+        """Return four elements from `wide` on of each of four steps, where vectors are of steps.
+
+        Args:
+            step: the first one, a multiple of four.
+            wide: the first element, an i32.
+        """
+        pitch = self.depth + _PADDING
+        rows = [
+            self._vector(arith.addi(wide, i32(number)), pitch, step, VECTOR)
+            for number in range(VECTOR)
+        ]
+        return [list(each) for each in zip(*rows, strict=True)]
+
+    def _vector(self, slow: ir.Value, pitch: int, fast: ir.Value, count: int) -> list[ir.Value]:
+        """Return `count` elements that lie side by side in shared memory."""
         element = ir.MemRefType(self.buffer.type).element_type
         kind = ir.VectorType.get([count], element)
-        place = arith.addi(arith.muli(step, i32(self.width + _PADDING)), wide)
+        place = arith.addi(arith.muli(slow, i32(pitch)), fast)
         place = arith.addi(self.start, place)
         vector = emit(
             "vector.load", [self.buffer, as_index(place)], kind, alignment=_alignment(kind)

@@ -18,6 +18,7 @@ from xyntra.passes.lower.gpu.spirv.narrow_floats_as_bits import NarrowFloatsAsBi
 from xyntra.passes.lower.gpu.spirv.scalarize_vectors import ScalarizeVectors
 from xyntra.passes.lower.gpu.spirv.small_integers_as_words import SmallIntegersAsWords
 from xyntra.passes.lower.gpu.spirv.split_wide_integers import SplitWideIntegers
+from xyntra.passes.lower.gpu.spirv.vector_memory import VectorMemory
 from xyntra.passes.lower.upstream import run_upstream
 from xyntra.passes.registry import Pass, register_pass
 
@@ -75,6 +76,7 @@ def to_scalars(module: ir.Operation) -> None:
     AllocateWorkgroupMemory().run(module)
     run_upstream(module, _SIMPLER)
     FlattenMemory().run(module)
+    VectorMemory().run(module)
     ScalarizeVectors().run(module)
 
 
@@ -94,10 +96,34 @@ def to_words(module: ir.Operation) -> None:
 
 
 def _order_buffers(module: ir.Operation) -> None:
-    """Let barriers order buffers as well, as `gpu.barrier` does: MLIR's order workgroup memory."""
+    """Let barriers order buffers as well, where one is written and read: MLIR's do not.
+
+    Those of `gpu.barrier` order all memory. No two buffers of a launch share memory if it writes to
+    one of them.
+    """
     whole = "AcquireRelease|UniformMemory|WorkgroupMemory"
-    for op in operations_named(module, "spirv.ControlBarrier"):
-        op.attributes["memory_semantics"] = ir.Attribute.parse(f"#spirv.memory_semantics<{whole}>")
+    for function in operations_named(module, "spirv.func"):
+        loaded = _buffers(function, "spirv.Load")
+        if loaded & _buffers(function, "spirv.Store") or _buffers(function, "spirv.Atomic"):
+            for op in operations_named(function, "spirv.ControlBarrier"):
+                semantics = ir.Attribute.parse(f"#spirv.memory_semantics<{whole}>")
+                op.attributes["memory_semantics"] = semantics
+
+
+def _buffers(function: ir.Operation, access: str) -> set[str]:
+    """Return the names of the buffers that some operations touch, by the beginning of a name."""
+    found: set[str] = set()
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name.startswith(access) and "StorageBuffer" in str(op.operands[0].type):
+            owner = op.operands[0].owner
+            while owner.name == "spirv.AccessChain":
+                owner = owner.operands[0].owner
+            found.add(str(owner.attributes["variable"].value))
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit)
+    return found
 
 
 def _describe(module: ir.Operation, device: GpuDevice) -> None:

@@ -20,6 +20,7 @@ from xyntra.passes.lower.gpu.spirv.expanded_function import (
 from xyntra.passes.registry import register_pass
 
 _ELEMENTWISE = ("arith.", "math.")
+_OF_MEMORY = ("memref.load", "spirv.CompositeConstruct")
 
 
 @register_pass
@@ -28,7 +29,8 @@ class ScalarizeVectors:
     """Replace vectors of one dimension by scalars, and their loads and stores by as many.
 
     SPIR-V for Vulkan and WGSL have vectors of two to four elements, and no access to neighbouring
-    elements of an array as one vector. Compilers behind them join neighbouring accesses again.
+    elements of an array as one vector. Vectors stay where memory consists of them, and they are
+    taken apart behind a load, and put together ahead of a store.
     """
 
     name: ClassVar[str] = "scalarize-vectors"
@@ -39,11 +41,15 @@ class ScalarizeVectors:
         Raises:
             CompileError: an operation on vectors is not known, or they have several dimensions.
         """
+        module.context.get_dialect_descriptor("spirv")  # loads it
         expand_functions(module, _Scalars, is_expanded=_is_vector)
 
 
 def _is_vector(value: ir.Value) -> bool:
-    return isinstance(value.type, ir.VectorType)
+    """Tell vectors from those that memory consists of."""
+    if not isinstance(value.type, ir.VectorType):
+        return False
+    return isinstance(value.owner, ir.Block) or value.owner.name not in _OF_MEMORY
 
 
 class _Scalars(ExpandedFunction):
@@ -124,6 +130,9 @@ class _Scalars(ExpandedFunction):
         """Load contiguous elements along the last dimension of memory."""
         memory, *place = [self.one(each) for each in op.operands]
         kinds = self.kinds(op.result)
+        if _holds_vectors(memory):
+            whole = emit("memref.load", [memory, *place], op.result.type)
+            return [[_part(whole, number, kind) for number, kind in enumerate(kinds)]]
         return [
             [
                 emit("memref.load", [memory, *_moved(place, number)], kind)
@@ -135,6 +144,10 @@ class _Scalars(ExpandedFunction):
         """Store contiguous elements along the last dimension of memory."""
         vector, *rest = op.operands
         memory, *place = [self.one(each) for each in rest]
+        if _holds_vectors(memory):
+            whole = emit("spirv.CompositeConstruct", self.parts(vector), vector.type)
+            ir.Operation.create("memref.store", operands=[whole, memory, *place])
+            return []
         for number, scalar in enumerate(self.parts(vector)):
             operands = [scalar, memory, *_moved(place, number)]
             ir.Operation.create("memref.store", operands=operands)
@@ -150,6 +163,16 @@ _SPECIAL = {
     "vector.load": _Scalars.load,
     "vector.store": _Scalars.store,
 }
+
+
+def _holds_vectors(memory: ir.Value) -> bool:
+    return isinstance(ir.MemRefType(memory.type).element_type, ir.VectorType)
+
+
+def _part(vector: ir.Value, number: int, kind: ir.Type) -> ir.Value:
+    i32 = ir.IntegerType.get_signless(32)
+    indices = ir.ArrayAttr.get([ir.IntegerAttr.get(i32, number)])
+    return emit("spirv.CompositeExtract", [vector], kind, indices=indices)
 
 
 def _moved(place: Sequence[ir.Value], step: int) -> list[ir.Value]:

@@ -2,10 +2,10 @@
 
 // A block takes a row that is too long for registers; its threads meet between the passes over it.
 // CHECK-LABEL: gpu.func @k_0(
-// CHECK-SAME: memref<8xf32, #gpu.address_space<workgroup>>
+// CHECK-SAME: memref<256xf32, #gpu.address_space<workgroup>>
 // CHECK-SAME: known_block_size = array<i32: 256, 1, 1>
 // CHECK: scf.for
-// CHECK: gpu.shuffle xor
+// CHECK: gpu.barrier
 // CHECK: gpu.barrier
 // CHECK: scf.for
 // CHECK: gpu.return

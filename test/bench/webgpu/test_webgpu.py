@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The rows of `bench.webgpu`, and what it prints of models that are always prepared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bench.webgpu.prepare import prepare
+from bench.webgpu.rows import FILES, MODELS, OPERATIONS, artifact
+from bench.webgpu.run import _beyond, run
+from xyntra.errors import XyntraError
+from xyntra.targets.webgpu.adapter import open_device
+from xyntra.targets.webgpu.naga.naga import naga
+
+
+def test_there_are_ten_models_and_each_artifact_has_a_name_of_its_own() -> None:
+    names = [*OPERATIONS, *MODELS, *FILES]
+    assert len([*MODELS, *FILES]) == 10
+    paths = {artifact(Path(), name, target) for name in names for target in ("webgpu", "cuda")}
+    assert len(paths) == 2 * len(names)
+
+
+def test_nan_is_beyond_every_limit() -> None:
+    expected = [np.ones(4, np.float32)]
+    assert _beyond([np.float32([1, 1.001, 1.01, np.nan])], expected) == 2
+
+
+def test_the_cost_of_calls_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        naga()
+        open_device()
+    except XyntraError as error:
+        pytest.skip(error.message)
+    assert prepare(tmp_path, tmp_path, "cuda:sm_90a", lambda _: False) == 0
+    assert run(tmp_path, "webgpu", 1, lambda _: False) == 0
+    printed = capsys.readouterr().out
+    assert "a copy moves" in printed
+    assert "tiny-model.xyn: a call of 1 kernels" in printed
