@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from xyntra.plan.arguments import InputChecks, OutputChecks
 from xyntra.plan.artifact import Artifact
 from xyntra.plan.call_inputs import CallInputs
 from xyntra.plan.container import write_container
-from xyntra.plan.files import replace_file
+from xyntra.plan.files import make_folder, replace_file
 from xyntra.plan.kernel import Kernel, kernels_at_load, kernels_of
 from xyntra.plan.plan import Plan, Port
 from xyntra.targets.base import DeviceProgram, Future, HostProgram, Program, StreamProgram
@@ -291,6 +292,28 @@ class Executable:
             ArchiveError: the file cannot be written.
         """
         replace_file(path, self._container(weights=weights))
+
+    def save_web(self, folder: str | os.PathLike[str], *, title: str = "") -> None:
+        """Write a folder that runs a model for WebGPU in a browser, from any static server.
+
+        It holds a page, the runtime `xyntra.js` for pages of one's own, the plan, WGSL, and the
+        weights in chunks. What else lies in the folder stays there.
+
+        Args:
+            folder: it is made if it is not there.
+            title: what the page calls the model.
+
+        Raises:
+            UnsupportedError: `web-target`: the model is for another target.
+            ArchiveError: a file cannot be written.
+        """
+        from xyntra.targets.table import backend_of
+
+        backend = backend_of(self.artifact.target)
+        for name, data in backend.site_files(self.artifact, self._weights, title):
+            path = Path(folder, *name.split("/"))
+            make_folder(path.parent)
+            replace_file(path, [data])
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._restore is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from typing import Any
 
@@ -22,7 +23,7 @@ from xyntra.tools.commands.standard_input import is_saved, label_of, stem_of
 
 _GRAPHS = ("dot", "json")
 _ASSEMBLIES = tuple(each.assembly for each in TARGETS.values() if each.assembly)
-_EMITTED = (*LEVELS, *_GRAPHS, "onnx")
+_EMITTED = (*LEVELS, *_GRAPHS, "onnx", "web")
 
 
 def add_parser(commands: Any, name: str) -> None:
@@ -34,7 +35,7 @@ def add_parser(commands: Any, name: str) -> None:
         "--output",
         metavar="FILE",
         help="where to write; MODEL.xyn here, or standard output. A folder gets a file of"
-        f" {' or '.join(_ASSEMBLIES)} for each kernel",
+        f" {' or '.join(_ASSEMBLIES)} for each kernel; web writes a folder, MODEL-web here",
     )
     parser.add_argument(
         "--emit",
@@ -76,6 +77,11 @@ def run(options: argparse.Namespace) -> int:
         from xyntra.tools.commands.assembly_files import write_assembly
 
         write_assembly(executable, options.emit, options.output)
+        return 0
+    if options.emit == "web":
+        folder = options.output or f"{stem_of(options)}-web"
+        executable.save_web(folder, title=stem_of(options))
+        print(f"wrote {folder}; try: python -m http.server --directory {shlex.quote(folder)}")
         return 0
     if options.emit == "onnx":
         from xyntra.tools.commands.reduced import write_reduced

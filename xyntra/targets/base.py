@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
+from xyntra.errors import UnsupportedError
 from xyntra.passes.targets.table import TARGETS, TargetName
 from xyntra.passes.targets.target import Target
 from xyntra.targets.kernel import CompiledKernel, KernelSource
@@ -211,6 +212,26 @@ class Backend(ABC):
     def assembly_files(self, objects: Mapping[str, bytes | memoryview]) -> Mapping[str, str]:
         """Return the text of the target's assembly for every compiled kernel that has some."""
         return {}
+
+    def site_files(
+        self, artifact: Artifact, weights: Mapping[str, Any], title: str
+    ) -> Iterator[tuple[str, bytes]]:
+        """Yield the files of a folder that runs an artifact in a browser, by name.
+
+        Args:
+            artifact: what to run.
+            weights: the plan's parameters by name.
+            title: what the page calls it.
+
+        Raises:
+            UnsupportedError: `web-target`, browsers do not run code for this target.
+            CompileError: the code is damaged, or a weight is missing.
+        """
+        raise UnsupportedError(
+            "web-target",
+            "browsers only run models that were compiled for WebGPU",
+            hint="compile it with target='webgpu' (--target webgpu)",
+        )
 
     def call_code(self) -> str:
         """Return the source of native code that starts calls; "" where there is none."""

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from xyntra.errors import DeviceError, MissingExtraError, UnsupportedError
@@ -90,6 +90,14 @@ class WebgpuBackend(Backend):
                 head = [f"// {e.entry}: {e.grid} x {e.block} threads" for e in image.launches]
                 found[name] = "\n".join([*head, image.wgsl])
         return found
+
+    def site_files(
+        self, artifact: Artifact, weights: Mapping[str, Any], title: str
+    ) -> Iterator[tuple[str, bytes]]:
+        """Yield a page, its runtime, WGSL, plan and weights."""
+        from xyntra.targets.webgpu.web.site import site_files
+
+        return site_files(artifact, weights, title)
 
     def program(
         self, artifact: Artifact, weights: Mapping[str, Any], ordinal: int, threads: int | None

@@ -4,26 +4,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from xyntra.errors import CompileError, UnsupportedError
+from xyntra.errors import UnsupportedError
 from xyntra.plan.artifact import Artifact
-from xyntra.plan.memory import Lifetime
 from xyntra.plan.plan import Plan
 from xyntra.plan.stored import contents
 from xyntra.targets.webgpu.adapter import OpenDevice, named_errors, wgpu_module
-from xyntra.targets.webgpu.buffer_pool import share_buffers
-from xyntra.targets.webgpu.code.shader_image import ShaderImage, ShaderLaunch
+from xyntra.targets.webgpu.bound_plan import (
+    WORD,
+    bind_plan,
+    images_of,
+    places,
+    whole_words,
+)
+from xyntra.targets.webgpu.code.shader_image import ShaderLaunch
 from xyntra.targets.webgpu.native import nanoseconds_of_a_tick, shader_module
 
 __all__ = ["LoadedShaders"]
 
 Array = np.ndarray[Any, Any]
-_WORD = 4
 
 
 @dataclass(frozen=True)
@@ -67,8 +71,9 @@ class LoadedShaders:
         self._wgpu = wgpu_module()
         self._opened = opened
         self._device = opened.device
-        self._images = _images(artifact)
-        self._places = _places(self.plan)
+        self._images = images_of(artifact)
+        self._bound = bind_plan(self.plan, self._images)
+        self._places = places(self.plan)
         self._pipelines: dict[tuple[str, str], Any] = {}
         self._modules: dict[str, Any] = {}
         self._layouts: dict[tuple[bool, ...], Any] = {}
@@ -77,7 +82,7 @@ class LoadedShaders:
         self._steps = [self._dispatches(number) for number in range(len(self.plan.steps))]
         with named_errors("loading the model"):
             self._staging = self._make_staging()
-            self._staged = self._make_buffer(_WORD)
+            self._staged = self._make_buffer(WORD)
             self._run([n for n, step in enumerate(self.plan.steps) if step.once])
 
     def call(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
@@ -110,7 +115,7 @@ class LoadedShaders:
         if not self._opened.has_times:
             start = time.perf_counter_ns()
             self._run([number])
-            self._device.queue.read_buffer(self._staged, 0, _WORD)  # once all is done
+            self._device.queue.read_buffer(self._staged, 0, WORD)  # once all is done
             return time.perf_counter_ns() - start
         device, usage = self._device, self._wgpu.BufferUsage
         queries = device.create_query_set(type="timestamp", count=2)
@@ -154,7 +159,7 @@ class LoadedShaders:
         for array, port in zip(inputs, self.plan.inputs, strict=True):
             if array.nbytes:
                 self._device.queue.write_buffer(
-                    self._buffers["buffer", port.buffer], 0, _words(array)
+                    self._buffers[self._bound.numbers[port.buffer]], 0, _words(array)
                 )
 
     def _encode_results(self, encoder: Any) -> list[int]:
@@ -162,9 +167,9 @@ class LoadedShaders:
         places, place = [], 0
         for port in self.plan.results:
             places.append(place)
-            nbytes = _rounded(port.nbytes)
+            nbytes = whole_words(port.nbytes)
             if port.nbytes:
-                source = self._buffers["buffer", port.buffer]
+                source = self._buffers[self._bound.numbers[port.buffer]]
                 encoder.copy_buffer_to_buffer(source, 0, self._staging, place, nbytes)
             place += -(-nbytes // 8) * 8
         return places
@@ -174,7 +179,7 @@ class LoadedShaders:
         try:
             for array, place in zip(outputs, places, strict=True):
                 if array.nbytes:
-                    data = self._staging.read_mapped(place, _rounded(array.nbytes), copy=False)
+                    data = self._staging.read_mapped(place, whole_words(array.nbytes), copy=False)
                     bytes_ = np.frombuffer(data, np.uint8, array.nbytes)
                     array.reshape(-1).view(np.uint8)[:] = bytes_
                     del bytes_, data
@@ -182,27 +187,21 @@ class LoadedShaders:
             self._staging.unmap()
 
     def _make_staging(self) -> Any:
-        nbytes = sum(-(-_rounded(port.nbytes) // 8) * 8 for port in self.plan.results)
+        nbytes = sum(-(-whole_words(port.nbytes) // 8) * 8 for port in self.plan.results)
         usage = self._wgpu.BufferUsage
         return self._device.create_buffer(
             size=max(nbytes, 8), usage=usage.MAP_READ | usage.COPY_DST
         )
 
-    def _make_buffers(self, weights: Mapping[str, Array]) -> dict[Hashable, Any]:
-        """Make what is bound, by ("buffer", number) and ("scratch", step, slot)."""
-        found: dict[Hashable, Any] = {}
-        for number, buffer in enumerate(self.plan.buffers):
-            if buffer.kind == "temporary":
-                continue
-            self._check_size(buffer.nbytes, buffer.name or "a tensor")
-            source = contents(buffer, weights)
-            found["buffer", number] = self._make_buffer(buffer.nbytes, source)
-        lives = self._lives()
-        for key, life in lives.items():
-            self._check_size(life.nbytes, f"a temporary tensor of {key}")
-        pool = share_buffers(lives)
-        made = [self._make_buffer(size) for size in pool.sizes]
-        found.update({key: made[number] for key, number in pool.numbers.items()})
+    def _make_buffers(self, weights: Mapping[str, Array]) -> list[Any]:
+        """Make all memory."""
+        for buffer in self._bound.buffers:
+            self._check_size(buffer.nbytes, buffer.what)
+        found = []
+        for buffer in self._bound.buffers:
+            given = None if buffer.source is None else self.plan.buffers[buffer.source]
+            source = None if given is None else contents(given, weights)
+            found.append(self._make_buffer(buffer.nbytes, source))
         return found
 
     def _make_buffer(self, nbytes: int, source: Array | None = None) -> Any:
@@ -210,21 +209,7 @@ class LoadedShaders:
         flags = usage.STORAGE | usage.COPY_SRC | usage.COPY_DST
         if source is not None and source.nbytes:
             return self._device.create_buffer_with_data(data=_words(source), usage=flags)
-        return self._device.create_buffer(size=_rounded(nbytes), usage=flags)
-
-    def _lives(self) -> dict[Hashable, Lifetime]:
-        lives: dict[Hashable, Lifetime] = {}
-        uses: dict[int, list[int]] = {}
-        for index, step in enumerate(self.plan.steps):
-            for buffer in (*step.inputs, *step.outputs):
-                if self.plan.buffers[buffer].kind == "temporary":
-                    uses.setdefault(buffer, []).append(index)
-            for slot, nbytes in enumerate(self._images[step.kernel].scratch):
-                lives["scratch", index, slot] = Lifetime(nbytes, index, index)
-        for buffer, steps in uses.items():
-            nbytes = self.plan.buffers[buffer].nbytes
-            lives["buffer", buffer] = Lifetime(nbytes, steps[0], steps[-1])
-        return lives
+        return self._device.create_buffer(size=whole_words(nbytes), usage=flags)
 
     def _check_size(self, nbytes: int, what: str) -> None:
         limit = min(self._opened.binding_bytes, self._opened.buffer_bytes)
@@ -237,49 +222,28 @@ class LoadedShaders:
             )
 
     def _dispatches(self, number: int) -> list[_Dispatch]:
-        step = self.plan.steps[number]
-        image, place = self._images[step.kernel], self._places[step.kernel]
-        keys: list[Hashable] = [("buffer", each) for each in self.plan.argument_buffers(step)]
-        keys += [("scratch", number, slot) for slot in range(len(image.scratch))]
-        found = []
-        for launch in image.launches:
-            self._check_launch(launch, len(keys), place)
+        kernel = self.plan.steps[number].kernel
+        place, found = self._places[kernel], []
+        for bound in self._bound.steps[number]:
+            launch = bound.launch
+            self._check_launch(launch, place)
             with named_errors("making a pipeline", place):
                 layout = self._layout(launch.written)
-                pipeline = self._pipeline(image.wgsl, launch.entry, layout)
-                buffers = [self._buffers[keys[each]] for each in launch.buffers]
-                copies = self._copies(launch, [self._buffers[key] for key in keys])
-                buffers += [copy.destination for copy in copies[:1]]
+                pipeline = self._pipeline(self._images[kernel].wgsl, launch.entry, layout)
+                buffers = [self._buffers[each] for each in bound.buffers]
                 entries = [
                     {"binding": index, "resource": {"buffer": each, "offset": 0, "size": each.size}}
                     for index, each in enumerate(buffers)
                 ]
                 bindings = self._device.create_bind_group(layout=layout, entries=entries)
+            copies = tuple(
+                _Copy(self._buffers[c.source], self._buffers[c.destination], c.offset, c.nbytes)
+                for c in bound.copies
+            )
             found.append(_Dispatch(pipeline, bindings, launch.grid, copies))
         return found
 
-    def _copies(self, launch: ShaderLaunch, given: Sequence[Any]) -> tuple[_Copy, ...]:
-        """Make the buffer that a launch reads several from; returns how it is filled."""
-        if not launch.packed:
-            return ()
-        sources = [given[pointer] for pointer, _ in launch.packed]
-        starts = [_WORD * start for _, start in launch.packed]
-        ends = [*starts[1:], starts[-1] + sources[-1].size]
-        self._check_size(ends[-1], "a copy of several tensors")
-        whole = self._make_buffer(ends[-1])
-        parts = zip(sources, starts, ends, strict=True)
-        return tuple(
-            _Copy(source, whole, start, min(end - start, source.size))
-            for source, start, end in parts
-        )
-
-    def _check_launch(self, launch: ShaderLaunch, buffers: int, place: str) -> None:
-        pointers = [*launch.buffers, *(pointer for pointer, _ in launch.packed)]
-        starts = [start for _, start in launch.packed]
-        if any(not 0 <= each < buffers for each in pointers) or min(starts, default=0) < 0:
-            raise CompileError(
-                "webgpu-code", "a kernel is given what it does not have", place=place
-            )
+    def _check_launch(self, launch: ShaderLaunch, place: str) -> None:
         if len(launch.written) > self._opened.bindings:
             raise UnsupportedError(
                 "webgpu-bindings",
@@ -315,35 +279,8 @@ class LoadedShaders:
         return found
 
 
-def _images(artifact: Artifact) -> dict[str, ShaderImage]:
-    found = {}
-    for name, code in artifact.objects.items():
-        try:
-            found[name] = ShaderImage.from_bytes(code)
-        except (KeyError, TypeError, ValueError) as error:
-            message = f"the code of kernel '{name}' is damaged"
-            raise CompileError("webgpu-code", message, cause=str(error)) from error
-    return found
-
-
-def _places(plan: Plan) -> dict[str, str]:
-    """Return, for every kernel, its name and the source nodes that it holds."""
-    nodes: dict[str, list[str]] = {}
-    for step in plan.steps:
-        nodes.setdefault(step.kernel, []).extend(step.nodes)
-    return {
-        name: f"kernel '{name}' ({', '.join(dict.fromkeys(found)) or 'no nodes'})"
-        for name, found in nodes.items()
-    }
-
-
-def _rounded(nbytes: int) -> int:
-    """Return the bytes of whole words, one at least."""
-    return max(_WORD, -(-nbytes // _WORD) * _WORD)
-
-
 def _words(array: Array) -> Array:
     """Return an array's bytes, with zeros up to a whole word."""
     flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    missing = -flat.nbytes % _WORD
+    missing = -flat.nbytes % WORD
     return np.concatenate([flat, np.zeros(missing, np.uint8)]) if missing else flat
